@@ -1,0 +1,69 @@
+# Development tasks. Needs only make and Python >= 3.11; `make` alone lists the targets.
+
+PYTHON ?= python3
+VENV ?= .venv
+CORE_VENV ?= .venv-core
+JOBS ?= 2
+
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+CORE_STAMP := $(CORE_VENV)/.installed
+
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input -c constraints.txt
+# One thread per test worker: the workers already fill the processors.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
+CHECK_PYTHON := $(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python >= 3.11 is needed: make PYTHON=...")'
+
+# Figures are written, never shown.
+export MPLBACKEND ?= Agg
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-long test-core lint format bench clean
+.DELETE_ON_ERROR:
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: $(STAMP) ## create the virtual environment and install everything for development
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(CHECK_PYTHON)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python $(PIP_INSTALL) -e ".[dev,plot,data]"
+	@touch $@
+
+$(CORE_STAMP): pyproject.toml constraints.txt
+	@$(CHECK_PYTHON)
+	$(PYTHON) -m venv --clear $(CORE_VENV)
+	$(CORE_VENV)/bin/python $(PIP_INSTALL) -e . pytest
+	@touch $@
+
+demo: $(STAMP) ## run the demonstration; writes gtpca-demo.png
+	$(BIN)/python -m gtpca.demo
+
+test: lint ## lint, then the test suite
+	$(PYTEST)
+
+test-long: $(STAMP) ## the test suite with the tests that take minutes
+	$(PYTEST) -m "long or not long"
+
+test-core: $(CORE_STAMP) ## the test suite with no optional dependency installed
+	$(CORE_VENV)/bin/python -m pytest
+
+lint: $(STAMP) ## ruff and mypy
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(STAMP) ## sort imports, fix what ruff can fix, format
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+bench: $(STAMP) ## run every benchmarks/bench_*.py
+	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do \
+		echo "$$script"; $(BIN)/python "$$script"; \
+	done
+
+clean: ## remove caches and build products; keeps the virtual environments
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis gtpca-demo.png
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

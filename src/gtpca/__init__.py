@@ -1,0 +1,28 @@
+"""GT-PCA: principal components that may move to fit every sample."""
+
+from gtpca.coding import Codes
+from gtpca.estimator import GTPCA
+from gtpca.families import Compose, Custom, Family, Identity, Reflection, Shift
+from gtpca.operators import Operator
+from gtpca.solvers import ALS
+from gtpca.warps import Affine, Deformation, Rotation, Scaling, TimeWarp
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "ALS",
+    "GTPCA",
+    "Affine",
+    "Codes",
+    "Compose",
+    "Custom",
+    "Deformation",
+    "Family",
+    "Identity",
+    "Operator",
+    "Reflection",
+    "Rotation",
+    "Scaling",
+    "Shift",
+    "TimeWarp",
+]

@@ -1,0 +1,371 @@
+"""GTPCA: validate, bind, find one component after the other, keep the fitted attributes."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy import fft
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils.validation import check_is_fitted
+
+from gtpca import inputs
+from gtpca.chunks import as_chunks
+from gtpca.coding import POLARITIES, Codes, decode, encode, residual_energies, row_energies
+from gtpca.families import Family, Identity
+from gtpca.fitting import Progress, fit_components
+from gtpca.operators import FeatureWeightedOperator
+from gtpca.solvers import ALS
+
+__all__ = ["GTPCA"]
+
+logger = logging.getLogger("gtpca")
+
+
+class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
+    r"""General transform-invariant principal component analysis.
+
+    Component ``k`` may be moved by any transform :math:`T` of a family to fit each sample:
+
+    .. math:: w_k = \arg\max_w \sum_i \max_T \frac{\langle r_i, T w\rangle^2}{|T w|^2},
+
+    where :math:`r_i` is what the components before it left of sample :math:`i`. Each sample gets a
+    signed *score* and a *pose* (which transform) on every component.
+
+    Parameters
+    ----------
+    n_components : int or float in (0, 1)
+        Number of components, or the share of the energy to explain.
+    family : Family or None
+        The transforms, such as ``Shift(window=100)``; None is ``Identity()``: ordinary PCA.
+    sample_shape : tuple of int or None
+        Shape of one sample if ``X`` holds flat rows; default: ``X.shape[1:]``.
+    polarity : {"both", "positive"}
+        "both": the largest absolute product decides, scores have a sign. "positive": the largest
+        signed product decides, so that a component never matches upside down; a row that nothing
+        fits upright scores 0.
+    center : False, True or "samples"
+        Subtract nothing, the mean of every feature, or the mean of each row and channel. Energies and
+        ``resmse`` are those of the rows after this. The means of "samples" are not restored.
+    feature_weight : array of the shape of a sample or None
+        Non-negative weights ``q`` of the inner product ``sum_j q_j x_j y_j``.
+    refine : int
+        Joint sweeps over components and codes after the greedy fit, and code sweeps in ``encode``.
+    output : {"scores", "scores+poses"}
+        What ``transform`` returns: (n, k) scores, or (n, 2 k) scores and transform indices.
+    solver : ALS or None
+        Default ``ALS()``.
+    batch_size : int or None
+        Rows per chunk; default: a few megabytes.
+    n_jobs : int or None
+        Threads, over starts or in the FFT; None is 1.
+    random_state : int, RandomState or None
+    verbose : int
+        Above 0, each component is reported through ``logging`` (logger "gtpca").
+
+    Attributes
+    ----------
+    components_ : array (k, \*weight_shape)
+        Unit norm, in descending order of what each explained when it was found.
+    explained_energy_, explained_energy_ratio_ : array (k,)
+        Energy explained by each component, and its share of the energy of all rows.
+    n_components_ : int
+    n_iter_ : array (k,)
+        Passes over all rows.
+    history_ : list of arrays
+        Explained energy of each pass.
+    mean_ : array of the shape of a sample or None
+    sample_shape_ : tuple of int
+    operator_ : Operator
+        The family, bound to ``sample_shape_``.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gtpca import GTPCA, Shift
+    >>> pulse = np.array([1.0, 3.0, 1.0])
+    >>> X = np.zeros((20, 12))
+    >>> for i in range(20):
+    ...     X[i, i % 10 : i % 10 + 3] = pulse
+    >>> model = GTPCA(n_components=1, family=Shift(window=3), random_state=0).fit(X)
+    >>> bool(model.score(X) > 0.999)
+    True
+    >>> model.poses(model.encode(X[:4]))["start"].ravel()
+    array([0, 1, 2, 3])
+    """
+
+    def __init__(
+        self,
+        n_components=2,
+        family=None,
+        *,
+        sample_shape=None,
+        polarity="both",
+        center=False,
+        feature_weight=None,
+        refine=0,
+        output="scores",
+        solver=None,
+        batch_size=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.family = family
+        self.sample_shape = sample_shape
+        self.polarity = polarity
+        self.center = center
+        self.feature_weight = feature_weight
+        self.refine = refine
+        self.output = output
+        self.solver = solver
+        self.batch_size = batch_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Find the components of ``X``.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape), or (n, d) flat rows
+        y : ignored
+        sample_weight : array (n,) or None
+            Non-negative; weight 2 is the same as a row given twice.
+
+        Returns
+        -------
+        self
+        """
+        before = dict(self.__dict__)
+        try:
+            return self._fit(X, sample_weight)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    @with_callbacks
+    def _fit(self, X, sample_weight):
+        solver = self._check_parameters()
+        rows, shape = inputs.training_rows(self, X, self.sample_shape)
+        weight = inputs.check_sample_weight(sample_weight, len(rows))
+        operator = self._bind(shape)
+        count = inputs.check_n_components(self.n_components, operator)
+        mean = np.average(rows, axis=0, weights=weight) if self.center is True else None
+        rows = inputs.enter(rows, operator, mean, self.center == "samples")
+        progress = Progress(self, count if isinstance(count, int) else None)
+        found = fit_components(
+            as_chunks(rows, operator, weight, self.batch_size),
+            operator,
+            count,
+            solver=solver,
+            polarity=self.polarity,
+            refine=self.refine,
+            rng=check_random_state(self.random_state),
+            n_jobs=self.n_jobs,
+            progress=progress,
+        )
+        self._keep(found, operator, mean)
+        progress.end()
+        return self
+
+    def _check_parameters(self):
+        inputs.check_choice("polarity", self.polarity, POLARITIES)
+        inputs.check_choice("output", self.output, ("scores", "scores+poses"))
+        inputs.check_choice("center", self.center, (False, True, "samples"))
+        check_scalar(self.refine, "refine", (int, np.integer), min_val=0)
+        if self.batch_size is not None:
+            check_scalar(self.batch_size, "batch_size", (int, np.integer), min_val=1)
+        if self.family is not None and not isinstance(self.family, Family):
+            raise TypeError(
+                f"family={self.family!r} is not a family; use Shift(), Rotation(), .. or None."
+            )
+        if self.verbose:
+            show_log()
+        return ALS() if self.solver is None else clone(self.solver)
+
+    def _bind(self, shape):
+        operator = (Identity() if self.family is None else self.family).bind(shape)
+        if self.feature_weight is None:
+            return operator
+        return FeatureWeightedOperator(
+            operator, inputs.check_feature_weight(self.feature_weight, shape)
+        )
+
+    def _keep(self, found, operator, mean):
+        """Set the fitted attributes."""
+        self.components_ = found.weights.reshape(-1, *operator.weight_shape)
+        self.explained_energy_ = found.explained
+        self.explained_energy_ratio_ = found.explained / found.total
+        self.n_components_ = len(found.weights)
+        self.n_iter_ = np.array([r.n_iter for r in found.results], dtype=int)
+        self.history_ = [np.array(r.history) for r in found.results]
+        self.sample_shape_ = operator.sample_shape
+        self.mean_ = None if mean is None else mean.reshape(self.sample_shape_)
+        self.operator_ = operator
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "components_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _weights(self):
+        return self.components_.reshape(self.n_components_, -1)
+
+    @property
+    def _n_features_out(self):
+        return self.n_components_ * (2 if self.output == "scores+poses" else 1)
+
+    def _chunks(self, X):
+        """New data as chunks, centred and weighted like the training data."""
+        check_is_fitted(self)
+        rows = inputs.new_rows(self, X, self.sample_shape_)
+        mean = None if self.mean_ is None else self.mean_.ravel()
+        rows = inputs.enter(rows, self.operator_, mean, self.center == "samples")
+        return as_chunks(rows, self.operator_, None, self.batch_size)
+
+    def _collect(self, X, fn, *small):
+        """``fn`` on all chunks of ``X``."""
+        chunks = self._chunks(X)
+        with fft.set_workers(effective_n_jobs(self.n_jobs)):
+            return chunks.collect(fn, self.operator_, self._weights, self.polarity, *small)
+
+    def encode(self, X):
+        """Scores and transforms of new samples.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape) or (n, d)
+
+        Returns
+        -------
+        Codes
+            With ``scores`` (n, k) and ``index`` (n, k).
+        """
+        parts = self._collect(X, encoded, self.refine)
+        return Codes(
+            np.concatenate([codes.scores for codes in parts]),
+            np.concatenate([codes.index for codes in parts]),
+        )
+
+    def decode(self, codes):
+        """The samples that codes stand for: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape)."""
+        check_is_fitted(self)
+        dtype = np.result_type(codes.scores.dtype, np.float32)
+        flat = decode(codes, self.operator_, self._weights, dtype)
+        if self.mean_ is not None:
+            flat += self.mean_.ravel().astype(dtype)
+        return flat.reshape(len(codes), *self.sample_shape_)
+
+    def reconstruct(self, X):
+        """``decode(encode(X))``, shape (n, \\*sample_shape)."""
+        return self.decode(self.encode(X))
+
+    def transform(self, X):
+        """Signed scores (n, k); with ``output="scores+poses"`` followed by the indices, (n, 2 k)."""
+        codes = self.encode(X)
+        if self.output == "scores":
+            return codes.scores
+        return np.hstack([codes.scores, codes.index.astype(codes.scores.dtype)])
+
+    def inverse_transform(self, X):
+        """Samples from what ``transform`` returned.
+
+        With plain scores every component is in its reference pose: the window centred, no rotation,
+        no flip. With ``output="scores+poses"`` it is the reconstruction.
+
+        Parameters
+        ----------
+        X : array (n, k) or (n, 2 k)
+
+        Returns
+        -------
+        array (n, d) if the training rows were flat, else (n, \\*sample_shape)
+        """
+        check_is_fitted(self)
+        codes = inputs.codes_from_output(self, X)
+        return self.decode(codes).reshape(len(codes), *self._row_shape)
+
+    def poses(self, codes):
+        """The transforms of ``codes`` in a person's units.
+
+        Returns
+        -------
+        dict of str to array (n, k)
+            One entry per quantity, e.g. ``start`` and ``centre`` of the window, ``degrees``,
+            ``flipped``, ``factor``; see the family for signs, zeros and units.
+        """
+        check_is_fitted(self)
+        return self.operator_.describe(codes.index)
+
+    def align(self, X, component=0):
+        """Every sample brought to the reference pose of a component, (n, \\*weight_shape).
+
+        Each weight gets the average of the sample values that it explains, zero where there are none:
+        the part of the sample under the window, or the sample turned or flipped back.
+        """
+        codes = self.encode(X)
+        check_scalar(
+            component, "component", (int, np.integer), min_val=0, max_val=self.n_components_ - 1
+        )
+        rows = inputs.new_rows(self, X, self.sample_shape_)
+        operator, index = self.operator_.plain, codes.index[:, component]
+        aligned = inputs.bring_back(operator, rows, index)
+        return aligned.reshape(len(rows), *operator.weight_shape)
+
+    def resmse(self, X):
+        """Residual energy over energy, after 1, 2, .., k components, shape (k,).
+
+        ``sum_i |x_i - proj_k(x_i)|^2 / sum_i |x_i|^2``
+        """
+        energies = np.concatenate(self._collect(X, residual_energies, self.refine)).sum(axis=0)
+        return energies[1:] / energies[0] if energies[0] > 0 else np.zeros(self.n_components_)
+
+    def score(self, X, y=None):
+        """Share of the energy of ``X`` that all components explain: ``1 - resmse(X)[-1]``."""
+        return float(1 - self.resmse(X)[-1])
+
+    def score_samples(self, X):
+        """Share of the energy of each sample that all components explain, (n,); 0 for zero rows."""
+        energies = np.concatenate(self._collect(X, first_and_last, self.refine))
+        total = energies[:, 0]
+        return 1 - np.divide(energies[:, 1], total, out=np.ones_like(total), where=total > 0)
+
+    def get_feature_names_out(self, input_features=None):
+        """Names ``gtpca0, gtpca1, ..``, and ``gtpca0_index, ..`` with ``output="scores+poses"``."""
+        check_is_fitted(self)
+        names = [f"gtpca{k}" for k in range(self.n_components_)]
+        if self.output == "scores+poses":
+            names += [f"{name}_index" for name in names]
+        return np.asarray(names, dtype=object)
+
+
+def encoded(chunk, *args):
+    """Codes of a chunk, with the scores in the precision of the rows."""
+    codes = encode(chunk, *args).codes
+    return Codes(codes.scores.astype(chunk.rows.dtype), codes.index)
+
+
+def first_and_last(chunk, operator, weights, polarity, sweeps):
+    """Energy of every row and of its residual after all components, (n, 2)."""
+    rest = encode(chunk, operator, weights, polarity, sweeps)
+    return np.stack([row_energies(chunk.rows), row_energies(rest.rows)], axis=1)
+
+
+def show_log():
+    """Make the messages of ``verbose`` visible where nobody has set up logging."""
+    logger.setLevel(logging.INFO)
+    if not logger.hasHandlers():
+        logger.addHandler(logging.StreamHandler(sys.stderr))

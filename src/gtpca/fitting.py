@@ -1,0 +1,181 @@
+"""From chunks and an operator to components: greedy or direct, refined, in a conventional pose."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import fft
+from sklearn.exceptions import ConvergenceWarning
+from joblib import effective_n_jobs
+
+from gtpca.coding import deflate, energy, energy_shares, rematch, restore
+from gtpca.principal import solve_directly
+
+__all__ = ["Components", "Progress", "fit_components"]
+
+logger = logging.getLogger("gtpca")
+
+GONE = 1e-7  # share of the energy below which nothing is left to explain
+
+
+@dataclass
+class Components:
+    """What a fit found.
+
+    Attributes
+    ----------
+    weights : array (k, L)
+        Unit norm.
+    explained : array (k,)
+        Energy explained by each component.
+    total : float
+        Energy of the rows.
+    results : list of SolverResult
+    """
+
+    weights: np.ndarray
+    explained: np.ndarray
+    total: float
+    results: list
+
+
+class Progress:
+    """Tells scikit-learn's callbacks of a fit: fit > component > iteration."""
+
+    def __init__(self, estimator, max_components):
+        self.estimator = estimator
+        self.root = estimator._init_callback_context(max_subtasks=max_components)
+        self.root.call_on_fit_task_begin(estimator=estimator)
+        self.stop = False
+
+    @contextmanager
+    def component(self):
+        """Yields ``report(iteration, explained) -> bool`` for one component."""
+        context = self.root.subcontext("component", max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self.estimator)
+
+        def report(iteration, explained):
+            leaf = context.subcontext("iteration")
+            leaf.call_on_fit_task_begin(estimator=self.estimator)
+            return leaf.call_on_fit_task_end(estimator=self.estimator)
+
+        yield report
+        self.stop = bool(context.call_on_fit_task_end(estimator=self.estimator))
+
+    def end(self):
+        """The fit is done."""
+        self.root.call_on_fit_task_end(estimator=self.estimator)
+
+
+class Goal:
+    """How many components are wanted: a number, or a share of the energy."""
+
+    def __init__(self, n_components, total):
+        share = isinstance(n_components, (float, np.floating))
+        self.count = None if share else int(n_components)
+        self.energy_left = (1 - n_components) * total if share else 0.0
+        self.floor = GONE * total
+
+    def reached(self, found, left):
+        """Whether ``found`` components that leave the energy ``left`` are enough."""
+        if self.count is not None and found >= self.count:
+            return True
+        if found and left <= self.energy_left:
+            return True
+        if left > self.floor:
+            return False
+        warnings.warn(
+            f"Nothing is left to explain after {found} components; n_components_ is {found}.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+        return True
+
+
+def fit_components(chunks, operator, goal, *, solver, polarity, refine, rng, n_jobs, progress):
+    """All components of the rows in ``chunks``; see :class:`Components`."""
+    total = chunks.sum(energy)
+    goal = Goal(goal, total)
+    with fft.set_workers(effective_n_jobs(n_jobs)):
+        if operator.n_transforms == 1 and polarity == "both":
+            return _direct(chunks, operator, goal, total, rng, progress)
+        options = {"polarity": polarity, "n_jobs": n_jobs}
+        chunks, found = _greedy(chunks, operator, goal, total, solver, options, rng, progress)
+        if refine:
+            chunks = _refine(chunks, operator, found, solver, polarity, refine)
+        _settle_poses(chunks, operator, found.weights)
+    if polarity == "both":
+        found.weights *= signs(found.weights)[:, None]
+    return found
+
+
+def signs(weights):
+    """+1 or -1 for each row of (k, L), so that its largest absolute entry becomes positive."""
+    largest = np.abs(weights).argmax(axis=1)
+    return np.where(weights[np.arange(len(weights)), largest] < 0, -1.0, 1.0)
+
+
+def _direct(chunks, operator, goal, total, rng, progress):
+    count = operator.n_weights if goal.count is None else goal.count
+    results, left = [], total
+    for result in solve_directly(chunks, operator, count, rng):
+        if goal.reached(len(results), left):
+            break
+        with progress.component() as report:
+            report(1, result.explained)
+        results.append(result)
+        left -= result.explained
+    weights = np.array([r.weights for r in results])
+    weights *= signs(weights)[:, None]
+    return Components(weights, np.array([r.explained for r in results]), total, results)
+
+
+def _greedy(chunks, operator, goal, total, solver, options, rng, progress):
+    """One component after the other, each on what the ones before it left over."""
+    results, left = [], [total]
+    while not (goal.reached(len(results), left[-1]) or progress.stop):
+        seed = rng.randint(np.iinfo(np.int32).max)
+        with progress.component() as report:
+            result = solver.solve(chunks, operator, seed, report=report, **options)
+        chunks = chunks.then(deflate, operator, result.weights, options["polarity"])
+        results.append(result)
+        left.append(chunks.sum(energy))
+        logger.info(
+            "component %d: %.2f %% of the energy explained so far, %d passes, %s",
+            *(len(results), 100 * (1 - left[-1] / total), result.n_iter, result.stopped),
+        )
+    weights = np.array([r.weights for r in results])
+    return chunks, Components(weights, -np.diff(left), total, results)
+
+
+def _refine(chunks, operator, found, solver, polarity, n_sweeps):
+    """Joint sweeps: each component solved and matched anew beside all the others."""
+    for sweep in range(n_sweeps):
+        for k, w in enumerate(found.weights):
+            chunks = chunks.then(restore, operator, w, k)
+            w = found.weights[k] = solver.polish(chunks, operator, w, polarity=polarity).weights
+            chunks = chunks.then(rematch, operator, w, k, polarity)
+        left = chunks.sum(energy)
+        logger.info("sweep %d: %.2f %% explained", sweep + 1, 100 * (1 - left / found.total))
+    found.explained = chunks.sum(energy_shares, operator, found.weights)
+    return chunks
+
+
+def strongest(chunk, k):
+    """Largest absolute score on component ``k`` in a chunk, and its transform."""
+    scores = np.abs(chunk.codes.scores[:, k])
+    row = int(scores.argmax())
+    return scores[row], int(chunk.codes.index[row, k])
+
+
+def _settle_poses(chunks, operator, weights):
+    """For groups: bring each component to the pose of the row with the largest absolute score."""
+    for k, w in enumerate(weights):
+        _, index = max(chunks.collect(strongest, k))
+        moved = operator.translate(w, index)
+        if moved is not None:
+            weights[k] = moved

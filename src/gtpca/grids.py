@@ -1,0 +1,103 @@
+"""Geometry on pixel grids: where each sample point reads the weights, as sparse matrices.
+
+A transform that moves points is ``(T w)(x) = w(source(x))``. Coordinates are array positions, in the
+order of the axes; the centre of a grid is its middle, ``(size - 1) / 2`` on each axis. Beyond the grid
+``w`` is zero.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from scipy import sparse
+
+__all__ = ["affine_sources", "centred_points", "centres", "sampling_matrix"]
+
+SNAP = 1e-9  # positions this close to a grid point are on it
+
+
+def centres(shape):
+    """Middle of the grid, shape (r,)."""
+    return (np.asarray(shape, dtype=np.float64) - 1) / 2
+
+
+def centred_points(shape):
+    """All grid points relative to the centre, shape (r, prod(shape))."""
+    points = np.indices(shape, dtype=np.float64).reshape(len(shape), -1)
+    return points - centres(shape)[:, None]
+
+
+def affine_sources(matrix, offset, shape):
+    """Sources of ``p -> matrix p + offset`` about the centre: ``matrix^-1 (x - offset)``, (r, p)."""
+    moved = centred_points(shape) - np.asarray(offset, dtype=np.float64)[:, None]
+    return np.linalg.solve(matrix, moved) + centres(shape)[:, None]
+
+
+def sampling_matrix(sources, sample_shape, axes, nearest=False):
+    """The sparse matrix of all ``(T_t w)(x) = w(source_t(x))``, multilinear between grid points.
+
+    Parameters
+    ----------
+    sources : sequence of arrays (r, prod(moved shape))
+        One per transform: the position on the moved axes that each sample point reads.
+    sample_shape : tuple of int
+        Shape of samples and weights.
+    axes : tuple of int
+        The ``r`` moved axes, in the order of the coordinates; channels move along.
+    nearest : bool
+        Read the nearest grid point instead of interpolating.
+
+    Returns
+    -------
+    sparse.csr_array, shape (m * d, d)
+    """
+    shape = tuple(sample_shape[a] for a in axes)
+    blocks = [_interpolation(source, shape, nearest) for source in sources]
+    rest = tuple(s for a, s in enumerate(sample_shape) if a not in axes)
+    flat = _flat_positions(sample_shape, axes)
+    return sparse.csr_array(sparse.vstack([_with_channels(b, rest, flat) for b in blocks]))
+
+
+def _interpolation(source, shape, nearest):
+    """Multilinear interpolation at ``source`` (r, p): sparse (p, prod(shape))."""
+    near = np.rint(source)
+    source = np.where(nearest | (np.abs(source - near) < SNAP), near, source)
+    low = np.floor(source)
+    share = source - low
+    size = source.shape[1]
+    total = sparse.csr_array((size, math.prod(shape)))
+    for corner in itertools.product((0, 1), repeat=len(shape)):
+        step = np.array(corner)[:, None]
+        value = np.prod(np.where(step == 1, share, 1 - share), axis=0)
+        total = total + _reads((low + step).astype(np.int64), value, shape)
+    total.eliminate_zeros()
+    return total
+
+
+def _reads(points, value, shape):
+    """Sparse matrix with ``value`` at the grid ``points`` (r, p) that exist."""
+    limits = np.array(shape)[:, None]
+    keep = np.flatnonzero(np.all((points >= 0) & (points < limits), axis=0) & (value > 0))
+    columns = np.ravel_multi_index(tuple(points[:, keep]), shape)
+    return sparse.csr_array(
+        (value[keep], (keep, columns)), shape=(points.shape[1], math.prod(shape))
+    )
+
+
+def _flat_positions(sample_shape, axes):
+    """Flat sample position of (moved point, channel), shape (p, C)."""
+    flat = np.arange(math.prod(sample_shape)).reshape(sample_shape)
+    flat = np.moveaxis(flat, axes, range(len(axes)))
+    return flat.reshape(math.prod(sample_shape[a] for a in axes), -1)
+
+
+def _with_channels(block, rest, flat):
+    """Repeat a (p, p) block for every channel, in the sample's own order: (d, d)."""
+    if not rest and np.array_equal(flat.ravel(), np.arange(flat.size)):
+        return block
+    block = sparse.coo_array(block)
+    rows, columns = flat[block.row].ravel(), flat[block.col].ravel()
+    values = np.repeat(block.data, flat.shape[1])
+    return sparse.csr_array((values, (rows, columns)), shape=(flat.size, flat.size))

@@ -1,0 +1,153 @@
+"""From what users pass to flat rows and checked parameters."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from sklearn.utils.validation import check_array, validate_data
+
+from gtpca.coding import Codes
+
+__all__ = ["enter", "new_rows", "training_rows"]
+
+
+def check_choice(name, value, choices):
+    """Raise an error unless ``value`` is one of ``choices``."""
+    if not any(value is c or (type(value) is type(c) and value == c) for c in choices):
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}.")
+
+
+def _small_float(X):
+    """float32 for small integers and halves, which it holds exactly; everything else unchanged."""
+    dtype = getattr(X, "dtype", None)
+    if not isinstance(dtype, np.dtype) or dtype.kind not in "biuf":
+        return X
+    return X.astype(np.float32) if np.result_type(dtype, np.float32) == np.float32 else X
+
+
+def _flatten(X):
+    """``X`` as (n, d) and the shape of its samples; frames and sparse matrices pass untouched."""
+    if hasattr(X, "toarray") or hasattr(X, "iloc"):
+        return X, None
+    X = np.asarray(X)
+    if X.ndim <= 2:
+        return _small_float(X), None
+    if 0 in X.shape:
+        raise ValueError(f"X has shape {X.shape}: there is nothing in it.")
+    return _small_float(X.reshape(len(X), -1)), X.shape[1:]
+
+
+def _validated(estimator, flat, reset):
+    return validate_data(estimator, flat, reset=reset, dtype=[np.float64, np.float32], order="C")
+
+
+def training_rows(estimator, X, sample_shape):
+    """Flat rows (n, d) and the sample shape of training data."""
+    flat, shape = _flatten(X)
+    rows = _validated(estimator, flat, reset=True)
+    estimator._row_shape = rows.shape[1:] if shape is None else shape
+    if sample_shape is None:
+        return rows, rows.shape[1:] if shape is None else shape
+    wanted = tuple(int(s) for s in np.atleast_1d(sample_shape))
+    if (shape is not None and shape != wanted) or math.prod(wanted) != rows.shape[1]:
+        got = rows.shape[1:] if shape is None else shape
+        raise ValueError(
+            f"sample_shape={sample_shape!r} does not fit X with samples of shape {tuple(got)}; give "
+            f"rows with {math.prod(wanted)} values or leave sample_shape out."
+        )
+    return rows, wanted
+
+
+def new_rows(estimator, X, sample_shape):
+    """Flat rows (n, d) of data for a fitted estimator."""
+    flat, shape = _flatten(X)
+    if shape is not None and tuple(shape) != tuple(sample_shape):
+        raise ValueError(
+            f"X has samples of shape {tuple(shape)}, but GTPCA was fitted to samples of shape "
+            f"{tuple(sample_shape)}."
+        )
+    return _validated(estimator, flat, reset=False)
+
+
+def check_sample_weight(sample_weight, n_rows):
+    """Sample weights as float64 (n,), or None."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n_rows,):
+        raise ValueError(f"sample_weight has shape {weight.shape}, but must be ({n_rows},).")
+    if not np.all(np.isfinite(weight)) or np.any(weight < 0) or not np.any(weight > 0):
+        raise ValueError("sample_weight must be finite and non-negative, and not zero everywhere.")
+    return weight
+
+
+def check_feature_weight(feature_weight, shape):
+    """Feature weights as float64 (d,)."""
+    weight = np.asarray(feature_weight, dtype=np.float64)
+    if weight.size != math.prod(shape) or weight.ndim not in (1, len(shape)):
+        raise ValueError(f"feature_weight has shape {weight.shape}, but samples have {tuple(shape)}.")
+    if not np.all(np.isfinite(weight)) or np.any(weight < 0) or not np.any(weight > 0):
+        raise ValueError("feature_weight must be finite and non-negative, and not zero everywhere.")
+    return weight.ravel()
+
+
+def check_n_components(n_components, operator):
+    """An int of at least 1 or a float in (0, 1)."""
+    if isinstance(n_components, (float, np.floating)) and 0 < n_components < 1:
+        return float(n_components)
+    whole = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)
+    if not whole or n_components < 1:
+        raise ValueError(
+            f"n_components={n_components!r} must be a whole number of at least 1 or a share of the "
+            "energy in (0, 1)."
+        )
+    most = min(operator.n_weights, operator.n_features)
+    if operator.n_transforms == 1 and n_components > most:
+        raise ValueError(
+            f"n_components={n_components} is more than the {most} features; with a single transform "
+            f"there are at most {most} components."
+        )
+    return int(n_components)
+
+
+def enter(rows, operator, mean, per_sample):
+    """Rows as the solver sees them: centred, and times the root of the feature weight."""
+    if mean is not None:
+        rows = rows - mean.astype(rows.dtype)
+    if per_sample:
+        grid = rows.reshape(len(rows), *operator.sample_shape)
+        axes = tuple(a + 1 for a in operator.moved_axes) or tuple(range(1, grid.ndim))
+        rows = (grid - grid.mean(axis=axes, keepdims=True)).reshape(rows.shape)
+    if operator.plain is not operator:
+        rows = rows * operator.root.astype(rows.dtype)
+    return rows
+
+
+def codes_from_output(estimator, X):
+    """The codes that ``transform`` put out, or codes in the reference pose for plain scores."""
+    scores = check_array(X, dtype=[np.float64, np.float32])
+    k = estimator.n_components_
+    wanted = estimator._n_features_out
+    if scores.shape[1] != wanted:
+        raise ValueError(f"X has {scores.shape[1]} columns, but {wanted} are needed.")
+    if estimator.output == "scores+poses":
+        index = np.rint(scores[:, k:]).astype(np.int64)
+        if index.min() < 0 or index.max() >= estimator.operator_.n_transforms:
+            raise ValueError("X holds transform indices that the family does not have.")
+        return Codes(scores[:, :k], index)
+    index = np.full(scores.shape, estimator.operator_.reference)
+    return Codes(scores, index)
+
+
+def bring_back(operator, rows, index):
+    """``T_i* x_i / T_i* 1`` of every row: the average value at each weight, (n, L)."""
+    out = np.zeros((len(rows), operator.n_weights), dtype=rows.dtype)
+    ones = np.ones((1, operator.n_features))
+    for t in np.unique(index):
+        at = np.array([t])
+        cover = operator.adjoint_at(ones, at, np.ones(1))
+        scale = np.where(cover > 1e-9, 1 / np.maximum(cover, 1e-9), 0.0)
+        for i in np.flatnonzero(index == t):
+            out[i] = scale * operator.adjoint_at(rows[i : i + 1], at, np.ones(1))
+    return out

@@ -1,0 +1,352 @@
+"""What a family becomes on a grid: all of its transforms as one linear operator.
+
+An operator holds the transforms :math:`T_1, .., T_m`, each of which maps *weights* (``L`` numbers, one
+component) to a *sample* (``d`` numbers). Both are flat vectors here. :meth:`Operator.apply` and
+:meth:`Operator.adjoint` are all that must be written; everything else has a slow and obvious default.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, cg
+
+__all__ = ["BankOperator", "ComposedOperator", "FeatureWeightedOperator", "Operator"]
+
+CG_TOLERANCE, CG_STEPS = 1e-9, 60
+
+
+class Operator(ABC):
+    """All transforms of a family on a fixed grid.
+
+    Letters: ``m`` transforms, ``d`` features of a sample, ``L`` weights of a component, ``n`` rows.
+
+    Parameters
+    ----------
+    sample_shape, weight_shape : tuple of int
+        Shapes of one sample and of one component.
+    n_transforms : int
+        How many transforms there are.
+    moved_axes : tuple of int, optional
+        The sample axes that the transforms act on; the others are channels. Default: all.
+
+    Attributes
+    ----------
+    selects : bool
+        Every entry of every ``T_t w`` is one entry of ``w`` or zero, and so ``T_t* T_t`` is diagonal.
+    isometric : bool
+        ``|T_t w| = |w|`` for all ``t`` and ``w``.
+    reference : int
+        The transform that counts as "not moved": the identity or the nearest to it.
+    """
+
+    selects = False
+    isometric = False
+    reference = 0
+
+    def __init__(self, sample_shape, weight_shape, n_transforms, moved_axes=None):
+        self.sample_shape = tuple(int(s) for s in sample_shape)
+        self.weight_shape = tuple(int(s) for s in weight_shape)
+        self.n_transforms = int(n_transforms)
+        self.n_features = math.prod(self.sample_shape)
+        self.n_weights = math.prod(self.weight_shape)
+        axes = range(len(self.sample_shape)) if moved_axes is None else moved_axes
+        self.moved_axes = tuple(sorted(set(axes)))
+
+    @abstractmethod
+    def apply(self, w: np.ndarray) -> np.ndarray:
+        """All transforms of ``w`` (L,): the rows ``T_t w``, shape (m, d)."""
+
+    @abstractmethod
+    def adjoint(self, M: np.ndarray) -> np.ndarray:
+        """``sum_t T_t* M_t`` of one row per transform: (m, d) to (L,)."""
+
+    @property
+    def plain(self) -> Operator:
+        """The operator without its feature weight."""
+        return self
+
+    def prepare(self, X: np.ndarray) -> np.ndarray:
+        """What every :meth:`correlate` needs of the rows ``X`` (n, d), computed once."""
+        return X
+
+    def correlate(self, P: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """``<x_i, T_t w>`` for all rows and transforms, shape (n, m); ``P = prepare(X)``."""
+        return P @ self.apply(w).astype(P.dtype, copy=False).T
+
+    def norms(self, w: np.ndarray) -> np.ndarray:
+        """``|T_t w|``, shape (m,)."""
+        return np.linalg.norm(self.apply(w), axis=1)
+
+    def apply_at(self, w: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """The rows ``T_{index_i} w``, shape (n, d)."""
+        return self.apply(w)[index]
+
+    def adjoint_at(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """``sum_i coef_i T_{index_i}* x_i``, shape (L,), float64."""
+        return self.adjoint(sum_by_index(X, index, coef, self.n_transforms))
+
+    def normal(self, weight: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """``N w`` with ``N = sum_t weight_t T_t* T_t``, shape (L,)."""
+        return self.adjoint(np.asarray(weight)[:, None] * self.apply(w))
+
+    def solve_normal(self, weight: np.ndarray, rhs: np.ndarray, w0: np.ndarray) -> np.ndarray:
+        """Solve ``N w = rhs`` from ``w0``; what ``N`` does not see keeps its value in ``w0``."""
+        if self.isometric:
+            return rhs / weight.sum()
+        if self.selects:
+            return divide(rhs, self.normal(weight, np.ones(self.n_weights)), w0)
+        system = LinearOperator((rhs.size, rhs.size), lambda v: self.normal(weight, v.ravel()))
+        return cg(system, rhs, x0=w0, rtol=CG_TOLERANCE, maxiter=CG_STEPS)[0]
+
+    def matrix(self) -> sparse.csr_array:
+        """All transforms as one sparse matrix (m * d, L); row ``t * d + j`` is feature j of T_t."""
+        if self.selects:
+            return selection_matrix(self.apply(np.arange(1.0, self.n_weights + 1)), self.n_weights)
+        columns = [sparse.csc_array(self.apply(e).reshape(-1, 1)) for e in np.eye(self.n_weights)]
+        return sparse.csr_array(sparse.hstack(columns))
+
+    def describe(self, index: np.ndarray) -> dict[str, np.ndarray]:
+        """The transforms ``index`` in a person's words: one named column per quantity."""
+        return {"transform": np.asarray(index)}
+
+    def neighbours(self, w: np.ndarray) -> Iterable[np.ndarray]:
+        """Weights worth trying once ``w`` has converged, (L,) each."""
+        return ()
+
+    def translate(self, w: np.ndarray, index: int) -> np.ndarray | None:
+        """``T_index w`` as weights, if that is the same component in another pose.
+
+        It is where the transforms form a group: then ``T_1 w, .., T_m w`` are the same vectors in
+        another order. Where they do not, the answer is None.
+        """
+        if self.weight_shape != self.sample_shape:
+            return None
+        moved = self.plain.apply_at(w, np.array([index]))[0]
+        probe = self.prepare(np.random.default_rng(0).standard_normal((1, self.n_features)))
+        old, new = (np.sort(self.correlate(probe, v)[0]) for v in (w, moved))
+        return moved if np.allclose(old, new, rtol=0, atol=1e-9 * np.linalg.norm(w)) else None
+
+
+def selection_matrix(numbers, n_weights):
+    """0/1 matrix that reads weight ``number - 1`` at each place, or nothing where it is 0."""
+    numbers = np.rint(numbers).astype(np.int64).ravel()
+    rows = np.flatnonzero(numbers)
+    entries = (np.ones(len(rows)), (rows, numbers[rows] - 1))
+    return sparse.csr_array(entries, shape=(len(numbers), n_weights))
+
+
+def sum_by_index(X, index, coef, n_groups):
+    """``M_t = sum_{i: index_i = t} coef_i x_i`` in float64: (n, d) to (n_groups, d)."""
+    n = len(X)
+    pick = sparse.csr_array(
+        (np.asarray(coef, dtype=np.float64), np.asarray(index), np.arange(n + 1)), shape=(n, n_groups)
+    )
+    return pick.T @ X
+
+
+def divide(rhs, diagonal, w0):
+    """``rhs / diagonal``, and ``w0`` where the diagonal is zero."""
+    seen = diagonal > 0
+    return np.where(seen, rhs / np.where(seen, diagonal, 1.0), w0)
+
+
+class BankOperator(Operator):
+    """A finite list of transforms, given as one sparse matrix.
+
+    Parameters
+    ----------
+    matrix : sparse array (m * d, L)
+        Row ``t * d + j`` holds feature ``j`` of ``T_t``.
+    sample_shape, weight_shape : tuple of int
+    poses : dict of str to array (m,)
+        The columns of :meth:`describe`.
+    moved_axes : tuple of int, optional
+    reference : int
+        The identity, or the transform nearest to it.
+    """
+
+    def __init__(self, matrix, sample_shape, weight_shape, poses, moved_axes=None, reference=0):
+        n_transforms = matrix.shape[0] // math.prod(sample_shape)
+        super().__init__(sample_shape, weight_shape, n_transforms, moved_axes)
+        self._matrix = sparse.csr_array(matrix, dtype=np.float64)
+        self._transposed = self._matrix.T.tocsr()
+        self._poses, self.reference = poses, int(reference)
+        single = np.diff(self._matrix.indptr).max(initial=0) <= 1
+        self.selects = bool(single and np.all(self._matrix.data == 1.0))
+        counts = self.apply(np.ones(self.n_weights)).sum(axis=1)
+        self.isometric = self.selects and bool(np.all(counts == self.n_weights)) and self._injective()
+
+    def _injective(self):
+        """Whether every transform shows every weight exactly once."""
+        rows = np.repeat(np.arange(self.n_transforms), self.n_weights)
+        pairs = rows * self.n_weights + self._matrix.indices
+        return len(np.unique(pairs)) == len(pairs)
+
+    def apply(self, w):
+        return (self._matrix @ w).reshape(self.n_transforms, self.n_features)
+
+    def adjoint(self, M):
+        return self._transposed @ np.asarray(M, dtype=np.float64).ravel()
+
+    def norms(self, w):
+        if self.isometric:
+            return np.full(self.n_transforms, np.linalg.norm(w))
+        return super().norms(w)
+
+    def matrix(self):
+        return self._matrix
+
+    def describe(self, index):
+        return {name: np.asarray(values)[index] for name, values in self._poses.items()}
+
+
+class ComposedOperator(Operator):
+    """Every pair ``T_outer T_inner``; transform ``t_inner * m_outer + t_outer``.
+
+    The outer operator sees the rows, so a shift outside still runs by FFT, once per inner transform.
+
+    Parameters
+    ----------
+    outer, inner : Operator
+        ``inner`` is bound to the weight shape of ``outer``.
+    """
+
+    def __init__(self, outer, inner):
+        n_transforms = outer.n_transforms * inner.n_transforms
+        axes = outer.moved_axes + inner.moved_axes
+        super().__init__(outer.sample_shape, inner.weight_shape, n_transforms, axes)
+        self.outer, self.inner = outer, inner
+        self.reference = inner.reference * outer.n_transforms + outer.reference
+        self.selects = outer.selects and inner.selects
+        self.isometric = outer.isometric and inner.isometric
+
+    def _split(self, index):
+        return np.divmod(np.asarray(index), self.outer.n_transforms)
+
+    def _groups(self, index):
+        """For each inner transform in use: its number, its rows and their outer transforms."""
+        inside, outside = self._split(index)
+        for t in np.unique(inside):
+            rows = np.flatnonzero(inside == t)
+            yield t, rows, outside[rows]
+
+    def apply(self, w):
+        return np.concatenate([self.outer.apply(v) for v in self.inner.apply(w)])
+
+    def adjoint(self, M):
+        blocks = np.asarray(M).reshape(self.inner.n_transforms, self.outer.n_transforms, -1)
+        return self.inner.adjoint(np.stack([self.outer.adjoint(block) for block in blocks]))
+
+    def prepare(self, X):
+        return self.outer.prepare(X)
+
+    def correlate(self, P, w):
+        parts = [self.outer.correlate(P, v) for v in self.inner.apply(w)]
+        return np.concatenate(parts, axis=1)
+
+    def norms(self, w):
+        if self.isometric:
+            return np.full(self.n_transforms, np.linalg.norm(w))
+        return np.concatenate([self.outer.norms(v) for v in self.inner.apply(w)])
+
+    def apply_at(self, w, index):
+        bank = self.inner.apply(w).astype(w.dtype, copy=False)
+        out = np.empty((len(index), self.n_features), dtype=w.dtype)
+        for t, rows, outside in self._groups(index):
+            out[rows] = self.outer.apply_at(bank[t], outside)
+        return out
+
+    def adjoint_at(self, X, index, coef):
+        M = np.zeros((self.inner.n_transforms, self.inner.n_features))
+        for t, rows, outside in self._groups(index):
+            M[t] = self.outer.adjoint_at(X[rows], outside, coef[rows])
+        return self.inner.adjoint(M)
+
+    def normal(self, weight, w):
+        blocks = np.asarray(weight).reshape(self.inner.n_transforms, self.outer.n_transforms)
+        bank = self.inner.apply(w)
+        return self.inner.adjoint(
+            np.stack([self.outer.normal(b, v) for b, v in zip(blocks, bank, strict=True)])
+        )
+
+    def matrix(self):
+        outer, inner = self.outer.matrix(), self.inner.matrix()
+        size = self.inner.n_features
+        blocks = [outer @ inner[t * size : (t + 1) * size] for t in range(self.inner.n_transforms)]
+        return sparse.csr_array(sparse.vstack(blocks))
+
+    def describe(self, index):
+        inside, outside = self._split(index)
+        columns = self.outer.describe(outside)
+        for name, values in self.inner.describe(inside).items():
+            columns[name if name not in columns else f"inner_{name}"] = values
+        return columns
+
+    def neighbours(self, w):
+        yield from self.inner.neighbours(w)
+        if self.inner.weight_shape == self.outer.weight_shape:
+            yield from self.outer.neighbours(w)
+
+
+class FeatureWeightedOperator(Operator):
+    """The same transforms in the inner product ``<x, y> = sum_j q_j x_j y_j``.
+
+    Rows must be multiplied by ``root = sqrt(q)`` too; then all formulas stay the same.
+
+    Parameters
+    ----------
+    plain : Operator
+    feature_weight : array (d,), non-negative
+    """
+
+    def __init__(self, plain, feature_weight):
+        super().__init__(
+            plain.sample_shape, plain.weight_shape, plain.n_transforms, plain.moved_axes
+        )
+        self._plain, self.selects, self.reference = plain, plain.selects, plain.reference
+        self.feature_weight = np.asarray(feature_weight, dtype=np.float64).ravel()
+        self.root = np.sqrt(self.feature_weight)
+
+    @property
+    def plain(self):
+        return self._plain
+
+    def apply(self, w):
+        return self.plain.apply(w) * self.root
+
+    def adjoint(self, M):
+        return self.plain.adjoint(M * self.root)
+
+    def prepare(self, X):
+        return self.plain.prepare(X * self.root.astype(X.dtype))
+
+    def correlate(self, P, w):
+        return self.plain.correlate(P, w)
+
+    def norms(self, w):
+        if not self.selects:
+            return super().norms(w)
+        energy = self.plain.correlate(self.plain.prepare(self.feature_weight[None]), w**2)[0]
+        return np.sqrt(np.maximum(energy, 0.0))
+
+    def apply_at(self, w, index):
+        return self.plain.apply_at(w, index) * self.root
+
+    def adjoint_at(self, X, index, coef):
+        return self.plain.adjoint_at(X * self.root.astype(X.dtype), index, coef)
+
+    def matrix(self):
+        return sparse.csr_array(
+            self.plain.matrix().multiply(np.tile(self.root, self.n_transforms)[:, None])
+        )
+
+    def describe(self, index):
+        return self.plain.describe(index)
+
+    def neighbours(self, w):
+        return self.plain.neighbours(w)

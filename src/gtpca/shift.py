@@ -1,0 +1,299 @@
+"""Shifts on a grid of any rank: placements, crops, partial overlaps and circular shifts.
+
+On one axis with ``D`` sample points and a window of ``L`` weights, the transform with *offset* ``o`` is
+
+    (T_o w)[x] = w[x - o]   where 0 <= x - o < L,   and 0 elsewhere:
+
+the window starts at sample position ``o``. A window that is longer than the sample has negative
+offsets: the sample is a crop of it. Axes are independent; an axis that does not move has one offset.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from scipy import fft
+
+from gtpca.operators import Operator, sum_by_index
+
+__all__ = ["ShiftOperator", "Track"]
+
+FEW_TRANSFORMS = 16  # up to here one matrix product beats the FFT
+
+
+@dataclass(frozen=True)
+class Track:
+    """The offsets ``first, first + step, ..`` of a window on one axis.
+
+    Parameters
+    ----------
+    size, window : int
+        Sample points ``D`` and weights ``L`` on this axis.
+    first, step, count : int
+        The offsets, ascending.
+    circular : bool
+        Whether the window wraps around the end of the sample.
+    """
+
+    size: int
+    window: int
+    first: int = 0
+    step: int = 1
+    count: int = 1
+    circular: bool = False
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """All offsets, shape (count,)."""
+        return self.first + self.step * np.arange(self.count)
+
+    @property
+    def moves(self) -> bool:
+        """False for a channel axis: nothing but the identity."""
+        return self.count > 1 or self.window != self.size
+
+    @property
+    def inside(self) -> bool:
+        """Whether every weight is in sight at every offset."""
+        last = self.first + self.step * (self.count - 1)
+        return self.circular or (self.first >= 0 and last + self.window <= self.size)
+
+    @property
+    def centred(self) -> int:
+        """Number of the offset nearest to the centred position."""
+        return int(np.abs(self.offsets - (self.size - self.window) // 2).argmin())
+
+    @property
+    def before(self) -> int:
+        """Zeros in front of the padded window."""
+        return 0 if self.circular else max(0, int(self.offsets[-1]))
+
+    @property
+    def padded(self) -> int:
+        """Length of the padded window, of which each ``T_o w`` is a piece of length ``size``."""
+        if self.circular:
+            return 2 * self.size
+        return self.before + max(self.window, self.size - self.first)
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Where the pieces start in the padded window, shape (count,)."""
+        return -self.offsets % self.size if self.circular else self.before - self.offsets
+
+    @property
+    def fft_length(self) -> int:
+        """A length at which wrapping around does not touch the offsets asked for."""
+        if self.circular:
+            return self.size
+        span = max(self.size - self.first, int(self.offsets[-1]) + self.window)
+        return fft.next_fast_len(max(self.size, self.window, span), real=True)
+
+    def pad(self, a: np.ndarray, axis: int) -> np.ndarray:
+        """The padded window of which all shifted ones are pieces."""
+        if self.circular:
+            whole = pad_axis(a, axis, 0, self.size - self.window)
+            return np.concatenate([whole, whole], axis=axis)
+        return pad_axis(a, axis, self.before, self.padded - self.before - self.window)
+
+    def unpad(self, a: np.ndarray, axis: int) -> np.ndarray:
+        """The adjoint of :meth:`pad`."""
+        if self.circular:
+            first, second = np.split(a, 2, axis=axis)
+            return np.take(first + second, np.arange(self.window), axis=axis)
+        return np.take(a, np.arange(self.before, self.before + self.window), axis=axis)
+
+    def lay_out(self, a: np.ndarray, axis: int) -> np.ndarray:
+        """Zero-pad to the FFT length and move offset ``first`` to lag 0."""
+        return np.roll(pad_axis(a, axis, 0, self.fft_length - self.window), self.first, axis)
+
+    def energies(self, a: np.ndarray, axis: int) -> np.ndarray:
+        """Sums of ``a`` over the weights in sight, one per offset."""
+        sums = window_sums(self.pad(a, axis), self.size, axis)
+        return np.take(sums, self.starts, axis=axis)
+
+    def coverage(self, a: np.ndarray, axis: int) -> np.ndarray:
+        """Sums of ``a`` (one per offset) over the offsets that see a weight: adjoint of energies."""
+        shape = list(a.shape)
+        shape[axis] = self.padded - self.size + 1
+        spread = np.zeros(shape)
+        np.moveaxis(spread, axis, 0)[self.starts] = np.moveaxis(a, axis, 0)
+        margin = self.size - 1
+        return self.unpad(window_sums(pad_axis(spread, axis, margin, margin), self.size, axis), axis)
+
+
+def pad_axis(a, axis, before, after):
+    """Zeros before and after ``a`` along one axis."""
+    return np.pad(a, [(before, after) if j == axis else (0, 0) for j in range(a.ndim)])
+
+
+def window_sums(a, width, axis):
+    """Sums over all windows of ``width`` along an axis, by additions alone.
+
+    A window is the end of one block of ``width`` and the beginning of the next. Differences of a
+    cumulative sum would lose all digits of a faint window beside a strong one.
+    """
+    a = np.moveaxis(a, axis, -1)
+    count = a.shape[-1] - width + 1
+    blocks = pad_axis(a, a.ndim - 1, 0, -a.shape[-1] % width).reshape(*a.shape[:-1], -1, width)
+    heads = np.cumsum(blocks, axis=-1).reshape(*a.shape[:-1], -1)
+    tails = np.cumsum(blocks[..., ::-1], axis=-1)[..., ::-1].reshape(*a.shape[:-1], -1)
+    split = np.arange(count) % width != 0
+    sums = tails[..., :count] + np.where(split, heads[..., width - 1 : width - 1 + count], 0.0)
+    return np.moveaxis(sums, -1, axis)
+
+
+class ShiftOperator(Operator):
+    """All shifts given by one :class:`Track` per sample axis.
+
+    Transform ``t`` is the combination of offsets ``np.unravel_index(t, counts)``. The correlation
+    runs by FFT over the moving axes, summed over channels in the frequency domain.
+
+    Parameters
+    ----------
+    tracks : sequence of Track
+        One per axis of the sample.
+    """
+
+    selects = True
+
+    def __init__(self, tracks):
+        self.tracks = tuple(tracks)
+        moved = [j for j, track in enumerate(self.tracks) if track.moves]
+        self.counts = tuple(track.count for track in self.tracks)
+        super().__init__(
+            [t.size for t in self.tracks], [t.window for t in self.tracks], np.prod(self.counts), moved
+        )
+        self.isometric = all(track.inside for track in self.tracks)
+        centred = [track.centred for track in self.tracks]
+        self.reference = int(np.ravel_multi_index(centred, self.counts))
+        self.by_fft = self.n_transforms > FEW_TRANSFORMS
+        self._placed = self.isometric and not any(track.circular for track in self.tracks)
+        self._fft_axes = [j + 1 for j in moved]
+        self._fft_shape = [self.tracks[j].fft_length for j in moved]
+        self._channels = tuple(j + 1 for j in range(len(self.tracks)) if j not in moved)
+
+    def _each_axis(self, name, a):
+        """Run one method of the tracks along every axis of ``a``."""
+        for axis, track in enumerate(self.tracks):
+            a = getattr(track, name)(a, axis)
+        return a
+
+    def _pieces(self, w):
+        """View of the padded weights with all pieces: (starts.., *sample_shape)."""
+        return sliding_window_view(
+            self._each_axis("pad", w.reshape(self.weight_shape)), self.sample_shape
+        )
+
+    def _positions(self, index, name):
+        """Offsets or starts of the transforms ``index``, one array per axis."""
+        parts = np.unravel_index(np.asarray(index), self.counts)
+        return tuple(
+            getattr(track, name)[part] for track, part in zip(self.tracks, parts, strict=True)
+        )
+
+    def apply(self, w):
+        return self.apply_at(w, np.arange(self.n_transforms))
+
+    def apply_at(self, w, index):
+        picked = self._pieces(w)[self._positions(index, "starts")]
+        return picked.reshape(len(picked), self.n_features)
+
+    def adjoint(self, M):
+        return self._scatter(M, np.arange(self.n_transforms))
+
+    def _scatter(self, M, index):
+        """``sum_i T_{index_i}* M_i``, one addition of a whole sample per row."""
+        total = np.zeros([track.padded for track in self.tracks])
+        pieces = sliding_window_view(total, self.sample_shape, writeable=True)
+        rows = np.asarray(M).reshape(-1, *self.sample_shape)
+        for row, *start in zip(rows, *self._positions(index, "starts"), strict=True):
+            pieces[tuple(start)] += row
+        return self._each_axis("unpad", total).ravel()
+
+    def adjoint_at(self, X, index, coef):
+        if self._placed:
+            return (np.asarray(coef, dtype=X.dtype) @ self._cut(X, index)).astype(np.float64)
+        used, index = np.unique(index, return_inverse=True)
+        return self._scatter(sum_by_index(X, index, coef, len(used)), used)
+
+    def _cut(self, X, index):
+        """The part of each row under the window, shape (n, L)."""
+        grid = X.reshape(len(X), *self.sample_shape)
+        axes = tuple(range(1, grid.ndim))
+        windows = sliding_window_view(grid, self.weight_shape, axis=axes)
+        cut = windows[(np.arange(len(X)), *self._positions(index, "offsets"))]
+        return cut.reshape(len(X), self.n_weights)
+
+    def prepare(self, X):
+        if not self.by_fft:
+            return X
+        grid = X.reshape(len(X), *self.sample_shape)
+        return fft.rfftn(grid, self._fft_shape, axes=self._fft_axes)
+
+    def correlate(self, P, w):
+        if not self.by_fft:
+            return super().correlate(P, w)
+        product = self._multiply(P, self._spectrum(w).astype(P.dtype))
+        lags = fft.irfftn(product, self._fft_shape, axes=range(1, product.ndim), overwrite_x=True)
+        moving = [self.tracks[j] for j in self.moved_axes]
+        window = tuple(slice(0, t.step * t.count, t.step) for t in moving)
+        return lags[(slice(None), *window)].reshape(len(P), self.n_transforms)
+
+    def _spectrum(self, w):
+        laid_out = w.reshape(self.weight_shape)
+        for j in self.moved_axes:
+            laid_out = self.tracks[j].lay_out(laid_out, j)
+        axes = [a - 1 for a in self._fft_axes]
+        return np.conj(fft.rfftn(laid_out, axes=axes))
+
+    def _multiply(self, P, spectrum):
+        """Product of the spectra, summed over the channels."""
+        if not self._channels:
+            return P * spectrum
+        axes = list(range(P.ndim))
+        kept = [a for a in axes if a not in self._channels]
+        return np.einsum(P, axes, spectrum, axes[1:], kept)
+
+    def norms(self, w):
+        if self.isometric:
+            return np.full(self.n_transforms, np.linalg.norm(w))
+        energy = self._each_axis("energies", (w**2).reshape(self.weight_shape))
+        return np.sqrt(energy).ravel()
+
+    def normal(self, weight, w):
+        coverage = np.asarray(weight, dtype=np.float64).reshape(self.counts)
+        return self._each_axis("coverage", coverage).ravel() * w
+
+    def describe(self, index):
+        offsets = self._positions(index, "offsets")
+        suffix = "_{}" if len(self.moved_axes) > 1 else ""
+        columns = {}
+        for j in self.moved_axes:
+            track, name = self.tracks[j], suffix.format(j)
+            centre = offsets[j] + (track.window - 1) / 2
+            columns["start" + name] = offsets[j]
+            columns["centre" + name] = centre % track.size if track.circular else centre
+        return columns
+
+    def neighbours(self, w):
+        grid = w.reshape(self.weight_shape)
+        for axis, track in enumerate(self.tracks):
+            if track.moves and not (track.circular and track.window == track.size):
+                for steps in recentring_steps(track.window):
+                    yield slide(grid, steps, axis).ravel()
+
+
+def recentring_steps(window):
+    """Shifts of about 2 .. window / 4 to both sides."""
+    sizes = {max(1, round(window * share)) for share in (1 / 4, 1 / 8, 1 / 16)} | {min(2, window // 2)}
+    return [sign * size for size in sorted(sizes - {0}) for sign in (1, -1)]
+
+
+def slide(a, steps, axis):
+    """``a`` moved by ``steps`` along an axis; zeros come in."""
+    moved = np.roll(a, steps, axis)
+    edge = slice(0, steps) if steps > 0 else slice(steps, None)
+    np.moveaxis(moved, axis, 0)[edge] = 0.0
+    return moved

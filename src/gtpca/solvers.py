@@ -1,0 +1,253 @@
+"""Finding one component: alternating least squares, its starting points and its moves.
+
+    match:   t_i, a_i  for fixed w           (:func:`gtpca.coding.match`)
+    update:  N w = rhs  for fixed t_i, a_i,   N = sum_t weight_t T_t* T_t,  rhs = sum_i a_i T_i* r_i
+
+Both steps can only raise the explained energy ``sum_i s_i^2``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from scipy import fft
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state, check_scalar
+
+from gtpca.chunks import as_chunks
+from gtpca.coding import match, row_energies, statistics
+
+__all__ = ["ALS", "SolverResult"]
+
+logger = logging.getLogger("gtpca")
+
+SCREEN_ROWS = 512  # starts and moves are tried on so many rows
+SETTLE_ROWS = 2048  # and the best of them are finished on so many
+LADDER = (8192,)  # before all rows, climb on so many
+SCREEN_PASSES, MOVE_PASSES, N_FINALISTS = 12, 4, 2
+SCREEN_TOL = 1e-3
+
+
+@dataclass
+class SolverResult:
+    """One component and how it was found.
+
+    Attributes
+    ----------
+    weights : array (L,)
+        Unit norm.
+    history : list of float
+        Explained energy at each pass over all rows; never falls.
+    n_iter : int
+        Passes over all rows, those of rejected moves included.
+    stopped : str
+        Why it stopped: "converged", "max_iter", "callback" or "no energy".
+    """
+
+    weights: np.ndarray
+    history: list[float] = field(default_factory=list)
+    n_iter: int = 0
+    stopped: str = "converged"
+
+    @property
+    def explained(self) -> float:
+        """Explained energy at the last pass."""
+        return self.history[-1] if self.history else 0.0
+
+
+def update(operator, stats, w):
+    """The least-squares weights for fixed codes, scaled to unit norm."""
+    new = operator.solve_normal(stats.weight[:, 0, 0], stats.rhs[0], w)
+    norm = np.linalg.norm(new)
+    return new / norm if norm > 0 and np.isfinite(norm) else w
+
+
+def climb(chunks, operator, w, polarity, max_iter, tol, report=None):
+    """Alternate match and update until the explained energy rises by less than ``tol``, relative."""
+    result = SolverResult(w, stopped="max_iter")
+    while result.n_iter < max_iter:
+        stats = chunks.sum(statistics, operator, result.weights, polarity)
+        gain = stats.explained - result.explained
+        result.history.append(stats.explained)
+        result.n_iter += 1
+        if stats.explained <= 0:
+            result.stopped = "no energy"
+            break
+        result.weights = update(operator, stats, result.weights)
+        if report is not None and report(result.n_iter, stats.explained):
+            result.stopped = "callback"
+            break
+        if len(result.history) > 1 and gain <= tol * stats.explained:
+            result.stopped = "converged"
+            break
+    return result
+
+
+class ALS(BaseEstimator):
+    """Alternating least squares from many short starts, with moves out of local optima.
+
+    ``n_init`` short runs on a few hundred rows; the best two are finished on a few thousand, each
+    followed by the operator's own moves (re-centring of a window) as long as they help; the winner
+    climbs on ever more rows until only the last passes touch all of them.
+
+    Parameters
+    ----------
+    n_init : int
+        Number of starting points: half of them white noise, half rows of the data.
+    max_iter : int
+        Largest number of passes over all rows per component, those of moves included.
+    tol : float
+        Stop when a pass raises the explained energy by less than this share.
+
+    Examples
+    --------
+    >>> from gtpca import ALS
+    >>> ALS(n_init=4).max_iter
+    200
+    """
+
+    def __init__(self, n_init=16, max_iter=200, tol=1e-5):
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def check(self) -> None:
+        """Raise an error for parameters that make no sense."""
+        check_scalar(self.n_init, "n_init", (int, np.integer), min_val=1)
+        check_scalar(self.max_iter, "max_iter", (int, np.integer), min_val=1)
+        check_scalar(self.tol, "tol", (int, float, np.floating, np.integer), min_val=0)
+
+    def solve(
+        self,
+        chunks,
+        operator,
+        random_state=None,
+        *,
+        polarity: str = "both",
+        n_jobs: int | None = None,
+        report: Callable[[int, float], bool] | None = None,
+    ) -> SolverResult:
+        """The component of the rows in ``chunks``.
+
+        Parameters
+        ----------
+        chunks : Chunks
+        operator : Operator
+        random_state : int, RandomState or None
+        polarity : {"both", "positive"}
+        n_jobs : int or None
+            Threads: over the starts, then in the FFT.
+        report : callable or None
+            ``report(iteration, explained)`` after each pass over all rows; True stops the climb.
+        """
+        self.check()
+        rng = check_random_state(random_state)
+        white, draws = draw_starts(rng, self.n_init, operator)
+        search = _Search(self, chunks, operator, rng, polarity, n_jobs, report)
+        return search.run(white, draws)
+
+    def polish(self, chunks, operator, w, *, polarity="both", n_passes=1) -> SolverResult:
+        """A few passes from ``w`` on all rows: one step of a joint sweep."""
+        return climb(chunks, operator, w, polarity, n_passes, tol=0.0)
+
+
+def draw_starts(rng, n_init, operator):
+    """White weights (n_init, L) and one uniform number per start that begins at a row."""
+    white = rng.standard_normal((n_init, operator.n_weights))
+    white *= operator.normal(np.ones(operator.n_transforms), np.ones(operator.n_weights)) != 0
+    return white, rng.uniform(size=n_init // 2)
+
+
+def pick_rows(chunk, draws):
+    """Rows drawn with probability proportional to their energy, whatever their order."""
+    energies = chunk.weigh(row_energies(chunk.rows))
+    order = np.argsort(energies, kind="stable")
+    share = np.cumsum(energies[order])
+    place = np.searchsorted(share, draws * share[-1])
+    return chunk.rows[order[np.minimum(place, len(order) - 1)]]
+
+
+def row_start(row, operator, w, polarity):
+    """The row itself as weights, in the pose in which it fits ``w`` best."""
+    index, _, _ = match(operator.prepare(row[None]), operator, w, polarity)
+    return operator.adjoint_at(row[None], index, np.ones(1))
+
+
+class _Search:
+    """One call of :meth:`ALS.solve`: the rows, the subsamples and the passes that are left."""
+
+    def __init__(self, solver, chunks, operator, rng, polarity, n_jobs, report):
+        self.solver, self.chunks, self.operator = solver, chunks, operator
+        self.polarity, self.n_jobs, self.report = polarity, n_jobs, report
+        self.left = solver.max_iter
+        order = rng.permutation(chunks.n_rows) if chunks.n_rows > SCREEN_ROWS else None
+        self.screen = self._subsample(order, SCREEN_ROWS)
+        self.middle = self._subsample(order, SETTLE_ROWS)
+        self.ladder = [self._subsample(order, n) for n in LADDER if chunks.n_rows > 2 * n]
+
+    def _subsample(self, order, size):
+        if order is None or self.chunks.n_rows <= size:
+            return self.chunks
+        chunk = self.chunks.take(np.sort(order[:size]))
+        return as_chunks(chunk.rows, self.operator, chunk.weight)
+
+    def run(self, white, draws):
+        """Starts, moves and the last climb on all rows."""
+        starts = self._starts(white, draws)
+        tried = self._screen(starts, SCREEN_PASSES, SCREEN_TOL)
+        tried = sorted(tried, key=lambda r: r.explained, reverse=True)[:N_FINALISTS]
+        with fft.set_workers(effective_n_jobs(self.n_jobs)):
+            best = self._settle(tried[0].weights)
+            for rival in tried[1:]:
+                if self.left > 0:
+                    best = max(best, self._settle(rival.weights), key=lambda r: r.explained)
+            for rows in self.ladder:
+                best = self._climb(rows, best.weights)
+            if self.middle is not self.chunks:
+                best = self._climb(self.chunks, best.weights)
+        best.n_iter = self.solver.max_iter - self.left
+        return best
+
+    def _starts(self, white, draws):
+        rows = pick_rows(self.screen.take(np.arange(self.screen.n_rows)), draws)
+        begun = [
+            row_start(x, self.operator, w, self.polarity) for x, w in zip(rows, white, strict=False)
+        ]
+        return [*begun, *white[len(begun) :]]
+
+    def _screen(self, starts, passes, tol):
+        """Short climbs on few rows, in threads."""
+        args = (self.polarity, passes, tol)
+        return Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(climb)(self.screen, self.operator, w, *args) for w in starts
+        )
+
+    def _climb(self, rows, w):
+        everything = rows is self.chunks
+        limit = max(1, self.left) if everything else self.solver.max_iter
+        report = self.report if everything else None
+        result = climb(rows, self.operator, w, self.polarity, limit, self.solver.tol, report)
+        if everything:
+            self.left = 0 if result.stopped == "callback" else self.left - result.n_iter
+        return result
+
+    def _settle(self, w):
+        """Climb, then move and climb again while it helps."""
+        best = self._climb(self.middle, w)
+        while self.left > 0:
+            moves = list(self.operator.neighbours(best.weights))
+            if not moves:
+                break
+            tried = self._screen(moves, MOVE_PASSES, 0.0)
+            if self.screen is self.chunks:
+                self.left -= sum(r.n_iter for r in tried)
+            moved = self._climb(self.middle, max(tried, key=lambda r: r.explained).weights)
+            if moved.explained <= best.explained * (1 + self.solver.tol):
+                break
+            better = [value for value in moved.history if value > best.explained]
+            best = SolverResult(moved.weights, best.history + better, stopped=moved.stopped)
+        return best

@@ -1,0 +1,293 @@
+"""Families that move points of a grid: rotations, scalings, affine maps, time warps, deformations."""
+
+from __future__ import annotations
+
+import itertools
+from functools import reduce
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from gtpca import grids
+from gtpca.families import Family, numbers, resolve_axes, single_or_ambiguous, whole
+from gtpca.operators import BankOperator
+
+__all__ = ["Affine", "Deformation", "Rotation", "Scaling", "TimeWarp"]
+
+
+def _affine_operator(matrices, offsets, sample_shape, axes, poses, reference, nearest=False):
+    """Operator of the point maps ``p -> A_t p + b_t`` about the centre of the grid."""
+    shape = tuple(sample_shape[a] for a in axes)
+    sources = [grids.affine_sources(A, b, shape) for A, b in zip(matrices, offsets, strict=True)]
+    matrix = grids.sampling_matrix(sources, sample_shape, axes, nearest)
+    return BankOperator(matrix, sample_shape, sample_shape, poses, axes, reference)
+
+
+class Rotation(Family):
+    """Images may turn about the middle of the pixel grid.
+
+    The pose ``degrees`` is the angle by which the component appears turned in the sample,
+    counter-clockwise as displayed with row 0 on top: 90 degrees is ``np.rot90(w)``. Values between
+    pixels are bilinear; right angles of square images are exact; beyond the image is zero.
+
+    Parameters
+    ----------
+    angles : int or list of float
+        That many angles ``360 / angles`` apart, starting at 0, or explicit degrees.
+    axes : tuple of two int
+        The image axes (rows, columns); the others (colours) turn along.
+    interpolation : {"linear", "nearest"}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gtpca import Rotation
+    >>> Rotation(angles=4).bind((2, 2)).apply(np.array([1.0, 2.0, 3.0, 4.0]))[1].reshape(2, 2)
+    array([[2., 4.],
+           [1., 3.]])
+    """
+
+    def __init__(self, angles=20, axes=(0, 1), interpolation="linear"):
+        self.angles = angles
+        self.axes = axes
+        self.interpolation = interpolation
+
+    def bind(self, sample_shape):
+        """All rotations for images of ``sample_shape``."""
+        axes = resolve_axes(self, self.axes, len(sample_shape), 2)
+        if self.interpolation not in ("linear", "nearest"):
+            raise ValueError(
+                f"Rotation: interpolation={self.interpolation!r} must be 'linear' or 'nearest'."
+            )
+        degrees = self._degrees()
+        matrices = [turn(angle) for angle in degrees]
+        nearest = self.interpolation == "nearest"
+        offsets = np.zeros((len(degrees), 2))
+        upright = np.abs((degrees + 180) % 360 - 180).argmin()
+        poses = {"degrees": degrees}
+        return _affine_operator(matrices, offsets, sample_shape, axes, poses, upright, nearest)
+
+    def _degrees(self):
+        if np.ndim(self.angles) == 0:
+            count = whole(self, "angles", self.angles, 1)
+            return 360.0 * np.arange(count) / count
+        return numbers(self, "angles", self.angles)
+
+
+def turn(degrees):
+    """The matrix on (row, column) that turns counter-clockwise as displayed, (2, 2)."""
+    cos, sin = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
+    if degrees % 90 == 0:
+        cos, sin = np.rint(cos), np.rint(sin)
+    return np.array([[cos, -sin], [sin, cos]])
+
+
+class Scaling(Family):
+    """The component may appear larger or smaller, about the centre of the moved axes.
+
+        (T_s w)(x) = w(c + (x - c) / s)
+
+    The pose ``factor`` is ``s``: 2 means that the component appears twice as large in the sample.
+
+    Parameters
+    ----------
+    factors : list of float > 0
+    axes : int, tuple of int or None
+        The scaled axes (together, by the same factor); samples of rank 1 need none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gtpca import Scaling
+    >>> Scaling(factors=[1, 2]).bind((5,)).apply(np.array([0.0, 0, 1, 0, 0]))[1]
+    array([0. , 0.5, 1. , 0.5, 0. ])
+    """
+
+    def __init__(self, factors=(0.8, 1.0, 1.25), axes=None):
+        self.factors = factors
+        self.axes = axes
+
+    def bind(self, sample_shape):
+        """All scalings for samples of ``sample_shape``."""
+        factors = numbers(self, "factors", self.factors, positive=True)
+        every = tuple(range(len(sample_shape)))
+        readings = ("Scaling(.., axes=0)", f"Scaling(.., axes={every})")
+        given = self.axes
+        if given is None:
+            given = single_or_ambiguous(self, sample_shape, readings)
+        axes = resolve_axes(self, given, len(sample_shape))
+        matrices = [np.eye(len(axes)) * s for s in factors]
+        offsets = np.zeros((len(factors), len(axes)))
+        same = np.abs(np.log(factors)).argmin()
+        return _affine_operator(matrices, offsets, sample_shape, axes, {"factor": factors}, same)
+
+
+class TimeWarp(Family):
+    """Smooth increasing maps of time, with both ends fixed.
+
+        (T_s w)(u) = w(phi_s(u)),   u in [0, 1]
+
+    with ``phi_s(u) = u ** exp(s)`` (kind "power") or ``phi_s(u) = u - s sin(pi u) / pi``
+    (kind "sine", ``|s| < 1``).
+
+    The pose ``strength`` is ``s``: 0 is the identity, and with a positive one the events of the
+    component appear later in the sample.
+
+    Parameters
+    ----------
+    strengths : list of float
+    kind : {"power", "sine"}
+    axes : int or None
+        The time axis; samples of rank 1 need none.
+
+    Examples
+    --------
+    >>> from gtpca import TimeWarp
+    >>> TimeWarp(strengths=(-0.5, 0, 0.5)).bind((50,)).n_transforms
+    3
+    """
+
+    def __init__(self, strengths=(-0.5, 0, 0.5), kind="power", axes=None):
+        self.strengths = strengths
+        self.kind = kind
+        self.axes = axes
+
+    def bind(self, sample_shape):
+        """All warps for samples of ``sample_shape``."""
+        strengths = numbers(self, "strengths", self.strengths)
+        given = self.axes
+        if given is None:
+            readings = ("TimeWarp(.., axes=0)", f"TimeWarp(.., axes={len(sample_shape) - 1})")
+            given = single_or_ambiguous(self, sample_shape, readings)
+        axes = resolve_axes(self, given, len(sample_shape), 1)
+        length = sample_shape[axes[0]]
+        u = np.linspace(0, 1, length)
+        sources = [self._map(s)(u)[None] * (length - 1) for s in strengths]
+        matrix = grids.sampling_matrix(sources, sample_shape, axes)
+        poses, still = {"strength": strengths}, np.abs(strengths).argmin()
+        return BankOperator(matrix, sample_shape, sample_shape, poses, axes, still)
+
+    def _map(self, s):
+        if self.kind == "power":
+            return lambda u: u ** np.exp(s)
+        if self.kind != "sine":
+            raise ValueError(f"TimeWarp: kind={self.kind!r} must be 'power' or 'sine'.")
+        if abs(s) >= 1:
+            raise ValueError(f"TimeWarp: strength {s} must lie in (-1, 1) for kind 'sine'.")
+        return lambda u: u - s * np.sin(np.pi * u) / np.pi
+
+
+class Affine(Family):
+    """Explicit affine maps of the points of an image.
+
+    A point ``p`` of the component (axis order, relative to the middle of the grid) appears in the
+    sample at ``A p + b``:   ``(T w)(x) = w(A^-1 (x - b))``. The pose ``map`` is the number of the map.
+
+    Parameters
+    ----------
+    matrices : array (m, r, r) or (m, r, r + 1)
+        Invertible ``A``; a further column is the offset ``b`` in grid points.
+    axes : tuple of int
+        The ``r`` moved axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gtpca import Affine
+    >>> shear = np.array([[1.0, 0.3], [0.0, 1.0]])
+    >>> Affine([np.eye(2), shear]).bind((8, 8)).n_transforms
+    2
+    """
+
+    def __init__(self, matrices, axes=(0, 1)):
+        self.matrices = matrices
+        self.axes = axes
+
+    def bind(self, sample_shape):
+        """All maps for samples of ``sample_shape``."""
+        axes = resolve_axes(self, self.axes, len(sample_shape))
+        maps = self._maps(len(axes))
+        matrices, offsets = maps[:, :, : len(axes)], maps[:, :, len(axes)]
+        poses = {"map": np.arange(len(maps))}
+        distance = np.abs(matrices - np.eye(len(axes))).sum(axis=(1, 2)) + np.abs(offsets).sum(axis=1)
+        return _affine_operator(
+            matrices, offsets, sample_shape, axes, poses, distance.argmin()
+        )
+
+    def _maps(self, rank):
+        maps = np.asarray(self.matrices, dtype=np.float64)
+        if maps.ndim != 3 or maps.shape[1] != rank or maps.shape[2] not in (rank, rank + 1):
+            raise ValueError(
+                f"Affine: matrices has shape {maps.shape}; {rank} axes need a non-empty list of "
+                f"({rank}, {rank}) or ({rank}, {rank + 1}) matrices."
+            )
+        if len(maps) == 0 or not np.all(np.isfinite(maps)):
+            raise ValueError("Affine: matrices must be a non-empty list of finite numbers.")
+        flat = np.flatnonzero(np.linalg.cond(maps[:, :, :rank]) > 1e12)
+        if len(flat):
+            raise ValueError(f"Affine: matrix {flat[0]} cannot be inverted; leave it out.")
+        offsets = np.zeros((len(maps), rank, 1)) if maps.shape[2] == rank else maps[:, :, rank:]
+        return np.concatenate([maps[:, :, :rank], offsets], axis=2)
+
+
+class Deformation(Family):
+    """Smooth displacement fields, drawn once at random; the first is zero.
+
+        (T_f w)(x) = w(x + u_f(x)),   u_f(x) = sum_k c_fk prod_j cos(pi k_j (x_j + 1/2) / D_j)
+
+    with ``n_basis`` cosines per axis, standard normal ``c`` and the largest displacement scaled to
+    ``amplitude``. The pose ``field`` is the number of the field.
+
+    Parameters
+    ----------
+    amplitude : float
+        Largest displacement in grid points.
+    n_basis : int
+        Cosines per axis: more make the field less smooth.
+    n_fields : int
+        Number of fields, the zero field included.
+    axes : tuple of int
+        The moved axes.
+    random_state : int, RandomState or None
+        An int gives the same fields whenever the family is bound.
+
+    Examples
+    --------
+    >>> from gtpca import Deformation
+    >>> Deformation(amplitude=1.5, n_fields=6).bind((16, 16)).n_transforms
+    6
+    """
+
+    def __init__(self, amplitude=1.0, n_basis=3, n_fields=8, axes=(0, 1), random_state=0):
+        self.amplitude = amplitude
+        self.n_basis = n_basis
+        self.n_fields = n_fields
+        self.axes = axes
+        self.random_state = random_state
+
+    def bind(self, sample_shape):
+        """All fields for samples of ``sample_shape``."""
+        numbers(self, "amplitude", self.amplitude, positive=True)
+        count = whole(self, "n_fields", self.n_fields, 1)
+        axes = resolve_axes(self, self.axes, len(sample_shape))
+        shape = tuple(sample_shape[a] for a in axes)
+        basis = self._basis(shape)
+        rng = check_random_state(self.random_state)
+        fields = rng.standard_normal((count - 1, len(shape), len(basis))) @ basis
+        lengths = np.linalg.norm(fields, axis=1).max(axis=-1, initial=0)
+        fields *= self.amplitude / lengths[:, None, None]
+        points = np.indices(shape, dtype=np.float64).reshape(len(shape), -1)
+        sources = [points, *(points + field for field in fields)]
+        matrix = grids.sampling_matrix(sources, sample_shape, axes)
+        return BankOperator(matrix, sample_shape, sample_shape, {"field": np.arange(count)}, axes)
+
+    def _basis(self, shape):
+        """Products of cosines on the grid, shape (n_basis ** r, p)."""
+        count = whole(self, "n_basis", self.n_basis, 1)
+        grid = [(np.arange(size) + 0.5) / size for size in shape]
+        waves = [np.cos(np.pi * np.outer(np.arange(count), u)) for u in grid]
+        products = []
+        for k in itertools.product(range(count), repeat=len(shape)):
+            rows = [wave[i] for wave, i in zip(waves, k, strict=True)]
+            products.append(reduce(np.multiply.outer, rows).ravel())
+        return np.array(products)
