@@ -17,7 +17,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 __all__ = ["BankOperator", "ComposedOperator", "FeatureWeightedOperator", "Operator"]
 
-CG_TOLERANCE, CG_STEPS = 1e-9, 60
+CG_TOLERANCE, CG_STEPS = 1e-8, 200
 
 
 class Operator(ABC):

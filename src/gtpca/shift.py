@@ -10,7 +10,9 @@ offsets: the sample is a crop of it. Axes are independent; an axis that does not
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -20,6 +22,7 @@ from gtpca.operators import Operator, sum_by_index
 
 __all__ = ["ShiftOperator", "Track"]
 
+SHORT_SAMPLE = 1024  # up to here one scattered sum beats a loop over the rows
 FEW_TRANSFORMS = 16  # up to here one matrix product beats the FFT
 
 
@@ -44,45 +47,45 @@ class Track:
     count: int = 1
     circular: bool = False
 
-    @property
+    @cached_property
     def offsets(self) -> np.ndarray:
         """All offsets, shape (count,)."""
         return self.first + self.step * np.arange(self.count)
 
-    @property
+    @cached_property
     def moves(self) -> bool:
         """False for a channel axis: nothing but the identity."""
         return self.count > 1 or self.window != self.size
 
-    @property
+    @cached_property
     def inside(self) -> bool:
         """Whether every weight is in sight at every offset."""
         last = self.first + self.step * (self.count - 1)
         return self.circular or (self.first >= 0 and last + self.window <= self.size)
 
-    @property
+    @cached_property
     def centred(self) -> int:
         """Number of the offset nearest to the centred position."""
         return int(np.abs(self.offsets - (self.size - self.window) // 2).argmin())
 
-    @property
+    @cached_property
     def before(self) -> int:
         """Zeros in front of the padded window."""
         return 0 if self.circular else max(0, int(self.offsets[-1]))
 
-    @property
+    @cached_property
     def padded(self) -> int:
         """Length of the padded window, of which each ``T_o w`` is a piece of length ``size``."""
         if self.circular:
             return 2 * self.size
         return self.before + max(self.window, self.size - self.first)
 
-    @property
+    @cached_property
     def starts(self) -> np.ndarray:
         """Where the pieces start in the padded window, shape (count,)."""
         return -self.offsets % self.size if self.circular else self.before - self.offsets
 
-    @property
+    @cached_property
     def fft_length(self) -> int:
         """A length at which wrapping around does not touch the offsets asked for."""
         if self.circular:
@@ -101,8 +104,8 @@ class Track:
         """The adjoint of :meth:`pad`."""
         if self.circular:
             first, second = np.split(a, 2, axis=axis)
-            return np.take(first + second, np.arange(self.window), axis=axis)
-        return np.take(a, np.arange(self.before, self.before + self.window), axis=axis)
+            return cut_axis(first + second, axis, 0, self.window)
+        return cut_axis(a, axis, self.before, self.window)
 
     def lay_out(self, a: np.ndarray, axis: int) -> np.ndarray:
         """Zero-pad to the FFT length and move offset ``first`` to lag 0."""
@@ -125,7 +128,18 @@ class Track:
 
 def pad_axis(a, axis, before, after):
     """Zeros before and after ``a`` along one axis."""
-    return np.pad(a, [(before, after) if j == axis else (0, 0) for j in range(a.ndim)])
+    if before == after == 0:
+        return a
+    shape = list(a.shape)
+    shape[axis] += before + after
+    out = np.zeros(shape, dtype=a.dtype)
+    cut_axis(out, axis, before, a.shape[axis])[...] = a
+    return out
+
+
+def cut_axis(a, axis, start, length):
+    """``length`` entries from ``start`` along one axis, a view."""
+    return a[(slice(None),) * axis + (slice(start, start + length),)]
 
 
 def window_sums(a, width, axis):
@@ -205,11 +219,17 @@ class ShiftOperator(Operator):
 
     def _scatter(self, M, index):
         """``sum_i T_{index_i}* M_i``, one addition of a whole sample per row."""
-        total = np.zeros([track.padded for track in self.tracks])
-        pieces = sliding_window_view(total, self.sample_shape, writeable=True)
-        rows = np.asarray(M).reshape(-1, *self.sample_shape)
-        for row, *start in zip(rows, *self._positions(index, "starts"), strict=True):
-            pieces[tuple(start)] += row
+        shape = [track.padded for track in self.tracks]
+        starts = self._positions(index, "starts")
+        if self.n_features <= SHORT_SAMPLE:
+            reach = np.ravel_multi_index(np.indices(self.sample_shape), shape).ravel()
+            places = np.ravel_multi_index(starts, shape)[:, None] + reach
+            total = np.bincount(places.ravel(), M.ravel(), math.prod(shape)).reshape(shape)
+        else:
+            total = np.zeros(shape)
+            pieces = sliding_window_view(total, self.sample_shape, writeable=True)
+            for row, *start in zip(M.reshape(-1, *self.sample_shape), *starts, strict=True):
+                pieces[tuple(start)] += row
         return self._each_axis("unpad", total).ravel()
 
     def adjoint_at(self, X, index, coef):

@@ -26,9 +26,10 @@ __all__ = ["ALS", "SolverResult"]
 logger = logging.getLogger("gtpca")
 
 SCREEN_ROWS = 512  # starts and moves are tried on so many rows
-SETTLE_ROWS = 2048  # and the best of them are finished on so many
+SETTLE_ROWS = 2048  # and the best of them is finished on so many
 LADDER = (8192,)  # before all rows, climb on so many
-SCREEN_PASSES, MOVE_PASSES, N_FINALISTS = 12, 4, 2
+HEATS = ((2, 8), (4, 3), (6, 1))  # passes for all starts, how many go on; and again
+MOVE_PASSES = 4
 SCREEN_TOL = 1e-3
 
 
@@ -66,33 +67,54 @@ def update(operator, stats, w):
     return new / norm if norm > 0 and np.isfinite(norm) else w
 
 
+def extrapolate(new, last, age):
+    """A step beyond ``new`` in the direction from ``last``, longer the more steps went well."""
+    point = new + age / (age + 3) * (new - last)
+    return point / np.linalg.norm(point)
+
+
 def climb(chunks, operator, w, polarity, max_iter, tol, report=None):
-    """Alternate match and update until the explained energy rises by less than ``tol``, relative."""
+    """Alternate match and update until the explained energy rises by less than ``tol``, relative.
+
+    Every pass but the first is taken at an extrapolated point. Where that explains less than the
+    point before, it is rejected and the plain update is taken: the history never falls.
+    """
     result = SolverResult(w, stopped="max_iter")
+    point, age = w, 0
     while result.n_iter < max_iter:
-        stats = chunks.sum(statistics, operator, result.weights, polarity)
+        stats = chunks.sum(statistics, operator, point, polarity)
+        result.n_iter += 1
+        if stats.explained < result.explained and age:
+            point, age = result.weights, 0
+            continue
         gain = stats.explained - result.explained
         result.history.append(stats.explained)
-        result.n_iter += 1
-        if stats.explained <= 0:
-            result.stopped = "no energy"
-            break
-        result.weights = update(operator, stats, result.weights)
-        if report is not None and report(result.n_iter, stats.explained):
-            result.stopped = "callback"
-            break
-        if len(result.history) > 1 and gain <= tol * stats.explained:
-            result.stopped = "converged"
+        new = update(operator, stats, point)
+        age += 1
+        point, result.weights = extrapolate(new, result.weights, age), new
+        result.stopped = _reason(result, gain, tol, report)
+        if result.stopped != "max_iter":
             break
     return result
+
+
+def _reason(result, gain, tol, report):
+    """Why to stop after this pass; "max_iter" if there is none yet."""
+    if report is not None and report(result.n_iter, result.explained):
+        return "callback"
+    if result.explained <= 0:
+        return "no energy"
+    if len(result.history) > 1 and gain <= tol * result.explained:
+        return "converged"
+    return "max_iter"
 
 
 class ALS(BaseEstimator):
     """Alternating least squares from many short starts, with moves out of local optima.
 
-    ``n_init`` short runs on a few hundred rows; the best two are finished on a few thousand, each
-    followed by the operator's own moves (re-centring of a window) as long as they help; the winner
-    climbs on ever more rows until only the last passes touch all of them.
+    ``n_init`` short runs on a few hundred rows, in heats; the winner is finished on a few thousand,
+    followed by the operator's own moves (re-centring of a window) as long as they help; then it climbs
+    on ever more rows until only the last passes touch all of them.
 
     Parameters
     ----------
@@ -177,6 +199,11 @@ def row_start(row, operator, w, polarity):
     return operator.adjoint_at(row[None], index, np.ones(1))
 
 
+def best_of(results, n):
+    """The ``n`` results that explain most, best first."""
+    return sorted(results, key=lambda r: r.explained, reverse=True)[:n]
+
+
 class _Search:
     """One call of :meth:`ALS.solve`: the rows, the subsamples and the passes that are left."""
 
@@ -198,13 +225,11 @@ class _Search:
     def run(self, white, draws):
         """Starts, moves and the last climb on all rows."""
         starts = self._starts(white, draws)
-        tried = self._screen(starts, SCREEN_PASSES, SCREEN_TOL)
-        tried = sorted(tried, key=lambda r: r.explained, reverse=True)[:N_FINALISTS]
+        for passes, keep in HEATS:
+            tried = self._screen(starts, passes, SCREEN_TOL)
+            starts = [result.weights for result in best_of(tried, keep)]
         with fft.set_workers(effective_n_jobs(self.n_jobs)):
-            best = self._settle(tried[0].weights)
-            for rival in tried[1:]:
-                if self.left > 0:
-                    best = max(best, self._settle(rival.weights), key=lambda r: r.explained)
+            best = self._settle(starts[0])
             for rows in self.ladder:
                 best = self._climb(rows, best.weights)
             if self.middle is not self.chunks:
@@ -245,7 +270,7 @@ class _Search:
             tried = self._screen(moves, MOVE_PASSES, 0.0)
             if self.screen is self.chunks:
                 self.left -= sum(r.n_iter for r in tried)
-            moved = self._climb(self.middle, max(tried, key=lambda r: r.explained).weights)
+            moved = self._climb(self.middle, best_of(tried, 1)[0].weights)
             if moved.explained <= best.explained * (1 + self.solver.tol):
                 break
             better = [value for value in moved.history if value > best.explained]
