@@ -99,6 +99,11 @@ class Goal:
 def fit_components(chunks, operator, goal, *, solver, polarity, refine, rng, n_jobs, progress):
     """All components of the rows in ``chunks``; see :class:`Components`."""
     total = chunks.sum(energy)
+    if total <= 0:
+        raise ValueError(
+            f"X has no energy to explain: all rows are zero, after centring if there is any "
+            f"(n_samples = {chunks.n_rows})."
+        )
     goal = Goal(goal, total)
     with fft.set_workers(effective_n_jobs(n_jobs)):
         if operator.n_transforms == 1 and polarity == "both":
@@ -166,8 +171,10 @@ def _refine(chunks, operator, found, solver, polarity, n_sweeps):
 
 
 def strongest(chunk, k):
-    """Largest absolute score on component ``k`` in a chunk, and its transform."""
+    """Largest absolute score on component ``k`` among rows that count, and its transform."""
     scores = np.abs(chunk.codes.scores[:, k])
+    if chunk.weight is not None:
+        scores = np.where(chunk.weight > 0, scores, -1.0)
     row = int(scores.argmax())
     return scores[row], int(chunk.codes.index[row, k])
 

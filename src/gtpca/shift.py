@@ -306,9 +306,9 @@ class ShiftOperator(Operator):
 
 
 def recentring_steps(window):
-    """Shifts of about 2 .. window / 4 to both sides."""
-    sizes = {max(1, round(window * share)) for share in (1 / 4, 1 / 8, 1 / 16)} | {min(2, window // 2)}
-    return [sign * size for size in sorted(sizes - {0}) for sign in (1, -1)]
+    """Shifts by 1, 2 and up to a quarter of the window, to both sides."""
+    sizes = {1, 2, window // 16, window // 8, window // 4}
+    return [sign * size for size in sorted(sizes) if 0 < size < window for sign in (1, -1)]
 
 
 def slide(a, steps, axis):

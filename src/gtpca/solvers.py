@@ -185,10 +185,13 @@ def draw_starts(rng, n_init, operator):
 
 
 def pick_rows(chunk, draws):
-    """Rows drawn with probability proportional to their energy, whatever their order."""
-    energies = chunk.weigh(row_energies(chunk.rows))
+    """Rows drawn with probability proportional to their energy.
+
+    The order of the rows does not matter, and weight 2 is the same as a row given twice.
+    """
+    energies = row_energies(chunk.rows)
     order = np.argsort(energies, kind="stable")
-    share = np.cumsum(energies[order])
+    share = np.cumsum(chunk.weigh(energies)[order])
     place = np.searchsorted(share, draws * share[-1])
     return chunk.rows[order[np.minimum(place, len(order) - 1)]]
 
