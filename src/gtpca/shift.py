@@ -111,6 +111,10 @@ class Track:
         """Zero-pad to the FFT length and move offset ``first`` to lag 0."""
         return np.roll(pad_axis(a, axis, 0, self.fft_length - self.window), self.first, axis)
 
+    def keep_lags(self, a: np.ndarray, axis: int) -> np.ndarray:
+        """The lags that are offsets of this track; others are dropped before the next axis."""
+        return a[(slice(None),) * axis + (slice(0, self.step * self.count, self.step),)]
+
     def energies(self, a: np.ndarray, axis: int) -> np.ndarray:
         """Sums of ``a`` over the weights in sight, one per offset."""
         sums = window_sums(self.pad(a, axis), self.size, axis)
@@ -255,11 +259,13 @@ class ShiftOperator(Operator):
     def correlate(self, P, w):
         if not self.by_fft:
             return super().correlate(P, w)
-        product = self._multiply(P, self._spectrum(w).astype(P.dtype))
-        lags = fft.irfftn(product, self._fft_shape, axes=range(1, product.ndim), overwrite_x=True)
-        moving = [self.tracks[j] for j in self.moved_axes]
-        window = tuple(slice(0, t.step * t.count, t.step) for t in moving)
-        return lags[(slice(None), *window)].reshape(len(P), self.n_transforms)
+        lags = self._multiply(P, self._spectrum(w).astype(P.dtype))
+        *others, last = enumerate((self.tracks[j] for j in self.moved_axes), start=1)
+        for axis, track in others:
+            lags = track.keep_lags(fft.ifft(lags, axis=axis, overwrite_x=True), axis)
+        axis, track = last
+        lags = track.keep_lags(fft.irfft(lags, track.fft_length, axis=axis), axis)
+        return lags.reshape(len(P), self.n_transforms)
 
     def _spectrum(self, w):
         laid_out = w.reshape(self.weight_shape)
