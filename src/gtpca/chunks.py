@@ -15,7 +15,7 @@ from gtpca.coding import Chunk, Codes
 
 __all__ = ["ArrayChunks", "Chunks", "as_chunks", "rows_per_chunk"]
 
-CHUNK_BYTES = 2**21  # temporaries of a chunk should stay in the processor's cache
+CHUNK_BYTES = 2**22  # temporaries of a chunk should stay in the processor's cache
 CACHE_BYTES = 2**31
 
 

@@ -62,7 +62,8 @@ def run(n_samples=N_SAMPLES, random_state=0) -> Demo:
     pca = PCA(N_COMPONENTS, random_state=random_state).fit(train)
     errors = [np.sum((test - project(pca, test, k + 1)) ** 2) for k in range(N_COMPONENTS)]
     total = np.sum(test**2)
-    return Demo(test, model, pca, model.resmse(test), errors / total, NOISE**2 * test.size / total)
+    noise = NOISE**2 * test.size / total
+    return Demo(test, model, pca, model.resmse(test), np.array(errors) / total, noise)
 
 
 def project(pca, X, k):
@@ -79,12 +80,13 @@ def table(demo) -> str:
     return "\n".join(
         [
             f"Residual energy / energy of {n} held-out signals of {d} points, one spike in each.",
-            "PCA subtracts the mean signal first, GT-PCA does not.",
+            "A component of GT-PCA has a score and a position for each signal, one of PCA a score;",
+            "PCA also has the mean signal, GT-PCA is not centred.",
             "",
             "components   GT-PCA      PCA",
             *lines,
             "",
-            f"The noise alone is {demo.noise:.3f} of the energy: below that, noise is being fitted.",
+            f"The noise alone is {demo.noise:.3f} of the energy; below that, noise is fitted.",
         ]
     )
 

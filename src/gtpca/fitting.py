@@ -101,8 +101,8 @@ def fit_components(chunks, operator, goal, *, solver, polarity, refine, rng, n_j
     total = chunks.sum(energy)
     if total <= 0:
         raise ValueError(
-            f"X has no energy to explain: all rows are zero, after centring if there is any "
-            f"(n_samples = {chunks.n_rows})."
+            "X has no energy to explain: all rows are zero, after centring if there is any "
+            f"(n_samples = {chunks.n_rows}, n_features = {operator.n_features})."
         )
     goal = Goal(goal, total)
     with fft.set_workers(effective_n_jobs(n_jobs)):

@@ -70,7 +70,8 @@ def update(operator, stats, w):
 def extrapolate(new, last, age):
     """A step beyond ``new`` in the direction from ``last``, longer the more steps went well."""
     point = new + age / (age + 3) * (new - last)
-    return point / np.linalg.norm(point)
+    norm = np.linalg.norm(point)
+    return point / norm if norm > 0 else new
 
 
 def climb(chunks, operator, w, polarity, max_iter, tol, report=None):
@@ -213,7 +214,7 @@ class _Search:
     def __init__(self, solver, chunks, operator, rng, polarity, n_jobs, report):
         self.solver, self.chunks, self.operator = solver, chunks, operator
         self.polarity, self.n_jobs, self.report = polarity, n_jobs, report
-        self.left = solver.max_iter
+        self.spent, self.halted = 0, False
         order = rng.permutation(chunks.n_rows) if chunks.n_rows > SCREEN_ROWS else None
         self.screen = self._subsample(order, SCREEN_ROWS)
         self.middle = self._subsample(order, SETTLE_ROWS)
@@ -237,8 +238,13 @@ class _Search:
                 best = self._climb(rows, best.weights)
             if self.middle is not self.chunks:
                 best = self._climb(self.chunks, best.weights)
-        best.n_iter = self.solver.max_iter - self.left
+        best.n_iter = self.spent
         return best
+
+    @property
+    def left(self):
+        """Passes over all rows that may still be made."""
+        return 0 if self.halted else self.solver.max_iter - self.spent
 
     def _starts(self, white, draws):
         rows = pick_rows(self.screen.take(np.arange(self.screen.n_rows)), draws)
@@ -260,7 +266,8 @@ class _Search:
         report = self.report if everything else None
         result = climb(rows, self.operator, w, self.polarity, limit, self.solver.tol, report)
         if everything:
-            self.left = 0 if result.stopped == "callback" else self.left - result.n_iter
+            self.spent += result.n_iter
+            self.halted = result.stopped == "callback"
         return result
 
     def _settle(self, w):
@@ -268,11 +275,11 @@ class _Search:
         best = self._climb(self.middle, w)
         while self.left > 0:
             moves = list(self.operator.neighbours(best.weights))
-            if not moves:
+            cost = len(moves) * MOVE_PASSES if self.screen is self.chunks else 0
+            if not moves or cost >= self.left:
                 break
             tried = self._screen(moves, MOVE_PASSES, 0.0)
-            if self.screen is self.chunks:
-                self.left -= sum(r.n_iter for r in tried)
+            self.spent += cost
             moved = self._climb(self.middle, best_of(tried, 1)[0].weights)
             if moved.explained <= best.explained * (1 + self.solver.tol):
                 break

@@ -1,0 +1,160 @@
+"""GTPCA as an estimator: PCA as a special case, codes, errors reported, scikit-learn's own checks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import ALL_FAMILIES
+from scipy import linalg
+from sklearn.decomposition import PCA
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from gtpca import GTPCA, Compose, Custom, Identity, Reflection, Rotation, Scaling, Shift
+from gtpca import principal
+from gtpca.testing import assert_same_components, make_planted
+
+MANY = Shift(boundary="circular")
+
+
+@parametrize_with_checks(
+    [
+        GTPCA(),
+        GTPCA(family=MANY),
+        GTPCA(family=Shift(3, boundary="partial", min_overlap=0.3)),
+        GTPCA(family=Compose(MANY, Reflection()), refine=2),
+        GTPCA(family=MANY, polarity="positive", center="samples", output="scores+poses"),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def low_rank(n=200, d=30, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) * np.linspace(3, 0.1, d) + rng.standard_normal(d)
+
+
+@pytest.mark.parametrize("family", [None, Identity(), Shift(), Shift(30)])
+def test_identity_is_truncated_svd(family):
+    X = low_rank()
+    _, s, Vt = linalg.svd(X, full_matrices=False)
+    model = GTPCA(5, family).fit(X)
+    np.testing.assert_allclose(model.explained_energy_, s[:5] ** 2, rtol=1e-6)
+    gap = linalg.subspace_angles(model.components_.T, Vt[:5].T).max()
+    assert gap < 1e-6
+    np.testing.assert_allclose(np.abs(np.sum(model.components_ * Vt[:5], axis=1)), 1, atol=1e-6)
+
+
+def test_identity_by_lanczos_is_the_same(monkeypatch):
+    X = low_rank()
+    dense = GTPCA(4).fit(X)
+    monkeypatch.setattr(principal, "DENSE_WEIGHTS", 0)
+    assert_same_components(dense, GTPCA(4, random_state=0).fit(X), atol=1e-6)
+
+
+def test_centred_identity_is_scikit_learns_pca():
+    X = low_rank()
+    ours, theirs = GTPCA(5, center=True).fit(X), PCA(5).fit(X)
+    signs = np.sign(np.sum(ours.components_ * theirs.components_, axis=1))
+    np.testing.assert_allclose(ours.components_ * signs[:, None], theirs.components_, atol=1e-6)
+    np.testing.assert_allclose(ours.transform(X) * signs, theirs.transform(X), atol=1e-6)
+    np.testing.assert_allclose(
+        ours.reconstruct(X), theirs.inverse_transform(theirs.transform(X)), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        ours.explained_energy_ratio_, theirs.explained_variance_ratio_, rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    "family",
+    [Shift(50, max_shift=0), Shift(20, max_shift=0), Scaling([1.3]), Custom([np.eye(30)[::-1]])],
+)
+def test_a_single_transform_is_solved_in_its_range(family):
+    X = low_rank()
+    T = family.bind((30,)).matrix().toarray()
+    Q = linalg.orth(T)
+    _, s, _ = linalg.svd(X @ Q, full_matrices=False)
+    model = GTPCA(3, family).fit(X)
+    np.testing.assert_allclose(model.explained_energy_, s[:3] ** 2, rtol=1e-6)
+    np.testing.assert_allclose(1 - model.score(X), model.resmse(X)[-1])
+    np.testing.assert_allclose(
+        model.explained_energy_.sum() / np.sum(X**2), model.score(X), rtol=1e-6
+    )
+
+
+def test_feature_weight_is_the_inner_product():
+    X, q = low_rank(), np.random.default_rng(0).uniform(0.1, 2, 30)
+    weighted, scaled = GTPCA(3, feature_weight=q).fit(X), GTPCA(3).fit(X * np.sqrt(q))
+    np.testing.assert_allclose(weighted.explained_energy_, scaled.explained_energy_, rtol=1e-9)
+    np.testing.assert_allclose(np.abs(weighted.transform(X)), np.abs(scaled.transform(X * np.sqrt(q))))
+    np.testing.assert_allclose(weighted.reconstruct(X) * np.sqrt(q), scaled.reconstruct(X * np.sqrt(q)))
+
+
+def test_decoded_codes_explain_what_resmse_says(family_and_shape):
+    family, shape = family_and_shape
+    X = make_planted(family.bind(shape), n_samples=60, noise=1.0, random_state=5)[0]
+    for refine in (0, 2):
+        model = GTPCA(2, family, random_state=0, refine=refine).fit(X)
+        codes = model.encode(X)
+        residual = np.sum((X - model.decode(codes)) ** 2) / np.sum(X**2)
+        np.testing.assert_allclose(residual, model.resmse(X)[-1], rtol=1e-9)
+        np.testing.assert_allclose(model.reconstruct(X), model.decode(codes))
+
+
+def test_residual_and_explained_energy_add_up(family_and_shape):
+    family, shape = family_and_shape
+    X = make_planted(family.bind(shape), n_samples=60, noise=1.0, random_state=6)[0]
+    model = GTPCA(1, family, random_state=0).fit(X)
+    total = np.sum(X**2)
+    residual = np.sum((X - model.reconstruct(X)) ** 2)
+    explained = np.sum(model.transform(X) ** 2)
+    assert abs(residual + explained - total) <= 1e-5 * total
+    np.testing.assert_allclose(model.explained_energy_[0], explained, rtol=1e-9)
+
+
+def test_explained_energy_is_what_the_training_rows_lose():
+    X = make_planted(Shift(30).bind((16,)), n_samples=100, noise=1.0, random_state=0)[0]
+    for refine in (0, 3):
+        model = GTPCA(3, Shift(30), random_state=0, refine=refine).fit(X)
+        assert model.explained_energy_ratio_.shape == (3,)
+        if refine == 0:
+            lost = 1 - np.cumsum(model.explained_energy_ratio_)
+            np.testing.assert_allclose(lost, model.resmse(X), rtol=1e-9)
+
+
+def test_refining_lowers_the_training_error_and_adds_up():
+    rng = np.random.default_rng(0)
+    operator = Shift(10).bind((40,))
+    X = sum(make_planted(operator, n_samples=150, random_state=s)[0] for s in range(3))
+    X += 0.1 * rng.standard_normal(X.shape)
+    greedy = GTPCA(3, Shift(10), random_state=0).fit(X)
+    refined = GTPCA(3, Shift(10), random_state=0, refine=5).fit(X)
+    assert refined.explained_energy_ratio_.sum() > greedy.explained_energy_ratio_.sum() + 0.01
+    assert refined.score(X) > greedy.score(X) + 0.01
+
+
+def test_refined_resmse_sweeps_the_first_components_only():
+    X = make_planted(Shift(10).bind((40,)), n_samples=50, noise=1.0, random_state=0)[0]
+    model = GTPCA(3, Shift(10), random_state=0, refine=3).fit(X)
+    alone = GTPCA(3, Shift(10), random_state=0, refine=3).fit(X)
+    alone.components_, alone.n_components_ = model.components_[:2], 2
+    np.testing.assert_allclose(model.resmse(X)[1], alone.resmse(X)[1])
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 1000])
+@pytest.mark.parametrize("name", ["shift-placed", "shift-crop", "rotation", "identity"])
+def test_chunks_do_not_change_the_result(name, batch_size):
+    family, shape = ALL_FAMILIES[name]
+    X = make_planted(family.bind(shape), n_samples=50, noise=0.5, random_state=0)[0]
+    whole = GTPCA(2, family, random_state=0).fit(X)
+    parts = GTPCA(2, family, random_state=0, batch_size=batch_size).fit(X)
+    assert_same_components(whole, parts, atol=1e-8)
+    np.testing.assert_allclose(whole.transform(X), parts.transform(X), atol=1e-8)
+
+
+def test_the_data_are_never_changed():
+    X = make_planted(Rotation(4).bind((6, 6)), n_samples=30)[0]
+    before = X.copy()
+    GTPCA(2, Rotation(4), refine=1).fit(X).reconstruct(X)
+    assert np.array_equal(X, before)

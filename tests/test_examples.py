@@ -1,0 +1,45 @@
+"""Every example runs, draws and prints."""
+
+from __future__ import annotations
+
+import ast
+import runpy
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("plot_*.py"))
+
+
+@pytest.fixture
+def pyplot(monkeypatch):
+    """pyplot that shows nothing and forgets its figures."""
+    matplotlib = pytest.importorskip("matplotlib", reason="the examples draw: gtpca[plot]")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    monkeypatch.setattr(pyplot, "show", lambda *args, **kwargs: None)
+    yield pyplot
+    pyplot.close("all")
+
+
+def test_there_are_examples():
+    assert EXAMPLES
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example(path, pyplot, capsys):
+    runpy.run_path(str(path), run_name="__main__")
+    assert pyplot.get_fignums(), "drew nothing"
+    for number in pyplot.get_fignums():
+        pyplot.figure(number).canvas.draw()
+    assert any(c.isdigit() for c in capsys.readouterr().out), "printed no number"
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_is_short_and_has_a_title(path):
+    source = path.read_text(encoding="utf-8")
+    title, underline = ast.get_docstring(ast.parse(source)).splitlines()[:2]
+    assert underline == "=" * len(title)
+    assert len(source.splitlines()) < 100
+    assert "# %%" in source

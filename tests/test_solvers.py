@@ -1,0 +1,127 @@
+"""The solver: monotone, finds planted components, keeps what it cannot see, stops when told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import ALL_FAMILIES
+
+from gtpca import ALS, GTPCA, Identity, Shift
+from gtpca.chunks import as_chunks
+from gtpca.coding import Chunk, statistics
+from gtpca.solvers import climb, pick_rows, update
+from gtpca.testing import make_planted
+
+
+def explained_by(operator, X, w, polarity="both"):
+    return statistics(Chunk(X.reshape(len(X), -1)), operator, w, polarity).explained
+
+
+def plain_history(chunks, operator, w, polarity, n_passes=15):
+    """Explained energy of plain alternating least squares, without extrapolation."""
+    history = []
+    for _ in range(n_passes):
+        stats = chunks.sum(statistics, operator, w, polarity)
+        history.append(stats.explained)
+        w = update(operator, stats, w)
+    return np.array(history)
+
+
+@pytest.mark.parametrize("polarity", ["both", "positive"])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-6)])
+def test_explained_energy_never_falls(bound, dtype, tolerance, polarity):
+    rng = np.random.default_rng(3)
+    X = make_planted(bound, n_samples=80, noise=0.5, random_state=3)[0]
+    chunks = as_chunks(X.reshape(80, -1).astype(dtype), bound, batch_size=33)
+    w = rng.standard_normal(bound.n_weights)
+    plain = plain_history(chunks, bound, w, polarity)
+    fast = np.array(climb(chunks, bound, w, polarity, max_iter=30, tol=0.0).history)
+    for history in (plain, fast):
+        assert np.all(np.diff(history) >= -tolerance * history[1:])
+
+
+def test_history_of_a_fit_never_falls():
+    X = make_planted(Shift(30).bind((16,)), n_samples=100, noise=1.0, random_state=0)[0]
+    model = GTPCA(4, Shift(30), random_state=0).fit(X)
+    for history in model.history_:
+        assert np.all(np.diff(history) >= -1e-12 * history[1:])
+
+
+def check_planted(name, seed):
+    family, shape = ALL_FAMILIES[name]
+    operator = family.bind(shape)
+    X, w, _ = make_planted(operator, random_state=seed)
+    model = GTPCA(1, family, random_state=seed).fit(X)
+    assert model.explained_energy_[0] >= 0.99 * explained_by(operator, X, w)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", list(ALL_FAMILIES))
+def test_planted_component_is_found(name, seed):
+    check_planted(name, seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(3, 10))
+@pytest.mark.parametrize("name", list(ALL_FAMILIES))
+def test_planted_component_is_found_in_more_draws(name, seed):
+    check_planted(name, seed)
+
+
+def test_unseen_weights_keep_their_value():
+    operator = Shift(30).bind((16,))
+    weight = np.zeros(operator.n_transforms)
+    weight[:2] = 1.0
+    w0, rhs = np.arange(1.0, 31.0), np.ones(30)
+    solved = operator.solve_normal(weight, rhs, w0)
+    unseen = operator.normal(weight, np.ones(30)) == 0
+    assert unseen.sum() == 13
+    assert np.array_equal(solved[unseen], w0[unseen])
+
+
+def test_rows_are_drawn_by_energy_whatever_their_order_and_weight():
+    rng = np.random.default_rng(0)
+    X, weight = rng.standard_normal((12, 5)), rng.integers(0, 4, 12).astype(float)
+    draws = rng.uniform(size=20)
+    order = rng.permutation(12)
+    weighted = pick_rows(Chunk(X, weight), draws)
+    repeated = pick_rows(Chunk(np.repeat(X[order], weight[order].astype(int), axis=0)), draws)
+    assert np.array_equal(weighted, repeated)
+
+
+@pytest.mark.parametrize("max_iter", [1, 3, 10])
+@pytest.mark.parametrize("n_samples", [100, 700])
+def test_max_iter_bounds_the_passes_over_all_rows(max_iter, n_samples):
+    operator = Shift(8).bind((24,))
+    X = make_planted(operator, n_samples=n_samples, noise=1.0, random_state=1)[0]
+    passes = []
+    chunks = as_chunks(X, operator)
+    result = ALS(max_iter=max_iter, tol=0.0).solve(
+        chunks, operator, 0, report=lambda i, e: bool(passes.append(i))
+    )
+    assert result.n_iter <= max_iter
+    assert len(passes) <= max_iter
+    assert np.isfinite(result.weights).all()
+
+
+def test_report_stops_the_climb():
+    operator = Shift(8).bind((24,))
+    X = make_planted(operator, n_samples=50, noise=1.0, random_state=1)[0]
+    result = ALS(tol=0.0).solve(as_chunks(X, operator), operator, 0, report=lambda i, e: i >= 2)
+    assert result.stopped == "callback"
+    assert result.n_iter == 2
+
+
+def test_subsampling_large_data_costs_no_quality():
+    operator = Shift(12).bind((30,))
+    X, w, _ = make_planted(operator, n_samples=20_000, noise=0.3, random_state=0)
+    model = GTPCA(1, Shift(12), random_state=0).fit(X.astype(np.float32))
+    assert model.explained_energy_[0] >= 0.999 * explained_by(operator, X, w)
+    assert model.n_iter_[0] <= 10
+
+
+@pytest.mark.parametrize("family", [Shift(8), Shift(30), Identity()])
+def test_threads_do_not_change_the_result(family):
+    X = np.random.default_rng(0).standard_normal((300, 20))
+    one, two = (GTPCA(2, family, n_jobs=n, random_state=0).fit(X) for n in (1, 2))
+    np.testing.assert_allclose(one.components_, two.components_, atol=1e-12)
