@@ -1,7 +1,7 @@
 """Bad input gets an error that names the parameter, the value and what would work.
 
-Every expected message is read off the issue (must-hold line 10), not off the library: the name of the
-parameter and the offending value, as ``repr`` shows it, have to occur in it.
+Every expected message is read off the issue (must-hold line 10), not off the library: the name of
+the parameter and the offending value, as ``repr`` shows it, have to occur in it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def poisoned(X, value):
     return X
 
 
-# --- the data ---------------------------------------------------------------------------------------
+# --- the data
+---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -145,7 +146,8 @@ def test_complex_data(series):
         GTPCA().fit(series + 1j)
 
 
-# --- before fit and after fit with something else ---------------------------------------------------
+# --- before fit and after fit with something else
+---------------------------------------------------
 
 
 def test_before_fit(series, fitted):
@@ -184,7 +186,8 @@ def test_align_to_a_component_that_is_not_there(series, fitted, component):
     assert str(component) in str(caught.value)
 
 
-# --- parameters of the estimator --------------------------------------------------------------------
+# --- parameters of the estimator
+--------------------------------------------------------------------
 
 
 def refused(X, name, value, **parameters):
@@ -290,7 +293,8 @@ def test_feature_weight(series, weight):
             GTPCA(1, family, feature_weight=weight, solver=QUICK).fit(series)
 
 
-# --- families: windows and axes ---------------------------------------------------------------------
+# --- families: windows and axes
+---------------------------------------------------------------------
 
 
 def readings(family, shape, name):
@@ -385,7 +389,8 @@ def test_parameters_of_a_shift(name, value):
     unbound(Shift(5, **parameters), (12,), name, value)
 
 
-# --- families: lists of transforms ------------------------------------------------------------------
+# --- families: lists of transforms
+------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -475,7 +480,8 @@ def test_custom_weight_shape():
         Custom([np.eye(12, 6)], weight_shape=(2, 2)).bind((12,))
 
 
-# --- rows and residuals without energy --------------------------------------------------------------
+# --- rows and residuals without energy
+--------------------------------------------------------------
 
 ZERO_ROW_FAMILIES = [
     Identity(),
@@ -562,7 +568,8 @@ def test_no_warning_when_the_components_asked_for_are_found(recwarn):
     assert not [w for w in recwarn if issubclass(w.category, ConvergenceWarning)]
 
 
-# --- nothing is half-fitted -------------------------------------------------------------------------
+# --- nothing is half-fitted
+-------------------------------------------------------------------------
 
 
 class Bomb:

@@ -1,4 +1,4 @@
-"""GTPCA as an estimator: PCA as a special case, codes, errors reported, scikit-learn's own checks."""
+"""GTPCA as an estimator: PCA as a special case, codes, energies, scikit-learn's own checks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from scipy import linalg
 from sklearn.decomposition import PCA
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gtpca import GTPCA, Compose, Custom, Identity, Reflection, Rotation, Scaling, Shift
-from gtpca import principal
+from gtpca import GTPCA, Compose, Custom, Identity, Reflection, Rotation, Scaling, Shift, principal
 from gtpca.testing import assert_same_components, make_planted
 
 MANY = Shift(boundary="circular")
@@ -87,8 +86,12 @@ def test_feature_weight_is_the_inner_product():
     X, q = low_rank(), np.random.default_rng(0).uniform(0.1, 2, 30)
     weighted, scaled = GTPCA(3, feature_weight=q).fit(X), GTPCA(3).fit(X * np.sqrt(q))
     np.testing.assert_allclose(weighted.explained_energy_, scaled.explained_energy_, rtol=1e-9)
-    np.testing.assert_allclose(np.abs(weighted.transform(X)), np.abs(scaled.transform(X * np.sqrt(q))))
-    np.testing.assert_allclose(weighted.reconstruct(X) * np.sqrt(q), scaled.reconstruct(X * np.sqrt(q)))
+    np.testing.assert_allclose(
+        np.abs(weighted.transform(X)), np.abs(scaled.transform(X * np.sqrt(q)))
+    )
+    np.testing.assert_allclose(
+        weighted.reconstruct(X) * np.sqrt(q), scaled.reconstruct(X * np.sqrt(q))
+    )
 
 
 def test_decoded_codes_explain_what_resmse_says(family_and_shape):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gtpca import Shift
+from gtpca import Compose, Reflection, Rotation, Scaling, Shift
+from gtpca.coding import inverse_norms, match
 from gtpca.operators import FeatureWeightedOperator, Operator
 from gtpca.shift import window_sums
 from gtpca.testing import check_operator
@@ -18,3 +19,73 @@ def test_every_operator(bound):
 def test_every_operator_with_feature_weight(bound):
     weight = np.random.default_rng(1).uniform(0.2, 2.0, bound.n_features)
     check_operator(FeatureWeightedOperator(bound, weight))
+
+
+class WrongAdjoint(Operator):
+    """A transform with an adjoint that is off by one."""
+
+    def __init__(self):
+        super().__init__((5,), (5,), 1)
+
+    def apply(self, w):
+        return np.roll(w, 1)[None]
+
+    def adjoint(self, M):
+        return np.roll(M[0], -2)
+
+
+def test_a_wrong_adjoint_is_caught():
+    with pytest.raises(AssertionError, match="dot test"):
+        check_operator(WrongAdjoint())
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 9])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_window_sums(width, axis):
+    a = np.random.default_rng(0).uniform(size=(9, 13))
+    views = np.lib.stride_tricks.sliding_window_view(a, width, axis=axis)
+    np.testing.assert_allclose(window_sums(a, width, axis), views.sum(axis=-1), rtol=1e-14)
+
+
+def test_faint_windows_beside_strong_ones_keep_their_digits():
+    w = np.concatenate([np.full(20, 1e-9), np.full(20, 1e9)])
+    norms = Shift(40).bind((10,)).norms(w)
+    np.testing.assert_allclose(norms[-1], 1e-9 * np.sqrt(10), rtol=1e-12)
+
+
+def test_an_empty_window_never_wins():
+    operator = Shift(40).bind((10,))
+    w = np.concatenate([np.zeros(20), np.ones(20)])
+    X = np.random.default_rng(0).standard_normal((50, 10)).astype(np.float32)
+    index, score, coef = match(operator.prepare(X), operator, w)
+    assert np.all(operator.norms(w)[index] > 0)
+    assert np.isfinite(score).all()
+    assert np.isfinite(coef).all()
+    assert np.all(inverse_norms(operator, w, np.float32)[operator.norms(w) == 0] == 0)
+
+
+@pytest.mark.parametrize(
+    ("family", "shape", "is_group"),
+    [
+        (Shift(boundary="circular"), (12,), True),
+        (Shift(boundary="circular", step=5), (12,), False),
+        (Shift(boundary="circular", step=4), (12,), True),
+        (Shift(boundary="circular", max_shift=2), (12,), False),
+        (Shift(7), (12,), False),
+        (Reflection((0, 1)), (5, 6), True),
+        (Rotation(4), (6, 6), True),
+        (Rotation([0, 90]), (6, 6), False),
+        (Rotation([0, 180]), (5, 6), True),
+        (Rotation(8), (6, 6), False),
+        (Scaling((0.5, 1, 2)), (9,), False),
+        (Compose(Shift(boundary="circular", axes=(0, 1)), Rotation(4)), (6, 6), True),
+        (Compose(Shift(boundary="circular", axes=0), Rotation(4)), (6, 6), False),
+    ],
+)
+def test_groups_are_recognised(family, shape, is_group):
+    operator = family.bind(shape)
+    w = np.random.default_rng(0).standard_normal(operator.n_weights)
+    moved = operator.translate(w, operator.n_transforms - 1)
+    assert (moved is not None) == is_group
+    if is_group:
+        np.testing.assert_allclose(moved, operator.apply(w)[-1])

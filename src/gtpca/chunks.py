@@ -1,7 +1,7 @@
 """The rows, wherever they live: the solver sees chunks of them and sums.
 
-Functions that run over chunks are module-level functions ``fn(chunk, *small)`` whose further arguments
-are small.
+Functions that run over chunks are module-level functions ``fn(chunk, *small)`` whose further
+arguments are small.
 """
 
 from __future__ import annotations
@@ -120,7 +120,9 @@ class ArrayChunks:
 def _stack(parts):
     if parts[0] is None:
         return None
-    return Codes(np.concatenate([p.scores for p in parts]), np.concatenate([p.index for p in parts]))
+    return Codes(
+        np.concatenate([p.scores for p in parts]), np.concatenate([p.index for p in parts])
+    )
 
 
 def as_chunks(rows, operator, weight=None, batch_size=None):

@@ -4,7 +4,8 @@ For one component with weights ``w`` and a residual row ``r_i``
 
     t_i = argmax_t |<r_i, T_t w>| / |T_t w|,   s_i = <r_i, T w> / |T w|,   a_i = s_i / |T w|
 
-are the transform (*index*), the signed *score* and the coefficient of the projection ``a_i T_{t_i} w``.
+are the transform (*index*), the signed *score* and the coefficient of the projection
+``a_i T_{t_i} w``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,17 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Chunk", "Codes", "Stats", "decode", "deflate", "encode", "energy", "match", "statistics"]
+__all__ = [
+    "Chunk",
+    "Codes",
+    "Stats",
+    "decode",
+    "deflate",
+    "encode",
+    "energy",
+    "match",
+    "statistics",
+]
 
 POLARITIES = ("both", "positive")
 
@@ -161,7 +172,7 @@ def match(P, operator, w, polarity="both"):
 
 
 def inverse_norms(operator, w, dtype):
-    """``1 / |T_t w|``, and 0 where ``T_t w`` is too faint for a product in ``dtype`` to mean anything."""
+    """``1 / |T_t w|``, and 0 where ``T_t w`` is too faint for products in ``dtype``."""
     norms = operator.norms(w)
     faint = norms <= max(np.sqrt(np.finfo(dtype).eps), 1e-6) * norms.max(initial=0.0)
     return np.where(faint, 0.0, 1 / np.where(faint, 1.0, norms))

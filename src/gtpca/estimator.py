@@ -49,8 +49,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         signed product decides, so that a component never matches upside down; a row that nothing
         fits upright scores 0.
     center : False, True or "samples"
-        Subtract nothing, the mean of every feature, or the mean of each row and channel. Energies and
-        ``resmse`` are those of the rows after this. The means of "samples" are not restored.
+        Subtract nothing, the mean of every feature, or the mean of each row and channel. Energies
+        and ``resmse`` are those of the rows after this. The means of "samples" are not restored.
     feature_weight : array of the shape of a sample or None
         Non-negative weights ``q`` of the inner product ``sum_j q_j x_j y_j``.
     refine : int
@@ -261,7 +261,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         )
 
     def decode(self, codes):
-        """The samples that codes stand for: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape)."""
+        """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape)."""
         check_is_fitted(self)
         dtype = np.result_type(codes.scores.dtype, np.float32)
         flat = decode(codes, self.operator_, self._weights, dtype)
@@ -274,7 +274,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return self.decode(self.encode(X))
 
     def transform(self, X):
-        """Signed scores (n, k); with ``output="scores+poses"`` followed by the indices, (n, 2 k)."""
+        """Signed scores (n, k); with ``output="scores+poses"`` also the indices, (n, 2 k)."""
         codes = self.encode(X)
         if self.output == "scores":
             return codes.scores
@@ -313,8 +313,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def align(self, X, component=0):
         """Every sample brought to the reference pose of a component, (n, \\*weight_shape).
 
-        Each weight gets the average of the sample values that it explains, zero where there are none:
-        the part of the sample under the window, or the sample turned or flipped back.
+        Each weight gets the average of the sample values that it explains, zero where there are
+        none: the part of the sample under the window, or the sample turned or flipped back.
         """
         codes = self.encode(X)
         check_scalar(

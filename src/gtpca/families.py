@@ -97,8 +97,8 @@ class Shift(Family):
         (T_o w)[x] = w[x - o]   where 0 <= x - o < L, and 0 elsewhere.
 
     The pose ``start`` is ``o``: the sample position of the window's first weight; ``centre`` is
-    ``o + (L - 1) / 2``. A positive offset moves the component towards larger positions. If the window
-    is longer than the sample, offsets are negative and the sample is a crop of the window.
+    ``o + (L - 1) / 2``. A positive offset moves the component towards larger positions. If the
+    window is longer than the sample, offsets are negative and the sample is a crop of the window.
 
     Parameters
     ----------
@@ -194,8 +194,8 @@ class Shift(Family):
     def _circular_track(self, size, window, centre):
         if window > size:
             raise ValueError(
-                f"Shift: window={window} is longer than the sample ({size} points), which a circular "
-                f"boundary does not allow; use a window of at most {size} or boundary='valid'."
+                f"Shift: window={window} is longer than the sample ({size} points), which a "
+                f"circular boundary does not allow; use at most {size} or boundary='valid'."
             )
         if self.max_shift is None or 2 * self.max_shift >= size:
             first = centre % self.step
@@ -237,7 +237,10 @@ class Reflection(Family):
         flips = np.array(list(itertools.product((False, True), repeat=len(axes))))
         positions = np.arange(math.prod(sample_shape)).reshape(sample_shape)
         columns = np.concatenate(
-            [np.flip(positions, tuple(a for a, on in zip(axes, f, strict=True) if on)).ravel() for f in flips]
+            [
+                np.flip(positions, tuple(a for a, on in zip(axes, f, strict=True) if on)).ravel()
+                for f in flips
+            ]
         )
         matrix = sparse.csr_array(
             (np.ones(columns.size), columns, np.arange(columns.size + 1)),
@@ -254,8 +257,8 @@ class Custom(Family):
     Parameters
     ----------
     transforms : list of arrays (d, L), of sparse arrays, or of callables
-        Matrices act on flat weights. A callable maps weights of ``weight_shape`` to a sample; it must
-        be linear and is called once per weight when bound.
+        Matrices act on flat weights. A callable maps weights of ``weight_shape`` to a sample; it
+        must be linear and is called once per weight when bound.
     weight_shape : tuple of int or None
         Default: the shape of the sample; for matrices with another number of columns ``(L,)``.
 
@@ -298,8 +301,12 @@ class Custom(Family):
         columns = [call(e) for e in np.eye(math.prod(shape))]
         matrix = np.stack(columns, axis=1)
         probe = np.random.default_rng(0).standard_normal(math.prod(shape))
-        if not np.allclose(call(probe), matrix @ probe, atol=1e-8 * np.abs(matrix).max(initial=1.0)):
-            raise ValueError(f"Custom: transform {i} is not linear; only linear maps can be fitted.")
+        if not np.allclose(
+            call(probe), matrix @ probe, atol=1e-8 * np.abs(matrix).max(initial=1.0)
+        ):
+            raise ValueError(
+                f"Custom: transform {i} is not linear; only linear maps can be fitted."
+            )
         return sparse.csr_array(matrix)
 
     def _check_blocks(self, blocks, shape):
@@ -314,17 +321,17 @@ class Custom(Family):
         unseen = np.flatnonzero(sum(abs(b).sum(axis=0) for b in blocks) == 0)
         if len(unseen):
             raise ValueError(
-                f"Custom: weight {unseen[0]} (of {len(unseen)} such) is seen by no transform; remove "
-                "its column from all matrices."
+                f"Custom: weight {unseen[0]} (of {len(unseen)} such) is seen by no transform; "
+                "remove its column from all matrices."
             )
 
 
 class Compose(Family):
     """Every combination of transforms of several families: ``T_outer T_inner ..``.
 
-    The outermost family acts last, on the sample; each inner one is bound to the weight shape of the
-    one around it. Put a Shift first: it runs by FFT, once per combination of the others. The poses
-    are those of all parts; a name that occurs twice gets the prefix ``inner_``.
+    The outermost family acts last, on the sample; each inner one is bound to the weight shape of
+    the one around it. Put a Shift first: it runs by FFT, once per combination of the others. The
+    poses are those of all parts; a name that occurs twice gets the prefix ``inner_``.
 
     Parameters
     ----------
@@ -351,7 +358,9 @@ class Compose(Family):
             if family is None:
                 continue
             if not isinstance(family, Family):
-                raise TypeError(f"Compose: {family!r} is not a family such as Shift() or Rotation().")
+                raise TypeError(
+                    f"Compose: {family!r} is not a family such as Shift() or Rotation()."
+                )
             shape = sample_shape if operator is None else operator.weight_shape
             part = family.bind(shape)
             operator = part if operator is None else ComposedOperator(operator, part)

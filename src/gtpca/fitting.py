@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy import fft
 from sklearn.exceptions import ConvergenceWarning
-from joblib import effective_n_jobs
 
 from gtpca.coding import deflate, energy, energy_shares, rematch, restore
 from gtpca.principal import solve_directly
+from gtpca.solvers import SolverResult
 
 __all__ = ["Components", "Progress", "fit_components"]
 
@@ -126,7 +127,8 @@ def signs(weights):
 
 def _direct(chunks, operator, goal, total, rng, progress):
     count = operator.n_weights if goal.count is None else goal.count
-    results, left = [], total
+    results: list[SolverResult] = []
+    left = total
     for result in solve_directly(chunks, operator, count, rng):
         if goal.reached(len(results), left):
             break
@@ -141,7 +143,8 @@ def _direct(chunks, operator, goal, total, rng, progress):
 
 def _greedy(chunks, operator, goal, total, solver, options, rng, progress):
     """One component after the other, each on what the ones before it left over."""
-    results, left = [], [total]
+    results: list[SolverResult] = []
+    left = [total]
     while not (goal.reached(len(results), left[-1]) or progress.stop):
         seed = rng.randint(np.iinfo(np.int32).max)
         with progress.component() as report:

@@ -1,8 +1,8 @@
 """Geometry on pixel grids: where each sample point reads the weights, as sparse matrices.
 
-A transform that moves points is ``(T w)(x) = w(source(x))``. Coordinates are array positions, in the
-order of the axes; the centre of a grid is its middle, ``(size - 1) / 2`` on each axis. Beyond the grid
-``w`` is zero.
+A transform that moves points is ``(T w)(x) = w(source(x))``. Coordinates are array positions, in
+the order of the axes; the centre of a grid is its middle, ``(size - 1) / 2`` on each axis. Beyond
+the grid ``w`` is zero.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def centred_points(shape):
 
 
 def affine_sources(matrix, offset, shape):
-    """Sources of ``p -> matrix p + offset`` about the centre: ``matrix^-1 (x - offset)``, (r, p)."""
+    """Sources ``matrix^-1 (x - offset)`` of ``p -> matrix p + offset`` about the centre, (r, p)."""
     moved = centred_points(shape) - np.asarray(offset, dtype=np.float64)[:, None]
     return np.linalg.solve(matrix, moved) + centres(shape)[:, None]
 

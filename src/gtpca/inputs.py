@@ -53,8 +53,8 @@ def training_rows(estimator, X, sample_shape):
     if (shape is not None and shape != wanted) or math.prod(wanted) != rows.shape[1]:
         got = rows.shape[1:] if shape is None else shape
         raise ValueError(
-            f"sample_shape={sample_shape!r} does not fit X with samples of shape {tuple(got)}; give "
-            f"rows with {math.prod(wanted)} values or leave sample_shape out."
+            f"sample_shape={sample_shape!r} does not fit X with samples of shape {tuple(got)}; "
+            f"give rows with {math.prod(wanted)} values or leave sample_shape out."
         )
     return rows, wanted
 
@@ -86,7 +86,9 @@ def check_feature_weight(feature_weight, shape):
     """Feature weights as float64 (d,)."""
     weight = np.asarray(feature_weight, dtype=np.float64)
     if weight.size != math.prod(shape) or weight.ndim not in (1, len(shape)):
-        raise ValueError(f"feature_weight has shape {weight.shape}, but samples have {tuple(shape)}.")
+        raise ValueError(
+            f"feature_weight has shape {weight.shape}, but samples have {tuple(shape)}."
+        )
     if not np.all(np.isfinite(weight)) or np.any(weight < 0) or not np.any(weight > 0):
         raise ValueError("feature_weight must be finite and non-negative, and not zero everywhere.")
     return weight.ravel()
@@ -105,8 +107,8 @@ def check_n_components(n_components, operator):
     most = min(operator.n_weights, operator.n_features)
     if operator.n_transforms == 1 and n_components > most:
         raise ValueError(
-            f"n_components={n_components} is more than the {most} features; with a single transform "
-            f"there are at most {most} components."
+            f"n_components={n_components} is more than the {most} features; with a single "
+            f"transform there are at most {most} components."
         )
     return int(n_components)
 

@@ -1,8 +1,9 @@
 """What a family becomes on a grid: all of its transforms as one linear operator.
 
-An operator holds the transforms :math:`T_1, .., T_m`, each of which maps *weights* (``L`` numbers, one
-component) to a *sample* (``d`` numbers). Both are flat vectors here. :meth:`Operator.apply` and
-:meth:`Operator.adjoint` are all that must be written; everything else has a slow and obvious default.
+An operator holds the transforms :math:`T_1, .., T_m`, each of which maps *weights* (``L`` numbers,
+one component) to a *sample* (``d`` numbers). Both are flat vectors here. :meth:`Operator.apply`
+and :meth:`Operator.adjoint` are all that must be written; everything else has a slow and obvious
+default.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Operator(ABC):
     Attributes
     ----------
     selects : bool
-        Every entry of every ``T_t w`` is one entry of ``w`` or zero, and so ``T_t* T_t`` is diagonal.
+        Every entry of every ``T_t w`` is one entry of ``w`` or zero, and so ``T_t* T_t`` is
+        diagonal.
     isometric : bool
         ``|T_t w| = |w|`` for all ``t`` and ``w``.
     reference : int
@@ -144,7 +146,8 @@ def sum_by_index(X, index, coef, n_groups):
     """``M_t = sum_{i: index_i = t} coef_i x_i`` in float64: (n, d) to (n_groups, d)."""
     n = len(X)
     pick = sparse.csr_array(
-        (np.asarray(coef, dtype=np.float64), np.asarray(index), np.arange(n + 1)), shape=(n, n_groups)
+        (np.asarray(coef, dtype=np.float64), np.asarray(index), np.arange(n + 1)),
+        shape=(n, n_groups),
     )
     return pick.T @ X
 
@@ -179,7 +182,9 @@ class BankOperator(Operator):
         single = np.diff(self._matrix.indptr).max(initial=0) <= 1
         self.selects = bool(single and np.all(self._matrix.data == 1.0))
         counts = self.apply(np.ones(self.n_weights)).sum(axis=1)
-        self.isometric = self.selects and bool(np.all(counts == self.n_weights)) and self._injective()
+        self.isometric = (
+            self.selects and bool(np.all(counts == self.n_weights)) and self._injective()
+        )
 
     def _injective(self):
         """Whether every transform shows every weight exactly once."""
@@ -208,7 +213,8 @@ class BankOperator(Operator):
 class ComposedOperator(Operator):
     """Every pair ``T_outer T_inner``; transform ``t_inner * m_outer + t_outer``.
 
-    The outer operator sees the rows, so a shift outside still runs by FFT, once per inner transform.
+    The outer operator sees the rows, so a shift outside still runs by FFT, once per inner
+    transform.
 
     Parameters
     ----------

@@ -67,7 +67,9 @@ def _inverse_root(T):
 def _seen(chunk, T):
     """Rows in weight space, ``T* x_i``, times the root of their sample weights: (n, L)."""
     rows = chunk.rows if T is None else (T.T.astype(chunk.rows.dtype) @ chunk.rows.T).T
-    return rows if chunk.weight is None else rows * np.sqrt(chunk.weight)[:, None].astype(rows.dtype)
+    return (
+        rows if chunk.weight is None else rows * np.sqrt(chunk.weight)[:, None].astype(rows.dtype)
+    )
 
 
 def covariance(chunk, T):

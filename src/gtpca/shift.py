@@ -1,11 +1,13 @@
 """Shifts on a grid of any rank: placements, crops, partial overlaps and circular shifts.
 
-On one axis with ``D`` sample points and a window of ``L`` weights, the transform with *offset* ``o`` is
+On one axis with ``D`` sample points and a window of ``L`` weights, the transform with *offset*
+``o`` is
 
     (T_o w)[x] = w[x - o]   where 0 <= x - o < L,   and 0 elsewhere:
 
 the window starts at sample position ``o``. A window that is longer than the sample has negative
-offsets: the sample is a crop of it. Axes are independent; an axis that does not move has one offset.
+offsets: the sample is a crop of it. Axes are independent; an axis that does not move has one
+offset.
 """
 
 from __future__ import annotations
@@ -121,13 +123,15 @@ class Track:
         return np.take(sums, self.starts, axis=axis)
 
     def coverage(self, a: np.ndarray, axis: int) -> np.ndarray:
-        """Sums of ``a`` (one per offset) over the offsets that see a weight: adjoint of energies."""
+        """Sums of ``a`` over the offsets that see each weight: the adjoint of energies."""
         shape = list(a.shape)
         shape[axis] = self.padded - self.size + 1
         spread = np.zeros(shape)
         np.moveaxis(spread, axis, 0)[self.starts] = np.moveaxis(a, axis, 0)
         margin = self.size - 1
-        return self.unpad(window_sums(pad_axis(spread, axis, margin, margin), self.size, axis), axis)
+        return self.unpad(
+            window_sums(pad_axis(spread, axis, margin, margin), self.size, axis), axis
+        )
 
 
 def pad_axis(a, axis, before, after):
@@ -181,7 +185,10 @@ class ShiftOperator(Operator):
         moved = [j for j, track in enumerate(self.tracks) if track.moves]
         self.counts = tuple(track.count for track in self.tracks)
         super().__init__(
-            [t.size for t in self.tracks], [t.window for t in self.tracks], np.prod(self.counts), moved
+            [t.size for t in self.tracks],
+            [t.window for t in self.tracks],
+            np.prod(self.counts),
+            moved,
         )
         self.isometric = all(track.inside for track in self.tracks)
         centred = [track.centred for track in self.tracks]

@@ -114,8 +114,8 @@ class ALS(BaseEstimator):
     """Alternating least squares from many short starts, with moves out of local optima.
 
     ``n_init`` short runs on a few hundred rows, in heats; the winner is finished on a few thousand,
-    followed by the operator's own moves (re-centring of a window) as long as they help; then it climbs
-    on ever more rows until only the last passes touch all of them.
+    followed by the operator's own moves (re-centring of a window) as long as they help; then it
+    climbs on ever more rows until only the last passes touch all of them.
 
     Parameters
     ----------

@@ -53,13 +53,18 @@ def _check_apply(operator, rng):
     back = operator.adjoint(M)
     assert back.shape == (L,), f"adjoint: shape {back.shape}, not {(L,)}"
     scale = np.linalg.norm(bank) * np.linalg.norm(M)
-    assert abs(np.sum(bank * M) - w @ back) <= 1e-10 * scale, "dot test: adjoint is not that of apply"
+    assert abs(np.sum(bank * M) - w @ back) <= 1e-10 * scale, (
+        "dot test: adjoint is not that of apply"
+    )
     _close((operator.matrix() @ w).reshape(m, d), bank, "matrix")
     assert sparse.issparse(operator.matrix()), "matrix is not sparse"
 
 
 def _check_gather(operator, rng, n_rows):
-    w, X = rng.standard_normal(operator.n_weights), rng.standard_normal((n_rows, operator.n_features))
+    w, X = (
+        rng.standard_normal(operator.n_weights),
+        rng.standard_normal((n_rows, operator.n_features)),
+    )
     index, coef = rng.integers(operator.n_transforms, size=n_rows), rng.standard_normal(n_rows)
     bank = operator.apply(w)
     _close(operator.apply_at(w, index), bank[index], "apply_at")
@@ -67,11 +72,16 @@ def _check_gather(operator, rng, n_rows):
     _close(single, bank[index], "apply_at in float32", 1e-5)
     slow = Operator.adjoint_at(operator, X, index, coef)
     _close(operator.adjoint_at(X, index, coef), slow, "adjoint_at")
-    _close(operator.adjoint_at(X.astype(np.float32), index, coef), slow, "adjoint_at, float32", 1e-4)
+    _close(
+        operator.adjoint_at(X.astype(np.float32), index, coef), slow, "adjoint_at, float32", 1e-4
+    )
 
 
 def _check_correlate(operator, rng, n_rows):
-    w, X = rng.standard_normal(operator.n_weights), rng.standard_normal((n_rows, operator.n_features))
+    w, X = (
+        rng.standard_normal(operator.n_weights),
+        rng.standard_normal((n_rows, operator.n_features)),
+    )
     bank = operator.apply(w)
     _close(operator.correlate(operator.prepare(X), w), X @ bank.T, "correlate")
     single = operator.correlate(operator.prepare(X.astype(np.float32)), w)

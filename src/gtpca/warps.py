@@ -1,4 +1,4 @@
-"""Families that move points of a grid: rotations, scalings, affine maps, time warps, deformations."""
+"""Families that move points of a grid: rotations, scalings, affine maps, warps, deformations."""
 
 from __future__ import annotations
 
@@ -181,7 +181,8 @@ class Affine(Family):
     """Explicit affine maps of the points of an image.
 
     A point ``p`` of the component (axis order, relative to the middle of the grid) appears in the
-    sample at ``A p + b``:   ``(T w)(x) = w(A^-1 (x - b))``. The pose ``map`` is the number of the map.
+    sample at ``A p + b``:   ``(T w)(x) = w(A^-1 (x - b))``. The pose ``map`` is the number of the
+    map.
 
     Parameters
     ----------
@@ -209,10 +210,10 @@ class Affine(Family):
         maps = self._maps(len(axes))
         matrices, offsets = maps[:, :, : len(axes)], maps[:, :, len(axes)]
         poses = {"map": np.arange(len(maps))}
-        distance = np.abs(matrices - np.eye(len(axes))).sum(axis=(1, 2)) + np.abs(offsets).sum(axis=1)
-        return _affine_operator(
-            matrices, offsets, sample_shape, axes, poses, distance.argmin()
+        distance = np.abs(matrices - np.eye(len(axes))).sum(axis=(1, 2)) + np.abs(offsets).sum(
+            axis=1
         )
+        return _affine_operator(matrices, offsets, sample_shape, axes, poses, distance.argmin())
 
     def _maps(self, rank):
         maps = np.asarray(self.matrices, dtype=np.float64)
