@@ -55,8 +55,7 @@ def poisoned(X, value):
     return X
 
 
-# --- the data
----------------------------------------------------------------------------------------
+# --- the data ---
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -146,20 +145,19 @@ def test_complex_data(series):
         GTPCA().fit(series + 1j)
 
 
-# --- before fit and after fit with something else
----------------------------------------------------
+# --- before fit and after fit with something else ---
 
 
 def test_before_fit(series, fitted):
     codes, fresh = fitted.encode(series), GTPCA()
     methods = "transform encode reconstruct align resmse score score_samples inverse_transform"
     for name in methods.split():
-        with pytest.raises(NotFittedError, match="GTPCA.*fit"):
+        with pytest.raises(NotFittedError, match=r"GTPCA.*fit"):
             getattr(fresh, name)(series)
     for name in ("decode", "poses"):
-        with pytest.raises(NotFittedError, match="GTPCA.*fit"):
+        with pytest.raises(NotFittedError, match=r"GTPCA.*fit"):
             getattr(fresh, name)(codes)
-    with pytest.raises(NotFittedError, match="GTPCA.*fit"):
+    with pytest.raises(NotFittedError, match=r"GTPCA.*fit"):
         fresh.get_feature_names_out()
 
 
@@ -186,8 +184,7 @@ def test_align_to_a_component_that_is_not_there(series, fitted, component):
     assert str(component) in str(caught.value)
 
 
-# --- parameters of the estimator
---------------------------------------------------------------------
+# --- parameters of the estimator ---
 
 
 def refused(X, name, value, **parameters):
@@ -240,7 +237,7 @@ def test_sample_shape_against_the_shape_of_the_data(images):
 )
 @pytest.mark.parametrize("family", [None, Shift(5)])
 def test_solver_that_is_none(series, value, family):
-    with pytest.raises(BAD, match="solver.*ALS"):
+    with pytest.raises(BAD, match=r"solver.*ALS"):
         GTPCA(1, family, solver=value).fit(series)
 
 
@@ -293,13 +290,12 @@ def test_feature_weight(series, weight):
             GTPCA(1, family, feature_weight=weight, solver=QUICK).fit(series)
 
 
-# --- families: windows and axes
----------------------------------------------------------------------
+# --- families: windows and axes ---
 
 
 def readings(family, shape, name):
     """The constructor calls that an "ambiguous" message proposes."""
-    with pytest.raises(ValueError, match="axes.*ambiguous") as caught:
+    with pytest.raises(ValueError, match=r"axes.*ambiguous") as caught:
         family.bind(shape)
     assert str(shape) in str(caught.value)
     return re.findall(name + r"\((?:[^()]|\([^()]*\))*\)", str(caught.value))
@@ -331,7 +327,7 @@ def test_ambiguous_axes_reach_the_user_of_fit(images):
 
 
 def unbound(family, shape, name, value):
-    """Bind must raise an error that begins with the family and holds the parameter and the value."""
+    """Bind must raise an error that names the family, the parameter and the value."""
     with pytest.raises(BAD, match=f"^{type(family).__name__}.*{name}") as caught:
         family.bind(shape)
     assert str(value) in str(caught.value), f"{value!r} is not in {caught.value}"
@@ -389,8 +385,7 @@ def test_parameters_of_a_shift(name, value):
     unbound(Shift(5, **parameters), (12,), name, value)
 
 
-# --- families: lists of transforms
-------------------------------------------------------------------
+# --- families: lists of transforms ---
 
 
 @pytest.mark.parametrize(
@@ -480,8 +475,7 @@ def test_custom_weight_shape():
         Custom([np.eye(12, 6)], weight_shape=(2, 2)).bind((12,))
 
 
-# --- rows and residuals without energy
---------------------------------------------------------------
+# --- rows and residuals without energy ---
 
 ZERO_ROW_FAMILIES = [
     Identity(),
@@ -568,8 +562,7 @@ def test_no_warning_when_the_components_asked_for_are_found(recwarn):
     assert not [w for w in recwarn if issubclass(w.category, ConvergenceWarning)]
 
 
-# --- nothing is half-fitted
--------------------------------------------------------------------------
+# --- nothing is half-fitted ---
 
 
 class Bomb:

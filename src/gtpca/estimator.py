@@ -17,7 +17,7 @@ from gtpca import inputs
 from gtpca.chunks import as_chunks
 from gtpca.coding import POLARITIES, Codes, decode, encode, residual_energies, row_energies
 from gtpca.families import Family, Identity
-from gtpca.fitting import Progress, fit_components
+from gtpca.fitting import Progress, Recipe, fit_components
 from gtpca.operators import FeatureWeightedOperator
 from gtpca.solvers import ALS
 
@@ -162,17 +162,10 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         mean = np.average(rows, axis=0, weights=weight) if self.center is True else None
         rows = inputs.enter(rows, operator, mean, self.center == "samples")
         progress = Progress(self, count if isinstance(count, int) else None)
-        found = fit_components(
-            as_chunks(rows, operator, weight, self.batch_size),
-            operator,
-            count,
-            solver=solver,
-            polarity=self.polarity,
-            refine=self.refine,
-            rng=check_random_state(self.random_state),
-            n_jobs=self.n_jobs,
-            progress=progress,
-        )
+        rng = check_random_state(self.random_state)
+        recipe = Recipe(count, solver, self.polarity, self.refine, self.n_jobs, rng, progress)
+        chunks = as_chunks(rows, operator, weight, self.batch_size)
+        found = fit_components(chunks, operator, recipe)
         self._keep(found, operator, mean)
         progress.end()
         return self
@@ -314,7 +307,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """Every sample brought to the reference pose of a component, (n, \\*weight_shape).
 
         Each weight gets the average of the sample values that it explains, zero where there are
-        none: the part of the sample under the window, or the sample turned or flipped back.
+        none: the part of the sample under the window, or the sample turned or flipped back. The
+        sign of the score is not undone.
         """
         codes = self.encode(X)
         check_scalar(

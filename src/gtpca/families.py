@@ -32,6 +32,10 @@ def resolve_axes(family, axes, rank, count=None):
     """Axes as a tuple of distinct non-negative ints, in the order given."""
     name = type(family).__name__
     given = (axes,) if np.ndim(axes) == 0 else tuple(axes)
+    if count is not None and count > rank:
+        raise ValueError(
+            f"{name}: axes={axes!r} needs samples with at least {count} axes, but they have {rank}."
+        )
     if not given or any(not -rank <= a < rank for a in given):
         raise ValueError(
             f"{name}: axes={axes!r} does not fit samples with {rank} axes; use axes from "
@@ -109,7 +113,8 @@ class Shift(Family):
         ``len(window)`` axes; samples of rank 1 need none.
     boundary : {"valid", "partial", "circular"}
         "valid": the window fully inside the sample, or the sample fully inside the window.
-        "partial": at least ``min_overlap`` of the shorter one lies inside the other.
+        "partial": at least ``min_overlap`` of the shorter one lies inside the other; for events
+        that the border of a sample may cut.
         "circular": the window wraps around the end of the sample.
     max_shift : int or None
         Largest distance from the centred position ``(D - L) // 2``.
@@ -287,13 +292,13 @@ class Custom(Family):
 
     def _weight_shape(self, sample_shape, n_weights):
         if self.weight_shape is not None:
-            return tuple(self.weight_shape)
+            return tuple(np.atleast_1d(self.weight_shape))
         return tuple(sample_shape) if n_weights == math.prod(sample_shape) else (n_weights,)
 
     def _matrix(self, transform, i, sample_shape):
         if not callable(transform):
             return sparse.csr_array(transform, dtype=np.float64)
-        shape = tuple(sample_shape if self.weight_shape is None else self.weight_shape)
+        shape = self._weight_shape(sample_shape, math.prod(sample_shape))
 
         def call(w):
             return np.asarray(transform(w.reshape(shape)), dtype=np.float64).ravel()
@@ -350,6 +355,10 @@ class Compose(Family):
         self.inner = inner
         self.inner2 = inner2
         self.inner3 = inner3
+
+    def __repr__(self, N_CHAR_MAX=700):
+        parts = (self.outer, self.inner, self.inner2, self.inner3)
+        return f"Compose({', '.join(repr(part) for part in parts if part is not None)})"
 
     def bind(self, sample_shape):
         """The composed operator for samples of ``sample_shape``."""

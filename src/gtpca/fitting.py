@@ -6,6 +6,7 @@ import logging
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -16,7 +17,7 @@ from gtpca.coding import deflate, energy, energy_shares, rematch, restore
 from gtpca.principal import solve_directly
 from gtpca.solvers import SolverResult
 
-__all__ = ["Components", "Progress", "fit_components"]
+__all__ = ["Components", "Progress", "Recipe", "fit_components"]
 
 logger = logging.getLogger("gtpca")
 
@@ -43,6 +44,12 @@ class Components:
     total: float
     results: list
 
+    def sorted(self) -> Components:
+        """The same in descending order of explained energy."""
+        order = np.argsort(-self.explained, kind="stable")
+        results = [self.results[k] for k in order]
+        return Components(self.weights[order], self.explained[order], self.total, results)
+
 
 class Progress:
     """Tells scikit-learn's callbacks of a fit: fit > component > iteration."""
@@ -66,6 +73,10 @@ class Progress:
 
         yield report
         self.stop = bool(context.call_on_fit_task_end(estimator=self.estimator))
+
+    def log(self, message, *args):
+        """Tell the logger "gtpca": everybody if the estimator is verbose, else who debugs."""
+        logger.log(logging.INFO if self.estimator.verbose else logging.DEBUG, message, *args)
 
     def end(self):
         """The fit is done."""
@@ -97,7 +108,31 @@ class Goal:
         return True
 
 
-def fit_components(chunks, operator, goal, *, solver, polarity, refine, rng, n_jobs, progress):
+@dataclass(frozen=True)
+class Recipe:
+    """How to fit: what :class:`gtpca.GTPCA` was told, checked.
+
+    Attributes
+    ----------
+    n_components : int or float in (0, 1)
+    solver : Solver
+    polarity : str
+    refine : int
+    n_jobs : int or None
+    rng : RandomState
+    progress : Progress
+    """
+
+    n_components: int | float
+    solver: Any
+    polarity: str
+    refine: int
+    n_jobs: int | None
+    rng: np.random.RandomState
+    progress: Progress
+
+
+def fit_components(chunks, operator, recipe):
     """All components of the rows in ``chunks``; see :class:`Components`."""
     total = chunks.sum(energy)
     if total <= 0:
@@ -105,16 +140,13 @@ def fit_components(chunks, operator, goal, *, solver, polarity, refine, rng, n_j
             "X has no energy to explain: all rows are zero, after centring if there is any "
             f"(n_samples = {chunks.n_rows}, n_features = {operator.n_features})."
         )
-    goal = Goal(goal, total)
-    with fft.set_workers(effective_n_jobs(n_jobs)):
-        if operator.n_transforms == 1 and polarity == "both":
-            return _direct(chunks, operator, goal, total, rng, progress)
-        options = {"polarity": polarity, "n_jobs": n_jobs}
-        chunks, found = _greedy(chunks, operator, goal, total, solver, options, rng, progress)
-        if refine:
-            chunks = _refine(chunks, operator, found, solver, polarity, refine)
-        _settle_poses(chunks, operator, found.weights)
-    if polarity == "both":
+    goal = Goal(recipe.n_components, total)
+    with fft.set_workers(effective_n_jobs(recipe.n_jobs)):
+        if operator.n_transforms == 1 and recipe.polarity == "both":
+            found = _direct(chunks, operator, recipe, goal, total)
+        else:
+            found = _greedy(chunks, operator, recipe, goal, total)
+    if recipe.polarity == "both":
         found.weights *= signs(found.weights)[:, None]
     return found
 
@@ -125,50 +157,56 @@ def signs(weights):
     return np.where(weights[np.arange(len(weights)), largest] < 0, -1.0, 1.0)
 
 
-def _direct(chunks, operator, goal, total, rng, progress):
+def _direct(chunks, operator, recipe, goal, total):
+    """All principal components of a single transform at once."""
     count = operator.n_weights if goal.count is None else goal.count
     results: list[SolverResult] = []
     left = total
-    for result in solve_directly(chunks, operator, count, rng):
-        if goal.reached(len(results), left):
+    for result in solve_directly(chunks, operator, count, recipe.rng):
+        if goal.reached(len(results), left) or recipe.progress.stop:
             break
-        with progress.component() as report:
+        with recipe.progress.component() as report:
             report(1, result.explained)
         results.append(result)
         left -= result.explained
-    weights = np.array([r.weights for r in results])
-    weights *= signs(weights)[:, None]
-    return Components(weights, np.array([r.explained for r in results]), total, results)
+    explained = np.array([result.explained for result in results])
+    return Components(np.array([r.weights for r in results]), explained, total, results)
 
 
-def _greedy(chunks, operator, goal, total, solver, options, rng, progress):
+def _greedy(chunks, operator, recipe, goal, total):
     """One component after the other, each on what the ones before it left over."""
     results: list[SolverResult] = []
     left = [total]
-    while not (goal.reached(len(results), left[-1]) or progress.stop):
-        seed = rng.randint(np.iinfo(np.int32).max)
-        with progress.component() as report:
-            result = solver.solve(chunks, operator, seed, report=report, **options)
-        chunks = chunks.then(deflate, operator, result.weights, options["polarity"])
+    options = {"polarity": recipe.polarity, "n_jobs": recipe.n_jobs}
+    while not (goal.reached(len(results), left[-1]) or recipe.progress.stop):
+        seed = recipe.rng.randint(np.iinfo(np.int32).max)
+        with recipe.progress.component() as report:
+            result = recipe.solver.solve(chunks, operator, seed, report=report, **options)
+        chunks = chunks.then(deflate, operator, result.weights, recipe.polarity)
         results.append(result)
         left.append(chunks.sum(energy))
-        logger.info(
+        recipe.progress.log(
             "component %d: %.2f %% of the energy explained so far, %d passes, %s",
             *(len(results), 100 * (1 - left[-1] / total), result.n_iter, result.stopped),
         )
-    weights = np.array([r.weights for r in results])
-    return chunks, Components(weights, -np.diff(left), total, results)
+    found = Components(np.array([r.weights for r in results]), -np.diff(left), total, results)
+    if recipe.refine:
+        chunks = _refine(chunks, operator, recipe, found)
+    _settle_poses(chunks, operator, found.weights)
+    return found.sorted() if recipe.refine else found
 
 
-def _refine(chunks, operator, found, solver, polarity, n_sweeps):
+def _refine(chunks, operator, recipe, found):
     """Joint sweeps: each component solved and matched anew beside all the others."""
-    for sweep in range(n_sweeps):
+    polarity = recipe.polarity
+    for sweep in range(recipe.refine):
         for k, w in enumerate(found.weights):
             chunks = chunks.then(restore, operator, w, k)
-            w = found.weights[k] = solver.polish(chunks, operator, w, polarity=polarity).weights
+            w = recipe.solver.polish(chunks, operator, w, polarity=polarity).weights
             chunks = chunks.then(rematch, operator, w, k, polarity)
-        left = chunks.sum(energy)
-        logger.info("sweep %d: %.2f %% explained", sweep + 1, 100 * (1 - left / found.total))
+            found.weights[k] = w
+        share = 1 - chunks.sum(energy) / found.total
+        recipe.progress.log("sweep %d: %.2f %% explained", sweep + 1, 100 * share)
     found.explained = chunks.sum(energy_shares, operator, found.weights)
     return chunks
 

@@ -102,7 +102,9 @@ class Operator(ABC):
             return rhs / weight.sum()
         if self.selects:
             return divide(rhs, self.normal(weight, np.ones(self.n_weights)), w0)
-        system = LinearOperator((rhs.size, rhs.size), lambda v: self.normal(weight, v.ravel()))
+        system = LinearOperator(
+            (rhs.size, rhs.size), lambda v: self.normal(weight, v.ravel()), dtype=np.float64
+        )
         return cg(system, rhs, x0=w0, rtol=CG_TOLERANCE, maxiter=CG_STEPS)[0]
 
     def matrix(self) -> sparse.csr_array:
@@ -290,7 +292,9 @@ class ComposedOperator(Operator):
         inside, outside = self._split(index)
         columns = self.outer.describe(outside)
         for name, values in self.inner.describe(inside).items():
-            columns[name if name not in columns else f"inner_{name}"] = values
+            while name in columns:
+                name = f"inner_{name}"
+            columns[name] = values
         return columns
 
     def neighbours(self, w):
