@@ -626,6 +626,27 @@ def test_align_by_hand():
     assert model.align(X).tolist() == [[1, 3, 2], [2, 6, 4], [1, 3, 2]]
 
 
+def test_align_averages_what_a_weight_explains():
+    """Scaled by 2 about position 2, the points read w1, (w1 + w2) / 2, w2, (w2 + w3) / 2, w3."""
+    X = np.random.default_rng(0).standard_normal((6, 5))
+    model = GTPCA(1, Scaling([2])).fit(X)
+    zero = np.zeros(6)
+    a, b, c, d, e = X.T
+    expected = [zero, (a + b / 2) / 1.5, (b / 2 + c + d / 2) / 2, (d / 2 + e) / 1.5, zero]
+    np.testing.assert_allclose(model.align(X), np.transpose(expected), rtol=0, atol=1e-12)
+
+
+def test_align_undoes_a_change_of_sign():
+    """A transform of one's own may be negative; the strongest row, -3 w, is at the identity."""
+    w = np.array([1.0, 3.0, -2.0, 0.5])
+    X = np.stack([w, -w, 2 * w, -3 * w])
+    family = Custom([np.eye(4), -np.eye(4)])
+    model = GTPCA(1, family, polarity="positive", random_state=0).fit(X)
+    assert model.poses(model.encode(X))["transform"][:, 0].tolist() == [1, 0, 1, 0]
+    expected = -np.array([1, 1, 2, 3])[:, None] * w
+    np.testing.assert_allclose(model.align(X), expected, rtol=0, atol=1e-9)
+
+
 def test_align_to_another_component():
     X = np.random.default_rng(0).standard_normal((30, 12))
     model = GTPCA(3, Shift(4), solver=QUICK, random_state=0).fit(X)
@@ -767,6 +788,16 @@ def test_upright_spike_is_not_matched_upside_down():
     assert positive.poses(up)["start"][11, 0] == 1
     assert both.poses(signed)["start"][11, 0] == 6
     assert not np.any(positive.reconstruct(X)[10])
+
+
+def test_upright_starts_that_fit_nothing_are_quiet(recwarn):
+    """A start that points downwards on every row is no reason for a warning of NumPy's."""
+    X = np.zeros((10, 12))
+    for i in range(10):
+        X[i, i : i + 3] = [1.0, 3.0, 1.0]
+    for seed in range(3):
+        GTPCA(1, Shift(3), polarity="positive", random_state=seed).fit(X)
+    assert not [w for w in recwarn if issubclass(w.category, RuntimeWarning)]
 
 
 def shapes_and_families():
