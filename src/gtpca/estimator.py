@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import inputs
+from gtpca.blocks import separate_blocks
 from gtpca.chunks import as_chunks
 from gtpca.coding import POLARITIES, Codes, decode, encode, residual_energies, row_energies
 from gtpca.families import Family, Identity
@@ -213,9 +214,10 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    @property
-    def _weights(self):
-        return self.components_.reshape(self.n_components_, -1)
+    def _blocks(self, dtype):
+        """The components, as blocks that take one pose each."""
+        weights = self.components_.reshape(self.n_components_, -1)
+        return separate_blocks(self.operator_, weights, dtype)
 
     @property
     def _n_features_out(self):
@@ -233,7 +235,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """``fn`` on all chunks of ``X``."""
         chunks = self._chunks(X)
         with fft.set_workers(effective_n_jobs(self.n_jobs)):
-            return chunks.collect(fn, self.operator_, self._weights, self.polarity, *small)
+            return chunks.collect(
+                fn, self.operator_, self._blocks(chunks.dtype), self.polarity, *small
+            )
 
     def encode(self, X):
         """Scores and transforms of new samples.
@@ -257,7 +261,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape)."""
         check_is_fitted(self)
         dtype = np.result_type(codes.scores.dtype, np.float32)
-        flat = decode(codes, self.operator_, self._weights, dtype)
+        flat = decode(codes, self.operator_, self._blocks(np.float64), dtype)
         if self.mean_ is not None:
             flat += self.mean_.ravel().astype(dtype)
         return flat.reshape(len(codes), *self.sample_shape_)
@@ -352,9 +356,9 @@ def encoded(chunk, *args):
     return Codes(codes.scores.astype(chunk.rows.dtype), codes.index)
 
 
-def first_and_last(chunk, operator, weights, polarity, sweeps):
+def first_and_last(chunk, operator, blocks, polarity, sweeps):
     """Energy of every row and of its residual after all components, (n, 2)."""
-    rest = encode(chunk, operator, weights, polarity, sweeps)
+    rest = encode(chunk, operator, blocks, polarity, sweeps)
     return np.stack([row_energies(chunk.rows), row_energies(rest.rows)], axis=1)
 
 

@@ -13,6 +13,7 @@ from joblib import effective_n_jobs
 from scipy import fft
 from sklearn.exceptions import ConvergenceWarning
 
+from gtpca.blocks import make_block, separate_blocks
 from gtpca.coding import deflate, energy, energy_shares, rematch, restore
 from gtpca.principal import solve_directly
 from gtpca.solvers import SolverResult
@@ -170,7 +171,7 @@ def _direct(chunks, operator, recipe, goal, total):
         results.append(result)
         left -= result.explained
     explained = np.array([result.explained for result in results])
-    return Components(np.array([r.weights for r in results]), explained, total, results)
+    return Components(np.concatenate([r.weights for r in results]), explained, total, results)
 
 
 def _greedy(chunks, operator, recipe, goal, total):
@@ -182,14 +183,15 @@ def _greedy(chunks, operator, recipe, goal, total):
         seed = recipe.rng.randint(np.iinfo(np.int32).max)
         with recipe.progress.component() as report:
             result = recipe.solver.solve(chunks, operator, seed, report=report, **options)
-        chunks = chunks.then(deflate, operator, result.weights, recipe.polarity)
+        block = make_block(operator, result.weights, chunks.dtype)
+        chunks = chunks.then(deflate, operator, block, recipe.polarity)
         results.append(result)
         left.append(chunks.sum(energy))
         recipe.progress.log(
             "component %d: %.2f %% of the energy explained so far, %d passes, %s",
             *(len(results), 100 * (1 - left[-1] / total), result.n_iter, result.stopped),
         )
-    found = Components(np.array([r.weights for r in results]), -np.diff(left), total, results)
+    found = Components(np.concatenate([r.weights for r in results]), -np.diff(left), total, results)
     if recipe.refine:
         chunks = _refine(chunks, operator, recipe, found)
     _settle_poses(chunks, operator, found.weights)
@@ -198,16 +200,18 @@ def _greedy(chunks, operator, recipe, goal, total):
 
 def _refine(chunks, operator, recipe, found):
     """Joint sweeps: each component solved and matched anew beside all the others."""
-    polarity = recipe.polarity
+    polarity, dtype = recipe.polarity, chunks.dtype
+    blocks = separate_blocks(operator, found.weights, dtype)
     for sweep in range(recipe.refine):
-        for k, w in enumerate(found.weights):
-            chunks = chunks.then(restore, operator, w, k)
-            w = recipe.solver.polish(chunks, operator, w, polarity=polarity).weights
-            chunks = chunks.then(rematch, operator, w, k, polarity)
-            found.weights[k] = w
+        for k, block in enumerate(blocks):
+            chunks = chunks.then(restore, operator, block, k)
+            result = recipe.solver.polish(chunks, operator, block.weights, polarity=polarity)
+            blocks[k] = make_block(operator, result.weights, dtype)
+            chunks = chunks.then(rematch, operator, blocks[k], k, polarity)
         share = 1 - chunks.sum(energy) / found.total
         recipe.progress.log("sweep %d: %.2f %% explained", sweep + 1, 100 * share)
-    found.explained = chunks.sum(energy_shares, operator, found.weights)
+    found.weights = np.concatenate([block.weights for block in blocks])
+    found.explained = chunks.sum(energy_shares, operator, blocks)
     return chunks
 
 
