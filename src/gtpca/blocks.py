@@ -8,6 +8,7 @@ energy it explains is ``b' G_t^-1 b = |z|^2`` with ``z = root_t b`` and ``root_t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
@@ -30,14 +31,22 @@ class Block:
         ``G_t^(-1/2)``, zero on what is too faint to mean anything.
     norms : array (m, K) or (1, K)
         ``|T_t w_k|``.
+    gram : array (m, K, K) or (1, K, K)
     """
 
     weights: np.ndarray
     root: np.ndarray
     norms: np.ndarray
+    gram: np.ndarray
 
     def __len__(self) -> int:
         return len(self.weights)
+
+    @cached_property
+    def nested_root(self) -> np.ndarray:
+        """``C^-1`` with ``G_t = C C'``: its first k rows serve the first k weights."""
+        ridge = SINGULAR * self.gram.max(initial=0.0) * np.eye(len(self))
+        return np.linalg.inv(np.linalg.cholesky(self.gram + ridge))
 
     def at(self, values: np.ndarray, index: np.ndarray) -> np.ndarray:
         """Rows of ``root`` or ``norms`` for the transforms ``index``."""
@@ -54,7 +63,7 @@ def make_block(operator, W, dtype=np.float64) -> Block:
     G = (W @ W.T)[None] if operator.isometric else operator.gram(W)
     floor = max(np.finfo(dtype).eps, SINGULAR)
     norms = np.sqrt(np.einsum("tkk->tk", G).clip(min=0.0))
-    return Block(W, _inverse_root(G, floor), norms)
+    return Block(W, _inverse_root(G, floor), norms, G)
 
 
 def separate_blocks(operator, weights, dtype=np.float64) -> list[Block]:

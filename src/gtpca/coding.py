@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.blocks import make_block
 from gtpca.operators import sum_by_index
 
 __all__ = [
@@ -322,12 +321,13 @@ def residual_energies(chunk, operator, blocks, polarity, sweeps=0):
 
 
 def _nested_energies(chunk, operator, block, index):
-    """``|r_i|^2`` after 1, .., K - 1 components of a block in fixed poses."""
-    for k in range(1, len(block)):
-        part = make_block(operator, block.weights[:k], chunk.rows.dtype)
-        b = [products_at(chunk.rows, operator, w, index) for w in part.weights]
-        z = np.einsum("njk,kn->nj", part.at(part.root, index), np.array(b))
-        yield row_energies(chunk.rows) - np.sum(z**2, axis=1)
+    """``|r_i|^2`` after 1, .., K - 1 components of a block in fixed poses.
+
+    With ``G_t = C C'`` and ``z = C^-1 b``, the first k components explain ``z_1^2 + .. + z_k^2``.
+    """
+    b = [products_at(chunk.rows, operator, w, index) for w in block.weights]
+    z = np.einsum("njk,kn->jn", block.at(block.nested_root, index), np.array(b))
+    return (row_energies(chunk.rows) - np.cumsum(z**2, axis=0))[:-1]
 
 
 def products_at(rows, operator, w, index):

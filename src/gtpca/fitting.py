@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gtpca.blocks import make_block, separate_blocks
 from gtpca.coding import deflate, energy, energy_shares, rematch, restore
 from gtpca.principal import solve_directly
+from gtpca.shared import grow_block, nested_energies, principal_order, strongest_match
 from gtpca.solvers import SolverResult
 
 __all__ = ["Components", "Progress", "Recipe", "fit_components"]
@@ -93,6 +94,13 @@ class Goal:
         self.energy_left = (1 - n_components) * total if share else 0.0
         self.floor = GONE * total
 
+    def enough(self, left):
+        """The least number of components after which little enough is ``left`` (k + 1,)."""
+        most = len(left) - 1
+        if self.count is not None:
+            return min(most, self.count)
+        return min(most, 1 + int(np.argmax(left[1:] <= self.energy_left)))
+
     def reached(self, found, left):
         """Whether ``found`` components that leave the energy ``left`` are enough."""
         if self.count is not None and found >= self.count:
@@ -122,6 +130,7 @@ class Recipe:
     n_jobs : int or None
     rng : RandomState
     progress : Progress
+    shared_pose : bool
     """
 
     n_components: int | float
@@ -131,6 +140,7 @@ class Recipe:
     n_jobs: int | None
     rng: np.random.RandomState
     progress: Progress
+    shared_pose: bool = False
 
 
 def fit_components(chunks, operator, recipe):
@@ -145,6 +155,8 @@ def fit_components(chunks, operator, recipe):
     with fft.set_workers(effective_n_jobs(recipe.n_jobs)):
         if operator.n_transforms == 1 and recipe.polarity == "both":
             found = _direct(chunks, operator, recipe, goal, total)
+        elif recipe.shared_pose:
+            found = _shared(chunks, operator, recipe, goal, total)
         else:
             found = _greedy(chunks, operator, recipe, goal, total)
     if recipe.polarity == "both":
@@ -196,6 +208,20 @@ def _greedy(chunks, operator, recipe, goal, total):
         chunks = _refine(chunks, operator, recipe, found)
     _settle_poses(chunks, operator, found.weights)
     return found.sorted() if recipe.refine else found
+
+
+def _shared(chunks, operator, recipe, goal, total):
+    """All components at once, in one pose per row."""
+    result = grow_block(chunks, operator, recipe, goal)
+    W = principal_order(chunks, operator, result.weights, recipe.polarity)
+    block = make_block(operator, W, chunks.dtype)
+    _, index = max(chunks.collect(strongest_match, operator, block, recipe.polarity))
+    moved = [operator.translate(w, index) for w in W]
+    if all(w is not None for w in moved):
+        block = make_block(operator, np.array(moved), chunks.dtype)
+    left = chunks.sum(nested_energies, operator, [block], recipe.polarity)
+    count = goal.enough(left)
+    return Components(block.weights[:count], -np.diff(left)[:count], total, [result])
 
 
 def _refine(chunks, operator, recipe, found):

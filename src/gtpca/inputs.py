@@ -138,7 +138,7 @@ def codes_from_output(estimator, X):
         if index.min() < 0 or index.max() >= estimator.operator_.n_transforms:
             raise ValueError("X holds transform indices that the family does not have.")
         return Codes(scores[:, :k], index)
-    index = np.full(scores.shape, estimator.operator_.reference)
+    index = np.full((len(scores), estimator._n_poses), estimator.operator_.reference)
     return Codes(scores, index)
 
 
