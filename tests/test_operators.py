@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gtpca import Compose, Reflection, Rotation, Scaling, Shift
-from gtpca.coding import inverse_norms, match
+from gtpca.blocks import make_block
+from gtpca.coding import match
 from gtpca.operators import FeatureWeightedOperator, Operator
 from gtpca.shift import window_sums
 from gtpca.testing import check_operator
@@ -57,11 +58,12 @@ def test_an_empty_window_never_wins():
     operator = Shift(40).bind((10,))
     w = np.concatenate([np.zeros(20), np.ones(20)])
     X = np.random.default_rng(0).standard_normal((50, 10)).astype(np.float32)
-    index, score, coef = match(operator.prepare(X), operator, w)
-    assert np.all(operator.norms(w)[index] > 0)
-    assert np.isfinite(score).all()
-    assert np.isfinite(coef).all()
-    assert np.all(inverse_norms(operator, w, np.float32)[operator.norms(w) == 0] == 0)
+    block = make_block(operator, w[None], X.dtype)
+    found = match(operator.prepare(X), operator, block)
+    assert np.all(operator.norms(w)[found.index] > 0)
+    assert np.isfinite(found.score).all()
+    assert np.isfinite(found.coef).all()
+    assert np.all(block.root[operator.norms(w) == 0] == 0)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from conftest import ALL_FAMILIES
 
 from gtpca import ALS, GTPCA, Identity, Shift
+from gtpca.blocks import make_block
 from gtpca.chunks import as_chunks
 from gtpca.coding import Chunk, statistics
 from gtpca.solvers import climb, pick_rows, update
@@ -14,16 +15,17 @@ from gtpca.testing import make_planted
 
 
 def explained_by(operator, X, w, polarity="both"):
-    return statistics(Chunk(X.reshape(len(X), -1)), operator, w, polarity).explained
+    block = make_block(operator, w[None])
+    return statistics(Chunk(X.reshape(len(X), -1)), operator, block, polarity).explained
 
 
-def plain_history(chunks, operator, w, polarity, n_passes=15):
+def plain_history(chunks, operator, W, polarity, n_passes=15):
     """Explained energy of plain alternating least squares, without extrapolation."""
     history = []
     for _ in range(n_passes):
-        stats = chunks.sum(statistics, operator, w, polarity)
+        stats = chunks.sum(statistics, operator, make_block(operator, W, chunks.dtype), polarity)
         history.append(stats.explained)
-        w = update(operator, stats, w)
+        W = update(operator, stats, W)
     return np.array(history)
 
 
@@ -33,7 +35,7 @@ def test_explained_energy_never_falls(bound, dtype, tolerance, polarity):
     rng = np.random.default_rng(3)
     X = make_planted(bound, n_samples=80, noise=0.5, random_state=3)[0]
     chunks = as_chunks(X.reshape(80, -1).astype(dtype), bound, batch_size=33)
-    w = rng.standard_normal(bound.n_weights)
+    w = rng.standard_normal((1, bound.n_weights))
     plain = plain_history(chunks, bound, w, polarity)
     fast = np.array(climb(chunks, bound, w, polarity, max_iter=30, tol=0.0).history)
     for history in (plain, fast):

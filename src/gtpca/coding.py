@@ -5,7 +5,8 @@ For one component with weights ``w`` and a residual row ``r_i``
     t_i = argmax_t |<r_i, T_t w>| / |T_t w|,   s_i = <r_i, T w> / |T w|,   a_i = s_i / |T w|
 
 are the transform (*index*), the signed *score* and the coefficient of the projection
-``a_i T_{t_i} w``.
+``a_i T_{t_i} w``. Components that share a pose are matched together, as a block; see
+:mod:`gtpca.blocks`.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from gtpca.operators import sum_by_index
+
 __all__ = [
     "Chunk",
     "Codes",
+    "Match",
     "Stats",
     "decode",
     "deflate",
@@ -35,11 +39,13 @@ POLARITIES = ("both", "positive")
 class Codes:
     """Scores and transforms of ``n`` rows on ``k`` components.
 
+    ``index`` has one column per component, or a single one if all components share the pose.
+
     Parameters
     ----------
     scores : array (n, k)
         Signed length of each projection.
-    index : int array (n, k)
+    index : int array (n, k) or (n, 1)
         Which transform each component took; ``GTPCA.poses`` says it in a person's units.
 
     Examples
@@ -60,10 +66,6 @@ class Codes:
         if isinstance(rows, (int, np.integer)):
             rows = np.array([rows])
         return Codes(self.scores[rows], self.index[rows])
-
-    def first(self, n_components: int) -> Codes:
-        """The codes on the first components only."""
-        return Codes(self.scores[:, :n_components], self.index[:, :n_components])
 
     def save(self, path: str | os.PathLike) -> None:
         """Write both arrays to one ``.npz`` file, without pickle."""
@@ -119,10 +121,10 @@ class Stats:
     ----------
     rhs : array (K, L)
         ``sum_i a_i T_i* r_i``.
-    weight : array (m, K, K)
-        ``sum_{i: t_i = t} a_i a_i'``.
+    weight : array (m, K, K), or (1, K, K) for isometries
+        ``sum_{i: t_i = t} a_i a_i'``, summed over ``t`` for isometries.
     explained : float
-        ``sum_i s_i^2``.
+        Explained energy ``sum_i |z_i|^2``; ``sum_i s_i^2`` for one component.
     """
 
     rhs: np.ndarray
@@ -135,56 +137,93 @@ class Stats:
         )
 
 
-def match(P, operator, w, polarity="both"):
-    """Best transform of every row.
+@dataclass(frozen=True)
+class Match:
+    """The best transform of every row, and the projection on a block of K components there.
+
+    Attributes
+    ----------
+    index : int array (n,)
+    score : array (n, K)
+        ``coef_k |T w_k|``, the signed length of each part of the projection.
+    coef : array (n, K)
+        The projection is ``sum_k coef_k T w_k``.
+    explained : array (n,)
+        Energy of the projection.
+    """
+
+    index: np.ndarray
+    score: np.ndarray
+    coef: np.ndarray
+    explained: np.ndarray
+
+
+def match(P, operator, block, polarity="both") -> Match:
+    """Find the transform under which a block holds most of each row.
 
     Parameters
     ----------
     P : array
         ``operator.prepare(X)`` for rows ``X`` (n, d).
     operator : Operator
-    w : array (L,)
+    block : Block
     polarity : {"both", "positive"}
-        Largest absolute or largest signed product. With "positive" a row that nothing fits upright
-        scores 0.
-
-    Returns
-    -------
-    index, score, coef : arrays (n,)
+        Largest absolute or largest signed product, for one component. With "positive" a row that
+        nothing fits upright scores 0.
     """
-    products = operator.correlate(P, w)
-    inverse = inverse_norms(operator, w, products.dtype)
-    if not operator.isometric:
-        products *= inverse.astype(products.dtype)
+    pick = _pick_single if len(block) == 1 else _pick_joint
+    index, z = pick(P, operator, block, polarity)
+    coef = np.einsum("nj,njk->nk", z, block.at(block.root, index))
+    return Match(index, coef * block.at(block.norms, index), coef, np.sum(z**2, axis=1))
+
+
+def _pick_single(P, operator, block, polarity):
+    """Best transform (n,) and ``z`` (n, 1) of one component, with its sign."""
+    products = operator.correlate(P, block.weights[0])
+    products *= block.root[:, 0, 0].astype(products.dtype)
     rows = np.arange(len(products))
     index = products.argmax(axis=1)
-    score = products[rows, index]
+    z = products[rows, index]
     if polarity == "positive":
-        score = np.maximum(score, 0)
+        z = np.maximum(z, 0)
     else:
         low = products.argmin(axis=1)
-        flipped = -products[rows, low] > score
-        index, score = np.where(flipped, low, index), np.where(flipped, products[rows, low], score)
-    score = score.astype(np.float64)
-    if operator.isometric:
-        score *= inverse[0]
-    return index, score, score * inverse[index]
+        flipped = -products[rows, low] > z
+        index, z = np.where(flipped, low, index), np.where(flipped, products[rows, low], z)
+    return index, z.astype(np.float64)[:, None]
 
 
-def inverse_norms(operator, w, dtype):
-    """``1 / |T_t w|``, and 0 where ``T_t w`` is too faint for products in ``dtype``."""
-    norms = operator.norms(w)
-    faint = norms <= max(np.sqrt(np.finfo(dtype).eps), 1e-6) * norms.max(initial=0.0)
-    return np.where(faint, 0.0, 1 / np.where(faint, 1.0, norms))
+def _pick_joint(P, operator, block, polarity):
+    """Best transform (n,) and ``z`` (n, K) of a block."""
+    if len(block.root) == 1:
+        z = np.stack([operator.correlate(P, w) for w in block.root[0] @ block.weights])
+    else:
+        b = np.stack([operator.correlate(P, w) for w in block.weights], axis=-1)
+        root = block.root.astype(b.dtype).transpose(0, 2, 1)
+        z = (b.transpose(1, 0, 2) @ root).transpose(2, 1, 0)
+    index = np.einsum("knm,knm->nm", z, z).argmax(axis=1)
+    return index, z[:, np.arange(len(index)), index].T.astype(np.float64)
 
 
-def statistics(chunk, operator, w, polarity):
+def statistics(chunk, operator, block, polarity):
     """Match a chunk and reduce it to its :class:`Stats`."""
-    index, score, coef = match(chunk.prepared(operator), operator, w, polarity)
-    weighted = chunk.weigh(coef)
-    rhs = operator.adjoint_at(chunk.rows, index, weighted)
-    weight = np.bincount(index, weighted * coef, minlength=operator.n_transforms)
-    return Stats(rhs[None], weight[:, None, None], float(np.sum(chunk.weigh(score**2))))
+    found = match(chunk.prepared(operator), operator, block, polarity)
+    weighted = (chunk.weigh(found.coef.T)).T
+    if len(block) == 1:
+        rhs = operator.adjoint_at(chunk.rows, found.index, weighted[:, 0])[None]
+    else:
+        rhs = weighted.T @ operator.adjoint_rows(chunk.rows, found.index)
+    weight = _second_moments(operator, found, weighted)
+    return Stats(rhs, weight, float(np.sum(chunk.weigh(found.explained))))
+
+
+def _second_moments(operator, found, weighted):
+    """``sum_{i: t_i = t} a_i a_i'``, shape (m, K, K); the sum over ``t`` for isometries."""
+    if operator.isometric:
+        return (weighted.T @ found.coef)[None]
+    n, K = weighted.shape
+    outer = (weighted[:, :, None] * found.coef[:, None]).reshape(n, K * K)
+    return sum_by_index(outer, found.index, np.ones(n), operator.n_transforms).reshape(-1, K, K)
 
 
 def row_energies(rows):
@@ -197,96 +236,115 @@ def energy(chunk):
     return float(np.sum(chunk.weigh(row_energies(chunk.rows))))
 
 
-def _parts(operator, w, index, coef, dtype):
-    """The rows ``coef_i T_{index_i} w`` in ``dtype``, shape (n, d)."""
-    parts = operator.apply_at(w.astype(dtype), index).astype(dtype, copy=False)
-    parts *= coef.astype(dtype)[:, None]
-    return parts
+def projection(operator, block, index, coef, dtype):
+    """The rows ``sum_k coef_ik T_{index_i} w_k`` in ``dtype``, shape (n, d)."""
+    total = np.zeros((len(index), operator.n_features), dtype=dtype)
+    for w, c in zip(block.weights, coef.T, strict=True):
+        part = operator.apply_at(w.astype(dtype), index).astype(dtype, copy=False)
+        part *= c.astype(dtype)[:, None]
+        total += part
+    return total
 
 
-def _coef(operator, w, score, index):
-    return score * inverse_norms(operator, w, np.float64)[index]
-
-
-def deflate(chunk, operator, w, polarity):
+def deflate(chunk, operator, block, polarity):
     """Match a chunk, subtract the projection and add the codes: the next residual."""
-    index, score, coef = match(chunk.prepared(operator), operator, w, polarity)
-    rows = chunk.rows - _parts(operator, w, index, coef, chunk.rows.dtype)
-    return replace(chunk, rows=rows, codes=_append(chunk.codes, score, index))
+    found = match(chunk.prepared(operator), operator, block, polarity)
+    rows = chunk.rows - projection(operator, block, found.index, found.coef, chunk.rows.dtype)
+    new = Codes(found.score, found.index[:, None].astype(np.int32))
+    return replace(chunk, rows=rows, codes=_append(chunk.codes, new))
 
 
-def _append(codes, score, index):
-    new = Codes(score[:, None], index[:, None].astype(np.int32))
+def _append(codes, new):
     if codes is None:
         return new
     return Codes(np.hstack([codes.scores, new.scores]), np.hstack([codes.index, new.index]))
 
 
-def restore(chunk, operator, w, k):
-    """Put the part of component ``k`` back into the residual; its code becomes zero."""
-    score, index = chunk.codes.scores[:, k], chunk.codes.index[:, k]
-    coef = _coef(operator, w, score, index)
-    rows = chunk.rows + _parts(operator, w, index, coef, chunk.rows.dtype)
-    return replace(chunk, rows=rows)
+def restore(chunk, operator, block, k):
+    """Put the part of component ``k`` back into the residual."""
+    index = chunk.codes.index[:, k]
+    coef = block.coef(chunk.codes.scores[:, k, None], index)
+    return replace(
+        chunk, rows=chunk.rows + projection(operator, block, index, coef, chunk.rows.dtype)
+    )
 
 
-def rematch(chunk, operator, w, k, polarity):
+def rematch(chunk, operator, block, k, polarity):
     """Match component ``k`` anew on a restored residual and subtract it again."""
-    done = deflate(replace(chunk, codes=None), operator, w, polarity)
+    done = deflate(replace(chunk, codes=None), operator, block, polarity)
     scores, index = chunk.codes.scores.copy(), chunk.codes.index.copy()
     scores[:, k], index[:, k] = done.codes.scores[:, 0], done.codes.index[:, 0]
     return replace(done, codes=Codes(scores, index))
 
 
-def encode(chunk, operator, weights, polarity, sweeps=0):
-    """Codes and residual of a chunk on the components ``weights`` (k, L).
+def encode(chunk, operator, blocks, polarity, sweeps=0):
+    """Codes and residual of a chunk on a list of blocks.
 
-    Greedy, one component after the other; then ``sweeps`` times each component is matched anew
-    against the residual plus its own part.
+    Greedy, one block after the other; then ``sweeps`` times each component is matched anew against
+    the residual plus its own part. A single block is matched as a whole: nothing is left to sweep.
     """
-    for w in weights:
-        chunk = deflate(replace(chunk, cache=None), operator, w, polarity)
-    for _ in range(sweeps):
-        for k, w in enumerate(weights):
-            chunk = rematch(restore(chunk, operator, w, k), operator, w, k, polarity)
+    for block in blocks:
+        chunk = deflate(replace(chunk, cache=None), operator, block, polarity)
+    for _ in range(sweeps if len(blocks) > 1 else 0):
+        for k, block in enumerate(blocks):
+            chunk = rematch(restore(chunk, operator, block, k), operator, block, k, polarity)
     return chunk
 
 
-def decode(codes, operator, weights, dtype=np.float64):
+def decode(codes, operator, blocks, dtype=np.float64):
     """``sum_k a_k T_k w_k`` without the feature weight, shape (n, d)."""
     total = np.zeros((len(codes), operator.n_features), dtype=dtype)
-    for k, w in enumerate(weights[: codes.scores.shape[1]]):
-        index = codes.index[:, k]
-        coef = _coef(operator, w, codes.scores[:, k].astype(np.float64), index)
-        total += _parts(operator.plain, w, index, coef, total.dtype)
+    used = 0
+    for block, index in zip(blocks, codes.index.T, strict=False):
+        scores = codes.scores[:, used : used + len(block)].astype(np.float64)
+        total += projection(operator.plain, block, index, block.coef(scores, index), dtype)
+        used += len(block)
     return total
 
 
-def residual_energies(chunk, operator, weights, polarity, sweeps=0):
+def residual_energies(chunk, operator, blocks, polarity, sweeps=0):
     """``|r_i|^2`` after 0, 1, .., k components, shape (n, k + 1).
 
     Greedy codes are nested; with sweeps the codes are found anew for every number of components.
+    Within a block the pose of the whole block is kept.
     """
     chunk = replace(chunk, cache=None)
     columns = [row_energies(chunk.rows)]
     rest = chunk
-    for k, w in enumerate(weights, start=1):
-        rest = deflate(rest, operator, w, polarity)
-        swept = rest if sweeps == 0 else encode(chunk, operator, weights[:k], polarity, sweeps)
+    for number, block in enumerate(blocks, start=1):
+        before, rest = rest, deflate(rest, operator, block, polarity)
+        if len(block) > 1:
+            columns += list(_nested_energies(before, operator, block, rest.codes.index[:, -1]))
+        swept = rest if sweeps == 0 else encode(chunk, operator, blocks[:number], polarity, sweeps)
         columns.append(row_energies(swept.rows))
     return np.stack(columns, axis=1)
 
 
-def energy_shares(chunk, operator, weights):
+def _nested_energies(chunk, operator, block, index):
+    """``|r_i|^2`` after 1, .., K - 1 components of a block in fixed poses.
+
+    With ``G_t = C C'`` and ``z = C^-1 b``, the first k components explain ``z_1^2 + .. + z_k^2``.
+    """
+    b = [products_at(chunk.rows, operator, w, index) for w in block.weights]
+    z = np.einsum("njk,kn->jn", block.at(block.nested_root, index), np.array(b))
+    return (row_energies(chunk.rows) - np.cumsum(z**2, axis=0))[:-1]
+
+
+def products_at(rows, operator, w, index):
+    """``<x_i, T_{index_i} w>``, shape (n,)."""
+    moved = operator.apply_at(w.astype(rows.dtype), index)
+    return np.einsum("ij,ij->i", rows, moved, dtype=np.float64)
+
+
+def energy_shares(chunk, operator, blocks):
     """``e_k = sum_i <p_ik, x_i + r_i>``, shape (k,): they add up to ``sum_i |x_i|^2 - |r_i|^2``.
 
     ``x_i = r_i + sum_k p_ik``: how the energy that a joint fit explains divides among components.
     """
     scores, index = chunk.codes.scores, chunk.codes.index
-    coefs = [_coef(operator, w, scores[:, k], index[:, k]) for k, w in enumerate(weights)]
-    parts = [
-        _parts(operator, w, index[:, k], coef, np.float64)
-        for k, (w, coef) in enumerate(zip(weights, coefs, strict=True))
-    ]
+    parts = []
+    for k, block in enumerate(blocks):
+        coef = block.coef(scores[:, k, None], index[:, k])
+        parts.append(projection(operator, block, index[:, k], coef, np.float64))
     both = np.sum(parts, axis=0) + 2.0 * chunk.rows
     return np.array([np.sum(chunk.weigh(np.sum(part * both, axis=1))) for part in parts])

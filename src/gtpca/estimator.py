@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import inputs
+from gtpca.blocks import make_block, separate_blocks
 from gtpca.chunks import as_chunks
 from gtpca.coding import POLARITIES, Codes, decode, encode, residual_energies, row_energies
 from gtpca.families import Family, Identity
@@ -44,6 +45,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         The transforms, such as ``Shift(window=100)``; None is ``Identity()``: ordinary PCA.
     sample_shape : tuple of int or None
         Shape of one sample if ``X`` holds flat rows; default: ``X.shape[1:]``.
+    shared_pose : bool
+        False: every component finds its own pose of every sample, as in the paper. True: each
+        sample is one object, moved as a whole; all components share its pose.
     polarity : {"both", "positive"}
         "both": the largest absolute product decides, scores have a sign. "positive": the largest
         signed product decides, so that a component never matches upside down; a row that nothing
@@ -105,6 +109,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         family=None,
         *,
         sample_shape=None,
+        shared_pose=False,
         polarity="both",
         center=False,
         feature_weight=None,
@@ -119,6 +124,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.n_components = n_components
         self.family = family
         self.sample_shape = sample_shape
+        self.shared_pose = shared_pose
         self.polarity = polarity
         self.center = center
         self.feature_weight = feature_weight
@@ -161,9 +167,18 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         count = inputs.check_n_components(self.n_components, operator)
         mean = np.average(rows, axis=0, weights=weight) if self.center is True else None
         rows = inputs.enter(rows, operator, mean, self.center == "samples")
-        progress = Progress(self, count if isinstance(count, int) else None)
+        progress = Progress(self, None if self.shared_pose or count != int(count) else count)
         rng = check_random_state(self.random_state)
-        recipe = Recipe(count, solver, self.polarity, self.refine, self.n_jobs, rng, progress)
+        recipe = Recipe(
+            count,
+            solver,
+            self.polarity,
+            self.refine,
+            self.n_jobs,
+            rng,
+            progress,
+            self.shared_pose,
+        )
         chunks = as_chunks(rows, operator, weight, self.batch_size)
         found = fit_components(chunks, operator, recipe)
         self._keep(found, operator, mean)
@@ -175,6 +190,12 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         inputs.check_choice("output", self.output, ("scores", "scores+poses"))
         inputs.check_choice("center", self.center, (False, True, "samples"))
         check_scalar(self.refine, "refine", (int, np.integer), min_val=0)
+        inputs.check_choice("shared_pose", self.shared_pose, (False, True))
+        if self.shared_pose and self.polarity == "positive" and self.n_components != 1:
+            raise ValueError(
+                "polarity='positive' needs one component per pose; use polarity='both' with "
+                "shared_pose=True."
+            )
         if self.batch_size is not None:
             check_scalar(self.batch_size, "batch_size", (int, np.integer), min_val=1)
         if self.family is not None and not isinstance(self.family, Family):
@@ -213,13 +234,21 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    @property
-    def _weights(self):
-        return self.components_.reshape(self.n_components_, -1)
+    def _blocks(self, dtype):
+        """The components, as blocks that take one pose each."""
+        weights = self.components_.reshape(self.n_components_, -1)
+        if self.shared_pose:
+            return [make_block(self.operator_, weights, dtype)]
+        return separate_blocks(self.operator_, weights, dtype)
 
     @property
     def _n_features_out(self):
-        return self.n_components_ * (2 if self.output == "scores+poses" else 1)
+        return self.n_components_ + (self._n_poses if self.output == "scores+poses" else 0)
+
+    @property
+    def _n_poses(self):
+        """How many poses a sample has."""
+        return 1 if self.shared_pose else self.n_components_
 
     def _chunks(self, X):
         """New data as chunks, centred and weighted like the training data."""
@@ -233,7 +262,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """``fn`` on all chunks of ``X``."""
         chunks = self._chunks(X)
         with fft.set_workers(effective_n_jobs(self.n_jobs)):
-            return chunks.collect(fn, self.operator_, self._weights, self.polarity, *small)
+            return chunks.collect(
+                fn, self.operator_, self._blocks(chunks.dtype), self.polarity, *small
+            )
 
     def encode(self, X):
         """Scores and transforms of new samples.
@@ -245,7 +276,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         Codes
-            With ``scores`` (n, k) and ``index`` (n, k).
+            With ``scores`` (n, k) and ``index`` (n, k), or (n, 1) if the pose is shared.
         """
         parts = self._collect(X, encoded, self.refine)
         return Codes(
@@ -257,7 +288,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape)."""
         check_is_fitted(self)
         dtype = np.result_type(codes.scores.dtype, np.float32)
-        flat = decode(codes, self.operator_, self._weights, dtype)
+        flat = decode(codes, self.operator_, self._blocks(np.float64), dtype)
         if self.mean_ is not None:
             flat += self.mean_.ravel().astype(dtype)
         return flat.reshape(len(codes), *self.sample_shape_)
@@ -315,7 +346,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             component, "component", (int, np.integer), min_val=0, max_val=self.n_components_ - 1
         )
         rows = inputs.new_rows(self, X, self.sample_shape_)
-        operator, index = self.operator_.plain, codes.index[:, component]
+        operator = self.operator_.plain
+        index = codes.index[:, 0 if self.shared_pose else component]
         aligned = inputs.bring_back(operator, rows, index)
         return aligned.reshape(len(rows), *operator.weight_shape)
 
@@ -342,7 +374,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         names = [f"gtpca{k}" for k in range(self.n_components_)]
         if self.output == "scores+poses":
-            names += [f"{name}_index" for name in names]
+            names += ["gtpca_index"] if self.shared_pose else [f"{name}_index" for name in names]
         return np.asarray(names, dtype=object)
 
 
@@ -352,9 +384,9 @@ def encoded(chunk, *args):
     return Codes(codes.scores.astype(chunk.rows.dtype), codes.index)
 
 
-def first_and_last(chunk, operator, weights, polarity, sweeps):
+def first_and_last(chunk, operator, blocks, polarity, sweeps):
     """Energy of every row and of its residual after all components, (n, 2)."""
-    rest = encode(chunk, operator, weights, polarity, sweeps)
+    rest = encode(chunk, operator, blocks, polarity, sweeps)
     return np.stack([row_energies(chunk.rows), row_energies(rest.rows)], axis=1)
 
 

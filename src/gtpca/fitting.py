@@ -13,8 +13,10 @@ from joblib import effective_n_jobs
 from scipy import fft
 from sklearn.exceptions import ConvergenceWarning
 
+from gtpca.blocks import make_block, separate_blocks
 from gtpca.coding import deflate, energy, energy_shares, rematch, restore
 from gtpca.principal import solve_directly
+from gtpca.shared import grow_block, nested_energies, principal_order, strongest_match
 from gtpca.solvers import SolverResult
 
 __all__ = ["Components", "Progress", "Recipe", "fit_components"]
@@ -92,6 +94,13 @@ class Goal:
         self.energy_left = (1 - n_components) * total if share else 0.0
         self.floor = GONE * total
 
+    def enough(self, left):
+        """The least number of components after which little enough is ``left`` (k + 1,)."""
+        most = len(left) - 1
+        if self.count is not None:
+            return min(most, self.count)
+        return min(most, 1 + int(np.argmax(left[1:] <= self.energy_left)))
+
     def reached(self, found, left):
         """Whether ``found`` components that leave the energy ``left`` are enough."""
         if self.count is not None and found >= self.count:
@@ -121,6 +130,7 @@ class Recipe:
     n_jobs : int or None
     rng : RandomState
     progress : Progress
+    shared_pose : bool
     """
 
     n_components: int | float
@@ -130,6 +140,7 @@ class Recipe:
     n_jobs: int | None
     rng: np.random.RandomState
     progress: Progress
+    shared_pose: bool = False
 
 
 def fit_components(chunks, operator, recipe):
@@ -144,6 +155,8 @@ def fit_components(chunks, operator, recipe):
     with fft.set_workers(effective_n_jobs(recipe.n_jobs)):
         if operator.n_transforms == 1 and recipe.polarity == "both":
             found = _direct(chunks, operator, recipe, goal, total)
+        elif recipe.shared_pose:
+            found = _shared(chunks, operator, recipe, goal, total)
         else:
             found = _greedy(chunks, operator, recipe, goal, total)
     if recipe.polarity == "both":
@@ -170,7 +183,7 @@ def _direct(chunks, operator, recipe, goal, total):
         results.append(result)
         left -= result.explained
     explained = np.array([result.explained for result in results])
-    return Components(np.array([r.weights for r in results]), explained, total, results)
+    return Components(np.concatenate([r.weights for r in results]), explained, total, results)
 
 
 def _greedy(chunks, operator, recipe, goal, total):
@@ -182,32 +195,49 @@ def _greedy(chunks, operator, recipe, goal, total):
         seed = recipe.rng.randint(np.iinfo(np.int32).max)
         with recipe.progress.component() as report:
             result = recipe.solver.solve(chunks, operator, seed, report=report, **options)
-        chunks = chunks.then(deflate, operator, result.weights, recipe.polarity)
+        block = make_block(operator, result.weights, chunks.dtype)
+        chunks = chunks.then(deflate, operator, block, recipe.polarity)
         results.append(result)
         left.append(chunks.sum(energy))
         recipe.progress.log(
             "component %d: %.2f %% of the energy explained so far, %d passes, %s",
             *(len(results), 100 * (1 - left[-1] / total), result.n_iter, result.stopped),
         )
-    found = Components(np.array([r.weights for r in results]), -np.diff(left), total, results)
+    found = Components(np.concatenate([r.weights for r in results]), -np.diff(left), total, results)
     if recipe.refine:
         chunks = _refine(chunks, operator, recipe, found)
     _settle_poses(chunks, operator, found.weights)
     return found.sorted() if recipe.refine else found
 
 
+def _shared(chunks, operator, recipe, goal, total):
+    """All components at once, in one pose per row."""
+    result = grow_block(chunks, operator, recipe, goal)
+    W = principal_order(chunks, operator, result.weights, recipe.polarity)
+    block = make_block(operator, W, chunks.dtype)
+    _, index = max(chunks.collect(strongest_match, operator, block, recipe.polarity))
+    moved = [operator.translate(w, index) for w in W]
+    if all(w is not None for w in moved):
+        block = make_block(operator, np.array(moved), chunks.dtype)
+    left = chunks.sum(nested_energies, operator, [block], recipe.polarity)
+    count = goal.enough(left)
+    return Components(block.weights[:count], -np.diff(left)[:count], total, [result])
+
+
 def _refine(chunks, operator, recipe, found):
     """Joint sweeps: each component solved and matched anew beside all the others."""
-    polarity = recipe.polarity
+    polarity, dtype = recipe.polarity, chunks.dtype
+    blocks = separate_blocks(operator, found.weights, dtype)
     for sweep in range(recipe.refine):
-        for k, w in enumerate(found.weights):
-            chunks = chunks.then(restore, operator, w, k)
-            w = recipe.solver.polish(chunks, operator, w, polarity=polarity).weights
-            chunks = chunks.then(rematch, operator, w, k, polarity)
-            found.weights[k] = w
+        for k, block in enumerate(blocks):
+            chunks = chunks.then(restore, operator, block, k)
+            result = recipe.solver.polish(chunks, operator, block.weights, polarity=polarity)
+            blocks[k] = make_block(operator, result.weights, dtype)
+            chunks = chunks.then(rematch, operator, blocks[k], k, polarity)
         share = 1 - chunks.sum(energy) / found.total
         recipe.progress.log("sweep %d: %.2f %% explained", sweep + 1, 100 * share)
-    found.explained = chunks.sum(energy_shares, operator, found.weights)
+    found.weights = np.concatenate([block.weights for block in blocks])
+    found.explained = chunks.sum(energy_shares, operator, blocks)
     return chunks
 
 

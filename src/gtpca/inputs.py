@@ -138,18 +138,13 @@ def codes_from_output(estimator, X):
         if index.min() < 0 or index.max() >= estimator.operator_.n_transforms:
             raise ValueError("X holds transform indices that the family does not have.")
         return Codes(scores[:, :k], index)
-    index = np.full(scores.shape, estimator.operator_.reference)
+    index = np.full((len(scores), estimator._n_poses), estimator.operator_.reference)
     return Codes(scores, index)
 
 
 def bring_back(operator, rows, index):
     """``T_i* x_i / T_i* 1`` of every row: the average value at each weight, (n, L)."""
-    out = np.zeros((len(rows), operator.n_weights), dtype=rows.dtype)
-    ones = np.ones((1, operator.n_features))
-    for t in np.unique(index):
-        at = np.array([t])
-        cover = operator.adjoint_at(ones, at, np.ones(1))
-        scale = np.where(cover > 1e-9, 1 / np.maximum(cover, 1e-9), 0.0)
-        for i in np.flatnonzero(index == t):
-            out[i] = scale * operator.adjoint_at(rows[i : i + 1], at, np.ones(1))
-    return out
+    used, place = np.unique(index, return_inverse=True)
+    cover = operator.adjoint_rows(np.ones((len(used), operator.n_features)), used)
+    scale = np.where(cover > 1e-9, 1 / np.maximum(cover, 1e-9), 0.0)
+    return (operator.adjoint_rows(rows, index) * scale[place]).astype(rows.dtype)

@@ -84,6 +84,13 @@ class Operator(ABC):
         """``|T_t w|``, shape (m,)."""
         return np.linalg.norm(self.apply(w), axis=1)
 
+    def gram(self, W: np.ndarray) -> np.ndarray:
+        """``<T_t w_j, T_t w_k>`` of a block of weights (K, L), shape (m, K, K)."""
+        if len(W) == 1:
+            return self.norms(W[0])[:, None, None] ** 2
+        banks = np.stack([self.apply(w) for w in W], axis=1)
+        return banks @ banks.transpose(0, 2, 1)
+
     def apply_at(self, w: np.ndarray, index: np.ndarray) -> np.ndarray:
         """The rows ``T_{index_i} w``, shape (n, d)."""
         return self.apply(w)[index]
@@ -91,6 +98,13 @@ class Operator(ABC):
     def adjoint_at(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """``sum_i coef_i T_{index_i}* x_i``, shape (L,), float64."""
         return self.adjoint(sum_by_index(X, index, coef, self.n_transforms))
+
+    def adjoint_rows(self, X: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """Every row brought back, ``T_{index_i}* x_i``, shape (n, L)."""
+        one = np.ones(1)
+        return np.array(
+            [self.adjoint_at(x[None], np.array([t]), one) for x, t in zip(X, index, strict=True)]
+        )
 
     def normal(self, weight: np.ndarray, w: np.ndarray) -> np.ndarray:
         """``N w`` with ``N = sum_t weight_t T_t* T_t``, shape (L,)."""
@@ -106,6 +120,11 @@ class Operator(ABC):
             (rhs.size, rhs.size), lambda v: self.normal(weight, v.ravel()), dtype=np.float64
         )
         return cg(system, rhs, x0=w0, rtol=CG_TOLERANCE, maxiter=CG_STEPS)[0]
+
+    def normal_block(self, weight: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """:meth:`normal` of a block: row j is ``sum_t,k weight_tjk T_t* T_t w_k``, (K, L)."""
+        K = range(len(W))
+        return np.array([sum(self.normal(weight[:, j, k], W[k]) for k in K) for j in K])
 
     def matrix(self) -> sparse.csr_array:
         """All transforms as one sparse matrix (m * d, L); row ``t * d + j`` is feature j of T_t."""
@@ -205,6 +224,18 @@ class BankOperator(Operator):
             return np.full(self.n_transforms, np.linalg.norm(w))
         return super().norms(w)
 
+    def adjoint_rows(self, X, index):
+        out, d = np.empty((len(X), self.n_weights)), self.n_features
+        for t in np.unique(index):
+            rows = index == t
+            out[rows] = (self._transposed[:, t * d : (t + 1) * d] @ X[rows].T).T
+        return out
+
+    def normal_block(self, weight, W):
+        shape = (self.n_transforms, self.n_features, len(W))
+        mixed = (self._matrix @ W.T).reshape(shape) @ weight.transpose(0, 2, 1)
+        return (self._transposed @ mixed.reshape(-1, len(W))).T
+
     def matrix(self):
         return self._matrix
 
@@ -262,6 +293,10 @@ class ComposedOperator(Operator):
             return np.full(self.n_transforms, np.linalg.norm(w))
         return np.concatenate([self.outer.norms(v) for v in self.inner.apply(w)])
 
+    def gram(self, W):
+        banks = np.stack([self.inner.apply(w) for w in W], axis=1)
+        return np.concatenate([self.outer.gram(block) for block in banks])
+
     def apply_at(self, w, index):
         bank = self.inner.apply(w).astype(w.dtype, copy=False)
         out = np.empty((len(index), self.n_features), dtype=w.dtype)
@@ -281,6 +316,10 @@ class ComposedOperator(Operator):
         return self.inner.adjoint(
             np.stack([self.outer.normal(b, v) for b, v in zip(blocks, bank, strict=True)])
         )
+
+    def adjoint_rows(self, X, index):
+        inside, outside = self._split(index)
+        return self.inner.adjoint_rows(self.outer.adjoint_rows(X, outside), inside)
 
     def matrix(self):
         outer, inner = self.outer.matrix(), self.inner.matrix()
@@ -344,6 +383,13 @@ class FeatureWeightedOperator(Operator):
         energy = self.plain.correlate(self.plain.prepare(self.feature_weight[None]), w**2)[0]
         return np.sqrt(np.maximum(energy, 0.0))
 
+    def gram(self, W):
+        if not self.selects:
+            return super().gram(W)
+        weight = self.plain.prepare(self.feature_weight[None])
+        pairs = [[self.plain.correlate(weight, v * w)[0] for v in W] for w in W]
+        return np.array(pairs).transpose(2, 0, 1)
+
     def apply_at(self, w, index):
         return self.plain.apply_at(w, index) * self.root
 
@@ -354,6 +400,9 @@ class FeatureWeightedOperator(Operator):
         return sparse.csr_array(
             self.plain.matrix().multiply(np.tile(self.root, self.n_transforms)[:, None])
         )
+
+    def adjoint_rows(self, X, index):
+        return self.plain.adjoint_rows(X * self.root.astype(X.dtype), index)
 
     def describe(self, index):
         return self.plain.describe(index)

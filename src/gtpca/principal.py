@@ -43,7 +43,7 @@ def solve_directly(chunks, operator, n_components, random_state):
     W = U if whiten is None else whiten @ U
     W = W / np.maximum(np.linalg.norm(W, axis=0), np.finfo(float).tiny)
     order = np.argsort(values)[::-1]
-    return [SolverResult(W[:, j], [max(float(values[j]), 0.0)], 1) for j in order]
+    return [SolverResult(W[:, j][None], [max(float(values[j]), 0.0)], 1) for j in order]
 
 
 def _is_identity(T):

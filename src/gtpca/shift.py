@@ -257,6 +257,19 @@ class ShiftOperator(Operator):
         cut = windows[(np.arange(len(X)), *self._positions(index, "offsets"))]
         return cut.reshape(len(X), self.n_weights)
 
+    def adjoint_rows(self, X, index):
+        if self._placed:
+            return self._cut(X, index).astype(np.float64)
+        total = np.zeros((len(X), *(track.padded for track in self.tracks)))
+        pieces = sliding_window_view(
+            total, self.sample_shape, axis=tuple(range(1, total.ndim)), writeable=True
+        )
+        starts = self._positions(index, "starts")
+        pieces[(np.arange(len(X)), *starts)] = X.reshape(len(X), *self.sample_shape)
+        for axis, track in enumerate(self.tracks, start=1):
+            total = track.unpad(total, axis)
+        return total.reshape(len(X), self.n_weights)
+
     def prepare(self, X):
         if not self.by_fft:
             return X
@@ -294,6 +307,12 @@ class ShiftOperator(Operator):
             return np.full(self.n_transforms, np.linalg.norm(w))
         energy = self._each_axis("energies", (w**2).reshape(self.weight_shape))
         return np.sqrt(energy).ravel()
+
+    def gram(self, W):
+        shape = (len(W), len(W), *self.weight_shape)
+        pairs = (W[:, None] * W[None]).reshape(shape)
+        energies = np.array([[self._each_axis("energies", p) for p in row] for row in pairs])
+        return energies.reshape(len(W), len(W), -1).transpose(2, 0, 1)
 
     def normal(self, weight, w):
         coverage = np.asarray(weight, dtype=np.float64).reshape(self.counts)

@@ -18,6 +18,7 @@ from scipy import fft
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, check_scalar
 
+from gtpca.blocks import make_block, orthonormal, solve_block
 from gtpca.chunks import as_chunks
 from gtpca.coding import match, row_energies, statistics
 
@@ -35,12 +36,12 @@ SCREEN_TOL = 1e-3
 
 @dataclass
 class SolverResult:
-    """One component and how it was found.
+    """One component, or a block of components in one pose, and how it was found.
 
     Attributes
     ----------
-    weights : array (L,)
-        Unit norm.
+    weights : array (K, L)
+        Orthonormal.
     history : list of float
         Explained energy at each pass over all rows; never falls.
     n_iter : int
@@ -60,30 +61,28 @@ class SolverResult:
         return self.history[-1] if self.history else 0.0
 
 
-def update(operator, stats, w):
-    """The least-squares weights for fixed codes, scaled to unit norm."""
-    new = operator.solve_normal(stats.weight[:, 0, 0], stats.rhs[0], w)
-    norm = np.linalg.norm(new)
-    return new / norm if norm > 0 and np.isfinite(norm) else w
+def update(operator, stats, W):
+    """The least-squares weights (K, L) for fixed codes, made orthonormal."""
+    new = orthonormal(solve_block(operator, stats.weight, stats.rhs, W))
+    return new if np.all(np.isfinite(new)) and np.any(new) else W
 
 
 def extrapolate(new, last, age):
     """A step beyond ``new`` in the direction from ``last``, longer the more steps went well."""
-    point = new + age / (age + 3) * (new - last)
-    norm = np.linalg.norm(point)
-    return point / norm if norm > 0 else new
+    return orthonormal(new + age / (age + 3) * (new - last))
 
 
-def climb(chunks, operator, w, polarity, max_iter, tol, report=None):
+def climb(chunks, operator, W, polarity, max_iter, tol, report=None):
     """Alternate match and update until the explained energy rises by less than ``tol``, relative.
 
     Every pass but the first is taken at an extrapolated point. Where that explains less than the
     point before, it is rejected and the plain update is taken: the history never falls.
     """
-    result = SolverResult(w, stopped="max_iter")
-    point, age = w, 0
+    result = SolverResult(W, stopped="max_iter")
+    point, age = W, 0
     while result.n_iter < max_iter:
-        stats = chunks.sum(statistics, operator, point, polarity)
+        block = make_block(operator, point, chunks.dtype)
+        stats = chunks.sum(statistics, operator, block, polarity)
         result.n_iter += 1
         if stats.explained < result.explained and age:
             point, age = result.weights, 0
@@ -152,9 +151,10 @@ class ALS(BaseEstimator):
         *,
         polarity: str = "both",
         n_jobs: int | None = None,
+        start: np.ndarray | None = None,
         report: Callable[[int, float], bool] | None = None,
     ) -> SolverResult:
-        """The component of the rows in ``chunks``.
+        """The component of the rows in ``chunks``, or a block of them from ``start``.
 
         Parameters
         ----------
@@ -164,6 +164,8 @@ class ALS(BaseEstimator):
         polarity : {"both", "positive"}
         n_jobs : int or None
             Threads: over the starts, then in the FFT.
+        start : array (K, L) or None
+            Weights to begin with instead of looking for starting points.
         report : callable or None
             ``report(iteration, explained)`` after each pass over all rows; True stops the climb.
         """
@@ -171,11 +173,11 @@ class ALS(BaseEstimator):
         rng = check_random_state(random_state)
         white, draws = draw_starts(rng, self.n_init, operator)
         search = _Search(self, chunks, operator, rng, polarity, n_jobs, report)
-        return search.run(white, draws)
+        return search.finish(search.best_start(white, draws) if start is None else start)
 
-    def polish(self, chunks, operator, w, *, polarity="both", n_passes=1) -> SolverResult:
-        """A few passes from ``w`` on all rows: one step of a joint sweep."""
-        return climb(chunks, operator, w, polarity, n_passes, tol=0.0)
+    def polish(self, chunks, operator, W, *, polarity="both", n_passes=1) -> SolverResult:
+        """A few passes from ``W`` (K, L) on all rows: one step of a joint sweep."""
+        return climb(chunks, operator, W, polarity, n_passes, tol=0.0)
 
 
 def draw_starts(rng, n_init, operator):
@@ -199,8 +201,14 @@ def pick_rows(chunk, draws):
 
 def row_start(row, operator, w, polarity):
     """The row itself as weights, in the pose in which it fits ``w`` best."""
-    index, _, _ = match(operator.prepare(row[None]), operator, w, polarity)
-    return operator.adjoint_at(row[None], index, np.ones(1))
+    found = match(operator.prepare(row[None]), operator, make_block(operator, w), polarity)
+    return orthonormal(operator.adjoint_at(row[None], found.index, np.ones(1))[None])
+
+
+def neighbours(operator, W):
+    """Blocks worth trying after ``W`` (K, L): the same move for all its components."""
+    moves = zip(*(operator.neighbours(w) for w in W), strict=True)
+    return [orthonormal(np.array(block)) for block in moves]
 
 
 def best_of(results, n):
@@ -226,14 +234,18 @@ class _Search:
         chunk = self.chunks.take(np.sort(order[:size]))
         return as_chunks(chunk.rows, self.operator, chunk.weight)
 
-    def run(self, white, draws):
-        """Starts, moves and the last climb on all rows."""
+    def best_start(self, white, draws):
+        """The winner of short climbs, in heats, (1, L)."""
         starts = self._starts(white, draws)
         for passes, keep in HEATS:
             tried = self._screen(starts, passes, SCREEN_TOL)
             starts = [result.weights for result in best_of(tried, keep)]
+        return starts[0]
+
+    def finish(self, W):
+        """Moves and the last climbs, on ever more rows."""
         with fft.set_workers(effective_n_jobs(self.n_jobs)):
-            best = self._settle(starts[0])
+            best = self._settle(W)
             for rows in self.ladder:
                 best = self._climb(rows, best.weights)
             if self.middle is not self.chunks:
@@ -248,6 +260,7 @@ class _Search:
 
     def _starts(self, white, draws):
         rows = pick_rows(self.screen.take(np.arange(self.screen.n_rows)), draws)
+        white = [orthonormal(w[None]) for w in white]
         begun = [
             row_start(x, self.operator, w, self.polarity) for x, w in zip(rows, white, strict=False)
         ]
@@ -257,24 +270,24 @@ class _Search:
         """Short climbs on few rows, in threads."""
         args = (self.polarity, passes, tol)
         return Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(climb)(self.screen, self.operator, w, *args) for w in starts
+            delayed(climb)(self.screen, self.operator, W, *args) for W in starts
         )
 
-    def _climb(self, rows, w):
+    def _climb(self, rows, W):
         everything = rows is self.chunks
         limit = max(1, self.left) if everything else self.solver.max_iter
         report = self.report if everything else None
-        result = climb(rows, self.operator, w, self.polarity, limit, self.solver.tol, report)
+        result = climb(rows, self.operator, W, self.polarity, limit, self.solver.tol, report)
         if everything:
             self.spent += result.n_iter
             self.halted = result.stopped == "callback"
         return result
 
-    def _settle(self, w):
+    def _settle(self, W):
         """Climb, then move and climb again while it helps."""
-        best = self._climb(self.middle, w)
+        best = self._climb(self.middle, W)
         while self.left > 0:
-            moves = list(self.operator.neighbours(best.weights))
+            moves = neighbours(self.operator, best.weights)
             cost = len(moves) * MOVE_PASSES if self.screen is self.chunks else 0
             if not moves or cost >= self.left:
                 break

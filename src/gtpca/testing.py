@@ -88,6 +88,9 @@ def _check_correlate(operator, rng, n_rows):
     assert single.dtype == np.float32, f"correlate of float32 rows gave {single.dtype}"
     _close(single, X @ bank.T, "correlate in float32", 1e-4)
     _close(operator.norms(w), np.linalg.norm(bank, axis=1), "norms")
+    W = rng.standard_normal((3, operator.n_weights))
+    _close(operator.gram(W), Operator.gram(operator, W), "gram")
+    _close(operator.gram(w[None])[:, 0, 0], operator.norms(w) ** 2, "gram of one")
     if operator.isometric:
         _close(operator.norms(w), np.full(operator.n_transforms, np.linalg.norm(w)), "isometric")
 
@@ -100,6 +103,10 @@ def _check_normal(operator, rng):
     _close(operator.normal(weight, w), slow, "normal")
     solved = operator.solve_normal(weight, slow, w0)
     _close(operator.normal(weight, solved), slow, "solve_normal", 1e-6)
+    weights = np.einsum("t,tjk->tjk", weight, rng.standard_normal((len(weight), 3, 3)))
+    W = rng.standard_normal((3, operator.n_weights))
+    slow = Operator.normal_block(operator, weights, W)
+    _close(operator.normal_block(weights, W), slow, "normal_block")
     unseen = operator.normal(weight, np.ones_like(w)) == 0
     if operator.selects:
         assert np.array_equal(solved[unseen], w0[unseen]), "solve_normal changed unseen weights"
