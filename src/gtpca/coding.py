@@ -35,7 +35,7 @@ __all__ = [
 POLARITIES = ("both", "positive")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Codes:
     """Scores and transforms of ``n`` rows on ``k`` components.
 
@@ -66,6 +66,10 @@ class Codes:
         if isinstance(rows, (int, np.integer)):
             rows = np.array([rows])
         return Codes(self.scores[rows], self.index[rows])
+
+    def first(self, n_components: int) -> Codes:
+        """The codes on the first components only."""
+        return Codes(self.scores[:, :n_components], self.index[:, :n_components])
 
     def save(self, path: str | os.PathLike) -> None:
         """Write both arrays to one ``.npz`` file, without pickle."""

@@ -10,10 +10,10 @@ from joblib import effective_n_jobs
 from scipy import fft
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from gtpca import inputs
+from gtpca import checks, inputs
 from gtpca.blocks import make_block, separate_blocks
 from gtpca.chunks import as_chunks
 from gtpca.coding import POLARITIES, Codes, decode, encode, residual_energies, row_energies
@@ -136,6 +136,12 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    def set_params(self, **params):
+        """Set parameters; ``solver__n_init`` also works where the solver is the default."""
+        if self.solver is None and any(name.startswith("solver__") for name in params):
+            params.setdefault("solver", ALS())
+        return super().set_params(**params)
+
     def fit(self, X, y=None, sample_weight=None):
         """Find the components of ``X``.
 
@@ -162,10 +168,12 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def _fit(self, X, sample_weight):
         solver = self._check_parameters()
         rows, shape = inputs.training_rows(self, X, self.sample_shape)
-        weight = inputs.check_sample_weight(sample_weight, len(rows))
+        weight = sample_weight
+        if weight is not None:
+            weight = checks.weights("sample_weight", weight, [(len(rows),)])
         operator = self._bind(shape)
         count = inputs.check_n_components(self.n_components, operator)
-        mean = np.average(rows, axis=0, weights=weight) if self.center is True else None
+        mean = inputs.feature_means(rows, weight) if self.center is True else None
         rows = inputs.enter(rows, operator, mean, self.center == "samples")
         progress = Progress(self, None if self.shared_pose or count != int(count) else count)
         rng = check_random_state(self.random_state)
@@ -186,33 +194,37 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return self
 
     def _check_parameters(self):
-        inputs.check_choice("polarity", self.polarity, POLARITIES)
-        inputs.check_choice("output", self.output, ("scores", "scores+poses"))
-        inputs.check_choice("center", self.center, (False, True, "samples"))
-        check_scalar(self.refine, "refine", (int, np.integer), min_val=0)
-        inputs.check_choice("shared_pose", self.shared_pose, (False, True))
+        checks.choice("polarity", self.polarity, POLARITIES)
+        checks.choice("output", self.output, ("scores", "scores+poses"))
+        checks.choice("center", self.center, (False, True, "samples"))
+        checks.choice("shared_pose", self.shared_pose, (False, True))
+        checks.whole("refine", self.refine, 0)
         if self.shared_pose and self.polarity == "positive" and self.n_components != 1:
             raise ValueError(
                 "polarity='positive' needs one component per pose; use polarity='both' with "
                 "shared_pose=True."
             )
         if self.batch_size is not None:
-            check_scalar(self.batch_size, "batch_size", (int, np.integer), min_val=1)
+            checks.whole("batch_size", self.batch_size, 1)
         if self.family is not None and not isinstance(self.family, Family):
             raise TypeError(
                 f"family={self.family!r} is not a family; use Shift(), Rotation(), .. or None."
             )
         if self.verbose:
             show_log()
-        return ALS() if self.solver is None else clone(self.solver)
+        solver = ALS() if self.solver is None else self.solver
+        if isinstance(solver, type) or not hasattr(solver, "solve"):
+            raise TypeError(f"solver={solver!r} is not a solver; use ALS() or None.")
+        solver.check()
+        return clone(solver)
 
     def _bind(self, shape):
         operator = (Identity() if self.family is None else self.family).bind(shape)
         if self.feature_weight is None:
             return operator
-        return FeatureWeightedOperator(
-            operator, inputs.check_feature_weight(self.feature_weight, shape)
-        )
+        flat = (operator.n_features,)
+        weight = checks.weights("feature_weight", self.feature_weight, [shape, flat])
+        return FeatureWeightedOperator(operator, weight)
 
     def _keep(self, found, operator, mean):
         """Set the fitted attributes."""
@@ -234,9 +246,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _blocks(self, dtype):
-        """The components, as blocks that take one pose each."""
-        weights = self.components_.reshape(self.n_components_, -1)
+    def _blocks(self, dtype, count=None):
+        """The first ``count`` components, as blocks that take one pose each."""
+        weights = self.components_.reshape(self.n_components_, -1)[:count]
         if self.shared_pose:
             return [make_block(self.operator_, weights, dtype)]
         return separate_blocks(self.operator_, weights, dtype)
@@ -288,7 +300,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape)."""
         check_is_fitted(self)
         dtype = np.result_type(codes.scores.dtype, np.float32)
-        flat = decode(codes, self.operator_, self._blocks(np.float64), dtype)
+        blocks = self._blocks(np.float64, codes.scores.shape[1])
+        flat = decode(codes, self.operator_, blocks, dtype)
         if self.mean_ is not None:
             flat += self.mean_.ravel().astype(dtype)
         return flat.reshape(len(codes), *self.sample_shape_)
@@ -342,9 +355,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         sign of the score is not undone.
         """
         codes = self.encode(X)
-        check_scalar(
-            component, "component", (int, np.integer), min_val=0, max_val=self.n_components_ - 1
-        )
+        checks.whole("component", component, 0, self.n_components_ - 1)
         rows = inputs.new_rows(self, X, self.sample_shape_)
         operator = self.operator_.plain
         index = codes.index[:, 0 if self.shared_pose else component]
@@ -357,7 +368,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ``sum_i |x_i - proj_k(x_i)|^2 / sum_i |x_i|^2``
         """
         energies = np.concatenate(self._collect(X, residual_energies, self.refine)).sum(axis=0)
-        return energies[1:] / energies[0] if energies[0] > 0 else np.zeros(self.n_components_)
+        return energies[1:] / energies[0] if energies[0] > 0 else np.ones(self.n_components_)
 
     def score(self, X, y=None):
         """Share of the energy of ``X`` that all components explain: ``1 - resmse(X)[-1]``."""

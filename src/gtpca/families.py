@@ -12,8 +12,9 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
+from gtpca import checks
 from gtpca.operators import BankOperator, ComposedOperator, Operator
 from gtpca.shift import ShiftOperator, Track
 
@@ -30,52 +31,40 @@ class Family(BaseEstimator, ABC):
 
 def resolve_axes(family, axes, rank, count=None):
     """Axes as a tuple of distinct non-negative ints, in the order given."""
-    name = type(family).__name__
+    label = f"{type(family).__name__}: axes={axes!r}"
     given = (axes,) if np.ndim(axes) == 0 else tuple(axes)
     if count is not None and count > rank:
         raise ValueError(
-            f"{name}: axes={axes!r} needs samples with at least {count} axes, but they have {rank}."
+            f"{label} needs samples with at least {count} axes, but they have {rank}; give flat "
+            "rows their shape by GTPCA(sample_shape=(.., ..))."
         )
-    if not given or any(not -rank <= a < rank for a in given):
+    whole_numbers = all(isinstance(a, (int, np.integer)) for a in given)
+    if not given or not whole_numbers or any(not -rank <= a < rank for a in given):
         raise ValueError(
-            f"{name}: axes={axes!r} does not fit samples with {rank} axes; use axes from "
-            f"{-rank} to {rank - 1}, counted without the sample axis."
+            f"{label} does not fit samples with {rank} axes; use whole numbers from {-rank} to "
+            f"{rank - 1}, counted without the sample axis."
         )
     resolved = tuple(int(a) % rank for a in given)
     if len(set(resolved)) != len(resolved) or (count is not None and len(resolved) != count):
         wanted = "different axes" if count is None else f"{count} different axes"
-        raise ValueError(f"{name}: axes={axes!r} must name {wanted}.")
+        raise ValueError(f"{label} must name {wanted}.")
     return resolved
 
 
-def single_or_ambiguous(family, sample_shape, readings):
-    """Axis 0 for samples of rank 1; for others an error that shows what could be meant."""
-    if len(sample_shape) == 1:
+def single_axis(family, sample_shape, **others):
+    """Axis 0 for samples of rank 1; for others an error that shows both readings.
+
+    ``others`` are further parameters of the second reading, which moves all axes.
+    """
+    rank = len(sample_shape)
+    if rank == 1:
         return 0
+    first = clone(family).set_params(axes=0)
+    second = clone(family).set_params(**{"axes": tuple(range(rank)), **others})
     raise ValueError(
         f"{type(family).__name__}: axes is ambiguous for samples of shape {tuple(sample_shape)}. "
-        f"Write {' or '.join(readings)}."
+        f"Write {first!r} to move axis 0 and take the others along, or {second!r}."
     )
-
-
-def numbers(family, name, values, positive=False):
-    """A non-empty float array (m,) from a list of finite numbers."""
-    array = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    label = f"{type(family).__name__}: {name}={values!r}"
-    if array.ndim != 1 or array.size == 0:
-        raise ValueError(f"{label} must be a list of at least one number.")
-    if not np.all(np.isfinite(array)) or (positive and np.any(array <= 0)):
-        raise ValueError(f"{label} must hold {'positive ' if positive else ''}finite numbers.")
-    return array
-
-
-def whole(family, name, value, low):
-    """``value`` as an int of at least ``low``."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
-        raise ValueError(
-            f"{type(family).__name__}: {name}={value!r} must be a whole number of at least {low}."
-        )
-    return int(value)
 
 
 class Identity(Family):
@@ -147,42 +136,39 @@ class Shift(Family):
         self._check()
         axes = self._axes(sample_shape)
         windows = dict(zip(axes, self._windows(sample_shape, axes), strict=True))
-        return ShiftOperator(
+        tracks = [
             self._track(size, windows[j]) if j in windows else Track(size, size)
             for j, size in enumerate(sample_shape)
-        )
+        ]
+        return ShiftOperator(tracks, axes)
 
     def _check(self):
-        if self.boundary not in ("valid", "partial", "circular"):
-            raise ValueError(
-                f"Shift: boundary={self.boundary!r} must be 'valid', 'partial' or 'circular'."
-            )
-        whole(self, "step", self.step, 1)
+        checks.choice("Shift: boundary", self.boundary, ("valid", "partial", "circular"))
+        checks.whole("Shift: step", self.step, 1)
         if self.max_shift is not None:
-            whole(self, "max_shift", self.max_shift, 0)
-        if not 0 < self.min_overlap <= 1:
-            raise ValueError(f"Shift: min_overlap={self.min_overlap!r} must lie in (0, 1].")
+            checks.whole("Shift: max_shift", self.max_shift, 0)
+        checks.number("Shift: min_overlap", self.min_overlap, "in (0, 1]", lambda v: 0 < v <= 1)
 
     def _axes(self, sample_shape):
         rank = len(sample_shape)
         count = None if np.ndim(self.window) == 0 else len(self.window)
+        if count is not None and not 0 < count <= rank:
+            raise ValueError(
+                f"Shift: window={self.window!r} must have one entry per moved axis, 1 to {rank} "
+                f"for samples of shape {tuple(sample_shape)}."
+            )
         if self.axes is not None:
             return resolve_axes(self, self.axes, rank, count)
         if count is not None:
-            return resolve_axes(self, range(count), rank)
-        window, every = self.window, tuple(range(rank))
-        both = None if window is None else (window,) * rank
-        readings = (
-            f"Shift(window={window}, axes=0) to move axis 0 and take the others along",
-            f"Shift(window={both}, axes={every}) to move all axes",
-        )
-        return resolve_axes(self, single_or_ambiguous(self, sample_shape, readings), rank)
+            return tuple(range(count))
+        both = None if self.window is None else (self.window,) * rank
+        return resolve_axes(self, single_axis(self, sample_shape, window=both), rank)
 
     def _windows(self, sample_shape, axes):
         if self.window is None:
             return [sample_shape[a] for a in axes]
-        windows = [self.window] * len(axes) if np.ndim(self.window) == 0 else self.window
-        return [whole(self, "window", window, 1) for window in windows]
+        windows = checks.sizes("Shift: window", self.window)
+        return windows * len(axes) if np.ndim(self.window) == 0 else windows
 
     def _track(self, size, window):
         centre = (size - window) // 2
@@ -190,7 +176,7 @@ class Shift(Family):
             return self._circular_track(size, window, centre)
         low, high = min(0, size - window), max(0, size - window)
         if self.boundary == "partial":
-            overlap = math.ceil(self.min_overlap * min(size, window))
+            overlap = math.ceil(self.min_overlap * min(size, window) - 1e-9)
             low, high = overlap - window, size - overlap
         reach = high - low if self.max_shift is None else self.max_shift
         down, up = min(reach, centre - low) // self.step, min(reach, high - centre) // self.step
@@ -234,10 +220,7 @@ class Reflection(Family):
 
     def bind(self, sample_shape):
         """All combinations of flips for samples of ``sample_shape``."""
-        readings = ("Reflection(axes=0)", f"Reflection(axes={tuple(range(len(sample_shape)))})")
-        given = self.axes
-        if given is None:
-            given = single_or_ambiguous(self, sample_shape, readings)
+        given = single_axis(self, sample_shape) if self.axes is None else self.axes
         axes = resolve_axes(self, given, len(sample_shape))
         flips = np.array(list(itertools.product((False, True), repeat=len(axes))))
         positions = np.arange(math.prod(sample_shape)).reshape(sample_shape)
@@ -281,9 +264,12 @@ class Custom(Family):
 
     def bind(self, sample_shape):
         """The given transforms, checked, for samples of ``sample_shape``."""
-        transforms = list(self.transforms)
+        transforms = list(self.transforms) if np.iterable(self.transforms) else []
         if not transforms:
-            raise ValueError("Custom: transforms is empty; give at least one matrix or callable.")
+            raise ValueError(
+                f"Custom: transforms={self.transforms!r} must be a list of at least one matrix or "
+                "callable."
+            )
         blocks = [self._matrix(t, i, sample_shape) for i, t in enumerate(transforms)]
         shape = self._weight_shape(sample_shape, blocks[0].shape[1])
         self._check_blocks(blocks, (math.prod(sample_shape), math.prod(shape)))
@@ -292,27 +278,26 @@ class Custom(Family):
 
     def _weight_shape(self, sample_shape, n_weights):
         if self.weight_shape is not None:
-            return tuple(np.atleast_1d(self.weight_shape))
+            return checks.sizes("Custom: weight_shape", self.weight_shape)
         return tuple(sample_shape) if n_weights == math.prod(sample_shape) else (n_weights,)
 
     def _matrix(self, transform, i, sample_shape):
-        if not callable(transform):
-            return sparse.csr_array(transform, dtype=np.float64)
-        shape = self._weight_shape(sample_shape, math.prod(sample_shape))
-
-        def call(w):
-            return np.asarray(transform(w.reshape(shape)), dtype=np.float64).ravel()
-
-        columns = [call(e) for e in np.eye(math.prod(shape))]
-        matrix = np.stack(columns, axis=1)
-        probe = np.random.default_rng(0).standard_normal(math.prod(shape))
-        if not np.allclose(
-            call(probe), matrix @ probe, atol=1e-8 * np.abs(matrix).max(initial=1.0)
-        ):
+        """One transform as a sparse matrix (d, L)."""
+        if callable(transform):
+            shape = self._weight_shape(sample_shape, math.prod(sample_shape))
+            return sparse.csr_array(matrix_of(transform, shape, f"Custom: transform {i}"))
+        try:
+            matrix = transform if sparse.issparse(transform) else np.asarray(transform, dtype=float)
+        except (TypeError, ValueError):
+            matrix = np.empty(0)
+        if matrix.ndim != 2:
+            many = np.ndim(transform) > 0
+            what = f"has shape {np.shape(transform)}" if many else f"is {transform!r}"
             raise ValueError(
-                f"Custom: transform {i} is not linear; only linear maps can be fitted."
+                f"Custom: transform {i} {what}, but must be a matrix of numbers (features of a "
+                "sample, weights) or a callable."
             )
-        return sparse.csr_array(matrix)
+        return sparse.csr_array(matrix, dtype=np.float64)
 
     def _check_blocks(self, blocks, shape):
         for i, block in enumerate(blocks):
@@ -329,6 +314,22 @@ class Custom(Family):
                 f"Custom: weight {unseen[0]} (of {len(unseen)} such) is seen by no transform; "
                 "remove its column from all matrices."
             )
+
+
+def matrix_of(function, weight_shape, label):
+    """The matrix (d, L) of a linear function of weights; an error if it is not linear."""
+
+    def call(w):
+        return np.asarray(function(w.reshape(weight_shape)), dtype=np.float64).ravel()
+
+    size = math.prod(weight_shape)
+    matrix = np.stack([call(e) for e in np.eye(size)], axis=1)
+    if not np.all(np.isfinite(matrix)):
+        raise ValueError(f"{label} returns values that are not finite.")
+    probe = np.random.default_rng(0).standard_normal(size)
+    if not np.allclose(call(probe), matrix @ probe, atol=1e-8 * np.abs(matrix).max(initial=1.0)):
+        raise ValueError(f"{label} is not linear; only linear maps can be fitted.")
+    return matrix
 
 
 class Compose(Family):

@@ -80,6 +80,13 @@ class Progress:
         """Tell the logger "gtpca": everybody if the estimator is verbose, else who debugs."""
         logger.log(logging.INFO if self.estimator.verbose else logging.DEBUG, message, *args)
 
+    def explained(self, number, share, result):
+        """Log how much of the energy is explained after a component."""
+        self.log(
+            "component %d: %.2f %% of the energy explained so far, %d passes, %s",
+            *(number, 100 * share, result.n_iter, result.stopped),
+        )
+
     def end(self):
         """The fit is done."""
         self.root.call_on_fit_task_end(estimator=self.estimator)
@@ -91,7 +98,7 @@ class Goal:
     def __init__(self, n_components, total):
         share = isinstance(n_components, (float, np.floating))
         self.count = None if share else int(n_components)
-        self.energy_left = (1 - n_components) * total if share else 0.0
+        self.energy_left = (1 - n_components) * total if share else None
         self.floor = GONE * total
 
     def enough(self, left):
@@ -105,7 +112,7 @@ class Goal:
         """Whether ``found`` components that leave the energy ``left`` are enough."""
         if self.count is not None and found >= self.count:
             return True
-        if found and left <= self.energy_left:
+        if found and self.energy_left is not None and left <= self.energy_left:
             return True
         if left > self.floor:
             return False
@@ -146,6 +153,8 @@ class Recipe:
 def fit_components(chunks, operator, recipe):
     """All components of the rows in ``chunks``; see :class:`Components`."""
     total = chunks.sum(energy)
+    if not np.isfinite(total):
+        raise ValueError("X is too large: its energy overflows; divide it by a suitable constant.")
     if total <= 0:
         raise ValueError(
             "X has no energy to explain: all rows are zero, after centring if there is any "
@@ -172,18 +181,22 @@ def signs(weights):
 
 def _direct(chunks, operator, recipe, goal, total):
     """All principal components of a single transform at once."""
-    count = operator.n_weights if goal.count is None else goal.count
-    results: list[SolverResult] = []
+    most = min(operator.n_weights, operator.n_features, chunks.n_rows)
+    count = most if goal.count is None else min(goal.count, most)
+    found: list[SolverResult] = []
     left = total
     for result in solve_directly(chunks, operator, count, recipe.rng):
-        if goal.reached(len(results), left) or recipe.progress.stop:
+        if goal.reached(len(found), left) or recipe.progress.stop:
             break
         with recipe.progress.component() as report:
             report(1, result.explained)
-        results.append(result)
+        found.append(result)
         left -= result.explained
-    explained = np.array([result.explained for result in results])
-    return Components(np.concatenate([r.weights for r in results]), explained, total, results)
+        recipe.progress.explained(len(found), 1 - left / total, result)
+    else:
+        goal.reached(len(found), left)
+    explained = np.array([result.explained for result in found])
+    return Components(np.concatenate([r.weights for r in found]), explained, total, found)
 
 
 def _greedy(chunks, operator, recipe, goal, total):
@@ -199,10 +212,7 @@ def _greedy(chunks, operator, recipe, goal, total):
         chunks = chunks.then(deflate, operator, block, recipe.polarity)
         results.append(result)
         left.append(chunks.sum(energy))
-        recipe.progress.log(
-            "component %d: %.2f %% of the energy explained so far, %d passes, %s",
-            *(len(results), 100 * (1 - left[-1] / total), result.n_iter, result.stopped),
-        )
+        recipe.progress.explained(len(results), 1 - left[-1] / total, result)
     found = Components(np.concatenate([r.weights for r in results]), -np.diff(left), total, results)
     if recipe.refine:
         chunks = _refine(chunks, operator, recipe, found)

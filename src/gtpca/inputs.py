@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
+from gtpca import checks
 from gtpca.coding import Codes
 
 __all__ = ["enter", "new_rows", "training_rows"]
-
-
-def check_choice(name, value, choices):
-    """Raise an error unless ``value`` is one of ``choices``."""
-    if not any(value is c or (type(value) is type(c) and value == c) for c in choices):
-        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}.")
 
 
 def _small_float(X):
@@ -39,7 +35,13 @@ def _flatten(X):
 
 
 def _validated(estimator, flat, reset):
-    return validate_data(estimator, flat, reset=reset, dtype=[np.float64, np.float32], order="C")
+    """scikit-learn's checks, in messages that name ``X``."""
+    floats = [np.float64, np.float32]
+    try:
+        return validate_data(estimator, flat, reset=reset, dtype=floats, order="C")
+    except (TypeError, ValueError) as error:
+        text = str(error)
+        raise type(error)(text if re.search(r"\bX\b", text) else f"X: {text}") from None
 
 
 def training_rows(estimator, X, sample_shape):
@@ -49,7 +51,7 @@ def training_rows(estimator, X, sample_shape):
     estimator._row_shape = rows.shape[1:] if shape is None else shape
     if sample_shape is None:
         return rows, rows.shape[1:] if shape is None else shape
-    wanted = tuple(int(s) for s in np.atleast_1d(sample_shape))
+    wanted = checks.sizes("sample_shape", sample_shape)
     if (shape is not None and shape != wanted) or math.prod(wanted) != rows.shape[1]:
         got = rows.shape[1:] if shape is None else shape
         raise ValueError(
@@ -70,30 +72,6 @@ def new_rows(estimator, X, sample_shape):
     return _validated(estimator, flat, reset=False)
 
 
-def check_sample_weight(sample_weight, n_rows):
-    """Sample weights as float64 (n,), or None."""
-    if sample_weight is None:
-        return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (n_rows,):
-        raise ValueError(f"sample_weight has shape {weight.shape}, but must be ({n_rows},).")
-    if not np.all(np.isfinite(weight)) or np.any(weight < 0) or not np.any(weight > 0):
-        raise ValueError("sample_weight must be finite and non-negative, and not zero everywhere.")
-    return weight
-
-
-def check_feature_weight(feature_weight, shape):
-    """Feature weights as float64 (d,)."""
-    weight = np.asarray(feature_weight, dtype=np.float64)
-    if weight.size != math.prod(shape) or weight.ndim not in (1, len(shape)):
-        raise ValueError(
-            f"feature_weight has shape {weight.shape}, but samples have {tuple(shape)}."
-        )
-    if not np.all(np.isfinite(weight)) or np.any(weight < 0) or not np.any(weight > 0):
-        raise ValueError("feature_weight must be finite and non-negative, and not zero everywhere.")
-    return weight.ravel()
-
-
 def check_n_components(n_components, operator):
     """An int of at least 1 or a float in (0, 1)."""
     if isinstance(n_components, (float, np.floating)) and 0 < n_components < 1:
@@ -111,6 +89,12 @@ def check_n_components(n_components, operator):
             f"transform there are at most {most} components."
         )
     return int(n_components)
+
+
+def feature_means(rows, weight):
+    """Mean of every feature in float64, (d,)."""
+    weight = np.ones(len(rows)) if weight is None else weight
+    return np.einsum("n,nd->d", weight, rows, dtype=np.float64) / weight.sum()
 
 
 def enter(rows, operator, mean, per_sample):
@@ -143,8 +127,8 @@ def codes_from_output(estimator, X):
 
 
 def bring_back(operator, rows, index):
-    """``T_i* x_i / T_i* 1`` of every row: the average value at each weight, (n, L)."""
+    """``T_i* x_i / T_i* T_i 1`` of every row: the average value at each weight, (n, L)."""
     used, place = np.unique(index, return_inverse=True)
-    cover = operator.adjoint_rows(np.ones((len(used), operator.n_features)), used)
+    cover = operator.adjoint_rows(operator.apply_at(np.ones(operator.n_weights), used), used)
     scale = np.where(cover > 1e-9, 1 / np.maximum(cover, 1e-9), 0.0)
     return (operator.adjoint_rows(rows, index) * scale[place]).astype(rows.dtype)

@@ -113,7 +113,7 @@ class Operator(ABC):
     def solve_normal(self, weight: np.ndarray, rhs: np.ndarray, w0: np.ndarray) -> np.ndarray:
         """Solve ``N w = rhs`` from ``w0``; what ``N`` does not see keeps its value in ``w0``."""
         if self.isometric:
-            return rhs / weight.sum()
+            return rhs / weight.sum() if weight.sum() > 0 else w0
         if self.selects:
             return divide(rhs, self.normal(weight, np.ones(self.n_weights)), w0)
         system = LinearOperator(

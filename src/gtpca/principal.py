@@ -35,7 +35,9 @@ def solve_directly(chunks, operator, n_components, random_state):
     T = operator.matrix()
     T = None if _is_identity(T) else T
     whiten = None if T is None else _inverse_root(T)
-    if operator.n_weights <= DENSE_WEIGHTS or n_components >= operator.n_weights:
+    if chunks.n_rows <= min(operator.n_weights, DENSE_WEIGHTS):
+        values, U = _few_rows(np.concatenate(chunks.collect(_seen, T)), whiten, n_components)
+    elif operator.n_weights <= DENSE_WEIGHTS or n_components >= operator.n_weights:
         values, U = _dense(chunks.sum(covariance, T), whiten, n_components)
     else:
         v0 = random_state.standard_normal(operator.n_weights)
@@ -82,6 +84,12 @@ def project(chunk, T, v):
     """``sum_i T* x_i <T* x_i, v>``, shape (L,)."""
     Y = _seen(chunk, T)
     return (Y.T @ (Y @ v.astype(Y.dtype))).astype(np.float64)
+
+
+def _few_rows(Y, whiten, k):
+    Y = Y.astype(np.float64) if whiten is None else (whiten.T @ Y.T.astype(np.float64)).T
+    _, s, Vt = linalg.svd(Y, full_matrices=False, overwrite_a=whiten is not None)
+    return s[:k] ** 2, Vt[:k].T
 
 
 def _dense(C, whiten, k):

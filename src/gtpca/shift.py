@@ -176,20 +176,19 @@ class ShiftOperator(Operator):
     ----------
     tracks : sequence of Track
         One per axis of the sample.
+    axes : tuple of int
+        The axes that were asked to move, even if there is only one place to go.
     """
 
     selects = True
 
-    def __init__(self, tracks):
+    def __init__(self, tracks, axes=()):
         self.tracks = tuple(tracks)
         moved = [j for j, track in enumerate(self.tracks) if track.moves]
         self.counts = tuple(track.count for track in self.tracks)
-        super().__init__(
-            [t.size for t in self.tracks],
-            [t.window for t in self.tracks],
-            np.prod(self.counts),
-            moved,
-        )
+        sizes, windows = [t.size for t in self.tracks], [t.window for t in self.tracks]
+        super().__init__(sizes, windows, np.prod(self.counts), axes)
+        self._moving = tuple(moved)
         self.isometric = all(track.inside for track in self.tracks)
         centred = [track.centred for track in self.tracks]
         self.reference = int(np.ravel_multi_index(centred, self.counts))
@@ -280,7 +279,7 @@ class ShiftOperator(Operator):
         if not self.by_fft:
             return super().correlate(P, w)
         lags = self._multiply(P, self._spectrum(w).astype(P.dtype))
-        *others, last = enumerate((self.tracks[j] for j in self.moved_axes), start=1)
+        *others, last = enumerate((self.tracks[j] for j in self._moving), start=1)
         for axis, track in others:
             lags = track.keep_lags(fft.ifft(lags, axis=axis, overwrite_x=True), axis)
         axis, track = last
@@ -289,7 +288,7 @@ class ShiftOperator(Operator):
 
     def _spectrum(self, w):
         laid_out = w.reshape(self.weight_shape)
-        for j in self.moved_axes:
+        for j in self._moving:
             laid_out = self.tracks[j].lay_out(laid_out, j)
         axes = [a - 1 for a in self._fft_axes]
         return np.conj(fft.rfftn(laid_out, axes=axes))
@@ -325,7 +324,7 @@ class ShiftOperator(Operator):
         for j in self.moved_axes:
             track, name = self.tracks[j], suffix.format(j)
             centre = offsets[j] + (track.window - 1) / 2
-            columns["start" + name] = offsets[j]
+            columns["start" + name] = offsets[j] % track.size if track.circular else offsets[j]
             columns["centre" + name] = centre % track.size if track.circular else centre
         return columns
 

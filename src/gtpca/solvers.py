@@ -16,8 +16,9 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import fft
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_random_state
 
+from gtpca import checks
 from gtpca.blocks import make_block, orthonormal, solve_block
 from gtpca.chunks import as_chunks
 from gtpca.coding import match, row_energies, statistics
@@ -139,9 +140,9 @@ class ALS(BaseEstimator):
 
     def check(self) -> None:
         """Raise an error for parameters that make no sense."""
-        check_scalar(self.n_init, "n_init", (int, np.integer), min_val=1)
-        check_scalar(self.max_iter, "max_iter", (int, np.integer), min_val=1)
-        check_scalar(self.tol, "tol", (int, float, np.floating, np.integer), min_val=0)
+        checks.whole("n_init", self.n_init, 1)
+        checks.whole("max_iter", self.max_iter, 1)
+        checks.number("tol", self.tol, "of at least 0", lambda v: 0 <= v < np.inf)
 
     def solve(
         self,

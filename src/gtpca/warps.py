@@ -8,8 +8,8 @@ from functools import reduce
 import numpy as np
 from sklearn.utils import check_random_state
 
-from gtpca import grids
-from gtpca.families import Family, numbers, resolve_axes, single_or_ambiguous, whole
+from gtpca import checks, grids
+from gtpca.families import Family, resolve_axes, single_axis
 from gtpca.operators import BankOperator
 
 __all__ = ["Affine", "Deformation", "Rotation", "Scaling", "TimeWarp"]
@@ -55,10 +55,7 @@ class Rotation(Family):
     def bind(self, sample_shape):
         """All rotations for images of ``sample_shape``."""
         axes = resolve_axes(self, self.axes, len(sample_shape), 2)
-        if self.interpolation not in ("linear", "nearest"):
-            raise ValueError(
-                f"Rotation: interpolation={self.interpolation!r} must be 'linear' or 'nearest'."
-            )
+        checks.choice("Rotation: interpolation", self.interpolation, ("linear", "nearest"))
         degrees = self._degrees()
         matrices = [turn(angle) for angle in degrees]
         nearest = self.interpolation == "nearest"
@@ -69,9 +66,9 @@ class Rotation(Family):
 
     def _degrees(self):
         if np.ndim(self.angles) == 0:
-            count = whole(self, "angles", self.angles, 1)
+            count = checks.whole("Rotation: angles", self.angles, 1)
             return 360.0 * np.arange(count) / count
-        return numbers(self, "angles", self.angles)
+        return checks.numbers("Rotation: angles", self.angles)
 
 
 def turn(degrees):
@@ -109,12 +106,8 @@ class Scaling(Family):
 
     def bind(self, sample_shape):
         """All scalings for samples of ``sample_shape``."""
-        factors = numbers(self, "factors", self.factors, positive=True)
-        every = tuple(range(len(sample_shape)))
-        readings = ("Scaling(.., axes=0)", f"Scaling(.., axes={every})")
-        given = self.axes
-        if given is None:
-            given = single_or_ambiguous(self, sample_shape, readings)
+        factors = checks.numbers("Scaling: factors", self.factors, positive=True)
+        given = single_axis(self, sample_shape) if self.axes is None else self.axes
         axes = resolve_axes(self, given, len(sample_shape))
         matrices = [np.eye(len(axes)) * s for s in factors]
         offsets = np.zeros((len(factors), len(axes)))
@@ -154,11 +147,10 @@ class TimeWarp(Family):
 
     def bind(self, sample_shape):
         """All warps for samples of ``sample_shape``."""
-        strengths = numbers(self, "strengths", self.strengths)
+        strengths = checks.numbers("TimeWarp: strengths", self.strengths)
         given = self.axes
         if given is None:
-            readings = ("TimeWarp(.., axes=0)", f"TimeWarp(.., axes={len(sample_shape) - 1})")
-            given = single_or_ambiguous(self, sample_shape, readings)
+            given = single_axis(self, sample_shape, axes=len(sample_shape) - 1)
         axes = resolve_axes(self, given, len(sample_shape), 1)
         length = sample_shape[axes[0]]
         u = np.linspace(0, 1, length)
@@ -170,8 +162,7 @@ class TimeWarp(Family):
     def _map(self, s):
         if self.kind == "power":
             return lambda u: u ** np.exp(s)
-        if self.kind != "sine":
-            raise ValueError(f"TimeWarp: kind={self.kind!r} must be 'power' or 'sine'.")
+        checks.choice("TimeWarp: kind", self.kind, ("power", "sine"))
         if abs(s) >= 1:
             raise ValueError(f"TimeWarp: strength {s} must lie in (-1, 1) for kind 'sine'.")
         return lambda u: u - s * np.sin(np.pi * u) / np.pi
@@ -223,7 +214,9 @@ class Affine(Family):
                 f"({rank}, {rank}) or ({rank}, {rank + 1}) matrices."
             )
         if len(maps) == 0 or not np.all(np.isfinite(maps)):
-            raise ValueError("Affine: matrices must be a non-empty list of finite numbers.")
+            raise ValueError(
+                f"Affine: matrices={self.matrices!r} must be a non-empty list of finite numbers."
+            )
         flat = np.flatnonzero(np.linalg.cond(maps[:, :, :rank]) > 1e12)
         if len(flat):
             raise ValueError(f"Affine: matrix {flat[0]} cannot be inverted; leave it out.")
@@ -268,8 +261,8 @@ class Deformation(Family):
 
     def bind(self, sample_shape):
         """All fields for samples of ``sample_shape``."""
-        numbers(self, "amplitude", self.amplitude, positive=True)
-        count = whole(self, "n_fields", self.n_fields, 1)
+        checks.number("Deformation: amplitude", self.amplitude, "above 0", lambda v: 0 < v < np.inf)
+        count = checks.whole("Deformation: n_fields", self.n_fields, 1)
         axes = resolve_axes(self, self.axes, len(sample_shape))
         shape = tuple(sample_shape[a] for a in axes)
         basis = self._basis(shape)
@@ -284,7 +277,7 @@ class Deformation(Family):
 
     def _basis(self, shape):
         """Products of cosines on the grid, shape (n_basis ** r, p)."""
-        count = whole(self, "n_basis", self.n_basis, 1)
+        count = checks.whole("Deformation: n_basis", self.n_basis, 1)
         grid = [(np.arange(size) + 0.5) / size for size in shape]
         waves = [np.cos(np.pi * np.outer(np.arange(count), u)) for u in grid]
         products = []

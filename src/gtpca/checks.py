@@ -1,0 +1,71 @@
+"""Checks of parameters: an error names the parameter, the value and what would work."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["choice", "number", "numbers", "sizes", "weights", "whole"]
+
+
+def whole(label, value, low, high=None):
+    """``value`` as an int between ``low`` and ``high``."""
+    integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not integer or value < low or (high is not None and value > high):
+        span = f"of at least {low}" if high is None else f"from {low} to {high}"
+        raise ValueError(f"{label}={value!r} must be a whole number {span}.")
+    return int(value)
+
+
+def number(label, value, wanted, allowed):
+    """``value`` as a float for which ``allowed`` holds; ``wanted`` says so in words."""
+    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not real or not allowed(value):
+        raise ValueError(f"{label}={value!r} must be a number {wanted}.")
+    return float(value)
+
+
+def numbers(label, values, positive=False):
+    """A non-empty float array (m,) from a list of finite numbers."""
+    wanted = f"a list of at least one {'positive ' if positive else ''}finite number"
+    try:
+        array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ValueError(f"{label}={values!r} must be {wanted}.") from None
+    good = array.ndim == 1 and array.size > 0 and np.all(np.isfinite(array))
+    if not good or (positive and np.any(array <= 0)):
+        raise ValueError(f"{label}={values!r} must be {wanted}.")
+    return array
+
+
+def sizes(label, value):
+    """A tuple of positive ints from one or several."""
+    given = (value,) if np.ndim(value) == 0 else tuple(value)
+    if not given:
+        raise ValueError(f"{label}={value!r} must hold at least one whole number.")
+    for size in given:
+        if not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 1:
+            raise ValueError(f"{label}={value!r} must hold whole numbers of at least 1.")
+    return tuple(int(size) for size in given)
+
+
+def choice(label, value, choices):
+    """Raise an error unless ``value`` is one of ``choices``."""
+    if not any(value is c or (type(value) is type(c) and value == c) for c in choices):
+        raise ValueError(f"{label}={value!r} must be one of {', '.join(map(repr, choices))}.")
+
+
+def weights(label, values, shapes):
+    """Finite, non-negative float64 weights of one of the ``shapes``, flat."""
+    wanted = f"numbers of shape {' or '.join(str(tuple(s)) for s in shapes)}"
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{label}={values!r} must be {wanted}.") from None
+    if array.shape not in [tuple(s) for s in shapes]:
+        raise ValueError(f"{label} has shape {array.shape}, but must be {wanted}.")
+    bad = array[~(np.isfinite(array) & (array >= 0))]
+    if bad.size:
+        raise ValueError(f"{label} holds {bad[0]}, but must be finite and non-negative.")
+    if not np.any(array > 0):
+        raise ValueError(f"{label} is zero everywhere; at least one weight must be positive.")
+    return array.ravel()
