@@ -317,6 +317,13 @@ class ComposedOperator(Operator):
             np.stack([self.outer.normal(b, v) for b, v in zip(blocks, bank, strict=True)])
         )
 
+    def normal_block(self, weight, W):
+        m = self.inner.n_transforms
+        blocks = weight.reshape(m, self.outer.n_transforms, *weight.shape[1:])
+        banks = np.stack([self.inner.apply(w) for w in W], axis=1)
+        M = np.stack([self.outer.normal_block(b, V) for b, V in zip(blocks, banks, strict=True)])
+        return np.array([self.inner.adjoint(M[:, k]) for k in range(len(W))])
+
     def adjoint_rows(self, X, index):
         inside, outside = self._split(index)
         return self.inner.adjoint_rows(self.outer.adjoint_rows(X, outside), inside)

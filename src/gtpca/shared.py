@@ -84,6 +84,8 @@ def widen(chunks, operator, W, size, rng):
 
 def principal_order(chunks, operator, W, polarity):
     """The same span by orthonormal rows in descending order of energy, (K, L)."""
+    if len(W) == 1:
+        return W
     stats = chunks.sum(statistics, operator, make_block(operator, W, chunks.dtype), polarity)
     values, vectors = np.linalg.eigh(stats.weight.sum(axis=0))
     spread = np.sqrt(np.maximum(values, 0.0))[:, None] * (vectors.T @ W)

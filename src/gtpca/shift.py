@@ -198,9 +198,9 @@ class ShiftOperator(Operator):
         self._fft_shape = [self.tracks[j].fft_length for j in moved]
         self._channels = tuple(j + 1 for j in range(len(self.tracks)) if j not in moved)
 
-    def _each_axis(self, name, a):
-        """Run one method of the tracks along every axis of ``a``."""
-        for axis, track in enumerate(self.tracks):
+    def _each_axis(self, name, a, first=0):
+        """Run one method of the tracks along every axis of ``a``, from axis ``first`` on."""
+        for axis, track in enumerate(self.tracks, start=first):
             a = getattr(track, name)(a, axis)
         return a
 
@@ -265,9 +265,7 @@ class ShiftOperator(Operator):
         )
         starts = self._positions(index, "starts")
         pieces[(np.arange(len(X)), *starts)] = X.reshape(len(X), *self.sample_shape)
-        for axis, track in enumerate(self.tracks, start=1):
-            total = track.unpad(total, axis)
-        return total.reshape(len(X), self.n_weights)
+        return self._each_axis("unpad", total, first=1).reshape(len(X), self.n_weights)
 
     def prepare(self, X):
         if not self.by_fft:
@@ -308,14 +306,19 @@ class ShiftOperator(Operator):
         return np.sqrt(energy).ravel()
 
     def gram(self, W):
-        shape = (len(W), len(W), *self.weight_shape)
-        pairs = (W[:, None] * W[None]).reshape(shape)
-        energies = np.array([[self._each_axis("energies", p) for p in row] for row in pairs])
-        return energies.reshape(len(W), len(W), -1).transpose(2, 0, 1)
+        K = len(W)
+        pairs = (W[:, None] * W[None]).reshape(K * K, *self.weight_shape)
+        return self._each_axis("energies", pairs, first=1).reshape(K, K, -1).transpose(2, 0, 1)
 
     def normal(self, weight, w):
         coverage = np.asarray(weight, dtype=np.float64).reshape(self.counts)
         return self._each_axis("coverage", coverage).ravel() * w
+
+    def normal_block(self, weight, W):
+        K = len(W)
+        pairs = weight.transpose(1, 2, 0).reshape(K * K, *self.counts)
+        coverage = self._each_axis("coverage", pairs, first=1).reshape(K, K, self.n_weights)
+        return np.einsum("jkl,kl->jl", coverage, W)
 
     def describe(self, index):
         offsets = self._positions(index, "offsets")

@@ -1,0 +1,222 @@
+"""One pose per sample: monotone, finds planted blocks, and is PCA of the data as if aligned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import ALL_FAMILIES
+from scipy import linalg
+
+from gtpca import ALS, GTPCA, Compose, Identity, Reflection, Rotation, Shift
+from gtpca.blocks import make_block, orthonormal, solve_block
+from gtpca.chunks import as_chunks
+from gtpca.coding import Chunk, match, statistics
+from gtpca.datasets import fetch_mnist, random_embedding
+from gtpca.solvers import climb, update
+from gtpca.testing import assert_same_components, make_planted
+
+
+def planted_block(operator, n_samples=600, n_components=4, noise=0.1, seed=0):
+    """Rows of a block in one random pose each; noise energy is a share of the signal energy."""
+    rng = np.random.default_rng(seed)
+    W = orthonormal(rng.standard_normal((n_components, operator.n_weights)))
+    scores = rng.standard_normal((n_samples, n_components)) * np.linspace(4, 1.5, n_components)
+    index = rng.integers(operator.n_transforms, size=n_samples)
+    X = sum(c[:, None] * operator.apply_at(w, index) for c, w in zip(scores.T, W, strict=True))
+    X += np.sqrt(noise * np.mean(X**2)) * rng.standard_normal(X.shape)
+    return X, W, index
+
+
+def explained_by(operator, X, W):
+    return statistics(Chunk(X), operator, make_block(operator, W), "both").explained
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-6)])
+def test_explained_energy_of_a_block_never_falls(bound, dtype, tolerance):
+    X = sum(make_planted(bound, n_samples=80, noise=0.5, random_state=s)[0] for s in range(3))
+    chunks = as_chunks(X.reshape(80, -1).astype(dtype), bound, batch_size=33)
+    W = orthonormal(np.random.default_rng(0).standard_normal((3, bound.n_weights)))
+    fast = np.array(climb(chunks, bound, W, "both", max_iter=15, tol=0.0).history)
+    plain = []
+    for _ in range(12):
+        stats = chunks.sum(statistics, bound, make_block(bound, W, dtype), "both")
+        plain.append(stats.explained)
+        W = update(bound, stats, W)
+    for history in (fast, np.array(plain)):
+        assert np.all(np.diff(history) >= -tolerance * history[1:])
+
+
+def test_match_of_a_block_is_the_best_projection(bound):
+    """Against least squares on every transform."""
+    X = make_planted(bound, n_samples=6, noise=1.0, random_state=2)[0].reshape(6, -1)
+    W = np.random.default_rng(1).standard_normal((2, bound.n_weights))
+    found = match(bound.prepare(X), bound, make_block(bound, W))
+    banks = np.stack([bound.apply(w) for w in W], axis=-1)
+    for x, index, coef, explained in zip(X, found.index, found.coef, found.explained, strict=True):
+        fits = [bank @ np.linalg.lstsq(bank, x, rcond=1e-6)[0] for bank in banks]
+        energies = [fit @ fit for fit in fits]
+        assert np.isclose(explained, max(energies), rtol=1e-6)
+        np.testing.assert_allclose(banks[index] @ coef, fits[index], atol=1e-6)
+
+
+def test_block_equations_are_solved(bound):
+    rng = np.random.default_rng(3)
+    codes = rng.standard_normal((bound.n_transforms, 5, 2))
+    weight = np.einsum("tij,tik->tjk", codes, codes)
+    W, W0 = rng.standard_normal((2, 2, bound.n_weights))
+    if bound.isometric:
+        weight = weight.sum(axis=0, keepdims=True)
+        rhs = weight[0] @ W
+    else:
+        rhs = bound.normal_block(weight, W)
+    solved = solve_block(bound, weight, rhs, W0)
+    again = weight[0] @ solved if bound.isometric else bound.normal_block(weight, solved)
+    np.testing.assert_allclose(again, rhs, atol=1e-5 * np.abs(rhs).max())
+
+
+PLANTED = {
+    "circular": (Shift(boundary="circular"), (40,)),
+    "placed": (Shift(16), (40,)),
+    "placed-2d": (Shift((7, 7)), (14, 14)),
+    "crop": (Shift(40), (24,)),
+    "right-angles": (Rotation(4), (10, 10)),
+    "rotation": (Rotation(16), (14, 14)),
+    "shift-reflection": (Compose(Shift(14), Reflection()), (30,)),
+}
+
+
+def right_poses(operator, truth, found):
+    """Share of poses that are right up to one common transform.
+
+    The common transform, if there is one, maps each true transform to one found transform; it is
+    read off the majority and must be one-to-one.
+    """
+    table = np.zeros((operator.n_transforms, operator.n_transforms), dtype=int)
+    np.add.at(table, (truth, found), 1)
+    image = table.argmax(axis=1)
+    used = table.any(axis=1)
+    assert len(set(image[used])) == used.sum(), "two poses are taken for one"
+    return table[used].max(axis=1).sum() / len(truth)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", list(PLANTED))
+def test_planted_block_is_found(name, seed):
+    family, shape = PLANTED[name]
+    operator = family.bind(shape)
+    X, W, index = planted_block(operator, seed=seed)
+    model = GTPCA(4, family, sample_shape=shape, shared_pose=True, random_state=seed).fit(X)
+    assert model.explained_energy_.sum() >= 0.99 * explained_by(operator, X, W)
+    assert right_poses(operator, index, model.encode(X).index[:, 0]) >= 0.95
+
+
+def test_identity_is_pca():
+    X = np.random.default_rng(0).standard_normal((100, 12)) * np.linspace(3, 1, 12)
+    for family in (None, Identity(), Shift()):
+        model = GTPCA(4, family, shared_pose=True).fit(X)
+        _, s, Vt = linalg.svd(X, full_matrices=False)
+        np.testing.assert_allclose(model.explained_energy_, s[:4] ** 2, rtol=1e-6)
+        np.testing.assert_allclose(np.abs(np.sum(model.components_ * Vt[:4], axis=1)), 1)
+        np.testing.assert_allclose(np.abs(model.transform(X)), np.abs(X @ Vt[:4].T), atol=1e-8)
+
+
+@pytest.mark.parametrize("polarity", ["both", "positive"])
+@pytest.mark.parametrize("name", ["shift-placed", "shift-crop", "rotation", "compose-group"])
+def test_one_component_is_the_ordinary_one(name, polarity):
+    family, shape = ALL_FAMILIES[name]
+    X = make_planted(family.bind(shape), n_samples=100, noise=0.1)[0]
+    options = {"polarity": polarity, "random_state": 0, "solver": ALS(tol=0.0)}
+    shared = GTPCA(1, family, shared_pose=True, **options).fit(X)
+    ordinary = GTPCA(1, family, **options).fit(X)
+    assert_same_components(shared, ordinary, atol=1e-6)
+    np.testing.assert_allclose(shared.transform(X), ordinary.transform(X), atol=1e-5)
+
+
+def test_every_method_keeps_its_meaning(family_and_shape):
+    family, shape = family_and_shape
+    X = planted_block(family.bind(shape), n_samples=60, n_components=3)[0]
+    model = GTPCA(
+        3, family, sample_shape=shape, shared_pose=True, output="scores+poses", random_state=0
+    ).fit(X)
+    codes = model.encode(X)
+    assert codes.scores.shape == (60, 3)
+    assert codes.index.shape == (60, 1)
+    rebuilt = model.decode(codes)
+    residual = np.sum((X.reshape(rebuilt.shape) - rebuilt) ** 2) / np.sum(X**2)
+    np.testing.assert_allclose(residual, model.resmse(X)[-1], rtol=1e-6)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), rebuilt.reshape(60, -1))
+    np.testing.assert_allclose(1 - np.cumsum(model.explained_energy_ratio_), model.resmse(X), 1e-6)
+    assert np.all(np.diff(model.resmse(X)) <= 1e-12)
+    assert model.align(X).shape == (60, *model.operator_.weight_shape)
+    assert all(column.shape == (60, 1) for column in model.poses(codes).values())
+    assert list(model.get_feature_names_out()) == ["gtpca0", "gtpca1", "gtpca2", "gtpca_index"]
+
+
+@pytest.mark.parametrize("name", ["shift-placed", "shift-2d-circular", "rotation-right"])
+def test_components_are_orthonormal_and_ordered_by_energy(name):
+    family, shape = ALL_FAMILIES[name]
+    X = planted_block(family.bind(shape), n_samples=200)[0]
+    model = GTPCA(4, family, sample_shape=shape, shared_pose=True, random_state=0).fit(X)
+    W = model.components_.reshape(4, -1)
+    np.testing.assert_allclose(W @ W.T, np.eye(4), atol=1e-9)
+    assert np.all(np.diff(model.explained_energy_) <= 0)
+    scores = model.transform(X)
+    np.testing.assert_allclose(np.sum(scores**2, axis=0), model.explained_energy_, rtol=1e-6)
+    moments = scores.T @ scores
+    assert np.abs(moments - np.diag(np.diag(moments))).max() < 1e-2 * moments.max()
+
+
+@pytest.mark.parametrize("name", ["shift-circular", "rotation-right", "compose-group"])
+def test_the_strongest_row_is_at_the_identity(name):
+    family, shape = ALL_FAMILIES[name]
+    operator = family.bind(shape)
+    X = planted_block(operator, n_samples=100, n_components=2)[0]
+    model = GTPCA(2, family, sample_shape=shape, shared_pose=True, random_state=0).fit(X)
+    codes = model.encode(X)
+    strongest = np.abs(codes.scores[:, 0]).argmax()
+    assert codes.index[strongest, 0] == operator.reference
+    W = model.components_.reshape(2, -1)
+    assert np.all(W[[0, 1], np.abs(W).argmax(axis=1)] > 0)
+
+
+def test_a_share_of_the_energy_decides_the_number():
+    operator = Shift(16).bind((40,))
+    X = planted_block(operator, noise=0.02)[0]
+    model = GTPCA(0.9, Shift(16), shared_pose=True, random_state=0).fit(X)
+    ratio = np.cumsum(model.explained_energy_ratio_)
+    assert ratio[-1] >= 0.9
+    assert model.n_components_ == 1 or ratio[-2] < 0.9
+
+
+def test_weight_two_is_a_row_given_twice():
+    operator = Shift(boundary="circular").bind((10,))
+    X = planted_block(operator, n_samples=30, n_components=2)[0]
+    weight = np.random.default_rng(0).integers(0, 4, 30)
+    options = {"shared_pose": True, "random_state": 0}
+    weighted = GTPCA(2, Shift(boundary="circular"), **options).fit(X, sample_weight=weight)
+    repeated = GTPCA(2, Shift(boundary="circular"), **options).fit(np.repeat(X, weight, axis=0))
+    np.testing.assert_allclose(weighted.transform(X), repeated.transform(X), atol=1e-6)
+
+
+def test_feature_weight_changes_the_inner_product():
+    operator = Shift(16).bind((40,))
+    X = planted_block(operator)[0]
+    q = np.random.default_rng(0).uniform(0.2, 2, 40)
+    model = GTPCA(3, Shift(16), shared_pose=True, feature_weight=q, random_state=0).fit(X)
+    residual = np.sum(q * (X - model.reconstruct(X)) ** 2) / np.sum(q * X**2)
+    np.testing.assert_allclose(residual, model.resmse(X)[-1], rtol=1e-6)
+
+
+def test_upright_only_is_refused_for_several_components():
+    X = np.random.default_rng(0).standard_normal((20, 12))
+    with pytest.raises(ValueError, match="polarity='positive'.*shared_pose"):
+        GTPCA(2, Shift(5), shared_pose=True, polarity="positive").fit(X)
+
+
+def test_shifted_digits_are_rebuilt_as_well_as_digits_that_never_moved(data_home):
+    digits = fetch_mnist("train", data_home=data_home).data[:2000].astype(np.float32)
+    moved, _ = random_embedding(digits, (36, 36), random_state=0)
+    train, test = slice(0, 1000), slice(1000, None)
+    model = GTPCA(8, Shift((28, 28)), shared_pose=True, random_state=0).fit(moved[train])
+    still = GTPCA(8).fit(digits[train])
+    assert model.resmse(moved[test])[-1] <= 1.03 * still.resmse(digits[test])[-1]
