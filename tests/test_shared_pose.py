@@ -209,7 +209,7 @@ def test_feature_weight_changes_the_inner_product():
 
 def test_upright_only_is_refused_for_several_components():
     X = np.random.default_rng(0).standard_normal((20, 12))
-    with pytest.raises(ValueError, match="polarity='positive'.*shared_pose"):
+    with pytest.raises(ValueError, match=r"polarity='positive'.*shared_pose"):
         GTPCA(2, Shift(5), shared_pose=True, polarity="positive").fit(X)
 
 

@@ -295,6 +295,18 @@ def encode(chunk, operator, blocks, polarity, sweeps=0):
     return chunk
 
 
+def encode_to_codes(chunk, *args):
+    """Codes of a chunk, with the scores in the precision of the rows."""
+    codes = encode(chunk, *args).codes
+    return Codes(codes.scores.astype(chunk.rows.dtype), codes.index)
+
+
+def first_and_last(chunk, operator, blocks, polarity, sweeps):
+    """Energy of every row and of its residual after all components, (n, 2)."""
+    rest = encode(chunk, operator, blocks, polarity, sweeps)
+    return np.stack([row_energies(chunk.rows), row_energies(rest.rows)], axis=1)
+
+
 def decode(codes, operator, blocks, dtype=np.float64):
     """``sum_k a_k T_k w_k`` without the feature weight, shape (n, d)."""
     total = np.zeros((len(codes), operator.n_features), dtype=dtype)
@@ -338,6 +350,26 @@ def products_at(rows, operator, w, index):
     """``<x_i, T_{index_i} w>``, shape (n,)."""
     moved = operator.apply_at(w.astype(rows.dtype), index)
     return np.einsum("ij,ij->i", rows, moved, dtype=np.float64)
+
+
+def strongest(chunk, scores, index):
+    """Largest absolute of the ``scores`` (n,) among rows that count, and its transform."""
+    sizes = np.abs(scores)
+    if chunk.weight is not None:
+        sizes = np.where(chunk.weight > 0, sizes, -1.0)
+    row = int(sizes.argmax())
+    return sizes[row], int(index[row])
+
+
+def strongest_code(chunk, k):
+    """:func:`strongest` of the codes on component ``k``."""
+    return strongest(chunk, chunk.codes.scores[:, k], chunk.codes.index[:, k])
+
+
+def strongest_match(chunk, operator, block, polarity):
+    """:func:`strongest` of the scores on the first component of a block."""
+    found = match(chunk.prepared(operator), operator, block, polarity)
+    return strongest(chunk, found.score[:, 0], found.index)
 
 
 def energy_shares(chunk, operator, blocks):

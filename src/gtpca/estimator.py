@@ -16,7 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 from gtpca import checks, inputs
 from gtpca.blocks import make_block, separate_blocks
 from gtpca.chunks import as_chunks
-from gtpca.coding import POLARITIES, Codes, decode, encode, residual_energies, row_energies
+from gtpca.coding import (
+    POLARITIES,
+    Codes,
+    decode,
+    encode_to_codes,
+    first_and_last,
+    residual_energies,
+)
 from gtpca.families import Family, Identity
 from gtpca.fitting import Progress, Recipe, fit_components
 from gtpca.operators import FeatureWeightedOperator
@@ -177,16 +184,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         rows = inputs.enter(rows, operator, mean, self.center == "samples")
         progress = Progress(self, None if self.shared_pose or count != int(count) else count)
         rng = check_random_state(self.random_state)
-        recipe = Recipe(
-            count,
-            solver,
-            self.polarity,
-            self.refine,
-            self.n_jobs,
-            rng,
-            progress,
-            self.shared_pose,
-        )
+        options = (self.polarity, self.refine, self.n_jobs, rng, progress, self.shared_pose)
+        recipe = Recipe(count, solver, *options)
         chunks = as_chunks(rows, operator, weight, self.batch_size)
         found = fit_components(chunks, operator, recipe)
         self._keep(found, operator, mean)
@@ -290,7 +289,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Codes
             With ``scores`` (n, k) and ``index`` (n, k), or (n, 1) if the pose is shared.
         """
-        parts = self._collect(X, encoded, self.refine)
+        parts = self._collect(X, encode_to_codes, self.refine)
         return Codes(
             np.concatenate([codes.scores for codes in parts]),
             np.concatenate([codes.index for codes in parts]),
@@ -387,18 +386,6 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         if self.output == "scores+poses":
             names += ["gtpca_index"] if self.shared_pose else [f"{name}_index" for name in names]
         return np.asarray(names, dtype=object)
-
-
-def encoded(chunk, *args):
-    """Codes of a chunk, with the scores in the precision of the rows."""
-    codes = encode(chunk, *args).codes
-    return Codes(codes.scores.astype(chunk.rows.dtype), codes.index)
-
-
-def first_and_last(chunk, operator, blocks, polarity, sweeps):
-    """Energy of every row and of its residual after all components, (n, 2)."""
-    rest = encode(chunk, operator, blocks, polarity, sweeps)
-    return np.stack([row_energies(chunk.rows), row_energies(rest.rows)], axis=1)
 
 
 def show_log():

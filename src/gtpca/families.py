@@ -15,7 +15,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from gtpca import checks
-from gtpca.operators import BankOperator, ComposedOperator, Operator
+from gtpca.composed import ComposedOperator
+from gtpca.operators import BankOperator, Operator
 from gtpca.shift import ShiftOperator, Track
 
 __all__ = ["Compose", "Custom", "Family", "Identity", "Reflection", "Shift"]

@@ -14,9 +14,17 @@ from scipy import fft
 from sklearn.exceptions import ConvergenceWarning
 
 from gtpca.blocks import make_block, separate_blocks
-from gtpca.coding import deflate, energy, energy_shares, rematch, restore
+from gtpca.coding import (
+    deflate,
+    energy,
+    energy_shares,
+    rematch,
+    restore,
+    strongest_code,
+    strongest_match,
+)
 from gtpca.principal import solve_directly
-from gtpca.shared import grow_block, nested_energies, principal_order, strongest_match
+from gtpca.shared import grow_block, nested_energies, principal_order
 from gtpca.solvers import SolverResult
 
 __all__ = ["Components", "Progress", "Recipe", "fit_components"]
@@ -251,19 +259,10 @@ def _refine(chunks, operator, recipe, found):
     return chunks
 
 
-def strongest(chunk, k):
-    """Largest absolute score on component ``k`` among rows that count, and its transform."""
-    scores = np.abs(chunk.codes.scores[:, k])
-    if chunk.weight is not None:
-        scores = np.where(chunk.weight > 0, scores, -1.0)
-    row = int(scores.argmax())
-    return scores[row], int(chunk.codes.index[row, k])
-
-
 def _settle_poses(chunks, operator, weights):
     """For groups: bring each component to the pose of the row with the largest absolute score."""
     for k, w in enumerate(weights):
-        _, index = max(chunks.collect(strongest, k))
+        _, index = max(chunks.collect(strongest_code, k))
         moved = operator.translate(w, index)
         if moved is not None:
             weights[k] = moved

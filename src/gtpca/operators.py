@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
-__all__ = ["BankOperator", "ComposedOperator", "FeatureWeightedOperator", "Operator"]
+__all__ = ["BankOperator", "FeatureWeightedOperator", "Operator"]
 
 CG_TOLERANCE, CG_STEPS = 1e-8, 200
 
@@ -241,112 +241,6 @@ class BankOperator(Operator):
 
     def describe(self, index):
         return {name: np.asarray(values)[index] for name, values in self._poses.items()}
-
-
-class ComposedOperator(Operator):
-    """Every pair ``T_outer T_inner``; transform ``t_inner * m_outer + t_outer``.
-
-    The outer operator sees the rows, so a shift outside still runs by FFT, once per inner
-    transform.
-
-    Parameters
-    ----------
-    outer, inner : Operator
-        ``inner`` is bound to the weight shape of ``outer``.
-    """
-
-    def __init__(self, outer, inner):
-        n_transforms = outer.n_transforms * inner.n_transforms
-        axes = outer.moved_axes + inner.moved_axes
-        super().__init__(outer.sample_shape, inner.weight_shape, n_transforms, axes)
-        self.outer, self.inner = outer, inner
-        self.reference = inner.reference * outer.n_transforms + outer.reference
-        self.selects = outer.selects and inner.selects
-        self.isometric = outer.isometric and inner.isometric
-
-    def _split(self, index):
-        return np.divmod(np.asarray(index), self.outer.n_transforms)
-
-    def _groups(self, index):
-        """For each inner transform in use: its number, its rows and their outer transforms."""
-        inside, outside = self._split(index)
-        for t in np.unique(inside):
-            rows = np.flatnonzero(inside == t)
-            yield t, rows, outside[rows]
-
-    def apply(self, w):
-        return np.concatenate([self.outer.apply(v) for v in self.inner.apply(w)])
-
-    def adjoint(self, M):
-        blocks = np.asarray(M).reshape(self.inner.n_transforms, self.outer.n_transforms, -1)
-        return self.inner.adjoint(np.stack([self.outer.adjoint(block) for block in blocks]))
-
-    def prepare(self, X):
-        return self.outer.prepare(X)
-
-    def correlate(self, P, w):
-        parts = [self.outer.correlate(P, v) for v in self.inner.apply(w)]
-        return np.concatenate(parts, axis=1)
-
-    def norms(self, w):
-        if self.isometric:
-            return np.full(self.n_transforms, np.linalg.norm(w))
-        return np.concatenate([self.outer.norms(v) for v in self.inner.apply(w)])
-
-    def gram(self, W):
-        banks = np.stack([self.inner.apply(w) for w in W], axis=1)
-        return np.concatenate([self.outer.gram(block) for block in banks])
-
-    def apply_at(self, w, index):
-        bank = self.inner.apply(w).astype(w.dtype, copy=False)
-        out = np.empty((len(index), self.n_features), dtype=w.dtype)
-        for t, rows, outside in self._groups(index):
-            out[rows] = self.outer.apply_at(bank[t], outside)
-        return out
-
-    def adjoint_at(self, X, index, coef):
-        M = np.zeros((self.inner.n_transforms, self.inner.n_features))
-        for t, rows, outside in self._groups(index):
-            M[t] = self.outer.adjoint_at(X[rows], outside, coef[rows])
-        return self.inner.adjoint(M)
-
-    def normal(self, weight, w):
-        blocks = np.asarray(weight).reshape(self.inner.n_transforms, self.outer.n_transforms)
-        bank = self.inner.apply(w)
-        return self.inner.adjoint(
-            np.stack([self.outer.normal(b, v) for b, v in zip(blocks, bank, strict=True)])
-        )
-
-    def normal_block(self, weight, W):
-        m = self.inner.n_transforms
-        blocks = weight.reshape(m, self.outer.n_transforms, *weight.shape[1:])
-        banks = np.stack([self.inner.apply(w) for w in W], axis=1)
-        M = np.stack([self.outer.normal_block(b, V) for b, V in zip(blocks, banks, strict=True)])
-        return np.array([self.inner.adjoint(M[:, k]) for k in range(len(W))])
-
-    def adjoint_rows(self, X, index):
-        inside, outside = self._split(index)
-        return self.inner.adjoint_rows(self.outer.adjoint_rows(X, outside), inside)
-
-    def matrix(self):
-        outer, inner = self.outer.matrix(), self.inner.matrix()
-        size = self.inner.n_features
-        blocks = [outer @ inner[t * size : (t + 1) * size] for t in range(self.inner.n_transforms)]
-        return sparse.csr_array(sparse.vstack(blocks))
-
-    def describe(self, index):
-        inside, outside = self._split(index)
-        columns = self.outer.describe(outside)
-        for name, values in self.inner.describe(inside).items():
-            while name in columns:
-                name = f"inner_{name}"
-            columns[name] = values
-        return columns
-
-    def neighbours(self, w):
-        yield from self.inner.neighbours(w)
-        if self.inner.weight_shape == self.outer.weight_shape:
-            yield from self.outer.neighbours(w)
 
 
 class FeatureWeightedOperator(Operator):

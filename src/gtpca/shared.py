@@ -12,7 +12,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from gtpca.blocks import make_block
 from gtpca.chunks import as_chunks
-from gtpca.coding import deflate, energy, match, residual_energies, statistics
+from gtpca.coding import deflate, energy, residual_energies, statistics
 
 __all__ = ["grow_block", "principal_order"]
 
@@ -95,13 +95,3 @@ def principal_order(chunks, operator, W, polarity):
 def nested_energies(chunk, operator, blocks, polarity):
     """Residual energies of a chunk after 0, 1, .., k components, (k + 1,), weighted."""
     return chunk.weigh(residual_energies(chunk, operator, blocks, polarity).T).sum(axis=1)
-
-
-def strongest_match(chunk, operator, block, polarity):
-    """Largest absolute score on the first component in a chunk, and its transform."""
-    found = match(chunk.prepared(operator), operator, block, polarity)
-    scores = np.abs(found.score[:, 0])
-    if chunk.weight is not None:
-        scores = np.where(chunk.weight > 0, scores, -1.0)
-    row = int(scores.argmax())
-    return scores[row], int(found.index[row])
