@@ -21,6 +21,7 @@ MANY = Shift(boundary="circular")
         GTPCA(family=MANY),
         GTPCA(family=Shift(3, boundary="partial", min_overlap=0.3)),
         GTPCA(family=Compose(MANY, Reflection()), refine=2),
+        GTPCA(family=MANY, shared_pose=True),
         GTPCA(family=MANY, polarity="positive", center="samples", output="scores+poses"),
     ]
 )

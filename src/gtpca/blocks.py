@@ -48,6 +48,11 @@ class Block:
         ridge = SINGULAR * self.gram.max(initial=0.0) * np.eye(len(self))
         return np.linalg.inv(np.linalg.cholesky(self.gram + ridge))
 
+    @property
+    def scale(self) -> float:
+        """For one component: ``1 / |T_t w|`` if it is the same for all transforms, else 1."""
+        return float(self.root[0, 0, 0]) if len(self.root) == 1 else 1.0
+
     def at(self, values: np.ndarray, index: np.ndarray) -> np.ndarray:
         """Rows of ``root`` or ``norms`` for the transforms ``index``."""
         return values[np.zeros_like(index)] if len(values) == 1 else values[index]

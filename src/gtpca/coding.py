@@ -183,8 +183,9 @@ def match(P, operator, block, polarity="both") -> Match:
 
 def _pick_single(P, operator, block, polarity):
     """Best transform (n,) and ``z`` (n, 1) of one component, with its sign."""
-    products = operator.correlate(P, block.weights[0])
-    products *= block.root[:, 0, 0].astype(products.dtype)
+    products = operator.correlate(P, block.weights[0] * block.scale)
+    if len(block.root) > 1:
+        products *= block.root[:, 0, 0].astype(products.dtype)
     rows = np.arange(len(products))
     index = products.argmax(axis=1)
     z = products[rows, index]

@@ -86,7 +86,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Energy explained by each component, and its share of the energy of all rows.
     n_components_ : int
     n_iter_ : array (k,)
-        Passes over all rows.
+        Passes over all rows; a single number if the pose is shared.
     history_ : list of arrays
         Explained energy of each pass.
     mean_ : array of the shape of a sample or None
