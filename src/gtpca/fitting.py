@@ -107,7 +107,7 @@ class Goal:
         share = isinstance(n_components, (float, np.floating))
         self.count = None if share else int(n_components)
         self.energy_left = (1 - n_components) * total if share else None
-        self.floor = GONE * total
+        self.total, self.floor = total, GONE * total
 
     def enough(self, left):
         """The least number of components after which little enough is ``left`` (k + 1,)."""

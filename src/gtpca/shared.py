@@ -37,11 +37,16 @@ def grow_block(chunks, operator, recipe, goal):
     sample = _sample(chunks, operator, recipe.rng)
     total = sample.sum(energy)
     result = _solve(sample, operator, recipe)
-    while not (goal.reached(len(result.weights), total - result.explained) or recipe.progress.stop):
+    while not (_enough(goal, result, total) or recipe.progress.stop):
         size = min(2 * len(result.weights), goal.count or operator.n_weights)
         W = widen(sample, operator, result.weights, size, recipe.rng)
         result = _solve(sample, operator, recipe, W)
     return result if sample is chunks else _solve(chunks, operator, recipe, result.weights)
+
+
+def _enough(goal, result, total):
+    """Whether the goal is reached, judged by the share of the sample's energy that is left."""
+    return goal.reached(len(result.weights), goal.total * (1 - result.explained / total))
 
 
 def _sample(chunks, operator, rng):
