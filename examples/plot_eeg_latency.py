@@ -19,8 +19,6 @@ once, names = ~eeg.repeated, np.array(eeg.channels)  # one trial is in the data 
 subject, group = eeg.subject[once], eeg.group[once]
 
 # %%
-# Components
-# ----------
 # Chosen before looking at the groups: no drift; nothing above 8 Hz, or a trial could jump by a
 # period of the alpha rhythm; electrodes in units of their usual size, 0 for the channels off the
 # scalp; blinks clipped; soft ends, so that wrapping round gains nothing; trials of equal weight;
@@ -33,7 +31,6 @@ trials = (smooth / usual * scalp).astype(np.float32)
 
 
 def fit(trials, reach):
-    """Model with latencies up to ``reach`` points of 7.8 ms, and the trials as it saw them."""
     X = np.clip(trials, -4, 4) * signal.windows.tukey(128, 0.2)[:, None]
     family = Shift(axes=0, boundary="circular", max_shift=reach)
     model = GTPCA(3, family, shared_pose=True, random_state=0)
@@ -42,50 +39,61 @@ def fit(trials, reach):
 
 model, X = fit(trials, reach=6)
 codes = model.encode(X)
-start = model.poses(codes)["start"][:, 0]  # counted round the circle: 127 is -1
-latency = np.where(start < 64, start, start - 128) / 0.128
-time, rows = np.arange(128) / 0.128, "FP AF F FT FC T C TP CP P PO O".split()  # front to back
-place = np.array([rows.index(name.rstrip("Z0123456789")) for name in names[scalp]])
+latency = ((model.poses(codes)["start"][:, 0] + 64) % 128 - 64) / 0.128  # start 127 is -7.8 ms
+
+# %%
+# Component 1 is the response: negative (orange) in the back at 160 ms, positive (purple) at 350 ms.
+# Aligned, the average has a higher second wave but a lower first: one latency does not suit both.
 
 fig, axes = plt.subplots(2, 3, figsize=(10, 6), layout="constrained")
+time = np.arange(128) / 0.128
+rows = ["FP", "AF", "F", "FT", "FC", "T", "C", "TP", "CP", "P", "PO", "O"]  # front to back
+place = np.array([rows.index(name.rstrip("Z0123456789")) for name in names[scalp]])
 for k, ax in enumerate(axes[0]):
     image = model.components_[k][:, scalp][:, np.argsort(place, kind="stable")].T
-    ax.pcolormesh(time, np.arange(61), image, cmap="PuOr", norm=plt.Normalize(-0.06, 0.06))
+    ax.pcolormesh(time, np.arange(61), image, cmap="PuOr", vmin=-0.06, vmax=0.06)
     ax.set_yticks([np.sum(place < rows.index(row)) for row in "FCPO"], list("FCPO"))
     ax.set(title=f"component {k + 1}", xlabel="ms after the picture", ylim=(60.5, -0.5))
 best = np.abs(X.mean(axis=0)).max(axis=0).argmax()
 for name, data, style in (("as it is", X, "--"), ("aligned", model.align(X), "-")):
     axes[1, 0].plot(time, usual[best] * data.mean(axis=0)[:, best], style, label=name)
 axes[1, 0].set(title=f"average at {names[best]}", xlabel="ms after the picture", ylabel="microvolt")
-axes[1, 1].hist([latency[group == g] for g in "ac"], label=["alcoholic", "control"])
-axes[1, 1].set(title="latencies", xlabel="ms", ylabel="trials")
+axes[1, 1].hist([latency[group == g] for g in "ac"], 13, label=["alcoholic", "control"])
+axes[1, 1].set(title="latencies", xlabel="ms", ylabel="trials", ylim=(0, 20))
+for ax in axes[1, :2]:
+    ax.legend(frameon=False)
 
 # %%
-# Are the latencies real?
-# -----------------------
-# The best of 13 latencies always fits something. For comparison: trials without any response (each
-# rolled by a random time), and trials with one response that never moves (the average, plus the
-# rest of each trial, rolled).
+# Are the latencies real? The best of 13 always fits something. For comparison: trials without any
+# response (absent: each rolled by a random time), and with one that never moves (fixed: the
+# average, plus the rest of each trial, rolled). The response is real: components that stand still
+# explain 0.31 of the trials, and at most 0.23 without a response. Latencies add 0.045 to that, but
+# 0.030 to 0.038 where nothing moves, and even more where there is nothing: most of it is chance,
+# and more than a third of the latencies is at the ends of the range. Do not trust a single one.
 
-rng, gains = np.random.default_rng(0), []
-for name, still in (("the trials", trials), ("no response", 0), ("it never moves", trials.mean(axis=0))):
-    for _ in range(1 if name == "the trials" else 9):
-        rest = np.array([np.roll(x, rng.integers(128), axis=0) for x in trials - still])
-        shares = [fit(still + rest, reach)[0].explained_energy_ratio_.sum() for reach in (0, 6)]
-        gains.append([name, *shares, shares[1] - shares[0]])
-        print(f"{name:<15} explained {shares[0]:.3f}, moving {shares[1]:.3f}", f"gain {shares[1] - shares[0]:.3f}")
+print(f"{np.mean(np.abs(latency) > 46):.2f} of the latencies are at the ends of the range")
+rng, mean = np.random.default_rng(0), trials.mean(axis=0)
+cases = {"the trials": (trials, 1), "absent": (0, 9), "fixed": (mean, 9)}
+for name, (still, count) in cases.items():
+    shares = np.zeros((count, 2))
+    for share in shares:
+        rest = np.array([np.roll(t, rng.integers(128), axis=0) for t in trials - still])
+        share[:] = [fit(still + rest, r)[0].explained_energy_ratio_.sum() for r in (0, 6)]
+    gain = np.diff(shares)
+    spans = (f"{v.min():.3f} to {v.max():.3f}" for v in (*shares.T, gain))
+    print(f"{name:<12}", "explained {}, with latencies {}, gain {}".format(*spans))
+    axes[1, 2].plot([name] * count, gain, "o", alpha=0.6)
+axes[1, 2].set(title="explained by latencies", xlim=(-0.5, 2.5), ylim=(0, 0.06))
 
 # %%
-# Do the groups differ?
-# ---------------------
-# The unit is the subject: five trials are not five subjects.
+# Do the groups differ? The unit is the subject: five trials are not five subjects. Five comparisons
+# ask for p < 0.01. No difference was found; with ten subjects each, only a large one could be.
 
 measures = {"latency": latency, "share explained": model.score_samples(X)}
 measures |= {f"score {k + 1}": codes.scores[:, k] for k in range(3)}
 for name, values in measures.items():
     means = [[values[subject == s].mean() for s in np.unique(subject[group == g])] for g in "ac"]
-    a, c = np.array(means)
-    test = stats.permutation_test((a, c), lambda a, c, axis: a.mean(axis) - c.mean(axis))
-    d = test.statistic / np.sqrt((a.var(ddof=1) + c.var(ddof=1)) / 2)
-    print(f"{name:<16} a {a.mean():6.2f}  c {c.mean():6.2f}  d {d:+.2f}  p {test.pvalue:.3f}")
+    gap = stats.permutation_test(means, lambda a, c, axis: a.mean(axis) - c.mean(axis))
+    d = gap.statistic / np.sqrt(np.var(means, axis=1, ddof=1).mean())
+    print(f"{name:<16}", np.mean(means, axis=1).round(2), f"{d:+.2f} sd, p = {gap.pvalue:.2f}")
 plt.show()

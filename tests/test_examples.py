@@ -28,7 +28,10 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example(path, pyplot, capsys):
+def test_example(path, pyplot, capsys, request):
+    if "fetch_eeg" in path.read_text(encoding="utf-8"):
+        request.getfixturevalue("data_home")
+        pytest.importorskip("rdata", reason="reading .rda files needs rdata: gtpca[data]")
     runpy.run_path(str(path), run_name="__main__")
     assert pyplot.get_fignums(), "drew nothing"
     for number in pyplot.get_fignums():

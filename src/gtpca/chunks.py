@@ -7,9 +7,11 @@ arguments are small.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from gtpca.coding import Chunk, Codes
 
@@ -17,6 +19,7 @@ __all__ = ["ArrayChunks", "Chunks", "as_chunks", "rows_per_chunk"]
 
 CHUNK_BYTES = 2**22  # temporaries of a chunk should stay in the processor's cache
 CACHE_BYTES = 2**31
+CROWD = 4  # chunks per thread from which threads pay
 
 
 class Chunks(Protocol):
@@ -75,11 +78,13 @@ class ArrayChunks:
     codes : Codes or None
     own : bool
         Whether ``rows`` is our own copy.
+    n_jobs : int or None
+        Threads over the chunks, where there are enough of them; results do not depend on it.
     """
 
-    def __init__(self, rows, weight=None, batch_size=1024, codes=None, own=False):
+    def __init__(self, rows, weight=None, batch_size=1024, codes=None, own=False, n_jobs=None):
         self.rows, self.weight, self.codes = rows, weight, codes
-        self.batch_size, self._own = batch_size, own
+        self.batch_size, self._own, self.n_jobs = batch_size, own, n_jobs
         self._cache = PreparedCache()
         self.n_rows, self.dtype = len(rows), rows.dtype
 
@@ -92,7 +97,11 @@ class ArrayChunks:
 
     def collect(self, fn, *small):
         """All ``fn(chunk, *small)``, in the order of the rows."""
-        return [fn(chunk, *small) for chunk in self]
+        threads = min(effective_n_jobs(self.n_jobs), self.n_rows // self.batch_size // CROWD)
+        if threads < 2:
+            return [fn(chunk, *small) for chunk in self]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(lambda chunk: fn(chunk, *small), self))
 
     def sum(self, fn, *small):
         """Sum of ``fn(chunk, *small)`` over all chunks."""
@@ -104,12 +113,14 @@ class ArrayChunks:
     def then(self, fn, *small):
         """New rows and codes; the residual is kept in one array."""
         target = self.rows if self._own else np.empty_like(self.rows)
-        codes = []
-        for chunk in self:
+
+        def keep(chunk):
             new = fn(chunk, *small)
             target[chunk.start : chunk.start + len(new.rows)] = new.rows
-            codes.append(new.codes)
-        return ArrayChunks(target, self.weight, self.batch_size, _stack(codes), own=True)
+            return new.codes
+
+        codes = _stack(self.collect(keep))
+        return ArrayChunks(target, self.weight, self.batch_size, codes, True, self.n_jobs)
 
     def take(self, rows):
         """Copies of the given rows."""
@@ -125,8 +136,8 @@ def _stack(parts):
     )
 
 
-def as_chunks(rows, operator, weight=None, batch_size=None):
+def as_chunks(rows, operator, weight=None, batch_size=None, n_jobs=None):
     """The chunks of an array (n, d); ``batch_size=None`` chooses one for the operator."""
     if batch_size is None:
         batch_size = rows_per_chunk(operator, rows.dtype)
-    return ArrayChunks(rows, weight, batch_size)
+    return ArrayChunks(rows, weight, batch_size, n_jobs=n_jobs)

@@ -6,8 +6,6 @@ import logging
 import sys
 
 import numpy as np
-from joblib import effective_n_jobs
-from scipy import fft
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
@@ -73,7 +71,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     batch_size : int or None
         Rows per chunk; default: a few megabytes.
     n_jobs : int or None
-        Threads, over starts or in the FFT; None is 1.
+        Threads, over starts or over chunks of rows; None is 1. It does not change the result.
     random_state : int, RandomState or None
     verbose : int
         Above 0, each component is reported through ``logging`` (logger "gtpca").
@@ -186,7 +184,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         options = (self.polarity, self.refine, self.n_jobs, rng, progress, self.shared_pose)
         recipe = Recipe(count, solver, *options)
-        chunks = as_chunks(rows, operator, weight, self.batch_size)
+        chunks = as_chunks(rows, operator, weight, self.batch_size, self.n_jobs)
         found = fit_components(chunks, operator, recipe)
         self._keep(found, operator, mean)
         progress.end()
@@ -267,15 +265,13 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         rows = inputs.new_rows(self, X, self.sample_shape_)
         mean = None if self.mean_ is None else self.mean_.ravel()
         rows = inputs.enter(rows, self.operator_, mean, self.center == "samples")
-        return as_chunks(rows, self.operator_, None, self.batch_size)
+        return as_chunks(rows, self.operator_, None, self.batch_size, self.n_jobs)
 
     def _collect(self, X, fn, *small):
         """``fn`` on all chunks of ``X``."""
         chunks = self._chunks(X)
-        with fft.set_workers(effective_n_jobs(self.n_jobs)):
-            return chunks.collect(
-                fn, self.operator_, self._blocks(chunks.dtype), self.polarity, *small
-            )
+        blocks = self._blocks(chunks.dtype)
+        return chunks.collect(fn, self.operator_, blocks, self.polarity, *small)
 
     def encode(self, X):
         """Scores and transforms of new samples.

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
-from scipy import fft
 from sklearn.exceptions import ConvergenceWarning
 
 from gtpca.blocks import make_block, separate_blocks
@@ -169,13 +167,12 @@ def fit_components(chunks, operator, recipe):
             f"(n_samples = {chunks.n_rows}, n_features = {operator.n_features})."
         )
     goal = Goal(recipe.n_components, total)
-    with fft.set_workers(effective_n_jobs(recipe.n_jobs)):
-        if operator.n_transforms == 1 and recipe.polarity == "both":
-            found = _direct(chunks, operator, recipe, goal, total)
-        elif recipe.shared_pose:
-            found = _shared(chunks, operator, recipe, goal, total)
-        else:
-            found = _greedy(chunks, operator, recipe, goal, total)
+    if operator.n_transforms == 1 and recipe.polarity == "both":
+        found = _direct(chunks, operator, recipe, goal, total)
+    elif recipe.shared_pose:
+        found = _shared(chunks, operator, recipe, goal, total)
+    else:
+        found = _greedy(chunks, operator, recipe, goal, total)
     if recipe.polarity == "both":
         found.weights *= signs(found.weights)[:, None]
     return found

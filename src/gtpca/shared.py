@@ -34,7 +34,7 @@ def grow_block(chunks, operator, recipe, goal):
     SolverResult
         With ``weights`` (K, L), in no particular order.
     """
-    sample = _sample(chunks, operator, recipe.rng)
+    sample = _sample(chunks, operator, recipe.rng, recipe.n_jobs)
     total = sample.sum(energy)
     result = _solve(sample, operator, recipe)
     while not (_enough(goal, result, total) or recipe.progress.stop):
@@ -49,12 +49,12 @@ def _enough(goal, result, total):
     return goal.reached(len(result.weights), goal.total * (1 - result.explained / total))
 
 
-def _sample(chunks, operator, rng):
+def _sample(chunks, operator, rng, n_jobs):
     """At most ``GROW_ROWS`` random rows."""
     if chunks.n_rows <= GROW_ROWS:
         return chunks
     chunk = chunks.take(np.sort(rng.permutation(chunks.n_rows)[:GROW_ROWS]))
-    return as_chunks(chunk.rows, operator, chunk.weight)
+    return as_chunks(chunk.rows, operator, chunk.weight, n_jobs=n_jobs)
 
 
 def _solve(chunks, operator, recipe, start=None):

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
-from scipy import fft
+from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
@@ -164,7 +163,7 @@ class ALS(BaseEstimator):
         random_state : int, RandomState or None
         polarity : {"both", "positive"}
         n_jobs : int or None
-            Threads: over the starts, then in the FFT.
+            Threads over the starts and moves, which are tried on few rows.
         start : array (K, L) or None
             Weights to begin with instead of looking for starting points.
         report : callable or None
@@ -225,15 +224,15 @@ class _Search:
         self.polarity, self.n_jobs, self.report = polarity, n_jobs, report
         self.spent, self.halted = 0, False
         order = rng.permutation(chunks.n_rows) if chunks.n_rows > SCREEN_ROWS else None
-        self.screen = self._subsample(order, SCREEN_ROWS)
-        self.middle = self._subsample(order, SETTLE_ROWS)
-        self.ladder = [self._subsample(order, n) for n in LADDER if chunks.n_rows > 2 * n]
+        self.screen = self._subsample(order, SCREEN_ROWS, n_jobs=1)
+        self.middle = self._subsample(order, SETTLE_ROWS, n_jobs)
+        self.ladder = [self._subsample(order, n, n_jobs) for n in LADDER if chunks.n_rows > 2 * n]
 
-    def _subsample(self, order, size):
+    def _subsample(self, order, size, n_jobs):
         if order is None or self.chunks.n_rows <= size:
             return self.chunks
         chunk = self.chunks.take(np.sort(order[:size]))
-        return as_chunks(chunk.rows, self.operator, chunk.weight)
+        return as_chunks(chunk.rows, self.operator, chunk.weight, n_jobs=n_jobs)
 
     def best_start(self, white, draws):
         """The winner of short climbs, in heats, (1, L)."""
@@ -245,12 +244,11 @@ class _Search:
 
     def finish(self, W):
         """Moves and the last climbs, on ever more rows."""
-        with fft.set_workers(effective_n_jobs(self.n_jobs)):
-            best = self._settle(W)
-            for rows in self.ladder:
-                best = self._climb(rows, best.weights)
-            if self.middle is not self.chunks:
-                best = self._climb(self.chunks, best.weights)
+        best = self._settle(W)
+        for rows in self.ladder:
+            best = self._climb(rows, best.weights)
+        if self.middle is not self.chunks:
+            best = self._climb(self.chunks, best.weights)
         best.n_iter = self.spent
         return best
 
