@@ -19,10 +19,10 @@ once, names = ~eeg.repeated, np.array(eeg.channels)  # one trial is in the data 
 subject, group = eeg.subject[once], eeg.group[once]
 
 # %%
-# Chosen before looking at the groups: no drift; nothing above 8 Hz, or a trial could jump by a
-# period of the alpha rhythm; electrodes in units of their usual size, 0 for the channels off the
-# scalp; blinks clipped; soft ends, so that wrapping round gains nothing; trials of equal weight;
-# latencies within 47 ms; three components.
+# Chosen among several settings, before looking at the groups: no drift; nothing above 8 Hz, or a
+# trial could jump by a period of the alpha rhythm; electrodes in units of their usual size, 0 for
+# the channels off the scalp; blinks clipped; soft ends, so that wrapping round gains nothing;
+# trials of equal weight; latencies within 47 ms; three components.
 
 low = signal.butter(4, 8, fs=256, output="sos")
 smooth = signal.sosfiltfilt(low, signal.detrend(eeg.data[once], axis=1), axis=1)[:, ::2]
