@@ -7,9 +7,22 @@ import pytest
 from conftest import ALL_FAMILIES
 from scipy import linalg
 from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gtpca import GTPCA, Compose, Custom, Identity, Reflection, Rotation, Scaling, Shift, principal
+from gtpca import (
+    ALS,
+    GTPCA,
+    Compose,
+    Custom,
+    Identity,
+    Reflection,
+    Rotation,
+    Scaling,
+    Shift,
+    principal,
+)
+from gtpca.operators import FeatureWeightedOperator
 from gtpca.testing import assert_same_components, make_planted
 
 MANY = Shift(boundary="circular")
@@ -155,6 +168,57 @@ def test_chunks_do_not_change_the_result(name, batch_size):
     parts = GTPCA(2, family, random_state=0, batch_size=batch_size).fit(X)
     assert_same_components(whole, parts, atol=1e-8)
     np.testing.assert_allclose(whole.transform(X), parts.transform(X), atol=1e-8)
+
+
+def test_a_family_that_cannot_reach_the_energy_stops():
+    X = np.random.default_rng(0).standard_normal((50, 20))
+    with pytest.warns(ConvergenceWarning, match=r"n_components=0.95.*out of reach"):
+        model = GTPCA(0.95, Shift(3, max_shift=1), random_state=0).fit(X)
+    assert model.n_components_ < 60
+    assert model.score(X) > 0.2
+
+
+def test_rare_rows_with_energy_are_found():
+    X = np.zeros((6000, 20))
+    X[:8] = np.random.default_rng(0).standard_normal((8, 20))
+    assert GTPCA(2, Shift(5), random_state=0).fit(X).score(X) > 0.4
+
+
+def test_difference_operators_have_starts():
+    D = np.eye(10) - np.roll(np.eye(10), 1, axis=1)
+    X = np.random.default_rng(0).standard_normal((50, 10))
+    family = Custom([D, np.roll(D, 3, axis=0)])
+    for n_init in (1, 4):
+        assert GTPCA(1, family, solver=ALS(n_init=n_init), random_state=0).fit(X).score(X) > 0.15
+
+
+def test_means_of_samples_do_not_see_what_has_no_weight():
+    rng = np.random.default_rng(0)
+    X, weight = rng.standard_normal((40, 16)), np.r_[np.ones(12), np.zeros(4)]
+    dirty = X.copy()
+    dirty[:, 12:] = 1e4 * rng.standard_normal((40, 4))
+    options = {"center": "samples", "feature_weight": weight, "random_state": 0}
+    clean, other = (GTPCA(2, Shift(5), **options).fit(data) for data in (X, dirty))
+    np.testing.assert_allclose(clean.transform(X), other.transform(dirty), atol=1e-8)
+
+
+def test_feature_weight_of_a_composition_is_that_of_its_outer_part():
+    X = np.random.default_rng(0).standard_normal((40, 12))
+    q = np.random.default_rng(1).uniform(0.2, 2, 12)
+    family = Compose(Shift(8), Scaling((0.8, 1, 1.25)))
+    model = GTPCA(2, family, feature_weight=q, random_state=0).fit(X)
+    slow = FeatureWeightedOperator(family.bind((12,)), q)
+    w = model.components_[0]
+    np.testing.assert_allclose(model.operator_.norms(w), slow.norms(w))
+    residual = np.sum(q * (X - model.reconstruct(X)) ** 2) / np.sum(q * X**2)
+    np.testing.assert_allclose(residual, model.resmse(X)[-1])
+
+
+def test_centring_samples_of_a_composition_with_another_rank():
+    X = np.random.default_rng(0).standard_normal((30, 10))
+    A, B = np.eye(10, 16), np.eye(10, 16, 6)
+    family = Compose(Custom([A, B], weight_shape=(4, 4)), Rotation(4))
+    assert GTPCA(2, family, center="samples", random_state=0).fit(X).n_components_ == 2
 
 
 def test_the_data_are_never_changed():

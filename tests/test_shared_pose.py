@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from conftest import ALL_FAMILIES
 from scipy import linalg
+from sklearn.exceptions import ConvergenceWarning
 
 from gtpca import ALS, GTPCA, Compose, Identity, Reflection, Rotation, Shift
 from gtpca.blocks import make_block, orthonormal, solve_block
@@ -193,6 +194,19 @@ def test_a_share_of_the_energy_decides_the_number(n_samples):
     assert ratio[-2] < 0.9
 
 
+def test_a_share_that_cannot_be_reached_takes_all_there_is():
+    X = np.random.default_rng(0).standard_normal((100, 12))
+    model = GTPCA(0.95, Shift(8), shared_pose=True, random_state=0).fit(X)
+    assert model.n_components_ == 8
+
+
+@pytest.mark.parametrize(("count", "window"), [(10, 8), (14, 16)])
+def test_more_components_than_a_pose_can_show_are_refused(count, window):
+    X = np.random.default_rng(0).standard_normal((100, 12))
+    with pytest.raises(ValueError, match=f"n_components={count}.*{min(window, 12)}"):
+        GTPCA(count, Shift(window), shared_pose=True).fit(X)
+
+
 def test_weight_two_is_a_row_given_twice():
     operator = Shift(boundary="circular").bind((10,))
     X = planted_block(operator, n_samples=30, n_components=2)[0]
@@ -225,3 +239,29 @@ def test_shifted_digits_are_rebuilt_as_well_as_digits_that_never_moved(data_home
     model = GTPCA(8, Shift((28, 28)), shared_pose=True, random_state=0).fit(moved[train])
     still = GTPCA(8).fit(digits[train])
     assert model.resmse(moved[test])[-1] <= 1.03 * still.resmse(digits[test])[-1]
+
+
+def test_components_explain_ever_less_where_norms_differ():
+    operator = Shift(48).bind((24,))
+    X = planted_block(operator, noise=0.05)[0]
+    model = GTPCA(4, Shift(48), shared_pose=True, random_state=0).fit(X)
+    assert np.all(np.diff(model.explained_energy_) <= 0)
+
+
+def test_components_that_explain_nothing_are_dropped():
+    operator = Shift(12).bind((30,))
+    X = planted_block(operator, n_components=3, noise=0.0)[0]
+    with pytest.warns(ConvergenceWarning, match="after 3 components"):
+        model = GTPCA(8, Shift(12), shared_pose=True, random_state=0).fit(X)
+    assert model.n_components_ == 3
+
+
+def test_rows_without_weight_are_as_good_as_removed_in_large_data():
+    X = np.random.default_rng(0).standard_normal((3000, 20))
+    weight = np.zeros(3000)
+    weight[:5] = 1
+    for shared in (False, True):
+        options = {"shared_pose": shared, "random_state": 0}
+        model = GTPCA(2, Shift(5), **options).fit(X, sample_weight=weight)
+        few = GTPCA(2, Shift(5), **options).fit(X[:5])
+        assert model.score(X[:5]) >= 0.98 * few.score(X[:5])

@@ -1,6 +1,6 @@
 """GT-PCA: principal components that may move to fit every sample."""
 
-from gtpca.coding import Codes
+from gtpca.codes import Codes
 from gtpca.estimator import GTPCA
 from gtpca.families import Compose, Custom, Family, Identity, Reflection, Shift
 from gtpca.operators import Operator

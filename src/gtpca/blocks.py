@@ -32,12 +32,15 @@ class Block:
     norms : array (m, K) or (1, K)
         ``|T_t w_k|``.
     gram : array (m, K, K) or (1, K, K)
+    floor : float
+        Eigenvalues of the Gram matrices below this share of the largest count as zero.
     """
 
     weights: np.ndarray
     root: np.ndarray
     norms: np.ndarray
     gram: np.ndarray
+    floor: float
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -45,13 +48,8 @@ class Block:
     @cached_property
     def nested_root(self) -> np.ndarray:
         """``C^-1`` with ``G_t = C C'``: its first k rows serve the first k weights."""
-        ridge = SINGULAR * self.gram.max(initial=0.0) * np.eye(len(self))
+        ridge = self.floor * self.gram.max(initial=0.0) * np.eye(len(self))
         return np.linalg.inv(np.linalg.cholesky(self.gram + ridge))
-
-    @property
-    def scale(self) -> float:
-        """For one component: ``1 / |T_t w|`` if it is the same for all transforms, else 1."""
-        return float(self.root[0, 0, 0]) if len(self.root) == 1 else 1.0
 
     def at(self, values: np.ndarray, index: np.ndarray) -> np.ndarray:
         """Rows of ``root`` or ``norms`` for the transforms ``index``."""
@@ -68,7 +66,7 @@ def make_block(operator, W, dtype=np.float64) -> Block:
     G = (W @ W.T)[None] if operator.isometric else operator.gram(W)
     floor = max(np.finfo(dtype).eps, SINGULAR)
     norms = np.sqrt(np.einsum("tkk->tk", G).clip(min=0.0))
-    return Block(W, _inverse_root(G, floor), norms, G)
+    return Block(W, _inverse_root(G, floor), norms, G, floor)
 
 
 def separate_blocks(operator, weights, dtype=np.float64) -> list[Block]:

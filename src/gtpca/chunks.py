@@ -6,16 +6,20 @@ arguments are small.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import reduce
+from operator import add
 from typing import Any, Protocol
 
 import numpy as np
 from joblib import effective_n_jobs
 
-from gtpca.coding import Chunk, Codes
+from gtpca.codes import Codes
+from gtpca.coding import Chunk, weighted_energies
 
-__all__ = ["ArrayChunks", "Chunks", "as_chunks", "rows_per_chunk"]
+__all__ = ["ArrayChunks", "Chunks", "as_chunks", "random_order", "rows_per_chunk", "subsample"]
 
 CHUNK_BYTES = 2**22  # temporaries of a chunk should stay in the processor's cache
 CACHE_BYTES = 2**31
@@ -95,20 +99,27 @@ class ArrayChunks:
             codes = None if self.codes is None else self.codes[part]
             yield Chunk(self.rows[part], weight, start, codes, self._cache)
 
-    def collect(self, fn, *small):
-        """All ``fn(chunk, *small)``, in the order of the rows."""
+    def _each(self, fn, *small):
+        """Yield ``fn(chunk, *small)`` in the order of the rows; few of them wait at a time."""
         threads = min(effective_n_jobs(self.n_jobs), self.n_rows // self.batch_size // CROWD)
         if threads < 2:
-            return [fn(chunk, *small) for chunk in self]
+            yield from (fn(chunk, *small) for chunk in self)
+            return
         with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(lambda chunk: fn(chunk, *small), self))
+            waiting: deque[Future] = deque()
+            for chunk in self:
+                waiting.append(pool.submit(fn, chunk, *small))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            yield from (future.result() for future in waiting)
+
+    def collect(self, fn, *small):
+        """All ``fn(chunk, *small)``, in the order of the rows."""
+        return list(self._each(fn, *small))
 
     def sum(self, fn, *small):
         """Sum of ``fn(chunk, *small)`` over all chunks."""
-        first, *others = self.collect(fn, *small)
-        for other in others:
-            first = first + other
-        return first
+        return reduce(add, self._each(fn, *small))
 
     def then(self, fn, *small):
         """New rows and codes; the residual is kept in one array."""
@@ -136,8 +147,22 @@ def _stack(parts):
     )
 
 
-def as_chunks(rows, operator, weight=None, batch_size=None, n_jobs=None):
+def as_chunks(rows, operator, weight=None, batch_size=None, n_jobs=None, codes=None):
     """The chunks of an array (n, d); ``batch_size=None`` chooses one for the operator."""
     if batch_size is None:
         batch_size = rows_per_chunk(operator, rows.dtype)
-    return ArrayChunks(rows, weight, batch_size, n_jobs=n_jobs)
+    return ArrayChunks(rows, weight, batch_size, codes, n_jobs=n_jobs)
+
+
+def random_order(chunks, rng):
+    """The numbers of all rows that count, with energy and weight, in random order."""
+    live = np.concatenate(chunks.collect(weighted_energies)) > 0
+    return rng.permutation(np.flatnonzero(live))
+
+
+def subsample(chunks, operator, order, size, n_jobs=None):
+    """Chunks of the first ``size`` rows in ``order``; all chunks if there are not more rows."""
+    if chunks.n_rows <= size:
+        return chunks
+    chunk = chunks.take(np.sort(order[:size]))
+    return as_chunks(chunk.rows, operator, chunk.weight, n_jobs=n_jobs)

@@ -11,17 +11,16 @@ are the transform (*index*), the signed *score* and the coefficient of the proje
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from gtpca.codes import Codes
 from gtpca.operators import sum_by_index
 
 __all__ = [
     "Chunk",
-    "Codes",
     "Match",
     "Stats",
     "decode",
@@ -33,54 +32,6 @@ __all__ = [
 ]
 
 POLARITIES = ("both", "positive")
-
-
-@dataclass(frozen=True, eq=False)
-class Codes:
-    """Scores and transforms of ``n`` rows on ``k`` components.
-
-    ``index`` has one column per component, or a single one if all components share the pose.
-
-    Parameters
-    ----------
-    scores : array (n, k)
-        Signed length of each projection.
-    index : int array (n, k) or (n, 1)
-        Which transform each component took; ``GTPCA.poses`` says it in a person's units.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gtpca import Codes
-    >>> len(Codes(np.ones((5, 2)), np.zeros((5, 2), dtype=int))[:3])
-    3
-    """
-
-    scores: np.ndarray
-    index: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.scores)
-
-    def __getitem__(self, rows) -> Codes:
-        if isinstance(rows, (int, np.integer)):
-            rows = np.array([rows])
-        return Codes(self.scores[rows], self.index[rows])
-
-    def first(self, n_components: int) -> Codes:
-        """The codes on the first components only."""
-        return Codes(self.scores[:, :n_components], self.index[:, :n_components])
-
-    def save(self, path: str | os.PathLike) -> None:
-        """Write both arrays to one ``.npz`` file, without pickle."""
-        with open(path, "wb") as file:
-            np.savez(file, scores=self.scores, index=self.index)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> Codes:
-        """Read what :meth:`save` wrote."""
-        with np.load(path, allow_pickle=False) as arrays:
-            return cls(arrays["scores"], arrays["index"])
 
 
 @dataclass(frozen=True)
@@ -183,8 +134,10 @@ def match(P, operator, block, polarity="both") -> Match:
 
 def _pick_single(P, operator, block, polarity):
     """Best transform (n,) and ``z`` (n, 1) of one component, with its sign."""
-    products = operator.correlate(P, block.weights[0] * block.scale)
-    if len(block.root) > 1:
+    if len(block.root) == 1:
+        products = operator.correlate(P, block.root[0, 0, 0] * block.weights[0])
+    else:
+        products = operator.correlate(P, block.weights[0])
         products *= block.root[:, 0, 0].astype(products.dtype)
     rows = np.arange(len(products))
     index = products.argmax(axis=1)
@@ -236,9 +189,14 @@ def row_energies(rows):
     return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
 
 
+def weighted_energies(chunk):
+    """``|x_i|^2`` times the sample weights, shape (n,)."""
+    return chunk.weigh(row_energies(chunk.rows))
+
+
 def energy(chunk):
     """``sum_i |x_i|^2``, weighted."""
-    return float(np.sum(chunk.weigh(row_energies(chunk.rows))))
+    return float(np.sum(weighted_energies(chunk)))
 
 
 def projection(operator, block, index, coef, dtype):
@@ -308,6 +266,15 @@ def first_and_last(chunk, operator, blocks, polarity, sweeps):
     return np.stack([row_energies(chunk.rows), row_energies(rest.rows)], axis=1)
 
 
+def bring_back(chunk, operator, column):
+    """``T_i* x_i / T_i* T_i 1`` of every row: the average value at each weight, (n, L)."""
+    index = chunk.codes.index[:, column]
+    used, place = np.unique(index, return_inverse=True)
+    cover = operator.adjoint_rows(operator.apply_at(np.ones(operator.n_weights), used), used)
+    scale = np.where(cover > 1e-9, 1 / np.maximum(cover, 1e-9), 0.0)
+    return (operator.adjoint_rows(chunk.rows, index) * scale[place]).astype(chunk.rows.dtype)
+
+
 def decode(codes, operator, blocks, dtype=np.float64):
     """``sum_k a_k T_k w_k`` without the feature weight, shape (n, d)."""
     total = np.zeros((len(codes), operator.n_features), dtype=dtype)
@@ -344,7 +311,12 @@ def _nested_energies(chunk, operator, block, index):
     """
     b = [products_at(chunk.rows, operator, w, index) for w in block.weights]
     z = np.einsum("njk,kn->jn", block.at(block.nested_root, index), np.array(b))
-    return (row_energies(chunk.rows) - np.cumsum(z**2, axis=0))[:-1]
+    return np.maximum(row_energies(chunk.rows) - np.cumsum(z**2, axis=0), 0.0)[:-1]
+
+
+def nested_energies(chunk, operator, blocks, polarity):
+    """Residual energies of a chunk after 0, 1, .., k components, (k + 1,), weighted."""
+    return chunk.weigh(residual_energies(chunk, operator, blocks, polarity).T).sum(axis=1)
 
 
 def products_at(rows, operator, w, index):

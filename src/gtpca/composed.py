@@ -24,12 +24,22 @@ class ComposedOperator(Operator):
 
     def __init__(self, outer, inner):
         n_transforms = outer.n_transforms * inner.n_transforms
-        axes = outer.moved_axes + inner.moved_axes
+        same_rank = len(outer.weight_shape) == len(outer.sample_shape)
+        axes = outer.moved_axes + (inner.moved_axes if same_rank else ())
         super().__init__(outer.sample_shape, inner.weight_shape, n_transforms, axes)
         self.outer, self.inner = outer, inner
+        self.feature_weight = outer.feature_weight
         self.reference = inner.reference * outer.n_transforms + outer.reference
         self.selects = outer.selects and inner.selects
         self.isometric = outer.isometric and inner.isometric
+
+    @property
+    def plain(self):
+        same = self.outer.plain is self.outer
+        return self if same else ComposedOperator(self.outer.plain, self.inner)
+
+    def weighted(self, feature_weight):
+        return ComposedOperator(self.outer.weighted(feature_weight), self.inner)
 
     def _split(self, index):
         return np.divmod(np.asarray(index), self.outer.n_transforms)

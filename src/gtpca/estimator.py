@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from gtpca import checks, inputs
 from gtpca.blocks import make_block, separate_blocks
 from gtpca.chunks import as_chunks
+from gtpca.codes import Codes
 from gtpca.coding import (
     POLARITIES,
-    Codes,
+    bring_back,
     decode,
     encode_to_codes,
     first_and_last,
@@ -24,7 +25,6 @@ from gtpca.coding import (
 )
 from gtpca.families import Family, Identity
 from gtpca.fitting import Progress, Recipe, fit_components
-from gtpca.operators import FeatureWeightedOperator
 from gtpca.solvers import ALS
 
 __all__ = ["GTPCA"]
@@ -79,14 +79,15 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     components_ : array (k, \*weight_shape)
-        Unit norm, in descending order of what each explained when it was found.
+        Unit norm, in the order in which they were found, or of their energy if the pose is
+        shared or ``refine`` is on.
     explained_energy_, explained_energy_ratio_ : array (k,)
         Energy explained by each component, and its share of the energy of all rows.
     n_components_ : int
-    n_iter_ : array (k,)
-        Passes over all rows; a single number if the pose is shared.
+    n_iter_ : array (k,), or (1,) if the pose is shared
+        Passes over all rows.
     history_ : list of arrays
-        Explained energy of each pass.
+        Explained energy of each pass, for each entry of ``n_iter_``.
     mean_ : array of the shape of a sample or None
     sample_shape_ : tuple of int
     operator_ : Operator
@@ -177,7 +178,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         if weight is not None:
             weight = checks.weights("sample_weight", weight, [(len(rows),)])
         operator = self._bind(shape)
-        count = inputs.check_n_components(self.n_components, operator)
+        count = inputs.check_n_components(self.n_components, operator, self.shared_pose)
         mean = inputs.feature_means(rows, weight) if self.center is True else None
         rows = inputs.enter(rows, operator, mean, self.center == "samples")
         progress = Progress(self, None if self.shared_pose or count != int(count) else count)
@@ -221,7 +222,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             return operator
         flat = (operator.n_features,)
         weight = checks.weights("feature_weight", self.feature_weight, [shape, flat])
-        return FeatureWeightedOperator(operator, weight)
+        return operator.weighted(weight)
 
     def _keep(self, found, operator, mean):
         """Set the fitted attributes."""
@@ -347,14 +348,14 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Each weight gets the average of the sample values that it explains, zero where there are
         none: the part of the sample under the window, or the sample turned or flipped back. The
-        sign of the score is not undone.
+        sign of the score is not undone, and nothing is centred.
         """
         codes = self.encode(X)
         checks.whole("component", component, 0, self.n_components_ - 1)
         rows = inputs.new_rows(self, X, self.sample_shape_)
-        operator = self.operator_.plain
-        index = codes.index[:, 0 if self.shared_pose else component]
-        aligned = inputs.bring_back(operator, rows, index)
+        column, operator = 0 if self.shared_pose else component, self.operator_.plain
+        chunks = as_chunks(rows, operator, None, self.batch_size, self.n_jobs, codes)
+        aligned = np.concatenate(chunks.collect(bring_back, operator, column))
         return aligned.reshape(len(rows), *operator.weight_shape)
 
     def resmse(self, X):

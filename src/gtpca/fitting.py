@@ -16,13 +16,14 @@ from gtpca.coding import (
     deflate,
     energy,
     energy_shares,
+    nested_energies,
     rematch,
     restore,
     strongest_code,
     strongest_match,
 )
 from gtpca.principal import solve_directly
-from gtpca.shared import grow_block, nested_energies, principal_order
+from gtpca.shared import grow_block, principal_order
 from gtpca.solvers import SolverResult
 
 __all__ = ["Components", "Progress", "Recipe", "fit_components"]
@@ -102,32 +103,31 @@ class Goal:
     """How many components are wanted: a number, or a share of the energy."""
 
     def __init__(self, n_components, total):
+        self.n_components, self.total = n_components, total
         share = isinstance(n_components, (float, np.floating))
         self.count = None if share else int(n_components)
-        self.energy_left = (1 - n_components) * total if share else None
-        self.total, self.floor = total, GONE * total
-
-    def enough(self, left):
-        """The least number of components after which little enough is ``left`` (k + 1,)."""
-        most = len(left) - 1
-        if self.count is not None:
-            return min(most, self.count)
-        return min(most, 1 + int(np.argmax(left[1:] <= self.energy_left)))
+        self.least = max((1 - n_components) * total if share else 0.0, GONE * total)
 
     def reached(self, found, left):
         """Whether ``found`` components that leave the energy ``left`` are enough."""
-        if self.count is not None and found >= self.count:
-            return True
-        if found and self.energy_left is not None and left <= self.energy_left:
-            return True
-        if left > self.floor:
-            return False
-        warnings.warn(
-            f"Nothing is left to explain after {found} components; n_components_ is {found}.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-        return True
+        return (self.count is not None and found >= self.count) or left <= self.least
+
+    def enough(self, left):
+        """The least number of components after which little enough is ``left``, (k + 1,)."""
+        most = len(left) - 1 if self.count is None else min(len(left) - 1, self.count)
+        reached = np.flatnonzero(left[1 : most + 1] <= self.least)
+        return int(reached[0]) + 1 if len(reached) else most
+
+    def check(self, found):
+        """Warn if the fit had to stop before the goal."""
+        short = self.total - np.sum(found.explained) > self.least if self.count is None else True
+        if short and len(found.explained) != self.count:
+            warnings.warn(
+                f"n_components={self.n_components} is out of reach: nothing is left to explain "
+                f"after {len(found.explained)} components; n_components_ says how many there are.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
 
 
 @dataclass(frozen=True)
@@ -173,6 +173,8 @@ def fit_components(chunks, operator, recipe):
         found = _shared(chunks, operator, recipe, goal, total)
     else:
         found = _greedy(chunks, operator, recipe, goal, total)
+    if not recipe.progress.stop:
+        goal.check(found)
     if recipe.polarity == "both":
         found.weights *= signs(found.weights)[:, None]
     return found
@@ -198,8 +200,6 @@ def _direct(chunks, operator, recipe, goal, total):
         found.append(result)
         left -= result.explained
         recipe.progress.explained(len(found), 1 - left / total, result)
-    else:
-        goal.reached(len(found), left)
     explained = np.array([result.explained for result in found])
     return Components(np.concatenate([r.weights for r in found]), explained, total, found)
 
@@ -214,9 +214,13 @@ def _greedy(chunks, operator, recipe, goal, total):
         with recipe.progress.component() as report:
             result = recipe.solver.solve(chunks, operator, seed, report=report, **options)
         block = make_block(operator, result.weights, chunks.dtype)
-        chunks = chunks.then(deflate, operator, block, recipe.polarity)
+        rest = chunks.then(deflate, operator, block, recipe.polarity)
+        left.append(rest.sum(energy))
+        if results and left[-2] - left[-1] <= GONE * total:
+            left.pop()  # the family has no way to the rest of the energy
+            break
+        chunks = rest
         results.append(result)
-        left.append(chunks.sum(energy))
         recipe.progress.explained(len(results), 1 - left[-1] / total, result)
     found = Components(np.concatenate([r.weights for r in results]), -np.diff(left), total, results)
     if recipe.refine:
@@ -234,9 +238,20 @@ def _shared(chunks, operator, recipe, goal, total):
     moved = [operator.translate(w, index) for w in W]
     if all(w is not None for w in moved):
         block = make_block(operator, np.array(moved), chunks.dtype)
-    left = chunks.sum(nested_energies, operator, [block], recipe.polarity)
+    W, left = _falling_order(chunks, operator, block, recipe.polarity)
     count = goal.enough(left)
-    return Components(block.weights[:count], -np.diff(left)[:count], total, [result])
+    return Components(W[:count], -np.diff(left)[:count], total, [result])
+
+
+def _falling_order(chunks, operator, block, polarity, tries=5):
+    """Weights sorted until each explains less than the one before; and what is left, (K + 1,)."""
+    for _ in range(tries):
+        left = chunks.sum(nested_energies, operator, [block], polarity)
+        order = np.argsort(np.diff(left), kind="stable")
+        if operator.isometric or np.all(order == np.arange(len(order))):
+            break
+        block = make_block(operator, block.weights[order], chunks.dtype)
+    return block.weights, left
 
 
 def _refine(chunks, operator, recipe, found):

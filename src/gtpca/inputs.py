@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from gtpca import checks
-from gtpca.coding import Codes
+from gtpca.codes import Codes
 
 __all__ = ["enter", "new_rows", "training_rows"]
 
@@ -72,7 +72,7 @@ def new_rows(estimator, X, sample_shape):
     return _validated(estimator, flat, reset=False)
 
 
-def check_n_components(n_components, operator):
+def check_n_components(n_components, operator, shared_pose=False):
     """An int of at least 1 or a float in (0, 1)."""
     if isinstance(n_components, (float, np.floating)) and 0 < n_components < 1:
         return float(n_components)
@@ -83,10 +83,10 @@ def check_n_components(n_components, operator):
             "energy in (0, 1)."
         )
     most = min(operator.n_weights, operator.n_features)
-    if operator.n_transforms == 1 and n_components > most:
+    if (operator.n_transforms == 1 or shared_pose) and n_components > most:
         raise ValueError(
             f"n_components={n_components} is more than the {most} features; with a single "
-            f"transform there are at most {most} components."
+            f"transform or a shared pose there are at most {most} components."
         )
     return int(n_components)
 
@@ -102,12 +102,22 @@ def enter(rows, operator, mean, per_sample):
     if mean is not None:
         rows = rows - mean.astype(rows.dtype)
     if per_sample:
-        grid = rows.reshape(len(rows), *operator.sample_shape)
-        axes = tuple(a + 1 for a in operator.moved_axes) or tuple(range(1, grid.ndim))
-        rows = (grid - grid.mean(axis=axes, keepdims=True)).reshape(rows.shape)
-    if operator.plain is not operator:
-        rows = rows * operator.root.astype(rows.dtype)
+        rows = rows - sample_means(rows, operator)
+    if operator.feature_weight is not None:
+        rows = rows * np.sqrt(operator.feature_weight).astype(rows.dtype)
     return rows
+
+
+def sample_means(rows, operator):
+    """Mean of each row and channel, by the feature weight if there is one, (n, d)."""
+    grid = rows.reshape(len(rows), *operator.sample_shape)
+    weight = operator.feature_weight
+    weight = np.ones(operator.n_features) if weight is None else weight
+    weight = weight.reshape(operator.sample_shape)[None]
+    axes = tuple(a + 1 for a in operator.moved_axes) or tuple(range(1, grid.ndim))
+    total = np.maximum(weight.sum(axis=axes, keepdims=True), np.finfo(float).tiny)
+    means = np.sum(grid * (weight / total).astype(rows.dtype), axis=axes, keepdims=True)
+    return np.broadcast_to(means, grid.shape).reshape(rows.shape)
 
 
 def codes_from_output(estimator, X):
@@ -124,11 +134,3 @@ def codes_from_output(estimator, X):
         return Codes(scores[:, :k], index)
     index = np.full((len(scores), estimator._n_poses), estimator.operator_.reference)
     return Codes(scores, index)
-
-
-def bring_back(operator, rows, index):
-    """``T_i* x_i / T_i* T_i 1`` of every row: the average value at each weight, (n, L)."""
-    used, place = np.unique(index, return_inverse=True)
-    cover = operator.adjoint_rows(operator.apply_at(np.ones(operator.n_weights), used), used)
-    scale = np.where(cover > 1e-9, 1 / np.maximum(cover, 1e-9), 0.0)
-    return (operator.adjoint_rows(rows, index) * scale[place]).astype(rows.dtype)

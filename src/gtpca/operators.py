@@ -44,6 +44,8 @@ class Operator(ABC):
         ``|T_t w| = |w|`` for all ``t`` and ``w``.
     reference : int
         The transform that counts as "not moved": the identity or the nearest to it.
+    feature_weight : array (d,) or None
+        Weights of the inner product; rows must be multiplied by their square root.
     """
 
     selects = False
@@ -54,6 +56,7 @@ class Operator(ABC):
         self.sample_shape = tuple(int(s) for s in sample_shape)
         self.weight_shape = tuple(int(s) for s in weight_shape)
         self.n_transforms = int(n_transforms)
+        self.feature_weight: np.ndarray | None = None
         self.n_features = math.prod(self.sample_shape)
         self.n_weights = math.prod(self.weight_shape)
         axes = range(len(self.sample_shape)) if moved_axes is None else moved_axes
@@ -71,6 +74,10 @@ class Operator(ABC):
     def plain(self) -> Operator:
         """The operator without its feature weight."""
         return self
+
+    def weighted(self, feature_weight: np.ndarray) -> Operator:
+        """The same transforms in the inner product ``sum_j q_j x_j y_j``, ``q`` (d,)."""
+        return FeatureWeightedOperator(self, feature_weight)
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
         """What every :meth:`correlate` needs of the rows ``X`` (n, d), computed once."""
@@ -228,7 +235,7 @@ class BankOperator(Operator):
         out, d = np.empty((len(X), self.n_weights)), self.n_features
         for t in np.unique(index):
             rows = index == t
-            out[rows] = (self._transposed[:, t * d : (t + 1) * d] @ X[rows].T).T
+            out[rows] = (self._matrix[t * d : (t + 1) * d].T @ X[rows].T).T
         return out
 
     def normal_block(self, weight, W):
@@ -281,13 +288,13 @@ class FeatureWeightedOperator(Operator):
     def norms(self, w):
         if not self.selects:
             return super().norms(w)
-        energy = self.plain.correlate(self.plain.prepare(self.feature_weight[None]), w**2)[0]
+        energy = self.plain.correlate(self.plain.prepare(self.root[None] ** 2), w**2)[0]
         return np.sqrt(np.maximum(energy, 0.0))
 
     def gram(self, W):
         if not self.selects:
             return super().gram(W)
-        weight = self.plain.prepare(self.feature_weight[None])
+        weight = self.plain.prepare(self.root[None] ** 2)
         pairs = [[self.plain.correlate(weight, v * w)[0] for v in W] for w in W]
         return np.array(pairs).transpose(2, 0, 1)
 

@@ -2,7 +2,8 @@
 
     min over W = (w_1 .. w_K), T_i, c_i   of   sum_i | x_i - T_i (c_i1 w_1 + .. + c_iK w_K) |^2
 
-The block grows, 1, 2, 4, .., while the poses settle: a full block at once ends in worse optima.
+The block grows, 1, 2, 4, .., while the poses settle: a full block at once ends in worse optima. It
+does so from several beginnings, on few rows, and the best is finished on all of them.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
 from gtpca.blocks import make_block
-from gtpca.chunks import as_chunks
-from gtpca.coding import deflate, energy, residual_energies, statistics
+from gtpca.chunks import random_order, subsample
+from gtpca.coding import deflate, energy, statistics
+from gtpca.solvers import SolverResult
 
 __all__ = ["grow_block", "principal_order"]
 
-GROW_ROWS = 2048  # the block grows on so many rows
+GROW_ROWS = 1024  # the block grows on so many rows
+N_GROWTHS = 3  # and so often; the best is finished on all rows
 
 
 def grow_block(chunks, operator, recipe, goal):
@@ -34,27 +37,28 @@ def grow_block(chunks, operator, recipe, goal):
     SolverResult
         With ``weights`` (K, L), in no particular order.
     """
-    sample = _sample(chunks, operator, recipe.rng, recipe.n_jobs)
-    total = sample.sum(energy)
-    result = _solve(sample, operator, recipe)
-    while not (_enough(goal, result, total) or recipe.progress.stop):
-        size = min(2 * len(result.weights), goal.count or operator.n_weights)
-        W = widen(sample, operator, result.weights, size, recipe.rng)
-        result = _solve(sample, operator, recipe, W)
+    most = min(operator.n_weights, operator.n_features, goal.count or operator.n_weights)
+    if most == 1:
+        return _solve(chunks, operator, recipe)
+    order = random_order(chunks, recipe.rng)
+    sample = subsample(chunks, operator, order, GROW_ROWS, recipe.n_jobs)
+    grown: list[SolverResult] = []
+    while len(grown) < N_GROWTHS and not recipe.progress.stop:
+        grown.append(_grow(sample, operator, recipe, goal, most))
+    result = min(grown, key=lambda r: (len(r.weights), -r.explained))
     return result if sample is chunks else _solve(chunks, operator, recipe, result.weights)
 
 
-def _enough(goal, result, total):
-    """Whether the goal is reached, judged by the share of the sample's energy that is left."""
-    return goal.reached(len(result.weights), goal.total * (1 - result.explained / total))
-
-
-def _sample(chunks, operator, rng, n_jobs):
-    """At most ``GROW_ROWS`` random rows."""
-    if chunks.n_rows <= GROW_ROWS:
-        return chunks
-    chunk = chunks.take(np.sort(rng.permutation(chunks.n_rows)[:GROW_ROWS]))
-    return as_chunks(chunk.rows, operator, chunk.weight, n_jobs=n_jobs)
+def _grow(sample, operator, recipe, goal, most):
+    """One growth, from one component to enough or to ``most``."""
+    total = sample.sum(energy)
+    result = _solve(sample, operator, recipe)
+    while len(result.weights) < most and not recipe.progress.stop:
+        if goal.reached(len(result.weights), goal.total * (1 - result.explained / total)):
+            break
+        W = widen(sample, operator, result.weights, min(2 * len(result.weights), most), recipe.rng)
+        result = _solve(sample, operator, recipe, W)
+    return result
 
 
 def _solve(chunks, operator, recipe, start=None):
@@ -88,15 +92,18 @@ def widen(chunks, operator, W, size, rng):
 
 
 def principal_order(chunks, operator, W, polarity):
-    """The same span by orthonormal rows in descending order of energy, (K, L)."""
+    """The same span in descending order of energy, unit norm, orthonormal for isometries, (K, L).
+
+    With coefficients of second moment ``C`` and the mean Gram matrix ``G`` of the rows' poses,
+    these are the principal axes of ``G^(1/2) C G^(1/2)``.
+    """
     if len(W) == 1:
         return W
-    stats = chunks.sum(statistics, operator, make_block(operator, W, chunks.dtype), polarity)
-    values, vectors = np.linalg.eigh(stats.weight.sum(axis=0))
-    spread = np.sqrt(np.maximum(values, 0.0))[:, None] * (vectors.T @ W)
-    return np.linalg.svd(spread, full_matrices=False)[2]
-
-
-def nested_energies(chunk, operator, blocks, polarity):
-    """Residual energies of a chunk after 0, 1, .., k components, (k + 1,), weighted."""
-    return chunk.weigh(residual_energies(chunk, operator, blocks, polarity).T).sum(axis=1)
+    block = make_block(operator, W, chunks.dtype)
+    stats = chunks.sum(statistics, operator, block, polarity)
+    share = np.einsum("tkk->t", stats.weight)
+    values, vectors = np.linalg.eigh(np.tensordot(share / share.sum(), block.gram, axes=1))
+    root = np.sqrt(np.maximum(values, values[-1] * block.floor))[:, None] * vectors.T
+    _, axes = np.linalg.eigh(root @ stats.weight.sum(axis=0) @ root.T)
+    ordered = axes[:, ::-1].T @ np.linalg.solve(root.T, W)
+    return ordered / np.linalg.norm(ordered, axis=1, keepdims=True)

@@ -307,15 +307,21 @@ class ShiftOperator(Operator):
 
     def gram(self, W):
         K = len(W)
+        if self.isometric:
+            return np.broadcast_to(W @ W.T, (self.n_transforms, K, K))
         pairs = (W[:, None] * W[None]).reshape(K * K, *self.weight_shape)
         return self._each_axis("energies", pairs, first=1).reshape(K, K, -1).transpose(2, 0, 1)
 
     def normal(self, weight, w):
+        if self.isometric:
+            return np.sum(weight) * w
         coverage = np.asarray(weight, dtype=np.float64).reshape(self.counts)
         return self._each_axis("coverage", coverage).ravel() * w
 
     def normal_block(self, weight, W):
         K = len(W)
+        if self.isometric:
+            return weight.sum(axis=0) @ W
         pairs = weight.transpose(1, 2, 0).reshape(K * K, *self.counts)
         coverage = self._each_axis("coverage", pairs, first=1).reshape(K, K, self.n_weights)
         return np.einsum("jkl,kl->jl", coverage, W)

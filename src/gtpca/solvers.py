@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 
 from gtpca import checks
 from gtpca.blocks import make_block, orthonormal, solve_block
-from gtpca.chunks import as_chunks
+from gtpca.chunks import random_order, subsample
 from gtpca.coding import match, row_energies, statistics
 
 __all__ = ["ALS", "SolverResult"]
@@ -183,7 +183,7 @@ class ALS(BaseEstimator):
 def draw_starts(rng, n_init, operator):
     """White weights (n_init, L) and one uniform number per start that begins at a row."""
     white = rng.standard_normal((n_init, operator.n_weights))
-    white *= operator.normal(np.ones(operator.n_transforms), np.ones(operator.n_weights)) != 0
+    white *= operator.normal(np.ones(operator.n_transforms), white[0]) != 0  # not what none sees
     return white, rng.uniform(size=n_init // 2)
 
 
@@ -202,7 +202,8 @@ def pick_rows(chunk, draws):
 def row_start(row, operator, w, polarity):
     """The row itself as weights, in the pose in which it fits ``w`` best."""
     found = match(operator.prepare(row[None]), operator, make_block(operator, w), polarity)
-    return orthonormal(operator.adjoint_at(row[None], found.index, np.ones(1))[None])
+    start = operator.adjoint_at(row[None], found.index, np.ones(1))[None]
+    return orthonormal(start) if np.any(start) else w
 
 
 def neighbours(operator, W):
@@ -223,16 +224,11 @@ class _Search:
         self.solver, self.chunks, self.operator = solver, chunks, operator
         self.polarity, self.n_jobs, self.report = polarity, n_jobs, report
         self.spent, self.halted = 0, False
-        order = rng.permutation(chunks.n_rows) if chunks.n_rows > SCREEN_ROWS else None
-        self.screen = self._subsample(order, SCREEN_ROWS, n_jobs=1)
-        self.middle = self._subsample(order, SETTLE_ROWS, n_jobs)
-        self.ladder = [self._subsample(order, n, n_jobs) for n in LADDER if chunks.n_rows > 2 * n]
-
-    def _subsample(self, order, size, n_jobs):
-        if order is None or self.chunks.n_rows <= size:
-            return self.chunks
-        chunk = self.chunks.take(np.sort(order[:size]))
-        return as_chunks(chunk.rows, self.operator, chunk.weight, n_jobs=n_jobs)
+        order = random_order(chunks, rng) if chunks.n_rows > SCREEN_ROWS else None
+        self.screen = subsample(chunks, operator, order, SCREEN_ROWS, n_jobs=1)
+        self.middle = subsample(chunks, operator, order, SETTLE_ROWS, n_jobs)
+        sizes = [size for size in LADDER if chunks.n_rows > 2 * size]
+        self.ladder = [subsample(chunks, operator, order, size, n_jobs) for size in sizes]
 
     def best_start(self, white, draws):
         """The winner of short climbs, in heats, (1, L)."""
@@ -291,7 +287,7 @@ class _Search:
             if not moves or cost >= self.left:
                 break
             tried = self._screen(moves, MOVE_PASSES, 0.0)
-            self.spent += cost
+            self.spent += sum(result.n_iter for result in tried) if cost else 0
             moved = self._climb(self.middle, best_of(tried, 1)[0].weights)
             if moved.explained <= best.explained * (1 + self.solver.tol):
                 break
