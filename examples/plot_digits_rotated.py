@@ -8,6 +8,7 @@ is :class:`~gtpca.Rotation`: a component may turn to fit every image.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
@@ -67,8 +68,8 @@ for name, row, components in (
 # -------------------------------------
 # A good reconstruction is not a good feature. Every component takes its own angle, so two images
 # of one digit may be put together from differently turned parts, and the scores alone do not tell
-# them apart. One pose for the whole image does: turn the image back by the angle of the first
-# component, then use PCA.
+# them apart. One pose for the whole image does: ``shared_pose=True``, or turn the image back by the
+# angle of the first component and then use PCA.
 
 classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
 
@@ -84,9 +85,11 @@ def pca_scores(images):
     return PCA(n_components).fit(rows[TRAIN]).transform(rows)
 
 
+one_pose = clone(model).set_params(shared_pose=True).fit(turned[TRAIN])
 features = {
     "turned digits, PCA": pca_scores(turned),
     "turned digits, GT-PCA, an angle each": model.transform(turned),
+    "turned digits, GT-PCA, one angle": one_pose.transform(turned),
     "turned back by component 1, then PCA": pca_scores(model.align(turned)),
     "upright digits, PCA (nothing to undo)": pca_scores(upright),
 }
