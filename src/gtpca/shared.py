@@ -9,11 +9,13 @@ does so from several beginnings, on few rows, and the best is finished on all of
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils.extmath import randomized_svd
+from scipy import linalg
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from gtpca.blocks import make_block
 from gtpca.chunks import random_order, subsample
-from gtpca.coding import deflate, energy, statistics
+from gtpca.coding import Chunk, deflate, energy, statistics
+from gtpca.principal import DENSE_WEIGHTS, covariance, project
 from gtpca.solvers import SolverResult
 
 __all__ = ["grow_block", "principal_order"]
@@ -74,21 +76,37 @@ def _solve(chunks, operator, recipe, start=None):
     return result
 
 
-def aligned_residual(chunk, operator, block, polarity):
-    """What the block leaves of each row, brought back: ``T_i* r_i``, shape (n, L)."""
-    rest = deflate(chunk, operator, block, polarity)
-    back = operator.adjoint_rows(rest.rows, rest.codes.index[:, -1])
-    return back if chunk.weight is None else back * np.sqrt(chunk.weight)[:, None]
+def aligned_residual(chunk, operator, block):
+    """What the block leaves of the rows, brought back: a chunk of ``T_i* r_i``, (n, L)."""
+    rest = deflate(chunk, operator, block, "both")
+    return Chunk(operator.adjoint_rows(rest.rows, rest.codes.index[:, -1]), chunk.weight)
+
+
+def residual_covariance(chunk, operator, block):
+    """``sum_i (T_i* r_i)(T_i* r_i)'``, shape (L, L)."""
+    return covariance(aligned_residual(chunk, operator, block), None)
+
+
+def residual_product(chunk, operator, block, v):
+    """The same times ``v`` (L,), without the matrix."""
+    return project(aligned_residual(chunk, operator, block), None, v)
 
 
 def widen(chunks, operator, W, size, rng):
     """``W`` (K, L) and the leading directions of its aligned residual, (size, L)."""
-    block = make_block(operator, W, chunks.dtype)
-    rest = np.concatenate(chunks.collect(aligned_residual, operator, block, "both"))
-    wanted = size - len(W)
-    _, _, Vt = randomized_svd(rest, n_components=min(wanted, *rest.shape), random_state=rng)
-    missing = rng.standard_normal((wanted - len(Vt), W.shape[1]))
-    return np.concatenate([W, Vt, missing])
+    block, wanted, length = make_block(operator, W, chunks.dtype), size - len(W), W.shape[1]
+    v0 = rng.standard_normal(length)
+    if length <= DENSE_WEIGHTS:
+        C = chunks.sum(residual_covariance, operator, block)
+        _, new = linalg.eigh(C, subset_by_index=[length - wanted, length - 1])
+    else:
+        C = LinearOperator(
+            (length, length),
+            lambda v: chunks.sum(residual_product, operator, block, v.ravel()),
+            dtype=np.float64,
+        )
+        _, new = eigsh(C, k=wanted, v0=v0)
+    return np.concatenate([W, new.T])
 
 
 def principal_order(chunks, operator, W, polarity):
