@@ -1,7 +1,7 @@
 """Bad input gets an error that names the parameter, the value and what would work.
 
-Every expected message is read off the issue (must-hold line 10), not off the library: the name of
-the parameter and the offending value, as ``repr`` shows it, have to occur in it.
+The expected messages are not read off the library: the name of the parameter and the offending
+value, as ``repr`` shows it, have to occur in them.
 """
 
 from __future__ import annotations
