@@ -31,6 +31,7 @@ SETTLE_ROWS = 2048  # and the best of them is finished on so many
 LADDER = (8192,)  # before all rows, climb on so many
 HEATS = ((2, 8), (4, 3), (6, 1))  # passes for all starts, how many go on; and again
 MOVE_PASSES = 4
+MOVE_COMPONENTS = 4  # larger blocks have settled where their first components did
 SCREEN_TOL = 1e-3
 
 
@@ -282,7 +283,7 @@ class _Search:
         """Climb, then move and climb again while it helps."""
         best = self._climb(self.middle, W)
         while self.left > 0:
-            moves = neighbours(self.operator, best.weights)
+            moves = neighbours(self.operator, best.weights) if len(W) <= MOVE_COMPONENTS else []
             cost = len(moves) * MOVE_PASSES if self.screen is self.chunks else 0
             if not moves or cost >= self.left:
                 break
