@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from gtpca.arrays import namespace
 from gtpca.operators import Operator
 
 __all__ = ["ComposedOperator"]
@@ -42,7 +43,8 @@ class ComposedOperator(Operator):
         return ComposedOperator(self.outer.weighted(feature_weight), self.inner)
 
     def _split(self, index):
-        return np.divmod(np.asarray(index), self.outer.n_transforms)
+        m = self.outer.n_transforms
+        return index // m, index % m
 
     def _groups(self, index):
         """For each inner transform in use: its number, its rows and their outer transforms."""
@@ -52,7 +54,7 @@ class ComposedOperator(Operator):
             yield t, rows, outside[rows]
 
     def apply(self, w):
-        return np.concatenate([self.outer.apply(v) for v in self.inner.apply(w)])
+        return namespace(w).concat([self.outer.apply(v) for v in self.inner.apply(w)])
 
     def adjoint(self, M):
         blocks = np.asarray(M).reshape(self.inner.n_transforms, self.outer.n_transforms, -1)
@@ -63,23 +65,24 @@ class ComposedOperator(Operator):
 
     def correlate(self, P, w):
         parts = [self.outer.correlate(P, v) for v in self.inner.apply(w)]
-        return np.concatenate(parts, axis=1)
+        return namespace(w).concat(parts, 1)
 
     def norms(self, w):
         if self.isometric:
-            return np.full(self.n_transforms, np.linalg.norm(w))
-        return np.concatenate([self.outer.norms(v) for v in self.inner.apply(w)])
+            return self._constant_norms(w)
+        return namespace(w).concat([self.outer.norms(v) for v in self.inner.apply(w)])
 
     def gram(self, W):
         banks = np.stack([self.inner.apply(w) for w in W], axis=1)
         return np.concatenate([self.outer.gram(block) for block in banks])
 
     def apply_at(self, w, index):
-        bank = self.inner.apply(w).astype(w.dtype, copy=False)
-        out = np.empty((len(index), self.n_features), dtype=w.dtype)
-        for t, rows, outside in self._groups(index):
-            out[rows] = self.outer.apply_at(bank[t], outside)
-        return out
+        inside, outside = self._split(index)
+        return self.outer.apply_rows(self.inner.apply_at(w, inside), outside)
+
+    def apply_rows(self, V, index):
+        inside, outside = self._split(index)
+        return self.outer.apply_rows(self.inner.apply_rows(V, inside), outside)
 
     def adjoint_at(self, X, index, coef):
         M = np.zeros((self.inner.n_transforms, self.inner.n_features))
@@ -112,7 +115,7 @@ class ComposedOperator(Operator):
         return sparse.csr_array(sparse.vstack(blocks))
 
     def describe(self, index):
-        inside, outside = self._split(index)
+        inside, outside = self._split(np.asarray(index))
         columns = self.outer.describe(outside)
         for name, values in self.inner.describe(inside).items():
             while name in columns:

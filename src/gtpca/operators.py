@@ -11,10 +11,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, cg
+
+from gtpca.arrays import cast, namespace
 
 __all__ = ["BankOperator", "FeatureWeightedOperator", "Operator"]
 
@@ -85,11 +88,16 @@ class Operator(ABC):
 
     def correlate(self, P: np.ndarray, w: np.ndarray) -> np.ndarray:
         """``<x_i, T_t w>`` for all rows and transforms, shape (n, m); ``P = prepare(X)``."""
-        return P @ self.apply(w).astype(P.dtype, copy=False).T
+        return P @ cast(self.apply(w), P).T
 
     def norms(self, w: np.ndarray) -> np.ndarray:
         """``|T_t w|``, shape (m,)."""
-        return np.linalg.norm(self.apply(w), axis=1)
+        return namespace(w).linalg.norm(self.apply(w), None, 1)
+
+    def _constant_norms(self, w):
+        """:meth:`norms` of an isometry."""
+        xp = namespace(w)
+        return xp.linalg.norm(w) * xp.ones_like(w[:1]).repeat(self.n_transforms)
 
     def gram(self, W: np.ndarray) -> np.ndarray:
         """``<T_t w_j, T_t w_k>`` of a block of weights (K, L), shape (m, K, K)."""
@@ -101,6 +109,10 @@ class Operator(ABC):
     def apply_at(self, w: np.ndarray, index: np.ndarray) -> np.ndarray:
         """The rows ``T_{index_i} w``, shape (n, d)."""
         return self.apply(w)[index]
+
+    def apply_rows(self, V: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """Every row of weights moved by a transform of its own, ``T_{index_i} v_i``, (n, d)."""
+        return np.concatenate([self.apply_at(v, index[i : i + 1]) for i, v in enumerate(V)])
 
     def adjoint_at(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """``sum_i coef_i T_{index_i}* x_i``, shape (L,), float64."""
@@ -227,15 +239,20 @@ class BankOperator(Operator):
         return self._transposed @ np.asarray(M, dtype=np.float64).ravel()
 
     def norms(self, w):
-        if self.isometric:
-            return np.full(self.n_transforms, np.linalg.norm(w))
-        return super().norms(w)
+        return self._constant_norms(w) if self.isometric else super().norms(w)
+
+    def apply_rows(self, V, index):
+        return self._each_row(V, index, np.empty((len(V), self.n_features), V.dtype), lambda A: A)
 
     def adjoint_rows(self, X, index):
-        out, d = np.empty((len(X), self.n_weights)), self.n_features
+        return self._each_row(X, index, np.empty((len(X), self.n_weights)), lambda A: A.T)
+
+    def _each_row(self, rows, index, out, direction):
+        """Fill ``out`` (n, ..) with each row times the matrix of its transform."""
+        d = self.n_features
         for t in np.unique(index):
-            rows = index == t
-            out[rows] = (self._matrix[t * d : (t + 1) * d].T @ X[rows].T).T
+            mine = index == t
+            out[mine] = (direction(self._matrix[t * d : (t + 1) * d]) @ rows[mine].T).T
         return out
 
     def normal_block(self, weight, W):
@@ -267,7 +284,11 @@ class FeatureWeightedOperator(Operator):
         )
         self._plain, self.selects, self.reference = plain, plain.selects, plain.reference
         self.feature_weight = np.asarray(feature_weight, dtype=np.float64).ravel()
-        self.root = np.sqrt(self.feature_weight)
+
+    @cached_property
+    def root(self):
+        """``sqrt(q)``, shape (d,)."""
+        return np.sqrt(self.feature_weight)
 
     @property
     def plain(self):
@@ -280,7 +301,7 @@ class FeatureWeightedOperator(Operator):
         return self.plain.adjoint(M * self.root)
 
     def prepare(self, X):
-        return self.plain.prepare(X * self.root.astype(X.dtype))
+        return self.plain.prepare(X * cast(self.root, X))
 
     def correlate(self, P, w):
         return self.plain.correlate(P, w)
@@ -289,7 +310,7 @@ class FeatureWeightedOperator(Operator):
         if not self.selects:
             return super().norms(w)
         energy = self.plain.correlate(self.plain.prepare(self.root[None] ** 2), w**2)[0]
-        return np.sqrt(np.maximum(energy, 0.0))
+        return namespace(w).sqrt(energy.clip(min=0.0))
 
     def gram(self, W):
         if not self.selects:
@@ -300,6 +321,9 @@ class FeatureWeightedOperator(Operator):
 
     def apply_at(self, w, index):
         return self.plain.apply_at(w, index) * self.root
+
+    def apply_rows(self, V, index):
+        return self.plain.apply_rows(V, index) * self.root
 
     def adjoint_at(self, X, index, coef):
         return self.plain.adjoint_at(X * self.root.astype(X.dtype), index, coef)

@@ -18,8 +18,9 @@ from functools import cached_property
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from scipy import fft
+from scipy.fft import next_fast_len
 
+from gtpca.arrays import cast, fft_of, inverse_fft, namespace, pieces_at, whole_numbers, zeros
 from gtpca.operators import Operator, sum_by_index
 
 __all__ = ["ShiftOperator", "Track"]
@@ -52,7 +53,7 @@ class Track:
     @cached_property
     def offsets(self) -> np.ndarray:
         """All offsets, shape (count,)."""
-        return self.first + self.step * np.arange(self.count)
+        return self.offset_at(np.arange(self.count))
 
     @cached_property
     def moves(self) -> bool:
@@ -82,10 +83,19 @@ class Track:
             return 2 * self.size
         return self.before + max(self.window, self.size - self.first)
 
+    def offset_at(self, number):
+        """The offsets with the given numbers."""
+        return self.first + self.step * number
+
+    def start_at(self, number):
+        """Where the pieces with the given numbers start in the padded window."""
+        offset = self.offset_at(number)
+        return -offset % self.size if self.circular else self.before - offset
+
     @cached_property
     def starts(self) -> np.ndarray:
-        """Where the pieces start in the padded window, shape (count,)."""
-        return -self.offsets % self.size if self.circular else self.before - self.offsets
+        """Where all pieces start in the padded window, shape (count,)."""
+        return self.start_at(np.arange(self.count))
 
     @cached_property
     def fft_length(self) -> int:
@@ -93,13 +103,13 @@ class Track:
         if self.circular:
             return self.size
         span = max(self.size - self.first, int(self.offsets[-1]) + self.window)
-        return fft.next_fast_len(max(self.size, self.window, span), real=True)
+        return next_fast_len(max(self.size, self.window, span), real=True)
 
     def pad(self, a: np.ndarray, axis: int) -> np.ndarray:
         """The padded window of which all shifted ones are pieces."""
         if self.circular:
             whole = pad_axis(a, axis, 0, self.size - self.window)
-            return np.concatenate([whole, whole], axis=axis)
+            return namespace(a).concat([whole, whole], axis)
         return pad_axis(a, axis, self.before, self.padded - self.before - self.window)
 
     def unpad(self, a: np.ndarray, axis: int) -> np.ndarray:
@@ -111,7 +121,8 @@ class Track:
 
     def lay_out(self, a: np.ndarray, axis: int) -> np.ndarray:
         """Zero-pad to the FFT length and move offset ``first`` to lag 0."""
-        return np.roll(pad_axis(a, axis, 0, self.fft_length - self.window), self.first, axis)
+        laid_out = pad_axis(a, axis, 0, self.fft_length - self.window)
+        return namespace(a).roll(laid_out, self.first, axis) if self.first else laid_out
 
     def keep_lags(self, a: np.ndarray, axis: int) -> np.ndarray:
         """The lags that are offsets of this track; others are dropped before the next axis."""
@@ -120,7 +131,7 @@ class Track:
     def energies(self, a: np.ndarray, axis: int) -> np.ndarray:
         """Sums of ``a`` over the weights in sight, one per offset."""
         sums = window_sums(self.pad(a, axis), self.size, axis)
-        return np.take(sums, self.starts, axis=axis)
+        return sums[(slice(None),) * axis + (whole_numbers(self.starts, sums),)]
 
     def coverage(self, a: np.ndarray, axis: int) -> np.ndarray:
         """Sums of ``a`` over the offsets that see each weight: the adjoint of energies."""
@@ -138,11 +149,8 @@ def pad_axis(a, axis, before, after):
     """Zeros before and after ``a`` along one axis."""
     if before == after == 0:
         return a
-    shape = list(a.shape)
-    shape[axis] += before + after
-    out = np.zeros(shape, dtype=a.dtype)
-    cut_axis(out, axis, before, a.shape[axis])[...] = a
-    return out
+    margins = [zeros((*a.shape[:axis], m, *a.shape[axis + 1 :]), a) for m in (before, after)]
+    return namespace(a).concat([margins[0], a, margins[1]], axis)
 
 
 def cut_axis(a, axis, start, length):
@@ -156,14 +164,14 @@ def window_sums(a, width, axis):
     A window is the end of one block of ``width`` and the beginning of the next. Differences of a
     cumulative sum would lose all digits of a faint window beside a strong one.
     """
-    a = np.moveaxis(a, axis, -1)
+    xp, a = namespace(a), namespace(a).moveaxis(a, axis, -1)
     count = a.shape[-1] - width + 1
     blocks = pad_axis(a, a.ndim - 1, 0, -a.shape[-1] % width).reshape(*a.shape[:-1], -1, width)
-    heads = np.cumsum(blocks, axis=-1).reshape(*a.shape[:-1], -1)
-    tails = np.cumsum(blocks[..., ::-1], axis=-1)[..., ::-1].reshape(*a.shape[:-1], -1)
-    split = np.arange(count) % width != 0
-    sums = tails[..., :count] + np.where(split, heads[..., width - 1 : width - 1 + count], 0.0)
-    return np.moveaxis(sums, -1, axis)
+    heads = xp.cumsum(blocks, -1).reshape(*a.shape[:-1], -1)
+    tails = xp.flip(xp.cumsum(xp.flip(blocks, (-1,)), -1), (-1,)).reshape(*a.shape[:-1], -1)
+    split = whole_numbers(np.arange(count) % width != 0, a)
+    sums = tails[..., :count] + split * heads[..., width - 1 : width - 1 + count]
+    return xp.moveaxis(sums, -1, axis)
 
 
 class ShiftOperator(Operator):
@@ -204,25 +212,27 @@ class ShiftOperator(Operator):
             a = getattr(track, name)(a, axis)
         return a
 
-    def _pieces(self, w):
-        """View of the padded weights with all pieces: (starts.., *sample_shape)."""
-        return sliding_window_view(
-            self._each_axis("pad", w.reshape(self.weight_shape)), self.sample_shape
-        )
-
     def _positions(self, index, name):
         """Offsets or starts of the transforms ``index``, one array per axis."""
-        parts = np.unravel_index(np.asarray(index), self.counts)
-        return tuple(
-            getattr(track, name)[part] for track, part in zip(self.tracks, parts, strict=True)
-        )
+        places = []
+        for track in reversed(self.tracks):
+            places.append(getattr(track, name)(index % track.count))
+            index = index // track.count
+        return tuple(reversed(places))
 
     def apply(self, w):
-        return self.apply_at(w, np.arange(self.n_transforms))
+        return self.apply_at(w, whole_numbers(np.arange(self.n_transforms), w))
 
     def apply_at(self, w, index):
-        picked = self._pieces(w)[self._positions(index, "starts")]
-        return picked.reshape(len(picked), self.n_features)
+        padded = self._each_axis("pad", w.reshape(self.weight_shape))
+        picked = pieces_at(padded, self._positions(index, "start_at"), self.sample_shape)
+        return picked.reshape(len(index), self.n_features)
+
+    def apply_rows(self, V, index):
+        padded = self._each_axis("pad", V.reshape(len(V), *self.weight_shape), first=1)
+        numbers = whole_numbers(np.arange(len(V)), V)
+        starts = (numbers, *self._positions(index, "start_at"))
+        return pieces_at(padded, starts, (1, *self.sample_shape)).reshape(-1, self.n_features)
 
     def adjoint(self, M):
         return self._scatter(M, np.arange(self.n_transforms))
@@ -230,7 +240,7 @@ class ShiftOperator(Operator):
     def _scatter(self, M, index):
         """``sum_i T_{index_i}* M_i``, one addition of a whole sample per row."""
         shape = [track.padded for track in self.tracks]
-        starts = self._positions(index, "starts")
+        starts = self._positions(index, "start_at")
         if self.n_features <= SHORT_SAMPLE:
             reach = np.ravel_multi_index(np.indices(self.sample_shape), shape).ravel()
             places = np.ravel_multi_index(starts, shape)[:, None] + reach
@@ -253,7 +263,7 @@ class ShiftOperator(Operator):
         grid = X.reshape(len(X), *self.sample_shape)
         axes = tuple(range(1, grid.ndim))
         windows = sliding_window_view(grid, self.weight_shape, axis=axes)
-        cut = windows[(np.arange(len(X)), *self._positions(index, "offsets"))]
+        cut = windows[(np.arange(len(X)), *self._positions(index, "offset_at"))]
         return cut.reshape(len(X), self.n_weights)
 
     def adjoint_rows(self, X, index):
@@ -263,7 +273,7 @@ class ShiftOperator(Operator):
         pieces = sliding_window_view(
             total, self.sample_shape, axis=tuple(range(1, total.ndim)), writeable=True
         )
-        starts = self._positions(index, "starts")
+        starts = self._positions(index, "start_at")
         pieces[(np.arange(len(X)), *starts)] = X.reshape(len(X), *self.sample_shape)
         return self._each_axis("unpad", total, first=1).reshape(len(X), self.n_weights)
 
@@ -271,17 +281,17 @@ class ShiftOperator(Operator):
         if not self.by_fft:
             return X
         grid = X.reshape(len(X), *self.sample_shape)
-        return fft.rfftn(grid, self._fft_shape, axes=self._fft_axes)
+        return fft_of(X).rfftn(grid, self._fft_shape, self._fft_axes)
 
     def correlate(self, P, w):
         if not self.by_fft:
             return super().correlate(P, w)
-        lags = self._multiply(P, self._spectrum(w).astype(P.dtype))
+        lags = self._multiply(P, cast(self._spectrum(w), P))
         *others, last = enumerate((self.tracks[j] for j in self._moving), start=1)
         for axis, track in others:
-            lags = track.keep_lags(fft.ifft(lags, axis=axis, overwrite_x=True), axis)
+            lags = track.keep_lags(inverse_fft(lags, axis), axis)
         axis, track = last
-        lags = track.keep_lags(fft.irfft(lags, track.fft_length, axis=axis), axis)
+        lags = track.keep_lags(fft_of(lags).irfft(lags, track.fft_length, axis), axis)
         return lags.reshape(len(P), self.n_transforms)
 
     def _spectrum(self, w):
@@ -289,7 +299,7 @@ class ShiftOperator(Operator):
         for j in self._moving:
             laid_out = self.tracks[j].lay_out(laid_out, j)
         axes = [a - 1 for a in self._fft_axes]
-        return np.conj(fft.rfftn(laid_out, axes=axes))
+        return fft_of(w).rfftn(laid_out, None, axes).conj()
 
     def _multiply(self, P, spectrum):
         """Product of the spectra, summed over the channels."""
@@ -297,13 +307,13 @@ class ShiftOperator(Operator):
             return P * spectrum
         axes = list(range(P.ndim))
         kept = [a for a in axes if a not in self._channels]
-        return np.einsum(P, axes, spectrum, axes[1:], kept)
+        return namespace(P).einsum(P, axes, spectrum, axes[1:], kept)
 
     def norms(self, w):
         if self.isometric:
-            return np.full(self.n_transforms, np.linalg.norm(w))
+            return self._constant_norms(w)
         energy = self._each_axis("energies", (w**2).reshape(self.weight_shape))
-        return np.sqrt(energy).ravel()
+        return namespace(w).sqrt(energy).reshape(-1)
 
     def gram(self, W):
         K = len(W)
@@ -327,7 +337,7 @@ class ShiftOperator(Operator):
         return np.einsum("jkl,kl->jl", coverage, W)
 
     def describe(self, index):
-        offsets = self._positions(index, "offsets")
+        offsets = self._positions(np.asarray(index), "offset_at")
         suffix = "_{}" if len(self.moved_axes) > 1 else ""
         columns = {}
         for j in self.moved_axes:

@@ -70,6 +70,9 @@ def _check_gather(operator, rng, n_rows):
     _close(operator.apply_at(w, index), bank[index], "apply_at")
     single = operator.apply_at(w.astype(np.float32), index)
     _close(single, bank[index], "apply_at in float32", 1e-5)
+    V = rng.standard_normal((n_rows, operator.n_weights))
+    each = [operator.apply(v)[t] for v, t in zip(V, index, strict=True)]
+    _close(operator.apply_rows(V, index), np.array(each), "apply_rows")
     slow = Operator.adjoint_at(operator, X, index, coef)
     _close(operator.adjoint_at(X, index, coef), slow, "adjoint_at")
     _close(

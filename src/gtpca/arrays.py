@@ -1,0 +1,75 @@
+"""The switch between NumPy and torch: what the operators need of both under one name.
+
+Functions of the two libraries that agree in name and position of their arguments are called
+through :func:`namespace`; here is the rest. torch is never imported: a tensor brings it along.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from scipy import fft
+
+__all__ = ["cast", "fft_of", "inverse_fft", "namespace", "pieces_at", "whole_numbers", "zeros"]
+
+
+def is_numpy(a) -> bool:
+    """Whether ``a`` is an array of NumPy, not a tensor of torch."""
+    return isinstance(a, (np.ndarray, np.generic))
+
+
+def namespace(a) -> Any:
+    """The library of ``a``: numpy or torch."""
+    return np if is_numpy(a) else sys.modules["torch"]
+
+
+def fft_of(a) -> Any:
+    """The Fourier transforms for ``a``: scipy.fft or torch.fft."""
+    return fft if is_numpy(a) else sys.modules["torch"].fft
+
+
+def inverse_fft(a, axis):
+    """Complex inverse transform along one axis; ``a`` may be overwritten."""
+    if is_numpy(a):
+        return fft.ifft(a, axis=axis, overwrite_x=True)
+    return sys.modules["torch"].fft.ifft(a, None, axis)
+
+
+def zeros(shape, like):
+    """Zeros of the data type, and on the device, of ``like``."""
+    return np.zeros(shape, like.dtype) if is_numpy(like) else like.new_zeros(shape)
+
+
+def cast(a, like):
+    """``a`` in the data type of ``like``, or the complex type that goes with it."""
+    return a.astype(like.dtype, copy=False) if is_numpy(a) else a.to(like.dtype)
+
+
+def whole_numbers(values, like):
+    """Python or NumPy integers as an index for ``like``."""
+    if is_numpy(like):
+        return np.asarray(values)
+    return sys.modules["torch"].as_tensor(values, device=like.device)
+
+
+def pieces_at(a, starts, shape):
+    """The boxes of ``shape`` that begin at ``starts``, n places along each axis of ``a``.
+
+    Returns
+    -------
+    array (n, *shape)
+    """
+    if is_numpy(a):
+        return sliding_window_view(a, shape)[tuple(starts)]
+    torch = sys.modules["torch"]
+    strides = [math.prod(a.shape[j + 1 :]) for j in range(a.ndim)]
+    first = sum(start * stride for start, stride in zip(starts, strides, strict=True))
+    reach = torch.zeros((), dtype=torch.int64, device=a.device)
+    for size, stride in zip(shape, strides, strict=True):
+        reach = reach[..., None] + stride * torch.arange(size, device=a.device)
+    places = first[:, None] + reach.reshape(-1)
+    return a.reshape(-1).index_select(0, places.reshape(-1)).reshape(-1, *shape)
