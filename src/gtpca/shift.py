@@ -337,7 +337,7 @@ class ShiftOperator(Operator):
         return np.einsum("jkl,kl->jl", coverage, W)
 
     def describe(self, index):
-        offsets = self._positions(np.asarray(index), "offset_at")
+        offsets = self._positions(np.asarray(index, dtype=np.int64), "offset_at")
         suffix = "_{}" if len(self.moved_axes) > 1 else ""
         columns = {}
         for j in self.moved_axes:
