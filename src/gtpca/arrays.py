@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy import fft
 
-__all__ = ["cast", "fft_of", "inverse_fft", "namespace", "pieces_at", "whole_numbers", "zeros"]
+__all__ = ["cast", "constant", "fft_of", "inverse_fft", "namespace", "pieces_at", "zeros"]
 
 
 def is_numpy(a) -> bool:
@@ -49,11 +49,9 @@ def cast(a, like):
     return a.astype(like.dtype, copy=False) if is_numpy(a) else a.to(like.dtype)
 
 
-def whole_numbers(values, like):
-    """Python or NumPy integers as an index for ``like``."""
-    if is_numpy(like):
-        return np.asarray(values)
-    return sys.modules["torch"].as_tensor(values, device=like.device)
+def constant(values, like):
+    """A NumPy array, in its own data type, for use with ``like``."""
+    return values if is_numpy(like) else sys.modules["torch"].as_tensor(values, device=like.device)
 
 
 def pieces_at(a, starts, shape):

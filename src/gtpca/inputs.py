@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from gtpca import checks
+from gtpca.arrays import cast, constant, namespace
 from gtpca.codes import Codes
 
 __all__ = ["enter", "new_rows", "training_rows"]
@@ -100,11 +101,11 @@ def feature_means(rows, weight):
 def enter(rows, operator, mean, per_sample):
     """Rows as the solver sees them: centred, and times the root of the feature weight."""
     if mean is not None:
-        rows = rows - mean.astype(rows.dtype)
+        rows = rows - cast(mean, rows)
     if per_sample:
         rows = rows - sample_means(rows, operator)
     if operator.feature_weight is not None:
-        rows = rows * np.sqrt(operator.feature_weight).astype(rows.dtype)
+        rows = rows * cast(constant(np.sqrt(operator.feature_weight), rows), rows)
     return rows
 
 
@@ -116,8 +117,9 @@ def sample_means(rows, operator):
     weight = weight.reshape(operator.sample_shape)[None]
     axes = tuple(a + 1 for a in operator.moved_axes) or tuple(range(1, grid.ndim))
     total = np.maximum(weight.sum(axis=axes, keepdims=True), np.finfo(float).tiny)
-    means = np.sum(grid * (weight / total).astype(rows.dtype), axis=axes, keepdims=True)
-    return np.broadcast_to(means, grid.shape).reshape(rows.shape)
+    share = cast(constant(weight / total, rows), rows)
+    means = namespace(rows).sum(grid * share, axes, keepdims=True)
+    return namespace(rows).broadcast_to(means, grid.shape).reshape(rows.shape)
 
 
 def codes_from_output(estimator, X):

@@ -288,7 +288,7 @@ class FeatureWeightedOperator(Operator):
     @cached_property
     def root(self):
         """``sqrt(q)``, shape (d,)."""
-        return np.sqrt(self.feature_weight)
+        return np.sqrt(np.asarray(self.feature_weight))
 
     @property
     def plain(self):

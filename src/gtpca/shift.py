@@ -20,7 +20,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.fft import next_fast_len
 
-from gtpca.arrays import cast, fft_of, inverse_fft, namespace, pieces_at, whole_numbers, zeros
+from gtpca.arrays import cast, constant, fft_of, inverse_fft, namespace, pieces_at, zeros
 from gtpca.operators import Operator, sum_by_index
 
 __all__ = ["ShiftOperator", "Track"]
@@ -131,7 +131,7 @@ class Track:
     def energies(self, a: np.ndarray, axis: int) -> np.ndarray:
         """Sums of ``a`` over the weights in sight, one per offset."""
         sums = window_sums(self.pad(a, axis), self.size, axis)
-        return sums[(slice(None),) * axis + (whole_numbers(self.starts, sums),)]
+        return sums[(slice(None),) * axis + (constant(self.starts, sums),)]
 
     def coverage(self, a: np.ndarray, axis: int) -> np.ndarray:
         """Sums of ``a`` over the offsets that see each weight: the adjoint of energies."""
@@ -169,7 +169,7 @@ def window_sums(a, width, axis):
     blocks = pad_axis(a, a.ndim - 1, 0, -a.shape[-1] % width).reshape(*a.shape[:-1], -1, width)
     heads = xp.cumsum(blocks, -1).reshape(*a.shape[:-1], -1)
     tails = xp.flip(xp.cumsum(xp.flip(blocks, (-1,)), -1), (-1,)).reshape(*a.shape[:-1], -1)
-    split = whole_numbers(np.arange(count) % width != 0, a)
+    split = constant(np.arange(count) % width != 0, a)
     sums = tails[..., :count] + split * heads[..., width - 1 : width - 1 + count]
     return xp.moveaxis(sums, -1, axis)
 
@@ -221,7 +221,7 @@ class ShiftOperator(Operator):
         return tuple(reversed(places))
 
     def apply(self, w):
-        return self.apply_at(w, whole_numbers(np.arange(self.n_transforms), w))
+        return self.apply_at(w, constant(np.arange(self.n_transforms), w))
 
     def apply_at(self, w, index):
         padded = self._each_axis("pad", w.reshape(self.weight_shape))
@@ -230,7 +230,7 @@ class ShiftOperator(Operator):
 
     def apply_rows(self, V, index):
         padded = self._each_axis("pad", V.reshape(len(V), *self.weight_shape), first=1)
-        numbers = whole_numbers(np.arange(len(V)), V)
+        numbers = constant(np.arange(len(V)), V)
         starts = (numbers, *self._positions(index, "start_at"))
         return pieces_at(padded, starts, (1, *self.sample_shape)).reshape(-1, self.n_features)
 

@@ -1,0 +1,64 @@
+"""Checkpoints of a training: written atomically, read without running code."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import zipfile
+from pathlib import Path
+
+import torch
+
+__all__ = ["Checkpoint"]
+
+FORMAT = 1
+UNREADABLE = (EOFError, RuntimeError, ValueError, pickle.UnpicklingError, zipfile.BadZipFile)
+
+
+class Checkpoint:
+    """A file from which a training goes on.
+
+    Parameters
+    ----------
+    path : path or None
+        None: nothing is written and nothing is there.
+    plan : dict
+        What the training is about; a file with another plan is refused.
+    """
+
+    def __init__(self, path, plan: dict):
+        self.path, self.plan = None if path is None else Path(path), plan
+
+    def save(self, content: dict) -> None:
+        """Write beside the file, then rename: there is always a whole one."""
+        if self.path is None:
+            return
+        beside = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
+        try:
+            torch.save({"format": FORMAT, "plan": self.plan, **content}, beside)
+            os.replace(beside, self.path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    def load(self) -> dict | None:
+        """What was saved, or None."""
+        if self.path is None or not self.path.exists():
+            return None
+        try:
+            content = torch.load(self.path, weights_only=True, map_location="cpu")
+        except UNREADABLE as error:
+            raise ValueError(f"checkpoint={str(self.path)!r} cannot be read: {error}") from None
+        self._check(content)
+        return content
+
+    def _check(self, content):
+        name = str(self.path)
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise ValueError(f"checkpoint={name!r} is no checkpoint of this version; move it away.")
+        for key, value in self.plan.items():
+            found = content["plan"].get(key)
+            if found != value:
+                raise ValueError(
+                    f"checkpoint={name!r} belongs to a training with {key}={found!r}, not "
+                    f"{value!r}; move it away or go on as before."
+                )

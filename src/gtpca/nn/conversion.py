@@ -1,0 +1,60 @@
+"""Between networks and estimators: the same numbers on both sides."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from gtpca.estimator import GTPCA
+from gtpca.families import Family
+from gtpca.fitting import Components
+from gtpca.solvers import SolverResult
+
+__all__ = ["check_convertible", "make_estimator"]
+
+
+def check_convertible(estimator) -> None:
+    """Raise an error for estimators that encode otherwise than a network."""
+    check_is_fitted(estimator)
+    if estimator.shared_pose and estimator.n_components_ > 1:
+        raise ValueError(
+            "shared_pose=True cannot be converted: every layer of a network finds its own pose."
+        )
+    if estimator.refine:
+        raise ValueError(
+            f"refine={estimator.refine} cannot be converted: a network encodes without sweeps; use "
+            "estimator.set_params(refine=0) for that."
+        )
+
+
+def make_estimator(network) -> GTPCA:
+    """A fitted estimator with the weights of a network, in unit norm."""
+    if network.family is not None and not isinstance(network.family, Family):
+        raise ValueError(f"family={network.family!r} has no estimator: only families of gtpca do.")
+    operator, energies = network.operator, network.energies_
+    weights = np.stack([layer.weight.detach().cpu().numpy().ravel() for layer in network.layers])
+    weights = weights / np.linalg.norm(weights, axis=1, keepdims=True)
+    mean = None if network.mean is None else network.mean.detach().cpu().numpy()
+    weight = operator.feature_weight
+    estimator = GTPCA(
+        len(weights),
+        network.family,
+        sample_shape=operator.sample_shape,
+        polarity=network.polarity,
+        center=network.center if mean is None else True,
+        feature_weight=None if weight is None else weight.reshape(operator.sample_shape),
+    )
+    results = [SolverResult(w[None], *_record(network, k)) for k, w in enumerate(weights)]
+    found = Components(weights, -np.diff(energies), energies[0], results)
+    estimator._keep(found, operator, mean)
+    estimator.n_features_in_ = operator.n_features
+    estimator._row_shape = operator.sample_shape
+    return estimator
+
+
+def _record(network, k):
+    """History, number of epochs and reason of a layer, empty where it was not trained."""
+    if k >= len(network.history_):
+        return [], 0, "not trained"
+    record = network.history_[k]
+    return record["watched"], len(record["loss"]), record["stopped"]

@@ -1,0 +1,214 @@
+"""The operators of the library on tensors.
+
+Shifts, compositions and feature weights run the code of :mod:`gtpca.shift`,
+:mod:`gtpca.composed` and :mod:`gtpca.operators` itself; every other operator becomes a bank with
+the entries of its :meth:`~gtpca.operators.Operator.matrix`.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import numpy as np
+import torch
+from torch import nn
+
+from gtpca import checks
+from gtpca.composed import ComposedOperator
+from gtpca.families import Family
+from gtpca.operators import FeatureWeightedOperator, Operator
+from gtpca.shift import FEW_TRANSFORMS, ShiftOperator
+
+__all__ = ["CallableBank", "Geometry", "make_operator"]
+
+SHORT_BANK = 2**17  # up to so many entries the product with the bank beats the FFT
+
+
+class Constants(nn.Module):
+    """Tensors that move with a module from device to device but are no part of its state."""
+
+    def __init__(self, **arrays):
+        super().__init__()
+        for name, values in arrays.items():
+            self.register_buffer(name, torch.as_tensor(values), persistent=False)
+
+
+class TensorBank(Operator):
+    """A finite list of transforms, each entry of a sample a sum of at most ``q`` weights.
+
+    Parameters
+    ----------
+    operator : Operator
+    constants : list of Constants
+        Takes ``columns`` and ``values`` (m, d * q): which weights, and how much of them.
+    """
+
+    def __init__(self, operator, constants):
+        shapes = (operator.sample_shape, operator.weight_shape)
+        super().__init__(*shapes, operator.n_transforms, operator.moved_axes)
+        self.isometric, self.selects = operator.isometric, operator.selects
+        columns, values = padded_rows(operator.matrix())
+        m = self.n_transforms
+        self._terms = Constants(columns=columns.reshape(m, -1), values=values.reshape(m, -1))
+        constants.append(self._terms)
+
+    def apply(self, w):
+        columns, values = self._terms.columns, self._terms.values
+        terms = w.index_select(0, columns.reshape(-1)) * values.reshape(-1).to(w.dtype)
+        return self._add(terms, self.n_transforms)
+
+    def apply_at(self, w, index):
+        return self.apply(w).index_select(0, index)
+
+    def apply_rows(self, V, index):
+        columns, values = self._terms.columns[index], self._terms.values[index]
+        return self._add(V.gather(1, columns) * values.to(V.dtype), len(V))
+
+    def _add(self, terms, n):
+        """Sums of ``q`` neighbours each: (n, d)."""
+        return terms.reshape(n, self.n_features, -1).sum(-1)
+
+    def adjoint(self, M):
+        raise NotImplementedError("torch differentiates apply instead.")
+
+
+def padded_rows(matrix):
+    """Columns and values (rows, q) of a sparse matrix, rows padded with zeros to the longest."""
+    counts = np.diff(matrix.indptr)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    place = np.arange(matrix.nnz) - np.repeat(matrix.indptr[:-1], counts)
+    columns = np.zeros((len(counts), max(1, counts.max(initial=0))), dtype=np.int64)
+    values = np.zeros(columns.shape)
+    columns[rows, place], values[rows, place] = matrix.indices, matrix.data
+    return columns, values
+
+
+class CallableBank(Operator):
+    """A family given as a differentiable function from weights to the bank of all ``T_t w``.
+
+    It need be neither linear nor known to the rest of the library.
+
+    Parameters
+    ----------
+    function : callable
+        From a tensor of ``weight_shape`` to one of shape (m, *sample_shape).
+    sample_shape, weight_shape : tuple of int
+    """
+
+    def __init__(self, function, sample_shape, weight_shape):
+        with torch.no_grad():
+            bank = function(torch.ones(weight_shape))
+        if not isinstance(bank, torch.Tensor) or tuple(bank.shape[1:]) != tuple(sample_shape):
+            got = tuple(bank.shape) if isinstance(bank, torch.Tensor) else type(bank).__name__
+            raise ValueError(
+                f"family={function!r} returned {got} for weights of shape {tuple(weight_shape)}, "
+                f"but must return a tensor (n_transforms, *{tuple(sample_shape)})."
+            )
+        super().__init__(sample_shape, weight_shape, len(bank))
+        self._function = function
+
+    def apply(self, w):
+        return self._function(w.reshape(self.weight_shape)).reshape(self.n_transforms, -1)
+
+    def apply_at(self, w, index):
+        return self.apply(w).index_select(0, index)
+
+    def adjoint(self, M):
+        raise NotImplementedError("torch differentiates apply instead.")
+
+
+class TensorWeighted(FeatureWeightedOperator):
+    """The feature weight on tensors."""
+
+    def __init__(self, operator, constants):
+        super().__init__(on_tensors(operator.plain, constants), operator.feature_weight)
+        self._root = Constants(root=operator.root)
+        constants.append(self._root)
+
+    @property
+    def root(self):
+        return self._root.root
+
+
+def on_tensors(operator, constants):
+    """The same operator for tensors; its arrays are appended to ``constants``."""
+    if isinstance(operator, CallableBank):
+        return operator
+    if isinstance(operator, FeatureWeightedOperator):
+        return TensorWeighted(operator, constants)
+    if isinstance(operator, ComposedOperator):
+        parts = (on_tensors(part, constants) for part in (operator.outer, operator.inner))
+        return ComposedOperator(*parts)
+    if isinstance(operator, ShiftOperator):
+        operator = copy.copy(operator)
+        few = operator.n_transforms <= FEW_TRANSFORMS
+        operator.by_fft = not few and operator.n_transforms * operator.n_features > SHORT_BANK
+        return operator
+    return TensorBank(operator, constants)
+
+
+def make_operator(family, sample_shape, weight_shape=None, feature_weight=None):
+    """The operator of a family, of a callable or of what is one already."""
+    if isinstance(family, Operator):
+        return family
+    shape = checks.sizes("sample_shape", sample_shape)
+    if isinstance(family, Family):
+        operator = family.bind(shape)
+    elif callable(family) and not isinstance(family, type):
+        given = shape if weight_shape is None else checks.sizes("weight_shape", weight_shape)
+        operator = CallableBank(family, shape, given)
+    else:
+        raise TypeError(f"family={family!r} is neither a family, such as Shift(), nor a callable.")
+    if weight_shape is not None and tuple(np.atleast_1d(weight_shape)) != operator.weight_shape:
+        raise ValueError(f"weight_shape={weight_shape!r} is {operator.weight_shape} in {family!r}.")
+    if feature_weight is None:
+        return operator
+    q = checks.weights("feature_weight", feature_weight, [shape, (math.prod(shape),)])
+    return operator.weighted(q)
+
+
+class Geometry(nn.Module):
+    """An operator on tensors: finds the best transform and moves weights; has no parameters.
+
+    Parameters
+    ----------
+    operator : Operator
+        Of the library, bound to a grid.
+    """
+
+    def __init__(self, operator):
+        super().__init__()
+        self.constants = nn.ModuleList()
+        self.bound = operator
+        self.on_tensors = on_tensors(operator, self.constants)
+        q = operator.feature_weight
+        self.weighting = None if q is None else Constants(root=np.sqrt(q))
+        function = getattr(operator.plain, "_function", None)
+        self.function = function if isinstance(function, nn.Module) else None
+
+    @property
+    def root(self):
+        """Square root (d,) of the feature weight, or None."""
+        return None if self.weighting is None else self.weighting.root
+
+    @torch.no_grad()
+    def best(self, rows, w, polarity):
+        """``argmax_t |<x_i, T_t w>| / |T_t w|`` for rows (n, d), shape (n,)."""
+        work = torch.promote_types(rows.dtype, torch.float32)
+        rows, w, operator = rows.to(work), w.to(work), self.on_tensors
+        products = operator.correlate(operator.prepare(rows), w)
+        if not operator.isometric:
+            products = products * inverse_norms(operator.norms(w))
+        return (products if polarity == "positive" else products.abs()).argmax(dim=1)
+
+    def move(self, w, index):
+        """The rows ``T_{index_i} w``, without the feature weight, (n, d)."""
+        return self.on_tensors.plain.apply_at(w, index)
+
+
+def inverse_norms(norms):
+    """``1 / |T_t w|``, zero where there is too little to mean anything, as in the estimator."""
+    energy = norms**2
+    floor = max(torch.finfo(norms.dtype).eps, 1e-12)
+    return torch.where(energy <= floor * energy.max(), 0.0, norms.reciprocal())

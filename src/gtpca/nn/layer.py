@@ -1,0 +1,179 @@
+"""One component as a layer: finds its best transform of every sample and projects on it."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from gtpca import checks
+from gtpca.coding import POLARITIES
+from gtpca.nn.geometry import Geometry, make_operator
+
+__all__ = ["GTPCLayer", "LayerOutput"]
+
+
+class LayerOutput(NamedTuple):
+    """What a layer says of samples.
+
+    Attributes
+    ----------
+    projection : tensor, like the samples
+        ``a_i T_{t_i} w``, the part of each sample that the component explains.
+    score : tensor (n,)
+        Signed length of the projection.
+    index : int64 tensor (n,)
+        Which transform fits best.
+    """
+
+    projection: torch.Tensor
+    score: torch.Tensor
+    index: torch.Tensor
+
+
+class GTPCLayer(nn.Module):
+    r"""A component that moves to fit every sample.
+
+    .. math:: t_i = \arg\max_t \frac{|\langle x_i, T_t w\rangle|}{|T_t w|},\quad
+        s_i = \frac{\langle x_i, T_{t_i} w\rangle}{|T_{t_i} w|},\quad
+        p_i = s_i \frac{T_{t_i} w}{|T_{t_i} w|}
+
+    Differentiable in the weights and in the samples: the transform is found without a gradient, of
+    which it has none but at ties, and the score is computed from it.
+
+    Parameters
+    ----------
+    family : Family or callable
+        Such as ``Shift((28, 28))``; or a differentiable function from weights of ``weight_shape``
+        to all their transforms, (n_transforms, \*sample_shape). A ``torch.nn.Module`` with
+        parameters of its own is trained along.
+    sample_shape : tuple of int
+        Shape of one sample.
+    weight_shape : tuple of int or None
+        Of the weights of a callable; default ``sample_shape``. A family knows its own.
+    polarity : {"both", "positive"}
+        Whether the component may match upside down.
+    feature_weight : array of the shape of a sample or None
+        Weights ``q`` of the inner product ``sum_j q_j x_j y_j``.
+    frozen : bool
+        Whether the weights are kept out of training.
+    random_state : int or None
+        Seed of the Glorot-uniform start; None: torch's global generator.
+    device, dtype
+        Of the weights.
+
+    Attributes
+    ----------
+    weight : Parameter of the shape of the weights
+        Its length does not matter.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from gtpca import Shift
+    >>> from gtpca.nn import GTPCLayer
+    >>> layer = GTPCLayer(Shift(3), sample_shape=(8,), random_state=0)
+    >>> layer(torch.zeros(5, 8)).projection.shape
+    torch.Size([5, 8])
+    """
+
+    def __init__(
+        self,
+        family,
+        sample_shape,
+        *,
+        weight_shape=None,
+        polarity="both",
+        feature_weight=None,
+        frozen=False,
+        random_state=None,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        checks.choice("polarity", polarity, POLARITIES)
+        if not isinstance(family, Geometry):
+            family = Geometry(make_operator(family, sample_shape, weight_shape, feature_weight))
+        self.geometry, self.polarity = family.to(device=device), polarity
+        operator = self.geometry.bound
+        self.sample_shape, self.weight_shape = operator.sample_shape, operator.weight_shape
+        start = glorot_uniform(self.weight_shape, random_state).to(
+            device=device, dtype=dtype or torch.get_default_dtype()
+        )
+        self.weight = nn.Parameter(start, requires_grad=not frozen)
+
+    def extra_repr(self):
+        """Shown by ``print``."""
+        return f"weights {self.weight_shape}, samples {self.sample_shape}"
+
+    def forward(self, x: torch.Tensor) -> LayerOutput:
+        """Project samples (n, \\*sample_shape), or flat rows (n, d), on the component."""
+        found = self.match(self.enter(x))
+        projection = (found.coef[:, None] * found.moved).reshape(x.shape)
+        return LayerOutput(projection, found.score, found.index)
+
+    def enter(self, x):
+        """Flat rows (n, d), times the root of the feature weight."""
+        check_samples(x, self.sample_shape, self.weight)
+        rows, root = x.reshape(len(x), -1), self.geometry.root
+        return rows if root is None else rows * root.to(rows.dtype)
+
+    def match(self, rows):
+        """The best transform of entered rows (n, d) and the projection there."""
+        w = self.weight.reshape(-1)
+        index = self.geometry.best(rows, w, self.polarity)
+        moved, root = self.geometry.move(w, index), self.geometry.root
+        seen = moved if root is None else moved * root.to(moved.dtype)
+        product, energy = (rows * seen).sum(1), (seen * seen).sum(1)
+        if self.polarity == "positive":
+            product = product.clamp(min=0)
+        energy = energy.clamp(min=torch.finfo(energy.dtype).tiny)
+        return LayerMatch(index, product * energy.rsqrt(), product / energy, moved, seen)
+
+
+class LayerMatch(NamedTuple):
+    """Where the component fits each row: ``seen`` is ``moved`` times the root of the weight."""
+
+    index: torch.Tensor
+    score: torch.Tensor
+    coef: torch.Tensor
+    moved: torch.Tensor
+    seen: torch.Tensor
+
+    @property
+    def projection(self):
+        """What the component explains of entered rows, (n, d)."""
+        return self.coef[:, None] * self.seen
+
+
+def glorot_uniform(shape, random_state=None):
+    """Uniform on +-sqrt(6 / (fan_in + fan_out)): two fans of the last two axes, times the others.
+
+    A single axis is both fans.
+    """
+    fans = sum(shape[-2:]) * math.prod(shape[:-2]) if len(shape) > 1 else 2 * shape[0]
+    limit = math.sqrt(6 / fans)
+    generator = None if random_state is None else torch.Generator().manual_seed(random_state)
+    return limit * (2 * torch.rand(shape, generator=generator) - 1)
+
+
+def check_samples(x, sample_shape, weight):
+    """Raise an error unless ``x`` holds samples of the type and on the device of the weights."""
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"x is a {type(x).__name__}, but must be a tensor: torch.as_tensor(x).")
+    shapes = (tuple(sample_shape), (math.prod(sample_shape),))
+    if x.ndim < 2 or tuple(x.shape[1:]) not in shapes:
+        wanted = " or ".join(f"(n, {', '.join(map(str, s))})" for s in dict.fromkeys(shapes))
+        raise ValueError(f"x has shape {tuple(x.shape)}, but must be {wanted}.")
+    if x.dtype != weight.dtype:
+        raise TypeError(
+            f"x is {x.dtype}, but the weights are {weight.dtype}; use x.to({weight.dtype}) or "
+            f"module.to({x.dtype})."
+        )
+    if x.device != weight.device:
+        raise ValueError(
+            f"x is on {x.device}, but the weights are on {weight.device}; use x.to({weight.device})"
+            f" or module.to({str(x.device)!r})."
+        )

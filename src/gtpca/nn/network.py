@@ -1,0 +1,264 @@
+"""A chain of layers, each trained on what the ones before it left over."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import nn
+
+from gtpca import checks, inputs
+from gtpca.coding import POLARITIES
+from gtpca.estimator import GTPCA
+from gtpca.nn.conversion import check_convertible, make_estimator
+from gtpca.nn.geometry import Geometry, make_operator
+from gtpca.nn.layer import GTPCLayer, check_samples
+from gtpca.nn.progress import progress_bar
+from gtpca.nn.runs import Run
+from gtpca.nn.samples import as_samples
+from gtpca.nn.training import Schedule
+
+__all__ = ["GTPCNetwork"]
+
+
+class GTPCNetwork(nn.Module):
+    r"""GT-PCA as a network: ``n_components`` layers, one on the residual of the other.
+
+    Parameters
+    ----------
+    n_components : int
+    family, sample_shape, weight_shape, polarity, feature_weight
+        As in :class:`GTPCLayer`.
+    center : False or "samples"
+        "samples": the mean of each sample and channel is subtracted and not restored.
+    mean : array of the shape of a sample or None
+        Subtracted from all samples and added to reconstructions.
+    random_state : int or None
+        Seed of the Glorot-uniform starts.
+    device, dtype
+        Of the weights.
+
+    Attributes
+    ----------
+    layers : ModuleList of GTPCLayer
+    history_ : list of dict
+        For each component: ``loss`` of each epoch, what was ``watched`` (the explained energy
+        before and after each epoch), and why it ``stopped``.
+    energies_ : array (k + 1,)
+        Energy of the training samples that is left after 0, 1, .., k components; NaN if unknown.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from gtpca import Shift
+    >>> from gtpca.nn import GTPCNetwork
+    >>> X = torch.randn(100, 12, generator=torch.Generator().manual_seed(0))
+    >>> net = GTPCNetwork(2, Shift(5), sample_shape=(12,), random_state=0)
+    >>> net = net.fit(X, epochs=2, random_state=0)
+    >>> scores, index = net.encode(X)
+    >>> net(X).shape
+    torch.Size([100, 12])
+    """
+
+    def __init__(
+        self,
+        n_components,
+        family,
+        sample_shape,
+        *,
+        weight_shape=None,
+        polarity="both",
+        center=False,
+        mean=None,
+        feature_weight=None,
+        random_state=None,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        checks.whole("n_components", n_components, 1)
+        checks.choice("polarity", polarity, POLARITIES)
+        checks.choice("center", center, (False, "samples"))
+        self.family, self.polarity, self.center = family, polarity, center
+        operator = make_operator(family, sample_shape, weight_shape, feature_weight)
+        geometry = Geometry(operator)
+        seeds = [None if random_state is None else random_state + k for k in range(n_components)]
+        options = {"polarity": polarity, "device": device, "dtype": dtype}
+        shape = operator.sample_shape
+        self.layers = nn.ModuleList(
+            GTPCLayer(geometry, shape, random_state=seed, **options) for seed in seeds
+        )
+        self.register_buffer("mean", self._mean(mean, shape))
+        self.keep([], [np.nan] * (n_components + 1))
+
+    def _mean(self, mean, shape):
+        if mean is None:
+            return None
+        values = torch.as_tensor(mean, dtype=self.weight.dtype, device=self.weight.device)
+        if tuple(values.shape) != tuple(shape):
+            raise ValueError(f"mean has shape {tuple(values.shape)}, but must be {tuple(shape)}.")
+        return values.clone()
+
+    @property
+    def weight(self):
+        """Weights of the first layer, whose type and device are those of all."""
+        return self.layers[0].weight
+
+    @property
+    def operator(self):
+        """The family, bound to the shape of the samples."""
+        return self.layers[0].geometry.bound
+
+    def enter(self, x):
+        """Samples as flat rows (n, d): centred, times the root of the feature weight."""
+        check_samples(x, self.operator.sample_shape, self.weight)
+        mean = None if self.mean is None else self.mean.reshape(-1)
+        return inputs.enter(x.reshape(len(x), -1), self.operator, mean, self.center == "samples")
+
+    def _walk(self, x):
+        """What each layer finds in the residual of the ones before it."""
+        rows = self.enter(x)
+        for layer in self.layers:
+            found = layer.match(rows)
+            rows = rows - found.projection
+            yield found
+
+    def encode(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Scores (n, k) and transforms (n, k) of samples."""
+        found = list(self._walk(x))
+        scores = torch.stack([f.score for f in found], dim=1)
+        return scores, torch.stack([f.index for f in found], dim=1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The reconstruction of samples by all components, like ``x``."""
+        rows = sum(found.coef[:, None] * found.moved for found in self._walk(x))
+        return (rows if self.mean is None else rows + self.mean.reshape(-1)).reshape(x.shape)
+
+    def encoder(self) -> nn.Module:
+        """A module whose forward pass is :meth:`encode`, for ``torch.export``."""
+        return Encoder(self)
+
+    def fit(
+        self,
+        data,
+        epochs=5,
+        steps_per_epoch=None,
+        batch_size=32,
+        lr=1e-3,
+        *,
+        clip_norm=1.0,
+        validation=None,
+        patience=None,
+        checkpoint=None,
+        progress=False,
+        random_state=None,
+    ):
+        """Train one component after the other, from its present weights; earlier ones stay fixed.
+
+        Adam on minus the mean squared score. The paper uses ``epochs=5, steps_per_epoch=500``.
+
+        Parameters
+        ----------
+        data : tensor or array (n, \\*sample_shape), or loader
+            A loader gives tensors, or tuples that begin with one, and can be iterated again.
+        epochs : int
+            For each component.
+        steps_per_epoch : int or None
+            None: one pass over the data.
+        batch_size : int
+            Not used with a loader, which has its own.
+        lr : float
+            Learning rate.
+        clip_norm : float or None
+            Longest gradient, in units of the mean energy of a sample.
+        validation : tensor, array, loader or None
+            After each epoch the explained energy of these samples is taken, else that of ``data``
+            if it is a tensor. The best weights are kept.
+        patience : int or None
+            Stop when nothing got better for so many epochs.
+        checkpoint : path or None
+            Written after each epoch. If it is there, the training goes on from it, to the same
+            weights as without a break; with a loader that needs one that is not shuffled or has a
+            generator of its own.
+        progress : bool
+            Show a progress bar.
+        random_state : int or None
+            Seed of the order of the samples.
+
+        Returns
+        -------
+        self
+        """
+        schedule = Schedule(epochs, steps_per_epoch, batch_size, lr, clip_norm, patience)
+        schedule.check()
+        samples = as_samples("data", data, self._enter_on_device)
+        watched = samples
+        if validation is not None:
+            watched = as_samples("validation", validation, self._enter_on_device)
+        if patience is not None and watched is samples and samples.n_rows is None:
+            raise ValueError(f"patience={patience!r} needs validation samples beside a loader.")
+        if random_state is not None:
+            checks.whole("random_state", random_state, 0)
+        run = Run(self, schedule, samples, watched, checkpoint, random_state)
+        with progress_bar(progress, len(self.layers) * epochs) as advance:
+            run.train(advance)
+        return self
+
+    @torch.no_grad()
+    def _enter_on_device(self, x):
+        return self.enter(x.to(self.weight.device) if isinstance(x, torch.Tensor) else x)
+
+    @classmethod
+    def from_estimator(cls, estimator: GTPCA, *, device=None, dtype=None) -> GTPCNetwork:
+        """A network that encodes and reconstructs like a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : fitted GTPCA
+        device : torch device or None
+        dtype : torch dtype or None
+            Default: that of ``components_``.
+        """
+        check_convertible(estimator)
+        weights = torch.from_numpy(np.ascontiguousarray(estimator.components_))
+        net = cls(
+            *(estimator.n_components_, estimator.operator_, estimator.sample_shape_),
+            polarity=estimator.polarity,
+            center="samples" if estimator.center == "samples" else False,
+            mean=estimator.mean_,
+            device=device,
+            dtype=dtype or weights.dtype,
+        )
+        net.family = estimator.family
+        net.load_weights(weights)
+        total = estimator.explained_energy_[0] / estimator.explained_energy_ratio_[0]
+        net.energies_ = total - np.cumsum([0, *estimator.explained_energy_])
+        return net
+
+    def to_estimator(self) -> GTPCA:
+        """A fitted :class:`gtpca.GTPCA` with the same components, in unit norm and the same dtype.
+
+        ``explained_energy_`` is known after training on a tensor, else it is NaN.
+        """
+        return make_estimator(self)
+
+    @torch.no_grad()
+    def load_weights(self, weights) -> None:
+        """Set the weights of all layers from (k, \\*weight_shape)."""
+        for layer, w in zip(self.layers, weights, strict=True):
+            layer.weight.copy_(w)
+
+    def keep(self, history, energies) -> None:
+        """Remember how a training went, and the energy left after 0, 1, .. components."""
+        self.history_, self.energies_ = list(history), np.array(energies)
+
+
+class Encoder(nn.Module):
+    """Scores and transforms as the forward pass of a module."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Scores (n, k) and transforms (n, k)."""
+        return self.network.encode(x)

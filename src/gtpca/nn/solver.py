@@ -1,0 +1,131 @@
+"""The paper's training as a solver of the estimator."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from gtpca.blocks import make_block, orthonormal
+from gtpca.coding import statistics
+from gtpca.nn.geometry import Geometry
+from gtpca.nn.layer import GTPCLayer
+from gtpca.nn.training import RowBatches, Schedule, Trainer
+from gtpca.solvers import SolverResult
+
+__all__ = ["Adam"]
+
+
+class Adam(BaseEstimator):
+    """Adam on minus the mean squared score, in shuffled batches: ``GTPCA(solver=Adam())``.
+
+    The network of the paper behind the estimator. Slower than :class:`gtpca.ALS`, and it ends
+    lower; for comparison, and for those who want to see the same numbers from both.
+
+    Parameters
+    ----------
+    epochs, steps_per_epoch, batch_size, lr, clip_norm
+        As in :meth:`gtpca.nn.GTPCNetwork.fit`.
+    device : str
+        Where to train.
+
+    Examples
+    --------
+    >>> from gtpca.datasets import make_spikes
+    >>> from gtpca import GTPCA, Shift
+    >>> from gtpca.nn import Adam
+    >>> X, _ = make_spikes(200, n_times=64, random_state=0)
+    >>> model = GTPCA(1, Shift(32), solver=Adam(epochs=2), random_state=0).fit(X)
+    >>> len(model.history_[0])
+    3
+    """
+
+    joint = False  # one component at a time
+
+    def __init__(
+        self,
+        epochs=5,
+        steps_per_epoch=None,
+        batch_size=32,
+        lr=1e-3,
+        clip_norm=1.0,
+        device="cpu",
+    ):
+        self.epochs = epochs
+        self.steps_per_epoch = steps_per_epoch
+        self.batch_size = batch_size
+        self.lr = lr
+        self.clip_norm = clip_norm
+        self.device = device
+
+    def _schedule(self):
+        limits = (self.epochs, self.steps_per_epoch, self.batch_size)
+        return Schedule(*limits, self.lr, self.clip_norm)
+
+    def check(self) -> None:
+        """Raise an error for parameters that make no sense."""
+        self._schedule().check()
+
+    def solve(
+        self,
+        chunks,
+        operator,
+        random_state=None,
+        *,
+        polarity="both",
+        n_jobs=None,
+        start=None,
+        report=None,
+    ) -> SolverResult:
+        """The component of the rows in ``chunks``; see :meth:`gtpca.ALS.solve`.
+
+        ``history`` is the explained energy at the start and after each epoch, as far as it rises:
+        the best weights are kept.
+        """
+        seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=2)
+        layer = self._layer(chunks, operator, polarity, int(seeds[0]), start)
+        trainer = Trainer(layer, self._schedule(), lambda: explained(layer, chunks, operator))
+        batches = self._batches(chunks, int(seeds[1]))
+        stopped = trainer.run(
+            batches, lambda: report and report(len(trainer.losses), max(trainer.watched))
+        )
+        history = np.maximum.accumulate(trainer.watched).tolist()
+        return SolverResult(weights_of(layer), history, len(trainer.losses), stopped)
+
+    def polish(self, chunks, operator, W, *, polarity="both", n_passes=1) -> SolverResult:
+        """A few epochs from ``W`` (1, L): one step of a joint sweep."""
+        short = Adam(**{**self.get_params(), "epochs": n_passes})
+        return short.solve(chunks, operator, 0, polarity=polarity, start=W)
+
+    def _layer(self, chunks, operator, polarity, seed, start):
+        dtype = torch.from_numpy(np.empty(0, chunks.dtype)).dtype
+        options = {"polarity": polarity, "random_state": seed, "device": self.device}
+        layer = GTPCLayer(Geometry(operator), operator.sample_shape, dtype=dtype, **options)
+        if start is not None:
+            with torch.no_grad():
+                layer.weight.copy_(torch.as_tensor(start.reshape(operator.weight_shape)))
+        return layer
+
+    def _batches(self, chunks, seed):
+        def take(rows):
+            chunk = chunks.take(np.sort(rows))
+            pair = (chunk.rows, chunk.weight)
+            return tuple(None if a is None else self._tensor(a, chunks.dtype) for a in pair)
+
+        return RowBatches(take, chunks.n_rows, self._schedule(), [seed])
+
+    def _tensor(self, array, dtype):
+        return torch.from_numpy(np.asarray(array, dtype=dtype)).to(self.device)
+
+
+def weights_of(layer):
+    """The weights of a layer as a block, (1, L) in float64, unit norm."""
+    w = layer.weight.detach().cpu().numpy().astype(np.float64)
+    return orthonormal(w.reshape(1, -1))
+
+
+def explained(layer, chunks, operator):
+    """Energy of all rows that the layer explains."""
+    block = make_block(operator, weights_of(layer), chunks.dtype)
+    return chunks.sum(statistics, operator, block, layer.polarity).explained
