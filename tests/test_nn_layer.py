@@ -6,7 +6,6 @@ import copy
 
 import numpy as np
 import pytest
-from conftest import ALL_FAMILIES
 
 torch = pytest.importorskip("torch", reason="needs torch: pip install 'gtpca[torch]'")
 
@@ -26,9 +25,8 @@ def estimator_with(family, shape, weights, **options):
     model.n_features_in_ = int(np.prod(shape))
     model._row_shape = shape
     W = weights / np.linalg.norm(weights, axis=1, keepdims=True)
-    operator = model._bind(shape)
-    ones = np.ones(len(W))
-    model._keep(Components(W, ones, 2.0 * len(W), [SolverResult(w[None]) for w in W]), operator, None)
+    found = Components(W, np.ones(len(W)), 2.0 * len(W), [SolverResult(w[None]) for w in W])
+    model._keep(found, model._bind(shape), None)
     return model
 
 
@@ -47,7 +45,9 @@ def clear_rows(operator, X, w, polarity):
     seen = norms > 1e-5 * norms.max()
     products = rows @ (bank[seen] / norms[seen, None]).T
     best = np.sort(products if polarity == "positive" else np.abs(products), axis=1)
-    return np.ones(len(rows), bool) if best.shape[1] == 1 else best[:, -1] > best[:, -2] * (1 + CLEAR)
+    if best.shape[1] == 1:
+        return np.ones(len(rows), dtype=bool)
+    return best[:, -1] > best[:, -2] * (1 + CLEAR)
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "feature-weight"])
@@ -90,3 +90,139 @@ def test_gradients_are_right(family_and_shape):
         return out.projection, out.score
 
     assert torch.autograd.gradcheck(outputs, (X, layer.weight), atol=1e-6)
+
+
+def test_a_layer_is_a_module(tmp_path):
+    layer = GTPCLayer(Compose(Shift((5, 5)), Rotation(8)), (9, 9), random_state=0)
+    assert list(layer.state_dict()) == ["weight"]
+    other = GTPCLayer(Compose(Shift((5, 5)), Rotation(8)), (9, 9), random_state=1)
+    other.load_state_dict(layer.state_dict())
+    x = torch.randn(4, 9, 9, generator=torch.Generator().manual_seed(0))
+    for same in (other, copy.deepcopy(layer)):
+        torch.testing.assert_close(same(x), layer(x), rtol=0, atol=0)
+    double = layer.double()(x.double())
+    assert double.projection.dtype == torch.float64
+    torch.testing.assert_close(double.score.float(), other(x).score)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_half_precision_projects(dtype):
+    """Projections are right to the precision of the type; the match runs in float32."""
+    family, x = Shift(9), torch.randn(6, 24, generator=torch.Generator().manual_seed(0))
+    layer = GTPCLayer(family, (24,), random_state=0).to(dtype)
+    out, exact = layer(x.to(dtype)), copy.deepcopy(layer).float()(x.to(dtype).float())
+    assert out.projection.dtype == dtype
+    assert torch.equal(out.index, exact.index)
+    torch.testing.assert_close(out.score.float(), exact.score, rtol=0.03, atol=0.03)
+
+
+def test_frozen_layers_pass_gradients_to_what_comes_before():
+    layer = GTPCLayer(Shift(4), (10,), frozen=True, random_state=0)
+    before = torch.nn.Linear(7, 10)
+    layer(before(torch.randn(3, 7))).score.square().sum().backward()
+    assert layer.weight.grad is None
+    assert before.weight.grad.abs().max() > 0
+
+
+def test_the_length_of_the_weights_does_not_matter():
+    layer = GTPCLayer(Shift(40), (16,), random_state=0, dtype=torch.float64)
+    x = torch.randn(5, 16, dtype=torch.float64)
+    first = layer(x)
+    with torch.no_grad():
+        layer.weight *= 1000
+    torch.testing.assert_close(layer(x), first)
+
+
+def test_zero_samples_and_zero_weights_are_harmless():
+    layer = GTPCLayer(Shift(40), (16,), random_state=0)
+    out = layer(torch.zeros(3, 16))
+    assert torch.equal(out.projection, torch.zeros(3, 16))
+    assert layer(torch.zeros(0, 16)).score.shape == (0,)
+    with torch.no_grad():
+        layer.weight.zero_()
+    assert torch.equal(layer(torch.ones(3, 16)).score, torch.zeros(3))
+
+
+def test_a_short_bank_and_the_fft_agree(monkeypatch):
+    from gtpca.nn import geometry
+
+    x = torch.randn(8, 12, 12, dtype=torch.float64)
+    for family in (Shift((5, 5)), Shift((20, 20)), Compose(Shift((7, 7)), Reflection((0, 1)))):
+        outputs = []
+        for limit in (0, 2**30):
+            monkeypatch.setattr(geometry, "SHORT_BANK", limit)
+            layer = GTPCLayer(family, (12, 12), random_state=0, dtype=torch.float64)
+            outputs.append(layer(x))
+        torch.testing.assert_close(*outputs)
+
+
+def rolled(w):
+    """All circular shifts, written in torch: a family with no operator."""
+    return torch.stack([w.roll(s) for s in range(len(w))])
+
+
+def test_a_callable_family_is_trained_without_an_adjoint():
+    X = make_planted(Shift(boundary="circular").bind((12,)), n_samples=300, noise=0.05)[0]
+    X = torch.from_numpy(X.astype(np.float32))
+    net = GTPCNetwork(1, rolled, (12,), random_state=0).fit(X, epochs=40, lr=1e-2, random_state=0)
+    assert 1 - net.energies_[1] / net.energies_[0] > 0.98
+    with pytest.raises(ValueError, match=r"family=.*rolled.* has no estimator"):
+        net.to_estimator()
+
+
+class Squeezed(torch.nn.Module):
+    """A family with a parameter of its own: the weights and the weights times a number."""
+
+    def __init__(self):
+        super().__init__()
+        self.factor = torch.nn.Parameter(torch.tensor([1.0, 0.5]))
+
+    def forward(self, w):
+        return torch.stack([w, torch.cat([w[:6] * self.factor[0], w[6:] * self.factor[1]])])
+
+
+def test_parameters_of_a_callable_family_are_trained_with_the_first_component_only():
+    X = torch.randn(100, 12, generator=torch.Generator().manual_seed(0))
+    net = GTPCNetwork(2, Squeezed(), (12,), random_state=0)
+    seen = []
+    net.layers[1].weight.register_hook(lambda g: seen.append(net.family.factor.detach().clone()))
+    net.fit(X, epochs=2, random_state=0)
+    assert not torch.equal(net.family.factor.detach(), torch.tensor([1.0, 0.5]))
+    assert all(torch.equal(factor, seen[0]) for factor in seen)
+
+
+@pytest.mark.parametrize(
+    ("x", "error", "words"),
+    [
+        (np.zeros((3, 10)), TypeError, "ndarray.*torch.as_tensor"),
+        (torch.zeros(3, 9), ValueError, r"\(3, 9\).*\(n, 10\)"),
+        (torch.zeros(10), ValueError, r"\(10,\).*\(n, 10\)"),
+        (torch.zeros(3, 10, dtype=torch.float64), TypeError, "float64.*float32"),
+        (torch.zeros(3, 10, dtype=torch.int64), TypeError, "int64.*float32"),
+        (torch.zeros(3, 10, device="meta"), ValueError, "meta.*cpu"),
+    ],
+)
+def test_wrong_samples_are_named(x, error, words):
+    layer = GTPCLayer(Shift(4), (10,))
+    net = GTPCNetwork(2, Shift(4), (10,))
+    for call in (layer, net, net.encode):
+        with pytest.raises(error, match=words):
+            call(x)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"family": "shift"}, TypeError, "family='shift'"),
+        ({"family": Shift}, TypeError, "family=<class"),
+        ({"family": lambda w: w}, ValueError, "returned.*n_transforms"),
+        ({"sample_shape": (0,)}, ValueError, "sample_shape"),
+        ({"weight_shape": (5,)}, ValueError, "weight_shape"),
+        ({"polarity": "up"}, ValueError, "polarity='up'"),
+        ({"feature_weight": np.ones(3)}, ValueError, "feature_weight"),
+    ],
+)
+def test_wrong_parameters_are_named(options, error, words):
+    given = {"family": Shift(4), "sample_shape": (10,), **options}
+    with pytest.raises(error, match=words):
+        GTPCLayer(**given)

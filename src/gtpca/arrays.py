@@ -64,6 +64,10 @@ def pieces_at(a, starts, shape):
     if is_numpy(a):
         return sliding_window_view(a, shape)[tuple(starts)]
     torch = sys.modules["torch"]
+    if not (a.requires_grad and torch.is_grad_enabled()):
+        for axis, size in enumerate(shape):
+            a = a.unfold(axis, size, 1)
+        return a[tuple(starts)]
     strides = [math.prod(a.shape[j + 1 :]) for j in range(a.ndim)]
     first = sum(start * stride for start, stride in zip(starts, strides, strict=True))
     reach = torch.zeros((), dtype=torch.int64, device=a.device)

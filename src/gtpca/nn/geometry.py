@@ -7,7 +7,6 @@ the entries of its :meth:`~gtpca.operators.Operator.matrix`.
 
 from __future__ import annotations
 
-import copy
 import math
 
 import numpy as np
@@ -18,7 +17,7 @@ from gtpca import checks
 from gtpca.composed import ComposedOperator
 from gtpca.families import Family
 from gtpca.operators import FeatureWeightedOperator, Operator
-from gtpca.shift import FEW_TRANSFORMS, ShiftOperator
+from gtpca.shift import ShiftOperator
 
 __all__ = ["CallableBank", "Geometry", "make_operator"]
 
@@ -141,9 +140,6 @@ def on_tensors(operator, constants):
         parts = (on_tensors(part, constants) for part in (operator.outer, operator.inner))
         return ComposedOperator(*parts)
     if isinstance(operator, ShiftOperator):
-        operator = copy.copy(operator)
-        few = operator.n_transforms <= FEW_TRANSFORMS
-        operator.by_fft = not few and operator.n_transforms * operator.n_features > SHORT_BANK
         return operator
     return TensorBank(operator, constants)
 
@@ -182,6 +178,7 @@ class Geometry(nn.Module):
         self.constants = nn.ModuleList()
         self.bound = operator
         self.on_tensors = on_tensors(operator, self.constants)
+        self.short = operator.n_transforms * operator.n_features <= SHORT_BANK
         q = operator.feature_weight
         self.weighting = None if q is None else Constants(root=np.sqrt(q))
         function = getattr(operator.plain, "_function", None)
@@ -197,10 +194,14 @@ class Geometry(nn.Module):
         """``argmax_t |<x_i, T_t w>| / |T_t w|`` for rows (n, d), shape (n,)."""
         work = torch.promote_types(rows.dtype, torch.float32)
         rows, w, operator = rows.to(work), w.to(work), self.on_tensors
-        products = operator.correlate(operator.prepare(rows), w)
+        if self.short:
+            bank = operator.apply(w)
+            products, norms = rows @ bank.T, torch.linalg.vector_norm(bank, dim=1)
+        else:
+            products, norms = operator.correlate(operator.prepare(rows), w), operator.norms(w)
         if not operator.isometric:
-            products = products * inverse_norms(operator.norms(w))
-        return (products if polarity == "positive" else products.abs()).argmax(dim=1)
+            products *= inverse_norms(norms)
+        return (products if polarity == "positive" else products.abs_()).argmax(dim=1)
 
     def move(self, w, index):
         """The rows ``T_{index_i} w``, without the feature weight, (n, d)."""

@@ -117,7 +117,7 @@ class GTPCLayer(nn.Module):
     def enter(self, x):
         """Flat rows (n, d), times the root of the feature weight."""
         check_samples(x, self.sample_shape, self.weight)
-        rows, root = x.reshape(len(x), -1), self.geometry.root
+        rows, root = x.reshape(-1, math.prod(self.sample_shape)), self.geometry.root
         return rows if root is None else rows * root.to(rows.dtype)
 
     def match(self, rows):
@@ -126,21 +126,29 @@ class GTPCLayer(nn.Module):
         index = self.geometry.best(rows, w, self.polarity)
         moved, root = self.geometry.move(w, index), self.geometry.root
         seen = moved if root is None else moved * root.to(moved.dtype)
-        product, energy = (rows * seen).sum(1), (seen * seen).sum(1)
+        product, energy = torch.linalg.vecdot(rows, seen), torch.linalg.vecdot(seen, seen)
         if self.polarity == "positive":
             product = product.clamp(min=0)
-        energy = energy.clamp(min=torch.finfo(energy.dtype).tiny)
-        return LayerMatch(index, product * energy.rsqrt(), product / energy, moved, seen)
+        scale = energy.clamp(min=torch.finfo(energy.dtype).tiny).rsqrt()
+        return LayerMatch(index, product * scale, scale, moved, seen)
 
 
 class LayerMatch(NamedTuple):
-    """Where the component fits each row: ``seen`` is ``moved`` times the root of the weight."""
+    """Where the component fits each row: ``seen`` is ``moved`` times the root of the weight.
+
+    ``scale`` is ``1 / |seen|``.
+    """
 
     index: torch.Tensor
     score: torch.Tensor
-    coef: torch.Tensor
+    scale: torch.Tensor
     moved: torch.Tensor
     seen: torch.Tensor
+
+    @property
+    def coef(self):
+        """The projection is ``coef`` times ``moved``, (n,)."""
+        return self.score * self.scale
 
     @property
     def projection(self):

@@ -112,7 +112,8 @@ class GTPCNetwork(nn.Module):
         """Samples as flat rows (n, d): centred, times the root of the feature weight."""
         check_samples(x, self.operator.sample_shape, self.weight)
         mean = None if self.mean is None else self.mean.reshape(-1)
-        return inputs.enter(x.reshape(len(x), -1), self.operator, mean, self.center == "samples")
+        rows = x.reshape(-1, self.operator.n_features)
+        return inputs.enter(rows, self.operator, mean, self.center == "samples")
 
     def _walk(self, x):
         """What each layer finds in the residual of the ones before it."""

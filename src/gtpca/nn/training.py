@@ -128,6 +128,12 @@ def first_of(batch):
     return batch[0] if isinstance(batch, (tuple, list)) else batch
 
 
+def mean_energy(rows):
+    """Mean ``|x_i|^2``, or 1 if that is no positive number."""
+    energy = float(rows.square().sum() / len(rows))
+    return energy if np.isfinite(energy) and energy > 0 else 1.0
+
+
 class Trainer:
     """Trains one layer.
 
@@ -180,21 +186,17 @@ class Trainer:
 
     def step(self, rows, weight=None):
         """One step on entered rows (n, d) with sample weights (n,); the loss before it."""
-        weight = rows.new_ones(len(rows)) if weight is None else weight
-        self.scale = self.scale or self._mean_energy(rows, weight)
-        share = weight / weight.sum().clamp(min=torch.finfo(rows.dtype).tiny)
-        loss = -(share * self.layer.match(rows).score ** 2).sum() / self.scale
+        self.scale = self.scale or mean_energy(rows)
+        squares = self.layer.match(rows).score.square()
+        if weight is not None:
+            squares = squares * (weight / weight.mean())
+        loss = squares.mean() / -self.scale
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         if self.schedule.clip_norm is not None:
             torch.nn.utils.clip_grad_norm_(self.parameters, self.schedule.clip_norm)
         self.optimizer.step()
         return loss.detach()
-
-    @staticmethod
-    def _mean_energy(rows, weight):
-        energy = float((weight * (rows * rows).sum(1)).sum() / weight.sum())
-        return energy if np.isfinite(energy) and energy > 0 else 1.0
 
     def _look(self):
         """Keep the weights if they are the best so far."""

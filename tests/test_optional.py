@@ -1,0 +1,39 @@
+"""What is optional is imported late, and missing parts are named."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+WITHOUT = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Missing(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {module!r}:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Missing())
+"""
+
+
+def last_line(code):
+    """Last line that Python says on standard error."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return done.stderr.strip().rpartition("\n")[2]
+
+
+def test_the_package_imports_nothing_optional():
+    code = "import sys, gtpca, gtpca.demo; print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    for module in ("torch", "dask", "matplotlib"):
+        assert f"'{module}'" not in done.stdout
+
+
+@pytest.mark.parametrize(("name", "module"), [("gtpca.nn", "torch")])
+def test_the_error_names_the_extra(name, module):
+    line = last_line(WITHOUT.format(module=module) + f"import {name}")
+    assert line == f'ImportError: {module} is missing: pip install "gtpca[{module}]"'
