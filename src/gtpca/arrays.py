@@ -14,7 +14,16 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy import fft
 
-__all__ = ["cast", "constant", "fft_of", "inverse_fft", "namespace", "pieces_at", "zeros"]
+__all__ = [
+    "cast",
+    "constant",
+    "fft_of",
+    "inverse_fft",
+    "namespace",
+    "pieces_at",
+    "row_numbers",
+    "zeros",
+]
 
 
 def is_numpy(a) -> bool:
@@ -52,6 +61,13 @@ def cast(a, like):
 def constant(values, like):
     """A NumPy array, in its own data type, for use with ``like``."""
     return values if is_numpy(like) else sys.modules["torch"].as_tensor(values, device=like.device)
+
+
+def row_numbers(a):
+    """0, 1, .., one for each row of ``a``."""
+    if is_numpy(a):
+        return np.arange(len(a))
+    return sys.modules["torch"].arange(a.shape[0], device=a.device)
 
 
 def pieces_at(a, starts, shape):

@@ -213,6 +213,10 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         solver = ALS() if self.solver is None else self.solver
         if isinstance(solver, type) or not hasattr(solver, "solve"):
             raise TypeError(f"solver={solver!r} is not a solver; use ALS() or None.")
+        if self.shared_pose and not getattr(solver, "joint", True):
+            raise ValueError(
+                f"solver={solver!r} finds one component at a time; with shared_pose=True use ALS()."
+            )
         solver.check()
         return clone(solver)
 

@@ -20,7 +20,16 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.fft import next_fast_len
 
-from gtpca.arrays import cast, constant, fft_of, inverse_fft, namespace, pieces_at, zeros
+from gtpca.arrays import (
+    cast,
+    constant,
+    fft_of,
+    inverse_fft,
+    namespace,
+    pieces_at,
+    row_numbers,
+    zeros,
+)
 from gtpca.operators import Operator, sum_by_index
 
 __all__ = ["ShiftOperator", "Track"]
@@ -226,12 +235,11 @@ class ShiftOperator(Operator):
     def apply_at(self, w, index):
         padded = self._each_axis("pad", w.reshape(self.weight_shape))
         picked = pieces_at(padded, self._positions(index, "start_at"), self.sample_shape)
-        return picked.reshape(len(index), self.n_features)
+        return picked.reshape(-1, self.n_features)
 
     def apply_rows(self, V, index):
-        padded = self._each_axis("pad", V.reshape(len(V), *self.weight_shape), first=1)
-        numbers = constant(np.arange(len(V)), V)
-        starts = (numbers, *self._positions(index, "start_at"))
+        padded = self._each_axis("pad", V.reshape(-1, *self.weight_shape), first=1)
+        starts = (row_numbers(V), *self._positions(index, "start_at"))
         return pieces_at(padded, starts, (1, *self.sample_shape)).reshape(-1, self.n_features)
 
     def adjoint(self, M):
@@ -280,7 +288,7 @@ class ShiftOperator(Operator):
     def prepare(self, X):
         if not self.by_fft:
             return X
-        grid = X.reshape(len(X), *self.sample_shape)
+        grid = X.reshape(-1, *self.sample_shape)
         return fft_of(X).rfftn(grid, self._fft_shape, self._fft_axes)
 
     def correlate(self, P, w):
@@ -292,7 +300,7 @@ class ShiftOperator(Operator):
             lags = track.keep_lags(inverse_fft(lags, axis), axis)
         axis, track = last
         lags = track.keep_lags(fft_of(lags).irfft(lags, track.fft_length, axis), axis)
-        return lags.reshape(len(P), self.n_transforms)
+        return lags.reshape(-1, self.n_transforms)
 
     def _spectrum(self, w):
         laid_out = w.reshape(self.weight_shape)

@@ -55,18 +55,19 @@ class TensorBank(Operator):
     def apply(self, w):
         columns, values = self._terms.columns, self._terms.values
         terms = w.index_select(0, columns.reshape(-1)) * values.reshape(-1).to(w.dtype)
-        return self._add(terms, self.n_transforms)
+        return self._add(terms)
 
     def apply_at(self, w, index):
         return self.apply(w).index_select(0, index)
 
     def apply_rows(self, V, index):
         columns, values = self._terms.columns[index], self._terms.values[index]
-        return self._add(V.gather(1, columns) * values.to(V.dtype), len(V))
+        return self._add(V.gather(1, columns) * values.to(V.dtype))
 
-    def _add(self, terms, n):
+    def _add(self, terms):
         """Sums of ``q`` neighbours each: (n, d)."""
-        return terms.reshape(n, self.n_features, -1).sum(-1)
+        q = self._terms.columns.shape[1] // self.n_features
+        return terms.reshape(-1, self.n_features, q).sum(-1)
 
     def adjoint(self, M):
         raise NotImplementedError("torch differentiates apply instead.")

@@ -155,7 +155,8 @@ class GTPCNetwork(nn.Module):
     ):
         """Train one component after the other, from its present weights; earlier ones stay fixed.
 
-        Adam on minus the mean squared score. The paper uses ``epochs=5, steps_per_epoch=500``.
+        Adam on minus the mean squared score. The paper uses ``epochs=5, steps_per_epoch=500``. A
+        network that was trained or converted before does not get worse on what is watched.
 
         Parameters
         ----------
@@ -241,6 +242,10 @@ class GTPCNetwork(nn.Module):
         ``explained_energy_`` is known after training on a tensor, else it is NaN.
         """
         return make_estimator(self)
+
+    def weights(self) -> list[torch.Tensor]:
+        """Copies of the weights of all layers."""
+        return [layer.weight.detach().clone() for layer in self.layers]
 
     @torch.no_grad()
     def load_weights(self, weights) -> None:

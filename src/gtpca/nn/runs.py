@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+import numpy as np
 import torch
 
 from gtpca.nn.checkpoints import Checkpoint
@@ -32,10 +33,10 @@ class Run:
         self.samples, self.watched = samples, watched
         self.checkpoint = Checkpoint(path, self._plan(seed))
         self.saved = self.checkpoint.load()
-        if self.saved is not None:
-            network.load_weights(self.saved["weights"])
+        self.start = network.weights() if self.saved is None else self.saved["start"]
         self.seed = self._seed(seed)
         self.histories = [] if self.saved is None else list(self.saved["histories"])
+        self.before = self._before()
 
     def _plan(self, seed):
         net = self.network
@@ -56,8 +57,22 @@ class Run:
             return seed
         return int(torch.randint(2**31, ())) if self.saved is None else self.saved["seed"]
 
+    def _before(self):
+        """Energies that a network left which comes here trained already, else None."""
+        known = np.all(np.isfinite(self.network.energies_))
+        if not known or (self.watched is self.samples and self.samples.n_rows is None):
+            return None
+        self.network.load_weights(self.start)
+        return self.watched.left(self.network.layers)
+
     def train(self, advance) -> None:
-        """Train all components that are not yet; ``advance(text)`` after each epoch."""
+        """Train all components that are not yet; ``advance(text)`` after each epoch.
+
+        A network that comes here trained already, and whose components together explained more
+        before, keeps them: what one component gains the next ones may lose.
+        """
+        if self.saved is not None:
+            self.network.load_weights(self.saved["weights"])
         energies = [self.samples.energy()]
         for k, layer in enumerate(self.network.layers):
             if k >= len(self.histories):
@@ -65,6 +80,9 @@ class Run:
             for part in dict.fromkeys((self.samples, self.watched)):
                 part.deflate(layer)
             energies.append(self.samples.energy())
+        if self.before is not None and self.before[-1] < self.watched.energy():
+            self.network.load_weights(self.start)
+            energies = self.before if self.watched is self.samples else self.network.energies_
         self.network.keep(self.histories, energies)
 
     def _component(self, k, layer, advance):
@@ -90,10 +108,10 @@ class Run:
         return lambda: self.watched.explained(layer)
 
     def _save(self, trainer, batches):
-        weights = [layer.weight.detach().clone() for layer in self.network.layers]
         self.checkpoint.save(
             {
-                "weights": weights,
+                "start": self.start,
+                "weights": self.network.weights(),
                 "histories": self.histories,
                 "seed": self.seed,
                 "trainer": trainer,

@@ -12,6 +12,21 @@ __all__ = ["LoaderSamples", "TensorSamples", "as_samples"]
 EVALUATION_ROWS = 1024
 
 
+def energy(rows):
+    """``sum_i |x_i|^2``."""
+    return float(rows.double().square().sum())
+
+
+@torch.no_grad()
+def energies_left(rows, layers):
+    """Energy of rows (n, d) after 0, 1, .. layers, an array."""
+    energies = [energy(rows)]
+    for layer in layers:
+        rows = rows - layer.match(rows).projection
+        energies.append(energy(rows))
+    return np.array(energies)
+
+
 class TensorSamples:
     """All samples in one tensor; its residual is kept.
 
@@ -44,7 +59,11 @@ class TensorSamples:
 
     def energy(self):
         """Energy of the residual."""
-        return sum(float(part.double().square().sum()) for part in self._parts())
+        return sum(map(energy, self._parts()))
+
+    def left(self, layers):
+        """Energies after 0, 1, .. of the layers; nothing is subtracted for good."""
+        return sum(energies_left(part, layers) for part in self._parts())
 
     def _parts(self):
         return self.rows.split(EVALUATION_ROWS)
@@ -89,6 +108,10 @@ class LoaderSamples:
     def energy(self):
         """Not known without a pass over the loader."""
         return np.nan
+
+    def left(self, layers):
+        """Energies after 0, 1, .. of the layers, in one pass over the loader."""
+        return sum(energies_left(self._enter(first_of(b)), layers) for b in self._loader)
 
 
 def as_samples(label, data, enter):

@@ -1,0 +1,321 @@
+"""The network: trained in sequence, resumed exactly, converted both ways, exported."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs torch: pip install 'gtpca[torch]'")
+
+from torch.utils.data import DataLoader, TensorDataset
+
+from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
+from gtpca.chunks import as_chunks
+from gtpca.datasets import make_oscillations
+from gtpca.nn import Adam, GTPCNetwork
+from gtpca.testing import make_planted
+
+
+def planted(n=400, dtype=torch.float32):
+    X = sum(make_planted(Shift(8).bind((24,)), n, random_state=s)[0] for s in range(2))
+    return torch.from_numpy(X).to(dtype)
+
+
+def small_net(**options):
+    return GTPCNetwork(2, Shift(8), (24,), random_state=0, **options)
+
+
+OPTIONS = {
+    "plain": {},
+    "mean": {"center": True},
+    "sample-means": {"center": "samples"},
+    "weighted": {"feature_weight": np.linspace(0.5, 2, 24), "center": "samples"},
+    "upright": {"polarity": "positive"},
+}
+
+
+@pytest.mark.parametrize("name", list(OPTIONS))
+@pytest.mark.parametrize("family", [Shift(8), Shift(40), Compose(Shift(9), Reflection())], ids=str)
+def test_a_network_says_what_the_estimator_says(family, name):
+    X = planted(dtype=torch.float64) + 1
+    est = GTPCA(3, family, random_state=0, solver=ALS(n_init=2), **OPTIONS[name]).fit(X.numpy())
+    net = GTPCNetwork.from_estimator(est)
+    scores, index = net.encode(X)
+    codes = est.encode(X.numpy())
+    np.testing.assert_array_equal(index, codes.index)
+    np.testing.assert_allclose(scores.detach(), codes.scores, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(net(X).detach(), est.reconstruct(X.numpy()), atol=1e-10)
+    back = net.to_estimator()
+    np.testing.assert_allclose(back.components_, est.components_, rtol=1e-14)
+    np.testing.assert_allclose(back.explained_energy_, est.explained_energy_)
+    np.testing.assert_allclose(back.resmse(X.numpy()), est.resmse(X.numpy()), rtol=1e-10)
+
+
+def test_types_survive_both_ways():
+    net = small_net().fit(planted(), epochs=2, random_state=0)
+    est = net.to_estimator()
+    assert est.components_.dtype == np.float32
+    again = GTPCNetwork.from_estimator(est)
+    assert again.weight.dtype == torch.float32
+    X = planted(50)
+    np.testing.assert_allclose(again(X).detach(), net(X).detach(), atol=1e-5)
+    np.testing.assert_allclose(est.reconstruct(X.numpy()), net(X).detach(), atol=1e-5)
+    left = 1 - np.cumsum(est.explained_energy_ratio_)
+    np.testing.assert_allclose(left, est.resmse(planted().numpy()), rtol=1e-4)
+
+
+def test_what_cannot_be_converted_is_named():
+    X = planted(100).numpy()
+    shared = GTPCA(2, Shift(8), shared_pose=True, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="shared_pose=True"):
+        GTPCNetwork.from_estimator(shared)
+    refined = GTPCA(2, Shift(8), refine=1, random_state=0).fit(X)
+    with pytest.raises(ValueError, match=r"refine=1.*set_params"):
+        GTPCNetwork.from_estimator(refined)
+    with pytest.raises(ValueError, match=r"Adam.*shared_pose=True.*ALS"):
+        GTPCA(2, Shift(8), shared_pose=True, solver=Adam()).fit(X)
+
+
+def test_components_are_trained_in_sequence():
+    X = planted()
+    net = small_net()
+    start = net.layers[1].weight.detach().clone()
+    whole = net.fit(X, epochs=3, random_state=0)
+    first = GTPCNetwork(1, Shift(8), (24,), random_state=0).fit(X, epochs=3, random_state=0)
+    torch.testing.assert_close(whole.layers[0].weight, first.layers[0].weight, rtol=0, atol=0)
+    assert not torch.equal(whole.layers[1].weight, start)
+    assert np.all(np.diff(whole.energies_) < 0)
+
+
+def test_a_tensor_and_a_loader_of_the_same_batches_give_the_same_weights():
+    X = planted(64)
+    whole = small_net().fit(X, epochs=3, batch_size=64, random_state=0)
+    loader = DataLoader(TensorDataset(X, torch.zeros(64)), batch_size=64)
+    other = small_net().fit(loader, epochs=3, validation=X)
+    for a, b in zip(whole.layers, other.layers, strict=True):
+        torch.testing.assert_close(a.weight, b.weight, rtol=1e-4, atol=1e-5)
+
+
+def test_the_solver_trains_like_the_network():
+    """Full batches, the same start: the order of the rows does not matter."""
+    X = planted(256, torch.float64)
+    schedule = {"epochs": 20, "lr": 1e-2, "batch_size": 256}
+    net = GTPCNetwork(1, Shift(8), (24,), random_state=0, dtype=torch.float64)
+    start = net.weight.detach().numpy().copy()
+    net.fit(X, **schedule, random_state=0)
+    operator = Shift(8).bind((24,))
+    chunks = as_chunks(X.numpy(), operator, batch_size=100)
+    result = Adam(**schedule).solve(chunks, operator, 0, start=start[None])
+    w = net.weight.detach().numpy()
+    np.testing.assert_allclose(result.weights[0], w / np.linalg.norm(w), atol=1e-8)
+    np.testing.assert_allclose(result.history, np.maximum.accumulate(net.history_[0]["watched"]))
+
+
+def test_the_estimator_takes_the_solver():
+    X = planted(256).numpy()
+    model = GTPCA(2, Shift(8), solver=Adam(epochs=20, lr=1e-2), random_state=0).fit(X)
+    assert model.n_iter_.tolist() == [20, 20]
+    assert all(np.all(np.diff(history) >= 0) for history in model.history_)
+    left = 1 - np.cumsum(model.explained_energy_ratio_)
+    np.testing.assert_allclose(left, model.resmse(X), rtol=1e-5)
+    again = GTPCA(2, Shift(8), solver=Adam(epochs=20, lr=1e-2), random_state=0).fit(X)
+    np.testing.assert_array_equal(again.components_, model.components_)
+
+
+def test_the_solver_weighs_samples():
+    X = planted(200).numpy()
+    weight = np.r_[np.ones(100), np.zeros(100)]
+    solver = Adam(epochs=20, lr=1e-2)
+    est = GTPCA(1, Shift(8), solver=solver, random_state=0).fit(X, sample_weight=weight)
+    alone = GTPCA(1, Shift(8), solver=solver, random_state=0).fit(X[:100])
+    assert est.score(X[:100]) > 0.98 * alone.score(X[:100])
+
+
+def test_started_at_the_best_solution_training_does_not_make_it_worse():
+    X = make_oscillations(300, 64, random_state=0)
+    est = GTPCA(3, Shift(128), random_state=0).fit(X)
+    for validation in (None, X):
+        net = GTPCNetwork.from_estimator(est)
+        net.fit(X, epochs=3, validation=validation, random_state=0)
+        for record in net.history_:
+            assert max(record["watched"]) >= record["watched"][0]
+        new = net.to_estimator()
+        assert new.score(X) >= est.score(X) * (1 - 1e-12)
+        np.testing.assert_allclose(1 - np.cumsum(new.explained_energy_ratio_), new.resmse(X))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_schedule_of_the_paper_reaches_the_first_figures(seed):
+    """One component on 128 points; the published schedule on 256 is a benchmark."""
+    X, Y = (
+        make_oscillations(1000, 128, random_state=s).astype(np.float32) for s in (seed, 9 + seed)
+    )
+    net = GTPCNetwork(1, Shift(256), (128,), random_state=seed)
+    net.fit(X, epochs=5, steps_per_epoch=200, random_state=seed)
+    als = GTPCA(1, Shift(256), random_state=0).fit(X)
+    assert net.to_estimator().resmse(Y)[0] <= 1.03 * als.resmse(Y)[0]
+
+
+def test_patience_stops_and_the_best_weights_are_kept():
+    X, V = planted(200), planted(100)
+    net = GTPCNetwork(1, Shift(8), (24,), random_state=0)
+    net.fit(X, epochs=200, lr=0.3, validation=V, patience=3, random_state=0)
+    record = net.history_[0]
+    assert record["stopped"] == "patience"
+    assert len(record["loss"]) < 200
+    assert np.argmax(record["watched"]) == len(record["watched"]) - 4
+    explained = float(net.encode(V)[0].detach().square().sum())
+    np.testing.assert_allclose(explained, max(record["watched"]), rtol=1e-5)
+
+
+def test_large_numbers_do_not_explode():
+    net = small_net().fit(planted() * 1e12, epochs=3, lr=1e-2, random_state=0)
+    plain = small_net().fit(planted(), epochs=3, lr=1e-2, random_state=0)
+    shares = [energies[2] / energies[0] for energies in (net.energies_, plain.energies_)]
+    np.testing.assert_allclose(*shares, rtol=0.05)
+
+
+RUN = """
+import sys, torch, numpy as np
+from gtpca import Shift
+from gtpca.nn import GTPCNetwork
+torch.set_num_threads(1)
+X = torch.from_numpy(np.load(sys.argv[1]))
+data = X
+if sys.argv[4] == "loader":
+    own = torch.Generator().manual_seed(3)
+    data = torch.utils.data.DataLoader(X, batch_size=32, shuffle=True, generator=own)
+net = GTPCNetwork(2, Shift(8), (24,), random_state=0)
+net.fit(data, epochs=60, validation=X, checkpoint=sys.argv[2], random_state=1)
+np.save(sys.argv[3], np.stack([layer.weight.detach().numpy() for layer in net.layers]))
+"""
+
+
+def run_killed(command, checkpoint):
+    """Start a training and kill it once it has written a checkpoint."""
+    process = subprocess.Popen(command)
+    while not checkpoint.exists() and process.poll() is None:
+        time.sleep(0.01)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGKILL)
+    return process.wait()
+
+
+@pytest.mark.parametrize("kind", ["tensor", "loader"])
+def test_a_killed_run_ends_at_the_same_weights(tmp_path, kind):
+    data, checkpoint = tmp_path / "x.npy", tmp_path / "run.pt"
+    np.save(data, planted(600).numpy())
+    ends = [tmp_path / name for name in ("whole.npy", "resumed.npy")]
+    base = [sys.executable, "-c", RUN, str(data)]
+    subprocess.run([*base, str(tmp_path / "other.pt"), str(ends[0]), kind], check=True)
+    command = [*base, str(checkpoint), str(ends[1]), kind]
+    assert run_killed(command, checkpoint) == -signal.SIGKILL
+    assert not ends[1].exists()
+    subprocess.run(command, check=True)
+    np.testing.assert_array_equal(np.load(ends[1]), np.load(ends[0]))
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_finished_checkpoint_is_the_result(tmp_path):
+    path, X = tmp_path / "run.pt", planted()
+    net = small_net().fit(X, epochs=2, checkpoint=path, random_state=0)
+    again = GTPCNetwork(2, Shift(8), (24,)).fit(X, epochs=2, checkpoint=path)
+    for a, b in zip(net.layers, again.layers, strict=True):
+        assert torch.equal(a.weight, b.weight)
+    assert again.history_ == net.history_
+    np.testing.assert_array_equal(again.energies_, net.energies_)
+
+
+def test_checkpoints_that_do_not_fit_are_refused(tmp_path):
+    path, X = tmp_path / "run.pt", planted(100)
+    small_net().fit(X, epochs=1, checkpoint=path, random_state=0)
+    with pytest.raises(ValueError, match=r"checkpoint=.*lr=0.001, not 0.1"):
+        small_net().fit(X, epochs=1, lr=0.1, checkpoint=path, random_state=0)
+    with pytest.raises(ValueError, match=r"n_samples=100, not 50"):
+        small_net().fit(X[:50], epochs=1, checkpoint=path, random_state=0)
+    whole = path.read_bytes()
+    for broken in (b"", b"hello", whole[: len(whole) // 2]):
+        path.write_bytes(broken)
+        with pytest.raises(ValueError, match=r"checkpoint=.*cannot be read"):
+            small_net().fit(X, epochs=1, checkpoint=path, random_state=0)
+        assert path.read_bytes() == broken
+    torch.save({"some": "thing"}, path)
+    with pytest.raises(ValueError, match="no checkpoint of this version"):
+        small_net().fit(X, epochs=1, checkpoint=path)
+
+
+def batches_once():
+    yield from planted(64).split(32)
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "words"),
+    [
+        ([], {}, "no batch in epoch 1: it is empty"),
+        (planted(0), {}, "no sample"),
+        (batches_once(), {"epochs": 2}, "no batch in epoch 2: .*second time"),
+        (planted(64).split(32), {"steps_per_epoch": 5}, "after 2 batches.*steps_per_epoch=5"),
+        (planted(64)[:, :20], {}, r"\(64, 20\)"),
+        (planted(64) * np.nan, {}, "not finite"),
+        (planted(64), {"epochs": -1}, "epochs=-1"),
+        (planted(64), {"batch_size": 0}, "batch_size=0"),
+        (planted(64), {"lr": 0.0}, "lr=0"),
+        (planted(64), {"clip_norm": -1.0}, "clip_norm=-1"),
+        (planted(64), {"random_state": "a"}, "random_state='a'"),
+        (planted(64).split(32), {"patience": 2}, "patience=2 needs validation"),
+    ],
+)
+def test_data_that_cannot_be_trained_on(data, options, words):
+    with pytest.raises(ValueError, match=words):
+        small_net().fit(data, **{"epochs": 1, **options})
+
+
+def test_wrong_types_are_named():
+    with pytest.raises(TypeError, match=r"float64.*float32"):
+        small_net().fit(planted(dtype=torch.float64))
+    with pytest.raises(TypeError, match=r"data is a int"):
+        small_net().fit(3)
+    with pytest.raises(ValueError, match=r"mean has shape \(3,\)"):
+        small_net(mean=np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("family", "shape"),
+    [
+        (Shift(40), (24,)),
+        (Compose(Shift((5, 5)), Rotation(8)), (9, 9)),
+        (Shift((28, 28)), (40, 40)),
+    ],
+    ids=str,
+)
+def test_the_encoder_can_be_exported(family, shape):
+    net = GTPCNetwork(2, family, shape, random_state=0).requires_grad_(False)
+    x = torch.randn(6, *shape, generator=torch.Generator().manual_seed(0))
+    sizes = {"x": {0: torch.export.Dim("n")}}
+    program = torch.export.export(net.encoder(), (x,), dynamic_shapes=sizes)
+    for rows in (x, x[:3]):
+        torch.testing.assert_close(program.module()(rows), net.encode(rows))
+
+
+def test_compiled_layers_say_the_same():
+    net = GTPCNetwork(2, Compose(Shift(9), Reflection()), (24,), random_state=0)
+    x = planted(8)
+    torch.testing.assert_close(torch.compile(net, backend="eager")(x), net(x))
+
+
+def test_state_survives():
+    net = small_net(mean=np.ones(24)).fit(planted(), epochs=1, random_state=0)
+    other = small_net(mean=np.zeros(24))
+    other.load_state_dict(net.state_dict())
+    torch.testing.assert_close(other(planted(5)), net(planted(5)), rtol=0, atol=0)
+
+
+def test_a_progress_bar_is_shown(capsys):
+    pytest.importorskip("rich", reason="needs rich")
+    small_net().fit(planted(64), epochs=2, progress=True, random_state=0)
+    assert "component 2" in capsys.readouterr().out
