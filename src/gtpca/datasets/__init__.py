@@ -1,0 +1,24 @@
+"""Signals made from a formula, random poses, and verified downloads.
+
+The loaders read files below ``data_home``: the argument, else the environment variable
+``GTPCA_DATA``, else the user's cache folder. A missing file is downloaded from its public source;
+its checksum is verified either way, and a file that is already there is never overwritten.
+"""
+
+from gtpca.datasets.files import DatasetError
+from gtpca.datasets.generators import make_oscillations, make_spikes
+from gtpca.datasets.loaders import fetch_eeg, fetch_handwriting, fetch_mnist
+from gtpca.datasets.poses import random_crop, random_embedding, random_rotation, sliding_windows
+
+__all__ = [
+    "DatasetError",
+    "fetch_eeg",
+    "fetch_handwriting",
+    "fetch_mnist",
+    "make_oscillations",
+    "make_spikes",
+    "random_crop",
+    "random_embedding",
+    "random_rotation",
+    "sliding_windows",
+]
