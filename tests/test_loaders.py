@@ -4,9 +4,6 @@ import gzip
 import hashlib
 import os
 import struct
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -47,13 +44,6 @@ def small_mnist(tmp_path, monkeypatch):
     put(tmp_path, monkeypatch, IMAGES, gzip.compress(idx(images)))
     put(tmp_path, monkeypatch, LABELS, gzip.compress(idx(labels)))
     return tmp_path, images, labels
-
-
-@pytest.fixture
-def no_network(monkeypatch):
-    """Downloads go to a port where nobody listens."""
-    unreachable = ("http://127.0.0.1:9/first", "http://127.0.0.1:9/second")
-    monkeypatch.setattr(files, "ADDRESSES", dict.fromkeys(files.ADDRESSES, unreachable))
 
 
 def test_mnist_from_argument_and_from_environment(small_mnist, monkeypatch):
@@ -98,92 +88,13 @@ def test_a_damaged_idx_file_is_named(small_mnist, monkeypatch, damage, message):
     assert str(path) in str(caught.value)
 
 
-def test_a_wrong_checksum_is_named_and_the_file_kept(tmp_path, no_network):
-    path = tmp_path / "handwriting" / "handwrit.rda"
-    path.parent.mkdir()
-    path.write_bytes(b"mine")
-    with pytest.raises(DatasetError) as caught:
-        fetch_handwriting(tmp_path)
-    for part in (str(path), hashlib.sha256(b"mine").hexdigest(), "8a17c79a", "left as it is"):
-        assert part in str(caught.value)
-    assert path.read_bytes() == b"mine"
-
-
-@pytest.mark.parametrize(
-    ("fetch", "name"),
-    [
-        (fetch_mnist, "mnist/train-images-idx3-ubyte.gz"),
-        (fetch_handwriting, "handwriting/handwrit.rda"),
-        (fetch_eeg, "eeg/eegdata.rda"),
-    ],
-)
-def test_without_network_the_error_says_what_to_do(tmp_path, no_network, fetch, name):
-    pytest.importorskip("pooch")
-    with pytest.raises(DatasetError) as caught:
-        fetch(data_home=tmp_path)
-    file = name.split("/")[1]
-    for part in (str(tmp_path / name), f"first/{file}", f"second/{file}", "GTPCA_DATA", "by hand"):
-        assert part in str(caught.value)
-    assert not (tmp_path / name).exists()
-
-
-class QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
-
-
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    """A folder, and the address under which it is served."""
-    pytest.importorskip("pooch")
-    folder = tmp_path / "served"
-    folder.mkdir()
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=folder)) as httpd:
-        Thread(target=httpd.serve_forever, daemon=True).start()
-        yield folder, f"http://127.0.0.1:{httpd.server_port}"
-        httpd.shutdown()
-
-
-def test_mirrors_are_tried_until_the_checksum_fits(small_mnist, server, monkeypatch):
-    home, images, _ = small_mnist
-    folder, address = server
-    file = IMAGES.split("/")[1]
-    for mirror, content in (("wrong", b"error page"), ("right", (home / IMAGES).read_bytes())):
-        (folder / mirror).mkdir()
-        (folder / mirror / file).write_bytes(content)
-    (home / IMAGES).unlink()
-
-    monkeypatch.setitem(files.ADDRESSES, "mnist", (f"{address}/absent", f"{address}/wrong"))
-    with pytest.raises(DatasetError, match=r"(?s)absent.*404.*wrong.*hash") as caught:
-        fetch_mnist("test", home)
-    assert str(home / IMAGES) in str(caught.value)
-    assert [path.name for path in (home / "mnist").iterdir()] == [LABELS.split("/")[1]]
-
-    monkeypatch.setitem(files.ADDRESSES, "mnist", (f"{address}/wrong", f"{address}/right"))
-    assert np.array_equal(fetch_mnist("test", home).data, images)
-    monkeypatch.setitem(files.ADDRESSES, "mnist", ())
-    assert np.array_equal(fetch_mnist("test", home).data, images)  # now from the folder
-
-
-def test_cache_folder_is_the_last_resort(tmp_path, no_network, monkeypatch):
-    pooch = pytest.importorskip("pooch")
-    monkeypatch.delenv("GTPCA_DATA", raising=False)
-    monkeypatch.setattr(pooch, "os_cache", lambda project: tmp_path / project)
-    with pytest.raises(DatasetError, match=r"handwrit\.rda") as caught:
-        fetch_handwriting()
-    assert str(tmp_path / "gtpca" / "handwriting") in str(caught.value)
-
-
-@pytest.mark.parametrize("missing", ["pooch", "rdata"])
-def test_a_missing_package_names_the_extra(tmp_path, monkeypatch, missing):
+def test_a_missing_package_names_the_extra(tmp_path, monkeypatch):
     def import_module(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(files, "import_module", import_module)
-    if missing == "rdata":
-        put(tmp_path, monkeypatch, "handwriting/handwrit.rda", b"")
-    with pytest.raises(ImportError, match=rf'{missing} is missing: pip install "gtpca\[data\]"'):
+    monkeypatch.setattr(loaders, "import_module", import_module)
+    put(tmp_path, monkeypatch, "handwriting/handwrit.rda", b"")
+    with pytest.raises(ImportError, match=r'rdata is missing: pip install "gtpca\[data\]"'):
         fetch_handwriting(tmp_path)
 
 
@@ -258,12 +169,6 @@ def test_real_mnist(subset, n, first, counts):
     assert digits.data.dtype == digits.target.dtype == np.uint8
     assert digits.target[:5].tolist() == first
     assert np.sum(digits.target == 8) == counts
-
-
-@needs_data
-def test_real_mnist_md5():
-    path = files.locate("mnist/train-images-idx3-ubyte.gz", None)
-    assert hashlib.md5(path.read_bytes()).hexdigest() == "f68b3c2dcbeaaa9fbdd348bbdeb94873"
 
 
 @needs_data

@@ -1,8 +1,9 @@
 """Signals made from a formula, random poses, and verified downloads.
 
 The loaders read files below ``data_home``: the argument, else the environment variable
-``GTPCA_DATA``, else the user's cache folder. A missing file is downloaded from its public source;
-its checksum is verified either way, and a file that is already there is never overwritten.
+``GTPCA_DATA``, else the user's cache folder. A missing file is downloaded from its public source,
+and a download that broke off is continued by the next call. Checksums are verified either way, and
+a file that is already there is never overwritten.
 """
 
 from gtpca.datasets.files import DatasetError

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from importlib import import_module
+import sys
+from http.client import HTTPException
 from pathlib import Path
-from typing import Any
+
+from gtpca.datasets.downloads import digest, download
 
 _CRAN = "https://raw.githubusercontent.com/cran"  # the read-only mirror of CRAN on GitHub
 ADDRESSES = {
@@ -35,12 +36,12 @@ class DatasetError(OSError):
 
 def locate(name: str, data_home) -> Path:
     """Path of a verified file below ``data_home``, downloaded if it is not there."""
-    home = data_home or os.environ.get("GTPCA_DATA") or import_extra("pooch").os_cache("gtpca")
+    home = data_home or os.environ.get("GTPCA_DATA") or _cache_folder()
     path = Path(home).expanduser() / name
     if not path.exists():
         _download(name, path)
     algorithm, expected = CHECKSUMS[name].split(":")
-    found = hashlib.new(algorithm, path.read_bytes(), usedforsecurity=False).hexdigest()
+    found = digest(path, algorithm)
     if found != expected:
         raise DatasetError(
             f"{path} has {algorithm} {found}, expected {expected}. It was left as it is: "
@@ -49,26 +50,29 @@ def locate(name: str, data_home) -> Path:
     return path
 
 
+def _cache_folder() -> Path:
+    """Where the system keeps what an application can fetch again."""
+    if sys.platform == "win32":
+        caches = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
+    elif sys.platform == "darwin":
+        caches = "~/Library/Caches"
+    else:
+        caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(caches) / "gtpca"
+
+
 def _download(name: str, path: Path) -> None:
-    """Fetch from the first address that answers; the file appears only once verified."""
-    pooch, failures = import_extra("pooch"), []
+    """Fetch from the first address that gives the whole file."""
+    failures = []
     for address in ADDRESSES[path.parent.name]:
         url = f"{address}/{path.name}"
         try:
-            pooch.retrieve(url, CHECKSUMS[name], fname=path.name, path=path.parent)
+            download(url, path, CHECKSUMS[name])
             return
-        except (OSError, ValueError) as error:
-            failures.append(f"  {url} ({str(error)[:160]})\n")
+        except (OSError, HTTPException) as error:
+            failures.append(f"  {url} ({str(error)[:200]})\n")
     raise DatasetError(
         f"{path.name} is not at {path} and could not be downloaded from\n{''.join(failures)}"
         f"Fetch it by hand and put it there, or point data_home or the environment variable "
         f"GTPCA_DATA to a folder that holds {name}."
     )
-
-
-def import_extra(module: str) -> Any:
-    """Import an optional dependency of the data sets."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise ImportError(f'{module} is missing: pip install "gtpca[data]"') from error
