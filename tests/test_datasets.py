@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gtpca.datasets import (
+    event_windows,
     make_oscillations,
     make_spikes,
     random_crop,
@@ -88,6 +89,45 @@ def test_sliding_windows_name_the_bad_parameter():
         sliding_windows(np.zeros(7), 2, 0)
     with pytest.raises(ValueError, match=r"x has shape \(2, 2, 2\)"):
         sliding_windows(np.zeros((2, 2, 2)), 1)
+
+
+@pytest.mark.parametrize("shape", [(30,), (30, 3)])
+@pytest.mark.parametrize(("start", "stop"), [(-3, 5), (2, 4), (-4, -1), (0, 1)])
+def test_event_windows_are_around_their_events(shape, start, stop):
+    x = np.random.RandomState(0).standard_normal(shape).astype(np.float32)
+    positions = [20, 4, 25, 4]
+    windows = event_windows(x, positions, start, stop)
+    assert windows.dtype == np.float32
+    assert np.array_equal(windows, [x[p + start : p + stop] for p in positions])
+
+
+def test_event_windows_at_the_ends_of_a_recording():
+    x = np.arange(20).reshape(10, 2)
+    assert np.array_equal(event_windows(x, [1, 8], -1, 2), [x[:3], x[7:]])
+    for outside in (0, 9):
+        with pytest.raises(ValueError, match=rf"positions\[1\]={outside}: .* 10 time points"):
+            event_windows(x, [5, outside], -1, 2)
+    windows, inside = event_windows(x, [0, 5, 9, 8], -1, 2, outside="drop", return_inside=True)
+    assert inside.tolist() == [False, True, False, True]
+    assert np.array_equal(windows, event_windows(x, [5, 8], -1, 2))
+    assert event_windows(x, [0, 9], -1, 2, outside="drop").shape == (0, 3, 2)
+    assert event_windows(x, [], -1, 2).shape == (0, 3, 2)
+    assert event_windows(x, np.array([8], np.uint8), -1, 2).shape == (1, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"x": np.zeros((2, 2, 2))}, r"x has shape \(2, 2, 2\)"),
+        ({"positions": [1.0]}, r"positions is float64 \(1,\)"),
+        ({"positions": 1}, r"positions is int64 \(\)"),
+        ({"stop": 0}, "stop == 0"),
+        ({"outside": "pad"}, "outside='pad'; expected 'raise' or 'drop'"),
+    ],
+)
+def test_event_windows_name_the_bad_parameter(bad, message):
+    with pytest.raises(ValueError, match=message):
+        event_windows(**{"x": np.zeros(9), "positions": [4], "start": 0, "stop": 2, **bad})
 
 
 @pytest.mark.parametrize(

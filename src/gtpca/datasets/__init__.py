@@ -9,10 +9,17 @@ a file that is already there is never overwritten.
 from gtpca.datasets.files import DatasetError
 from gtpca.datasets.generators import make_oscillations, make_spikes
 from gtpca.datasets.loaders import fetch_eeg, fetch_handwriting, fetch_mnist
-from gtpca.datasets.poses import random_crop, random_embedding, random_rotation, sliding_windows
+from gtpca.datasets.poses import (
+    event_windows,
+    random_crop,
+    random_embedding,
+    random_rotation,
+    sliding_windows,
+)
 
 __all__ = [
     "DatasetError",
+    "event_windows",
     "fetch_eeg",
     "fetch_handwriting",
     "fetch_mnist",

@@ -23,13 +23,73 @@ def sliding_windows(x, length, step=1):
     windows : ndarray of shape (n_windows, length) or (n_windows, length, n_channels)
         A read-only view of ``x``; n_windows = (n_times - length) // step + 1.
     """
-    x = np.asarray(x)
-    if x.ndim not in (1, 2):
-        raise ValueError(f"x has shape {x.shape}; expected (n_times,) or (n_times, n_channels).")
+    x = _recording(x)
     check_scalar(length, "length", Integral, min_val=1, max_val=len(x))
     check_scalar(step, "step", Integral, min_val=1)
     windows = np.lib.stride_tricks.sliding_window_view(x, length, axis=0)[::step]
     return np.moveaxis(windows, -1, 1)
+
+
+def event_windows(x, positions, start, stop, outside="raise", return_inside=False):
+    """Cut windows ``x[p + start : p + stop]`` out of a recording, one for each event at ``p``.
+
+    Parameters
+    ----------
+    x : array of shape (n_times,) or (n_times, n_channels)
+    positions : array of shape (n_events,), int
+        Time points of the events, counted from 0: subtract 1 from positions of MATLAB.
+    start, stop : int
+        Ends of the window relative to the event, ``stop`` not included; negative is before it.
+    outside : {"raise", "drop"}
+        What to do with an event whose window does not lie within the recording.
+    return_inside : bool
+        Whether to return which events were kept, too.
+
+    Returns
+    -------
+    windows : ndarray of shape (n_inside, stop - start) or (n_inside, stop - start, n_channels)
+        n_inside = n_events unless some were dropped.
+    inside : ndarray of shape (n_events,), bool
+        Only if ``return_inside``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gtpca.datasets import event_windows
+    >>> event_windows(np.arange(10), [2, 7], start=-1, stop=3)
+    array([[1, 2, 3, 4],
+           [6, 7, 8, 9]])
+    """
+    x, positions = _recording(x), _positions(positions)
+    check_scalar(start, "start", Integral)
+    check_scalar(stop, "stop", Integral, min_val=start + 1)
+    if outside not in ("raise", "drop"):
+        raise ValueError(f"outside={outside!r}; expected 'raise' or 'drop'.")
+    inside = (positions + start >= 0) & (positions + stop <= len(x))
+    if outside == "raise" and not np.all(inside):
+        i = np.flatnonzero(~inside)[0]
+        raise ValueError(
+            f"positions[{i}]={positions[i]}: its window from {positions[i] + start} to "
+            f"{positions[i] + stop} is not within the {len(x)} time points of x; pass "
+            "outside='drop' to do without such events."
+        )
+    windows = x[positions[inside, None] + np.arange(start, stop)]
+    return (windows, inside) if return_inside else windows
+
+
+def _recording(x) -> np.ndarray:
+    x = np.asarray(x)
+    if x.ndim not in (1, 2):
+        raise ValueError(f"x has shape {x.shape}; expected (n_times,) or (n_times, n_channels).")
+    return x
+
+
+def _positions(positions) -> np.ndarray:
+    positions = np.asarray(positions)
+    if positions.ndim != 1 or (positions.dtype.kind not in "iu" and positions.size):
+        found = f"{positions.dtype} {positions.shape}"
+        raise ValueError(f"positions is {found}; expected integers of shape (n_events,).")
+    return positions.astype(np.intp)
 
 
 def random_crop(X, size, random_state=None):
