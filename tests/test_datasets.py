@@ -122,7 +122,7 @@ def test_event_windows_at_the_ends_of_a_recording():
         ({"positions": [1.0]}, r"positions is float64 \(1,\)"),
         ({"positions": 1}, r"positions is int64 \(\)"),
         ({"stop": 0}, "stop == 0"),
-        ({"outside": "pad"}, "outside='pad'; expected 'raise' or 'drop'"),
+        ({"outside": "pad"}, "outside='pad' must be one of 'raise', 'drop'"),
     ],
 )
 def test_event_windows_name_the_bad_parameter(bad, message):

@@ -18,6 +18,7 @@ from gtpca.datasets import (
     DatasetError,
     downloads,
     fetch_eeg,
+    fetch_errp,
     fetch_handwriting,
     fetch_mnist,
     files,
@@ -330,6 +331,7 @@ def test_a_wrong_checksum_is_named_and_the_file_kept(tmp_path, no_network):
         (fetch_mnist, "mnist/train-images-idx3-ubyte.gz"),
         (fetch_handwriting, "handwriting/handwrit.rda"),
         (fetch_eeg, "eeg/eegdata.rda"),
+        (fetch_errp, "errp/Subject01_s1.mat"),
     ],
 )
 def test_without_network_the_error_says_what_to_do(tmp_path, no_network, fetch, name):

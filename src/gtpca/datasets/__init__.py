@@ -2,10 +2,11 @@
 
 The loaders read files below ``data_home``: the argument, else the environment variable
 ``GTPCA_DATA``, else the user's cache folder. A missing file is downloaded from its public source,
-and a download that broke off is continued by the next call. Checksums are verified either way, and
-a file that is already there is never overwritten.
+and a download that broke off is continued by the next call. Checksums are verified either way,
+where there are any, and a file that is already there is never overwritten.
 """
 
+from gtpca.datasets.errp import fetch_errp
 from gtpca.datasets.files import DatasetError
 from gtpca.datasets.generators import make_oscillations, make_spikes
 from gtpca.datasets.loaders import fetch_eeg, fetch_handwriting, fetch_mnist
@@ -21,6 +22,7 @@ __all__ = [
     "DatasetError",
     "event_windows",
     "fetch_eeg",
+    "fetch_errp",
     "fetch_handwriting",
     "fetch_mnist",
     "make_oscillations",

@@ -8,6 +8,8 @@ import numpy as np
 from scipy import ndimage
 from sklearn.utils import check_random_state, check_scalar
 
+from gtpca import checks
+
 
 def sliding_windows(x, length, step=1):
     """Cut a long recording into windows ``x[i * step : i * step + length]``, without a copy.
@@ -63,8 +65,7 @@ def event_windows(x, positions, start, stop, outside="raise", return_inside=Fals
     x, positions = _recording(x), _positions(positions)
     check_scalar(start, "start", Integral)
     check_scalar(stop, "stop", Integral, min_val=start + 1)
-    if outside not in ("raise", "drop"):
-        raise ValueError(f"outside={outside!r}; expected 'raise' or 'drop'.")
+    checks.choice("outside", outside, ("raise", "drop"))
     inside = (positions + start >= 0) & (positions + stop <= len(x))
     if outside == "raise" and not np.all(inside):
         i = np.flatnonzero(~inside)[0]
