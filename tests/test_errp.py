@@ -4,9 +4,18 @@ import os
 
 import numpy as np
 import pytest
+from scipy import signal
 from scipy.io import savemat
 
-from gtpca.datasets import DatasetError, errp, event_windows, fetch_errp, files
+from gtpca.datasets import (
+    DatasetError,
+    errp,
+    event_windows,
+    fetch_errp,
+    files,
+    generators,
+    simulate_errp,
+)
 
 NAMES = ["Cz", "Fz", "Pz", "FCz"]
 CODES = [[1, 5, 9, 8], [10, 4, 6, 5, 5]]  # of two runs; 1, 4 and 8 are no trials
@@ -236,3 +245,101 @@ def test_real_errp(data_home):
     assert trials.data.shape[1:] == (512, 2)
     assert set(trials.run) == set(range(1, 11))
     assert np.mean(trials.target) == pytest.approx(0.2, abs=0.02)
+
+
+# The simulation
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    return simulate_errp(1, ["FCz", "Fz", "Oz"], random_state=0, recordings=True)
+
+
+def test_simulation_has_the_fields_of_the_files(simulated, home):
+    real = fetch_errp(["Pz", "Fz"], home, n_subjects=1, window=(0, 0.1), recordings=True)
+    assert list(simulated) == list(real)
+    for name in real:
+        assert type(simulated[name]) is type(real[name])
+        if isinstance(real[name], np.ndarray):
+            assert simulated[name].dtype == real[name].dtype
+            assert simulated[name].ndim == real[name].ndim
+    assert simulated.simulated is True
+    assert "imulated" in simulated.DESCR
+
+
+def test_simulation_has_the_events_of_the_files(simulated):
+    assert simulated.data.shape == (1044, 512, 3)
+    assert np.bincount(simulated.target).tolist() == [809, 235]
+    assert np.array_equal(simulated.target, np.isin(simulated.code, [6, 9]))
+    assert set(simulated.code) == {5, 6, 9, 10}
+    assert np.bincount(simulated.session).tolist() == [0, 523, 521]
+    assert set(simulated.subject) == {1}
+    assert len(simulated.recordings) == 20
+    for (_, session, run), x in simulated.recordings.items():
+        assert x.shape == (180 * 512, 3)
+        of_run = (simulated.session == session) & (simulated.run == run)
+        position = simulated.position[of_run]
+        assert 52 <= len(position) <= 53
+        assert np.all(np.diff(position) > 512)
+        assert np.array_equal(simulated.data[of_run], event_windows(x, position, -128, 384))
+
+
+def test_simulated_errors_have_their_potential(simulated):
+    mean = [simulated.data[simulated.target == y].mean(axis=0) for y in (0, 1)]
+    fcz, fz, oz = signal.sosfiltfilt(signal.butter(4, 15, fs=512, output="sos"), mean[1], axis=0).T
+    assert fcz.argmin() / 512 - 0.25 == pytest.approx(0.25, abs=0.03)
+    assert fcz.argmax() / 512 - 0.25 == pytest.approx(0.32, abs=0.03)
+    assert np.ptp(fcz) > np.ptp(fz) > 2 * np.ptp(oz)
+    assert np.ptp(fcz) > 4 * np.ptp(mean[0][:, 0])
+
+
+def test_simulated_background(simulated):
+    x = np.concatenate(list(simulated.recordings.values()))
+    f, power = signal.welch(x, 512, nperseg=2048, axis=0)
+
+    def level(low, high):
+        return power[(f >= low) & (f <= high)].mean(axis=0)
+
+    assert x.std(axis=0) == pytest.approx(np.hypot(10, [4.2, 3.4, 8.2]), rel=0.05)
+    assert level(20, 24) / level(80, 96) == pytest.approx(np.full(3, 4), rel=0.05)
+    assert np.all(level(9.5, 10.5) > 3 * level(5, 6))
+    correlation = np.corrcoef(x.T)
+    assert correlation[0, 1] == pytest.approx(0.95 * np.exp(-0.125), abs=0.02)
+    assert abs(correlation[0, 2]) < 0.1
+
+
+def test_simulation_is_seeded(simulated):
+    two = simulate_errp(2, "FCz", random_state=1, window=(-0.75, 1.25))
+    one = simulate_errp(1, "FCz", random_state=1, window=(-0.75, 1.25))
+    assert one.data.shape == (1044, 1024, 1)
+    assert np.array_equal(one.data, two.data[:1044])
+    assert np.bincount(two.target[two.subject == 2]).tolist() == [838, 242]
+    assert not np.array_equal(one.position, simulated.position)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"n_subjects": 0}, "n_subjects=0 must be a whole number from 1 to 6"),
+        ({"channels": "Xz"}, "channels='Xz' must be 'all' or"),
+        ({"window": (1, 0)}, r"window=\(1, 0\) must be"),
+        ({"outside": "pad"}, "outside='pad' must be one of"),
+        ({"window": (0, 9)}, "window does not fit, subject 1, session 1, run 1: .*outside='drop'"),
+    ],
+)
+def test_simulation_names_the_bad_parameter(bad, message):
+    with pytest.raises(ValueError, match=message):
+        simulate_errp(**{"n_subjects": 1, "channels": "Fz", "random_state": 0, **bad})
+
+
+def test_electrodes_are_where_their_names_say():
+    place = dict(zip(errp.CHANNELS, generators._electrodes(errp.CHANNELS), strict=True))
+    assert len({tuple(xy) for xy in place.values()}) == 64
+    assert place["Cz"].tolist() == [0, 0]
+    assert place["FCz"] == pytest.approx([0, 0.2])
+    assert place["T8"] == pytest.approx([0.8, 0])
+    assert place["T7"] == pytest.approx([-0.8, 0])
+    assert place["PO3"][0] < 0 < place["PO4"][0]
+    assert place["P10"][0] > place["P8"][0] > place["P2"][0] > 0
+    assert place["Fpz"][1] > place["AFz"][1] > place["Fz"][1] > 0 > place["Oz"][1] > place["Iz"][1]
+    assert np.all(np.hypot(*np.array(list(place.values())).T) < 1.01)

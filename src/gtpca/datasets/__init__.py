@@ -8,7 +8,7 @@ where there are any, and a file that is already there is never overwritten.
 
 from gtpca.datasets.errp import fetch_errp
 from gtpca.datasets.files import DatasetError
-from gtpca.datasets.generators import make_oscillations, make_spikes
+from gtpca.datasets.generators import make_oscillations, make_spikes, simulate_errp
 from gtpca.datasets.loaders import fetch_eeg, fetch_handwriting, fetch_mnist
 from gtpca.datasets.poses import (
     event_windows,
@@ -30,5 +30,6 @@ __all__ = [
     "random_crop",
     "random_embedding",
     "random_rotation",
+    "simulate_errp",
     "sliding_windows",
 ]
