@@ -74,7 +74,7 @@ def _download(name: str, path: Path) -> None:
         try:
             download(url, path, CHECKSUMS.get(name))
             return
-        except (OSError, HTTPException) as error:
+        except (OSError, ValueError, HTTPException) as error:
             failures.append(f"  {url} ({str(error)[:200]})\n")
     raise DatasetError(
         f"{path.name} is not at {path} and could not be downloaded from\n{''.join(failures)}"
