@@ -1,0 +1,35 @@
+"""Signals made from a formula, random poses, and verified downloads.
+
+The loaders read files below ``data_home``: the argument, else the environment variable
+``GTPCA_DATA``, else the user's cache folder. A missing file is downloaded from its public source,
+and a download that broke off is continued by the next call. Checksums are verified either way,
+where there are any, and a file that is already there is never overwritten.
+"""
+
+from gtpca.datasets.errp import fetch_errp
+from gtpca.datasets.files import DatasetError
+from gtpca.datasets.generators import make_oscillations, make_spikes, simulate_errp
+from gtpca.datasets.loaders import fetch_eeg, fetch_handwriting, fetch_mnist
+from gtpca.datasets.poses import (
+    event_windows,
+    random_crop,
+    random_embedding,
+    random_rotation,
+    sliding_windows,
+)
+
+__all__ = [
+    "DatasetError",
+    "event_windows",
+    "fetch_eeg",
+    "fetch_errp",
+    "fetch_handwriting",
+    "fetch_mnist",
+    "make_oscillations",
+    "make_spikes",
+    "random_crop",
+    "random_embedding",
+    "random_rotation",
+    "simulate_errp",
+    "sliding_windows",
+]

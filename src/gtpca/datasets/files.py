@@ -1,0 +1,83 @@
+"""Where data files are: below ``data_home``, else at a public source; verified either way."""
+
+from __future__ import annotations
+
+import os
+import sys
+from http.client import HTTPException
+from pathlib import Path
+
+from gtpca.datasets.downloads import digest, download
+
+_CRAN = "https://raw.githubusercontent.com/cran"  # the read-only mirror of CRAN on GitHub
+ADDRESSES = {
+    "mnist": (
+        "https://ossci-datasets.s3.amazonaws.com/mnist",
+        "https://storage.googleapis.com/cvdf-datasets/mnist",
+    ),
+    "handwriting": (f"{_CRAN}/fda/094f160ddcc40dc2f112cc652124d3e2d08c2831/data",),  # 5.1.4
+    "eeg": (f"{_CRAN}/eegkitdata/62a293d9cfa2332e2d41a240ba5ca32b9dfaad5e/data",),  # 1.1
+    "errp": ("https://lampx.tugraz.at/~bci/database/013-2015",),
+}
+CHECKSUMS = {  # none is published for errp
+    "mnist/train-images-idx3-ubyte.gz": "md5:f68b3c2dcbeaaa9fbdd348bbdeb94873",
+    "mnist/train-labels-idx1-ubyte.gz": "md5:d53e105ee54ea40749a09fcbcd1e9432",
+    "mnist/t10k-images-idx3-ubyte.gz": "md5:9fb629c4189551a2d022fa330f9573f3",
+    "mnist/t10k-labels-idx1-ubyte.gz": "md5:ec29112dd5afa0611ce80d1b7f02629c",
+    "handwriting/handwrit.rda": (
+        "sha256:8a17c79a2439f2aa28f6bc068c0424bc87119a606ab1938f009cbfa2b090c578"
+    ),
+    "eeg/eegdata.rda": "sha256:dc80860c80b461279e139e6acfa478028eebb997b80756a28e290cfc31f083f9",
+}
+
+
+class DatasetError(OSError):
+    """A data file is missing and cannot be downloaded, or is not what it should be."""
+
+
+def locate(name: str, data_home) -> Path:
+    """Path of a verified file below ``data_home``, downloaded if it is not there."""
+    home = data_home or os.environ.get("GTPCA_DATA") or _cache_folder()
+    path = Path(home).expanduser() / name
+    if not path.exists():
+        _download(name, path)
+    if name in CHECKSUMS:
+        _verify(path, *CHECKSUMS[name].split(":"))
+    return path
+
+
+def _verify(path: Path, algorithm: str, expected: str) -> None:
+    found = digest(path, algorithm)
+    if found != expected:
+        raise DatasetError(
+            f"{path} has {algorithm} {found}, expected {expected}. It was left as it is: "
+            "move it away to download it again, or pass another data_home."
+        )
+
+
+def _cache_folder() -> Path:
+    """Where the system keeps what an application can fetch again."""
+    if sys.platform == "win32":
+        caches = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
+    elif sys.platform == "darwin":
+        caches = "~/Library/Caches"
+    else:
+        caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(caches) / "gtpca"
+
+
+def _download(name: str, path: Path) -> None:
+    """Fetch from the first address that gives the whole file."""
+    failures = []
+    for address in ADDRESSES[path.parent.name]:
+        url = f"{address}/{path.name}"
+        try:
+            download(url, path, CHECKSUMS.get(name))
+            return
+        except (OSError, ValueError, HTTPException) as error:
+            failures.append(f"  {url} ({str(error)[:200]})\n")
+    raise DatasetError(
+        f"{path.name} is not at {path} and could not be downloaded from\n{''.join(failures)}"
+        f"Fetch it by hand and put it there, or point data_home or the environment variable "
+        f"GTPCA_DATA to a folder that holds {name}."
+    )

@@ -1,0 +1,142 @@
+"""Real data sets, read from their files."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import zlib
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from gtpca.datasets.files import DatasetError, locate
+
+
+def fetch_mnist(subset="train", data_home=None):
+    """Load the MNIST handwritten digits, values 0..255.
+
+    Parameters
+    ----------
+    subset : {"train", "test"}
+        60,000 or 10,000 images.
+    data_home : path or None
+        Folder with, or for, ``mnist/*-ubyte.gz``; see :mod:`gtpca.datasets`.
+
+    Returns
+    -------
+    Bunch
+        data (n, 28, 28) uint8, target (n,) uint8, DESCR.
+    """
+    prefix = {"train": "train", "test": "t10k"}.get(subset)
+    if prefix is None:
+        raise ValueError(f"subset={subset!r}; expected 'train' or 'test'.")
+    data = _read_idx(locate(f"mnist/{prefix}-images-idx3-ubyte.gz", data_home), 3)
+    target = _read_idx(locate(f"mnist/{prefix}-labels-idx1-ubyte.gz", data_home), 1)
+    if len(data) != len(target):
+        raise DatasetError(f"MNIST {subset}: {len(data)} images but {len(target)} labels.")
+    return Bunch(data=data, target=target, DESCR=f"MNIST digits ({subset} set), CC BY-SA 3.0.")
+
+
+def fetch_handwriting(data_home=None):
+    """Load 20 samples of the letters "fda" as pen positions along time.
+
+    Parameters
+    ----------
+    data_home : path or None
+        Folder with, or for, ``handwriting/handwrit.rda``; see :mod:`gtpca.datasets`.
+
+    Returns
+    -------
+    Bunch
+        data (20, 1401, 2) float64: x and y in metres, time (1401,): 0..2300 ms, DESCR.
+    """
+    content = _read_rda(locate("handwriting/handwrit.rda", data_home))
+    data = np.ascontiguousarray(np.asarray(content["handwrit"], float).transpose(1, 0, 2))
+    descr = 'Handwriting "fda", Ramsay and Silverman 2005, R package fda, GPL >= 2.'
+    return Bunch(data=data, time=np.asarray(content["handwritTime"], float), DESCR=descr)
+
+
+def fetch_eeg(data_home=None):
+    """Load single-trial EEG of 10 alcoholic and 10 control subjects who see a picture.
+
+    A trial is the second after the stimulus, at 256 Hz. As published: one trial is there twice
+    (see ``repeated``), CZ of subject co2a0000368 is zero in three trials, and three of the 64
+    channels are not scalp electrodes (X, Y: eye movements; nd).
+
+    Parameters
+    ----------
+    data_home : path or None
+        Folder with, or for, ``eeg/eegdata.rda``; see :mod:`gtpca.datasets`.
+
+    Returns
+    -------
+    Bunch
+        data (100, 256, 64) float64 in microvolt; subject, group ("a" alcoholic, "c" control) and
+        condition (100,) str; trial (100,) int: number within the session; repeated (100,) bool:
+        True where the trial equals an earlier one; channels: 64 names; sampling_rate; DESCR.
+    """
+    frame = _read_rda(locate("eeg/eegdata.rda", data_home))["eegdata"]
+    descr = "EEG database, Begleiter, via R package eegkitdata, condition S1, GPL >= 2."
+    return Bunch(**_trials(frame, n_times=256, n_channels=64), sampling_rate=256.0, DESCR=descr)
+
+
+def _trials(frame, n_times, n_channels) -> dict[str, Any]:
+    """Turn one row per trial, channel and time point into (n_trials, n_times, n_channels)."""
+    n_rows = n_times * n_channels  # of a trial
+    _check_rows(frame, n_times, n_channels)
+    data = frame["voltage"].to_numpy(float).reshape(-1, n_channels, n_times).transpose(0, 2, 1)
+    seen = [trial.tobytes() for trial in data]
+    heads = frame.iloc[::n_rows]
+    return dict(
+        data=np.ascontiguousarray(data),
+        **{name: heads[name].to_numpy(str) for name in ("subject", "group", "condition")},
+        trial=heads["trial"].to_numpy(int),
+        repeated=np.array([trial in seen[:i] for i, trial in enumerate(seen)]),
+        channels=frame["channel"].iloc[:n_rows:n_times].astype(str).tolist(),
+    )
+
+
+def _check_rows(frame, n_times, n_channels) -> None:
+    """Rows must go by trial, channel, time, with none missing or twice, and no value missing."""
+    if len(frame) == 0 or len(frame) % (n_times * n_channels):
+        raise DatasetError(f"EEG: {len(frame)} rows are not trials of {n_channels} x {n_times}.")
+    order = {"channel": np.arange(n_channels)[:, None], "time": np.arange(n_times)}
+    for name in ("subject", "group", "condition", "trial", "channel", "time"):
+        code = frame[name].factorize(sort=name == "time")[0].reshape(-1, n_channels, n_times)
+        if np.any(code < 0) or np.any(code != order.get(name, code[:, :1, :1])):
+            raise DatasetError(f"EEG: column {name!r} has rows missing, repeated or out of order.")
+    if not np.all(np.isfinite(frame["voltage"].to_numpy(float))):
+        raise DatasetError("EEG: column 'voltage' has missing or infinite values.")
+
+
+def _read_idx(path: Path, n_dims: int) -> np.ndarray:
+    """Parse a gzipped idx file of bytes: magic, n_dims big-endian sizes, values."""
+    try:
+        raw = gzip.decompress(path.read_bytes())
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DatasetError(f"{path} is truncated or not a gzip file: {error}") from error
+    start = 4 + 4 * n_dims
+    if len(raw) < start or raw[:4] != bytes((0, 0, 8, n_dims)):
+        raise DatasetError(f"{path} is not an idx file of bytes with {n_dims} dimensions.")
+    shape = np.frombuffer(raw, ">u4", n_dims, offset=4).tolist()
+    if len(raw) != start + math.prod(shape):
+        raise DatasetError(f"{path} is truncated: {len(raw) - start} values, its shape is {shape}.")
+    return np.frombuffer(raw, np.uint8, offset=start).reshape(shape).copy()
+
+
+def _read_rda(path: Path) -> dict[str, Any]:
+    """Objects of an R data file by name; factors through their codes, which is much faster."""
+    rdata, from_codes = _import("rdata"), _import("pandas").Categorical.from_codes
+    factor = {"factor": lambda codes, attributes: from_codes(codes - 1, attributes["levels"])}
+    classes = rdata.conversion.DEFAULT_CLASS_MAP
+    return rdata.read_rda(path, constructor_dict={**classes, **factor})
+
+
+def _import(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(f'{module} is missing: pip install "gtpca[data]"') from error
