@@ -1,0 +1,372 @@
+"""What the paper compares GT-PCA with: autoencoders, kernel PCA, and a classifier of the scores."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.decomposition import KernelPCA
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from gtpca import checks
+from gtpca.experiments import networks
+
+__all__ = ["VAE", "Autoencoder", "Downstream", "make_kpca"]
+
+
+def make_kpca(n_components):
+    """Return the kernel PCA of the paper: polynomial kernel of degree 3, with an inverse.
+
+    Parameters
+    ----------
+    n_components : int
+
+    Returns
+    -------
+    KernelPCA
+        Unfitted; takes flat rows (n, d).
+    """
+    checks.whole("n_components", n_components, 1)
+    return KernelPCA(n_components, kernel="poly", degree=3, fit_inverse_transform=True)
+
+
+class _Trained:
+    """What the estimators share: parameters of the training, and the training."""
+
+    epochs: int
+    steps_per_epoch: int
+    batch_size: int
+    random_state: int | np.random.RandomState | None
+
+    def _check_training(self):
+        for label in ("epochs", "steps_per_epoch", "batch_size"):
+            checks.whole(label, getattr(self, label), 1)
+
+    def _train(self, make, loss, n_rows):
+        """Set ``net_`` to ``make()``, trained on ``loss(net, rows, generator)``."""
+        generator = networks.make_generator(self.random_state)
+        net = networks.initialised(make, generator)
+        n_batches = self.epochs * self.steps_per_epoch
+        history = networks.train(
+            *(net, lambda rows: loss(net, rows, generator)),
+            *(n_rows, n_batches, self.batch_size, generator),
+        )
+        self.net_, self.exploded_ = net, not networks.is_finite(net)
+        self.loss_ = history.reshape(self.epochs, -1).mean(axis=1)
+
+
+class Autoencoder(_Trained, TransformerMixin, BaseEstimator):
+    """The convolutional autoencoder of the paper.
+
+    Minimises the mean of ``|x - decode(encode(x))|^2`` over all values, with an encoder conv 16,
+    pool 2, conv 8, pool 2, dense k and a decoder dense, conv 8, up 2, conv 16, up 2, conv C.
+    Data are taken as they are, neither centred nor scaled.
+
+    Parameters
+    ----------
+    n_components : int
+        Size k of the code.
+    channels : bool
+        Whether the last axis of ``X`` holds channels.
+    epochs, steps_per_epoch, batch_size : int
+        An epoch is ``steps_per_epoch`` batches of ``batch_size`` rows. The paper has 5 epochs,
+        for handwriting and rotated digits 10.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    net_ : torch.nn.Module
+    loss_ : array (epochs,)
+        Mean loss of each epoch.
+    exploded_ : bool
+        Whether a loss was NaN. Training ended there, and all codes and samples are NaN.
+    sample_shape_ : tuple of int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.sin(np.linspace(0, 6, 24) + np.arange(50)[:, None])
+    >>> model = Autoencoder(2, epochs=1, steps_per_epoch=20, random_state=0).fit(X)
+    >>> model.transform(X).shape, model.reconstruct(X).shape
+    ((50, 2), (50, 24))
+    """
+
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        channels=False,
+        epochs=5,
+        steps_per_epoch=500,
+        batch_size=32,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.channels = channels
+        self.epochs = epochs
+        self.steps_per_epoch = steps_per_epoch
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Train on series or images.
+
+        Parameters
+        ----------
+        X : array (n, T) or (n, H, W), with ``channels`` (n, T, C) or (n, H, W, C)
+            Numbers of any kind; 32-bit floats inside.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        X = self._check_samples(X)
+        self.sample_shape_ = X.shape[1:]
+
+        def loss(net, rows, generator):
+            return net.loss(self._tensor(X[rows]), generator)
+
+        self._train(self._make_net, loss, len(X))
+        return self
+
+    def transform(self, X):
+        """Codes (n, k) of ``X``."""
+        X = self._check_new(X)
+        return networks.collect(lambda x: self.net_.encode(self._tensor(x)), X)
+
+    def inverse_transform(self, Z):
+        """Samples (n, *sample_shape) with the codes ``Z`` (n, k)."""
+        check_is_fitted(self)
+        Z = _check_scores(Z, self.n_components)
+        X = networks.collect(lambda z: self.net_.decode(networks.tensor(z, z.shape[1:])), Z)
+        return X.reshape(-1, *self.sample_shape_)
+
+    def reconstruct(self, X):
+        """``X`` as it leaves the network, (n, *sample_shape)."""
+        return self.inverse_transform(self.transform(X))
+
+    def _check_parameters(self):
+        checks.whole("n_components", self.n_components, 1)
+        checks.choice("channels", self.channels, (False, True))
+        self._check_training()
+
+    def _check_samples(self, X):
+        X = check_array(X, dtype="numeric", allow_nd=True, ensure_2d=False, input_name="X")
+        if X.ndim - self.channels not in (2, 3):
+            shapes = "(n, T, C) or (n, H, W, C)" if self.channels else "(n, T) or (n, H, W)"
+            raise ValueError(f"X has shape {X.shape}, but channels={self.channels} takes {shapes}.")
+        if 0 in X.shape:
+            raise ValueError(f"X has shape {X.shape}: there is nothing in it.")
+        return X
+
+    def _check_new(self, X):
+        check_is_fitted(self)
+        X = self._check_samples(X)
+        if X.shape[1:] != self.sample_shape_:
+            raise ValueError(
+                f"X has samples of shape {X.shape[1:]}, but {type(self).__name__} was fitted to "
+                f"samples of shape {self.sample_shape_}."
+            )
+        return X
+
+    def _grid(self):
+        """Shape (H, W, C) of a sample to the network; a series is an image of height 1."""
+        shape = self.sample_shape_ if self.channels else (*self.sample_shape_, 1)
+        return shape if len(shape) == 3 else (1, *shape)
+
+    def _tensor(self, rows):
+        # Batch by batch, since 32-bit floats are up to four times as large as the data.
+        return networks.tensor(rows, self._grid())
+
+    def _make_net(self):
+        return networks.Coder(self._grid(), self.n_components, self._is_series())
+
+    def _is_series(self):
+        return len(self.sample_shape_) - self.channels == 1
+
+
+class VAE(Autoencoder):
+    r"""The variational autoencoder of the paper, which is trained without its KL term.
+
+    The encoder gives a mean :math:`m` and a log-variance :math:`v` of every code. The codes of the
+    training are drawn, :math:`z = m + e^{v / 2} \epsilon` with standard normal :math:`\epsilon`,
+    and the loss is the mean of :math:`|x - \text{decode}(z)|^2` over all values, plus
+
+    .. math:: \text{kl\_weight} \cdot \text{mean}_i \,
+        \tfrac12 \sum_k (m_{ik}^2 + e^{v_{ik}} - 1 - v_{ik}).
+
+    Parameters
+    ----------
+    n_components, channels, epochs, steps_per_epoch, batch_size, random_state
+        As in :class:`Autoencoder`.
+    kl_weight : float
+        0 as in the paper; :math:`2 \sigma^2 / d` is the evidence bound for samples of d values
+        with noise of variance :math:`\sigma^2`.
+    draw : bool
+        Whether ``reconstruct`` decodes codes drawn as in training, as the authors' code does, or
+        their means. ``transform`` gives the means either way.
+
+    Attributes
+    ----------
+    net_, loss_, exploded_, sample_shape_
+        As in :class:`Autoencoder`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.sin(np.linspace(0, 6, 24) + np.arange(50)[:, None])
+    >>> model = VAE(2, epochs=1, steps_per_epoch=20, kl_weight=0.1, random_state=0).fit(X)
+    >>> model.transform(X).shape
+    (50, 2)
+    """
+
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        channels=False,
+        epochs=5,
+        steps_per_epoch=500,
+        batch_size=32,
+        kl_weight=0.0,
+        draw=False,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.channels = channels
+        self.epochs = epochs
+        self.steps_per_epoch = steps_per_epoch
+        self.batch_size = batch_size
+        self.kl_weight = kl_weight
+        self.draw = draw
+        self.random_state = random_state
+
+    def reconstruct(self, X):
+        """``X`` as it leaves the network, (n, *sample_shape)."""
+        if not self.draw:
+            return super().reconstruct(X)
+        X, generator = self._check_new(X), networks.make_generator(self.random_state)
+        Z = networks.collect(lambda x: self.net_.draw(self._tensor(x), generator), X)
+        return self.inverse_transform(Z)
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        checks.number("kl_weight", self.kl_weight, "of at least 0", lambda a: 0 <= a < math.inf)
+        checks.choice("draw", self.draw, (False, True))
+
+    def _make_net(self):
+        shape = self._grid(), self.n_components, self._is_series()
+        return networks.VariationalCoder(*shape, self.kl_weight)
+
+
+class Downstream(_Trained, ClassifierMixin, BaseEstimator):
+    """The classifier of the paper: one hidden layer of 10 with ReLU, softmax, cross-entropy.
+
+    Parameters
+    ----------
+    standardize : bool
+        Whether columns get mean 0 and variance 1, by their values in training.
+    epochs, steps_per_epoch, batch_size : int
+        An epoch is ``steps_per_epoch`` batches of ``batch_size`` rows. The paper has 10 epochs,
+        for outliers among rotated digits 5.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    net_ : torch.nn.Module
+    classes_ : array (n_classes,)
+    most_frequent_ : int
+        Number of the most frequent class. It is predicted for rows that are not finite, and for
+        all rows after an explosion.
+    mean_, scale_ : array (k,)
+    loss_, exploded_
+        As in :class:`Autoencoder`.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Z = np.arange(-20.0, 20.0)[:, None]
+    >>> model = Downstream(epochs=1, random_state=0).fit(Z, Z[:, 0] > 0)
+    >>> bool(model.score(Z, Z[:, 0] > 0) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        standardize=True,
+        epochs=10,
+        steps_per_epoch=500,
+        batch_size=32,
+        random_state=None,
+    ):
+        self.standardize = standardize
+        self.epochs = epochs
+        self.steps_per_epoch = steps_per_epoch
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    def fit(self, Z, y):
+        """Train on scores ``Z`` (n, k) and classes ``y`` (n,).
+
+        Returns
+        -------
+        self
+        """
+        checks.choice("standardize", self.standardize, (False, True))
+        self._check_training()
+        Z, y = _check_scores(Z), self._check_classes(y)
+        check_consistent_length(Z, y)
+        self._set_scale(Z)
+        Z = self._scaled(Z)
+
+        def loss(net, rows, generator):
+            return net.loss(networks.tensor(Z[rows], Z.shape[1:]), y[rows])
+
+        self._train(self._make_net, loss, len(Z))
+        return self
+
+    def predict(self, Z):
+        """Classes (n,) of the scores ``Z`` (n, k)."""
+        check_is_fitted(self)
+        Z = self._scaled(_check_scores(Z, self.n_features_in_))
+        logits = networks.collect(lambda z: self.net_(networks.tensor(z, z.shape[1:])), Z)
+        finite = np.isfinite(logits).all(axis=1)
+        return self.classes_[np.where(finite, logits.argmax(axis=1), self.most_frequent_)]
+
+    def _check_classes(self, y):
+        """Set ``classes_`` and return the number of the class of each row."""
+        y = column_or_1d(y)
+        check_classification_targets(y)
+        self.classes_, numbers = np.unique(y, return_inverse=True)
+        self.most_frequent_ = int(np.bincount(numbers).argmax())
+        return numbers
+
+    def _set_scale(self, Z):
+        self.n_features_in_ = Z.shape[1]
+        self.mean_, self.scale_ = np.zeros(Z.shape[1]), np.ones(Z.shape[1])
+        if self.standardize:
+            with np.errstate(invalid="ignore", over="ignore"):
+                self.mean_, scale = Z.mean(axis=0), Z.std(axis=0)
+            self.scale_ = np.where(scale > 1e-12 * np.abs(self.mean_), scale, 1.0)
+
+    def _scaled(self, Z):
+        with np.errstate(invalid="ignore", over="ignore"):
+            return ((Z - self.mean_) / self.scale_).astype(np.float32)
+
+    def _make_net(self):
+        return networks.Classifier(self.n_features_in_, len(self.classes_))
+
+
+def _check_scores(Z, n_columns=None):
+    # Those of an exploded autoencoder are NaN, and the accuracy after it is still a figure.
+    Z = check_array(Z, dtype=np.float64, ensure_all_finite=False, input_name="Z")
+    if n_columns is not None and Z.shape[1] != n_columns:
+        raise ValueError(f"Z has {Z.shape[1]} columns, but {n_columns} are needed.")
+    return Z
