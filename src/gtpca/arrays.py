@@ -79,15 +79,21 @@ def pieces_at(a, starts, shape):
     """
     if is_numpy(a):
         return sliding_window_view(a, shape)[tuple(starts)]
-    torch = sys.modules["torch"]
-    if not (a.requires_grad and torch.is_grad_enabled()):
-        for axis, size in enumerate(shape):
-            a = a.unfold(axis, size, 1)
-        return a[tuple(starts)]
     strides = [math.prod(a.shape[j + 1 :]) for j in range(a.ndim)]
     first = sum(start * stride for start, stride in zip(starts, strides, strict=True))
-    reach = torch.zeros((), dtype=torch.int64, device=a.device)
-    for size, stride in zip(shape, strides, strict=True):
-        reach = reach[..., None] + stride * torch.arange(size, device=a.device)
-    places = first[:, None] + reach.reshape(-1)
-    return a.reshape(-1).index_select(0, places.reshape(-1)).reshape(-1, *shape)
+    if a.requires_grad and sys.modules["torch"].is_grad_enabled():
+        places = first[:, None] + _reach(a, shape, strides)
+        return a.reshape(-1).index_select(0, places.reshape(-1)).reshape(-1, *shape)
+    span = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+    windows = a.contiguous().as_strided((a.numel() - span, *shape), (1, *strides))
+    return windows.index_select(0, first)
+
+
+def _reach(a, shape, strides):
+    """Where the entries of a box lie after its first one, flat."""
+    torch = sys.modules["torch"]
+    reach = torch.arange(shape[-1], device=a.device)
+    for size, stride in zip(shape[-2::-1], strides[-2::-1], strict=True):
+        reach = torch.arange(size, device=a.device)[:, None] * stride + reach
+        reach = reach.reshape(-1)
+    return reach

@@ -98,8 +98,8 @@ class Track:
 
     def start_at(self, number):
         """Where the pieces with the given numbers start in the padded window."""
-        offset = self.offset_at(number)
-        return -offset % self.size if self.circular else self.before - offset
+        start = self.before - self.first - self.step * number
+        return start % self.size if self.circular else start
 
     @cached_property
     def starts(self) -> np.ndarray:
@@ -224,18 +224,26 @@ class ShiftOperator(Operator):
     def _positions(self, index, name):
         """Offsets or starts of the transforms ``index``, one array per axis."""
         places = []
-        for track in reversed(self.tracks):
-            places.append(getattr(track, name)(index % track.count))
-            index = index // track.count
+        for axis, track in reversed(list(enumerate(self.tracks))):
+            number = index % track.count if axis else index
+            places.append(getattr(track, name)(number))
+            index = index // track.count if axis else None
         return tuple(reversed(places))
 
+    @cached_property
+    def _all_starts(self):
+        return self._positions(np.arange(self.n_transforms), "start_at")
+
     def apply(self, w):
-        return self.apply_at(w, constant(np.arange(self.n_transforms), w))
+        return self._pieces(w, [constant(starts, w) for starts in self._all_starts])
 
     def apply_at(self, w, index):
+        return self._pieces(w, self._positions(index, "start_at"))
+
+    def _pieces(self, w, starts):
+        """The pieces of the padded weights that begin at ``starts``, (n, d)."""
         padded = self._each_axis("pad", w.reshape(self.weight_shape))
-        picked = pieces_at(padded, self._positions(index, "start_at"), self.sample_shape)
-        return picked.reshape(-1, self.n_features)
+        return pieces_at(padded, starts, self.sample_shape).reshape(-1, self.n_features)
 
     def apply_rows(self, V, index):
         padded = self._each_axis("pad", V.reshape(-1, *self.weight_shape), first=1)

@@ -193,24 +193,27 @@ class Geometry(nn.Module):
     @torch.no_grad()
     def best(self, rows, w, polarity):
         """``argmax_t |<x_i, T_t w>| / |T_t w|`` for rows (n, d), shape (n,)."""
-        work = torch.promote_types(rows.dtype, torch.float32)
-        rows, w, operator = rows.to(work), w.to(work), self.on_tensors
+        if rows.dtype in (torch.float16, torch.bfloat16):
+            rows, w = rows.float(), w.float()
+        products, energies = self._correlate(rows, w)
+        if not self.bound.isometric:
+            products *= inverse_norms(energies)
+        return (products if polarity == "positive" else products.abs_()).argmax(dim=1)
+
+    def _correlate(self, rows, w):
+        """``<x_i, T_t w>`` (n, m) and ``|T_t w|^2`` (m,)."""
+        operator = self.on_tensors
         if self.short:
             bank = operator.apply(w)
-            products, norms = rows @ bank.T, torch.linalg.vector_norm(bank, dim=1)
-        else:
-            products, norms = operator.correlate(operator.prepare(rows), w), operator.norms(w)
-        if not operator.isometric:
-            products *= inverse_norms(norms)
-        return (products if polarity == "positive" else products.abs_()).argmax(dim=1)
+            return rows @ bank.T, torch.linalg.vecdot(bank, bank)
+        return operator.correlate(operator.prepare(rows), w), operator.norms(w).square()
 
     def move(self, w, index):
         """The rows ``T_{index_i} w``, without the feature weight, (n, d)."""
         return self.on_tensors.plain.apply_at(w, index)
 
 
-def inverse_norms(norms):
+def inverse_norms(energies):
     """``1 / |T_t w|``, zero where there is too little to mean anything, as in the estimator."""
-    energy = norms**2
-    floor = max(torch.finfo(norms.dtype).eps, 1e-12)
-    return torch.where(energy <= floor * energy.max(), 0.0, norms.reciprocal())
+    floor = max(torch.finfo(energies.dtype).eps, 1e-12) * energies.max()
+    return energies.rsqrt().masked_fill_(energies <= floor, 0.0)

@@ -126,29 +126,40 @@ class GTPCLayer(nn.Module):
         index = self.geometry.best(rows, w, self.polarity)
         moved, root = self.geometry.move(w, index), self.geometry.root
         seen = moved if root is None else moved * root.to(moved.dtype)
-        product, energy = torch.linalg.vecdot(rows, seen), torch.linalg.vecdot(seen, seen)
+        product, energy = (rows * seen).sum(1), (seen * seen).sum(1)
         if self.polarity == "positive":
             product = product.clamp(min=0)
-        scale = energy.clamp(min=torch.finfo(energy.dtype).tiny).rsqrt()
-        return LayerMatch(index, product * scale, scale, moved, seen)
+        energy = energy.clamp(min=torch.finfo(energy.dtype).tiny)
+        return LayerMatch(index, product, energy, moved, seen)
 
 
 class LayerMatch(NamedTuple):
-    """Where the component fits each row: ``seen`` is ``moved`` times the root of the weight.
+    """Where the component fits each row.
 
-    ``scale`` is ``1 / |seen|``.
+    ``seen`` is ``moved`` times the root of the weight, ``energy`` is ``|seen|^2`` and ``product``
+    is ``<row, seen>``.
     """
 
     index: torch.Tensor
-    score: torch.Tensor
-    scale: torch.Tensor
+    product: torch.Tensor
+    energy: torch.Tensor
     moved: torch.Tensor
     seen: torch.Tensor
 
     @property
+    def score(self):
+        """Signed length of the projection, (n,)."""
+        return self.product * self.energy.rsqrt()
+
+    @property
+    def explained(self):
+        """Energy of the projection, the square of the score, (n,)."""
+        return self.product * self.product / self.energy
+
+    @property
     def coef(self):
         """The projection is ``coef`` times ``moved``, (n,)."""
-        return self.score * self.scale
+        return self.product / self.energy
 
     @property
     def projection(self):

@@ -49,7 +49,7 @@ class TensorSamples:
     @torch.no_grad()
     def explained(self, layer):
         """Energy that the layer explains."""
-        return sum(float(layer.match(part).score.double().square().sum()) for part in self._parts())
+        return sum(float(layer.match(part).explained.double().sum()) for part in self._parts())
 
     @torch.no_grad()
     def deflate(self, layer):
@@ -99,7 +99,7 @@ class LoaderSamples:
     def explained(self, layer):
         """Energy that the layer explains in one pass over the loader."""
         parts = (self._enter(first_of(batch)) for batch in self._loader)
-        return sum(float(layer.match(rows).score.double().square().sum()) for rows in parts)
+        return sum(float(layer.match(rows).explained.double().sum()) for rows in parts)
 
     def deflate(self, layer):
         """Subtract what the layer explains, from now on."""

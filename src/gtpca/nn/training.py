@@ -134,6 +134,14 @@ def mean_energy(rows):
     return energy if np.isfinite(energy) and energy > 0 else 1.0
 
 
+def clip(gradients, limit):
+    """Shorten gradients in place, together, to a length of at most ``limit``."""
+    length = torch.linalg.vector_norm(torch.cat([g.reshape(-1) for g in gradients]))
+    scale = (limit / length).clamp(max=1.0)
+    for gradient in gradients:
+        gradient *= scale
+
+
 class Trainer:
     """Trains one layer.
 
@@ -156,7 +164,7 @@ class Trainer:
         self.parameters = [p for p in given if p.requires_grad]
         if not self.parameters:
             raise ValueError("The layer is frozen: it has no weights to train.")
-        self.optimizer = torch.optim.Adam(self.parameters, lr=schedule.lr)
+        self.optimizer = torch.optim.Adam(self.parameters, lr=schedule.lr, fused=True)
         self.scale = 0.0
         self.losses: list[float] = []
         self.watched = [] if watch is None else [watch()]
@@ -187,14 +195,15 @@ class Trainer:
     def step(self, rows, weight=None):
         """One step on entered rows (n, d) with sample weights (n,); the loss before it."""
         self.scale = self.scale or mean_energy(rows)
-        squares = self.layer.match(rows).score.square()
+        squares = self.layer.match(rows).explained
         if weight is not None:
             squares = squares * (weight / weight.mean())
         loss = squares.mean() / -self.scale
-        self.optimizer.zero_grad(set_to_none=True)
+        for parameter in self.parameters:
+            parameter.grad = None
         loss.backward()
         if self.schedule.clip_norm is not None:
-            torch.nn.utils.clip_grad_norm_(self.parameters, self.schedule.clip_norm)
+            clip([p.grad for p in self.parameters], self.schedule.clip_norm)
         self.optimizer.step()
         return loss.detach()
 
