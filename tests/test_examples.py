@@ -32,11 +32,17 @@ def test_example(path, pyplot, capsys, request):
     if "fetch_eeg" in path.read_text(encoding="utf-8"):
         request.getfixturevalue("data_home")
         pytest.importorskip("rdata", reason="reading .rda files needs rdata: gtpca[data]")
+    if "gtpca.nn" in path.read_text(encoding="utf-8"):
+        pytest.importorskip("torch", reason="the layer needs torch: gtpca[torch]")
     runpy.run_path(str(path), run_name="__main__")
     assert pyplot.get_fignums(), "drew nothing"
     for number in pyplot.get_fignums():
         pyplot.figure(number).canvas.draw()
-    assert any(c.isdigit() for c in capsys.readouterr().out), "printed no number"
+    said = capsys.readouterr().out
+    assert any(c.isdigit() for c in said), "printed no number"
+    if path.stem == "plot_layer_classifier":
+        pca, fixed, trained = (float(line.split()[-1]) for line in said.splitlines())
+        assert pca < fixed < trained
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
