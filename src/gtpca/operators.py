@@ -295,7 +295,7 @@ class FeatureWeightedOperator(Operator):
         return self._plain
 
     def apply(self, w):
-        return self.plain.apply(w) * self.root
+        return self.plain.apply(w) * cast(self.root, w)
 
     def adjoint(self, M):
         return self.plain.adjoint(M * self.root)
@@ -320,10 +320,10 @@ class FeatureWeightedOperator(Operator):
         return np.array(pairs).transpose(2, 0, 1)
 
     def apply_at(self, w, index):
-        return self.plain.apply_at(w, index) * self.root
+        return self.plain.apply_at(w, index) * cast(self.root, w)
 
     def apply_rows(self, V, index):
-        return self.plain.apply_rows(V, index) * self.root
+        return self.plain.apply_rows(V, index) * cast(self.root, V)
 
     def adjoint_at(self, X, index, coef):
         return self.plain.adjoint_at(X * self.root.astype(X.dtype), index, coef)
