@@ -26,6 +26,11 @@ __all__ = [
 ]
 
 
+def small_float(dtype) -> np.dtype:
+    """float32 for types that it holds exactly, such as bytes and halves, else float64."""
+    return np.dtype(np.float32 if np.result_type(dtype, np.float32) == np.float32 else np.float64)
+
+
 def is_numpy(a) -> bool:
     """Whether ``a`` is an array of NumPy, not a tensor of torch."""
     return isinstance(a, (np.ndarray, np.generic))

@@ -6,6 +6,9 @@ arguments are small.
 
 from __future__ import annotations
 
+import math
+import os
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,13 +20,16 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from gtpca.codes import Codes
-from gtpca.coding import Chunk, weighted_energies
+from gtpca.coding import Chunk, subtract, weighted_energies
+from gtpca.rows import ArrayRows
 
-__all__ = ["ArrayChunks", "Chunks", "as_chunks", "random_order", "rows_per_chunk", "subsample"]
+__all__ = ["Chunks", "RowChunks", "as_chunks", "random_order", "rows_per_chunk", "subsample"]
 
 CHUNK_BYTES = 2**22  # temporaries of a chunk should stay in the processor's cache
 CACHE_BYTES = 2**31
 CROWD = 4  # chunks per thread from which threads pay
+KEEP = {"memory": "memory", "scratch": "file", "recompute": "nowhere"}
+RESIDUALS = ("auto", *KEEP)
 
 
 class Chunks(Protocol):
@@ -38,8 +44,8 @@ class Chunks(Protocol):
     def collect(self, fn: Callable, *small: Any) -> list:
         """All ``fn(chunk, *small)``, in the order of the rows."""
 
-    def then(self, fn: Callable, *small: Any) -> Chunks:
-        """New rows and codes ``fn(chunk, *small)``; the old chunks must not be used any more."""
+    def then(self, fn: Callable, operator: Any, *small: Any, blocks: list) -> Chunks:
+        """New residual and codes; the old chunks must not be used any more."""
 
     def take(self, rows: np.ndarray) -> Chunk:
         """Some rows, in memory."""
@@ -62,42 +68,68 @@ class PreparedCache:
         return value
 
 
-def rows_per_chunk(operator, dtype):
-    """Rows whose samples and products with all transforms take about ``CHUNK_BYTES``."""
-    width = max(operator.n_features, operator.n_transforms)
-    return max(16, CHUNK_BYTES // (width * np.dtype(dtype).itemsize))
+def rows_per_chunk(operator, dtype, block_rows=1):
+    """Rows whose samples and products with all transforms take about ``CHUNK_BYTES``.
+
+    A multiple of ``block_rows``, in which the rows are stored, unless that is far too much.
+    """
+    width = max(operator.n_features, operator.n_transforms) * np.dtype(dtype).itemsize
+    size = max(16, CHUNK_BYTES // width)
+    whole = -(-size // block_rows) * block_rows
+    return whole if whole * width <= 16 * CHUNK_BYTES else size
 
 
-class ArrayChunks:
-    """Chunks of an array in memory.
+class RowChunks:
+    """Chunks of rows, with the codes on the components found so far.
+
+    What those leave over is kept, in memory or in a file without a name, or computed anew from the
+    codes whenever a chunk is read; no match is repeated for it.
 
     Parameters
     ----------
-    rows : array (n, d)
-        Never changed; residuals are written to one copy.
+    rows : ArrayRows or StreamedRows
+        Never changed.
     weight : array (n,) or None
         Sample weights.
     batch_size : int
         Rows per chunk.
     codes : Codes or None
-    own : bool
-        Whether ``rows`` is our own copy.
     n_jobs : int or None
         Threads over the chunks, where there are enough of them; results do not depend on it.
+    keep : {"memory", "file", "nowhere"}
+        Where the residual is kept.
     """
 
-    def __init__(self, rows, weight=None, batch_size=1024, codes=None, own=False, n_jobs=None):
+    def __init__(self, rows, weight=None, batch_size=1024, codes=None, n_jobs=None, keep="memory"):
         self.rows, self.weight, self.codes = rows, weight, codes
-        self.batch_size, self._own, self.n_jobs = batch_size, own, n_jobs
-        self._cache = PreparedCache()
-        self.n_rows, self.dtype = len(rows), rows.dtype
+        self.batch_size, self.n_jobs, self.keep = batch_size, n_jobs, keep
+        self.n_rows, self.dtype = rows.n_rows, rows.dtype
+        self._cache = PreparedCache() if rows.in_memory else None
+        self._residual: np.ndarray | None = None
+        self._parts: tuple[Any, list] | None = None
 
     def __iter__(self) -> Iterator[Chunk]:
         for start in range(0, self.n_rows, self.batch_size):
-            part = slice(start, start + self.batch_size)
+            part = slice(start, min(start + self.batch_size, self.n_rows))
             weight = None if self.weight is None else self.weight[part]
             codes = None if self.codes is None else self.codes[part]
-            yield Chunk(self.rows[part], weight, start, codes, self._cache)
+            yield Chunk(self._read(part, codes), weight, start, codes, self._cache)
+
+    def _read(self, part, codes):
+        """The residual of some rows."""
+        if self._residual is not None:
+            return self._residual[part]
+        try:
+            rows = self.rows.read(part.start, part.stop)
+        except Exception as error:
+            known = (kind for kind in (ValueError, OSError) if isinstance(error, kind))
+            where = f"chunk {part.start // self.batch_size}, rows {part.start} to {part.stop - 1}"
+            raise next(known, RuntimeError)(f"X could not be read in {where}: {error}") from error
+        return rows if self._parts is None else self._subtract(rows, codes)
+
+    def _subtract(self, rows, codes):
+        operator, blocks = self._parts
+        return subtract(rows, operator, blocks, codes)
 
     def _each(self, fn, *small):
         """Yield ``fn(chunk, *small)`` in the order of the rows; few of them wait at a time."""
@@ -121,22 +153,67 @@ class ArrayChunks:
         """Sum of ``fn(chunk, *small)`` over all chunks."""
         return reduce(add, self._each(fn, *small))
 
-    def then(self, fn, *small):
-        """New rows and codes; the residual is kept in one array."""
-        target = self.rows if self._own else np.empty_like(self.rows)
+    def then(self, fn, operator, *small, blocks):
+        """New rows and codes ``fn(chunk, operator, *small)``.
+
+        ``blocks`` are those whose projections are then subtracted from the rows, None for those
+        that are not.
+        """
+        target = self._room()
 
         def keep(chunk):
-            new = fn(chunk, *small)
-            target[chunk.start : chunk.start + len(new.rows)] = new.rows
+            new = fn(chunk, operator, *small)
+            if target is not None:
+                target[chunk.start : chunk.start + len(new.rows)] = new.rows
             return new.codes
 
-        codes = _stack(self.collect(keep))
-        return ArrayChunks(target, self.weight, self.batch_size, codes, True, self.n_jobs)
+        options = (self.batch_size, _stack(self.collect(keep)), self.n_jobs, self.keep)
+        after = RowChunks(self.rows, self.weight, *options)
+        after._residual, after._parts = target, (operator, list(blocks))
+        return after
 
-    def take(self, rows):
-        """Copies of the given rows."""
-        weight = None if self.weight is None else self.weight[rows]
-        return Chunk(self.rows[rows], weight)
+    def _room(self):
+        """Where to write a residual: the place it has, a new one, or None."""
+        if self._residual is not None or self.keep == "nowhere":
+            return self._residual
+        shape = (self.n_rows, self.rows.n_features)
+        return np.empty(shape, self.dtype) if self.keep == "memory" else scratch(shape, self.dtype)
+
+    def take(self, numbers):
+        """Copies of the residual of the given rows, in ascending order."""
+        weight = None if self.weight is None else self.weight[numbers]
+        if self._residual is not None:
+            return Chunk(self._residual[numbers], weight)
+        rows = self.rows.take(numbers)
+        if self._parts is not None:
+            rows = self._subtract(rows, self.codes[numbers])
+        return Chunk(rows, weight)
+
+
+def scratch(shape, dtype):
+    """An array in a temporary file that has no name: it is gone when nobody uses it any more.
+
+    The room is reserved first: a disk that is full is an error here, not later.
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    with tempfile.TemporaryFile(prefix="gtpca-") as file:
+        try:
+            reserve(file, size)
+        except OSError as error:
+            raise OSError(
+                error.errno,
+                f"residual='scratch' needs {size / 1e9:.2f} GB in {tempfile.gettempdir()}: "
+                f"{error.strerror}; set TMPDIR to another disk or use residual='recompute'",
+            ) from error
+        return np.memmap(file, dtype=dtype, mode="r+", shape=shape)
+
+
+def reserve(file, size):
+    """Make the file ``size`` bytes long, with room on the disk for all of them."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+    else:
+        file.truncate(size)
 
 
 def _stack(parts):
@@ -147,11 +224,20 @@ def _stack(parts):
     )
 
 
-def as_chunks(rows, operator, weight=None, batch_size=None, n_jobs=None, codes=None):
-    """The chunks of an array (n, d); ``batch_size=None`` chooses one for the operator."""
+def as_chunks(
+    rows, operator, weight=None, batch_size=None, n_jobs=None, codes=None, residual="auto"
+):
+    """The chunks of an array (n, d) or of rows; ``batch_size=None`` chooses one for the operator.
+
+    ``residual`` says where the residual is kept: "memory", "scratch" (a file), or "recompute";
+    "auto" keeps it in memory if the rows are there.
+    """
+    rows = ArrayRows(rows) if isinstance(rows, np.ndarray) else rows
     if batch_size is None:
-        batch_size = rows_per_chunk(operator, rows.dtype)
-    return ArrayChunks(rows, weight, batch_size, codes, n_jobs=n_jobs)
+        batch_size = rows_per_chunk(operator, rows.dtype, rows.block_rows)
+    if residual == "auto":
+        residual = "memory" if rows.in_memory else "recompute"
+    return RowChunks(rows, weight, batch_size, codes, n_jobs, KEEP[residual])
 
 
 def random_order(chunks, rng):

@@ -217,6 +217,19 @@ def deflate(chunk, operator, block, polarity):
     return replace(chunk, rows=rows, codes=_append(chunk.codes, new))
 
 
+def subtract(rows, operator, blocks, codes):
+    """The residual from the rows and their codes: ``x_i - sum_k a_ik T_ik w_k``, (n, d).
+
+    No match is repeated. Blocks that are None are left out.
+    """
+    for k, block in enumerate(blocks):
+        if block is not None:
+            index = codes.index[:, k]
+            coef = block.coef(codes.scores[:, k, None], index)
+            rows = rows - projection(operator, block, index, coef, rows.dtype)
+    return rows
+
+
 def _append(codes, new):
     if codes is None:
         return new

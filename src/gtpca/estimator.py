@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from functools import partial
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks, inputs
 from gtpca.blocks import make_block, separate_blocks
-from gtpca.chunks import as_chunks
+from gtpca.chunks import RESIDUALS, as_chunks
 from gtpca.codes import Codes
 from gtpca.coding import (
     POLARITIES,
@@ -70,6 +71,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Default ``ALS()``.
     batch_size : int or None
         Rows per chunk; default: a few megabytes.
+    residual : {"auto", "memory", "scratch", "recompute"}
+        Where what is left of the rows is kept during a fit: in memory, in a temporary file, or
+        nowhere (it follows from the rows and their codes). "auto": in memory if the rows are.
     n_jobs : int or None
         Threads, over starts or over chunks of rows; None is 1. It does not change the result.
     random_state : int, RandomState or None
@@ -123,6 +127,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         output="scores",
         solver=None,
         batch_size=None,
+        residual="auto",
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -138,6 +143,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.output = output
         self.solver = solver
         self.batch_size = batch_size
+        self.residual = residual
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -176,26 +182,32 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         rows, shape = inputs.training_rows(self, X, self.sample_shape)
         weight = sample_weight
         if weight is not None:
-            weight = checks.weights("sample_weight", weight, [(len(rows),)])
+            weight = checks.weights("sample_weight", weight, [(rows.n_rows,)])
         operator = self._bind(shape)
         count = inputs.check_n_components(self.n_components, operator, self.shared_pose)
         mean = inputs.feature_means(rows, weight) if self.center is True else None
-        rows = inputs.enter(rows, operator, mean, self.center == "samples")
+        rows = rows.entered(partial(inputs.enter, **self._entry(operator, mean)))
         progress = Progress(self, None if self.shared_pose or count != int(count) else count)
         rng = check_random_state(self.random_state)
         options = (self.polarity, self.refine, self.n_jobs, rng, progress, self.shared_pose)
         recipe = Recipe(count, solver, *options)
-        chunks = as_chunks(rows, operator, weight, self.batch_size, self.n_jobs)
+        how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs, "residual": self.residual}
+        chunks = as_chunks(rows, operator, weight, **how)
         found = fit_components(chunks, operator, recipe)
         self._keep(found, operator, mean)
         progress.end()
         return self
+
+    def _entry(self, operator, mean):
+        """How rows are prepared: arguments of ``inputs.enter``."""
+        return {"operator": operator, "mean": mean, "per_sample": self.center == "samples"}
 
     def _check_parameters(self):
         checks.choice("polarity", self.polarity, POLARITIES)
         checks.choice("output", self.output, ("scores", "scores+poses"))
         checks.choice("center", self.center, (False, True, "samples"))
         checks.choice("shared_pose", self.shared_pose, (False, True))
+        checks.choice("residual", self.residual, RESIDUALS)
         checks.whole("refine", self.refine, 0)
         if self.shared_pose and self.polarity == "positive" and self.n_components != 1:
             raise ValueError(
@@ -269,7 +281,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         rows = inputs.new_rows(self, X, self.sample_shape_)
         mean = None if self.mean_ is None else self.mean_.ravel()
-        rows = inputs.enter(rows, self.operator_, mean, self.center == "samples")
+        rows = rows.entered(partial(inputs.enter, **self._entry(self.operator_, mean)))
         return as_chunks(rows, self.operator_, None, self.batch_size, self.n_jobs)
 
     def _collect(self, X, fn, *small):
@@ -360,7 +372,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         column, operator = 0 if self.shared_pose else component, self.operator_.plain
         chunks = as_chunks(rows, operator, None, self.batch_size, self.n_jobs, codes)
         aligned = np.concatenate(chunks.collect(bring_back, operator, column))
-        return aligned.reshape(len(rows), *operator.weight_shape)
+        return aligned.reshape(rows.n_rows, *operator.weight_shape)
 
     def resmse(self, X):
         """Residual energy over energy, after 1, 2, .., k components, shape (k,).

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from gtpca.blocks import make_block, separate_blocks
+from gtpca.blocks import Block, make_block, separate_blocks
 from gtpca.coding import (
     deflate,
     energy,
@@ -207,6 +207,7 @@ def _direct(chunks, operator, recipe, goal, total):
 def _greedy(chunks, operator, recipe, goal, total):
     """One component after the other, each on what the ones before it left over."""
     results: list[SolverResult] = []
+    blocks: list[Block] = []
     left = [total]
     options = {"polarity": recipe.polarity, "n_jobs": recipe.n_jobs}
     while not (goal.reached(len(results), left[-1]) or recipe.progress.stop):
@@ -214,12 +215,13 @@ def _greedy(chunks, operator, recipe, goal, total):
         with recipe.progress.component() as report:
             result = recipe.solver.solve(chunks, operator, seed, report=report, **options)
         block = make_block(operator, result.weights, chunks.dtype)
-        rest = chunks.then(deflate, operator, block, recipe.polarity)
+        rest = chunks.then(deflate, operator, block, recipe.polarity, blocks=[*blocks, block])
         left.append(rest.sum(energy))
         if results and left[-2] - left[-1] <= GONE * total:
             left.pop()  # the family has no way to the rest of the energy
             break
         chunks = rest
+        blocks.append(block)
         results.append(result)
         recipe.progress.explained(len(results), 1 - left[-1] / total, result)
     found = Components(np.concatenate([r.weights for r in results]), -np.diff(left), total, results)
@@ -260,10 +262,11 @@ def _refine(chunks, operator, recipe, found):
     blocks = separate_blocks(operator, found.weights, dtype)
     for sweep in range(recipe.refine):
         for k, block in enumerate(blocks):
-            chunks = chunks.then(restore, operator, block, k)
+            others = [*blocks[:k], None, *blocks[k + 1 :]]
+            chunks = chunks.then(restore, operator, block, k, blocks=others)
             result = recipe.solver.polish(chunks, operator, block.weights, polarity=polarity)
             blocks[k] = make_block(operator, result.weights, dtype)
-            chunks = chunks.then(rematch, operator, blocks[k], k, polarity)
+            chunks = chunks.then(rematch, operator, blocks[k], k, polarity, blocks=blocks)
         share = 1 - chunks.sum(energy) / found.total
         recipe.progress.log("sweep %d: %.2f %% explained", sweep + 1, 100 * share)
     found.weights = np.concatenate([block.weights for block in blocks])

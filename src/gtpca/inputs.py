@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from gtpca import checks
-from gtpca.arrays import cast, constant, namespace
+from gtpca.arrays import cast, constant, namespace, small_float
 from gtpca.codes import Codes
+from gtpca.rows import ArrayRows, StreamedRows, is_stream
 
 __all__ = ["enter", "new_rows", "training_rows"]
 
@@ -20,7 +21,28 @@ def _small_float(X):
     dtype = getattr(X, "dtype", None)
     if not isinstance(dtype, np.dtype) or dtype.kind not in "biuf":
         return X
-    return X.astype(np.float32) if np.result_type(dtype, np.float32) == np.float32 else X
+    return X.astype(np.float32) if small_float(dtype) == np.float32 else X
+
+
+def _streamed(estimator, X, reset):
+    """Rows that are read piece by piece, and the shape of a sample; only the header is checked."""
+    if X.dtype.kind not in "biuf" or len(X.shape) < 2 or 0 in X.shape:
+        raise ValueError(
+            f"X has shape {tuple(X.shape)} and dtype {X.dtype}, but must hold numbers: at least "
+            "one sample, along the first axis, of at least one value."
+        )
+    first = np.asarray(X[:1]).reshape(1, -1)
+    _validated(estimator, np.zeros_like(first, dtype=small_float(X.dtype)), reset)
+    return StreamedRows(X), tuple(X.shape[1:])
+
+
+def _open(estimator, X, reset):
+    """Rows, and the shape of a sample if ``X`` has more than two axes."""
+    if is_stream(X):
+        rows, shape = _streamed(estimator, X, reset)
+        return rows, shape if len(shape) > 1 else None
+    flat, shape = _flatten(X)
+    return ArrayRows(_validated(estimator, flat, reset)), shape
 
 
 def _flatten(X):
@@ -46,15 +68,14 @@ def _validated(estimator, flat, reset):
 
 
 def training_rows(estimator, X, sample_shape):
-    """Flat rows (n, d) and the sample shape of training data."""
-    flat, shape = _flatten(X)
-    rows = _validated(estimator, flat, reset=True)
-    estimator._row_shape = rows.shape[1:] if shape is None else shape
+    """Rows and the sample shape of training data."""
+    rows, shape = _open(estimator, X, reset=True)
+    got = (rows.n_features,) if shape is None else shape
+    estimator._row_shape = got
     if sample_shape is None:
-        return rows, rows.shape[1:] if shape is None else shape
+        return rows, got
     wanted = checks.sizes("sample_shape", sample_shape)
-    if (shape is not None and shape != wanted) or math.prod(wanted) != rows.shape[1]:
-        got = rows.shape[1:] if shape is None else shape
+    if (shape is not None and shape != wanted) or math.prod(wanted) != rows.n_features:
         raise ValueError(
             f"sample_shape={sample_shape!r} does not fit X with samples of shape {tuple(got)}; "
             f"give rows with {math.prod(wanted)} values or leave sample_shape out."
@@ -63,14 +84,17 @@ def training_rows(estimator, X, sample_shape):
 
 
 def new_rows(estimator, X, sample_shape):
-    """Flat rows (n, d) of data for a fitted estimator."""
-    flat, shape = _flatten(X)
+    """Rows of data for a fitted estimator."""
+    if is_stream(X):
+        shape = tuple(X.shape[1:]) if len(X.shape) > 2 else None
+    else:
+        X, shape = _flatten(X)
     if shape is not None and tuple(shape) != tuple(sample_shape):
         raise ValueError(
             f"X has samples of shape {tuple(shape)}, but GTPCA was fitted to samples of shape "
             f"{tuple(sample_shape)}."
         )
-    return _validated(estimator, flat, reset=False)
+    return _open(estimator, X, reset=False)[0]
 
 
 def check_n_components(n_components, operator, shared_pose=False):
@@ -92,10 +116,14 @@ def check_n_components(n_components, operator, shared_pose=False):
     return int(n_components)
 
 
-def feature_means(rows, weight):
-    """Mean of every feature in float64, (d,)."""
-    weight = np.ones(len(rows)) if weight is None else weight
-    return np.einsum("n,nd->d", weight, rows, dtype=np.float64) / weight.sum()
+def feature_means(rows, weight, n_rows=4096):
+    """Mean of every feature in float64, (d,), from pieces of ``n_rows``."""
+    weight = np.ones(rows.n_rows) if weight is None else weight
+    total = np.zeros(rows.n_features)
+    for start in range(0, rows.n_rows, n_rows):
+        piece = rows.read(start, min(start + n_rows, rows.n_rows))
+        total += np.einsum("n,nd->d", weight[start : start + n_rows], piece, dtype=np.float64)
+    return total / weight.sum()
 
 
 def enter(rows, operator, mean, per_sample):

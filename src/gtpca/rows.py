@@ -1,0 +1,96 @@
+"""Where rows come from: an array in memory, or anything with a shape, a dtype and slicing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from gtpca.arrays import small_float
+
+__all__ = ["ArrayRows", "StreamedRows", "is_stream"]
+
+TAKE_ROWS = 1024  # single rows are picked out of so many at a time
+
+
+class ArrayRows:
+    """Rows in memory.
+
+    Parameters
+    ----------
+    rows : array (n, d), floats
+    """
+
+    in_memory = True
+
+    def __init__(self, rows):
+        self._rows = rows
+        self.n_rows, self.n_features = rows.shape
+        self.dtype, self.block_rows = rows.dtype, 1
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Rows ``start`` to ``stop - 1``, a view."""
+        return self._rows[start:stop]
+
+    def take(self, numbers: np.ndarray) -> np.ndarray:
+        """Copies of the rows with these numbers."""
+        return self._rows[numbers]
+
+    def entered(self, enter: Callable) -> ArrayRows:
+        """The rows after ``enter``, all at once."""
+        return ArrayRows(enter(self._rows))
+
+
+def is_stream(X) -> bool:
+    """Whether ``X`` is to be read piece by piece: a memory map, or not of NumPy at all."""
+    if isinstance(X, np.memmap):
+        return True
+    if isinstance(X, (np.ndarray, np.generic)) or hasattr(X, "iloc") or hasattr(X, "toarray"):
+        return False
+    described = isinstance(getattr(X, "dtype", None), np.dtype) and hasattr(X, "shape")
+    return described and hasattr(X, "__getitem__")
+
+
+class StreamedRows:
+    """Rows that are read when they are needed, converted and checked piece by piece.
+
+    Parameters
+    ----------
+    X : array-like (n, \\*sample_shape)
+        With ``shape``, ``dtype`` and slicing along the first axis: a memory map, a data set of
+        h5py, an array of zarr.
+    enter : callable or None
+        What is done to every piece (n, d).
+    """
+
+    in_memory = False
+
+    def __init__(self, X, enter: Callable | None = None):
+        self._X, self._enter = X, enter
+        self.n_rows, self.n_features = int(X.shape[0]), math.prod(X.shape[1:])
+        self.dtype = small_float(X.dtype)
+        chunks = getattr(X, "chunks", None)
+        self.block_rows = int(chunks[0]) if chunks and np.ndim(chunks[0]) == 0 else 1
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Rows ``start`` to ``stop - 1``, in memory."""
+        rows = np.asarray(self._X[start:stop]).reshape(-1, self.n_features)
+        rows = rows.astype(self.dtype, copy=False)
+        if not np.isfinite(rows).all():
+            first = start + int(np.argmin(np.isfinite(rows).all(axis=1)))
+            raise ValueError(f"X has NaN or infinite values in row {first}.")
+        return rows if self._enter is None else self._enter(rows)
+
+    def take(self, numbers: np.ndarray) -> np.ndarray:
+        """The rows with these numbers, given in ascending order."""
+        out = np.empty((len(numbers), self.n_features), self.dtype)
+        for piece in np.unique(numbers // TAKE_ROWS):
+            mine = np.flatnonzero(numbers // TAKE_ROWS == piece)
+            start, stop = int(numbers[mine[0]]), int(numbers[mine[-1]]) + 1
+            out[mine] = self.read(start, stop)[numbers[mine] - start]
+        return out
+
+    def entered(self, enter: Callable) -> StreamedRows:
+        """The rows after ``enter``, piece by piece."""
+        return StreamedRows(self._X, enter)
