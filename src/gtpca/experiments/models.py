@@ -10,6 +10,7 @@ from sklearn.decomposition import PCA
 from gtpca.coding import residual_energies
 from gtpca.estimator import GTPCA
 from gtpca.experiments import protocols
+from gtpca.experiments.kernel import make_kpca
 from gtpca.experiments.settings import MODELS, named
 from gtpca.solvers import ALS
 
@@ -181,8 +182,6 @@ class _PerCount(Projection):
 
 class _KPCA(_PerCount):
     def make(self, k):
-        from gtpca.experiments.baselines import make_kpca
-
         return make_kpca(k).set_params(random_state=self.random_state)
 
     def rows(self, X):

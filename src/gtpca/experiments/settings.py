@@ -109,7 +109,9 @@ class Profile:
     components : tuple of int or None
         Numbers of components of all models; None: 1, 2, .., the largest.
     trained : tuple of int or None
-        And of the models with a fit for each number; the largest is always added.
+        And of autoencoders, which are fitted for each number; the largest is added.
+    ours : tuple of int or None
+        And of ``gtpca-refine`` and ``gtpca-shared``, where it is to be quick.
     """
 
     name: str
@@ -121,19 +123,24 @@ class Profile:
     steps: int = 500
     components: tuple[int, ...] | None = None
     trained: tuple[int, ...] | None = None
+    ours: tuple[int, ...] | None = None
 
     def counts(self, model, largest) -> tuple[int, ...]:
         """Numbers of components for which there are rows, in increasing order."""
         chosen = self.components or tuple(range(1, largest + 1))
-        if model == "gtpca-refine":
-            chosen = chosen if self.components else (*REFINED, largest)
+        if model in MOVING and self.ours is not None:
+            chosen = self.ours
+        elif model == "gtpca-refine":
+            chosen = (*REFINED, largest)
         elif model in ("autoencoder", "vae") and self.trained is not None:
             chosen = self.trained if self.components else (*self.trained, largest)
         return tuple(sorted({min(k, largest) for k in chosen}))
 
 
 PROFILES = {
-    "quick": Profile("quick", 300, 2000, 1500, 800, 1, 60, components=(1, 2, 5), trained=(2,)),
+    "quick": Profile(
+        *("quick", 300, 1500, 1100, 400, 1, 50), components=(1, 2, 4), trained=(2,), ours=(2,)
+    ),
     "default": Profile("default", trained=FEW),
     "paper": Profile("paper"),
 }
