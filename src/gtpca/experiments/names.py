@@ -36,10 +36,10 @@ TASKS = {
 }
 METRICS = {"resmse": "ResMSE", "accuracy": "accuracy (%)"}
 MODELS = {
-    "gtpca-als": "GT-PCA (ALS)",
-    "gtpca-adam": "GT-PCA (network)",
-    "gtpca-refine": "GT-PCA (refined)",
-    "gtpca-shared": "GT-PCA (shared pose)",
+    "gtpca-als": "GT-PCA by ALS",
+    "gtpca-adam": "GT-PCA by the network",
+    "gtpca-refine": "GT-PCA, refined",
+    "gtpca-shared": "GT-PCA, shared pose",
     "pca": "PCA",
     "kpca": "KPCA",
     "autoencoder": "Autoencoder",

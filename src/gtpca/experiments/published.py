@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
-__all__ = ["TableKey", "published", "published_models", "published_tables"]
+__all__ = ["TableKey", "published", "published_models", "published_row", "published_tables"]
 
 _MODELS = {
     "GT-PCA": "gtpca",
@@ -62,6 +62,11 @@ def published(experiment, setting, task, model, metric) -> list[float | None]:
     name = "gtpca" if model.startswith("gtpca") else model
     table = _tables().get(TableKey(experiment, setting, task, metric), {})
     return list(table.get(name, []))
+
+
+def published_row(key: TableKey, model: str) -> list[float | None]:
+    """:func:`published` values of a model in a table."""
+    return published(key.experiment, key.setting, key.task, model, key.metric)
 
 
 def published_tables() -> list[TableKey]:
