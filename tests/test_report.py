@@ -273,6 +273,8 @@ def test_simulated_results_are_not_compared(table_of):
     said = verdicts.sentences(table)
     assert said["notes"] == [verdicts.SIMULATED]
     assert not any(said[kind] for kind in verdicts.KINDS)
+    assert table.cells["ratio"].isna().all()
+    assert {r.kind for r in layout.printed_rows(table)} == {"published", "ours"}
     assert table.title.endswith("(simulated data)")
 
 

@@ -85,7 +85,7 @@ def _our_rows(table, line, cells) -> Iterator[Row]:
 def _our_cell(key, cell) -> Cell:
     if not cell.count:
         return Cell()
-    error = "" if math.isnan(cell.stderr) else f"± {_number(key, cell.stderr)}"
+    error = "" if math.isnan(cell.stderr) else f"± {_number(key, cell.stderr, 1)}"
     return Cell(_number(key, cell.mean), error, cell.verdict)
 
 
@@ -100,10 +100,10 @@ def _signed(value) -> str:
     return text.replace("-", "\u2212")
 
 
-def _number(key, value) -> str:
+def _number(key, value, more=0) -> str:
     if value is None or math.isnan(value):
         return EXPLODED
-    digits = {"accuracy": 1}.get(key.metric, 5 if key.experiment == "handwriting" else 3)
+    digits = more + {"accuracy": 1}.get(key.metric, 5 if key.experiment == "handwriting" else 3)
     return f"{value:.{digits}f}" if abs(value) < 1e5 else f"{value:.1e}"
 
 

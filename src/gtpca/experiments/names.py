@@ -47,7 +47,7 @@ MODELS = {
 }
 _PROTOCOLS = {"none": "", "paper": "scores as in the paper", "signed": "signed scores"}
 _PROTOCOLS["signed+pose"] = "signed scores and poses"
-_OWN = {"resmse": "own normalisation", "accuracy": "all test samples"}
+OWN = {"resmse": "own normalisation", "accuracy": "all test samples"}
 
 
 def model_name(model) -> str:
@@ -67,6 +67,6 @@ def table_title(key: TableKey) -> str:
 def line_name(metric, protocol, normalisation, profile="") -> str:
     """What tells two lines of one model apart; empty if nothing has to be said."""
     parts = [_PROTOCOLS.get(protocol, protocol)]
-    parts += [_OWN.get(metric, normalisation)] if normalisation == "own" else []
+    parts += [OWN.get(metric, normalisation)] if normalisation == "own" else []
     parts += [f"profile {profile}"] if profile else []
     return ", ".join(part for part in parts if part)

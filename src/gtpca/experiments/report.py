@@ -152,6 +152,7 @@ def _entry(table, remark) -> dict[str, Any]:
         "ks": sorted(table.cells["k"].unique()),
         "rows": [row for row in rows if not row.extra],
         "extra": [row for row in rows if row.extra],
+        "extra_title": names.OWN.get(table.key.metric, "own"),
         "markdown": to_markdown(table, full=False),
         "sentences": sentences(table),
         "gaps": table.gaps(),

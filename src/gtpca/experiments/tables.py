@@ -264,11 +264,11 @@ def _compare(key, cells, wanted, simulated) -> DataFrame:
     cells["wanted"] = np.where((cells["k"] <= length) | (cells["count"] > 0), wanted, 0)
     seen = zip(cells["model"], cells["normalisation"], cells["k"], strict=True)
     cells["published"] = [_at(rows[model], k, own == "own") for model, own, k in seen]
-    cells["difference"] = cells["mean"] - cells["published"]
-    cells["ratio"] = cells["mean"] / cells["published"]
+    ours = cells["mean"] * (math.nan if simulated else 1)
+    cells["difference"], cells["ratio"] = ours - cells["published"], ours / cells["published"]
     excess = (cells["ratio"] - 1) * (1 if key.metric == "resmse" else -1)
     verdict = np.select([excess < -TOLERANCE, excess > TOLERANCE], ["better", "worse"], "agrees")
-    cells["verdict"] = np.where(cells["ratio"].isna() | simulated, "", verdict)
+    cells["verdict"] = np.where(cells["ratio"].isna(), "", verdict)
     return cells
 
 
