@@ -89,7 +89,9 @@ def test_published_rows():
     assert published("spikes", "iii", "classification", "gtpca-als", "accuracy")[0] == 84.3
     assert published("mnist", "i", "classification", "vae", "resmse")[3] is None
     assert published("errp", "i", "outlier", "pca", "resmse") == []
-    assert published("no", "such", "table", "pca", "resmse") == []
+    assert published("spikes", "iv", "outlier", "pca", "resmse") == []
+    with pytest.raises(ValueError, match="experiment='spike' must be one of"):
+        published("spike", "i", "outlier", "pca", "resmse")
 
 
 def test_published_rows_are_copies():
@@ -188,6 +190,40 @@ def test_profiles_are_not_mixed(table_of):
         "profile paper",
         "profile quick",
     }
+
+
+def test_lines_the_paper_has_not_need_no_k_but_equal_repetitions(table_of, folder):
+    rows = whole_table(repetitions=10)
+    rows += [row(model="gtpca-refine", k=k, repetition=r) for k in (2, 5) for r in range(3)]
+    assert table_of(rows).complete
+    (less,) = tables.make_tables(tables.read_rows(folder(rows[:-1], "less")))
+    assert less.gaps() == ["GT-PCA, refined: 2 of 3 repetitions at k = 5."]
+
+
+def test_a_small_profile_beside_a_complete_one_does_no_harm(table_of):
+    rows = whole_table(repetitions=10)
+    assert table_of([*rows, row(profile="quick")]).complete
+
+
+def test_poses_are_not_expected_where_nothing_moves(table_of):
+    key = TableKey("mnist", "ii", "classification", "accuracy")
+    gaps = " ".join(table_of([row(key, protocol="paper", normalisation="paper")]).gaps())
+    assert "GT-PCA by ALS (signed scores)" in gaps
+    assert "poses" not in gaps
+
+
+def test_real_results_supersede_simulated_ones(table_of):
+    key = TableKey("errp", "i", "outlier", "resmse")
+    table = table_of([row(key, simulated=True, k=2), row(key, simulated=False, value=0.5)])
+    assert not table.simulated
+    assert cell(table, 2, model="pca")["count"] == 0
+
+
+def test_an_experiment_the_paper_has_not(table_of):
+    table = table_of(repeated([0.5, 0.7], TableKey("mine", "x", "projection", "resmse")))
+    assert table.complete
+    assert table.title == "mine, x: ResMSE"
+    assert figures.draw_panels([table], "mine").axes
 
 
 def test_components_beyond_the_paper_are_shown(table_of):

@@ -29,6 +29,9 @@ SETTINGS = {
     ("errp", "ii"): "(ii) samples and weights of 0.5 s",
     ("errp", "iii"): "(iii) samples of 1 s, weights of 0.5 s",
 }
+# Samples and weights have the same size: nothing moves, there are no poses.
+STILL = {("oscillations", "256"), ("handwriting", "1400")}
+STILL |= {("spikes", "ii"), ("mnist", "ii"), ("errp", "ii")}
 TASKS = {
     "projection": "projection",
     "classification": "classification",

@@ -8,6 +8,8 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
+from gtpca import checks
+
 __all__ = ["TableKey", "published", "published_models", "published_row", "published_tables"]
 
 _MODELS = {
@@ -59,14 +61,14 @@ def published(experiment, setting, task, model, metric) -> list[float | None]:
     >>> published("oscillations", "512", "projection", "pca", "accuracy")
     []
     """
-    name = "gtpca" if model.startswith("gtpca") else model
-    table = _tables().get(TableKey(experiment, setting, task, metric), {})
-    return list(table.get(name, []))
+    checks.choice("experiment", experiment, sorted({key.experiment for key in _tables()}))
+    return published_row(TableKey(experiment, setting, task, metric), model)
 
 
 def published_row(key: TableKey, model: str) -> list[float | None]:
-    """:func:`published` values of a model in a table."""
-    return published(key.experiment, key.setting, key.task, model, key.metric)
+    """:func:`published` values of a model in a table; empty if there is no such table."""
+    name = "gtpca" if model.startswith("gtpca") else model
+    return list(_tables().get(key, {}).get(name, []))
 
 
 def published_tables() -> list[TableKey]:

@@ -130,8 +130,8 @@ def read_rows(folder) -> DataFrame:
     Returns
     -------
     DataFrame
-        One row per result. A result that is there twice counts once, as written last; a value
-        that is null or not finite is NaN.
+        One row per result. A result that is there twice counts once, as written last; simulated
+        ones do not count in a table that has real ones. A value that is null or not finite is NaN.
     """
     path = Path(folder) / "rows.jsonl"
     rows = _pandas().DataFrame(_parse(path))
@@ -158,14 +158,17 @@ def _tidy(rows) -> DataFrame:
     text = rows.reindex(columns=[*KEY, *LINE]).fillna("").astype(str)
     value = _pandas().to_numeric(rows["value"]).astype(float)
     rows = rows.assign(**text, value=value.where(np.isfinite(value)))
-    return rows.drop_duplicates([*KEY, *LINE, "k", "repetition"], keep="last")
+    real = ~rows["simulated"].astype(bool)
+    superseded = ~real & real.groupby([rows[name] for name in KEY]).transform("any")
+    return rows[~superseded].drop_duplicates([*KEY, *LINE, "k", "repetition"], keep="last")
 
 
 def make_tables(rows, repetitions=None) -> list[Table]:
     """All tables for which there are rows, in the order of the paper.
 
     A complete table has every model of the paper at every published k: GT-PCA by ALS (accuracies
-    by all protocols) and by the network, and the baselines. So has every further line there is.
+    by all protocols) and by the network, and the baselines. Further lines, which the paper does not
+    have, should have equally many repetitions of each value they have.
 
     Parameters
     ----------
@@ -246,7 +249,9 @@ def _expected(key) -> list[tuple[str, str]]:
     models = published_models(key)
     expected = [(model, ANY) for model in models if model != "gtpca"]
     if "gtpca" in models:
-        protocols = [ANY] if key.metric == "resmse" else ["paper", "signed", "signed+pose"]
+        moving = key[:2] not in names.STILL
+        protocols = ["paper", "signed", *(["signed+pose"] if moving else [])]
+        protocols = [ANY] if key.metric == "resmse" else protocols
         expected += [("gtpca-als", protocol) for protocol in protocols] + [("gtpca-adam", ANY)]
     return expected
 
@@ -260,8 +265,7 @@ def _normalisation(key) -> str:
 def _compare(key, cells, wanted, simulated) -> DataFrame:
     """Add published values, differences and verdicts."""
     rows = {model: published_row(key, model) for model in cells["model"].unique()}
-    length = cells["model"].map({model: len(row) for model, row in rows.items()})
-    cells["wanted"] = np.where((cells["k"] <= length) | (cells["count"] > 0), wanted, 0)
+    cells["wanted"] = _wanted(key, cells, wanted)
     seen = zip(cells["model"], cells["normalisation"], cells["k"], strict=True)
     cells["published"] = [_at(rows[model], k, own == "own") for model, own, k in seen]
     ours = cells["mean"] * (math.nan if simulated else 1)
@@ -270,6 +274,20 @@ def _compare(key, cells, wanted, simulated) -> DataFrame:
     verdict = np.select([excess < -TOLERANCE, excess > TOLERANCE], ["better", "worse"], "agrees")
     cells["verdict"] = np.where(cells["ratio"].isna(), "", verdict)
     return cells
+
+
+def _wanted(key, cells, repetitions) -> np.ndarray:
+    """Repetitions of each value that a complete table has."""
+    models = cells["model"]
+    length = models.map({model: len(published_row(key, model)) for model in models.unique()})
+    there = cells["count"] > 0
+    most = cells.groupby(LINE)["count"].transform("max")
+    size = cells.groupby(LINE)["count"].transform("sum")
+    # Of several profiles, the one with the most results has to be complete.
+    first = size == size.groupby([cells[name] for name in LINE[:3]]).transform("max")
+    required = models.isin({model for model, _ in _expected(key)}) & first
+    beyond = np.where(there, most, 0)
+    return np.where(required & (there | (cells["k"] <= length)), repetitions, beyond)
 
 
 def _at(row, k, own) -> float:
