@@ -146,7 +146,7 @@ def test_complete_only_with_every_repetition_of_every_model(table_of, folder):
     assert not less.complete
     assert (less.present, less.expected) == (599, 600)
     assert less.gaps() == ["KPCA: 9 of 10 repetitions at k = 10."]
-    assert layout.status(less) == "Incomplete: 599 of 600 results."
+    assert layout.status(less) == "Incomplete: 599 of 600 results. Profile: paper."
 
 
 def test_more_repetitions_of_one_value_do_not_make_up_for_another(table_of):

@@ -125,15 +125,17 @@ def to_markdown(table, full=True) -> str:
     if not full:
         return "\n".join(body)
     gaps = [f"- {escape_markdown(gap)}" for gap in table.gaps()]
-    before = [f"### {escape_markdown(table.title)}", "", status(table), ""]
+    before = [f"### {escape_markdown(table.title)}", "", escape_markdown(status(table)), ""]
     return "\n".join([*before, *body, *(["", "Missing:", "", *gaps] if gaps else [])])
 
 
 def status(table) -> str:
-    """Whether a table is complete."""
+    """Whether a table is complete, and by which profiles it was made."""
+    used = sorted(set(table.cells["profile"]) - {""})
+    profiles = f" Profile: {', '.join(used)}." if used else ""
     if table.complete:
-        return f"Complete: all {table.expected} results."
-    return f"Incomplete: {table.present} of {table.expected} results."
+        return f"Complete: all {table.expected} results.{profiles}"
+    return f"Incomplete: {table.present} of {table.expected} results.{profiles}"
 
 
 def _markdown_row(texts) -> str:
