@@ -226,3 +226,43 @@ def test_wrong_parameters_are_named(options, error, words):
     given = {"family": Shift(4), "sample_shape": (10,), **options}
     with pytest.raises(error, match=words):
         GTPCLayer(**given)
+
+
+@pytest.mark.parametrize("family", [Rotation(8), Compose(Shift((6, 6)), Rotation(8))], ids=str)
+def test_the_geometry_keeps_its_precision(family):
+    layer = GTPCLayer(family, (9, 9), random_state=0, dtype=torch.float64)
+    x = torch.randn(4, 9, 9, dtype=torch.float64)
+    weight = layer.weight.detach().clone()
+    before = layer(x).score
+    layer.half().double()
+    with torch.no_grad():
+        layer.weight.copy_(weight)
+    torch.testing.assert_close(layer(x).score, before, rtol=1e-12, atol=1e-12)
+
+
+def test_small_halves_do_not_vanish():
+    x = torch.randn(6, 24, generator=torch.Generator().manual_seed(0))
+    layer = GTPCLayer(Shift(9), (24,), random_state=0)
+    exact = layer(x).score
+    with torch.no_grad():
+        layer.weight *= 1e-3
+    torch.testing.assert_close(layer.half()(x.half()).score.float(), exact, rtol=0.05, atol=0.05)
+
+
+def test_no_samples_by_fft():
+    layer = GTPCLayer(Shift((28, 28)), (56, 56))
+    assert layer(torch.zeros(0, 56, 56)).projection.shape == (0, 56, 56)
+
+
+def test_the_match_is_not_left_to_autocast():
+    x = torch.randn(200, 64, generator=torch.Generator().manual_seed(0))
+    layer = GTPCLayer(Shift(30), (64,), random_state=0)
+    with torch.autocast("cpu", torch.bfloat16):
+        index = layer(x).index
+    assert torch.equal(index, layer(x).index)
+
+
+def test_a_module_as_a_family_keeps_its_type():
+    layer = GTPCLayer(Squeezed().double(), (12,), dtype=torch.float64, frozen=True)
+    assert layer(torch.ones(2, 12, dtype=torch.float64)).score.dtype == torch.float64
+    assert not any(p.requires_grad for p in layer.parameters())

@@ -18,6 +18,7 @@ from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
 from gtpca.chunks import as_chunks
 from gtpca.datasets import make_oscillations
 from gtpca.nn import Adam, GTPCNetwork
+from gtpca.nn.checkpoints import Checkpoint
 from gtpca.testing import make_planted
 
 
@@ -149,16 +150,18 @@ def test_started_at_the_best_solution_training_does_not_make_it_worse():
         np.testing.assert_allclose(1 - np.cumsum(new.explained_energy_ratio_), new.resmse(X))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_schedule_of_the_paper_reaches_the_first_figures(seed):
-    """One component on 128 points; the published schedule on 256 is a benchmark."""
-    X, Y = (
-        make_oscillations(1000, 128, random_state=s).astype(np.float32) for s in (seed, 9 + seed)
-    )
-    net = GTPCNetwork(1, Shift(256), (128,), random_state=seed)
-    net.fit(X, epochs=5, steps_per_epoch=200, random_state=seed)
-    als = GTPCA(1, Shift(256), random_state=0).fit(X)
-    assert net.to_estimator().resmse(Y)[0] <= 1.03 * als.resmse(Y)[0]
+def test_the_schedule_of_the_paper_comes_near_to_the_best_solution():
+    """One component on 128 points, mean of 3 seeds; the published one on 256 is a benchmark."""
+    found = []
+    for seed in range(3):
+        X, Y = (make_oscillations(1000, 128, random_state=2 * seed + s) for s in range(2))
+        X, Y = X.astype(np.float32), Y.astype(np.float32)
+        net = GTPCNetwork(1, Shift(256), (128,), random_state=seed)
+        net.fit(X, epochs=5, steps_per_epoch=200, random_state=seed)
+        als = GTPCA(1, Shift(256), random_state=0).fit(X)
+        found.append([net.to_estimator().resmse(Y)[0], als.resmse(Y)[0]])
+    trained, best = np.mean(found, axis=0)
+    assert trained <= 1.03 * best
 
 
 def test_patience_stops_and_the_best_weights_are_kept():
@@ -257,6 +260,11 @@ def batches_once():
     ("data", "options", "words"),
     [
         ([], {}, "no batch in epoch 1: it is empty"),
+        ([planted(0)], {}, "empty batch, number 1"),
+        (planted(64), {"validation": []}, "validation gave no batch"),
+        (planted(64), {"validation": iter([planted(8)])}, "validation gave no batch.*second"),
+        (planted(64), {"validation": planted(8) * np.nan}, "watched energy is not finite"),
+        (planted(64), {"checkpoint": "no/such/folder/run.pt"}, "folder that does not exist"),
         (planted(0), {}, "no sample"),
         (batches_once(), {"epochs": 2}, "no batch in epoch 2: .*second time"),
         (planted(64).split(32), {"steps_per_epoch": 5}, "after 2 batches.*steps_per_epoch=5"),
@@ -282,6 +290,13 @@ def test_wrong_types_are_named():
         small_net().fit(3)
     with pytest.raises(ValueError, match=r"mean has shape \(3,\)"):
         small_net(mean=np.zeros(3))
+
+
+def test_the_encoder_of_centred_samples_can_be_exported():
+    net = small_net(center="samples", feature_weight=np.linspace(1, 2, 24)).requires_grad_(False)
+    sizes = {"x": {0: torch.export.Dim("n")}}
+    program = torch.export.export(net.encoder(), (planted(6),), dynamic_shapes=sizes)
+    torch.testing.assert_close(program.module()(planted(3)), net.encode(planted(3)))
 
 
 @pytest.mark.parametrize(
@@ -319,3 +334,115 @@ def test_a_progress_bar_is_shown(capsys):
     pytest.importorskip("rich", reason="needs rich")
     small_net().fit(planted(64), epochs=2, progress=True, random_state=0)
     assert "component 2" in capsys.readouterr().out
+
+
+class Interrupted(Exception):
+    """Stands for a process that dies right after a checkpoint."""
+
+
+def stop_after(monkeypatch, count):
+    """Raise an error once ``count`` checkpoints have been written."""
+    left = [count]
+    save = Checkpoint.save
+
+    def counting(self, content):
+        save(self, content)
+        left[0] -= 1
+        if left[0] == 0:
+            raise Interrupted
+
+    monkeypatch.setattr(Checkpoint, "save", counting)
+
+
+class Weighed(torch.nn.Module):
+    """A family with parameters: the weights, and the weights under a window that is learned."""
+
+    def __init__(self):
+        super().__init__()
+        self.window = torch.nn.Parameter(torch.linspace(0.5, 1.5, 24))
+
+    def forward(self, w):
+        return torch.stack([w, w * self.window])
+
+
+def trained(X, kind, path):
+    """A network trained on a tensor or a loader, with a checkpoint."""
+    generator, data = torch.Generator().manual_seed(3), X
+    if kind == "loader":
+        data = DataLoader(X, batch_size=32, shuffle=True, generator=generator)
+    if kind == "sampler":
+        sampler = torch.utils.data.RandomSampler(X, generator=generator)
+        data = DataLoader(X, batch_size=32, sampler=sampler)
+    family = Weighed() if kind == "module" else Shift(8)
+    net = GTPCNetwork(2, family, (24,), random_state=0)
+    return net.fit(data, epochs=2, checkpoint=path, random_state=1)
+
+
+@pytest.mark.parametrize("kind", ["tensor", "loader", "sampler", "module"])
+def test_a_run_can_be_stopped_after_any_checkpoint(kind, tmp_path, monkeypatch):
+    X = planted(96)
+    whole = trained(X, kind, None).state_dict()
+    for count in range(1, 7):
+        path = tmp_path / f"{count}.pt"
+        with monkeypatch.context() as patch:
+            stop_after(patch, count)
+            with pytest.raises(Interrupted):
+                trained(X, kind, path)
+        for name, value in trained(X, kind, path).state_dict().items():
+            assert torch.equal(value, whole[name]), (count, name)
+
+
+def test_a_trained_network_does_not_get_worse_on_a_validation_loader():
+    X = planted(200, torch.float64)
+    refined = GTPCA(2, Shift(8), refine=5, random_state=0).fit(X.numpy()).set_params(refine=0)
+    for validation in (X, DataLoader(X, batch_size=50)):
+        net = GTPCNetwork.from_estimator(refined).fit(X, epochs=3, lr=0.1, validation=validation)
+        assert net.to_estimator().score(X.numpy()) >= refined.score(X.numpy()) - 1e-12
+
+
+def test_numbers_of_numpy_do_not_spoil_a_checkpoint(tmp_path):
+    how = {"epochs": np.int64(1), "lr": np.float64(1e-3), "random_state": np.int64(0)}
+    for _ in range(2):
+        small_net().fit(planted(64), checkpoint=tmp_path / "run.pt", **how)
+
+
+def test_other_data_or_families_do_not_go_on_from_a_checkpoint(tmp_path):
+    path, X = tmp_path / "run.pt", planted(64)
+    small_net().fit(X, epochs=1, checkpoint=path, random_state=0)
+    with pytest.raises(ValueError, match="energy="):
+        small_net().fit(3 * X, epochs=1, checkpoint=path, random_state=0)
+    other = GTPCNetwork(2, Shift(8, max_shift=8), (24,))
+    with pytest.raises(ValueError, match=r"family='Shift\(window=8\)'"):
+        other.fit(X, epochs=1, checkpoint=path, random_state=0)
+
+
+def test_rows_without_weight_may_fill_a_batch():
+    X, weight = planted(200).numpy(), np.r_[np.ones(5), np.zeros(195)]
+    model = GTPCA(1, Shift(8), solver=Adam(epochs=30, lr=1e-2, batch_size=16), random_state=0)
+    model.fit(X, sample_weight=weight)
+    assert model.score(X[:5]) > model.score(X[5:])
+
+
+def test_zero_weights_are_no_component():
+    net = small_net()
+    with torch.no_grad():
+        net.layers[1].weight.zero_()
+    with pytest.raises(ValueError, match=r"layers\[1\] has weights of zero"):
+        net.to_estimator()
+
+
+def test_frozen_layers_are_named_before_anything_is_trained():
+    net = small_net()
+    net.layers[1].requires_grad_(False)
+    with pytest.raises(ValueError, match=r"layers\[1\] is frozen"):
+        net.fit(planted(64))
+
+
+def test_the_mean_and_sample_means_exclude_each_other():
+    with pytest.raises(ValueError, match="exclude each other"):
+        small_net(center="samples", mean=np.zeros(24))
+
+
+def test_seeds_of_layers_do_not_overlap():
+    first, second = (GTPCNetwork(2, Shift(8), (24,), random_state=s) for s in (0, 1))
+    assert not torch.equal(first.layers[1].weight, second.layers[0].weight)

@@ -67,7 +67,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Joint sweeps over components and codes after the greedy fit, and code sweeps in ``encode``.
     output : {"scores", "scores+poses"}
         What ``transform`` returns: (n, k) scores, or (n, 2 k) scores and transform indices.
-    solver : ALS or None
+    solver : ALS, gtpca.nn.Adam or None
         Default ``ALS()``.
     batch_size : int or None
         Rows per chunk; default: a few megabytes.

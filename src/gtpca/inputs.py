@@ -139,7 +139,7 @@ def enter(rows, operator, mean, per_sample):
 
 def sample_means(rows, operator):
     """Mean of each row and channel, by the feature weight if there is one, (n, d)."""
-    grid = rows.reshape(len(rows), *operator.sample_shape)
+    grid = rows.reshape(-1, *operator.sample_shape)
     weight = operator.feature_weight
     weight = np.ones(operator.n_features) if weight is None else weight
     weight = weight.reshape(operator.sample_shape)[None]

@@ -35,10 +35,15 @@ class DatasetError(OSError):
     """A data file is missing and cannot be downloaded, or is not what it should be."""
 
 
+def place(name: str, data_home=None) -> Path:
+    """Where a file is, or would be put."""
+    home = data_home or os.environ.get("GTPCA_DATA") or _cache_folder()
+    return Path(home).expanduser() / name
+
+
 def locate(name: str, data_home) -> Path:
     """Path of a verified file below ``data_home``, downloaded if it is not there."""
-    home = data_home or os.environ.get("GTPCA_DATA") or _cache_folder()
-    path = Path(home).expanduser() / name
+    path = place(name, data_home)
     if not path.exists():
         _download(name, path)
     if name in CHECKSUMS:

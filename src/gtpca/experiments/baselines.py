@@ -6,31 +6,15 @@ import math
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
-from sklearn.decomposition import KernelPCA
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
 from gtpca.experiments import networks
+from gtpca.experiments.kernel import make_kpca
 
 __all__ = ["VAE", "Autoencoder", "Downstream", "make_kpca"]
-
-
-def make_kpca(n_components):
-    """Return the kernel PCA of the paper: polynomial kernel of degree 3, with an inverse.
-
-    Parameters
-    ----------
-    n_components : int
-
-    Returns
-    -------
-    KernelPCA
-        Unfitted; takes flat rows (n, d).
-    """
-    checks.whole("n_components", n_components, 1)
-    return KernelPCA(n_components, kernel="poly", degree=3, fit_inverse_transform=True)
 
 
 class _Trained:

@@ -25,12 +25,14 @@ class Checkpoint:
 
     def __init__(self, path, plan: dict):
         self.path, self.plan = None if path is None else Path(path), plan
+        if self.path is not None and not self.path.parent.is_dir():
+            raise ValueError(f"checkpoint={str(path)!r} is in a folder that does not exist.")
 
     def save(self, content: dict) -> None:
         """Write beside the file, then rename: there is always a whole one."""
         if self.path is None:
             return
-        beside = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
+        beside = self.path.with_name(f"{self.path.name}.part")
         try:
             torch.save({"format": FORMAT, "plan": self.plan, **content}, beside)
             os.replace(beside, self.path)

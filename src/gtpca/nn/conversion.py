@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca.estimator import GTPCA
@@ -32,9 +33,11 @@ def make_estimator(network) -> GTPCA:
     if network.family is not None and not isinstance(network.family, Family):
         raise ValueError(f"family={network.family!r} has no estimator: only families of gtpca do.")
     operator, energies = network.operator, network.energies_
-    weights = np.stack([layer.weight.detach().cpu().numpy().ravel() for layer in network.layers])
-    weights = weights / np.linalg.norm(weights, axis=1, keepdims=True)
-    mean = None if network.mean is None else network.mean.detach().cpu().numpy()
+    weights = np.stack([to_numpy(layer.weight).ravel() for layer in network.layers])
+    lengths = np.linalg.norm(weights, axis=1, keepdims=True)
+    if not np.all(lengths > 0):
+        raise ValueError(f"layers[{int(lengths.argmin())}] has weights of zero: no component.")
+    weights, mean = weights / lengths, None if network.mean is None else to_numpy(network.mean)
     weight = operator.feature_weight
     estimator = GTPCA(
         len(weights),
@@ -50,6 +53,12 @@ def make_estimator(network) -> GTPCA:
     estimator.n_features_in_ = operator.n_features
     estimator._row_shape = operator.sample_shape
     return estimator
+
+
+def to_numpy(tensor):
+    """An array of NumPy, which has no bfloat16 and no use for float16."""
+    narrow = tensor.dtype in (torch.bfloat16, torch.float16)
+    return (tensor.float() if narrow else tensor).detach().cpu().numpy()
 
 
 def _record(network, k):

@@ -32,6 +32,14 @@ class Constants(nn.Module):
         for name, values in arrays.items():
             self.register_buffer(name, torch.as_tensor(values), persistent=False)
 
+    def _apply(self, fn, recurse=True):
+        """Follow a module to its device, but keep the precision where there is float64."""
+        for name, values in self._buffers.items():
+            device = fn(values.new_empty(0, dtype=torch.float32)).device
+            lower = device.type == "mps" and values.dtype == torch.float64
+            self._buffers[name] = (values.float() if lower else values).to(device)
+        return self
+
 
 class TensorBank(Operator):
     """A finite list of transforms, each entry of a sample a sum of at most ``q`` weights.
@@ -98,8 +106,9 @@ class CallableBank(Operator):
 
     def __init__(self, function, sample_shape, weight_shape):
         with torch.no_grad():
-            bank = function(torch.ones(weight_shape))
-        if not isinstance(bank, torch.Tensor) or tuple(bank.shape[1:]) != tuple(sample_shape):
+            bank = function(self._probe(function, weight_shape))
+        good = isinstance(bank, torch.Tensor) and bank.ndim > 0 and len(bank) > 0
+        if not good or tuple(bank.shape[1:]) != tuple(sample_shape):
             got = tuple(bank.shape) if isinstance(bank, torch.Tensor) else type(bank).__name__
             raise ValueError(
                 f"family={function!r} returned {got} for weights of shape {tuple(weight_shape)}, "
@@ -107,6 +116,12 @@ class CallableBank(Operator):
             )
         super().__init__(sample_shape, weight_shape, len(bank))
         self._function = function
+
+    @staticmethod
+    def _probe(function, weight_shape):
+        """Weights of ones, in the type of the function's own parameters if it has any."""
+        own = next(function.parameters(), None) if isinstance(function, nn.Module) else None
+        return torch.ones(weight_shape) if own is None else own.new_ones(weight_shape)
 
     def apply(self, w):
         return self._function(w.reshape(self.weight_shape)).reshape(self.n_transforms, -1)
@@ -193,8 +208,11 @@ class Geometry(nn.Module):
     @torch.no_grad()
     def best(self, rows, w, polarity):
         """``argmax_t |<x_i, T_t w>| / |T_t w|`` for rows (n, d), shape (n,)."""
-        if rows.dtype in (torch.float16, torch.bfloat16):
-            rows, w = rows.float(), w.float()
+        if torch.is_autocast_enabled(rows.device.type):
+            with torch.autocast(rows.device.type, enabled=False):
+                return self.best(rows, w, polarity)
+        if rows.shape[0] == 0:
+            return torch.zeros(0, dtype=torch.int64, device=rows.device)
         products, energies = self._correlate(rows, w)
         if not self.bound.isometric:
             products *= inverse_norms(energies)

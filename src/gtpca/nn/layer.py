@@ -58,7 +58,7 @@ class GTPCLayer(nn.Module):
     feature_weight : array of the shape of a sample or None
         Weights ``q`` of the inner product ``sum_j q_j x_j y_j``.
     frozen : bool
-        Whether the weights are kept out of training.
+        Whether the weights, and the parameters of a callable family, are kept out of training.
     random_state : int or None
         Seed of the Glorot-uniform start; None: torch's global generator.
     device, dtype
@@ -96,13 +96,14 @@ class GTPCLayer(nn.Module):
         checks.choice("polarity", polarity, POLARITIES)
         if not isinstance(family, Geometry):
             family = Geometry(make_operator(family, sample_shape, weight_shape, feature_weight))
-        self.geometry, self.polarity = family.to(device=device), polarity
+        dtype = dtype or torch.get_default_dtype()
+        self.geometry, self.polarity = family.to(device=device, dtype=dtype), polarity
         operator = self.geometry.bound
         self.sample_shape, self.weight_shape = operator.sample_shape, operator.weight_shape
-        start = glorot_uniform(self.weight_shape, random_state).to(
-            device=device, dtype=dtype or torch.get_default_dtype()
-        )
-        self.weight = nn.Parameter(start, requires_grad=not frozen)
+        start = glorot_uniform(self.weight_shape, random_state)
+        self.weight = nn.Parameter(start.to(device=device, dtype=dtype))
+        if frozen:
+            self.requires_grad_(False)
 
     def extra_repr(self):
         """Shown by ``print``."""
@@ -112,7 +113,7 @@ class GTPCLayer(nn.Module):
         """Project samples (n, \\*sample_shape), or flat rows (n, d), on the component."""
         found = self.match(self.enter(x))
         projection = (found.coef[:, None] * found.moved).reshape(x.shape)
-        return LayerOutput(projection, found.score, found.index)
+        return LayerOutput(projection.to(x.dtype), found.score.to(x.dtype), found.index)
 
     def enter(self, x):
         """Flat rows (n, d), times the root of the feature weight."""
@@ -123,6 +124,8 @@ class GTPCLayer(nn.Module):
     def match(self, rows):
         """The best transform of entered rows (n, d) and the projection there."""
         w = self.weight.reshape(-1)
+        if w.dtype in (torch.float16, torch.bfloat16):  # too narrow for squares
+            rows, w = rows.float(), w.float()
         index = self.geometry.best(rows, w, self.polarity)
         moved, root = self.geometry.move(w, index), self.geometry.root
         seen = moved if root is None else moved * root.to(moved.dtype)
@@ -173,8 +176,10 @@ def glorot_uniform(shape, random_state=None):
     A single axis is both fans.
     """
     fans = sum(shape[-2:]) * math.prod(shape[:-2]) if len(shape) > 1 else 2 * shape[0]
-    limit = math.sqrt(6 / fans)
-    generator = None if random_state is None else torch.Generator().manual_seed(random_state)
+    limit, generator = math.sqrt(6 / fans), None
+    if random_state is not None:
+        seed = checks.whole("random_state", random_state, 0)
+        generator = torch.Generator().manual_seed(seed)
     return limit * (2 * torch.rand(shape, generator=generator) - 1)
 
 

@@ -81,7 +81,9 @@ class GTPCNetwork(nn.Module):
         self.family, self.polarity, self.center = family, polarity, center
         operator = make_operator(family, sample_shape, weight_shape, feature_weight)
         geometry = Geometry(operator)
-        seeds = [None if random_state is None else random_state + k for k in range(n_components)]
+        if center and mean is not None:
+            raise ValueError(f"center={center!r} and mean exclude each other: leave one out.")
+        seeds = component_seeds(random_state, n_components)
         options = {"polarity": polarity, "device": device, "dtype": dtype}
         shape = operator.sample_shape
         self.layers = nn.ModuleList(
@@ -126,12 +128,12 @@ class GTPCNetwork(nn.Module):
     def encode(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Scores (n, k) and transforms (n, k) of samples."""
         found = list(self._walk(x))
-        scores = torch.stack([f.score for f in found], dim=1)
+        scores = torch.stack([f.score for f in found], dim=1).to(x.dtype)
         return scores, torch.stack([f.index for f in found], dim=1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """The reconstruction of samples by all components, like ``x``."""
-        rows = sum(found.coef[:, None] * found.moved for found in self._walk(x))
+        rows = sum(found.coef[:, None] * found.moved for found in self._walk(x)).to(x.dtype)
         return (rows if self.mean is None else rows + self.mean.reshape(-1)).reshape(x.shape)
 
     def encoder(self) -> nn.Module:
@@ -165,7 +167,7 @@ class GTPCNetwork(nn.Module):
         epochs : int
             For each component.
         steps_per_epoch : int or None
-            None: one pass over the data.
+            None: one pass over the data. A loader begins anew in every epoch.
         batch_size : int
             Not used with a loader, which has its own.
         lr : float
@@ -180,7 +182,7 @@ class GTPCNetwork(nn.Module):
         checkpoint : path or None
             Written after each epoch. If it is there, the training goes on from it, to the same
             weights as without a break; with a loader that needs one that is not shuffled or has a
-            generator of its own.
+            generator of its own. Data, family and schedule must be the same.
         progress : bool
             Show a progress bar.
         random_state : int or None
@@ -190,8 +192,9 @@ class GTPCNetwork(nn.Module):
         -------
         self
         """
-        schedule = Schedule(epochs, steps_per_epoch, batch_size, lr, clip_norm, patience)
-        schedule.check()
+        limits = (epochs, steps_per_epoch, batch_size)
+        schedule = Schedule(*limits, lr, clip_norm, patience).checked()
+        self._check_trainable()
         samples = as_samples("data", data, self._enter_on_device)
         watched = samples
         if validation is not None:
@@ -199,11 +202,16 @@ class GTPCNetwork(nn.Module):
         if patience is not None and watched is samples and samples.n_rows is None:
             raise ValueError(f"patience={patience!r} needs validation samples beside a loader.")
         if random_state is not None:
-            checks.whole("random_state", random_state, 0)
+            random_state = checks.whole("random_state", random_state, 0)
         run = Run(self, schedule, samples, watched, checkpoint, random_state)
-        with progress_bar(progress, len(self.layers) * epochs) as advance:
+        with progress_bar(progress, len(self.layers) * epochs) as advance, torch.enable_grad():
             run.train(advance)
         return self
+
+    def _check_trainable(self):
+        for k, layer in enumerate(self.layers):
+            if not layer.weight.requires_grad:
+                raise ValueError(f"layers[{k}] is frozen: it has no weights to train.")
 
     @torch.no_grad()
     def _enter_on_device(self, x):
@@ -218,7 +226,7 @@ class GTPCNetwork(nn.Module):
         estimator : fitted GTPCA
         device : torch device or None
         dtype : torch dtype or None
-            Default: that of ``components_``.
+            Default: that of ``components_``, which is float64 after a fit whatever the samples.
         """
         check_convertible(estimator)
         weights = torch.from_numpy(np.ascontiguousarray(estimator.components_))
@@ -243,10 +251,6 @@ class GTPCNetwork(nn.Module):
         """
         return make_estimator(self)
 
-    def weights(self) -> list[torch.Tensor]:
-        """Copies of the weights of all layers."""
-        return [layer.weight.detach().clone() for layer in self.layers]
-
     @torch.no_grad()
     def load_weights(self, weights) -> None:
         """Set the weights of all layers from (k, \\*weight_shape)."""
@@ -256,6 +260,14 @@ class GTPCNetwork(nn.Module):
     def keep(self, history, energies) -> None:
         """Remember how a training went, and the energy left after 0, 1, .. components."""
         self.history_, self.energies_ = list(history), np.array(energies)
+
+
+def component_seeds(random_state, count):
+    """A seed for each layer, or None."""
+    if random_state is None:
+        return [None] * count
+    seed = checks.whole("random_state", random_state, 0)
+    return [int(s) for s in np.random.SeedSequence(seed).generate_state(count)]
 
 
 class Encoder(nn.Module):

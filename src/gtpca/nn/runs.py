@@ -7,6 +7,7 @@ from dataclasses import asdict
 import numpy as np
 import torch
 
+from gtpca.families import Family
 from gtpca.nn.checkpoints import Checkpoint
 from gtpca.nn.training import Trainer
 
@@ -32,38 +33,44 @@ class Run:
         self.network, self.schedule = network, schedule
         self.samples, self.watched = samples, watched
         self.checkpoint = Checkpoint(path, self._plan(seed))
-        self.saved = self.checkpoint.load()
-        self.start = network.weights() if self.saved is None else self.saved["start"]
-        self.seed = self._seed(seed)
-        self.histories = [] if self.saved is None else list(self.saved["histories"])
-        self.before = self._before()
+        self.saved = self.checkpoint.load() or {
+            "start": snapshot(network),
+            "now": snapshot(network),
+            "before": self._before(),
+            "histories": [],
+            "seed": int(torch.randint(2**31, ())) if seed is None else seed,
+            "trainer": None,
+            "batches": {},
+        }
+
+    @property
+    def blind(self) -> bool:
+        """Whether there is nothing to watch: a loader, and no validation."""
+        return self.watched is self.samples and self.samples.n_rows is None
 
     def _plan(self, seed):
-        net = self.network
+        """What must be the same for a training to go on."""
+        net, schedule = self.network, asdict(self.schedule)
         plan = {
+            "family": repr(net.family) if isinstance(net.family, Family) else "callable",
             "n_components": len(net.layers),
             "sample_shape": list(net.operator.sample_shape),
             "weight_shape": list(net.operator.weight_shape),
             "n_transforms": net.operator.n_transforms,
             "polarity": net.polarity,
+            "center": net.center,
             "dtype": str(net.weight.dtype),
             "n_samples": self.samples.n_rows,
-            **asdict(self.schedule),
+            "energy": None if self.samples.n_rows is None else self.samples.energy(),
+            "validation": self.watched is not self.samples,
         }
-        return plan if seed is None else {**plan, "random_state": seed}
-
-    def _seed(self, seed):
-        if seed is not None:
-            return seed
-        return int(torch.randint(2**31, ())) if self.saved is None else self.saved["seed"]
+        return {**plan, **schedule, **({} if seed is None else {"random_state": seed})}
 
     def _before(self):
-        """Energies that a network left which comes here trained already, else None."""
-        known = np.all(np.isfinite(self.network.energies_))
-        if not known or (self.watched is self.samples and self.samples.n_rows is None):
+        """Energies left by a network which comes here trained already, else None."""
+        if self.blind or not np.all(np.isfinite(self.network.energies_)):
             return None
-        self.network.load_weights(self.start)
-        return self.watched.left(self.network.layers)
+        return self.watched.left(self.network.layers).tolist()
 
     def train(self, advance) -> None:
         """Train all components that are not yet; ``advance(text)`` after each epoch.
@@ -71,27 +78,29 @@ class Run:
         A network that comes here trained already, and whose components together explained more
         before, keeps them: what one component gains the next ones may lose.
         """
-        if self.saved is not None:
-            self.network.load_weights(self.saved["weights"])
+        restore(self.network, self.saved["now"])
         energies = [self.samples.energy()]
         for k, layer in enumerate(self.network.layers):
-            if k >= len(self.histories):
+            if k >= len(self.saved["histories"]):
                 self._component(k, layer, advance)
             for part in dict.fromkeys((self.samples, self.watched)):
                 part.deflate(layer)
             energies.append(self.samples.energy())
-        if self.before is not None and self.before[-1] < self.watched.energy():
-            self.network.load_weights(self.start)
-            energies = self.before if self.watched is self.samples else self.network.energies_
-        self.network.keep(self.histories, energies)
+        histories = self.saved["histories"]
+        before = self.saved["before"]
+        if before is not None and before[-1] < self.watched.remaining():
+            restore(self.network, self.saved["start"])
+            histories = [{**record, "stopped": "no gain"} for record in histories]
+            energies = before if self.watched is self.samples else self.network.energies_
+        self.network.keep(histories, energies)
 
     def _component(self, k, layer, advance):
-        trainer = Trainer(layer, self.schedule, self._watch(layer), only_weights=k > 0)
-        batches = self.samples.batches(self.schedule, [self.seed, k])
-        if self.saved is not None and self.saved["trainer"] is not None:
+        watch = None if self.blind else lambda: self.watched.explained(layer)
+        trainer = Trainer(layer, self.schedule, watch, only_weights=k > 0)
+        batches = self.samples.batches(self.schedule, [self.saved["seed"], k])
+        batches.resume(self.saved["batches"])
+        if self.saved["trainer"] is not None:
             trainer.resume(self.saved["trainer"])
-            batches.resume(self.saved["batches"])
-        self.saved = None
 
         def after_epoch():
             self._save(trainer.state(), batches.state())
@@ -99,22 +108,26 @@ class Run:
 
         stopped = trainer.run(batches, after_epoch)
         record = {"loss": trainer.losses, "watched": trainer.watched, "stopped": stopped}
-        self.histories.append(record)
+        self.saved["histories"] = [*self.saved["histories"], record]
         self._save(None, batches.state())
 
-    def _watch(self, layer):
-        if self.watched is self.samples and self.samples.n_rows is None:
-            return None
-        return lambda: self.watched.explained(layer)
-
     def _save(self, trainer, batches):
-        self.checkpoint.save(
-            {
-                "start": self.start,
-                "weights": self.network.weights(),
-                "histories": self.histories,
-                "seed": self.seed,
-                "trainer": trainer,
-                "batches": batches,
-            }
-        )
+        self.saved = {
+            **self.saved,
+            "now": snapshot(self.network),
+            "trainer": trainer,
+            "batches": batches,
+        }
+        self.checkpoint.save(self.saved)
+
+
+def snapshot(network) -> dict[str, torch.Tensor]:
+    """Copies of all parameters, those of a callable family too."""
+    return {name: p.detach().clone() for name, p in network.named_parameters()}
+
+
+@torch.no_grad()
+def restore(network, parameters) -> None:
+    """Put back what :func:`snapshot` took."""
+    for name, parameter in network.named_parameters():
+        parameter.copy_(parameters[name])

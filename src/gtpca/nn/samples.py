@@ -61,6 +61,10 @@ class TensorSamples:
         """Energy of the residual."""
         return sum(map(energy, self._parts()))
 
+    def remaining(self):
+        """The same, for loaders too."""
+        return self.energy()
+
     def left(self, layers):
         """Energies after 0, 1, .. of the layers; nothing is subtracted for good."""
         return sum(energies_left(part, layers) for part in self._parts())
@@ -82,7 +86,7 @@ class LoaderSamples:
     n_rows = None
 
     def __init__(self, loader, enter):
-        self._loader, self._first, self._layers = loader, enter, []
+        self._loader, self._to_rows, self._layers = loader, enter, []
 
     def batches(self, schedule, seed):
         """The loader's own batches."""
@@ -90,16 +94,24 @@ class LoaderSamples:
 
     @torch.no_grad()
     def _enter(self, x):
-        rows = self._first(x)
+        rows = self._to_rows(x)
         for layer in self._layers:
             rows = rows - layer.match(rows).projection
         return rows
 
+    def _total(self, measure):
+        """Sum of ``measure(rows)`` in one pass over the loader."""
+        values = [measure(self._enter(first_of(batch))) for batch in self._loader]
+        if not values:
+            raise ValueError(
+                "validation gave no batch: it is empty, or cannot be iterated a second time."
+            )
+        return sum(values)
+
     @torch.no_grad()
     def explained(self, layer):
-        """Energy that the layer explains in one pass over the loader."""
-        parts = (self._enter(first_of(batch)) for batch in self._loader)
-        return sum(float(layer.match(rows).explained.double().sum()) for rows in parts)
+        """Energy that the layer explains."""
+        return self._total(lambda rows: float(layer.match(rows).explained.double().sum()))
 
     def deflate(self, layer):
         """Subtract what the layer explains, from now on."""
@@ -109,19 +121,27 @@ class LoaderSamples:
         """Not known without a pass over the loader."""
         return np.nan
 
+    def remaining(self):
+        """Energy of the residual, by a pass over the loader."""
+        return self._total(energy)
+
     def left(self, layers):
-        """Energies after 0, 1, .. of the layers, in one pass over the loader."""
-        return sum(energies_left(self._enter(first_of(b)), layers) for b in self._loader)
+        """Energies after 0, 1, .. of the layers."""
+        return self._total(lambda rows: energies_left(rows, layers))
 
 
 def as_samples(label, data, enter):
     """Samples of a tensor, an array or a loader."""
+    if hasattr(data, "to_numpy"):
+        data = data.to_numpy()
     if isinstance(data, np.ndarray):
-        data = torch.from_numpy(data)
+        plain = data.flags.writeable and all(step > 0 for step in data.strides)
+        data = torch.from_numpy(data if plain else data.copy())
     if isinstance(data, torch.Tensor):
-        if len(data) == 0:
+        rows = enter(data)
+        if len(rows) == 0:
             raise ValueError(f"{label} has shape {tuple(data.shape)}: there is no sample in it.")
-        return TensorSamples(enter(data).clone())
+        return TensorSamples(rows.clone())
     if not hasattr(data, "__iter__"):
         raise TypeError(f"{label} is a {type(data).__name__}, but must be a tensor or a loader.")
     return LoaderSamples(data, enter)

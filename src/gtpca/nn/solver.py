@@ -61,11 +61,11 @@ class Adam(BaseEstimator):
 
     def _schedule(self):
         limits = (self.epochs, self.steps_per_epoch, self.batch_size)
-        return Schedule(*limits, self.lr, self.clip_norm)
+        return Schedule(*limits, self.lr, self.clip_norm).checked()
 
     def check(self) -> None:
         """Raise an error for parameters that make no sense."""
-        self._schedule().check()
+        self._schedule()
 
     def solve(
         self,
@@ -108,15 +108,23 @@ class Adam(BaseEstimator):
         return layer
 
     def _batches(self, chunks, seed):
+        mean = chunks.sum(total_weight) / chunks.n_rows
+
         def take(rows):
             chunk = chunks.take(np.sort(rows))
-            pair = (chunk.rows, chunk.weight)
+            weight = None if chunk.weight is None else chunk.weight / mean
+            pair = (chunk.rows, weight)
             return tuple(None if a is None else self._tensor(a, chunks.dtype) for a in pair)
 
         return RowBatches(take, chunks.n_rows, self._schedule(), [seed])
 
     def _tensor(self, array, dtype):
         return torch.from_numpy(np.asarray(array, dtype=dtype)).to(self.device)
+
+
+def total_weight(chunk):
+    """Sum of the sample weights of a chunk."""
+    return float(len(chunk.rows) if chunk.weight is None else chunk.weight.sum())
 
 
 def weights_of(layer):

@@ -25,16 +25,19 @@ class Schedule:
     clip_norm: float | None = 1.0
     patience: int | None = None
 
-    def check(self) -> None:
-        """Raise an error for values that make no sense."""
-        checks.whole("epochs", self.epochs, 0)
-        checks.whole("batch_size", self.batch_size, 1)
-        for name in ("steps_per_epoch", "patience"):
-            if getattr(self, name) is not None:
-                checks.whole(name, getattr(self, name), 1)
-        checks.number("lr", self.lr, "above 0", lambda v: 0 < v < np.inf)
-        if self.clip_norm is not None:
-            checks.number("clip_norm", self.clip_norm, "above 0, or None", lambda v: v > 0)
+    def checked(self) -> Schedule:
+        """The same in plain Python numbers; an error for values that make no sense."""
+        steps, patience, clip_norm = self.steps_per_epoch, self.patience, self.clip_norm
+        if clip_norm is not None:
+            clip_norm = checks.number("clip_norm", clip_norm, "above 0, or None", lambda v: v > 0)
+        return Schedule(
+            checks.whole("epochs", self.epochs, 0),
+            None if steps is None else checks.whole("steps_per_epoch", steps, 1),
+            checks.whole("batch_size", self.batch_size, 1),
+            checks.number("lr", self.lr, "above 0", lambda v: 0 < v < np.inf),
+            clip_norm,
+            None if patience is None else checks.whole("patience", patience, 1),
+        )
 
 
 class RowBatches:
@@ -91,22 +94,28 @@ class LoaderBatches:
 
     def __init__(self, loader, enter: Callable, schedule: Schedule):
         self._loader, self._enter, self._steps = loader, enter, schedule.steps_per_epoch
-        self._generator = getattr(loader, "generator", None)
+        sampler = getattr(loader, "sampler", None)
+        self._generator = getattr(loader, "generator", None) or getattr(sampler, "generator", None)
 
     def epoch(self, number: int) -> Iterator:
         """The batches of one epoch."""
         count = 0
         for batch in self._loader:
+            rows = self._enter(first_of(batch))
+            if len(rows) == 0:
+                raise ValueError(f"The loader gave an empty batch, number {count + 1}.")
+            yield rows, None
+            count += 1
             if count == self._steps:
                 return
-            count += 1
-            yield self._enter(first_of(batch)), None
         self._check(count, number)
 
     def _check(self, count, number):
         if count == 0:
-            hint = "it is empty" if number == 0 else "it cannot be iterated a second time"
-            raise ValueError(f"The loader gave no batch in epoch {number + 1}: {hint}.")
+            raise ValueError(
+                f"The loader gave no batch in epoch {number + 1}: it is empty, or cannot be "
+                "iterated a second time."
+            )
         if self._steps is not None and count < self._steps:
             raise ValueError(
                 f"The loader ended after {count} batches, but steps_per_epoch={self._steps}; "
@@ -130,7 +139,7 @@ def first_of(batch):
 
 def mean_energy(rows):
     """Mean ``|x_i|^2``, or 1 if that is no positive number."""
-    energy = float(rows.square().sum() / len(rows))
+    energy = float(rows.double().square().sum() / len(rows))
     return energy if np.isfinite(energy) and energy > 0 else 1.0
 
 
@@ -186,6 +195,7 @@ class Trainer:
         losses = [self.step(rows, weight) for rows, weight in batches]
         mean = float(torch.stack(losses).mean())
         if not np.isfinite(mean):
+            self._restore()
             raise ValueError(
                 "The loss is not finite: the samples hold NaN or infinite values, or are too large "
                 f"for {self.layer.weight.dtype}."
@@ -197,13 +207,13 @@ class Trainer:
         self.scale = self.scale or mean_energy(rows)
         squares = self.layer.match(rows).explained
         if weight is not None:
-            squares = squares * (weight / weight.mean())
+            squares = squares * weight
         loss = squares.mean() / -self.scale
         for parameter in self.parameters:
             parameter.grad = None
         loss.backward()
         if self.schedule.clip_norm is not None:
-            clip([p.grad for p in self.parameters], self.schedule.clip_norm)
+            clip([p.grad for p in self.parameters if p.grad is not None], self.schedule.clip_norm)
         self.optimizer.step()
         return loss.detach()
 
@@ -212,6 +222,9 @@ class Trainer:
         if self.watch is None:
             return
         self.watched.append(self.watch())
+        if not np.isfinite(self.watched[-1]):
+            self._restore()
+            raise ValueError("The watched energy is not finite: is there a NaN in validation?")
         if self.watched[-1] >= max(self.watched):
             self.best = self._copy()
 
@@ -224,11 +237,17 @@ class Trainer:
     def _copy(self):
         return [p.detach().clone() for p in self.parameters]
 
+    @torch.no_grad()
+    def _restore(self):
+        """Put back the best weights."""
+        for parameter, best in zip(self.parameters, self.best, strict=True):
+            parameter.copy_(best)
+
     def _end(self, reason):
         if self.watch is not None:
-            with torch.no_grad():
-                for parameter, best in zip(self.parameters, self.best, strict=True):
-                    parameter.copy_(best)
+            self._restore()
+        for parameter in self.parameters:
+            parameter.grad = None
         return reason
 
     def state(self) -> dict:

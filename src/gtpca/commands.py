@@ -1,0 +1,86 @@
+"""What the command ``gtpca`` can do; needs typer."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gtpca import checks
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
+OUT = Path("gtpca-results")
+
+
+@app.callback()
+def gtpca() -> None:
+    """General transform-invariant principal component analysis."""
+
+
+@app.command()
+def demo(
+    path: Annotated[Path, typer.Option(help="Where the figure goes.")] = Path("gtpca-demo.png"),
+) -> None:
+    """Fit spikes at random times: a table and a figure."""
+    from gtpca.demo import main
+
+    main(path)
+
+
+@app.command()
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(help="An experiment, `all`, or `report`.", metavar="NAME")
+    ] = None,
+    show: Annotated[bool, typer.Option("--list", help="List the experiments and stop.")] = False,
+    setting: Annotated[str | None, typer.Option(help="Only this setting, such as iii.")] = None,
+    task: Annotated[str | None, typer.Option(help="Only this task.")] = None,
+    models: Annotated[str | None, typer.Option(help="Only these, as in pca,gtpca-als.")] = None,
+    profile: Annotated[str, typer.Option(help="quick, default or paper.")] = "default",
+    repeats: Annotated[int | None, typer.Option(help="Repetitions.")] = None,
+    jobs: Annotated[int, typer.Option(help="Processes, of one thread each.")] = 1,
+    k: Annotated[int | None, typer.Option("-k", help="Largest number of components.")] = None,
+    channels: Annotated[str | None, typer.Option(help="`all` electrodes, of errp.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the rows and of the report.")] = OUT,
+) -> int:
+    """Rebuild tables and figures of the paper; a run that was stopped goes on where it was."""
+    from gtpca.experiments import reproduction
+
+    if show:
+        return _say(reproduction.listing())
+    if name is None:
+        raise typer.BadParameter("NAME is missing; `gtpca reproduce --list` shows what there is.")
+    if name == "report":
+        return _report(out)
+    _check_numbers(repeats=repeats, jobs=jobs, k=k)
+    wanted: dict[str, Any] = {
+        "setting": setting,
+        "task": task,
+        "models": models and models.split(","),
+    }
+    wanted |= {"profile": profile, "repeats": repeats, "k": k, "channels": channels}
+    return reproduction.reproduce(name, out, workers=jobs, say=typer.echo, wanted=wanted)
+
+
+def _say(lines) -> int:
+    typer.echo("\n".join(lines))
+    return 0
+
+
+def _report(out) -> int:
+    from gtpca.experiments.report import write_report
+
+    if not os.path.isdir(out):
+        raise typer.BadParameter(f"--out {out} is no folder; run `gtpca reproduce all` first.")
+    typer.echo(f"The report is in {write_report(out) or out}.")
+    return 0
+
+
+def _check_numbers(**values) -> None:
+    for label, value in values.items():
+        if value is not None:
+            checks.whole(f"--{label}" if len(label) > 1 else f"-{label}", value, 1)

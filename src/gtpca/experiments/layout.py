@@ -1,0 +1,148 @@
+"""How a table is printed: its rows as text, and as Markdown."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gtpca.experiments import names
+from gtpca.experiments.published import published_row
+
+__all__ = ["Cell", "Row", "escape_markdown", "printed_rows", "to_markdown"]
+
+EXPLODED = "--"
+UNITS = {"resmse": "%", "accuracy": "points"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number as text, what is printed smaller beside it, and the verdict on it."""
+
+    text: str = ""
+    small: str = ""
+    verdict: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.small}".strip()
+
+
+@dataclass(frozen=True)
+class Row:
+    """A printed row.
+
+    Attributes
+    ----------
+    kind : {"published", "ours", "difference"}
+    name, label : str
+        The model, and what else tells the row from others.
+    repetitions : str
+    cells : list of Cell, over k
+    extra : bool
+        Whether the paper has nothing to compare the row with.
+    """
+
+    kind: str
+    name: str
+    label: str
+    repetitions: str
+    cells: list[Cell]
+    extra: bool = False
+
+
+def printed_rows(table) -> list[Row]:
+    """All rows of a table; the published row of a model stands before ours."""
+    rows: list[Row] = []
+    said = None
+    for line, cells in table.lines():
+        base = "gtpca" if line[0].startswith("gtpca") else line[0]
+        if base != said:
+            rows += _published_row(table.key, base, cells["k"])
+        said = base
+        rows += _our_rows(table, line, cells)
+    return rows
+
+
+def _published_row(key, base, ks) -> Iterator[Row]:
+    values = published_row(key, base)
+    if values:
+        texts = [_number(key, values[k - 1]) if k <= len(values) else "" for k in ks]
+        yield Row("published", names.model_name(base), "published", "", [Cell(t) for t in texts])
+
+
+def _our_rows(table, line, cells) -> Iterator[Row]:
+    name, label = names.model_name(line[0]), table.label(line)
+    repetitions = _span(cells.loc[cells["count"] > 0, "count"])
+    extra, values = line[2] == "own", [_our_cell(table.key, c) for c in cells.itertuples()]
+    yield Row("ours", name, label, repetitions, values, extra)
+    if cells["ratio"].notna().any():
+        differences = [_difference_cell(table.key, c) for c in cells.itertuples()]
+        yield Row("difference", "", f"difference, {UNITS[table.key.metric]}", "", differences)
+
+
+def _our_cell(key, cell) -> Cell:
+    if not cell.count:
+        return Cell()
+    error = "" if math.isnan(cell.stderr) else f"± {_number(key, cell.stderr, 1)}"
+    return Cell(_number(key, cell.mean), error, cell.verdict)
+
+
+def _difference_cell(key, cell) -> Cell:
+    value = 100 * (cell.ratio - 1) if key.metric == "resmse" else cell.difference
+    return Cell() if math.isnan(value) else Cell(_signed(value), "", cell.verdict)
+
+
+def _signed(value) -> str:
+    value = round(value, 1) or 0.0  # no negative zero
+    text = f"{value:+.1f}" if abs(value) < 1000 else f"{value:+.0e}"
+    return text.replace("-", "\u2212")
+
+
+def _number(key, value, more=0) -> str:
+    if value is None or math.isnan(value):
+        return EXPLODED
+    digits = more + {"accuracy": 1}.get(key.metric, 5 if key.experiment == "handwriting" else 3)
+    return f"{value:.{digits}f}" if abs(value) < 1e5 else f"{value:.1e}"
+
+
+def _span(counts) -> str:
+    if len(counts) == 0:
+        return "0"
+    low, high = min(counts), max(counts)
+    return str(low) if low == high else f"{low}-{high}"
+
+
+def to_markdown(table, full=True) -> str:
+    """A table as Markdown, all text escaped; if ``full`` with its title and what it lacks."""
+    ks = sorted(table.cells["k"].unique())
+    head = ["model", "", "repetitions", *(f"k = {k}" for k in ks)]
+    rule = ["---", "---", *["---:"] * (len(ks) + 1)]
+    rows = [[r.name, r.label, r.repetitions, *map(str, r.cells)] for r in printed_rows(table)]
+    printed = [_markdown_row(map(escape_markdown, row)) for row in rows]
+    body = [_markdown_row(head), _markdown_row(rule), *printed]
+    if not full:
+        return "\n".join(body)
+    gaps = [f"- {escape_markdown(gap)}" for gap in table.gaps()]
+    before = [f"### {escape_markdown(table.title)}", "", escape_markdown(status(table)), ""]
+    return "\n".join([*before, *body, *(["", "Missing:", "", *gaps] if gaps else [])])
+
+
+def status(table) -> str:
+    """Whether a table is complete, and by which profiles it was made."""
+    used = sorted(set(table.cells["profile"]) - {""})
+    profiles = f" Profile: {', '.join(used)}." if used else ""
+    if table.complete:
+        return f"Complete: all {table.expected} results.{profiles}"
+    return f"Incomplete: {table.present} of {table.expected} results.{profiles}"
+
+
+def _markdown_row(texts) -> str:
+    return f"| {' | '.join(texts)} |"
+
+
+def escape_markdown(text) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    text = html.escape(re.sub(r"\s+", " ", str(text)), quote=False)
+    return re.sub(r"([\\`*_\[\]|#~])", r"\\\1", text)

@@ -1,0 +1,225 @@
+"""The models under one interface: fit, residuals for every number of components, features."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from sklearn.decomposition import PCA
+
+from gtpca.coding import residual_energies
+from gtpca.estimator import GTPCA
+from gtpca.experiments import protocols
+from gtpca.experiments.kernel import make_kpca
+from gtpca.experiments.settings import MODELS, named
+from gtpca.solvers import ALS
+
+__all__ = ["PER_COUNT", "Projection", "make_model", "protocols_of", "scored_counts"]
+
+PER_COUNT = ("gtpca-refine", "autoencoder", "vae")  # fitted anew for every number of components
+SWEEPS = 10  # of gtpca-refine; twenty lower the residual by another 0.1 %
+
+
+def protocols_of(model, family) -> tuple[str, ...]:
+    """Protocols of the downstream task; relative poses need poses that differ."""
+    moving = model.startswith("gtpca") and family is not None and model != "gtpca-shared"
+    return protocols.PROTOCOLS if moving else protocols.PROTOCOLS[:2]
+
+
+def scored_counts(model, counts) -> tuple[int, ...]:
+    """Numbers of components with accuracies: where all share the pose, the largest one only."""
+    return counts[-1:] if model == "gtpca-shared" else counts
+
+
+class Projection(ABC):
+    """A model for the numbers of components ``counts``.
+
+    Parameters
+    ----------
+    counts : tuple of int
+        Increasing.
+    setting : Setting
+    channels : bool
+        Whether the last axis of a sample holds channels.
+    steps : int
+        Batches per epoch, where there are any.
+    random_state : int
+    """
+
+    def __init__(self, counts, setting, channels, steps, random_state):
+        self.counts, self.setting, self.channels = counts, setting, channels
+        self.steps, self.random_state = steps, random_state
+
+    @abstractmethod
+    def fit(self, X):
+        """Fit to ``X`` (n, *sample_shape)."""
+
+    @abstractmethod
+    def residuals(self, X) -> np.ndarray:
+        """``|x_i - proj_k(x_i)|^2``, (n, n_counts); NaN if the model exploded."""
+
+    @abstractmethod
+    def encode(self, X):
+        """What :meth:`features` needs to know of ``X``."""
+
+    @abstractmethod
+    def features(self, codes, k, protocol) -> np.ndarray:
+        """Input (n, q) of the classifier, from the first ``k`` components."""
+
+
+class _GreedyGTPCA(Projection):
+    """GT-PCA by alternating least squares: one fit for all counts."""
+
+    def options(self):
+        """Parameters of GTPCA that the variants change."""
+        return {"solver": ALS()}
+
+    def fit(self, X):
+        self.model = GTPCA(
+            *(self.counts[-1], self.setting.family),
+            **{"n_jobs": 1, "random_state": self.random_state, **self.options()},
+        )
+        self.model.fit(X.astype(np.float32, copy=False))
+        return self
+
+    def residuals(self, X):
+        X, sweeps = X.astype(np.float32, copy=False), self.model.refine
+        energies = np.concatenate(self.model._collect(X, residual_energies, sweeps))
+        return energies[:, list(self.counts)]
+
+    def encode(self, X):
+        return self.model.encode(X.astype(np.float32, copy=False))
+
+    def features(self, codes, k, protocol):
+        codes = codes.first(k)
+        if protocol == "paper":
+            return np.abs(codes.scores)
+        if protocol == "signed" or k == 1:
+            return codes.scores
+        return np.hstack([codes.scores, protocols.pose_features(self.model.poses(codes))])
+
+
+class _AdamGTPCA(_GreedyGTPCA):
+    """GT-PCA as the paper trains it."""
+
+    def options(self):
+        from gtpca.nn import Adam
+
+        return {"solver": Adam(self.setting.epochs, self.steps)}
+
+
+class _RefinedGTPCA(_GreedyGTPCA):
+    """Joint sweeps: components are the best together, so there is a fit for every count."""
+
+    def options(self):
+        return {"refine": SWEEPS}
+
+
+class _SharedGTPCA(_GreedyGTPCA):
+    """One pose per sample.
+
+    The fit is that of the largest count. Residuals of smaller ones are of the first components, in
+    the poses of all; there are accuracies for all components only.
+    """
+
+    def options(self):
+        return {"shared_pose": True}
+
+
+class _PCA(Projection):
+    """PCA of scikit-learn: centred, one fit for all counts."""
+
+    def fit(self, X):
+        # Exact, and without the centred copy of the data that other solvers make.
+        solver = "covariance_eigh" if len(X) > X[0].size else "full"
+        self.model = PCA(self.counts[-1], svd_solver=solver).fit(X.reshape(len(X), -1))
+        return self
+
+    def encode(self, X):
+        return self.model.transform(X.reshape(len(X), -1)).astype(np.float64)
+
+    def residuals(self, X):
+        centred = X.reshape(len(X), -1).astype(np.float64) - self.model.mean_
+        explained = np.cumsum(self.encode(X) ** 2, axis=1)[:, np.subtract(self.counts, 1)]
+        return np.maximum((centred**2).sum(axis=1)[:, None] - explained, 0.0)
+
+    def features(self, codes, k, protocol):
+        return codes[:, :k]
+
+
+class _PerCount(Projection):
+    """Models with a fit for every count: their inverse, or all of them, depends on it."""
+
+    @abstractmethod
+    def make(self, k):
+        """An unfitted estimator with ``k`` components."""
+
+    def rows(self, X):
+        """``X`` as the estimator takes it."""
+        return X
+
+    def fit(self, X):
+        self.models = {k: self.make(k).fit(self.rows(X)) for k in self.counts}
+        return self
+
+    def encode(self, X):
+        return {k: model.transform(self.rows(X)) for k, model in self.models.items()}
+
+    def residuals(self, X):
+        rows = self.rows(X)
+        rebuilt = (self.rebuild(model, rows) for model in self.models.values())
+        with np.errstate(over="ignore", invalid="ignore"):
+            columns = [((rows - r).reshape(len(rows), -1) ** 2).sum(axis=1) for r in rebuilt]
+        return np.stack(columns, axis=1)
+
+    def rebuild(self, model, rows):
+        """The projection of the rows."""
+        return model.inverse_transform(model.transform(rows))
+
+    def features(self, codes, k, protocol):
+        return codes[k]
+
+
+class _KPCA(_PerCount):
+    def make(self, k):
+        return make_kpca(k).set_params(random_state=self.random_state)
+
+    def rows(self, X):
+        return X.reshape(len(X), -1).astype(np.float64)
+
+
+class _Autoencoder(_PerCount):
+    name = "Autoencoder"
+
+    def make(self, k):
+        from gtpca.experiments import baselines
+
+        schedule = {"epochs": self.setting.epochs, "steps_per_epoch": self.steps}
+        return getattr(baselines, self.name)(
+            k, channels=self.channels, random_state=self.random_state, **schedule
+        )
+
+    def rebuild(self, model, rows):
+        return model.reconstruct(rows).astype(np.float64)
+
+
+class _VAE(_Autoencoder):
+    name = "VAE"
+
+    def make(self, k):
+        return super().make(k).set_params(draw=True)
+
+
+_CLASSES: dict[str, type[Projection]] = dict(
+    zip(
+        MODELS,
+        (_GreedyGTPCA, _AdamGTPCA, _RefinedGTPCA, _SharedGTPCA, _PCA, _KPCA, _Autoencoder, _VAE),
+        strict=True,
+    )
+)
+
+
+def make_model(name, counts, setting, channels, steps, random_state) -> Projection:
+    """The model with this name, unfitted; see :class:`Projection` for the parameters."""
+    make = named("model", name, _CLASSES)
+    return make(counts, setting, channels, steps, random_state)

@@ -1,0 +1,118 @@
+"""How the paper measures: residuals in two normalisations, accuracies of scores in three forms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = [
+    "PROTOCOLS",
+    "accuracies",
+    "accuracy_normalisations",
+    "downstream",
+    "pose_features",
+    "resmse",
+    "resmse_normalisations",
+]
+
+PROTOCOLS = ("paper", "signed", "signed+pose")
+
+
+def resmse_normalisations(task) -> tuple[str, ...]:
+    """Names of the values that :func:`resmse` gives."""
+    return ("paper", "own") if task == "outlier" else ("same",)
+
+
+def accuracy_normalisations(n_paper) -> tuple[str, ...]:
+    """Names of the values that :func:`accuracies` gives."""
+    return ("same",) if n_paper is None else ("paper", "own")
+
+
+def resmse(residual, energy, target, task) -> dict[str, float | None]:
+    """Residual energy over energy: ratios of sums over test samples, not means of ratios.
+
+    In the outlier task, ``paper`` is the mean residual of the target class over the mean energy of
+    *all* test samples, as in the paper's tables; ``own`` has the target class above and below.
+
+    Parameters
+    ----------
+    residual, energy : arrays (n,)
+        ``|x_i - proj(x_i)|^2`` and ``|x_i|^2`` of the test samples.
+    target : bool array (n,)
+        Which are of the class that the projection was fitted to.
+    task : {"projection", "classification", "outlier"}
+
+    Returns
+    -------
+    dict of str to float or None
+        By name of the normalisation; None if the model exploded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> target = np.array([True, True, False, False])
+    >>> resmse(np.array([1.0, 3.0, 9.0, 9.0]), np.array([4.0, 4.0, 1.0, 1.0]), target, "outlier")
+    {'paper': 0.8, 'own': 0.5}
+    """
+    if task != "outlier":
+        return {"same": _figure(residual.sum() / energy.sum())}
+    above = residual[target].mean()
+    return {
+        "paper": _figure(above / energy.mean()),
+        "own": _figure(above / energy[target].mean()),
+    }
+
+
+def _figure(value) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def accuracies(predicted, y, n_paper) -> dict[str, float]:
+    """Percentage of right answers, on the paper's first ``n_paper`` samples and on all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> accuracies(np.array([1, 0, 0, 0]), np.array([1, 0, 1, 1]), 2)
+    {'paper': 100.0, 'own': 50.0}
+    """
+    right = 100.0 * (predicted == y)
+    if n_paper is None:
+        return {"same": float(right.mean())}
+    return {"paper": float(right[:n_paper].mean()), "own": float(right.mean())}
+
+
+def downstream(protocol, epochs, steps, random_state):
+    """The classifier of the paper, unfitted; it scales scores in all protocols but the paper's."""
+    from gtpca.experiments.baselines import Downstream
+
+    schedule = {"epochs": epochs, "steps_per_epoch": steps, "random_state": random_state}
+    return Downstream(standardize=protocol != "paper", **schedule)
+
+
+def pose_features(poses):
+    """Poses of components 2, .., k relative to that of component 1, (n, q).
+
+    Angles become the cosine and the sine of the difference; everything else is a difference.
+
+    Parameters
+    ----------
+    poses : dict of str to array (n, k)
+        As from ``GTPCA.poses``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pose_features({"start": np.array([[3, 5]]), "centre": np.array([[4.0, 6.0]])})
+    array([[2.]])
+    >>> pose_features({"degrees": np.array([[90.0, 270.0]])}).round(6) + 0
+    array([[-1.,  0.]])
+    """
+    columns = []
+    for name, values in poses.items():
+        relative = (values[:, 1:] - values[:, :1]).astype(np.float64)
+        if name == "degrees":
+            angle = np.deg2rad(relative)
+            columns += [np.cos(angle), np.sin(angle)]
+        elif not name.startswith("centre"):  # a start says the same
+            columns.append(relative)
+    return np.hstack(columns)
