@@ -106,7 +106,7 @@ class RowChunks:
         self.n_rows, self.dtype = rows.n_rows, rows.dtype
         self._cache = PreparedCache() if rows.in_memory else None
         self._residual: np.ndarray | None = None
-        self._parts: tuple[Any, list] | None = None
+        self._parts: Any = None
 
     def __iter__(self) -> Iterator[Chunk]:
         for start in range(0, self.n_rows, self.batch_size):
@@ -125,9 +125,11 @@ class RowChunks:
             known = (kind for kind in (ValueError, OSError) if isinstance(error, kind))
             where = f"chunk {part.start // self.batch_size}, rows {part.start} to {part.stop - 1}"
             raise next(known, RuntimeError)(f"X could not be read in {where}: {error}") from error
-        return rows if self._parts is None else self._subtract(rows, codes)
+        return self._subtract(rows, codes)
 
     def _subtract(self, rows, codes):
+        if self._parts is None:
+            return rows
         operator, blocks = self._parts
         return subtract(rows, operator, blocks, codes)
 
@@ -184,10 +186,8 @@ class RowChunks:
         weight = None if self.weight is None else self.weight[numbers]
         if self._residual is not None:
             return Chunk(self._residual[numbers], weight)
-        rows = self.rows.take(numbers)
-        if self._parts is not None:
-            rows = self._subtract(rows, self.codes[numbers])
-        return Chunk(rows, weight)
+        codes = None if self.codes is None else self.codes[numbers]
+        return Chunk(self._subtract(self.rows.take(numbers), codes), weight)
 
 
 def scratch(shape, dtype):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 from functools import partial
 
 import numpy as np
@@ -25,12 +23,10 @@ from gtpca.coding import (
     residual_energies,
 )
 from gtpca.families import Family, Identity
-from gtpca.fitting import Progress, Recipe, fit_components
+from gtpca.fitting import Progress, Recipe, fit_components, show_log
 from gtpca.solvers import ALS
 
 __all__ = ["GTPCA"]
-
-logger = logging.getLogger("gtpca")
 
 
 class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
@@ -399,10 +395,3 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         if self.output == "scores+poses":
             names += ["gtpca_index"] if self.shared_pose else [f"{name}_index" for name in names]
         return np.asarray(names, dtype=object)
-
-
-def show_log():
-    """Make the messages of ``verbose`` visible where nobody has set up logging."""
-    logger.setLevel(logging.INFO)
-    if not logger.hasHandlers():
-        logger.addHandler(logging.StreamHandler(sys.stderr))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -281,3 +282,10 @@ def _settle_poses(chunks, operator, weights):
         moved = operator.translate(w, index)
         if moved is not None:
             weights[k] = moved
+
+
+def show_log():
+    """Make the messages of ``verbose`` visible where nobody has set up logging."""
+    logger.setLevel(logging.INFO)
+    if not logger.hasHandlers():
+        logger.addHandler(logging.StreamHandler(sys.stderr))
