@@ -75,8 +75,8 @@ def test_seeds_are_those_of_other_machines():
 @pytest.mark.parametrize("task", ["classification", "outlier"])
 def test_spikes(task):
     found = make_data("spikes", "i", task, 0, QUICK)
-    assert found.train.shape == found.test.shape == (300, 128)
-    assert 100 < found.test_y.sum() < 200
+    assert found.train.shape == found.test.shape == (200, 128)
+    assert 70 < found.test_y.sum() < 130
     loud = np.abs(found.fit).max(axis=1) > 1.3
     if task == "outlier":  # fitted to spikes alone, a few of them beyond the border
         assert loud.mean() > 0.9
@@ -192,6 +192,15 @@ def test_residuals_and_features_of_gtpca(spikes):
     start = found.model.poses(codes)["start"]
     with_pose = found.features(codes, 3, "signed+pose")
     np.testing.assert_array_equal(with_pose[:, 3:], start[:, 1:] - start[:, :1])
+
+
+@pytest.mark.parametrize("setting", ["i", "ii"])
+def test_the_network_is_trained_also_where_nothing_moves(setting, spikes):
+    pytest.importorskip("torch", reason=NEEDS_TORCH)
+    X, test = spikes
+    found = fitted("gtpca-adam", (1, 2), find_setting("spikes", setting), X)
+    assert [len(history) for history in found.model.history_] == [6, 6]
+    assert np.all(found.residuals(test).sum(axis=0) < (test**2).sum())
 
 
 def test_every_model_of_every_setting_has_a_class():

@@ -12,6 +12,7 @@ from gtpca.estimator import GTPCA
 from gtpca.experiments import protocols
 from gtpca.experiments.kernel import make_kpca
 from gtpca.experiments.settings import MODELS, named
+from gtpca.families import Identity
 from gtpca.solvers import ALS
 
 __all__ = ["PER_COUNT", "Projection", "make_model", "protocols_of", "scored_counts"]
@@ -100,12 +101,18 @@ class _GreedyGTPCA(Projection):
 
 
 class _AdamGTPCA(_GreedyGTPCA):
-    """GT-PCA as the paper trains it."""
+    """GT-PCA as the paper trains it, also where a single transform could be solved directly."""
 
-    def options(self):
-        from gtpca.nn import Adam
+    def fit(self, X):
+        from gtpca.nn import GTPCNetwork
 
-        return {"solver": Adam(self.setting.epochs, self.steps)}
+        X = X.astype(np.float32, copy=False)
+        seed = self.random_state % 2**31
+        family = Identity() if self.setting.family is None else self.setting.family
+        network = GTPCNetwork(self.counts[-1], family, X.shape[1:], random_state=seed)
+        schedule = {"epochs": self.setting.epochs, "steps_per_epoch": self.steps}
+        self.model = network.fit(X, **schedule, random_state=seed).to_estimator()
+        return self
 
 
 class _RefinedGTPCA(_GreedyGTPCA):

@@ -139,7 +139,7 @@ class Profile:
 
 PROFILES = {
     "quick": Profile(
-        *("quick", 300, 1500, 1100, 400, 1, 50), components=(1, 2, 4), trained=(2,), ours=(2,)
+        *("quick", 200, 1000, 1100, 300, 1, 40), components=(1, 2, 3), trained=(2,), ours=(2,)
     ),
     "default": Profile("default", trained=FEW),
     "paper": Profile("paper"),
