@@ -28,8 +28,7 @@ __all__ = ["Chunks", "RowChunks", "as_chunks", "random_order", "rows_per_chunk",
 CHUNK_BYTES = 2**22  # temporaries of a chunk should stay in the processor's cache
 CACHE_BYTES = 2**31
 CROWD = 4  # chunks per thread from which threads pay
-KEEP = {"memory": "memory", "scratch": "file", "recompute": "nowhere"}
-RESIDUALS = ("auto", *KEEP)
+RESIDUALS = ("auto", "memory", "scratch", "recompute")
 
 
 class Chunks(Protocol):
@@ -96,13 +95,13 @@ class RowChunks:
     codes : Codes or None
     n_jobs : int or None
         Threads over the chunks, where there are enough of them; results do not depend on it.
-    keep : {"memory", "file", "nowhere"}
+    residual : {"memory", "scratch", "recompute"}
         Where the residual is kept.
     """
 
-    def __init__(self, rows, weight=None, batch_size=1024, codes=None, n_jobs=None, keep="memory"):
+    def __init__(self, rows, weight, batch_size, codes, n_jobs, residual):
         self.rows, self.weight, self.codes = rows, weight, codes
-        self.batch_size, self.n_jobs, self.keep = batch_size, n_jobs, keep
+        self.batch_size, self.n_jobs, self.residual = batch_size, n_jobs, residual
         self.n_rows, self.dtype = rows.n_rows, rows.dtype
         self._cache = PreparedCache() if rows.in_memory else None
         self._residual: np.ndarray | None = None
@@ -169,17 +168,17 @@ class RowChunks:
                 target[chunk.start : chunk.start + len(new.rows)] = new.rows
             return new.codes
 
-        options = (self.batch_size, _stack(self.collect(keep)), self.n_jobs, self.keep)
+        options = (self.batch_size, _stack(self.collect(keep)), self.n_jobs, self.residual)
         after = RowChunks(self.rows, self.weight, *options)
         after._residual, after._parts = target, (operator, list(blocks))
         return after
 
     def _room(self):
         """Where to write a residual: the place it has, a new one, or None."""
-        if self._residual is not None or self.keep == "nowhere":
+        if self._residual is not None or self.residual == "recompute":
             return self._residual
-        shape = (self.n_rows, self.rows.n_features)
-        return np.empty(shape, self.dtype) if self.keep == "memory" else scratch(shape, self.dtype)
+        make = np.empty if self.residual == "memory" else scratch
+        return make((self.n_rows, self.rows.n_features), self.dtype)
 
     def take(self, numbers):
         """Copies of the residual of the given rows, in ascending order."""
@@ -237,7 +236,7 @@ def as_chunks(
         batch_size = rows_per_chunk(operator, rows.dtype, rows.block_rows)
     if residual == "auto":
         residual = "memory" if rows.in_memory else "recompute"
-    return RowChunks(rows, weight, batch_size, codes, n_jobs, KEEP[residual])
+    return RowChunks(rows, weight, batch_size, codes, n_jobs, residual)
 
 
 def random_order(chunks, rng):

@@ -73,11 +73,9 @@ def _say(lines) -> int:
 
 def _report(out) -> int:
     from gtpca.experiments.report import write_report
-    from gtpca.experiments.store import Store
 
     if not os.path.isdir(out):
         raise typer.BadParameter(f"--out {out} is no folder; run `gtpca reproduce all` first.")
-    Store(out).merge()  # a run that was killed has written its jobs, not yet the whole
     typer.echo(f"The report is in {write_report(out) or out}.")
     return 0
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gtpca.experiments import names
+from gtpca.experiments import names, store
 from gtpca.experiments.layout import to_markdown
 from gtpca.experiments.published import (
     TableKey,
@@ -30,7 +30,6 @@ TOLERANCE = 0.03  # relative difference up to which a value agrees with the publ
 ANY = "any"  # whichever protocol there is
 KEY = list(TableKey._fields)
 LINE = ["model", "protocol", "normalisation", "profile"]
-REQUIRED = [*KEY, *LINE[:3], "k", "repetition", "value", "seconds", "simulated"]
 EXPORTED = [*KEY, *LINE, "k", "mean", "stderr", "count", "exploded", "wanted", "seconds"]
 EXPORTED += ["simulated", "published", "difference", "ratio", "verdict"]
 
@@ -119,39 +118,22 @@ def ranges(numbers) -> str:
 
 
 def read_rows(folder) -> DataFrame:
-    """Read ``rows.jsonl``.
+    """The rows of a run, as :func:`gtpca.experiments.store.read_rows` finds them.
 
     Parameters
     ----------
     folder : path
-        Holds ``rows.jsonl``, one JSON object per line. A last line that breaks off, as a killed
-        run may leave it, is passed over.
 
     Returns
     -------
     DataFrame
-        One row per result. A result that is there twice counts once, as written last; simulated
-        ones do not count in a table that has real ones. A value that is null or not finite is NaN.
+        One row per result; simulated ones do not count in a table that has real ones. A value that
+        is null or not finite is NaN.
     """
-    path = Path(folder) / "rows.jsonl"
-    rows = _pandas().DataFrame(_parse(path))
-    missing = [name for name in REQUIRED if name not in rows]
-    if missing:
-        found = "no rows" if rows.empty else f"rows without {', '.join(missing)}"
-        raise ValueError(f"{path.name} has {found}; expected objects with {', '.join(REQUIRED)}.")
-    return _tidy(rows)
-
-
-def _parse(path) -> list[dict]:
-    lines = path.read_text(encoding="utf-8").split("\n")
-    parsed = []
-    for number, line in enumerate(lines, 1):
-        try:
-            parsed += [json.loads(line)] if line.strip() else []
-        except json.JSONDecodeError as error:
-            if number < len(lines):
-                raise ValueError(f"{path.name}, line {number}: {error}") from error
-    return parsed
+    rows = store.read_rows(folder)
+    if not rows:
+        raise ValueError(f"{folder} has no rows; run `gtpca reproduce` with --out {folder} first.")
+    return _tidy(_pandas().DataFrame(rows))
 
 
 def _tidy(rows) -> DataFrame:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from gtpca import checks
+from gtpca import checks, inputs
 from gtpca.coding import POLARITIES
 from gtpca.nn.geometry import Geometry, make_operator
 
@@ -118,8 +118,8 @@ class GTPCLayer(nn.Module):
     def enter(self, x):
         """Flat rows (n, d), times the root of the feature weight."""
         check_samples(x, self.sample_shape, self.weight)
-        rows, root = x.reshape(-1, math.prod(self.sample_shape)), self.geometry.root
-        return rows if root is None else rows * root.to(rows.dtype)
+        rows = x.reshape(-1, math.prod(self.sample_shape))
+        return inputs.enter(rows, self.geometry.bound, mean=None, per_sample=False)
 
     def match(self, rows):
         """The best transform of entered rows (n, d) and the projection there."""
