@@ -177,7 +177,7 @@ def run_job(job) -> list[dict[str, Any]]:
     """Fit, measure, and return the rows of a job.
 
     ``seconds`` is the time of the fit in rows of residuals, and that of training and applying the
-    classifier in rows of accuracies.
+    classifier in rows of accuracies: an equal part for each, since they are trained together.
     """
     profile = PROFILES[job.profile]
     data = make_data(job.experiment, job.setting, job.task, job.repetition, profile)
@@ -208,23 +208,26 @@ def _accuracy_rows(job, model, data: Data):
     train, test = model.encode(data.train), model.encode(data.test)
     rows = []
     for protocol in protocols_of(job.model, job.place.family):
-        for k in scored_counts(job.model, job.counts):
-            inputs = [model.features(codes, k, protocol) for codes in (train, test)]
-            rows += _classified(job, data, inputs, protocol, k)
+        inputs = [
+            [model.features(codes, k, protocol) for k in scored_counts(job.model, job.counts)]
+            for codes in (train, test)
+        ]
+        rows += _classified(job, data, inputs, protocol)
     return rows
 
 
-def _classified(job, data: Data, inputs, protocol, k):
-    """Rows of one classifier; it starts from the same weights for all models."""
-    start = time.perf_counter()
-    seed = seed_of(job.experiment, job.setting, job.task, job.repetition, "downstream", k)
+def _classified(job, data: Data, inputs, protocol):
+    """Rows of the classifiers of a protocol; they start from the same weights for all models."""
+    start, counts = time.perf_counter(), scored_counts(job.model, job.counts)
+    where = (job.experiment, job.setting, job.task, job.repetition, "downstream")
     epochs = job.place.downstream_epochs.get(job.task, 10)
-    classifier = protocols.downstream(protocol, epochs, PROFILES[job.profile].steps, seed)
-    predicted = classifier.fit(inputs[0], data.train_y).predict(inputs[1])
+    schedule = (epochs, PROFILES[job.profile].steps, [seed_of(*where, k) for k in counts])
+    predicted = protocols.classify(inputs[0], data.train_y, inputs[1], protocol, *schedule)
+    seconds = (time.perf_counter() - start) / len(counts)
     n_paper = find_experiment(job.experiment).n_paper
-    values = protocols.accuracies(predicted, data.test_y, n_paper)
-    found = {"seconds": round(time.perf_counter() - start, 3)}
     return [
-        job.blank(protocol, "accuracy", normalisation, k) | {"value": value} | found
-        for normalisation, value in values.items()
+        job.blank(protocol, "accuracy", normalisation, k)
+        | {"value": value, "seconds": round(seconds, 3)}
+        for k, answers in zip(counts, predicted, strict=True)
+        for normalisation, value in protocols.accuracies(answers, data.test_y, n_paper).items()
     ]
