@@ -203,13 +203,17 @@ def fit_together(models, scores, y):
     if len({(m.epochs, m.steps_per_epoch, m.batch_size) for m in models}) > 1:
         raise ValueError("models must have the same epochs, steps_per_epoch and batch_size.")
     tasks = [model._start(Z, y) for model, Z in zip(models, scores, strict=True)]
-    numbers = torch.from_numpy(tasks[0][1])
-    batches = np.stack([model._draw(len(numbers)) for model in models], axis=1)
+    numbers, all_scores = torch.from_numpy(tasks[0][1]), _stacked([Z for Z, _ in tasks])
+    n_models, n, q = all_scores.shape
+    batches = torch.from_numpy(np.stack([model._draw(n) for model in models], axis=1))
     nets = Abreast([model.net_ for model in models])
-    rows_of, each = _stacked([Z for Z, _ in tasks]), np.arange(len(models))[:, None]
-    history = networks.descend(
-        nets, lambda rows: nets.losses(rows_of[each, rows], numbers[rows]), batches
-    )
+    first = torch.arange(n_models)[:, None] * n
+
+    def losses(rows):
+        z = all_scores.view(-1, q).index_select(0, (first + rows).flatten())
+        return nets.losses(z.view(n_models, -1, q), numbers[rows])
+
+    history = networks.descend(nets, losses, batches)
     nets.hand_back([model.net_ for model in models])
     for model, losses in zip(models, history.T, strict=True):
         model._end(losses)
