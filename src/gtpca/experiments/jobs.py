@@ -205,29 +205,31 @@ def _residual_rows(job, model, data: Data, seconds):
 
 
 def _accuracy_rows(job, model, data: Data):
-    train, test = model.encode(data.train), model.encode(data.test)
-    rows = []
-    for protocol in protocols_of(job.model, job.place.family):
-        inputs = [
-            [model.features(codes, k, protocol) for k in scored_counts(job.model, job.counts)]
-            for codes in (train, test)
-        ]
-        rows += _classified(job, data, inputs, protocol)
-    return rows
-
-
-def _classified(job, data: Data, inputs, protocol):
-    """Rows of the classifiers of a protocol; they start from the same weights for all models."""
-    start, counts = time.perf_counter(), scored_counts(job.model, job.counts)
-    where = (job.experiment, job.setting, job.task, job.repetition, "downstream")
-    epochs = job.place.downstream_epochs.get(job.task, 10)
-    schedule = (epochs, PROFILES[job.profile].steps, [seed_of(*where, k) for k in counts])
-    predicted = protocols.classify(inputs[0], data.train_y, inputs[1], protocol, *schedule)
-    seconds = (time.perf_counter() - start) / len(counts)
+    """Rows of the classifiers; they start from the same weights for all models and protocols."""
+    start = time.perf_counter()
+    kinds = [
+        (protocol, k)
+        for protocol in protocols_of(job.model, job.place.family)
+        for k in scored_counts(job.model, job.counts)
+    ]
+    predicted = _classified(job, model, data, kinds)
+    seconds = round((time.perf_counter() - start) / len(kinds), 3)
     n_paper = find_experiment(job.experiment).n_paper
     return [
-        job.blank(protocol, "accuracy", normalisation, k)
-        | {"value": value, "seconds": round(seconds, 3)}
-        for k, answers in zip(counts, predicted, strict=True)
+        job.blank(protocol, "accuracy", normalisation, k) | {"value": value, "seconds": seconds}
+        for (protocol, k), answers in zip(kinds, predicted, strict=True)
         for normalisation, value in protocols.accuracies(answers, data.test_y, n_paper).items()
     ]
+
+
+def _classified(job, model, data: Data, kinds):
+    """Classes of the test samples, for each protocol and number of components."""
+    train, test = (
+        [model.features(codes, k, protocol) for protocol, k in kinds]
+        for codes in map(model.encode, (data.train, data.test))
+    )
+    where = (job.experiment, job.setting, job.task, job.repetition, "downstream")
+    epochs = job.place.downstream_epochs.get(job.task, 10)
+    seeds = [seed_of(*where, k) for _, k in kinds]
+    schedule = ([protocol for protocol, _ in kinds], epochs, PROFILES[job.profile].steps, seeds)
+    return protocols.classify(train, data.train_y, test, *schedule)

@@ -81,7 +81,7 @@ def accuracies(predicted, y, n_paper) -> dict[str, float]:
     return {"paper": float(right[:n_paper].mean()), "own": float(right.mean())}
 
 
-def classify(train, y, test, protocol, epochs, steps, seeds) -> list[np.ndarray]:
+def classify(train, y, test, protocols, epochs, steps, seeds) -> list[np.ndarray]:
     """Classes of the test samples by the classifier of the paper, from each of several inputs.
 
     It scales its input in all protocols but the paper's.
@@ -92,7 +92,8 @@ def classify(train, y, test, protocol, epochs, steps, seeds) -> list[np.ndarray]
         Inputs of each classifier.
     y : array (n,)
         Classes of the training samples.
-    protocol : str
+    protocols : list of str
+        Of each classifier.
     epochs, steps : int
         And batches of an epoch.
     seeds : list of int
@@ -100,8 +101,11 @@ def classify(train, y, test, protocol, epochs, steps, seeds) -> list[np.ndarray]
     """
     from gtpca.experiments.downstream import Downstream, fit_together
 
-    schedule = {"epochs": epochs, "steps_per_epoch": steps, "standardize": protocol != "paper"}
-    models = [Downstream(**schedule, random_state=seed) for seed in seeds]
+    schedule = {"epochs": epochs, "steps_per_epoch": steps}
+    models = [
+        Downstream(standardize=protocol != "paper", **schedule, random_state=seed)
+        for protocol, seed in zip(protocols, seeds, strict=True)
+    ]
     fit_together(models, train, y)
     return [model.predict(Z) for model, Z in zip(models, test, strict=True)]
 
