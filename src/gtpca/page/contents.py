@@ -16,7 +16,7 @@ from gtpca.page.packing import clipped, pack, pack_rows
 __all__ = ["Contents", "gather"]
 
 COMPONENTS = 32  # that are shown
-CLASSES = 8  # labels that get a colour
+CLASSES = 10  # labels that get a colour
 NAMES = 2048  # features whose names are shown
 BASE64 = 4 / 3  # characters per byte
 POINTS_SHARE = 0.4  # of the room, for the numbers of the points; the rest is for pictures

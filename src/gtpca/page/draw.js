@@ -3,8 +3,9 @@
 const INK = "#1b1b1b", SOFT = "#5c5c5c", LINE = "#d9d9d9";
 // Okabe and Ito's colours, told apart with every kind of colour vision.
 const BLUE = "#0072B2", RED = "#D55E00", GREY = "#8a8a8a";
-const COLOURS = [BLUE, "#E69F00", "#009E73", "#CC79A7", RED, "#56B4E9", "#000000", "#B0A000"];
-const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon"];
+const COLOURS = [BLUE, "#E69F00", "#009E73", "#CC79A7", RED, "#56B4E9", "#000000", "#B0A000", "#7F7F7F", "#7A3E00"];
+const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star",
+  "hexagon", "triangle-down", "pentagon"];
 const LOW_END = [0, 84, 150], HIGH_END = [176, 66, 0];
 const FINE = window.matchMedia("(pointer: fine)").matches;
 const CONFIG = { responsive: true, displayModeBar: false, displaylogo: false };
@@ -25,7 +26,7 @@ function look(extra) {
     font: { family: "system-ui, -apple-system, 'Segoe UI', sans-serif", size: 13, color: INK },
     hovermode: "closest", dragmode: FINE ? "zoom" : false, showlegend: false,
     hoverlabel: { bgcolor: "#fff", bordercolor: SOFT, font: { color: INK } },
-    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" }, ...extra,
+    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", itemsizing: "constant" }, ...extra,
   };
   for (const name of Object.keys(layout)) {
     if (/^[xy]axis/.test(name)) layout[name] = { ...axis, ...layout[name] };
@@ -52,7 +53,7 @@ function drawCurves(host, layout, lines, options) {
     const id = c ? String(c + 1) : "", gap = channels > 1 ? 0.04 : 0;
     const top = 1 - c / channels, bottom = 1 - (c + 1) / channels + gap;
     shape[`yaxis${id}`] = { domain: [bottom, top], nticks: channels > 1 ? 4 : 6,
-      title: { text: channels > 1 ? String(layout.channels[c]) : "" } };
+      title: { text: channels > 1 ? `ch. ${layout.channels[c]}` : "", font: { size: 12 } } };
     for (const line of lines) {
       traces.push({ type: "scatter", mode: "lines", name: line.name, x, yaxis: `y${id}`,
         y: Array.from(line.values.subarray(c * count, (c + 1) * count)),
@@ -118,9 +119,10 @@ function sampleScale() {
 /** Pictures side by side, with a caption each; canvases are made once and used again. */
 function drawPictures(host, layout, pictures) {
   host.classList.add("pictures");
+  host.classList.toggle("stacked", layout.rows);
   while (host.children.length < pictures.length) {
     const figure = element("figure");
-    const canvas = element("canvas", layout.shape[1] > 3 * layout.shape[0] ? "broad" : "");
+    const canvas = element("canvas");
     canvas.setAttribute("role", "img");
     figure.append(canvas, element("figcaption"));
     host.append(figure);

@@ -50,18 +50,23 @@ def pca_shares(model, X, rng) -> tuple[np.ndarray, int] | None:
 def pose_columns(model, codes) -> dict[str, np.ndarray]:
     """The poses that say something, (n, k) or (n, 1) each.
 
-    A column with a single value, or with the values of a later one but for a constant (the start of
-    a window beside its centre), is left out.
+    A column with a single value, or one that says the same as a later one (the start of a window
+    beside its centre), is left out.
     """
     whole = model.operator_.describe(np.arange(model.operator_.n_transforms))
-    said = {name: np.asarray(v, dtype=np.float64) for name, v in whole.items()}
-    said = {name: v for name, v in said.items() if np.ptp(v) > 0}
-    names = []
-    for name in reversed(said):
-        if all(np.ptp(said[name] - said[kept]) > 0 for kept in names):
+    groups = {name: np.unique(v, return_inverse=True)[1] for name, v in whole.items()}
+    names: list[str] = []
+    for name in reversed(groups):
+        if groups[name].any() and not any(_same(groups[name], groups[kept]) for kept in names):
             names.insert(0, name)
     poses = model.poses(codes)
     return {name: np.asarray(poses[name]) for name in names}
+
+
+def _same(a, b):
+    """Whether two columns of group numbers are the same partition."""
+    pairs = a.astype(np.int64) * (b.max() + 1) + b
+    return len(np.unique(pairs)) == a.max() + 1 == b.max() + 1
 
 
 def histogram(values, possible) -> dict:

@@ -65,9 +65,12 @@ function startPoses() {
     host.setAttribute("aria-label", `Histogram of ${pose.name}`);
     byId("poses").append(host);
   }
+  const last = element("div", "plot short");
+  last.id = "explained-bars";
+  byId("poses").append(last);
   if (byId("pose-component")) byId("pose-component").addEventListener("change", drawPoses);
   drawPoses();
-  drawBars(byId("explained-bars"), page.histograms.explained, "explained share of a sample", false);
+  drawBars(last, page.histograms.explained, "explained share", false);
 }
 
 const builder = page.builder;
@@ -93,8 +96,7 @@ function drawBuilt() {
   sliders.forEach((slider, k) => { slider.output.textContent = short(scores[k]); });
   const values = built(scores), layout = page.samples.layout, host = byId("built");
   if (layout.kind === "curves") {
-    const range = [-sliderReach, sliderReach];
-    const fixed = layout.shape[0] === 1 ? { yaxis: { range: boundedRange(values, range) } } : {};
+    const fixed = layout.shape[0] === 1 ? { yaxis: { range: widened(values) } } : {};
     const lines = [{ name: "sample", values, colour: BLUE, width: 2.2 }];
     drawCurves(host, layout, lines, { x: "position", names: page.samples.names, layout: fixed });
   } else {
@@ -102,12 +104,12 @@ function drawBuilt() {
   }
 }
 
-// The axis stays where typical samples are, so that a larger score looks larger.
-const sliderReach = 1.05 * reach([page.samples.low, page.samples.high]);
-
-/** The given range, wider if the values leave it. */
-function boundedRange(values, [low, high]) {
-  return values.reduce(([a, b], value) => [Math.min(a, 1.05 * value), Math.max(b, 1.05 * value)], [low, high]);
+/** The range of the samples, wider if the values leave it: a larger score looks larger. */
+function widened(values) {
+  let { low, high } = page.samples;
+  for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
+  const margin = 0.05 * (high - low);
+  return [low - margin, high + margin];
 }
 
 /** Put the sliders to these scores. */

@@ -70,7 +70,7 @@ function ring(x, y) {
 function drawScatter() {
   const x = axes[byId("axis-x").value], y = axes[byId("axis-y").value];
   const traces = groups().map((group, g) => groupTrace(group, g, x, y));
-  const layout = { xaxis: { title: { text: x.name } }, yaxis: { title: { text: y.name } } };
+  const layout = { xaxis: { title: { text: plain(x.name) } }, yaxis: { title: { text: plain(y.name) } } };
   chart(byId("scatter"), [...traces, ring(x, y)], { ...layout, showlegend: points.classes.length > 0 });
 }
 
@@ -90,9 +90,10 @@ function fillTable(i) {
     const head = element("th", "", String(k + 1));
     head.scope = "row";
     row.append(head, element("td", "number", short(points.scores[i * points.width + k])));
-    for (const pose of points.poses) {
-      const j = Math.min(k, pose.width - 1);
-      row.append(element("td", "number", poseText(pose, pose.values[i * pose.width + j])));
+    for (const pose of points.poses.filter((one) => k < one.width)) {
+      const cell = element("td", "number", poseText(pose, pose.values[i * pose.width + k]));
+      if (pose.width < points.width) cell.rowSpan = points.width;  // one pose for all components
+      row.append(cell);
     }
     body.append(row);
   }
@@ -120,12 +121,13 @@ function drawSample(i) {
     drawCurves(host, layout, lines, { x: "position", names: page.samples.names });
     return;
   }
-  const scale = sampleScale(), rest = original.map((value, j) => value - rebuilt[j]);
+  const scale = page.samples.signed ? signedScale(original) : sampleScale();
+  const rest = original.map((value, j) => value - rebuilt[j]);
   const size = scale.signed ? scale.high : scale.high - scale.low;
   drawPictures(host, layout, [
     { name: "sample", values: original, scale },
     { name: "reconstruction", values: rebuilt, scale },
-    { name: "what is left", values: rest, scale: { signed: true, high: size } },
+    { name: layout.kind === "colours" ? "what is left; grey is none" : "what is left", values: rest, scale: { signed: true, high: size } },
   ]);
 }
 

@@ -45,7 +45,7 @@ def write_page(
     path : path
         Where the page goes. An existing file is replaced once the new one is complete.
     labels : array (n,) or None
-        Shown beside the samples; up to eight different ones are told apart in the scatter.
+        Shown beside the samples; up to ten different ones are told apart in the scatter.
     title : str or None
         The heading.
     max_samples : int
