@@ -48,7 +48,9 @@ def rows(entry):
 
 def data_of(path):
     text = path.read_text(encoding="utf-8")
-    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text)[1])
+    return json.loads(
+        re.search(r'<script type="application/json" id="data">(.*?)</script>', text)[1]
+    )
 
 
 class Tags(HTMLParser):
@@ -357,7 +359,7 @@ def test_errors_name_the_parameter(options, error, message, tmp_path):
 
 def test_the_folder_must_exist(tmp_path):
     model, X = spikes()
-    with pytest.raises(OSError, match="path='.*nowhere.*' must be a file in a folder that exists"):
+    with pytest.raises(OSError, match=r"path='.*nowhere.*' must be a file in a folder that exists"):
         write_page(model, X, tmp_path / "nowhere" / "page.html")
 
 

@@ -21,7 +21,7 @@ def energies(model, X) -> np.ndarray:
 
 
 def shares(left) -> np.ndarray:
-    """Explained share of each row of energies (n, k + 1), after 1, .., k components; 0 for zeros."""
+    """Explained share of each row of energies (n, k + 1), after 1, .., k components; 0 if zero."""
     total = left[:, :1]
     return 1 - np.divide(left[:, 1:], total, out=np.ones_like(left[:, 1:]), where=total > 0)
 

@@ -57,13 +57,13 @@ function groupTrace(group, g, x, y) {
   };
 }
 
-/** The ring around the chosen point. */
-function ring(x, y) {
-  return {
-    type: "scatter", mode: "markers", hoverinfo: "skip", showlegend: false, name: "chosen",
-    x: [x.values[chosen.point]], y: [y.values[chosen.point]],
-    marker: { size: 17, color: INK, symbol: "circle-open", line: { width: 2.5 } },
-  };
+/** The ring around the chosen point: a shape, which moves without a new scatter. */
+function ring() {
+  const x = axes[byId("axis-x").value], y = axes[byId("axis-y").value];
+  return [{
+    type: "circle", xsizemode: "pixel", ysizemode: "pixel", x0: -8, x1: 8, y0: -8, y1: 8,
+    xanchor: x.values[chosen.point], yanchor: y.values[chosen.point], line: { width: 2.5, color: INK },
+  }];
 }
 
 /** Draw the scatter with the axes that are chosen. */
@@ -71,14 +71,7 @@ function drawScatter() {
   const x = axes[byId("axis-x").value], y = axes[byId("axis-y").value];
   const traces = groups().map((group, g) => groupTrace(group, g, x, y));
   const layout = { xaxis: { title: { text: plain(x.name) } }, yaxis: { title: { text: plain(y.name) } } };
-  chart(byId("scatter"), [...traces, ring(x, y)], { ...layout, showlegend: points.classes.length > 0 });
-}
-
-/** Move the ring without drawing anything else anew. */
-function moveRing() {
-  const x = axes[byId("axis-x").value], y = axes[byId("axis-y").value];
-  const host = byId("scatter"), last = host.data.length - 1, i = chosen.point;
-  Plotly.restyle(host, { x: [[x.values[i]]], y: [[y.values[i]]] }, [last]);
+  chart(byId("scatter"), traces, { ...layout, shapes: ring(), showlegend: points.classes.length > 0 });
 }
 
 /** Scores and poses of the chosen sample, one row per component. */
@@ -138,7 +131,7 @@ function choose(i, hint) {
   tell(chosen.point, hint);
   fillTable(chosen.point);
   drawSample(chosen.point);
-  moveRing();
+  Plotly.relayout(byId("scatter"), { shapes: ring() });
 }
 
 /** Choose by sample number; if it is not on the page, the nearest one. */
@@ -186,7 +179,9 @@ function startSamples() {
   drawScatter();
   byId("scatter").on("plotly_click", (event) => choose(event.points[0].customdata));
   byId("scatter").addEventListener("keydown", scatterKey);
-  byId("number").addEventListener("change", () => chooseNumber(Math.round(Number(byId("number").value))));
+  byId("number").addEventListener("change", () => {
+    if (byId("number").value) chooseNumber(Math.round(Number(byId("number").value)));
+  });
   byId("previous").addEventListener("click", () => choose(chosen.point - 1));
   byId("next").addEventListener("click", () => choose(chosen.point + 1));
   byId("least").addEventListener("click", () => choose(leastExplained()));

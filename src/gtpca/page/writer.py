@@ -34,7 +34,7 @@ def write_page(
     samples with their reconstructions and poses, sliders that build a sample
     ``sum_k s_k T w_k`` in the reference pose, and histograms of the poses. It stays below 8 MB:
     samples are drawn at random, in the proportions of the labels, and large ones are averaged over
-    neighbours. The page says so. Everything that is a sum over samples is computed from all of them.
+    neighbours; the page says so. Shares and histograms count all samples.
 
     Parameters
     ----------
