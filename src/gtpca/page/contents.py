@@ -175,8 +175,16 @@ def _labels(labels, numbers):
     """The labels of some rows, and all different ones if there are not many."""
     if labels is None:
         return None, []
-    classes = [clipped(label) for label in dict.fromkeys(np.unique(labels).tolist())]
+    classes = list(dict.fromkeys(clipped(label) for label in sorted(set(labels), key=_rank)))
     return [clipped(label) for label in labels[numbers]], classes if len(classes) <= CLASSES else []
+
+
+def _rank(label):
+    """Numbers by their size, then words."""
+    try:
+        return 0, float(label), label
+    except ValueError:
+        return 1, 0.0, label
 
 
 def _samples(model, X, codes, numbers, layout):
