@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from gtpca import GTPCA, Compose, Reflection, Rotation, Shift, plots
-from gtpca.datasets import make_spikes, random_embedding, random_rotation, simulate_errp
+from gtpca.datasets import make_spikes, random_embedding, random_rotation
 
 drawn = {}
 
@@ -49,16 +49,16 @@ print("explained:", images.explained_energy_ratio_.round(3))
 drawn["components-images"] = plots.plot_components(images)
 drawn["reconstructions-images"] = plots.plot_reconstructions(images, turned, counts=(1, 3, 6))
 drawn["perturbation-images"] = plots.plot_perturbation(images, turned, components=(0, 1, 2))
-drawn["scores"] = plots.plot_scores(images, turned, labels=digit[few], thumbnails=25)
+drawn["scores"] = plots.plot_scores(images, turned, labels=digit[few], thumbnails=20)
 
 # %%
 # Channels
 # --------
-# Simulated error potentials at four electrodes, whose latency differs from trial to trial.
+# The first signals again, as if three sensors heard each spike, one after the other.
 
-errp = simulate_errp(1, ("Fz", "FCz", "Cz", "Pz"), random_state=0)
-trials = errp.data[errp.target == 1]
-series = GTPCA(2, Shift(160, axes=0), center="samples", random_state=0).fit(trials)
+inner = spikes[np.abs(spikes.argmax(axis=1) - 128) < 80]  # not cut by the border
+heard = np.stack([inner, 0.6 * np.roll(inner, 8, 1), -0.4 * np.roll(inner, 16, 1)], axis=-1)
+series = GTPCA(2, Shift(96, axes=0), random_state=0).fit(heard)
 drawn["components-series"] = plots.plot_components(series)
 
 # %%
@@ -72,7 +72,7 @@ ramps = 0.1 * rng.standard_normal((400, 100))
 for row, start in zip(ramps, rng.binomial(70, 0.4, 400), strict=True):
     row[start : start + 30] += np.linspace(0, 1, 30)[:: rng.choice([1, 1, -1])]
 mirrored = GTPCA(1, Compose(Shift(30), Reflection()), random_state=0).fit(ramps)
-placed, _ = random_embedding(turned, (24, 24), random_state=0)
+placed, _ = random_embedding(turned, (16, 16), random_state=0)
 shifted = GTPCA(1, Shift((8, 8)), random_state=0).fit(placed)
 
 fig = plt.figure(figsize=(12, 3), layout="constrained")

@@ -58,7 +58,8 @@ def plot_components(model, *, components=None, ax=None):
             samples.draw_picture(ax, view, weights[k], Scale.of(weights[k], signed=True))
         samples.finish(ax, view, component_title(model, k), first=j % shape[1] == 0)
     if lines and view.kind == "series":
-        axes[0].legend(fontsize=7, frameon=False)
+        right = axes[min(shape[1], len(axes)) - 1]
+        right.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     _name_rows(axes[:: shape[1]], view, lines)
     return given
 
@@ -116,7 +117,7 @@ def plot_reconstructions(model, X, *, rows=None, counts=None, ax=None):
     draw = _draw_curve_row if curve else _draw_picture_row
     for j, (x, parts) in enumerate(zip(values, rebuilt, strict=True)):
         panels = axes[j * columns : (j + 1) * columns]
-        draw(panels, view, x, parts, counts, first=j == 0)
+        draw(panels, view, x, parts, counts, j == 0, j == len(values) - 1)
         panels[0].set_ylabel(f"sample {numbers[j]}", fontsize=8)
         panels[-1].set_title(f"residual, {100 * shares[j]:.1f} %", fontsize=9)
     return given
@@ -125,7 +126,7 @@ def plot_reconstructions(model, X, *, rows=None, counts=None, ax=None):
 def _check_counts(model, counts):
     if counts is None:
         k = model.n_components_
-        return np.unique(np.linspace(1, k, min(k, MOST_COUNTS)).round().astype(int)).tolist()
+        return np.unique(np.geomspace(1, k, min(k, MOST_COUNTS)).round().astype(int)).tolist()
     given = [counts] if np.ndim(counts) == 0 else list(counts)
     if not given:
         raise ValueError(f"counts={counts!r} must hold at least one number of components.")
@@ -145,7 +146,7 @@ def left_over(model, values, rebuilt):
     return np.divide(rest, total, out=np.zeros_like(rest), where=total > 0)
 
 
-def _draw_curve_row(panels, view, x, parts, counts, first):
+def _draw_curve_row(panels, view, x, parts, counts, first, last):
     fit, rest = panels
     fit.plot(x, color=GREY, linewidth=1.0, label="sample")
     for part, count, (colour, style) in zip(parts, counts, _looks(len(parts)), strict=True):
@@ -154,8 +155,8 @@ def _draw_curve_row(panels, view, x, parts, counts, first):
     rest.axhline(0, color=GREY, linewidth=0.8)
     rest.plot(x - parts[-1], color=BLACK, linewidth=1.0)
     rest.set_ylim(fit.get_ylim())
-    samples.finish(fit, view, "sample and reconstructions" if first else "")
-    samples.finish(rest, view, first=False)
+    samples.finish(fit, view, "sample and reconstructions" if first else "", last=last)
+    samples.finish(rest, view, first=False, last=last)
     if first:
         fit.legend(fontsize=7, frameon=False)
 
@@ -166,11 +167,11 @@ def _looks(count):
     return [*early, LOOKS[-1]]
 
 
-def _draw_picture_row(panels, view, x, parts, counts, first):
+def _draw_picture_row(panels, view, x, parts, counts, first, last):
     scale = Scale.of(x)
     names = ["sample", *(f"{c} component{'s' if c > 1 else ''}" for c in counts)]
     for ax, values, name in zip(panels, [x, *parts], names, strict=False):
         samples.draw_picture(ax, view, values, scale)
-        samples.finish(ax, view, name if first else "", first=ax is panels[0])
+        samples.finish(ax, view, name if first else "", ax is panels[0], last)
     samples.draw_picture(panels[-1], view, x - parts[-1], Scale(scale.limit, signed=True))
-    samples.finish(panels[-1], view, first=False)
+    samples.finish(panels[-1], view, first=False, last=last)

@@ -13,8 +13,8 @@ __all__ = ["as_seen", "check_components", "grid_shape", "need_samples", "pick_ro
 
 def grid_shape(count, most):
     """Rows and columns of a grid for ``count`` panels, with at most ``most`` columns."""
-    columns = min(count, most)
-    return -(-count // columns), columns
+    rows = -(-count // most)
+    return rows, -(-count // rows)
 
 
 def take_axes(ax, shape, count=None, size=(2.4, 1.9), projections=None):

@@ -6,7 +6,7 @@ import numpy as np
 
 from gtpca import checks
 from gtpca.plots.panels import need_samples, take_axes
-from gtpca.plots.style import BLUE, LEVELS, quiet, whole_ticks
+from gtpca.plots.style import BLUE, LEVELS, SKY, quiet, whole_ticks
 
 __all__ = ["plot_poses"]
 
@@ -124,7 +124,8 @@ def _places(values, levels):
 def _draw_rose(ax, name, values, possible):
     counts, edges = count_values(values, np.unique(possible))
     edges = np.deg2rad(edges)
-    ax.bar(edges[:-1], counts, width=np.diff(edges), align="edge", color=BLUE, edgecolor="white")
+    ax.bar(edges[:-1], counts, np.diff(edges), align="edge", color=SKY, edgecolor=BLUE)
+    ax.set_rlabel_position(np.rad2deg(edges[counts.argmin() :][:2].mean()))
     ax.set_xlabel(f"{name}, counter-clockwise", fontsize=9)
     ax.tick_params(labelsize=8)
     whole_ticks(ax.yaxis, 4)
@@ -141,4 +142,6 @@ def _draw_map(ax, names, values, possible):
     ax.set_xlabel(_axis_label(names[1]), fontsize=9)
     ax.set_ylabel(_axis_label(names[0]), fontsize=9)
     ax.tick_params(labelsize=8)
-    ax.figure.colorbar(drawn, ax=ax, label="samples")
+    bar = ax.figure.colorbar(drawn, ax=ax)
+    bar.set_label("samples", fontsize=9)
+    bar.ax.tick_params(labelsize=8)

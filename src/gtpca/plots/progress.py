@@ -60,11 +60,14 @@ def explained_by_pca(model, X):
     """
     from sklearn.decomposition import PCA
 
-    rows = np.concatenate([chunk.rows for chunk in model._chunks(X)]).astype(np.float64)
+    rows = np.concatenate(model._chunks(X).collect(_rows)).astype(np.float64)
     pca = PCA(min(model.n_components_, *rows.shape), random_state=0).fit(rows)
-    left = [np.sum((rows - pca.mean_) ** 2)]
-    squares = np.sum(pca.transform(rows) ** 2, axis=0)
-    return 1 - (left - np.cumsum(squares)) / np.sum(rows**2)
+    left = np.sum((rows - pca.mean_) ** 2) - np.cumsum(np.sum(pca.transform(rows) ** 2, axis=0))
+    return 1 - left / np.sum(rows**2)
+
+
+def _rows(chunk):
+    return chunk.rows
 
 
 def plot_history(model, *, ax=None):
@@ -84,13 +87,15 @@ def plot_history(model, *, ax=None):
     Axes
     """
     check_is_fitted(model)
+    if not any(len(values) for values in model.history_):
+        raise ValueError(f"model.history_={model.history_!r} holds no pass: there was no fit.")
     ax = take_single(ax, (4.8, 3.2))
     for k, values in enumerate(model.history_):
         if len(values):
             look = {"color": CYCLE[k % len(CYCLE)], "marker": MARKERS[k % len(MARKERS)]}
             name = "all components" if model.shared_pose else f"component {k + 1}"
             passes = np.arange(1, len(values) + 1)
-            ax.plot(passes, values / values[-1], label=name, markersize=3.5, **look)
+            ax.plot(passes, values / (values[-1] or 1), label=name, markersize=3.5, **look)
     ax.set_xlabel("pass", fontsize=9)
     ax.set_ylabel("explained energy / that of the last pass", fontsize=9)
     whole_ticks(ax.xaxis)

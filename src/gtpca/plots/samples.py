@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gtpca.plots.style import CYCLE, SIGNED, quiet
+from gtpca.plots.style import CYCLE, GREY, SIGNED, quiet
 
 __all__ = ["Scale", "View", "component_view", "draw_lines", "draw_picture", "sample_view"]
 
@@ -135,6 +135,8 @@ def draw_picture(ax, view, values, scale):
 def finish(ax, view, title="", first=True, last=True):
     """Title and labels; those of the y axis if ``first`` of a row, of the x axis if ``last``."""
     ax.set_title(title, fontsize=9)
-    quiet(ax, labelsize=7, inner=not first)
-    if view.kind in ("curve", "series") and last:
-        ax.set_xlabel("point", fontsize=8)
+    if view.kind in ("curve", "series"):
+        quiet(ax, labelsize=7, inner=not first)
+        ax.set_xlabel("point" if last else "", fontsize=8)
+    else:
+        ax.spines[:].set(color=GREY, linewidth=0.6)

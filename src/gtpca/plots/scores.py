@@ -71,7 +71,7 @@ def _check_labels(labels, count):
         raise ValueError(
             f"labels has shape {labels.shape}, but X has {count} samples: shape ({count},)."
         )
-    return labels
+    return labels.astype(str) if labels.dtype == object else labels
 
 
 def _points(scores, numbers):
@@ -119,7 +119,9 @@ def _draw_points(ax, points, labels):
 
 def _draw_quantity(ax, points, labels, look):
     drawn = ax.scatter(*points.T, c=labels, cmap=LEVELS, **look)
-    bar = ax.figure.colorbar(drawn, ax=ax, label="label")
+    bar = ax.figure.colorbar(drawn, ax=ax)
+    bar.set_label("label", fontsize=9)
+    bar.ax.tick_params(labelsize=8)
     bar.solids.set_alpha(1)
     return drawn.to_rgba(labels)
 
