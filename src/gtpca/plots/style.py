@@ -29,7 +29,7 @@ LEVELS = "cividis"  # counts and labels with an order
 def require_matplotlib():
     """Raise an ImportError that names the extra where matplotlib is missing."""
     try:
-        import matplotlib  # noqa: F401
+        import matplotlib.figure  # noqa: F401
     except ImportError as error:
         raise ImportError('matplotlib is missing: pip install "gtpca[plot]"') from error
 
