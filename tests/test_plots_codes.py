@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -287,7 +288,15 @@ def test_the_page_shows_every_drawing():
     for name in plots.__all__:
         assert f"`{name}(" in page
         assert f"plots.{name}(" in made
+    files = sorted((ROOT / "docs" / "images" / "plots").glob("*"))
+    assert [file.name for file in files] == sorted(f"{name}.png" for name in shown)
     for name in shown:
         height, width, _ = imread(ROOT / "docs" / "images" / "plots" / f"{name}.png").shape
         assert 150 < height < 1000
         assert 300 < width < 1300
+
+
+def test_the_pictures_of_the_page_can_be_written(curves, tmp_path):
+    script = runpy.run_path(str(ROOT / "docs" / "draw_plots.py"))
+    script["save"]({"components": plots.plot_components(curves, ax=axes(3))}, tmp_path)
+    assert imread(tmp_path / "components.png").ndim == 3
