@@ -17,8 +17,10 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from gtpca import ALS, GTPCA, Compose, Identity, Reflection, Rotation, Scaling, Shift, plots
+from gtpca import ALS, GTPCA, Compose, Family, Identity, Reflection, Rotation, Scaling, Shift, plots
 from gtpca.datasets import make_spikes, random_rotation
+from gtpca.operators import BankOperator
+from gtpca.plots.poses import quantities
 from gtpca.plots.scores import THUMBNAIL, spread_out
 from gtpca.plots.style import CYCLE
 
@@ -199,6 +201,31 @@ def test_positions_in_images_are_a_map_with_rows_downwards():
     assert ax.yaxis_inverted()
     assert not ax.xaxis_inverted()
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("centre_1 (points)", "centre_0 (points)")
+
+
+def test_positions_share_a_panel_in_pairs():
+    names = "start_2 centre_2 start_1 centre_1 degrees inner_start inner_centre"
+    assert quantities(names.split()) == [["centre_1", "centre_2"], ["degrees"], ["inner_centre"]]
+    assert quantities(["centre_0", "centre_1", "centre_2"]) == [
+        *(["centre_0"], ["centre_1"], ["centre_2"])
+    ]
+    assert quantities(["restart", "start"]) == [["restart"], ["start"]]
+
+
+class Named(Family):
+    """Poses with names of their own."""
+
+    def bind(self, sample_shape):
+        poses = {"side": np.array(["left", "right"])}
+        return BankOperator(np.concatenate([np.eye(6, 3), np.eye(6, 3, -3)]), (6,), (3,), poses)
+
+
+def test_poses_may_have_names():
+    model, X = fit(Named(), noise(20, 6)), noise(20, 6)
+    ax = plots.plot_poses(model, X, ax=axes())
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["left", "right"]
+    right = np.sum(model.poses(model.encode(X))["side"] == "right")
+    np.testing.assert_array_equal(heights(ax), [20 - right, right])
 
 
 def test_where_nothing_moves_there_is_one_bar(spikes):
