@@ -134,7 +134,7 @@ def test_it_goes_on_from_a_fit(name):
     assert np.all(model.resmse(more) < 1.01 * before)
 
 
-FLIPPED = Compose(Shift(boundary="circular"), Reflection())
+FLIPPED = Compose(Shift(axes=(0, 1), boundary="circular"), Reflection())
 
 
 @pytest.mark.parametrize("family", [Shift((5, 5)), Shift((11, 11)), Rotation(8), FLIPPED])
