@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 
 import numpy as np
+import pytest
 from scipy.io import savemat
+
+from gtpca.readers import read_data
 
 X = np.round(np.random.default_rng(0).standard_normal((6, 5)), 3)
 IMAGES = np.random.default_rng(1).integers(0, 255, (3, 4, 6, 3), dtype=np.uint8)
@@ -24,6 +26,14 @@ def available(kind) -> bool:
 def options(kind) -> dict:
     """What ``read_data`` needs to be told."""
     return {"window": 50} if kind in ("fif", "edf", "bdf") else {}
+
+
+def refused(path, message, **options):
+    """Whether the file cannot be read, and one line says so and names it."""
+    with pytest.raises(ValueError, match=message) as caught:
+        read_data(path, **options)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def write_sample(kind, folder):
@@ -155,16 +165,6 @@ def edf(folder, ending="edf", width=2):
 
 def bdf(folder):
     return edf(folder, "bdf", 3)
-
-
-def zarr_that_unpickles(folder, payload):
-    """An array of numbers whose chunks pass through the codec "pickle" of numcodecs."""
-    about = {"zarr_format": 2, "shape": [6, 5], "chunks": [6, 5], "dtype": "<f8", "order": "C"}
-    about |= {"fill_value": 0, "compressor": None, "filters": [{"id": "pickle", "protocol": 5}]}
-    folder.mkdir()
-    (folder / ".zarray").write_text(json.dumps(about))
-    (folder / "0.0").write_bytes(payload)
-    return folder
 
 
 WRITERS = {kind: globals()[kind] for kind in KINDS}
