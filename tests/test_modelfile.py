@@ -195,6 +195,8 @@ for _ in range(200):
         ("parameters.output", "nonsense", "output"),
         ("parameters.batch_size", -1, "batch_size"),
         ("parameters.n_jobs", "all", "n_jobs"),
+        ("parameters.n_jobs", 10**6, "n_jobs"),
+        ("parameters.refine", 10**9, "refine"),
         ("parameters.random_state", "seed", "seed"),
         ("parameters.n_components", -1, "n_components"),
         ("parameters.speed", 1, "no parameter 'speed'"),

@@ -23,6 +23,7 @@ from gtpca.warps import Deformation, Rotation
 __all__ = ["load", "save"]
 
 LARGEST_FAMILY = 2**24
+MOST_SWEEPS, MOST_JOBS = 10_000, 4096
 FITTED_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
 NEEDED = ("components_", "n_components_", "sample_shape_", "mean_", "n_features_in_", "_row_shape")
 
@@ -130,12 +131,13 @@ def _rebuild(content, decoder, max_size) -> GTPCA:
 
 
 def _check_parameters(model) -> None:
-    """The checks of ``fit``, and those of what only ``fit`` would use."""
+    """The checks of ``fit``, and bounds that keep a forged model from running for ever."""
     model._check_parameters()
+    checks.whole("refine", model.refine, 0, MOST_SWEEPS)
     check_random_state(model.random_state)
     checks.whole("verbose", int(model.verbose), 0)
     if model.n_jobs is not None:
-        checks.whole("n_jobs", model.n_jobs, -(2**31), 2**31)
+        checks.whole("n_jobs", model.n_jobs, -MOST_JOBS, MOST_JOBS)
     if model.sample_shape is not None:
         checks.sizes("sample_shape", model.sample_shape)
 
