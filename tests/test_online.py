@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
+import gtpca
 from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
 from gtpca.blocks import solve_block
 from gtpca.datasets import make_oscillations
@@ -134,7 +135,7 @@ def test_it_goes_on_from_a_fit(name):
     assert np.all(model.resmse(more) < 1.01 * before)
 
 
-FLIPPED = Compose(Shift(axes=(0, 1), boundary="circular"), Reflection())
+FLIPPED = Compose(Shift(axes=(0, 1), boundary="circular"), Reflection(axes=0))
 
 
 @pytest.mark.parametrize("family", [Shift((5, 5)), Shift((11, 11)), Rotation(8), FLIPPED])
@@ -156,13 +157,27 @@ def test_fit_forgets_the_stream():
     assert model.n_samples_seen_ == 100
 
 
-def test_a_pickled_stream_goes_on_as_it_would_have():
-    X = bumps(300)
-    model = stream(GTPCA(2, Shift(13), random_state=0), X[:200], 100)
-    again = pickle.loads(pickle.dumps(model))
+def by_pickle(model, path):
+    path.write_bytes(pickle.dumps(model))
+    return pickle.loads(path.read_bytes())
+
+
+def by_file(model, path):
+    model.save(path)
+    return gtpca.load(path)
+
+
+@pytest.mark.parametrize("through", [by_pickle, by_file])
+@pytest.mark.parametrize(("name", "n_before"), [("shift", 200), ("shared", 1200)])
+def test_a_saved_stream_goes_on_as_it_would_have(tmp_path, through, name, n_before):
+    X = bumps(n_before + 100)
+    model = stream(clone(MODELS[name]), X[:n_before], n_before // 2)
+    again = through(model, tmp_path / "model.gtpca")
     for each in (model, again):
-        each.partial_fit(X[200:])
+        each.partial_fit(X[n_before:])
     assert_array_equal(model.components_, again.components_)
+    assert_array_equal(model.explained_energy_, again.explained_energy_)
+    assert again.n_samples_seen_ == n_before + 100
 
 
 @pytest.mark.usefixtures("nothing_kept")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
@@ -20,7 +20,7 @@ from gtpca.solvers import ALS
 __all__ = ["GTPCA"]
 
 
-class GTPCA(CallbackSupportMixin, IncrementalGTPCA, TransformerMixin, BaseEstimator):
+class GTPCA(CallbackSupportMixin, IncrementalGTPCA, BaseEstimator):
     r"""General transform-invariant principal component analysis.
 
     Component ``k`` may be moved by any transform :math:`T` of a family to fit each sample:
@@ -240,6 +240,20 @@ class GTPCA(CallbackSupportMixin, IncrementalGTPCA, TransformerMixin, BaseEstima
         self.sample_shape_ = operator.sample_shape
         self.mean_ = None if mean is None else mean.reshape(self.sample_shape_)
         self.operator_ = operator
+
+    def save(self, path):
+        """Write the fitted model to one file, to be read by :func:`gtpca.load`.
+
+        The file holds arrays and text, no code; it is there as a whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            The usual ending is ``.gtpca``.
+        """
+        from gtpca.persistence import save
+
+        save(self, path)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

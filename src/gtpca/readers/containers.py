@@ -1,0 +1,86 @@
+"""Files that hold several arrays, which are read row by row: HDF5 and Zarr."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gtpca.readers.data import Data, FileRows, check_rows, choose, optional
+
+__all__ = ["read_hdf5", "read_zarr"]
+
+# What may stand between a chunk and its values. Others, such as "pickle", can run code.
+CODECS = {"blosc", "bytes", "crc32", "crc32c", "delta", "gzip", "lz4", "lzma", "bz2", "shuffle"}
+CODECS |= {"bitround", "fixedscaleoffset", "sharding_indexed", "transpose", "zlib", "zstd"}
+
+
+def read_hdf5(path: Path, key: str | None = None, matlab: bool = False) -> Data:
+    """One data set; the file stays open. MATLAB stores the axes in the reverse order."""
+    h5py = optional("h5py", "io")
+    file = h5py.File(path, "r")
+    try:
+        order = slice(None, None, -1 if matlab else 1)
+        found = {name: shape[order] for name, shape in _datasets(h5py, file).items()}
+        key = choose(found, key.strip("/") if key else None)
+        dataset = file[key]
+        _check_dataset(dataset, key)
+        check_rows(found[key], dataset.dtype, dataset.chunks)
+        rows = FileRows(dataset, f"{path}, {key!r}", matlab)
+    except BaseException:
+        file.close()
+        raise
+    return Data(rows, _close=file.close)
+
+
+def _check_dataset(dataset, key) -> None:
+    if dataset.is_virtual or dataset.external:
+        raise ValueError(f"{key!r} is kept in other files; copy it into one")
+    if dataset.attrs.get("MATLAB_class", b"") == b"char":
+        raise ValueError(f"{key!r} is text, but must hold real numbers")
+
+
+def _datasets(h5py, file) -> dict[str, tuple]:
+    """Shapes of all arrays in the file itself: links to other files are not followed."""
+    found: dict[str, tuple] = {}
+
+    def visit(name, node):
+        if isinstance(node, h5py.Dataset) and node.shape is not None:
+            found[name] = node.shape
+
+    file.visititems(visit)
+    return {name: shape for name, shape in found.items() if not name.startswith("#")}
+
+
+def read_zarr(path: Path, key: str | None = None) -> Data:
+    """One array of a store, or the store if it is an array."""
+    zarr = optional("zarr", "io")
+    node = zarr.open(str(path), mode="r")
+    if isinstance(node, zarr.Group):
+        arrays = dict(node.members(max_depth=None))
+        arrays = {name: a for name, a in arrays.items() if isinstance(a, zarr.Array)}
+        key = choose({name: a.shape for name, a in arrays.items()}, key and key.strip("/"))
+        node = arrays[key]
+    elif key is not None:
+        raise ValueError(f"is one array; leave key={key!r} out")
+    _check_codecs(node.metadata.to_dict())
+    check_rows(node.shape, node.dtype, node.chunks)
+    return Data(FileRows(node, f"{path}, {key!r}" if key else str(path)))
+
+
+def _check_codecs(metadata: dict[str, Any]) -> None:
+    """Refuse codecs that could do anything but turn bytes into numbers."""
+    listed = [metadata.get("compressor"), *(metadata.get("filters") or ())]
+    for codec in [*listed, *_nested(metadata.get("codecs"))]:
+        described = codec if codec is None or isinstance(codec, dict) else codec.get_config()
+        name = described and str(described.get("id", described.get("name")))
+        if name and name.removeprefix("numcodecs.") not in CODECS:
+            raise ValueError(f"uses the codec {name!r}, which is not trusted")
+
+
+def _nested(codecs):
+    """All codecs of a chunk, those within shards too."""
+    for codec in codecs or ():
+        yield codec
+        inner = codec.get("configuration") or {}
+        yield from _nested(inner.get("codecs"))
+        yield from _nested(inner.get("index_codecs"))
