@@ -341,24 +341,48 @@ def products_at(rows, operator, w, index):
     return np.einsum("ij,ij->i", rows, moved, dtype=np.float64)
 
 
-def strongest(chunk, scores, index):
-    """Largest absolute of the ``scores`` (n,) among rows that count, and its transform."""
-    sizes = np.abs(scores)
-    if chunk.weight is not None:
-        sizes = np.where(chunk.weight > 0, sizes, -1.0)
+@dataclass(frozen=True)
+class Poses:
+    """Which transforms rows are in.
+
+    Attributes
+    ----------
+    size : float
+        Largest absolute score among rows that count.
+    index : int
+        Its transform.
+    used : int array
+        All transforms of rows that count, each once.
+    """
+
+    size: float
+    index: int
+    used: np.ndarray
+
+    def __add__(self, other: Poses) -> Poses:
+        most = max(self, other, key=lambda poses: (poses.size, poses.index))
+        return replace(most, used=np.union1d(self.used, other.used))
+
+
+def summarise(chunk, scores, index):
+    """:class:`Poses` of scores and transforms (n,)."""
+    count = slice(None) if chunk.weight is None else np.flatnonzero(chunk.weight > 0)
+    sizes, index = np.abs(scores[count]), index[count]
+    if not len(sizes):
+        return Poses(-1.0, 0, index)
     row = int(sizes.argmax())
-    return sizes[row], int(index[row])
+    return Poses(float(sizes[row]), int(index[row]), np.unique(index))
 
 
-def strongest_code(chunk, k):
-    """:func:`strongest` of the codes on component ``k``."""
-    return strongest(chunk, chunk.codes.scores[:, k], chunk.codes.index[:, k])
+def code_poses(chunk, k):
+    """:class:`Poses` of the codes on component ``k``."""
+    return summarise(chunk, chunk.codes.scores[:, k], chunk.codes.index[:, k])
 
 
-def strongest_match(chunk, operator, block, polarity):
-    """:func:`strongest` of the scores on the first component of a block."""
+def match_poses(chunk, operator, block, polarity):
+    """:class:`Poses` of the matches of a block, by the scores on its first component."""
     found = match(chunk.prepared(operator), operator, block, polarity)
-    return strongest(chunk, found.score[:, 0], found.index)
+    return summarise(chunk, found.score[:, 0], found.index)
 
 
 def energy_shares(chunk, operator, blocks):

@@ -14,14 +14,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gtpca.blocks import Block, make_block, separate_blocks
 from gtpca.coding import (
+    code_poses,
     deflate,
     energy,
     energy_shares,
+    match_poses,
     nested_energies,
     rematch,
     restore,
-    strongest_code,
-    strongest_match,
 )
 from gtpca.principal import solve_directly
 from gtpca.shared import grow_block, principal_order
@@ -237,10 +237,8 @@ def _shared(chunks, operator, recipe, goal, total):
     result = grow_block(chunks, operator, recipe, goal)
     W = principal_order(chunks, operator, result.weights, recipe.polarity)
     block = make_block(operator, W, chunks.dtype)
-    _, index = max(chunks.collect(strongest_match, operator, block, recipe.polarity))
-    moved = [operator.translate(w, index) for w in W]
-    if all(w is not None for w in moved):
-        block = make_block(operator, np.array(moved), chunks.dtype)
+    poses = chunks.sum(match_poses, operator, block, recipe.polarity)
+    block = make_block(operator, _settled(operator, W, poses), chunks.dtype)
     W, left = _falling_order(chunks, operator, block, recipe.polarity)
     count = goal.enough(left)
     return Components(W[:count], -np.diff(left)[:count], total, [result])
@@ -276,12 +274,25 @@ def _refine(chunks, operator, recipe, found):
 
 
 def _settle_poses(chunks, operator, weights):
-    """For groups: bring each component to the pose of the row with the largest absolute score."""
+    """Bring each component to its conventional pose."""
     for k, w in enumerate(weights):
-        _, index = max(chunks.collect(strongest_code, k))
-        moved = operator.translate(w, index)
-        if moved is not None:
-            weights[k] = moved
+        weights[k] = _settled(operator, w[None], chunks.sum(code_poses, k))[0]
+
+
+def _settled(operator, W, poses):
+    """Weights (K, L) in the conventional pose.
+
+    For groups that of the row with the largest absolute score; for windows longer than the sample
+    that in which the part which rows see is centred.
+    """
+    for move in (
+        lambda w: operator.translate(w, poses.index),
+        lambda w: operator.centre(w, poses.used),
+    ):
+        moved = [move(w) for w in W]
+        if all(w is not None for w in moved):
+            return np.array(moved)
+    return W
 
 
 def show_log():

@@ -160,6 +160,13 @@ class Operator(ABC):
         """Weights worth trying once ``w`` has converged, (L,) each."""
         return ()
 
+    def centre(self, w: np.ndarray, used: np.ndarray) -> np.ndarray | None:
+        """The same component, moved so that the transforms ``used`` (n,) lie amid all others.
+
+        New samples then have room on both sides. None where nothing is to be gained.
+        """
+        return None
+
     def translate(self, w: np.ndarray, index: int) -> np.ndarray | None:
         """``T_index w`` as weights, if that is the same component in another pose.
 
@@ -338,6 +345,9 @@ class FeatureWeightedOperator(Operator):
 
     def describe(self, index):
         return self.plain.describe(index)
+
+    def centre(self, w, used):
+        return self._plain.centre(w, used)
 
     def neighbours(self, w):
         return self.plain.neighbours(w)

@@ -81,6 +81,19 @@ class Track:
         return int(np.abs(self.offsets - (self.size - self.window) // 2).argmin())
 
     @cached_property
+    def covers(self) -> bool:
+        """Whether the whole sample is under a longer window at every offset."""
+        fits = self.size - self.window <= self.first and self.offsets[-1] <= 0
+        return self.window > self.size and fits and not self.circular
+
+    def roll_for(self, numbers) -> int:
+        """How far to roll the weights, so that the offsets in use lie amid all others."""
+        if not self.covers:
+            return 0
+        spare = (self.count - 1) - int(numbers.min()) - int(numbers.max())
+        return -self.step * (spare // 2)
+
+    @cached_property
     def before(self) -> int:
         """Zeros in front of the padded window."""
         return 0 if self.circular else max(0, int(self.offsets[-1]))
@@ -362,6 +375,13 @@ class ShiftOperator(Operator):
             columns["start" + name] = offsets[j] % track.size if track.circular else offsets[j]
             columns["centre" + name] = centre % track.size if track.circular else centre
         return columns
+
+    def centre(self, w, used):
+        places = np.unravel_index(used, self.counts)
+        rolls = [track.roll_for(at) for track, at in zip(self.tracks, places, strict=True)]
+        if not any(rolls):
+            return None
+        return np.roll(w.reshape(self.weight_shape), rolls, tuple(range(len(rolls)))).ravel()
 
     def neighbours(self, w):
         grid = w.reshape(self.weight_shape)
