@@ -4,6 +4,7 @@ from gtpca.codes import Codes
 from gtpca.estimator import GTPCA
 from gtpca.families import Compose, Custom, Family, Identity, Reflection, Shift
 from gtpca.operators import Operator
+from gtpca.persistence import load
 from gtpca.solvers import ALS
 from gtpca.warps import Affine, Deformation, Rotation, Scaling, TimeWarp
 
@@ -25,4 +26,5 @@ __all__ = [
     "Scaling",
     "Shift",
     "TimeWarp",
+    "load",
 ]

@@ -235,6 +235,20 @@ class GTPCA(CallbackSupportMixin, FittedGTPCA, TransformerMixin, BaseEstimator):
         self.mean_ = None if mean is None else mean.reshape(self.sample_shape_)
         self.operator_ = operator
 
+    def save(self, path):
+        """Write the fitted model to one file, to be read by :func:`gtpca.load`.
+
+        The file holds arrays and text, no code; it is there as a whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            The usual ending is ``.gtpca``.
+        """
+        from gtpca.persistence import save
+
+        save(self, path)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]

@@ -359,15 +359,18 @@ class Compose(Family):
         self.inner3 = inner3
 
     def __repr__(self, N_CHAR_MAX=700):
-        parts = (self.outer, self.inner, self.inner2, self.inner3)
-        return f"Compose({', '.join(repr(part) for part in parts if part is not None)})"
+        return f"Compose({', '.join(map(repr, self.parts))})"
+
+    @property
+    def parts(self):
+        """The families that are given, outermost first."""
+        given = (self.outer, self.inner, self.inner2, self.inner3)
+        return [part for part in given if part is not None]
 
     def bind(self, sample_shape):
         """The composed operator for samples of ``sample_shape``."""
         operator = None
-        for family in (self.outer, self.inner, self.inner2, self.inner3):
-            if family is None:
-                continue
+        for family in self.parts:
             if not isinstance(family, Family):
                 raise TypeError(
                     f"Compose: {family!r} is not a family such as Shift() or Rotation()."

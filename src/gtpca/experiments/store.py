@@ -11,28 +11,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from gtpca.atomic import write_whole
 from gtpca.experiments.jobs import Job, row_key
 
 __all__ = ["Store", "Summary", "expected_rows", "missing", "read_rows"]
 
 ORDER = ("experiment", "setting", "task", "model", "metric", "protocol", "normalisation")
 PACKAGES = ("gtpca", "numpy", "scipy", "scikit-learn", "torch")
-
-
-def write_whole(path, text) -> None:
-    """Write a file so that it is there as a whole or not at all."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(beside, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
 
 
 def to_lines(rows) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import torch
+
+from gtpca.atomic import whole_file
 
 __all__ = ["Checkpoint"]
 
@@ -29,15 +30,11 @@ class Checkpoint:
             raise ValueError(f"checkpoint={str(path)!r} is in a folder that does not exist.")
 
     def save(self, content: dict) -> None:
-        """Write beside the file, then rename: there is always a whole one."""
+        """Write the file anew: there is always a whole one."""
         if self.path is None:
             return
-        beside = self.path.with_name(f"{self.path.name}.part")
-        try:
-            torch.save({"format": FORMAT, "plan": self.plan, **content}, beside)
-            os.replace(beside, self.path)
-        finally:
-            beside.unlink(missing_ok=True)
+        with whole_file(self.path) as file:
+            torch.save({"format": FORMAT, "plan": self.plan, **content}, file)
 
     def load(self) -> dict | None:
         """What was saved, or None."""

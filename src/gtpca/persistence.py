@@ -1,0 +1,234 @@
+"""Models in files: no pickle, nothing that is run on loading, every byte checked.
+
+The operator is never stored: a family is bound anew to the shape of a sample.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from gtpca import checks, inputs
+from gtpca.encoding import Decoder, Encoder
+from gtpca.estimator import GTPCA
+from gtpca.families import Compose, Custom, Identity, Reflection, Shift
+from gtpca.modelfile import read_container, write_container
+from gtpca.warps import Deformation, Rotation
+
+__all__ = ["load", "save"]
+
+LARGEST_FAMILY = 2**24
+FITTED_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
+NEEDED = ("components_", "n_components_", "sample_shape_", "mean_", "n_features_in_", "_row_shape")
+
+
+def save(model: GTPCA, path) -> None:
+    """Write a fitted model to a file; :meth:`gtpca.GTPCA.save`."""
+    if type(model) is not GTPCA:
+        raise ValueError(f"a {type(model).__name__} cannot be saved; only GTPCA itself can.")
+    check_is_fitted(model)
+    encoder, fitted = Encoder(), _fitted(model)
+    content = {
+        "gtpca_version": _version(),
+        "parameters": {
+            name: encoder.encode(value, name)
+            for name, value in model.get_params(deep=False).items()
+        },
+        "fitted": {name: encoder.encode(value, name) for name, value in fitted.items()},
+    }
+    _check_parameters(model)
+    _check_operator(model)
+    write_container(path, content, encoder.arrays)
+
+
+def load(path, max_size: int = LARGEST_FAMILY) -> GTPCA:
+    """Read a model that :meth:`GTPCA.save` wrote.
+
+    What ``transform`` and the other methods return is the same, to the last bit, as before saving
+    (on the same machine and versions of NumPy and SciPy).
+
+    Parameters
+    ----------
+    path : path
+    max_size : int
+        A family may need that many numbers, transforms times values of a sample, so that a
+        hostile file cannot fill the memory. Raise it for a large model of your own.
+
+    Returns
+    -------
+    GTPCA
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import gtpca
+    >>> from gtpca.datasets import make_spikes
+    >>> X, _ = make_spikes(50, n_times=64, random_state=0)
+    >>> model = gtpca.GTPCA(1, gtpca.Shift(16), random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "spikes.gtpca"))
+    ...     same = gtpca.load(os.path.join(folder, "spikes.gtpca"))
+    >>> bool((same.transform(X) == model.transform(X)).all())
+    True
+    """
+    checks.whole("max_size", max_size, 1)
+    content, arrays = read_container(path)
+    try:
+        return _rebuild(content, Decoder(arrays), max_size)
+    except ImportError:
+        raise
+    except MemoryError:
+        raise ValueError(f"{path} needs more memory than there is.") from None
+    except Exception as error:  # of the estimator's checks, whatever they meet
+        raise ValueError(f"{path} holds no valid model: {error}") from None
+
+
+def _version() -> str:
+    from gtpca import __version__
+
+    return __version__
+
+
+def _fitted(model) -> dict:
+    """All attributes but parameters, callbacks and the operator."""
+    names = set(inspect.signature(GTPCA).parameters) | {"operator_"}
+    kept = {k: v for k, v in vars(model).items() if k not in names and "callback" not in k}
+    for name in kept:
+        _check_name(name)
+    return kept
+
+
+def _check_name(name) -> None:
+    """Fitted attributes end in an underscore or begin with one, and hide nothing of the class."""
+    hidden = hasattr(GTPCA, name) or name == "operator_" or "callback" in name
+    if hidden or not FITTED_NAME.fullmatch(name):
+        raise ValueError(f"the attribute {name[:80]!r} is none of a fitted model")
+
+
+def _rebuild(content, decoder, max_size) -> GTPCA:
+    """The model, checked before and after its family is bound."""
+    parameters, fitted = (decoder.decode(content.get(k)) for k in ("parameters", "fitted"))
+    if not isinstance(parameters, dict) or not isinstance(fitted, dict):
+        raise ValueError("parameters and fitted attributes must be named")
+    unknown = set(parameters) - set(inspect.signature(GTPCA).parameters)
+    if unknown:
+        raise ValueError(f"GTPCA has no parameter {min(unknown)[:40]!r} in this version")
+    model = GTPCA(**parameters)
+    for name, value in fitted.items():
+        _check_name(name)
+        setattr(model, name, value)
+    _check_shapes(model, max_size)
+    _check_parameters(model)
+    model.operator_ = _bind(model, max_size)
+    _check_components(model)
+    return model
+
+
+def _check_parameters(model) -> None:
+    """The checks of ``fit``, and those of what only ``fit`` would use."""
+    model._check_parameters()
+    check_random_state(model.random_state)
+    checks.whole("verbose", int(model.verbose), 0)
+    if model.n_jobs is not None:
+        checks.whole("n_jobs", model.n_jobs, -(2**31), 2**31)
+    if model.sample_shape is not None:
+        checks.sizes("sample_shape", model.sample_shape)
+
+
+def _check_shapes(model, max_size) -> None:
+    """What the fitted attributes say about the shape of a sample must agree."""
+    missing = [name for name in NEEDED if name not in vars(model)]
+    if missing:
+        raise ValueError(f"{missing[0]} is missing")
+    for name in ("sample_shape_", "_row_shape"):
+        shape = getattr(model, name)
+        if not isinstance(shape, tuple) or not 0 < len(shape) <= 32:
+            raise ValueError(f"{name} must be a tuple of sizes")
+        if math.prod(checks.sizes(name, shape)) != model.n_features_in_:
+            raise ValueError(f"{name}={shape} does not fit n_features_in_={model.n_features_in_}")
+    checks.whole("n_features_in_", model.n_features_in_, 1, max_size)
+    mean = model.mean_
+    if mean is not None and not _is_floats(mean, model.sample_shape_):
+        raise ValueError("mean_ must be finite numbers of the shape of a sample")
+
+
+def _is_floats(array, shape) -> bool:
+    good = isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.shape == shape
+    return good and bool(np.isfinite(array).all())
+
+
+def _check_components(model) -> None:
+    count = checks.whole("n_components_", model.n_components_, 1)
+    shape = (count, *model.operator_.weight_shape)
+    if not _is_floats(model.components_, shape):
+        raise ValueError(f"components_ must be finite numbers of shape {shape}")
+    inputs.check_n_components(model.n_components, model.operator_, model.shared_pose)
+
+
+def _bind(model, max_size):
+    """The operator, if it is not larger than allowed."""
+    family = Identity() if model.family is None else model.family
+    _weight_shape(family, model.sample_shape_, max_size)
+    return model._bind(model.sample_shape_)
+
+
+def _weight_shape(family, shape, max_size) -> tuple[int, ...]:
+    """The shape of a component; an error if a part of the family is larger than allowed."""
+    if isinstance(family, Compose):
+        for part in family.parts:
+            shape = _weight_shape(part, shape, max_size)
+        return shape
+    _check_size(family, _n_values(family, shape), max_size)
+    if isinstance(family, (Shift, Custom)):
+        shape = family.bind(shape).weight_shape
+        _check_size(family, math.prod(shape), max_size)
+    return shape
+
+
+def _check_size(family, needed, max_size) -> None:
+    if needed > max_size:
+        raise ValueError(
+            f"{type(family).__name__} needs {needed:.3g} numbers, more than max_size={max_size}; "
+            "if you trust the file, pass a larger max_size to load"
+        )
+
+
+def _n_values(family, shape) -> float:
+    """About how many numbers it takes to bind a family that is no composition."""
+    points = float(math.prod(shape))
+    if isinstance(family, Shift):
+        return points + np.sum(0 if family.window is None else family.window, dtype=float)
+    if isinstance(family, Custom):
+        return points + sum(float(np.sum(np.shape(t))) for t in family.transforms)
+    if isinstance(family, Deformation):
+        n_basis = checks.whole("Deformation: n_basis", family.n_basis, 1)
+        fields = checks.whole("Deformation: n_fields", family.n_fields, 1)
+        return points * (fields + float(n_basis) ** np.size(family.axes))
+    if isinstance(family, Rotation) and np.ndim(family.angles) == 0:
+        return points * checks.whole("Rotation: angles", family.angles, 1)
+    if isinstance(family, Reflection):
+        return points * 2.0 ** min(np.size(family.axes), 64)
+    listed = [np.size(value) for value in family.get_params(deep=False).values()]
+    return points * max([1, *listed])
+
+
+def _check_operator(model) -> None:
+    """The family must still be what was fitted, for it is what the file holds."""
+    old, new = model.operator_, model._bind(model.sample_shape_)
+    probe = np.random.default_rng(0).standard_normal((1, old.n_features))
+    w = model.components_[0].ravel()
+    shapes = [(o.n_transforms, o.weight_shape, o.reference) for o in (old, new)]
+    same = shapes[0] == shapes[1] and all(
+        np.array_equal(*(o.correlate(o.prepare(row), w) for o in (old, new)))
+        for row in (probe, np.abs(probe))
+    )
+    if not same:
+        raise ValueError(
+            f"family={model.family!r} or feature_weight was changed after the fit; fit again "
+            "before saving."
+        )

@@ -1,0 +1,12 @@
+"""Rows from files of many kinds, and results into files.
+
+:func:`read_data` knows ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.parquet``, ``.h5``, ``.zarr``,
+``.mat``, ``.ts``, folders of PNG or JPEG images, and recordings in ``.fif``, ``.edf`` and ``.bdf``.
+What is wrong with a file is a ValueError of one line that names the file and the place.
+"""
+
+from gtpca.readers.data import Data, FileRows
+from gtpca.readers.reading import read_data
+from gtpca.readers.writers import write_array, write_table
+
+__all__ = ["Data", "FileRows", "read_data", "write_array", "write_table"]

@@ -1,0 +1,57 @@
+"""Arrays of NumPy: ``.npy`` is mapped, ``.npz`` is read."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gtpca.modelfile import npy_header
+from gtpca.readers.data import Data, check_inflated, check_rows, choose
+
+__all__ = ["read_npy", "read_npz"]
+
+HEADER = 2**12  # bytes in which the header of an array ends
+DEFLATE = 1040  # no byte of a deflated member becomes more than so many
+
+
+def read_npy(path: Path) -> Data:
+    """A memory map of the array; nothing is loaded."""
+    with open(path, "rb") as file:
+        shape, fortran, dtype = npy_header(file, path.stat().st_size)
+        start = file.tell()
+    check_rows(shape, dtype)
+    how: dict[str, Any] = {"offset": start, "shape": shape, "order": "F" if fortran else "C"}
+    return Data(np.memmap(path, dtype, "r", **how))
+
+
+def read_npz(path: Path, key: str | None = None) -> Data:
+    """One array of an archive, in memory."""
+    with zipfile.ZipFile(path) as archive:
+        entries = {entry.filename: entry for entry in archive.infolist()}
+        names = {n.removesuffix(".npy"): n for n in entries if n.endswith(".npy")}
+        if key is not None and key in names:
+            names = {key: names[key]}
+        heads = {k: _header(archive, entries[n]) for k, n in names.items()}
+        key = choose({k: head[0] for k, head in heads.items()}, key)
+        shape, fortran, dtype = heads[key]
+        check_rows(shape, dtype)
+        entry = entries[names[key]]
+        check_inflated(entry.file_size, entry.compress_size)
+        data = archive.read(entry)
+    flat = np.frombuffer(data, dtype, offset=len(data) - int(np.prod(shape)) * dtype.itemsize)
+    return Data(flat.reshape(shape, order="F" if fortran else "C"))
+
+
+def _header(archive, entry):
+    """Shape, order and dtype of a member, whose size must agree with them."""
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"the member {entry.filename!r} is compressed in a way that is not known")
+    if entry.file_size > DEFLATE * entry.compress_size:
+        raise ValueError(f"the member {entry.filename!r} is larger than it can be")
+    with archive.open(entry) as file:
+        head = io.BytesIO(file.read(HEADER))
+    return npy_header(head, entry.file_size)

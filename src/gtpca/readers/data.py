@@ -1,0 +1,147 @@
+"""What a reader returns, and the rules that all readers share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Data", "FileRows", "check_inflated", "check_rows", "choose", "one_line", "optional"]
+
+LARGEST_PIECE = 2**30  # bytes of one row, or of one chunk of a file
+MOST_INFLATED = 100  # above LARGEST_PIECE, a file may hold so many times its size
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Rows of a file, with what the file says about them.
+
+    Attributes
+    ----------
+    rows : array, memory map or FileRows (n, \\*sample_shape)
+        What ``GTPCA.fit`` takes. The latter two are read piece by piece when needed.
+    labels : array (n,) of str, or None
+    features : list of str or None
+        Names of the columns of a table.
+    channels : list of str or None
+        Names along the last axis of a recording.
+    sampling_rate : float or None
+        In Hz.
+    """
+
+    rows: Any
+    labels: np.ndarray | None = None
+    features: list[str] | None = None
+    channels: list[str] | None = None
+    sampling_rate: float | None = None
+    _close: Callable[[], None] | None = None
+
+    def close(self) -> None:
+        """Close the file behind ``rows``, if it is still open."""
+        if self._close is not None:
+            self._close()
+
+    def __enter__(self) -> Data:
+        return self
+
+    def __exit__(self, *error) -> None:
+        self.close()
+
+
+class FileRows:
+    """Rows that stay in their file until they are sliced; broken pieces are ValueErrors.
+
+    Parameters
+    ----------
+    source : object
+        With ``shape``, ``dtype`` and slicing: a data set of h5py, an array of zarr, a view.
+    label : str
+        What errors call it.
+    reverse : bool
+        The axes are stored in the reverse order, as MATLAB does; the rows are its last axis.
+    """
+
+    def __init__(self, source, label: str, reverse: bool = False):
+        self._source, self._label, self._reverse = source, label, reverse
+        self.dtype = np.dtype(source.dtype)
+        chunks = getattr(source, "chunks", None)
+        order = slice(None, None, -1 if reverse else 1)
+        self.shape = tuple(int(s) for s in source.shape[order])
+        self.chunks = tuple(chunks[order]) if chunks else None
+        self.ndim = len(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, item) -> np.ndarray:
+        try:
+            if self._reverse:
+                first, *rest = item if isinstance(item, tuple) else (item,)
+                return np.asarray(self._source[..., first]).T[(..., *rest) if rest else ...]
+            return np.asarray(self._source[item])
+        except Exception as error:  # of the parsers below, whatever comes
+            raise ValueError(f"{self._label} cannot be read: {one_line(error)}") from None
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        return np.asarray(self[:], dtype=dtype)
+
+
+def one_line(error) -> str:
+    """The message of an error in one line of moderate length."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 300 else text[:297] + "..."
+
+
+def optional(module: str, extra: str) -> Any:
+    """An optional package, or an error that names the extra."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise ImportError(f'{package} is missing: pip install "gtpca[{extra}]"') from error
+
+
+def check_rows(shape, dtype, chunks=None) -> None:
+    """Rows are numbers with at least two axes, and none of them is huge."""
+    if np.dtype(dtype).kind not in "biuf":
+        raise ValueError(f"holds {dtype}, but must hold real numbers")
+    if len(shape) < 2:
+        raise ValueError(
+            f"has shape {tuple(shape)}, but rows need at least two axes: samples, and their values"
+        )
+    if 0 in shape:
+        raise ValueError(f"has shape {tuple(shape)}: there is nothing in it")
+    size = np.dtype(dtype).itemsize
+    if max(math.prod(shape[1:]), math.prod(chunks or ())) * size > LARGEST_PIECE:
+        raise ValueError(f"has shape {tuple(shape)} in chunks of {chunks}: too large to be read")
+
+
+def check_inflated(needed: int, stored: int) -> None:
+    """A small file must not become a huge array."""
+    if needed > max(LARGEST_PIECE, MOST_INFLATED * stored):
+        raise ValueError(f"{stored} bytes claim to hold {needed} bytes of values")
+
+
+def choose(found: dict[str, tuple], key: str | None) -> str:
+    """The key that is meant: the one given, or the only one there.
+
+    Parameters
+    ----------
+    found : dict of str to tuple
+        Shapes of the arrays by their keys.
+    key : str or None
+    """
+    listed = ", ".join(f"{name!r} {tuple(shape)}" for name, shape in list(found.items())[:20])
+    if len(found) > 20:
+        listed += f" and {len(found) - 20} more"
+    if not found:
+        raise ValueError("there is no array in it")
+    if key is None and len(found) > 1:
+        raise ValueError(f"holds several arrays; give the key of one: {listed}")
+    if key is not None and key not in found:
+        raise ValueError(f"has no array with the key {key!r}; there are: {listed}")
+    return next(iter(found)) if key is None else key

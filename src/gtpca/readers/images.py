@@ -1,0 +1,69 @@
+"""Folders of images of one size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from gtpca.readers.data import Data, check_inflated, one_line, optional
+
+__all__ = ["read_images"]
+
+ENDINGS = (".png", ".jpg", ".jpeg")
+# What an image is read as, by Pillow's mode: shape after height and width, dtype.
+MODES: dict[str, tuple[str, tuple[int, ...], type]] = {
+    "1": ("L", (), np.uint8),
+    "L": ("L", (), np.uint8),
+    "I;16": ("I;16", (), np.uint16),
+    "RGB": ("RGB", (3,), np.uint8),
+    "P": ("RGB", (3,), np.uint8),
+}
+
+
+def read_images(path: Path) -> Data:
+    """Grey or RGB images, in the order of their names; other files are left out."""
+    image = optional("PIL.Image", "io")
+    names = sorted(p for p in path.iterdir() if p.suffix.lower() in ENDINGS)
+    if not names:
+        raise ValueError("there is no PNG or JPEG image in the folder")
+    kinds = [_kind(image, name) for name in names]
+    for name, kind in zip(names, kinds, strict=True):
+        if kind != kinds[0]:
+            raise ValueError(
+                f"{name.name} is {_words(kind)}, but {names[0].name} is {_words(kinds[0])}; all "
+                "images must be alike"
+            )
+    mode, shape = kinds[0]
+    rows = np.empty((len(names), *shape), dtype=np.uint16 if mode == "I;16" else np.uint8)
+    for row, name in zip(rows, names, strict=True):
+        row[...] = _pixels(image, name, mode)
+    return Data(rows)
+
+
+def _kind(image, name) -> tuple[str, tuple[int, ...]]:
+    """Mode and shape from the header alone."""
+    try:
+        with image.open(name, formats=("PNG", "JPEG")) as picture:
+            mode, (width, height) = picture.mode, picture.size
+    except Exception as error:  # Pillow raises whatever comes
+        raise ValueError(f"{name.name} is no image that can be read: {one_line(error)}") from None
+    if mode not in MODES:
+        raise ValueError(f"{name.name} has mode {mode}; convert it to grey or RGB")
+    mode, channels, dtype = MODES[mode]
+    shape = (height, width, *channels)
+    check_inflated(int(np.prod(shape, dtype=float)) * np.dtype(dtype).itemsize, name.stat().st_size)
+    return mode, shape
+
+
+def _words(kind) -> str:
+    mode, shape = kind
+    return f"{shape[1]} x {shape[0]} {'RGB' if mode == 'RGB' else 'grey'}"
+
+
+def _pixels(image, name, mode) -> np.ndarray:
+    try:
+        with image.open(name, formats=("PNG", "JPEG")) as picture:
+            return np.asarray(picture if picture.mode == mode else picture.convert(mode))
+    except Exception as error:
+        raise ValueError(f"{name.name} is no image that can be read: {one_line(error)}") from None

@@ -1,0 +1,135 @@
+"""One function for all kinds of files."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from gtpca.readers.data import Data, one_line
+
+__all__ = ["read_data"]
+
+# ending: what it is called, module, function, options that it knows beside the path
+KINDS: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
+    ".npy": ("array", "arrays", "read_npy", ()),
+    ".npz": ("archive of arrays", "arrays", "read_npz", ("key",)),
+    ".csv": ("table", "tables", "read_text", ("labels", "header")),
+    ".tsv": ("table", "tables", "read_text", ("labels", "header")),
+    ".parquet": ("Parquet file", "tables", "read_parquet", ("labels",)),
+    ".h5": ("HDF5 file", "containers", "read_hdf5", ("key",)),
+    ".hdf5": ("HDF5 file", "containers", "read_hdf5", ("key",)),
+    ".zarr": ("Zarr store", "containers", "read_zarr", ("key",)),
+    ".mat": ("MATLAB file", "containers", "read_mat", ("key",)),
+    ".ts": ("file of time series", "series", "read_ts", ()),
+    "folder": ("folder of images", "images", "read_images", ()),
+}
+RECORDING = ("window", "step", "event", "tmin", "tmax")
+KINDS |= {
+    ending: ("recording", "recordings", "read_recording", RECORDING)
+    for ending in (".fif", ".edf", ".bdf")
+}
+
+
+def read_data(
+    path,
+    key: str | None = None,
+    *,
+    labels: str | int | None = None,
+    header: bool | None = None,
+    window: int | float | None = None,
+    step: int | float | None = None,
+    event: str | int | None = None,
+    tmin: float | None = None,
+    tmax: float | None = None,
+) -> Data:
+    """Read rows from a file or folder; its ending says what it is.
+
+    Arrays in ``.npy``, ``.h5``, ``.zarr`` and MATLAB 7.3 files are not loaded: their rows are read
+    when they are needed. Objects and pickles are never read.
+
+    Parameters
+    ----------
+    path : path
+        ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.parquet``, ``.h5``, ``.hdf5``, ``.zarr``,
+        ``.mat``, ``.ts``, ``.fif``, ``.edf``, ``.bdf``, or a folder of PNG or JPEG images.
+    key : str or None
+        Which array of ``.npz``, ``.h5``, ``.zarr`` and ``.mat``; needed if there are several.
+    labels : str, int or None
+        Tables: name or number of the column that holds labels, which may be text.
+    header : bool or None
+        Text tables: whether the first line holds names; None: if not all of it are numbers. A
+        first column without a name holds the names of the rows and is left out.
+    window, step : int, float or None
+        Recordings: length and distance of sliding windows, an int in samples or a float in
+        seconds. The default step is the window.
+    event : str, int or None
+        Recordings: only windows around events of this name or code; None: all events.
+    tmin, tmax : float or None
+        Recordings: windows around events from ``tmin`` to ``tmax`` seconds; a window that the
+        ends of the recording cut is left out.
+
+    Returns
+    -------
+    Data
+        With ``rows`` (n, \\*sample_shape): series (n, n_times) or (n, n_times, n_channels), images
+        (n, height, width) or (n, height, width, 3).
+
+    Raises
+    ------
+    ValueError
+        The file cannot be read as what it is called; one line names the file and the place.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from gtpca.readers import read_data
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "small.csv")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("kind,a,b\\nx,1,2\\ny,3,4\\n")
+    ...     data = read_data(path, labels="kind")
+    >>> data.rows
+    array([[1., 2.],
+           [3., 4.]])
+    >>> data.features, data.labels.tolist()
+    (['a', 'b'], ['x', 'y'])
+    """
+    path = Path(path)
+    given: dict[str, Any] = {"key": key, "labels": labels, "header": header}
+    given |= {"window": window, "step": step, "event": event, "tmin": tmin, "tmax": tmax}
+    given = {name: value for name, value in given.items() if value is not None}
+    name, module, function, known = KINDS[_kind(path)]
+    wrong = sorted(set(given) - set(known))
+    if wrong:
+        raise ValueError(f"{path}: {wrong[0]}={given[wrong[0]]!r} has no meaning for a {name}.")
+    read = getattr(import_module(f"gtpca.readers.{module}"), function)
+    try:
+        return read(path, **given)
+    except ImportError:
+        raise
+    except MemoryError:
+        raise ValueError(f"{path}: the {name} does not fit into memory.") from None
+    except Exception as error:  # of the parsers, whatever comes
+        raise ValueError(f"{path}: {_wording(error, name)}") from None
+
+
+def _kind(path: Path) -> str:
+    """The entry of KINDS; a file that is not there is an OSError."""
+    ending = path.suffix.lower()
+    size = os.stat(path).st_size
+    if path.is_dir():
+        stores = (".zarray", ".zgroup", "zarr.json")
+        return ".zarr" if any((path / name).exists() for name in stores) else "folder"
+    if ending not in KINDS or ending == ".zarr":
+        raise ValueError(f"{path}: the ending {ending!r} is none of {', '.join(list(KINDS)[:-4])}.")
+    if size == 0:
+        raise ValueError(f"{path}: the file is empty.")
+    return ending
+
+
+def _wording(error, name) -> str:
+    """Our own messages as they are; those of parsers with what was tried."""
+    text = one_line(error)
+    return f"{text}." if type(error) is ValueError else f"cannot be read as a {name}: {text}"

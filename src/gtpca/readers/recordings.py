@@ -1,0 +1,86 @@
+"""Windows of EEG and MEG recordings, through MNE."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gtpca.datasets import event_windows, sliding_windows
+from gtpca.readers.data import Data, FileRows, optional
+
+__all__ = ["read_recording"]
+
+DATA = ("eeg", "mag", "grad", "seeg", "ecog", "dbs", "hbo", "hbr")  # kinds of channels
+LARGEST_SHARE = 16  # bytes in memory for one of the file; 16 bits become 64
+
+
+def read_recording(path: Path, window=None, step=None, event=None, tmin=None, tmax=None) -> Data:
+    """Sliding windows, or windows around events, (n, n_times, n_channels), in MNE's units."""
+    mne = optional("mne", "eeg")
+    _check_options(window, step, event, tmin, tmax)
+    raw = mne.io.read_raw(path, preload=False, verbose="error")
+    picks = [i for i, kind in enumerate(raw.get_channel_types()) if kind in DATA] or None
+    rate, names = float(raw.info["sfreq"]), np.array(raw.ch_names)
+    _check_length(raw)
+    x = raw.get_data(picks, verbose="error").T
+    channels = [str(name) for name in (names if picks is None else names[picks])]
+    about: dict[str, Any] = {"channels": channels, "sampling_rate": rate}
+    if window is not None:
+        length = samples("window", window, rate)
+        views = sliding_windows(x, length, length if step is None else samples("step", step, rate))
+        return Data(FileRows(views, str(path)), **about)
+    positions, labels = _events(mne, raw, event)
+    ends = (round(tmin * rate), round(tmax * rate))
+    rows, inside = event_windows(x, positions, *ends, outside="drop", return_inside=True)
+    if not len(rows):
+        raise ValueError(f"no window from {tmin} to {tmax} s around an event is whole")
+    return Data(rows, labels=labels[inside], **about)
+
+
+def _check_options(window, step, event, tmin, tmax) -> None:
+    around = tmin is not None and tmax is not None
+    if around == (window is not None) or (not around and (tmin is not None or tmax is not None)):
+        raise ValueError("give either window, or both tmin and tmax for windows around events")
+    if window is None and step is not None:
+        raise ValueError(f"step={step!r} needs a window")
+    if window is not None and event is not None:
+        raise ValueError(f"event={event!r} needs tmin and tmax, not window")
+    if around and not tmin < tmax:
+        raise ValueError(f"tmin={tmin!r} must be less than tmax={tmax!r}")
+
+
+def _check_length(raw) -> None:
+    """A header must not claim more than the file can hold."""
+    stored = sum(Path(name).stat().st_size for name in raw.filenames if name)
+    needed = 8 * raw.n_times * len(raw.ch_names)
+    if needed > LARGEST_SHARE * stored + 2**20:
+        raise ValueError(f"{stored} bytes claim to hold {needed} bytes of values")
+
+
+def samples(label, value, rate) -> int:
+    """A length in samples: whole numbers are samples, others seconds."""
+    whole = isinstance(value, (int, np.integer))
+    count = int(value) if whole else round(float(value) * rate)
+    if count < 1:
+        raise ValueError(f"{label}={value!r} is less than one sample at {rate:g} Hz")
+    return count
+
+
+def _events(mne, raw, event) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (n,) and names (n,) of events: annotations, or else codes of a stimulus channel."""
+    if len(raw.annotations):
+        found, codes = mne.events_from_annotations(raw, verbose="error")
+        name_of = {code: name for name, code in codes.items()}
+    elif "stim" in raw.get_channel_types():
+        found = mne.find_events(raw, verbose="error")
+        name_of = {code: str(code) for code in np.unique(found[:, 2])}
+    else:
+        raise ValueError("there are no events: neither annotations nor a stimulus channel")
+    names = np.array([name_of[code] for code in found[:, 2]], dtype=str)
+    if event is not None and str(event) not in names:
+        there = ", ".join(sorted(set(names))[:20])
+        raise ValueError(f"event={event!r} is not there; there are: {there}")
+    chosen = np.ones(len(names), bool) if event is None else names == str(event)
+    return found[chosen, 0] - raw.first_samp, names[chosen]

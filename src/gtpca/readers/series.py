@@ -1,0 +1,79 @@
+"""Time series in the text format of the UCR and UEA archives (``.ts``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from gtpca.readers.data import Data, check_rows
+
+__all__ = ["read_ts"]
+
+
+def read_ts(path: Path) -> Data:
+    """Series (n, n_times), or (n, n_times, n_channels), of equal length, and their labels.
+
+    Lines with ``#`` are comments, those with ``@`` the header; after ``@data`` each line is a
+    series: channels separated by colons, values by commas, and the label at the end.
+    """
+    series: list[np.ndarray] = []
+    labels = []
+    with open(path, encoding="utf-8-sig") as file:
+        lines = ((i, line.strip()) for i, line in enumerate(file, start=1))
+        lines = ((i, line) for i, line in lines if line and not line.startswith("#"))
+        labelled = _header(lines)
+        for number, line in lines:
+            *channels, last = line.split(":")
+            channels, label = (channels, last) if labelled else ([*channels, last], "")
+            series.append(_values(channels, number, series[0] if series else None))
+            labels.append(label.strip())
+    if not series:
+        raise ValueError("there is no series after @data")
+    rows = np.stack(series)
+    rows = rows[:, 0] if rows.shape[1] == 1 else rows.transpose(0, 2, 1)
+    check_rows(rows.shape, rows.dtype)
+    return Data(np.ascontiguousarray(rows), np.array(labels) if labelled else None)
+
+
+def _header(lines) -> bool:
+    """Read up to ``@data``; whether every series has a label."""
+    labelled = False
+    for number, line in lines:
+        name, *values = line.lower().split()
+        if name == "@data":
+            return labelled
+        if not name.startswith("@"):
+            raise ValueError(f"line {number} is no header line; @data is missing before it")
+        if name in ("@classlabel", "@targetlabel"):
+            labelled = values[:1] == ["true"]
+        if name == "@timestamps" and values[:1] == ["true"]:
+            raise ValueError(f"line {number}: series with time stamps are not read")
+    raise ValueError("there is no line @data")
+
+
+def _values(channels, number, first) -> np.ndarray:
+    """The values of one line, (n_channels, n_times), as long as those of the first."""
+    if not channels:
+        raise ValueError(f"line {number} has no label, or no values")
+    lists = [channel.split(",") for channel in channels]
+    wanted = (len(lists), len(lists[0])) if first is None else first.shape
+    for values in lists:
+        if (len(lists), len(values)) != wanted:
+            raise ValueError(
+                f"line {number} has {len(values)} values on a channel and {len(lists)} channels, "
+                f"but the series begin with {wanted[1]} and {wanted[0]}; they must be alike"
+            )
+    try:
+        return np.array([[float(value) for value in values] for values in lists])
+    except ValueError:
+        bad = next(v for values in lists for v in values if not _is_number(v))
+        raise ValueError(f"line {number}: {bad[:40]!r} is not a number") from None
+
+
+def _is_number(value) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True

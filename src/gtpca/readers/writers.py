@@ -1,0 +1,107 @@
+"""Results into files: tables and arrays, as a whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from gtpca.atomic import whole_file
+from gtpca.modelfile import npy_bytes
+from gtpca.readers.data import optional
+
+__all__ = ["write_array", "write_table"]
+
+ENDINGS = (".csv", ".npy", ".parquet")
+
+
+def write_table(path, columns) -> None:
+    """Write named columns of equal length.
+
+    Parameters
+    ----------
+    path : path
+        ``.csv``, ``.npy`` (numbers alone, without the names) or ``.parquet``; "-" is standard
+        output, in the form of ``.csv``. Numbers are written so that they can be read back exactly.
+    columns : dict of str to array (n,)
+
+    Examples
+    --------
+    >>> from gtpca.readers import write_table
+    >>> write_table("-", {"sample": [0, 1], "score": [0.5, -2.0]})
+    sample,score
+    0,0.5
+    1,-2.0
+    """
+    arrays = {str(name): np.asarray(values) for name, values in columns.items()}
+    for name, values in arrays.items():
+        first = next(iter(arrays.values()))
+        if values.ndim != 1 or values.shape != first.shape:
+            raise ValueError(
+                f"column {name!r} has shape {values.shape}, but must be ({len(first)},)."
+            )
+    if not arrays:
+        raise ValueError("columns is empty; at least one column is needed.")
+    _write(path, arrays)
+
+
+def write_array(path, array) -> None:
+    """Write one array.
+
+    Parameters
+    ----------
+    path : path
+        ``.npy``, or for (n, d) also ``.csv``, ``.parquet`` or "-", with columns ``0, 1, ..``.
+    array : array
+    """
+    array = np.asarray(array)
+    if str(path) != "-" and Path(path).suffix.lower() == ".npy":
+        _write_bytes(path, _npy(array))
+    elif array.ndim != 2:
+        raise ValueError(f"{path}: an array of shape {array.shape} is no table; write it to .npy.")
+    else:
+        _write(path, {str(j): column for j, column in enumerate(array.T)})
+
+
+def _write(path, arrays) -> None:
+    ending = ".csv" if str(path) == "-" else Path(path).suffix.lower()
+    if ending not in ENDINGS:
+        raise ValueError(f"{path}: the ending {ending!r} is none of {', '.join(ENDINGS)}.")
+    if str(path) == "-":
+        sys.stdout.write(_csv(arrays))
+    elif ending == ".csv":
+        _write_bytes(path, _csv(arrays).encode())
+    elif ending == ".npy":
+        _write_bytes(path, _npy(np.column_stack(list(arrays.values()))))
+    else:
+        _write_parquet(path, arrays)
+
+
+def _csv(arrays) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(arrays)
+    columns = [list(map(str, values)) for values in arrays.values()]
+    writer.writerows(zip(*columns, strict=True))
+    return text.getvalue()
+
+
+def _npy(array) -> bytes:
+    if array.dtype.kind not in "biufc":
+        raise ValueError(f"values of dtype {array.dtype} cannot be written to .npy; use .csv.")
+    return npy_bytes(array)
+
+
+def _write_bytes(path, data) -> None:
+    with whole_file(path) as file:
+        file.write(data)
+
+
+def _write_parquet(path, arrays) -> None:
+    pyarrow, parquet = optional("pyarrow", "io"), optional("pyarrow.parquet", "io")
+    table = pyarrow.table({name: pyarrow.array(values) for name, values in arrays.items()})
+    with whole_file(path) as file:
+        parquet.write_table(table, file)
