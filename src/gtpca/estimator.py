@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
@@ -20,7 +20,7 @@ from gtpca.solvers import ALS
 __all__ = ["GTPCA"]
 
 
-class GTPCA(CallbackSupportMixin, FittedGTPCA, TransformerMixin, BaseEstimator):
+class GTPCA(CallbackSupportMixin, FittedGTPCA, BaseEstimator):
     r"""General transform-invariant principal component analysis.
 
     Component ``k`` may be moved by any transform :math:`T` of a family to fit each sample:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks, inputs
@@ -23,7 +24,7 @@ from gtpca.coding import (
 __all__ = ["FittedGTPCA"]
 
 
-class FittedGTPCA:
+class FittedGTPCA(TransformerMixin):
     """The methods of :class:`~gtpca.GTPCA` that need components but no fitting."""
 
     center: bool | str

@@ -79,12 +79,14 @@ class FileRows:
 
     def __getitem__(self, item) -> np.ndarray:
         try:
-            if self._reverse:
-                first, *rest = item if isinstance(item, tuple) else (item,)
-                return np.asarray(self._source[..., first]).T[(..., *rest) if rest else ...]
-            return np.asarray(self._source[item])
+            return self._reversed(item) if self._reverse else np.asarray(self._source[item])
         except Exception as error:  # of the parsers below, whatever comes
             raise ValueError(f"{self._label} cannot be read: {one_line(error)}") from None
+
+    def _reversed(self, item) -> np.ndarray:
+        first, *rest = item if isinstance(item, tuple) else (item,)
+        rows = np.asarray(self._source[..., first]).T
+        return rows[tuple(rest) if np.ndim(rows) < self.ndim else (slice(None), *rest)]
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
         return np.asarray(self[:], dtype=dtype)

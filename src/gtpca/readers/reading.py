@@ -103,14 +103,15 @@ def read_data(
     name, module, function, known = KINDS[_kind(path)]
     wrong = sorted(set(given) - set(known))
     if wrong:
-        raise ValueError(f"{path}: {wrong[0]}={given[wrong[0]]!r} has no meaning for a {name}.")
+        option = f"{wrong[0]}={given[wrong[0]]!r}"
+        raise ValueError(f"{path}: {option} has no meaning for this kind of file, {name}.")
     read = getattr(import_module(f"gtpca.readers.{module}"), function)
     try:
         return read(path, **given)
     except ImportError:
         raise
     except MemoryError:
-        raise ValueError(f"{path}: the {name} does not fit into memory.") from None
+        raise ValueError(f"{path}: it does not fit into memory.") from None
     except Exception as error:  # of the parsers, whatever comes
         raise ValueError(f"{path}: {_wording(error, name)}") from None
 
@@ -123,7 +124,8 @@ def _kind(path: Path) -> str:
         stores = (".zarray", ".zgroup", "zarr.json")
         return ".zarr" if any((path / name).exists() for name in stores) else "folder"
     if ending not in KINDS or ending == ".zarr":
-        raise ValueError(f"{path}: the ending {ending!r} is none of {', '.join(list(KINDS)[:-4])}.")
+        known = ", ".join(kind for kind in KINDS if kind not in ("folder", ".zarr"))
+        raise ValueError(f"{path}: the ending {ending!r} is none of {known}, and it is no folder.")
     if size == 0:
         raise ValueError(f"{path}: the file is empty.")
     return ending
@@ -132,4 +134,4 @@ def _kind(path: Path) -> str:
 def _wording(error, name) -> str:
     """Our own messages as they are; those of parsers with what was tried."""
     text = one_line(error)
-    return f"{text}." if type(error) is ValueError else f"cannot be read as a {name}: {text}"
+    return f"{text}." if type(error) is ValueError else f"cannot be read as {name}: {text}"
