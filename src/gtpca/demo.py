@@ -13,14 +13,14 @@ from sklearn.decomposition import PCA
 from gtpca.datasets import make_spikes
 from gtpca.estimator import GTPCA
 from gtpca.families import Shift
+from gtpca.plots.style import BLUE, GREY, ORANGE, RED, new_figure, quiet, require_matplotlib
 
 __all__ = ["Demo", "draw", "main", "run", "table"]
 
 N_SAMPLES, N_COMPONENTS, NOISE = 500, 5, 0.2
 SHOWN = (1, 3)  # reconstructions in the figure use so many components
 EXAMPLES = (6, 31, 34, 32)  # test signals in the figure: narrow, weak, wide, cut by the border
-# Okabe and Ito's colours, which are told apart with every kind of colour vision.
-DATA, FEW, MANY, OTHER = "#999999", "#E69F00", "#0072B2", "#D55E00"
+DATA, FEW, MANY, OTHER = GREY, ORANGE, BLUE, RED
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def draw(demo):
     matplotlib.figure.Figure
         Not registered with pyplot.
     """
-    figure = _figure_class()(figsize=(11, 6.6), layout="constrained")
+    figure = new_figure(11, 6.6)
     axes = figure.subplots(3, len(EXAMPLES))
     _draw_components(axes[0, :-1], demo.model.components_)
     _draw_errors(axes[0, -1], demo)
@@ -110,14 +110,6 @@ def draw(demo):
     return figure
 
 
-def _figure_class():
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError('matplotlib is missing: pip install "gtpca[plot]"') from error
-    return Figure
-
-
 def _draw_components(axes, components):
     limit = 1.1 * np.abs(components[: len(axes)]).max()
     for k, ax in enumerate(axes):
@@ -125,7 +117,7 @@ def _draw_components(axes, components):
         ax.plot(components[k], color="black", linewidth=1.6)
         ax.set_ylim(-limit, limit)
         ax.set_title(f"GT-PCA component {k + 1}", fontsize=10)
-        _quiet(ax, inner=k > 0)
+        quiet(ax, inner=k > 0)
 
 
 def _draw_errors(ax, demo):
@@ -136,7 +128,7 @@ def _draw_errors(ax, demo):
     ax.annotate("GT-PCA", (k[2], demo.resmse[2]), (-8, 8), textcoords="offset points", color=MANY)
     ax.set(xticks=k, ylim=(0, 1))
     ax.set_title(f"ResMSE, 1 to {len(k)} components", fontsize=10)
-    _quiet(ax)
+    quiet(ax)
 
 
 def _draw_signals(axes, signals, method, reconstructions):
@@ -147,15 +139,9 @@ def _draw_signals(axes, signals, method, reconstructions):
             label = f"{k} component{'s' if k > 1 else ''}"
             ax.plot(rebuilt[j], style, color=color, linewidth=1.6, label=label)
         ax.set_ylim(-0.25 * signals.max(), 1.05 * signals.max())
-        _quiet(ax, inner=j > 0)
+        quiet(ax, inner=j > 0)
     axes[0].set_ylabel(f"rebuilt by {method}", fontsize=11)
     axes[0].legend(loc="upper right", fontsize=9, frameon=False)
-
-
-def _quiet(ax, inner=False):
-    """Small tick labels, none on the y axis of inner panels, no frame on the right and on top."""
-    ax.tick_params(labelsize=8, labelleft=not inner)
-    ax.spines[["right", "top"]].set_visible(False)
 
 
 def main(path="gtpca-demo.png", out=print) -> None:
@@ -168,7 +154,7 @@ def main(path="gtpca-demo.png", out=print) -> None:
     out : callable
         Takes one line of text or more.
     """
-    _figure_class()
+    require_matplotlib()
     demo = run()
     out(table(demo))
     draw(demo).savefig(path, dpi=110)

@@ -8,43 +8,40 @@ import numpy as np
 
 from gtpca.experiments import names
 from gtpca.experiments.published import published_models, published_row, published_tables
+from gtpca.plots.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PINK,
+    RED,
+    SKY,
+    YELLOW,
+    new_figure,
+    quiet,
+)
 
-__all__ = ["COLOURS", "draw_panels", "new_figure", "panel_caption", "save_figure"]
+__all__ = ["COLOURS", "draw_panels", "panel_caption", "save_figure"]
 
-# Okabe and Ito's colours, which are told apart with every kind of colour vision; hues as in the
-# paper: GT-PCA blue, PCA red, KPCA purple, autoencoder orange, VAE green.
+# Hues as in the paper: GT-PCA blue, PCA red, KPCA purple, autoencoder orange, VAE green.
 COLOURS = {
-    "gtpca": "#0072B2",
-    "gtpca-als": "#0072B2",
-    "gtpca-adam": "#56B4E9",
-    "gtpca-refine": "#000000",
+    "gtpca": BLUE,
+    "gtpca-als": BLUE,
+    "gtpca-adam": SKY,
+    "gtpca-refine": BLACK,
     "gtpca-shared": "#7F7F7F",
-    "pca": "#D55E00",
-    "kpca": "#CC79A7",
-    "autoencoder": "#E69F00",
-    "vae": "#009E73",
+    "pca": RED,
+    "kpca": PINK,
+    "autoencoder": ORANGE,
+    "vae": GREEN,
 }
 OTHER = "#B0A000"
 MARKERS = {"gtpca-als": "o", "gtpca-adam": "s", "gtpca-refine": "D", "gtpca-shared": "P"}
 MARKERS |= {"pca": "v", "kpca": "<", "autoencoder": "^", "vae": ">"}
 # Accuracies have up to three protocols; these are drawn if there are rows, else the first one is.
 PROTOCOLS = {"gtpca-als": ("paper", "signed", "signed+pose"), "gtpca-shared": ("signed",)}
-FILLS = {"signed": "white", "signed+pose": "#F0E442"}
+FILLS = {"signed": "white", "signed+pose": YELLOW}
 LARGEST = 2.0  # exploded errors would flatten everything else
-
-
-def new_figure(width, height):
-    """A figure that pyplot does not know of.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError('matplotlib is missing: pip install "gtpca[plot]"') from error
-    return Figure(figsize=(width, height), layout="constrained")
 
 
 def save_figure(figure, stem, dpi=150) -> list[Path]:
@@ -104,8 +101,7 @@ def _draw_panel(ax, key, table):
     for line, cells in _drawn(table) if table else ():
         _draw_line(ax, line, cells)
     _scale(ax, key)
-    ax.tick_params(labelsize=7)
-    ax.spines[["right", "top"]].set_visible(False)
+    quiet(ax, labelsize=7)
 
 
 def _drawn(table):

@@ -15,8 +15,8 @@ from gtpca.datasets import (
     random_rotation,
 )
 from gtpca.estimator import GTPCA
-from gtpca.experiments.figures import COLOURS, new_figure
 from gtpca.families import Shift
+from gtpca.plots.style import BLUE, GREY, ORANGE, RED, SIGNED, new_figure, quiet
 from gtpca.warps import Rotation
 
 __all__ = [
@@ -29,9 +29,8 @@ __all__ = [
     "make_pictures",
 ]
 
-BLUE, ORANGE, GREY = COLOURS["gtpca"], COLOURS["autoencoder"], "#999999"
 _DIGIT_NAMES = ("digits", "components", "projections")
-STYLES = (("--", ORANGE), ("-.", COLOURS["pca"]), (":", BLUE))
+STYLES = (("--", ORANGE), ("-.", RED), (":", BLUE))
 
 
 class Picture(NamedTuple):
@@ -150,7 +149,7 @@ def _draw_images(figure, images, columns, title, signed=False):
         ax.set_axis_off()
     for ax, image in zip(axes.flat, images, strict=False):
         limit = np.abs(image).max() or 1
-        look = {"cmap": "PuOr", "vmin": -limit} if signed else {"cmap": "gray", "vmin": 0}
+        look = {"cmap": SIGNED, "vmin": -limit} if signed else {"cmap": "gray", "vmin": 0}
         ax.imshow(image, vmax=limit, interpolation="nearest", **look)
 
 
@@ -180,8 +179,7 @@ def draw_spikes(model, signals):
         _draw_signal(ax, signals[j], [part[j] for part in rebuilt])
     axes[1, 0].legend(fontsize=7, frameon=False)
     for ax in axes.flat:
-        ax.tick_params(labelsize=7)
-        ax.spines[["right", "top"]].set_visible(False)
+        quiet(ax, labelsize=7)
     return figure
 
 
@@ -265,8 +263,7 @@ def draw_projections(scores, is_target, target="8"):
         ax.scatter(scores[rows, 0], scores[rows, 1], label=label, **look)
     ax.set_xlabel("score on component 1", fontsize=9)
     ax.set_ylabel("score on component 2", fontsize=9)
-    ax.tick_params(labelsize=8)
-    ax.spines[["right", "top"]].set_visible(False)
+    quiet(ax)
     ax.legend(fontsize=8, frameon=False)
     return figure
 

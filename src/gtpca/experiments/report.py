@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gtpca.experiments import names
-from gtpca.experiments.figures import draw_panels, new_figure, panel_caption, save_figure
+from gtpca.experiments.figures import draw_panels, panel_caption, save_figure
 from gtpca.experiments.layout import escape_markdown, printed_rows, status, to_markdown
 from gtpca.experiments.pictures import make_pictures
 from gtpca.experiments.published import TableKey, published_tables
@@ -23,6 +23,7 @@ from gtpca.experiments.tables import (
     write_tables,
 )
 from gtpca.experiments.verdicts import counts, sentences
+from gtpca.plots.style import require_matplotlib
 
 __all__ = ["read_remarks", "write_report"]
 
@@ -50,7 +51,7 @@ def write_report(folder, out=None, *, repetitions=None, pictures=None) -> Path:
         Of ``results.html``, which needs no other file.
     """
     environment = _environment()
-    new_figure(1, 1)  # fails early where matplotlib is missing
+    require_matplotlib()
     folder = Path(folder)
     out = folder if out is None else Path(out)
     remarks = read_remarks(folder / "remarks.md")

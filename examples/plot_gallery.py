@@ -1,0 +1,87 @@
+"""
+Drawings of fitted models
+=========================
+
+Each function of :mod:`gtpca.plots` once. They take Axes and return them, or make a new figure. How
+to read the drawings is said in docs/plots.md, whose pictures are made here: name a folder,
+``python examples/plot_gallery.py docs/images/plots``.
+"""
+
+import sys
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+
+from gtpca import GTPCA, Compose, Reflection, Rotation, Shift, plots
+from gtpca.datasets import make_spikes, random_embedding, random_rotation
+
+drawn = {}
+
+# %%
+# Curves
+# ------
+# One spike in each signal, at a random time, of random height and width.
+
+train, _ = make_spikes(500, random_state=0)
+spikes, _ = make_spikes(500, random_state=1)
+model = GTPCA(3, Shift(window=64, boundary="partial"), random_state=0).fit(train)
+print("explained:", model.explained_energy_ratio_.round(3))
+
+drawn["components-curves"] = plots.plot_components(model)
+drawn["reconstructions-curves"] = plots.plot_reconstructions(model, spikes, rows=(6, 31, 34))
+drawn["perturbation-curves"] = plots.plot_perturbation(model, spikes)
+drawn["energy"] = plots.plot_energy(model, spikes)
+drawn["history"] = plots.plot_history(model)
+
+# %%
+# Images
+# ------
+# Digits of 8 x 8 pixels, each turned at random; all components of an image share its angle.
+
+flat, digit = load_digits(return_X_y=True)
+few = np.flatnonzero(digit < 4)[:500]
+turned, _ = random_rotation(flat[few].reshape(-1, 8, 8), angles=20, random_state=0)
+images = GTPCA(6, Rotation(angles=20), shared_pose=True, random_state=0).fit(turned)
+print("explained:", images.explained_energy_ratio_.round(3))
+
+drawn["components-images"] = plots.plot_components(images)
+drawn["reconstructions-images"] = plots.plot_reconstructions(images, turned, counts=(1, 3, 6))
+drawn["perturbation-images"] = plots.plot_perturbation(images, turned, components=(0, 1, 2))
+drawn["scores"] = plots.plot_scores(images, turned, labels=digit[few], thumbnails=20)
+
+# %%
+# Channels
+# --------
+# The first signals again, as if three sensors heard each spike, one after the other.
+
+inner = spikes[np.abs(spikes.argmax(axis=1) - 128) < 80]  # not cut by the border
+heard = np.stack([inner, 0.6 * np.roll(inner, 8, 1), -0.4 * np.roll(inner, 16, 1)], axis=-1)
+series = GTPCA(2, Shift(96, axes=0), random_state=0).fit(heard)
+drawn["components-series"] = plots.plot_components(series)
+
+# %%
+# Poses
+# -----
+# Each kind of pose has its own drawing, here side by side. A family with several poses takes
+# several Axes: ramps that stand anywhere, and some of which are mirrored.
+
+rng = np.random.default_rng(0)
+ramps = 0.1 * rng.standard_normal((400, 100))
+for row, start in zip(ramps, rng.binomial(70, 0.4, 400), strict=True):
+    row[start : start + 30] += np.linspace(0, 1, 30)[:: rng.choice([1, 1, -1])]
+mirrored = GTPCA(1, Compose(Shift(30), Reflection()), random_state=0).fit(ramps)
+placed, _ = random_embedding(turned, (16, 16), random_state=0)
+shifted = GTPCA(1, Shift((8, 8)), random_state=0).fit(placed)
+
+fig = plt.figure(figsize=(12, 3), layout="constrained")
+axes = [fig.add_subplot(1, 4, j + 1, projection="polar" if j == 2 else None) for j in range(4)]
+drawn["poses"] = plots.plot_poses(mirrored, ramps, ax=axes[:2])
+plots.plot_poses(images, turned, ax=axes[2])
+plots.plot_poses(shifted, placed, ax=axes[3])
+
+if len(sys.argv) > 1:
+    for name, ax in drawn.items():
+        np.ravel(ax)[0].figure.savefig(Path(sys.argv[1]) / f"{name}.png", dpi=100)
+plt.show()

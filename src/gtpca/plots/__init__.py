@@ -1,0 +1,40 @@
+"""Drawings of fitted models, with matplotlib (``pip install "gtpca[plot]"``).
+
+All functions follow one convention for ``ax``:
+
+- Given Axes are drawn into, and returned as they were given; pyplot is not touched.
+- A drawing with several panels takes an array of Axes (of any shape, or a list), used in its flat
+  order; what is more than needed is left alone. A single Axes will do where one panel is needed.
+- None makes a new figure of pyplot, and returns its Axes: an array where a drawing may have
+  several panels, even if this one has one. Nothing is shown: ``plt.show()`` does that, and
+  ``np.ravel(ax)[0].figure.savefig(path)`` writes a file.
+
+Samples are looked at as their shape suggests: one axis is a curve. Two axes are an image, or, if
+the family moves only one of them, a series with time on the moved axis and channels on the other
+(images that are only flipped stay images). Three axes are a colour image if the first or the last
+has three entries and does not move. Of anything larger the middle slice is drawn.
+
+Examples
+--------
+>>> from gtpca import GTPCA, Shift, plots
+>>> from gtpca.datasets import make_spikes
+>>> X, _ = make_spikes(50, random_state=0)
+>>> model = GTPCA(2, Shift(window=64), random_state=0).fit(X)
+>>> ax = plots.plot_components(model)  # doctest: +SKIP
+"""
+
+from gtpca.plots.components import plot_components, plot_reconstructions
+from gtpca.plots.perturbation import plot_perturbation
+from gtpca.plots.poses import plot_poses
+from gtpca.plots.progress import plot_energy, plot_history
+from gtpca.plots.scores import plot_scores
+
+__all__ = [
+    "plot_components",
+    "plot_energy",
+    "plot_history",
+    "plot_perturbation",
+    "plot_poses",
+    "plot_reconstructions",
+    "plot_scores",
+]

@@ -1,0 +1,177 @@
+"""Components, and samples as sums of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gtpca import checks
+from gtpca.plots import samples
+from gtpca.plots.panels import (
+    as_seen,
+    check_components,
+    grid_shape,
+    need_samples,
+    pick_rows,
+    take_axes,
+)
+from gtpca.plots.samples import Scale
+from gtpca.plots.style import BLACK, BLUE, GREY, ORANGE, RED, SKY
+
+__all__ = ["plot_components", "plot_reconstructions"]
+
+MOST_COUNTS = 4  # numbers of components that are shown unless told
+# Reconstructions by few to many components; the last one is always drawn in the last look.
+LOOKS = ((ORANGE, "--"), (RED, "-."), (SKY, (0, (1, 1))), (BLUE, "-"))
+
+
+def plot_components(model, *, components=None, ax=None):
+    """The components, each in a panel with its share of the energy.
+
+    Curves and series of few channels are lines on one scale. Images, and series of many channels,
+    have colours on a scale of their own: purple positive, orange negative, white zero. In colour
+    images zero is grey.
+
+    Parameters
+    ----------
+    model : GTPCA
+        Fitted.
+    components : int, list of int or None
+        Numbers counted from 0; default: all. Titles count from 1.
+    ax : Axes, array of Axes or None
+        One per component; see :mod:`gtpca.plots`.
+
+    Returns
+    -------
+    ax : as given, or a new array of Axes (len(components),)
+    """
+    numbers = check_components(model, components)
+    view, weights = samples.component_view(model), model.components_
+    lines = samples.has_few_lines(view, weights.shape[1:])
+    shape = grid_shape(len(numbers), 4 if lines else 6)
+    size = (2.4, 1.9) if lines or view.kind == "series" else (1.5, 1.7)
+    given, axes = take_axes(ax, shape, len(numbers), size)
+    limit = 1.1 * np.abs(weights[numbers]).max()
+    for j, (ax, k) in enumerate(zip(axes, numbers, strict=True)):
+        if lines:
+            _draw_curves(ax, view, weights[k], limit)
+        else:
+            samples.draw_picture(ax, view, weights[k], Scale.of(weights[k], signed=True))
+        samples.finish(ax, view, component_title(model, k), first=j % shape[1] == 0)
+    if lines and view.kind == "series":
+        right = axes[min(shape[1], len(axes)) - 1]
+        right.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    _name_rows(axes[:: shape[1]], view, lines)
+    return given
+
+
+def component_title(model, k):
+    """Number from 1 and share of the energy."""
+    return f"component {k + 1}\n{100 * model.explained_energy_ratio_[k]:.1f} % of energy"
+
+
+def _draw_curves(ax, view, w, limit):
+    ax.axhline(0, color=GREY, linewidth=0.8)
+    samples.draw_lines(ax, view, w, color=BLACK)
+    ax.set_ylim(-limit, limit)
+
+
+def _name_rows(axes, view, lines):
+    name = "weight" if lines else "channel" if view.kind == "series" else ""
+    for ax in axes:
+        ax.set_ylabel(name, fontsize=8)
+
+
+def plot_reconstructions(model, X, *, rows=None, counts=None, ax=None):
+    """Samples, what 1, 2, .. components make of them, and what is left over.
+
+    A curve takes two panels: the sample with its reconstructions, and the residual of the last
+    one. An image takes a panel for the sample, one for each reconstruction, all in the same
+    colours, and one for the residual, with colours for both signs. With ``center="samples"`` a
+    sample is drawn without its mean.
+
+    Parameters
+    ----------
+    model : GTPCA
+        Fitted.
+    X : array (n, \\*sample_shape) or (n, d)
+    rows : int, list of int or None
+        Which samples; default: the first three.
+    counts : int, list of int or None
+        Numbers of components in the reconstructions; default: at most four from 1 to all.
+    ax : Axes, array of Axes or None
+        ``len(rows)`` times 2 for curves, times ``len(counts) + 2`` for others; see
+        :mod:`gtpca.plots`.
+
+    Returns
+    -------
+    ax : as given, or a new array of Axes (len(rows), panels of a sample)
+    """
+    need_samples(model, X, "samples")
+    counts, view = _check_counts(model, counts), samples.sample_view(model)
+    some, numbers = pick_rows(X, rows)
+    values, codes = as_seen(model, some), model.encode(some)
+    rebuilt = np.stack([model.decode(codes.first(c)) for c in counts], axis=1)
+    shares, curve = left_over(model, values, rebuilt[:, -1]), view.kind == "curve"
+    columns = 2 if curve else len(counts) + 2
+    given, axes = take_axes(ax, (len(values), columns), size=(3.4, 1.7) if curve else (1.5, 1.6))
+    draw = _draw_curve_row if curve else _draw_picture_row
+    for j, (x, parts) in enumerate(zip(values, rebuilt, strict=True)):
+        panels = axes[j * columns : (j + 1) * columns]
+        draw(panels, view, x, parts, counts, j == 0, j == len(values) - 1)
+        panels[0].set_ylabel(f"sample {numbers[j]}", fontsize=8)
+        panels[-1].set_title(f"residual, {100 * shares[j]:.1f} %", fontsize=9)
+    return given
+
+
+def _check_counts(model, counts):
+    if counts is None:
+        k = model.n_components_
+        return np.unique(np.geomspace(1, k, min(k, MOST_COUNTS)).round().astype(int)).tolist()
+    given = [counts] if np.ndim(counts) == 0 else list(counts)
+    if not given:
+        raise ValueError(f"counts={counts!r} must hold at least one number of components.")
+    return [checks.whole("counts", c, 1, model.n_components_) for c in given]
+
+
+def left_over(model, values, rebuilt):
+    """Share of the energy of each sample that a reconstruction leaves over, (n,).
+
+    Energies are those of the fit: after centring, in the inner product of ``feature_weight``.
+    """
+    mean, weight = model.mean_, model.operator_.feature_weight
+    axes = tuple(range(1, values.ndim))
+    q = 1.0 if weight is None else weight.reshape(model.sample_shape_)
+    total = np.sum(q * (values - (0 if mean is None else mean)) ** 2, axis=axes)
+    rest = np.sum(q * (values - rebuilt) ** 2, axis=axes)
+    return np.divide(rest, total, out=np.zeros_like(rest), where=total > 0)
+
+
+def _draw_curve_row(panels, view, x, parts, counts, first, last):
+    fit, rest = panels
+    fit.plot(x, color=GREY, linewidth=1.0, label="sample")
+    for part, count, (colour, style) in zip(parts, counts, _looks(len(parts)), strict=True):
+        label = f"{count} component{'s' if count > 1 else ''}"
+        fit.plot(part, linestyle=style, color=colour, linewidth=1.5, label=label)
+    rest.axhline(0, color=GREY, linewidth=0.8)
+    rest.plot(x - parts[-1], color=BLACK, linewidth=1.0)
+    rest.set_ylim(fit.get_ylim())
+    samples.finish(fit, view, "sample and reconstructions" if first else "", last=last)
+    samples.finish(rest, view, first=False, last=last)
+    if first:
+        fit.legend(fontsize=7, frameon=False)
+
+
+def _looks(count):
+    """Colour and line style of ``count`` reconstructions; the last is always blue and solid."""
+    early = [LOOKS[:-1][j % (len(LOOKS) - 1)] for j in range(count - 1)]
+    return [*early, LOOKS[-1]]
+
+
+def _draw_picture_row(panels, view, x, parts, counts, first, last):
+    scale = Scale.of(x)
+    names = ["sample", *(f"{c} component{'s' if c > 1 else ''}" for c in counts)]
+    for ax, values, name in zip(panels, [x, *parts], names, strict=False):
+        samples.draw_picture(ax, view, values, scale)
+        samples.finish(ax, view, name if first else "", ax is panels[0], last)
+    samples.draw_picture(panels[-1], view, x - parts[-1], Scale(scale.limit, signed=True))
+    samples.finish(panels[-1], view, first=False, last=last)

@@ -1,0 +1,119 @@
+"""Which Axes are drawn into, and which components: the checks that all drawings share."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from gtpca import checks, inputs
+from gtpca.plots.style import require_matplotlib
+
+__all__ = ["as_seen", "check_components", "grid_shape", "need_samples", "pick_rows", "take_axes"]
+
+
+def grid_shape(count, most):
+    """Rows and columns of a grid for ``count`` panels, with at most ``most`` columns."""
+    rows = -(-count // most)
+    return rows, -(-count // rows)
+
+
+def take_axes(ax, shape, count=None, size=(2.4, 1.9), projections=None):
+    """What the caller gets back, and the Axes to draw into.
+
+    Parameters
+    ----------
+    ax : Axes, array of Axes or None
+    shape : (rows, columns)
+        Of the panels of a new figure.
+    count : int or None
+        How many of them are used; the others are removed. Default: all.
+    size : (width, height)
+        Of one panel of a new figure, in inches.
+    projections : list of str or None
+        Of each panel of a new figure.
+
+    Returns
+    -------
+    ax : what was given, or a new array of Axes: (rows, columns), or (count,) if count is given
+    axes : list of Axes
+    """
+    needed = shape[0] * shape[1] if count is None else count
+    if ax is None:
+        axes = _new_axes(shape, needed, size, projections)
+        return (axes.reshape(shape) if count is None else axes), list(axes)
+    axes = _given_axes(ax)
+    if len(axes) < needed:
+        raise ValueError(f"ax holds {len(axes)} Axes, but {needed} panels are to be drawn.")
+    return ax, axes[:needed]
+
+
+def take_single(ax, size=(5.0, 3.6)):
+    """The one Axes that was given, or that of a new figure."""
+    if ax is None:
+        return _new_axes((1, 1), 1, size, None)[0]
+    if np.ndim(ax) or len(_given_axes(ax)) != 1:
+        raise TypeError(f"ax={ax!r} must be one Axes of matplotlib or None.")
+    return ax
+
+
+def _new_axes(shape, needed, size, projections):
+    require_matplotlib()
+    from matplotlib import pyplot
+
+    figsize = (shape[1] * size[0] + 0.5, shape[0] * size[1] + 0.4)
+    figure = pyplot.figure(figsize=figsize, layout="constrained")
+    kinds = projections or [None] * needed
+    axes = [figure.add_subplot(*shape, j + 1, projection=kinds[j]) for j in range(needed)]
+    return np.array(axes, dtype=object)
+
+
+def _given_axes(ax):
+    from matplotlib.axes import Axes
+
+    axes = list(np.ravel(np.array(ax, dtype=object)))
+    if not axes or not all(isinstance(a, Axes) for a in axes):
+        raise TypeError(f"ax={ax!r} must be Axes of matplotlib, an array of them, or None.")
+    return axes
+
+
+def check_components(model, components, label="components"):
+    """Numbers of components, counted from 0, as a list; None is all."""
+    check_is_fitted(model)
+    if components is None:
+        return list(range(model.n_components_))
+    given = [components] if np.ndim(components) == 0 else list(components)
+    if not given:
+        raise ValueError(f"{label}={components!r} must hold at least one number.")
+    return [checks.whole(label, k, 0, model.n_components_ - 1) for k in given]
+
+
+def need_samples(model, X, what):
+    """Raise an error without samples, for what the model alone does not know."""
+    check_is_fitted(model)
+    if X is None:
+        raise ValueError(
+            f"X=None: {what} are not part of a fitted model; give the samples to be drawn."
+        )
+
+
+def pick_rows(X, rows, label="rows"):
+    """Some rows of ``X``, wherever it lives, and their numbers; ``rows`` None: the first three."""
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if rows is None:
+        rows = range(min(3, X.shape[0]))
+    given = [rows] if np.ndim(rows) == 0 else list(rows)
+    if not given:
+        raise ValueError(f"{label}={rows!r} must hold at least one row number.")
+    numbers = [checks.whole(label, i, 0, X.shape[0] - 1) for i in given]
+    if hasattr(X, "iloc"):
+        return X.iloc[numbers], numbers
+    return np.stack([np.asarray(X[i]) for i in numbers]), numbers
+
+
+def as_seen(model, X):
+    """Samples (n, \\*sample_shape), without the mean of each if ``center="samples"``."""
+    source = inputs.new_rows(model, X, model.sample_shape_)
+    flat = source.read(0, source.n_rows)
+    if model.center == "samples":
+        flat = flat - inputs.sample_means(flat, model.operator_)
+    return flat.reshape(-1, *model.sample_shape_)

@@ -1,0 +1,145 @@
+"""What more and less of a component does to the mean reconstruction."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from gtpca import checks
+from gtpca.codes import Codes
+from gtpca.coding import Chunk, bring_back
+from gtpca.plots import samples
+from gtpca.plots.components import component_title
+from gtpca.plots.panels import check_components, grid_shape, need_samples, take_axes
+from gtpca.plots.samples import Scale
+from gtpca.plots.style import BLACK, BLUE, GREY, RED
+
+__all__ = ["Perturbation", "perturbation", "plot_perturbation"]
+
+BATCH_ROWS = 512
+
+
+class Perturbation(NamedTuple):
+    """The mean reconstruction and what the components add to it.
+
+    Attributes
+    ----------
+    mean : array (\\*weight_shape)
+    effects : array (k, \\*weight_shape)
+        Added per unit of the score.
+    spread : array (k,)
+        Standard deviation of the scores.
+    """
+
+    mean: np.ndarray
+    effects: np.ndarray
+    spread: np.ndarray
+
+
+def perturbation(model, X):
+    """The mean reconstruction in the pose of the first component, and the effect of each score.
+
+        mean = 1/n sum_i B_i sum_k a_ik u_ik,   effect_k = 1/n sum_i B_i u_ik,
+
+    where ``u_ik`` is component k as it lies in sample i, in unit norm, ``a_ik`` its score, and
+    ``B_i`` brings a sample back to the pose of the first component, as :meth:`gtpca.GTPCA.align`.
+
+    Parameters
+    ----------
+    model : GTPCA
+        Fitted.
+    X : array (n, \\*sample_shape) or (n, d)
+
+    Returns
+    -------
+    Perturbation
+    """
+    codes = model.encode(X)
+    mean = _mean_back(model, codes, model.decode)
+    units = [_mean_back(model, codes, partial(_unit, model, k)) for k in range(model.n_components_)]
+    return Perturbation(mean, np.stack(units), codes.scores.std(axis=0))
+
+
+def _unit(model, k, codes):
+    """Component k alone, as it lies in every sample, with score 1."""
+    scores = np.zeros(codes.scores.shape)
+    scores[:, k] = 1
+    alone = model.decode(Codes(scores, codes.index))
+    return alone if model.mean_ is None else alone - model.mean_
+
+
+def _mean_back(model, codes, draw):
+    """Mean over all rows of ``draw(codes)``, brought back to the pose of the first component."""
+    operator = model.operator_.plain
+    total = np.zeros(operator.n_weights)
+    for start in range(0, len(codes), BATCH_ROWS):
+        some = codes[start : start + BATCH_ROWS]
+        chunk = Chunk(draw(some).reshape(len(some), -1), codes=some)
+        total += bring_back(chunk, operator, 0).sum(axis=0, dtype=np.float64)
+    return (total / len(codes)).reshape(operator.weight_shape)
+
+
+def plot_perturbation(model, X, *, components=None, multiple=2.0, ax=None):
+    """The mean reconstruction, and the same with more and with less of each component.
+
+    Scores move by ``multiple`` of their standard deviations. All is seen in the pose of the first
+    component: with ``shared_pose=True`` that is the pose of the sample. With separate poses the
+    others are drawn where they lie on average, and are blurred if they lie anywhere.
+
+    Parameters
+    ----------
+    model : GTPCA
+        Fitted.
+    X : array (n, \\*sample_shape) or (n, d)
+        Whose scores are taken.
+    components : int, list of int or None
+        Numbers counted from 0; default: all. Titles count from 1.
+    multiple : float
+        Standard deviations that are added and subtracted.
+    ax : Axes, array of Axes or None
+        One per component for curves, three for others: less, mean, more; see :mod:`gtpca.plots`.
+
+    Returns
+    -------
+    ax : as given, or a new array of Axes (len(components),) or (len(components), 3)
+    """
+    need_samples(model, X, "scores, their mean and their spread")
+    numbers = check_components(model, components)
+    checks.number("multiple", multiple, "above 0", lambda v: 0 < v < np.inf)
+    view, found = samples.component_view(model), perturbation(model, X)
+    steps = [multiple * found.spread[k] * found.effects[k] for k in numbers]
+    triples = [(found.mean - step, found.mean, found.mean + step) for step in steps]
+    draw = _draw_curves if view.kind == "curve" else _draw_pictures
+    return draw(ax, view, triples, [component_title(model, k) for k in numbers], f"{multiple:g} sd")
+
+
+def _draw_curves(ax, view, triples, titles, step):
+    shape = grid_shape(len(triples), 3)
+    given, axes = take_axes(ax, shape, len(triples), (2.9, 2.2))
+    low, high = np.min(triples), np.max(triples)
+    room = 0.08 * (high - low or 1)
+    for j, (ax, (less, mean, more), title) in enumerate(zip(axes, triples, titles, strict=True)):
+        ax.axhline(0, color=GREY, linewidth=0.8)
+        ax.plot(mean, color=BLACK, linewidth=1.2, label="mean")
+        ax.plot(more, color=BLUE, linewidth=1.5, label=f"+ {step}")
+        ax.plot(less, "--", color=RED, linewidth=1.5, label=f"\u2212 {step}")
+        ax.set_ylim(low - room, high + room)
+        samples.finish(ax, view, title, first=j % shape[1] == 0)
+    axes[0].legend(fontsize=7, frameon=False)
+    return given
+
+
+def _draw_pictures(ax, view, triples, titles, step):
+    size = (2.2, 1.7) if view.kind == "series" else (1.7, 1.7)
+    given, axes = take_axes(ax, (len(triples), 3), size=size)
+    scale = Scale.of(np.array(triples))
+    names = (f"mean \u2212 {step}", "mean", f"mean + {step}")
+    for j, (triple, title) in enumerate(zip(triples, titles, strict=True)):
+        for i, values in enumerate(triple):
+            panel = axes[3 * j + i]
+            samples.draw_picture(panel, view, values, scale)
+            samples.finish(panel, view, names[i] if j == 0 else "", i == 0, j == len(triples) - 1)
+        axes[3 * j].set_ylabel(title, fontsize=8)
+    return given

@@ -1,0 +1,147 @@
+"""How often the samples take which pose."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gtpca import checks
+from gtpca.plots.panels import need_samples, take_axes
+from gtpca.plots.style import BLUE, LEVELS, SKY, quiet, whole_ticks
+
+__all__ = ["plot_poses"]
+
+MOST_BARS = 40
+MOST_NAMED = 16  # up to so many values have a bar each, evenly spaced, whatever they are
+MOST_TRANSFORMS = 2**20  # of more, only those that occur are looked at
+UNITS = {"centre": " (points)", "degrees": " (\N{DEGREE SIGN})"}
+NOT_MOVED = "transform"  # the pose of families that have none
+
+
+def plot_poses(model, X, component=0, *, ax=None):
+    """Histograms of the poses of a component, one panel per quantity.
+
+    Positions (``centre``) are a histogram, those on two axes a map with axis 0 downwards. Angles
+    are a rose, counter-clockwise, if the Axes are polar, as those of a new figure are. Flips,
+    factors, strengths and numbers of transforms have a bar for every value that the family has.
+    Shifts have their ``start`` at a fixed distance from the centre: it is not drawn.
+
+    Parameters
+    ----------
+    model : GTPCA
+        Fitted.
+    X : array (n, \\*sample_shape) or (n, d)
+    component : int
+        Number counted from 0; of no account if the pose is shared.
+    ax : Axes, array of Axes or None
+        One per quantity; see :mod:`gtpca.plots`.
+
+    Returns
+    -------
+    ax : as given, or a new array of Axes (quantities,)
+    """
+    need_samples(model, X, "poses")
+    checks.whole("component", component, 0, model.n_components_ - 1)
+    index = model.encode(X).index[:, 0 if model.shared_pose else component]
+    values, possible = described(model, index), described(model, _all_transforms(model, index))
+    groups = quantities(values)
+    kinds = ["polar" if "degrees" in names[0] else None for names in groups]
+    given, axes = take_axes(ax, (1, len(groups)), len(groups), (3.4, 3.0), kinds)
+    for ax, names in zip(axes, groups, strict=True):
+        draw = _draw_map if len(names) == 2 else _draw_one
+        draw(ax, names, [values[name] for name in names], [possible[name] for name in names])
+        ax.set_title(_title(model, component), fontsize=9)
+    return given
+
+
+def _title(model, component):
+    return "pose of all components" if model.shared_pose else f"pose of component {component + 1}"
+
+
+def _all_transforms(model, index):
+    count = model.operator_.n_transforms
+    return np.arange(count) if count <= MOST_TRANSFORMS else np.unique(index)
+
+
+def described(model, index):
+    """Poses by name; families without any have the number of the transform."""
+    return model.operator_.describe(index) or {NOT_MOVED: index}
+
+
+def quantities(poses):
+    """Groups of names that share a panel: two positions, or a single quantity."""
+    names = [name for name in poses if "start" not in name]
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        pair = name.rpartition("_")[0] if "centre_" in name else name
+        groups.setdefault(pair, []).append(name)
+    split = [[name] for group in groups.values() if len(group) != 2 for name in group]
+    return [group for group in groups.values() if len(group) == 2] + split
+
+
+def _axis_label(name):
+    kind = next((kind for kind in UNITS if kind in name), "")
+    return name + UNITS.get(kind, "")
+
+
+def _draw_one(ax, names, values, possible):
+    (name,), (values,), (possible,) = names, values, possible
+    if "degrees" in name and ax.name == "polar":
+        _draw_rose(ax, name, values, possible)
+        return
+    levels = np.unique(possible)
+    if len(levels) <= MOST_NAMED and "centre" not in name:
+        counts = np.bincount(np.searchsorted(levels, values), minlength=len(levels))
+        ax.bar(np.arange(len(levels)), counts, width=0.8, color=BLUE)
+        ax.set_xticks(np.arange(len(levels)), [_value(v) for v in levels])
+    else:
+        counts, edges = count_values(values, levels)
+        ax.bar(edges[:-1], counts, width=np.diff(edges), align="edge", color=BLUE)
+    ax.set_xlabel(_axis_label(name), fontsize=9)
+    ax.set_ylabel("samples", fontsize=9)
+    quiet(ax)
+
+
+def _value(value):
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    return f"{value:g}"
+
+
+def count_values(values, levels):
+    """Counts in bins of neighbouring ``levels`` (sorted), at most 40, and the edges of the bins."""
+    place, edges = _places(values, levels)
+    return np.bincount(place, minlength=len(edges) - 1), edges
+
+
+def _places(values, levels):
+    """The bin of each value, and the edges of the bins."""
+    first = levels[:: -(-len(levels) // MOST_BARS)]
+    half = np.diff(levels).min() / 2 if len(levels) > 1 else 0.5
+    place = np.searchsorted(first, values, side="right") - 1
+    return place, np.r_[first - half, levels[-1] + half]
+
+
+def _draw_rose(ax, name, values, possible):
+    counts, edges = count_values(values, np.unique(possible))
+    edges = np.deg2rad(edges)
+    ax.bar(edges[:-1], counts, np.diff(edges), align="edge", color=SKY, edgecolor=BLUE)
+    ax.set_rlabel_position(np.rad2deg(edges[counts.argmin() :][:2].mean()))
+    ax.set_xlabel(f"{name}, counter-clockwise", fontsize=9)
+    ax.tick_params(labelsize=8)
+    whole_ticks(ax.yaxis, 4)
+
+
+def _draw_map(ax, names, values, possible):
+    """Axis 0 downwards, axis 1 to the right, as images are displayed."""
+    parts = [np.unique(p) for p in possible]
+    rows, edges = zip(*(_places(v, p) for v, p in zip(values, parts, strict=True)), strict=True)
+    counts = np.zeros([len(e) - 1 for e in edges], dtype=int)
+    np.add.at(counts, rows, 1)
+    drawn = ax.pcolormesh(edges[1], edges[0], counts, cmap=LEVELS)
+    ax.set(xlim=edges[1][[0, -1]], ylim=edges[0][[-1, 0]], aspect="equal")
+    ax.set_xlabel(_axis_label(names[1]), fontsize=9)
+    ax.set_ylabel(_axis_label(names[0]), fontsize=9)
+    ax.tick_params(labelsize=8)
+    bar = ax.figure.colorbar(drawn, ax=ax)
+    bar.set_label("samples", fontsize=9)
+    bar.ax.tick_params(labelsize=8)

@@ -1,0 +1,164 @@
+"""Samples as points: their scores, labels and looks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gtpca import checks
+from gtpca.plots import samples
+from gtpca.plots.panels import as_seen, check_components, need_samples, pick_rows, take_single
+from gtpca.plots.samples import Scale
+from gtpca.plots.style import BLACK, BLUE, CYCLE, GREY, LEVELS, MARKERS, quiet
+
+__all__ = ["plot_scores"]
+
+MOST_CLASSES = 20  # with more different numbers, labels are a quantity
+THUMBNAIL = 0.11  # width and height of a thumbnail, as a share of the Axes
+
+
+def plot_scores(model, X, *, labels=None, thumbnails=0, components=None, ax=None):
+    """Scores on two components, one point per sample.
+
+    Classes have a colour and a marker each, and a legend; labels with more than 20 different
+    numbers are a quantity, with a colour bar.
+
+    Parameters
+    ----------
+    model : GTPCA
+        Fitted.
+    X : array (n, \\*sample_shape) or (n, d)
+    labels : array (n,) or None
+        A class or a number for every sample.
+    thumbnails : int
+        At most so many samples are drawn at their points, far from each other; fewer if they
+        would overlap.
+    components : int, pair of int or None
+        Numbers counted from 0; default: the first two. A single one is drawn over the row number.
+    ax : Axes or None
+        See :mod:`gtpca.plots`.
+
+    Returns
+    -------
+    Axes
+    """
+    need_samples(model, X, "scores")
+    numbers = _check_pair(model, components)
+    checks.whole("thumbnails", thumbnails, 0)
+    scores = model.encode(X).scores
+    labels = None if labels is None else _check_labels(labels, len(scores))
+    points = _points(scores, numbers)
+    ax = take_single(ax, (5.6, 4.2))
+    colours = _draw_points(ax, points, labels)
+    _label(ax, numbers)
+    _limit(ax, points)
+    if thumbnails:
+        _draw_thumbnails(ax, model, X, points, colours, thumbnails)
+    return ax
+
+
+def _check_pair(model, components):
+    if components is None:
+        components = tuple(range(min(2, model.n_components_)))
+    numbers = check_components(model, components)
+    if len(numbers) > 2:
+        raise ValueError(f"components={components!r} must be one number or two.")
+    return numbers
+
+
+def _check_labels(labels, count):
+    labels = np.asarray(labels)
+    if labels.shape != (count,):
+        raise ValueError(
+            f"labels has shape {labels.shape}, but X has {count} samples: shape ({count},)."
+        )
+    return labels.astype(str) if labels.dtype == object else labels
+
+
+def _points(scores, numbers):
+    """Coordinates (n, 2)."""
+    if len(numbers) == 2:
+        return scores[:, numbers].astype(np.float64)
+    return np.column_stack([np.arange(len(scores)), scores[:, numbers[0]]])
+
+
+def _label(ax, numbers):
+    names = [f"score on component {k + 1}" for k in numbers]
+    if len(names) == 1:
+        names.insert(0, "sample")
+    ax.set_xlabel(names[0], fontsize=9)
+    ax.set_ylabel(names[1], fontsize=9)
+    ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
+    if len(numbers) == 2:
+        ax.axvline(0, color=GREY, linewidth=0.6, zorder=0)
+    quiet(ax)
+
+
+def _limit(ax, points):
+    """Room for thumbnails at the outermost points."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = 0.08 * np.where(high > low, high - low, 1.0)
+    ax.set(xlim=(low[0] - room[0], high[0] + room[0]), ylim=(low[1] - room[1], high[1] + room[1]))
+
+
+def _draw_points(ax, points, labels):
+    """Draw all points; returns the colour of each."""
+    look = {"s": 18, "alpha": 0.75, "linewidth": 0}
+    if labels is None:
+        ax.scatter(*points.T, color=BLUE, **look)
+        return [BLACK] * len(points)
+    classes, place = np.unique(labels, return_inverse=True)
+    if labels.dtype.kind in "iuf" and len(classes) > MOST_CLASSES:
+        return _draw_quantity(ax, points, labels, look)
+    for j, name in enumerate(classes):
+        style = {"color": CYCLE[j % len(CYCLE)], "marker": MARKERS[j % len(MARKERS)]}
+        ax.scatter(*points[place == j].T, label=str(name), **style, **look)
+    place_legend = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0}
+    ax.legend(fontsize=8, frameon=False, ncols=1 + (len(classes) - 1) // 20, **place_legend)
+    return [CYCLE[j % len(CYCLE)] for j in place]
+
+
+def _draw_quantity(ax, points, labels, look):
+    drawn = ax.scatter(*points.T, c=labels, cmap=LEVELS, **look)
+    bar = ax.figure.colorbar(drawn, ax=ax)
+    bar.set_label("label", fontsize=9)
+    bar.ax.tick_params(labelsize=8)
+    bar.solids.set_alpha(1)
+    return drawn.to_rgba(labels)
+
+
+def _draw_thumbnails(ax, model, X, points, colours, count):
+    low, high = (np.array(ends) for ends in zip(ax.get_xlim(), ax.get_ylim(), strict=True))
+    chosen = spread_out((points - low) / (high - low), count, THUMBNAIL)
+    values, view = as_seen(model, pick_rows(X, chosen)[0]), samples.sample_view(model)
+    scale, size = Scale.of(values), THUMBNAIL * (high - low)
+    for i, x in zip(chosen, values, strict=True):
+        corner = points[i] - size / 2
+        small = ax.inset_axes([*corner, *size], transform=ax.transData)
+        _draw_thumbnail(small, view, x, scale, colours[i])
+
+
+def _draw_thumbnail(small, view, x, scale, colour):
+    if view.kind == "curve":
+        samples.draw_lines(small, view, x, color=BLACK, linewidth=0.8)
+        small.set_ylim(-1.05 * scale.limit if scale.signed else 0, 1.05 * scale.limit)
+    else:
+        samples.draw_picture(small, view, x, scale)
+    small.set(xticks=[], yticks=[])
+    for spine in small.spines.values():
+        spine.set(edgecolor=colour, linewidth=1.2)
+
+
+def spread_out(points, count, least):
+    """Rows of at most ``count`` points (n, 2), far from each other, at least by ``least``.
+
+    The first is the farthest from the mean; each further one is the farthest from those chosen,
+    in the larger of both coordinate distances.
+    """
+    chosen = [int(np.abs(points - points.mean(axis=0)).max(axis=1).argmax())]
+    distance = np.full(len(points), np.inf)
+    while len(chosen) < count:
+        distance = np.minimum(distance, np.abs(points - points[chosen[-1]]).max(axis=1))
+        if distance.max() < least:
+            break
+        chosen.append(int(distance.argmax()))
+    return chosen
