@@ -1,0 +1,204 @@
+"""All that the page shows, sampled and reduced until it fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gtpca import inputs
+from gtpca.codes import Codes
+from gtpca.page import measures
+from gtpca.page.layouts import Layout, lay_out
+from gtpca.page.packing import clipped, pack, pack_rows
+
+__all__ = ["Contents", "gather"]
+
+COMPONENTS = 32  # that are shown
+CLASSES = 10  # labels that get a colour
+NAMES = 2048  # features whose names are shown
+BASE64 = 4 / 3  # characters per byte
+POINTS_SHARE = 0.4  # of the room, for the numbers of the points; the rest is for pictures
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What was gathered.
+
+    Parameters
+    ----------
+    data : dict
+        For the scripts, as JSON.
+    n_rows, n_points, n_pictures : int
+        All samples, those in the scatter, and those of which there is a picture.
+    explained, pca : list of float, and list of float or None
+        Share of the energy after 1, 2, .. components.
+    pca_rows : int
+        Rows that PCA saw.
+    sample_layout : dict
+    labels : list of str
+        The different ones, if they are few.
+    """
+
+    data: dict[str, Any]
+    n_rows: int
+    n_points: int
+    n_pictures: int
+    explained: list[float]
+    pca: list[float] | None
+    pca_rows: int
+    sample_layout: dict[str, Any]
+    labels: list[str]
+
+
+def gather(model, X, labels, room, max_samples, rng) -> Contents:
+    """Encode all rows of ``X``, choose some, and pack what is shown into ``room`` characters."""
+    codes = model.encode(X)
+    left = measures.energies(model, X)
+    poses = measures.pose_columns(model, codes)
+    total = left.sum(axis=0, keepdims=True)
+    found = measures.pca_shares(model, X, rng)
+    pca, pca_rows = (None, 0) if found is None else (found[0].tolist(), found[1])
+    explained = measures.shares(total)[0].tolist()
+    layout = lay_out(model.sample_shape_, model.operator_.moved_axes)
+    data = {"components": _components(model), "builder": _builder(model, codes, layout)}
+    data["energy"] = {"explained": explained, "pca": pca}
+    data["histograms"] = _histograms(model, poses, measures.shares(left)[:, -1])
+    room -= sum(len(str(part)) for part in data.values())
+    order = _drawn(labels, len(codes), rng)
+    numbers = np.sort(order[: _n_points(codes, poses, room, max_samples)])
+    text, classes = _labels(labels, numbers)
+    data["points"] = _points(codes, poses, measures.shares(left)[:, -1], numbers)
+    data["points"] |= {"labels": text, "classes": classes}
+    room -= len(str(data["points"]))
+    pictured = np.sort(order[: min(len(numbers), _n_pictures(layout, room))])
+    data["samples"] = _samples(model, X, codes, pictured, layout)
+    data["samples"] |= {"rows": pack(np.searchsorted(numbers, pictured)), "names": _names(model)}
+    counts = (len(codes), len(numbers), len(pictured))
+    return Contents(data, *counts, explained, pca, pca_rows, layout.described(), classes)
+
+
+def _drawn(labels, n, rng):
+    """All row numbers in random order; every beginning has the labels in their proportions."""
+    groups = np.zeros(n, int) if labels is None else np.unique(labels, return_inverse=True)[1]
+    place = np.empty(n)
+    for group in range(groups.max() + 1):
+        rows = np.flatnonzero(groups == group)
+        place[rows] = (rng.permutation(len(rows)) + rng.random()) / len(rows)
+    return np.argsort(place, kind="stable")
+
+
+def _n_points(codes, poses, room, most):
+    """So many points that their numbers take their share of the room."""
+    columns = min(COMPONENTS, codes.scores.shape[1])
+    width = 4 * (columns + sum(min(COMPONENTS, v.shape[1]) for v in poses.values()) + 4)
+    return int(min(len(codes), most, max(1, POINTS_SHARE * room / (BASE64 * width + 100))))
+
+
+def _n_pictures(layout: Layout, room):
+    size = np.prod(layout.described()["shape"]) * 2 * _levels(layout)[1]
+    return int(max(1, room / (BASE64 * (size + 20))))
+
+
+def _levels(layout):
+    """How many values a stored number has, and its bytes: a curve shows more than a picture."""
+    return (2**16, 2) if layout.kind == "curves" else (256, 1)
+
+
+def _components(model):
+    """The components as they were found, in the shape of the weights."""
+    operator = model.operator_
+    same_rank = len(operator.weight_shape) == len(operator.sample_shape)
+    moved = operator.moved_axes if same_rank else range(len(operator.weight_shape))
+    layout = lay_out(operator.weight_shape, moved)
+    drawn = layout(model.components_[:COMPONENTS])
+    return {"layout": layout.described(), "values": pack_rows(drawn)}
+
+
+def _builder(model, codes, layout):
+    """Every component in the reference pose with score 1, and where its slider may go."""
+    count = model.n_components_
+    index = np.full((count, 1 if model.shared_pose else count), model.operator_.reference)
+    parts = model.decode(Codes(np.eye(count), index))
+    base = np.zeros(model.sample_shape_) if model.mean_ is None else model.mean_
+    drawn = layout((parts - base)[:COMPONENTS])
+    scores = codes.scores[:, :COMPONENTS].astype(np.float64)
+    reach = np.quantile(np.abs(scores), 0.999, axis=0)
+    reach = np.where(reach > 0, reach, 1.0)
+    return {
+        "base": pack(layout(base[None])[0]),
+        "parts": pack_rows(drawn),
+        "high": reach.tolist(),
+        "low": np.where(scores.min(axis=0) < 0, -reach, 0.0).tolist(),
+        "typical": np.median(scores, axis=0).tolist(),
+    }
+
+
+def _histograms(model, poses, explained):
+    whole = model.operator_.describe(np.arange(model.operator_.n_transforms))
+    columns = [
+        {
+            "name": clipped(name),
+            "truth": values.dtype == bool,
+            "bars": [measures.histogram(v, whole[name]) for v in values.T[:COMPONENTS]],
+        }
+        for name, values in poses.items()
+    ]
+    floor = min(0.0, float(explained.min()))
+    return {"poses": columns, "explained": measures.histogram(explained, np.linspace(floor, 1, 99))}
+
+
+def _points(codes, poses, explained, numbers):
+    """Scores, poses and explained shares of some rows."""
+    columns = [
+        {
+            "name": clipped(name),
+            "truth": values.dtype == bool,
+            "width": min(values.shape[1], COMPONENTS),
+            "values": pack(values[numbers, :COMPONENTS].astype(np.float64)),
+        }
+        for name, values in poses.items()
+    ]
+    scores = codes.scores[numbers, :COMPONENTS]
+    return {
+        "number": pack(numbers),
+        "scores": pack(scores),
+        "explained": pack(explained[numbers]),
+        "poses": columns,
+    }
+
+
+def _labels(labels, numbers):
+    """The labels of some rows, and all different ones if there are not many."""
+    if labels is None:
+        return None, []
+    classes = [clipped(label) for label in dict.fromkeys(np.unique(labels).tolist())]
+    return [clipped(label) for label in labels[numbers]], classes if len(classes) <= CLASSES else []
+
+
+def _samples(model, X, codes, numbers, layout):
+    """Samples and their reconstructions, with the range of values for pictures."""
+    rows = inputs.new_rows(model, X, model.sample_shape_).take(numbers)
+    if model.center == "samples":  # these means are not restored by the model either
+        rows = rows - inputs.sample_means(rows, model.operator_)
+    drawn = layout(rows)
+    levels = _levels(layout)[0]
+    low, high = np.quantile(drawn, [0.001, 0.999])
+    return {
+        "layout": layout.described(),
+        "original": pack_rows(drawn, levels),
+        "rebuilt": pack_rows(layout(model.decode(codes[numbers])), levels),
+        "low": float(low),
+        "high": float(max(high, low + 1e-12)),
+        "signed": bool(drawn.min() < 0),
+    }
+
+
+def _names(model):
+    """Names of the points of a series, if the rows of a data frame had any."""
+    names = getattr(model, "feature_names_in_", None)
+    series = len(model.sample_shape_) == 1
+    if names is None or not series or len(names) > NAMES:
+        return None
+    return [clipped(name) for name in names]

@@ -1,0 +1,161 @@
+// Components, energies, histograms, sliders; and the start of everything.
+
+/** Share of the energy over the number of components. */
+function drawEnergy() {
+  const { explained, pca } = page.energy;
+  const line = (name, y, color, symbol, dash) => ({
+    type: "scatter", mode: "lines+markers", name, x: y.map((_, k) => k + 1), y,
+    line: { color, dash }, marker: { color, symbol, size: 8 }, hovertemplate: "%{x}: %{y:.1%}",
+  });
+  const traces = [line("this model", explained, BLUE, "circle", "solid")];
+  if (pca) traces.push(line("PCA", pca, RED, "diamond", "dot"));
+  const layout = { xaxis: { title: { text: "components" }, dtick: explained.length > 12 ? 5 : 1,
+    range: [0.5, explained.length + 0.5] } };
+  layout.yaxis = { title: { text: "explained share" }, tickformat: ".0%", rangemode: "tozero" };
+  chart(byId("energy"), traces, { ...layout, showlegend: Boolean(pca) });
+}
+
+/** One small chart or picture per component. */
+function drawComponents() {
+  const { layout, values } = page.components, rows = rowsOf(values);
+  const { explained } = page.energy;
+  for (let k = 0; k < rows.length; k++) {
+    const card = element("div", "card"), view = element("div", "view");
+    const gain = explained[k] - (k ? explained[k - 1] : 0);
+    card.append(element("h3", "", `Component ${k + 1}`), element("p", "soft", `adds ${percent(gain)}`), view);
+    byId("components").append(card);
+    const weights = rows.get(k);
+    if (layout.kind === "curves") {
+      view.setAttribute("role", "img");
+      view.setAttribute("aria-label", `Component ${k + 1}`);
+      const lines = [{ name: `component ${k + 1}`, values: weights, colour: BLUE, width: 2 }];
+      const small = { margin: { l: 40, r: 8, t: 6, b: 26 } };
+      drawCurves(view, layout, lines, { layout: small, config: { staticPlot: true } });
+    } else {
+      const scale = signedScale(weights);
+      drawPictures(view, layout, [{ name: `Component ${k + 1}`, values: weights, scale }]);
+    }
+  }
+}
+
+/** Bars over values, or over bins. */
+function drawBars(host, bars, name, truth) {
+  const x = truth ? bars.x.map((value) => (value ? "yes" : "no")) : bars.x;
+  const trace = { type: "bar", x, y: bars.counts, marker: { color: BLUE }, hovertemplate: "%{x:.4~g}: %{y}" };
+  if (truth) trace.hovertemplate = "%{x}: %{y}";
+  if (bars.width) trace.width = bars.width;
+  const layout = { xaxis: { title: { text: plain(name) } }, yaxis: { title: { text: "samples" } }, bargap: 0.15 };
+  chart(host, [trace], layout);
+}
+
+/** Histograms of the poses of one component. */
+function drawPoses() {
+  const k = byId("pose-component") ? Number(byId("pose-component").value) : 0;
+  page.histograms.poses.forEach((pose, j) => {
+    const bars = pose.bars[Math.min(k, pose.bars.length - 1)];
+    drawBars(byId("poses").children[j], bars, pose.name, pose.truth);
+  });
+}
+
+/** A chart for every pose. */
+function startPoses() {
+  for (const pose of page.histograms.poses) {
+    const host = element("div", "plot short");
+    host.setAttribute("role", "img");
+    host.setAttribute("aria-label", `Histogram of ${pose.name}`);
+    byId("poses").append(host);
+  }
+  const last = element("div", "plot short");
+  last.id = "explained-bars";
+  byId("poses").append(last);
+  if (byId("pose-component")) byId("pose-component").addEventListener("change", drawPoses);
+  drawPoses();
+  drawBars(last, page.histograms.explained, "explained share", false);
+}
+
+const builder = page.builder;
+const base = numbers(builder.base), parts = rowsOf(builder.parts);
+const partRows = Array.from({ length: parts.length }, (_, k) => parts.get(k));
+
+/** The sum of the components in the reference pose: base + sum_k s_k T w_k. */
+function built(scores) {
+  const sum = Float32Array.from(base);
+  scores.forEach((score, k) => {
+    if (score === 0) return;
+    const part = partRows[k];
+    for (let i = 0; i < sum.length; i++) sum[i] += score * part[i];
+  });
+  return sum;
+}
+
+const sliders = [];
+
+/** Draw what the sliders say. */
+function drawBuilt() {
+  const scores = sliders.map((slider) => Number(slider.input.value));
+  sliders.forEach((slider, k) => { slider.output.textContent = short(scores[k]); });
+  const values = built(scores), layout = page.samples.layout, host = byId("built");
+  if (layout.kind === "curves") {
+    const fixed = layout.shape[0] === 1 ? { yaxis: { range: widened(values) } } : {};
+    const lines = [{ name: "sample", values, colour: BLUE, width: 2.2 }];
+    drawCurves(host, layout, lines, { x: "position", names: page.samples.names, layout: fixed });
+  } else {
+    drawPictures(host, layout, [{ name: "built from the scores", values, scale: sampleScale() }]);
+  }
+}
+
+/** The range of the samples, wider if the values leave it: a larger score looks larger. */
+function widened(values) {
+  let { low, high } = page.samples;
+  for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
+  const margin = 0.05 * (high - low);
+  return [low - margin, high + margin];
+}
+
+/** Put the sliders to these scores. */
+function setSliders(scores) {
+  sliders.forEach((slider, k) => { slider.input.value = String(scores[k]); });
+  drawBuilt();
+}
+
+/** One labelled slider. */
+function addSlider(k) {
+  const label = element("label", "slider"), input = element("input"), output = element("output");
+  input.type = "range";
+  input.id = `score-${k + 1}`;
+  [input.min, input.max] = [String(builder.low[k]), String(builder.high[k])];
+  input.step = "any";
+  input.addEventListener("input", drawBuilt);
+  input.addEventListener("keydown", (event) => slideKey(event, input, k));
+  label.append(element("span", "", `score ${k + 1}`), input, output);
+  byId("sliders").append(label);
+  sliders.push({ input, output });
+}
+
+/** Arrow keys move a slider by a hundredth of its way: browsers differ where any step goes. */
+function slideKey(event, input, k) {
+  const steps = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
+  if (!(event.key in steps)) return;
+  event.preventDefault();
+  const step = (builder.high[k] - builder.low[k]) / 100;
+  input.value = String(Number(input.value) + steps[event.key] * step);
+  drawBuilt();
+}
+
+/** Sliders and their buttons. */
+function startBuilder() {
+  builder.high.forEach((_, k) => addSlider(k));
+  byId("typical").addEventListener("click", () => setSliders(builder.typical));
+  byId("zero").addEventListener("click", () => setSliders(builder.high.map(() => 0)));
+  byId("same").addEventListener("click", () => {
+    setSliders(builder.high.map((_, k) => points.scores[chosen.point * points.width + k]));
+  });
+  setSliders(builder.typical);
+}
+
+drawEnergy();
+drawComponents();
+startSamples();
+startBuilder();
+startPoses();
+document.body.dataset.ready = "yes";

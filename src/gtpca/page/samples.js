@@ -1,0 +1,189 @@
+// The scatter and the chosen sample.
+
+const points = readPoints();
+const originals = rowsOf(page.samples.original), rebuilts = rowsOf(page.samples.rebuilt);
+const chosen = { point: 0 };
+const byId = (id) => document.getElementById(id);
+
+/** All quantities that an axis of the scatter may show: name and values. */
+function quantities() {
+  const out = [];
+  for (let k = 0; k < points.width; k++) {
+    out.push({ name: `score ${k + 1}`, values: column(points.scores, points.width, k) });
+  }
+  out.push({ name: "sample number", values: Array.from(points.number) });
+  out.push({ name: "explained share", values: Array.from(points.explained) });
+  for (const pose of points.poses) {
+    for (let k = 0; k < pose.width; k++) {
+      const name = pose.width > 1 ? `${pose.name}, component ${k + 1}` : pose.name;
+      out.push({ name, values: column(pose.values, pose.width, k) });
+    }
+  }
+  return out;
+}
+
+const axes = quantities();
+
+/** Fill the lists of axes; the first two scores, or the only one over the sample number. */
+function fillAxes() {
+  for (const [id, start] of [["axis-x", points.width > 1 ? 0 : 1], ["axis-y", points.width > 1 ? 1 : 0]]) {
+    axes.forEach((axis, i) => byId(id).append(new Option(axis.name, String(i))));
+    byId(id).value = String(start);
+    byId(id).addEventListener("change", drawScatter);
+  }
+}
+
+/** Points by label, one group for all if there are none or too many. */
+function groups() {
+  const all = Array.from({ length: points.n }, (_, i) => i);
+  if (!points.classes.length) return [{ name: "samples", members: all }];
+  return points.classes.map((name) => ({ name, members: all.filter((i) => points.labels[i] === name) }));
+}
+
+/** What the mouse says of a point. */
+function hoverText(i) {
+  const label = points.labels ? `<br>${plain(points.labels[i])}` : "";
+  return `sample ${points.number[i]}${label}<br>${percent(points.explained[i])} explained`;
+}
+
+/** One trace of the scatter. */
+function groupTrace(group, g, x, y) {
+  const faint = group.members.map((i) => (points.picture[i] < 0 ? 0.3 : 0.75));
+  return {
+    type: "scatter", mode: "markers", name: plain(group.name), hoverinfo: "text",
+    x: group.members.map((i) => x.values[i]), y: group.members.map((i) => y.values[i]),
+    customdata: group.members, text: group.members.map(hoverText),
+    marker: { size: 7, color: COLOURS[g], symbol: SYMBOLS[g], opacity: faint, line: { width: 0 } },
+  };
+}
+
+/** The ring around the chosen point: a shape, which moves without a new scatter. */
+function ring() {
+  const x = axes[byId("axis-x").value], y = axes[byId("axis-y").value];
+  return [{
+    type: "circle", xsizemode: "pixel", ysizemode: "pixel", x0: -8, x1: 8, y0: -8, y1: 8,
+    xanchor: x.values[chosen.point], yanchor: y.values[chosen.point], line: { width: 2.5, color: INK },
+  }];
+}
+
+/** Draw the scatter with the axes that are chosen. */
+function drawScatter() {
+  const x = axes[byId("axis-x").value], y = axes[byId("axis-y").value];
+  const traces = groups().map((group, g) => groupTrace(group, g, x, y));
+  const layout = { xaxis: { title: { text: plain(x.name) } }, yaxis: { title: { text: plain(y.name) } } };
+  chart(byId("scatter"), traces, { ...layout, shapes: ring(), showlegend: points.classes.length > 0 });
+}
+
+/** Scores and poses of the chosen sample, one row per component. */
+function fillTable(i) {
+  const body = byId("codes");
+  body.replaceChildren();
+  for (let k = 0; k < points.width; k++) {
+    const row = element("tr");
+    const head = element("th", "", String(k + 1));
+    head.scope = "row";
+    row.append(head, element("td", "number", short(points.scores[i * points.width + k])));
+    for (const pose of points.poses.filter((one) => k < one.width)) {
+      const cell = element("td", "number", poseText(pose, pose.values[i * pose.width + k]));
+      if (pose.width < points.width) cell.rowSpan = points.width;  // one pose for all components
+      row.append(cell);
+    }
+    body.append(row);
+  }
+}
+
+/** The sentence that is read aloud when another sample is chosen. */
+function tell(i, hint) {
+  const label = points.labels ? `, label ${points.labels[i]}` : "";
+  const said = `Sample ${points.number[i]}${label}: ${percent(points.explained[i])} of its energy is explained.`;
+  byId("told").textContent = hint ? `${hint} ${said}` : said;
+}
+
+/** Sample, reconstruction and difference. */
+function drawSample(i) {
+  const row = points.picture[i], host = byId("sample-view");
+  byId("no-picture").hidden = row >= 0;
+  host.hidden = row < 0;
+  if (row < 0) return;
+  const original = originals.get(row), rebuilt = rebuilts.get(row), layout = page.samples.layout;
+  if (layout.kind === "curves") {
+    const lines = [
+      { name: "sample", values: original, colour: GREY, width: 1.5 },
+      { name: "reconstruction", values: rebuilt, colour: BLUE, width: 2.2 },
+    ];
+    drawCurves(host, layout, lines, { x: "position", names: page.samples.names });
+    return;
+  }
+  const scale = page.samples.signed ? signedScale(original) : sampleScale();
+  const rest = original.map((value, j) => value - rebuilt[j]);
+  const size = scale.signed ? scale.high : scale.high - scale.low;
+  drawPictures(host, layout, [
+    { name: "sample", values: original, scale },
+    { name: "reconstruction", values: rebuilt, scale },
+    { name: layout.kind === "colours" ? "what is left; grey is none" : "what is left", values: rest, scale: { signed: true, high: size } },
+  ]);
+}
+
+/** Choose a sample: everything that depends on it is drawn anew. */
+function choose(i, hint) {
+  chosen.point = Math.max(0, Math.min(points.n - 1, i));
+  byId("number").value = String(points.number[chosen.point]);
+  tell(chosen.point, hint);
+  fillTable(chosen.point);
+  drawSample(chosen.point);
+  Plotly.relayout(byId("scatter"), { shapes: ring() });
+}
+
+/** Choose by sample number; if it is not on the page, the nearest one. */
+function chooseNumber(wanted) {
+  let best = 0;
+  points.number.forEach((number, i) => {
+    if (Math.abs(number - wanted) < Math.abs(points.number[best] - wanted)) best = i;
+  });
+  const there = points.number[best] === wanted;
+  choose(best, there ? "" : `Sample ${wanted} is not on this page; the nearest one is shown.`);
+}
+
+/** The sample with a picture that is explained least. */
+function leastExplained() {
+  let best = -1;
+  for (let i = 0; i < points.n; i++) {
+    if (points.picture[i] < 0) continue;
+    if (best < 0 || points.explained[i] < points.explained[best]) best = i;
+  }
+  return best;
+}
+
+/** Arrow keys in the scatter. */
+function scatterKey(event) {
+  const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -points.n, End: points.n };
+  if (!(event.key in steps)) return;
+  event.preventDefault();
+  choose(chosen.point + steps[event.key]);
+}
+
+/** The first sample with a picture. */
+function firstPictured() {
+  return Math.max(0, points.picture.findIndex((row) => row >= 0));
+}
+
+/** Everything in the section of the samples. */
+function startSamples() {
+  fillAxes();
+  for (const pose of points.poses) {
+    const head = element("th", "number", pose.name);
+    head.scope = "col";
+    byId("codes-head").append(head);
+  }
+  chosen.point = firstPictured();
+  drawScatter();
+  byId("scatter").on("plotly_click", (event) => choose(event.points[0].customdata));
+  byId("scatter").addEventListener("keydown", scatterKey);
+  byId("number").addEventListener("change", () => {
+    if (byId("number").value) chooseNumber(Math.round(Number(byId("number").value)));
+  });
+  byId("previous").addEventListener("click", () => choose(chosen.point - 1));
+  byId("next").addEventListener("click", () => choose(chosen.point + 1));
+  byId("least").addEventListener("click", () => choose(leastExplained()));
+  choose(chosen.point);
+}

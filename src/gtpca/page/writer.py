@@ -1,0 +1,201 @@
+"""``write_page``: checks, the template, and a file that is complete or not there."""
+
+from __future__ import annotations
+
+import os
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+import gtpca
+from gtpca import checks
+from gtpca.page.contents import COMPONENTS, gather
+from gtpca.page.packing import clipped, safe_json, script_hash
+from gtpca.projection import FittedGTPCA
+
+__all__ = ["write_page"]
+
+LARGEST = 7_800_000  # bytes of the page
+ROOM_LEFT = 150_000  # of them for text, styles and our own scripts
+SCRIPTS = ("data.js", "draw.js", "samples.js", "page.js")
+MISSING = '{} is missing: pip install "gtpca[report]"'
+
+
+def write_page(
+    model, X, path, *, labels=None, title=None, max_samples=2000, random_state=0
+) -> Path:
+    """Write one HTML file that shows a fitted model: it needs no server and no connection.
+
+    On the page are the components, what they explain (with PCA beside them), the scores, single
+    samples with their reconstructions and poses, sliders that build a sample
+    ``sum_k s_k T w_k`` in the reference pose, and histograms of the poses. It stays below 8 MB:
+    samples are drawn at random, in the proportions of the labels, and large ones are averaged over
+    neighbours; the page says so. Shares and histograms count all samples.
+
+    Parameters
+    ----------
+    model : GTPCA
+        Fitted.
+    X : array (n, \\*sample_shape) or (n, d)
+        Samples, those of the fit or new ones; whatever ``model.encode`` reads, chunk by chunk.
+    path : path
+        Where the page goes. An existing file is replaced once the new one is complete.
+    labels : array (n,) or None
+        Shown beside the samples; up to ten different ones are told apart in the scatter.
+    title : str or None
+        The heading.
+    max_samples : int
+        At most so many points in the scatter.
+    random_state : int, RandomState or None
+        For the samples that are shown.
+
+    Returns
+    -------
+    Path
+        Of the page.
+
+    Examples
+    --------
+    >>> from gtpca import GTPCA, Shift
+    >>> from gtpca.datasets import make_spikes
+    >>> from gtpca.page import write_page
+    >>> X, _ = make_spikes(200, random_state=0)
+    >>> model = GTPCA(2, Shift(64), random_state=0).fit(X)
+    >>> write_page(model, X, "spikes.html").name  # doctest: +SKIP
+    'spikes.html'
+    """
+    environment, plotly = _environment(), _plotly()
+    path = _check(model, path, title)
+    labels = None if labels is None else _check_labels(labels, X)
+    most = checks.whole("max_samples", max_samples, 1)
+    rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+    room = LARGEST - ROOM_LEFT - len(plotly.encode())
+    contents = gather(model, X, labels, room, most, rng)
+    context = _texts(model, X, contents, title) | _parts(plotly, contents.data)
+    text = environment.get_template("page.html").render(context)
+    return _write(path, text.encode("utf-8", "replace"))
+
+
+def _check(model, path, title):
+    """The path, if everything is as it should be."""
+    if not isinstance(model, FittedGTPCA):
+        raise TypeError(f"model={clipped(repr(model))} is not a GTPCA; fit one and pass it.")
+    check_is_fitted(model)
+    if title is not None and not isinstance(title, str):
+        raise TypeError(f"title={title!r} must be a string or None.")
+    path = Path(path)
+    if path.is_dir() or not path.parent.is_dir():
+        raise OSError(f"path={str(path)!r} must be a file in a folder that exists.")
+    return path
+
+
+def _check_labels(labels, X):
+    """One string per sample, (n,)."""
+    labels = np.asarray(labels)
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if labels.shape != (n,):
+        raise ValueError(
+            f"labels has shape {labels.shape}, but X has {n} samples; give one label for each."
+        )
+    return np.array([str(label) for label in labels.tolist()], dtype=object)
+
+
+def _texts(model, X, contents, title):
+    """What the template says in words."""
+    count = model.n_components_
+    noun = "component" if count == 1 else "components"
+    return {
+        "title": title or f"GTPCA: {count} {noun}",
+        "family": clipped("Identity()" if model.family is None else repr(model.family), 200),
+        "contents": contents,
+        "n_components": count,
+        "n_shown": min(count, COMPONENTS),
+        "moves": model.operator_.n_transforms > 1,
+        "n_transforms": model.operator_.n_transforms,
+        "shared": bool(model.shared_pose),
+        "center": model.center,
+        "weighted": model.operator_.feature_weight is not None,
+        "parameters": {name: _spoken(v) for name, v in model.get_params(deep=False).items()},
+        "facts": _facts(model, X, contents),
+        "version": gtpca.__version__,
+    }
+
+
+def _spoken(value):
+    """A parameter in a few characters; arrays by their shape."""
+    if hasattr(value, "shape") and np.size(value) > 1:
+        return f"array of shape {tuple(value.shape)}"
+    return clipped(repr(value), 200)
+
+
+def _facts(model, X, contents):
+    """Data and fit, as pairs."""
+    shape = " × ".join(map(str, model.sample_shape_))
+    facts = {
+        "samples": f"{contents.n_rows:,}",
+        "shape of a sample": shape,
+        "values": f"{getattr(X, 'dtype', 'numbers')}",
+        "shape of a component": " × ".join(map(str, model.operator_.weight_shape)),
+        "transforms": f"{model.operator_.n_transforms:,}",
+        "poses per sample": "one" if model.shared_pose else "one per component",
+        "passes of the fit": ", ".join(map(str, model.n_iter_)),
+    }
+    if contents.labels:
+        facts["labels"] = f"{len(contents.labels)} different ones"
+    return facts
+
+
+def _parts(plotly, data) -> dict[str, Any]:
+    """The scripts, the styles, the data, and the policy that allows just these."""
+    own = "\n".join(_resource(name) for name in SCRIPTS)
+    allowed = f"{script_hash(plotly)} {script_hash(own)}"
+    return {
+        "plotly": plotly,
+        "script": own,
+        "style": _resource("page.css"),
+        "data": safe_json(data),
+        "policy": f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'",
+    }
+
+
+def _resource(name) -> str:
+    return (resources.files("gtpca.page") / name).read_text(encoding="utf-8")
+
+
+def _plotly() -> str:
+    """plotly.js, with line ends as a browser reads them, so that its hash is that of the page."""
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        raise ImportError(MISSING.format("plotly")) from error
+    return get_plotlyjs().replace("\r\n", "\n")
+
+
+def _environment():
+    try:
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
+    except ImportError as error:
+        raise ImportError(MISSING.format("jinja2")) from error
+    return Environment(
+        loader=FunctionLoader(lambda name: _resource(f"{name}.jinja")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _write(path, content) -> Path:
+    """Write beside, then rename: whoever looks finds the old page or the whole new one."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return path

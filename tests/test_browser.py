@@ -1,0 +1,280 @@
+"""The interactive page in a real browser: what is drawn, clicked, typed; what does not happen."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+pytest.importorskip("plotly", reason='needs plotly: pip install "gtpca[report]"')
+pytest.importorskip("jinja2", reason='needs jinja2: pip install "gtpca[report]"')
+pytest.importorskip("selenium", reason="needs selenium: make setup")
+
+os.environ["SE_OFFLINE"] = "true"  # selenium never looks for a driver elsewhere
+
+from selenium.webdriver import ActionChains, Chrome, ChromeOptions, Keys
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.actions.action_builder import ActionBuilder
+from selenium.webdriver.common.actions.pointer_input import PointerInput
+from selenium.webdriver.support.ui import WebDriverWait
+
+from gtpca import ALS, GTPCA, Reflection, Rotation, Shift
+from gtpca.datasets import make_spikes
+from gtpca.page import write_page
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (BROWSER and DRIVER), reason="no chromium and chromedriver: make browser (Debian, as root)"
+)
+HOSTILE = '<img src=x onerror="window.hacked = 1"></script><script>hacked = 1</script><b>'
+QUICK = ALS(n_init=2, max_iter=5)
+OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    options = ChromeOptions()
+    options.binary_location = BROWSER
+    for option in (*OPTIONS, "--disable-dev-shm-usage", "--window-size=1280,900"):
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = Chrome(options=options, service=Service(DRIVER))
+    yield driver
+    driver.quit()
+
+
+def fitted(family, shape, n_components=2, **options):
+    """A small model of noise, and the rows."""
+    X = np.random.default_rng(0).standard_normal((30, *shape))
+    X = np.abs(X) if shape[-1] == 3 else X
+    return GTPCA(n_components, family, solver=QUICK, random_state=0, **options).fit(X), X
+
+
+def spikes():
+    X, _ = make_spikes(60, n_times=64, random_state=0)
+    return GTPCA(2, Shift(16), random_state=0).fit(X), X
+
+
+KINDS = {
+    "series": spikes,
+    "one": lambda: fitted(Shift(8), (20,), 1),
+    "still": lambda: fitted(None, (20,), center=True),
+    "flips": lambda: fitted(Reflection(), (20,)),
+    "channels": lambda: fitted(Shift(8, axes=0), (20, 2), shared_pose=True),
+    "electrodes": lambda: fitted(Shift(8, axes=0), (20, 9), center="samples"),
+    "images": lambda: fitted(Rotation(4), (8, 8), feature_weight=np.ones((8, 8))),
+    "colours": lambda: fitted(Shift((4, 4)), (8, 8, 3)),
+    "tiles": lambda: fitted(Shift((4, 4)), (8, 8, 2)),
+}
+
+
+@pytest.fixture(scope="module")
+def opened(browser, tmp_path_factory):
+    """Open the page of a kind of model in a window that is so wide; returns model and rows."""
+    folder, made = tmp_path_factory.mktemp("pages"), {}
+
+    def open_page(kind, width=1280, touch=False, **options):
+        if kind not in made:
+            made[kind] = KINDS[kind]()
+        model, X = made[kind]
+        path = write_page(model, X, folder / f"{kind}.html", **options)
+        screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+        browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": touch})
+        browser.get_log("browser"), browser.get_log("performance")
+        browser.get(path.as_uri())
+        wait(browser, "return document.body.dataset.ready === 'yes'")
+        return model, X
+
+    return open_page
+
+
+def wait(browser, script):
+    WebDriverWait(browser, 20).until(lambda driver: driver.execute_script(script))
+
+
+def find(browser, selector):
+    return browser.find_element("css selector", selector)
+
+
+def told(browser):
+    """Number of the chosen sample, as it is read aloud."""
+    return int(re.search(r"Sample (\d+)[,:]", find(browser, "#told").text)[1])
+
+
+def drawn(browser, host):
+    """The lines of a chart, or the points of a picture's canvases."""
+    return browser.execute_script(
+        "const host = document.getElementById(arguments[0]);"
+        "return host.data ? host.data.map((trace) => Array.from(trace.y))"
+        " : Array.from(host.querySelectorAll('canvas'), (c) => c.toDataURL());",
+        host,
+    )
+
+
+def requests(browser):
+    """What was asked for since the page was opened, but for the page and what it holds."""
+    said = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    sent = [
+        m["params"]["request"]["url"] for m in said if m["method"] == "Network.requestWillBeSent"
+    ]
+    assert any(url.startswith("file://") for url in sent)
+    return [url for url in sent if not url.startswith(("file://", "data:"))]
+
+
+def scores(browser):
+    return [
+        float(i.get_attribute("value"))
+        for i in browser.find_elements("css selector", ".slider input")
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_model_on_a_phone(kind, browser, opened):
+    opened(kind, width=390)
+    assert requests(browser) == []
+    before = drawn(browser, "sample-view"), drawn(browser, "built")
+    find(browser, "#next").click()
+    find(browser, "#score-1").send_keys(Keys.ARROW_RIGHT * 20)
+    after = drawn(browser, "sample-view"), drawn(browser, "built")
+    assert before[0] != after[0]
+    assert before[1] != after[1]
+    assert browser.get_log("browser") == []
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    assert browser.execute_script(
+        "return Array.from(document.querySelectorAll('canvas, .plot, input, select, button'))"
+        ".every((e) => e.getBoundingClientRect().right <= 391)"
+    )
+
+
+def test_a_click_shows_the_sample_and_its_poses(browser, opened):
+    model, X = opened("series")
+    for point in browser.find_elements("css selector", "#scatter .points path")[5:8]:
+        browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", point)
+        ActionChains(browser).move_to_element(point).click().perform()
+        number = told(browser)
+        line, rebuilt = drawn(browser, "sample-view")
+        np.testing.assert_allclose(line, X[number], atol=1e-3)
+        codes = model.encode(X[number : number + 1])
+        np.testing.assert_allclose(rebuilt, model.decode(codes)[0], atol=1e-3)
+        cells = [float(td.text) for td in browser.find_elements("css selector", "#codes td")]
+        said = np.stack([codes.scores[0], model.poses(codes)["centre"][0]], axis=1)
+        np.testing.assert_allclose(cells, said.ravel(), rtol=1e-3)
+    share = model.score_samples(X[number : number + 1])[0]
+    assert f"{100 * share:.1f} % of its energy is explained" in find(browser, "#told").text
+
+
+def test_clicks_choose_different_samples(browser, opened):
+    opened("images")
+    seen = set()
+    for point in browser.find_elements("css selector", "#scatter .points path")[:4]:
+        browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", point)
+        ActionChains(browser).move_to_element(point).click().perform()
+        seen.add((told(browser), tuple(drawn(browser, "sample-view"))))
+    assert len(seen) >= 3
+
+
+def test_a_tap_chooses_a_sample(browser, opened):
+    opened("series", width=390, touch=True)
+    point = browser.find_elements("css selector", "#scatter .points path")[20]
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", point)
+    finger = ActionBuilder(browser, mouse=PointerInput("touch", "finger"))
+    finger.pointer_action.move_to(point).pointer_down().pointer_up()
+    finger.perform()
+    wait(browser, "return !document.getElementById('told').textContent.startsWith('Sample 0:')")
+
+
+def test_sliders_draw_the_inverse_transform(browser, opened):
+    model, _ = opened("still")
+    slider = find(browser, "#score-2")
+    slider.send_keys(Keys.ARROW_LEFT * 7)
+    np.testing.assert_allclose(
+        drawn(browser, "built")[0], model.inverse_transform([scores(browser)])[0], atol=1e-3
+    )
+    ActionChains(browser).move_to_element_with_offset(slider, 50, 0).click().perform()
+    np.testing.assert_allclose(
+        drawn(browser, "built")[0], model.inverse_transform([scores(browser)])[0], atol=1e-3
+    )
+    find(browser, "#zero").click()
+    assert scores(browser) == [0, 0]
+    np.testing.assert_allclose(drawn(browser, "built")[0], model.mean_, atol=1e-5)
+
+
+def test_scores_of_the_chosen_sample_go_to_the_sliders(browser, opened):
+    model, X = opened("series")
+    find(browser, "#next").click()
+    find(browser, "#same").click()
+    np.testing.assert_allclose(scores(browser), model.transform(X[1:2])[0], rtol=0.02)
+
+
+def test_everything_is_reached_by_the_keyboard(browser, opened):
+    opened("series")
+    wanted = {"axis-x", "axis-y", "scatter", "number", "previous", "next", "typical", "score-1"}
+    for _ in range(30):
+        ActionChains(browser).send_keys(Keys.TAB).perform()
+        element = browser.switch_to.active_element
+        if element.get_attribute("id") in wanted:
+            wanted.remove(element.get_attribute("id"))
+            assert element.value_of_css_property("outline-style") == "solid"
+    assert not wanted
+
+
+def test_arrow_keys_in_the_scatter(browser, opened):
+    opened("series")
+    before = drawn(browser, "sample-view")
+    find(browser, "#scatter").send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+    assert told(browser) == 2
+    assert drawn(browser, "sample-view") != before
+    find(browser, "#scatter").send_keys(Keys.END, Keys.ARROW_LEFT)
+    assert told(browser) == 58
+
+
+def test_a_number_chooses_the_sample_or_the_nearest(browser, opened):
+    opened("series", max_samples=20)
+    shown = browser.execute_script("return Array.from(points.number)")
+    hidden = next(i for i in range(60) if i not in shown)
+    for number in (shown[7], hidden):
+        find(browser, "#number").send_keys(Keys.CONTROL, "a")
+        find(browser, "#number").send_keys(f"{number}\n")
+        assert abs(told(browser) - number) == min(abs(other - number) for other in shown)
+    assert f"Sample {hidden} is not on this page" in find(browser, "#told").text
+
+
+def test_axes_of_the_scatter_can_be_chosen(browser, opened):
+    model, X = opened("series")
+    find(browser, "#axis-y").send_keys("centre, component 2")
+    (centres,) = drawn(browser, "scatter")
+    np.testing.assert_allclose(centres, model.poses(model.encode(X))["centre"][:, 1])
+
+
+def test_a_hostile_label_is_text(browser, opened):
+    opened("series", labels=[HOSTILE, "fine"] * 30, title=HOSTILE)
+    point = browser.find_elements("css selector", "#scatter .points path")[0]
+    ActionChains(browser).move_to_element(point).click().perform()
+    wait(browser, "return document.querySelector('#scatter .hoverlayer').textContent")
+    assert HOSTILE in find(browser, "#told").text
+    assert find(browser, "h1").text == HOSTILE
+    for part in (".hoverlayer", ".legend"):
+        assert "<img src=x" in find(browser, f"#scatter {part}").get_property("textContent")
+    assert browser.execute_script(
+        "return [window.hacked === undefined, document.images.length]"
+    ) == [True, 0]
+    assert browser.get_log("browser") == []
+
+
+def test_the_policy_stops_scripts_and_requests(browser, opened):
+    opened("series")
+    browser.execute_script(
+        "const script = document.createElement('script');"
+        "script.textContent = 'window.hacked = 1'; document.body.append(script);"
+        "const image = new Image(); image.src = 'http://127.0.0.1:9/x.png';"
+    )
+    assert browser.execute_script("return window.hacked === undefined")
+    said = str(browser.get_log("browser"))
+    assert "script-src" in said
+    assert "img-src" in said
