@@ -54,7 +54,7 @@ def _wording(error) -> tuple[str, int]:
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}", 1 if error.errno in FULL else 2
-    if isinstance(error, (ValueError, TypeError, OSError, ImportError)):
+    if isinstance(error, (ValueError, OSError, ImportError)):
         return str(error), 2
     raise error
 

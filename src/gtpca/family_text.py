@@ -30,9 +30,9 @@ MOST_CHARACTERS, DEEPEST, LARGEST = 20_000, 12, 10_000_000
 def parse_family(text: str) -> Family:
     """The family that ``text`` names.
 
-    It is written as in Python, in lower case or in CamelCase, with or without brackets. Arguments
-    are numbers, text in quotes, None, True, False, tuples or lists of these, or families. Nothing
-    of the text is run.
+    It is written as in Python, in lower case or in CamelCase; without arguments the brackets may
+    be left out. Arguments are numbers, text in quotes, None, True, False, tuples or lists of these;
+    those of ``compose`` are families. Nothing of the text is run.
 
     Parameters
     ----------
@@ -63,11 +63,8 @@ def parse_family(text: str) -> Family:
         with warnings.catch_warnings(action="ignore"):
             tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise _mistake(text, f"cannot be read{_place(error)}") from None
-    value = _value(tree, text, 0)
-    if not isinstance(value, Family):
-        raise _mistake(text, "is no family")
-    return value
+        raise ValueError(_unreadable(text, error)) from None
+    return _family(tree, text, 0)
 
 
 def format_family(family: Family) -> str:
@@ -103,26 +100,19 @@ def format_family(family: Family) -> str:
     return f"{name}({', '.join(given)})"
 
 
-def _mistake(text, problem) -> ValueError:
+def _unreadable(text, error) -> str:
     shown = text if len(text) <= 80 else text[:77] + "..."
-    return ValueError(
-        f"family={shown!r} {problem}. Write it as in Python, such as 'shift(window=64)'; known: "
-        f"{KNOWN}."
+    offset = getattr(error, "offset", None)
+    place = f" at character {offset}" if offset else ""
+    return (
+        f"family={shown!r} cannot be read{place}. Write it as in Python, such as "
+        f"'shift(window=64)'; known: {KNOWN}."
     )
 
 
-def _place(error) -> str:
-    """Where a syntax error is, if that is known."""
-    offset = getattr(error, "offset", None)
-    return f" at character {offset}" if offset else ""
-
-
 def _value(node, text, depth) -> Any:
-    """What ``node`` stands for: a plain value, or a family."""
-    if depth > DEEPEST:
-        raise ValueError(f"family is nested more than {DEEPEST} deep.")
-    if isinstance(node, (ast.Call, ast.Name)):
-        return _family(node, text, depth)
+    """The plain value that ``node`` stands for."""
+    _check_depth(depth)
     if isinstance(node, (ast.Tuple, ast.List)):
         kind = tuple if isinstance(node, ast.Tuple) else list
         return kind(_value(part, text, depth + 1) for part in node.elts)
@@ -134,6 +124,11 @@ def _value(node, text, depth) -> Any:
     return _number(node, text)
 
 
+def _check_depth(depth) -> None:
+    if depth > DEEPEST:
+        raise ValueError(f"family is nested more than {DEEPEST} deep.")
+
+
 def _is_word(value) -> bool:
     return value is None or isinstance(value, (bool, str))
 
@@ -141,9 +136,10 @@ def _is_word(value) -> bool:
 def _number(node, text) -> int | float:
     value = getattr(node, "value", None)
     if not isinstance(node, ast.Constant) or type(value) not in (int, float):
+        hint = f"; text is in quotes: '{node.id[:40]}'" if isinstance(node, ast.Name) else ""
         raise ValueError(
-            f"family: {_excerpt(node, text)} is not understood; use numbers, text in quotes, None, "
-            "True, False, tuples, lists and families."
+            f"family: {_excerpt(node, text)} is not understood{hint}. Values are numbers, text in "
+            "quotes, None, True, False, and tuples or lists of these."
         )
     if not abs(value) <= LARGEST:
         raise ValueError(
@@ -161,25 +157,16 @@ def _excerpt(node, text) -> str:
 
 def _family(node, text, depth) -> Family:
     """The family of a call, or of its bare name."""
+    _check_depth(depth)
     name = node.func if isinstance(node, ast.Call) else node
     if not isinstance(name, ast.Name):
-        raise ValueError(
-            f"family: {_excerpt(name, text)} is not the name of a family; known: {KNOWN}."
-        )
+        raise ValueError(f"family: {_excerpt(name, text)} is no family. Known: {KNOWN}.")
     cls = FAMILIES.get(name.id.lower().replace("_", ""))
     if cls is None:
-        raise ValueError(_unknown_family(name, text, inner=depth > 0))
-    if isinstance(node, ast.Name):
-        return _make(cls, {})
-    return _make(cls, _arguments(node, cls, text, depth))
-
-
-def _unknown_family(name, text, inner) -> str:
-    near = get_close_matches(name.id.lower(), FAMILIES, 2)
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    if inner and not near:
-        hint = f" If it is meant as text, put it in quotes: '{name.id[:40]}'."
-    return f"family: {_excerpt(name, text)} is no family.{hint} Known: {KNOWN}."
+        near = get_close_matches(name.id.lower(), FAMILIES, 2)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise ValueError(f"family: {_excerpt(name, text)} is no family.{hint} Known: {KNOWN}.")
+    return _make(cls, {} if isinstance(node, ast.Name) else _arguments(node, cls, text, depth))
 
 
 def _arguments(call, cls, text, depth) -> dict:
@@ -194,7 +181,8 @@ def _arguments(call, cls, text, depth) -> dict:
             raise ValueError(_unknown_argument(cls, key, names))
         if key in values:
             raise ValueError(f"family: {cls.__name__.lower()} is given {key} twice.")
-        values[key] = _value(node, text, depth + 1)
+        is_family = cls is Compose and getattr(node, "value", node) is not None
+        values[key] = (_family if is_family else _value)(node, text, depth + 1)
     return values
 
 

@@ -70,7 +70,7 @@ def plot(
       history          how the fit went
     Of the model and DATA:
       reconstructions  some samples and how they are rebuilt
-      scores           two components, one point per sample; --labels colours them
+      scores           one point per sample; --labels colours them
       poses            how often which pose is taken
       perturbation     the mean sample, with more and less of each component
 
@@ -147,9 +147,10 @@ def report(
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     max_size: MaxSize = None,
 ) -> None:
-    """Write one interactive page: components, scores, samples, poses.
+    """Write one interactive page.
 
-    The page is one file; it opens in any browser and needs no connection.
+    It shows components, scores, samples and poses. It is one file, opens in any browser and needs
+    no connection.
 
     \b
     Examples:

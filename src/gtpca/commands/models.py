@@ -62,7 +62,7 @@ def fit(
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     batch_size: Annotated[int | None, typer.Option(help="Rows that are read at a time.")] = None,
-    jobs: Annotated[int, typer.Option(help="Threads.")] = 1,
+    jobs: Annotated[int | None, typer.Option(help="Threads; default: 1.")] = None,
     as_json: Json = False,
 ) -> None:
     """Find components and write them to a model file.
@@ -73,10 +73,12 @@ def fit(
     \b
     Examples:
       gtpca fit signals.csv -o signals.gtpca --family "shift(window=64)" -k 3
-      gtpca fit cut.npy -o cut.gtpca --family "shift(64, boundary='partial')" --fraction 0.9
-      gtpca fit digits.csv -o digits.gtpca --sample-shape 28x28 --shared-pose \\
-          --family "compose(shift((20, 20)), rotation(angles=20))" -k 5
-      gtpca fit eeg.edf -o eeg.gtpca --tmin -0.2 --tmax 0.8 --family "shift(128, axes=0)"
+      gtpca fit cut.npy -o cut.gtpca --fraction 0.9 \\
+          --family "shift(64, boundary='partial')"
+      gtpca fit digits.csv -o digits.gtpca -k 5 --sample-shape 28x28 \\
+          --shared-pose --family "compose(shift((20, 20)), rotation(20))"
+      gtpca fit eeg.edf -o eeg.gtpca --tmin -0.2 --tmax 0.8 \\
+          --family "shift(128, axes=0)"
 
     \b
     Families: identity, shift, rotation, reflection, scaling, timewarp, affine,
@@ -121,7 +123,9 @@ def _fit_watched(model, rows) -> None:
     """Fit with a progress bar, of which the model keeps nothing."""
     from gtpca.commands.progress import FitBar
 
-    count = None if model.shared_pose or isinstance(model.n_components, float) else model.n_components
+    count = (
+        None if model.shared_pose or isinstance(model.n_components, float) else model.n_components
+    )
     model.set_callbacks(FitBar(count, model.refine)).fit(rows)
     model.set_callbacks()
 

@@ -31,7 +31,9 @@ def transform(
     ] = False,
     max_size: MaxSize = None,
 ) -> None:
-    """Write the scores of samples: one row per sample, one column per component.
+    """Write the scores of samples, and their poses.
+
+    There is one row per sample, and one column per component.
 
     \b
     Examples:
@@ -70,7 +72,9 @@ def reconstruct(
     output: Annotated[Path, output_option("a .npy file, or .csv, .parquet for flat samples")],
     max_size: MaxSize = None,
 ) -> None:
-    """Write samples as the model sees them: the sum of the moved components.
+    """Write samples as the model rebuilds them.
+
+    That is the sum of the moved components, each times its score.
 
     \b
     Examples:
