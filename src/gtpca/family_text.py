@@ -134,7 +134,7 @@ def _is_word(value) -> bool:
 
 
 def _number(node, text) -> int | float:
-    value = getattr(node, "value", None)
+    value: Any = getattr(node, "value", None)
     if not isinstance(node, ast.Constant) or type(value) not in (int, float):
         hint = f"; text is in quotes: '{node.id[:40]}'" if isinstance(node, ast.Name) else ""
         raise ValueError(
