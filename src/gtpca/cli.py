@@ -22,16 +22,9 @@ def main(arguments=None) -> None:
         Default: those of the process.
     """
     try:
-        from gtpca.commands import app
-    except ImportError as error:
-        if (error.name or "").partition(".")[0] not in ("typer", "rich"):
-            raise
-        _leave(f'{error.name} is missing: pip install "gtpca[cli]"', 2)
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            code = app(given or ["--help"], prog_name="gtpca", standalone_mode=False)
+            code = _run(sys.argv[1:] if arguments is None else list(arguments))
             sys.stdout.flush()
     except KeyboardInterrupt:
         code = 130
@@ -42,13 +35,23 @@ def main(arguments=None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _run(arguments):
+    try:
+        from gtpca.commands import app
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in ("typer", "rich"):
+            raise
+        _leave(f'{error.name} is missing: pip install "gtpca[cli]"', 2)
+    return app(arguments or ["--help"], prog_name="gtpca", standalone_mode=False)
+
+
 def _wording(error) -> tuple[str, int]:
     """Message and exit code for what a user can mend; all other errors are raised again."""
     if type(error).__name__ == "Abort":
         return "stopped", 130
     if hasattr(error, "format_message"):  # of typer: a wrong option or argument
         path = getattr(getattr(error, "ctx", None), "command_path", "gtpca")
-        return f"{error.format_message()} See `{path} --help`.", 2
+        return f"{error.format_message().rstrip('.')}. See `{path} --help`.", 2
     if isinstance(error, MemoryError):
         return f"there is not enough memory: {error}", 1
     if isinstance(error, OSError) and error.strerror:

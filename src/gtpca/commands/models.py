@@ -171,22 +171,26 @@ def _facts(model) -> dict[str, Any]:
         "component_shape": [int(size) for size in operator.weight_shape],
         "n_transforms": int(operator.n_transforms),
         "poses": list(operator.describe(np.zeros(1, dtype=int))),
-        "parameters": _changed(model),
+        "parameters": _parameters(model),
         "explained_energy": model.explained_energy_.tolist(),
         "explained_energy_ratio": model.explained_energy_ratio_.tolist(),
         "n_iter": model.n_iter_.tolist(),
     }
 
 
-def _changed(model) -> dict[str, Any]:
-    """Parameters, except the family, that are not at their default and can be said in JSON."""
-    from gtpca import GTPCA
-
-    default = GTPCA().get_params(deep=False)
+def _parameters(model) -> dict[str, Any]:
+    """All parameters except the family, as they can be said in JSON."""
     given = model.get_params(deep=False)
     del given["family"]
-    changed = {k: v for k, v in given.items() if repr(v) != repr(default[k])}
-    return {k: v if _is_plain(v) else repr(v) for k, v in changed.items()}
+    return {name: value if _is_plain(value) else repr(value) for name, value in given.items()}
+
+
+def _changed(model) -> str:
+    """The parameters that are not at their default."""
+    from gtpca import GTPCA
+
+    given, default = _parameters(model), _parameters(GTPCA())
+    return ", ".join(f"{name}={v!r}" for name, v in given.items() if v != default[name])
 
 
 def _is_plain(value) -> bool:
@@ -206,14 +210,13 @@ def _summary(model) -> str:
 def _description(model) -> str:
     facts = _facts(model)
     shape, weights = ("x".join(map(str, facts[k])) for k in ("sample_shape", "component_shape"))
-    changed = ", ".join(f"{name}={value!r}" for name, value in facts["parameters"].items())
     passes = ", ".join(map(str, facts["n_iter"]))
     lines = {
         "family": _shortened(facts["family"]),
         "samples": f"of shape {shape}",
         "components": f"{facts['n_components']} of shape {weights}",
         "transforms": f"{facts['n_transforms']}, told apart by {', '.join(facts['poses'])}",
-        "parameters": _shortened(changed) or "all at their defaults",
+        "parameters": _shortened(_changed(model)) or "all at their defaults",
         "passes": f"{passes} over all rows",
     }
     if not facts["poses"]:

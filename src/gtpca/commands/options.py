@@ -10,6 +10,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 __all__ = ["Json", "MaxSize", "Model", "Source", "numbers", "output_option", "reads_data", "sizes"]
@@ -89,7 +90,16 @@ class Source:
         labels = self.options["labels"]
         if labels is not None and re.fullmatch(r"\d{1,9}", labels):
             labels = int(labels)
-        return read_data(self.path, **{**self.options, "labels": labels})
+        data = read_data(self.path, **{**self.options, "labels": labels})
+        _check_finite(self.path, data.rows)
+        return data
+
+
+def _check_finite(path, rows) -> None:
+    """Rows in memory are checked here, where the name of the file is known."""
+    if type(rows) is np.ndarray and not np.isfinite(rows).all():
+        flat = np.isfinite(rows).reshape(len(rows), -1).all(axis=1)
+        raise ValueError(f"{path}: sample {int(flat.argmin())} has NaN or infinite values.")
 
 
 def reads_data(required: bool = True) -> Callable:
