@@ -25,6 +25,7 @@ __all__ = [
     "FORMAT_VERSION",
     "npy_bytes",
     "npy_header",
+    "one_line",
     "read_container",
     "write_container",
 ]
@@ -106,7 +107,7 @@ def _read_members(file, path) -> dict[str, bytes]:
             _check_entries(entries, size)
             return {entry.filename: archive.read(entry) for entry in entries}
     except Exception as error:  # a broken file makes zipfile raise whatever comes
-        raise ValueError(f"{path} is no model file, cut or damaged: {error}") from None
+        raise ValueError(f"{path} is no model file, cut or damaged: {one_line(error)}") from None
 
 
 def _check_entries(entries, size) -> None:
@@ -134,7 +135,7 @@ def _read_text(members, path) -> dict[str, Any]:
     try:
         content = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: {TEXT} cannot be read: {error}") from None
+        raise ValueError(f"{path}: {TEXT} cannot be read: {one_line(error)}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path}: {TEXT} does not describe a {FORMAT}.")
     _check_version(content, path)
@@ -161,6 +162,12 @@ def _unique(pairs) -> dict[str, Any]:
 
 def _refuse(name):
     raise ValueError(f"{name} is no number of JSON")
+
+
+def one_line(error) -> str:
+    """The message of an error in one line of moderate length."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 300 else text[:297] + "..."
 
 
 def npy_bytes(array) -> bytes:
@@ -198,4 +205,4 @@ def _read_array(data: bytes, label: str) -> np.ndarray:
         flat = np.frombuffer(data, dtype, offset=buffer.tell())
         return flat.reshape(shape, order="F" if fortran else "C").copy(order="K")
     except Exception as error:  # of the header's parser, too
-        raise ValueError(f"{label} is no array that can be read: {error}") from None
+        raise ValueError(f"{label} is no array that can be read: {one_line(error)}") from None

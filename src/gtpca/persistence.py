@@ -17,7 +17,7 @@ from gtpca import checks, inputs
 from gtpca.encoding import Decoder, Encoder
 from gtpca.estimator import GTPCA
 from gtpca.families import Compose, Custom, Identity, Reflection, Shift
-from gtpca.modelfile import read_container, write_container
+from gtpca.modelfile import one_line, read_container, write_container
 from gtpca.warps import Deformation, Rotation
 
 __all__ = ["load", "save"]
@@ -85,7 +85,7 @@ def load(path, max_size: int = LARGEST_FAMILY) -> GTPCA:
     except MemoryError:
         raise ValueError(f"{path} needs more memory than there is.") from None
     except Exception as error:  # of the estimator's checks, whatever they meet
-        raise ValueError(f"{path} holds no valid model: {error}") from None
+        raise ValueError(f"{path} holds no valid model: {one_line(error)}") from None
 
 
 def _version() -> str:
@@ -202,7 +202,8 @@ def _n_values(family, shape) -> float:
     """About how many numbers it takes to bind a family that is no composition."""
     points = float(math.prod(shape))
     if isinstance(family, Shift):
-        return points + np.sum(0 if family.window is None else family.window, dtype=float)
+        windows = () if family.window is None else checks.sizes("Shift: window", family.window)
+        return points + float(sum(windows))
     if isinstance(family, Custom):
         return points + sum(float(np.sum(np.shape(t))) for t in family.transforms)
     if isinstance(family, Deformation):

@@ -1,38 +1,42 @@
-"""Files that hold several arrays: HDF5, Zarr and MATLAB. They are read row by row if they can."""
+"""Files that hold several arrays, which are read row by row: HDF5 and Zarr."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from gtpca.readers.data import Data, FileRows, check_rows, choose, optional
 
-from gtpca.readers.data import Data, FileRows, check_inflated, check_rows, choose, optional
-
-__all__ = ["read_hdf5", "read_mat", "read_zarr"]
+__all__ = ["read_hdf5", "read_zarr"]
 
 # What may stand between a chunk and its values. Others, such as "pickle", can run code.
 CODECS = {"blosc", "bytes", "crc32", "crc32c", "delta", "gzip", "lz4", "lzma", "bz2", "shuffle"}
 CODECS |= {"bitround", "fixedscaleoffset", "sharding_indexed", "transpose", "zlib", "zstd"}
 
 
-def read_hdf5(path: Path, key: str | None = None, reverse: bool = False) -> Data:
-    """One data set; the file stays open."""
+def read_hdf5(path: Path, key: str | None = None, matlab: bool = False) -> Data:
+    """One data set; the file stays open. MATLAB stores the axes in the reverse order."""
     h5py = optional("h5py", "io")
     file = h5py.File(path, "r")
     try:
-        found = _datasets(h5py, file)
+        order = slice(None, None, -1 if matlab else 1)
+        found = {name: shape[order] for name, shape in _datasets(h5py, file).items()}
         key = choose(found, key.strip("/") if key else None)
         dataset = file[key]
-        # Chunk sizes come from the file and become buffers.
-        if dataset.is_virtual or dataset.external:
-            raise ValueError(f"{key!r} is kept in other files; copy it into one")
-        check_rows(dataset.shape[:: -1 if reverse else 1], dataset.dtype, dataset.chunks)
-        rows = FileRows(dataset, f"{path}, {key!r}", reverse)
+        _check_dataset(dataset, key)
+        check_rows(found[key], dataset.dtype, dataset.chunks)
+        rows = FileRows(dataset, f"{path}, {key!r}", matlab)
     except BaseException:
         file.close()
         raise
     return Data(rows, _close=file.close)
+
+
+def _check_dataset(dataset, key) -> None:
+    if dataset.is_virtual or dataset.external:
+        raise ValueError(f"{key!r} is kept in other files; copy it into one")
+    if dataset.attrs.get("MATLAB_class", b"") == b"char":
+        raise ValueError(f"{key!r} is text, but must hold real numbers")
 
 
 def _datasets(h5py, file) -> dict[str, tuple]:
@@ -80,22 +84,3 @@ def _nested(codecs):
         inner = codec.get("configuration") or {}
         yield from _nested(inner.get("codecs"))
         yield from _nested(inner.get("index_codecs"))
-
-
-def read_mat(path: Path, key: str | None = None) -> Data:
-    """One variable: read if the file is of MATLAB 5 to 7.2, else row by row."""
-    from scipy.io import loadmat, matlab, whosmat
-
-    with open(path, "rb") as file:
-        if matlab.matfile_version(file)[0] == 2:
-            return read_hdf5(path, key, reverse=True)
-    found = {name: (shape, kind) for name, shape, kind in whosmat(path)}
-    key = choose({name: shape for name, (shape, _) in found.items()}, key)
-    shape, kind = found[key]
-    if kind in ("cell", "struct", "object", "char", "function", "opaque", "unknown"):
-        raise ValueError(f"{key!r} is a {kind}, but must hold real numbers")
-    check_inflated(8 * int(np.prod([float(s) for s in shape])), path.stat().st_size)
-    array = loadmat(path, variable_names=[key])[key]
-    array = array.toarray() if hasattr(array, "toarray") else np.asarray(array)
-    check_rows(array.shape, array.dtype)
-    return Data(array)

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Data", "FileRows", "check_inflated", "check_rows", "choose", "one_line", "optional"]
+from gtpca.modelfile import one_line
+
+__all__ = ["Data", "FileRows", "check_inflated", "check_rows", "choose", "optional"]
 
 LARGEST_PIECE = 2**30  # bytes of one row, or of one chunk of a file
 MOST_INFLATED = 100  # above LARGEST_PIECE, a file may hold so many times its size
@@ -90,12 +92,6 @@ class FileRows:
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
         return np.asarray(self[:], dtype=dtype)
-
-
-def one_line(error) -> str:
-    """The message of an error in one line of moderate length."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 300 else text[:297] + "..."
 
 
 def optional(module: str, extra: str) -> Any:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gtpca.readers.data import Data, check_inflated, one_line, optional
+from gtpca.modelfile import one_line
+from gtpca.readers.data import Data, check_inflated, optional
 
 __all__ = ["read_images"]
 

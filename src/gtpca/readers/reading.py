@@ -7,7 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from gtpca.readers.data import Data, one_line
+from gtpca.modelfile import one_line
+from gtpca.readers.data import Data
 
 __all__ = ["read_data"]
 
@@ -21,7 +22,7 @@ KINDS: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     ".h5": ("HDF5 file", "containers", "read_hdf5", ("key",)),
     ".hdf5": ("HDF5 file", "containers", "read_hdf5", ("key",)),
     ".zarr": ("Zarr store", "containers", "read_zarr", ("key",)),
-    ".mat": ("MATLAB file", "containers", "read_mat", ("key",)),
+    ".mat": ("MATLAB file", "matlab", "read_mat", ("key",)),
     ".ts": ("file of time series", "series", "read_ts", ()),
     "folder": ("folder of images", "images", "read_images", ()),
 }

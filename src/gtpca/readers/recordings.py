@@ -20,6 +20,8 @@ def read_recording(path: Path, window=None, step=None, event=None, tmin=None, tm
     """Sliding windows, or windows around events, (n, n_times, n_channels), in MNE's units."""
     mne = optional("mne", "eeg")
     _check_options(window, step, event, tmin, tmax)
+    if path.suffix.lower() == ".fif":
+        _check_tags(path)
     raw = mne.io.read_raw(path, preload=False, verbose="error")
     picks = [i for i, kind in enumerate(raw.get_channel_types()) if kind in DATA] or None
     rate, names = float(raw.info["sfreq"]), np.array(raw.ch_names)
@@ -49,6 +51,20 @@ def _check_options(window, step, event, tmin, tmax) -> None:
         raise ValueError(f"event={event!r} needs tmin and tmax, not window")
     if around and not tmin < tmax:
         raise ValueError(f"tmin={tmin!r} must be less than tmax={tmax!r}")
+
+
+def _check_tags(path) -> None:
+    """The tags of a FIF file must be in it and lead forward: MNE would follow a circle for ever."""
+    size, place = path.stat().st_size, 0
+    with open(path, "rb") as file:
+        while 0 <= place <= size - 16:
+            file.seek(place)
+            length, following = np.frombuffer(file.read(16), ">i4")[2:].tolist()
+            end = place + 16 + length
+            after = end if following == 0 else following
+            if end > size or length < 0 or 0 <= after <= place:
+                raise ValueError(f"is cut or damaged: the tag at byte {place} leads out or back")
+            place = after
 
 
 def _check_length(raw) -> None:

@@ -37,12 +37,12 @@ def write_table(path, columns) -> None:
     1,-2.0
     """
     arrays = {str(name): np.asarray(values) for name, values in columns.items()}
+    length = next((values.size for values in arrays.values()), 0)
     for name, values in arrays.items():
-        first = next(iter(arrays.values()))
-        if values.ndim != 1 or values.shape != first.shape:
-            raise ValueError(
-                f"column {name!r} has shape {values.shape}, but must be ({len(first)},)."
-            )
+        if values.shape != (length,):
+            raise ValueError(f"column {name!r} has shape {values.shape}, but must be ({length},).")
+        if values.dtype.kind not in "biufUO":
+            raise ValueError(f"column {name!r} holds {values.dtype}; only numbers and text can be.")
     if not arrays:
         raise ValueError("columns is empty; at least one column is needed.")
     _write(path, arrays)

@@ -1,0 +1,135 @@
+"""Variables of MATLAB files.
+
+Files of version 5 to 7.2 are parsed here, for compiled parsers can crash on broken ones: a header
+of 128 bytes, then one element per variable, possibly compressed, that holds flags, sizes, a name
+and values in column order. Files of version 7.3 are HDF5.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gtpca.readers.containers import read_hdf5
+from gtpca.readers.data import Data, check_inflated, check_rows, choose
+
+__all__ = ["read_mat"]
+
+HEADER, HEAD = 128, 4096  # bytes of the file's header, and of a variable in which its name ends
+TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+COMPRESSED, MATRIX = 15, 14
+CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4"}
+CLASSES |= {14: "i8", 15: "u8"}
+OTHERS = {1: "a cell", 2: "a struct", 3: "an object", 4: "text", 5: "sparse"}
+COMPLEX = 0x800
+
+
+@dataclass(frozen=True)
+class Variable:
+    """Where a variable is in the file, and what its head says.
+
+    Attributes
+    ----------
+    start, size : int
+        Its bytes in the file, without the tag.
+    compressed : bool
+    shape : tuple of int
+    kind : int
+        MATLAB's number of the class.
+    is_complex : bool
+    values : int
+        Where the tag of the values begins, in the element as it is when inflated.
+    """
+
+    start: int
+    size: int
+    compressed: bool
+    shape: tuple[int, ...]
+    kind: int
+    is_complex: bool
+    values: int
+
+
+def read_mat(path: Path, key: str | None = None) -> Data:
+    """One variable: read if the file is of MATLAB 5 to 7.2, else row by row."""
+    with open(path, "rb") as file:
+        head = file.read(HEADER)
+        if head[124:128] in (b"\x00\x02IM", b"\x02\x00MI"):
+            return read_hdf5(path, key, matlab=True)
+        if head[124:128] not in (b"\x00\x01IM", b"\x01\x00MI"):
+            raise ValueError("is no file of MATLAB 5 or newer; save it with -v7")
+        order = "<" if head.endswith(b"IM") else ">"
+        found = _variables(file, path.stat().st_size, order)
+        key = choose({name: variable.shape for name, variable in found.items()}, key)
+        return Data(_values(file, found[key], order, key))
+
+
+def _variables(file, size, order) -> dict[str, Variable]:
+    """All variables by name, from their heads alone."""
+    found, start = {}, HEADER
+    while start + 8 <= size:
+        file.seek(start)
+        kind, length = np.frombuffer(file.read(8), f"{order}u4").tolist()
+        if kind not in (COMPRESSED, MATRIX) or start + 8 + length > size:
+            raise ValueError(f"is cut or damaged at byte {start}")
+        name, variable = _head(file, start + 8, length, kind == COMPRESSED, order)
+        if name:
+            found[name] = variable
+        start += 8 + length
+    return found
+
+
+def _head(file, start, size, compressed, order) -> tuple[str, Variable]:
+    data = _bytes(file, start, size, compressed, HEAD)
+    if compressed:  # the tag is within
+        data = data[8:]
+    flags, place = _element(data, 0, order)
+    sizes, place = _element(data, place, order)
+    name, place = _element(data, place, order)
+    if flags.dtype.itemsize != 4 or len(flags) != 2 or not 2 <= len(sizes) <= 32 or min(sizes) < 0:
+        raise ValueError(f"is damaged at byte {start}")
+    kind, shape = int(flags[0]), tuple(sizes.tolist())
+    about = (shape, kind & 0xFF, bool(kind & COMPLEX), place)
+    return name.tobytes().decode("ascii"), Variable(start, size, compressed, *about)
+
+
+def _bytes(file, start, size, compressed, limit) -> bytes:
+    """The first ``limit`` bytes of an element, inflated if it is compressed."""
+    file.seek(start)
+    if not compressed:
+        return file.read(min(size, limit))
+    return zlib.decompressobj().decompress(file.read(size), limit)
+
+
+def _element(data, place, order) -> tuple[np.ndarray, int]:
+    """The numbers of a part of a variable, and where the next part begins."""
+    first, second = np.frombuffer(data, f"{order}u4", 2, place).tolist()
+    small = first >> 16
+    kind, length = (first & 0xFFFF, small) if small else (first, second)
+    begin = place + (4 if small else 8)
+    if kind not in TYPES or length > (4 if small else len(data) - begin):
+        raise ValueError(f"is damaged: a part of type {kind} with {length} bytes")
+    dtype = np.dtype(order + TYPES[kind])
+    end = place + 8 if small else begin + -(-length // 8) * 8
+    return np.frombuffer(data, dtype, length // dtype.itemsize, begin), end
+
+
+def _values(file, variable, order, key) -> np.ndarray:
+    """The array of a variable."""
+    if variable.kind not in CLASSES or variable.is_complex:
+        what = "complex" if variable.is_complex else OTHERS.get(variable.kind, "of another kind")
+        raise ValueError(f"{key!r} is {what}, but must hold real numbers")
+    dtype = np.dtype(CLASSES[variable.kind])
+    check_rows(variable.shape, dtype)
+    n_values = math.prod(variable.shape)
+    check_inflated(8 * n_values, variable.size)
+    limit = variable.values + 8 * n_values + 64
+    data = _bytes(file, variable.start, variable.size, variable.compressed, limit)
+    flat, _ = _element(data[8:] if variable.compressed else data, variable.values, order)
+    if len(flat) != n_values:
+        raise ValueError(f"{key!r} has {len(flat)} values, but shape {variable.shape}")
+    return np.ascontiguousarray(flat.astype(dtype, copy=False).reshape(variable.shape, order="F"))

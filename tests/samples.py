@@ -1,0 +1,170 @@
+"""One small file of every kind that can be read, for the tests of readers and of broken files."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+from gtpca.readers import read_data
+
+X = np.round(np.random.default_rng(0).standard_normal((6, 5)), 3)
+IMAGES = np.random.default_rng(1).integers(0, 255, (3, 4, 6, 3), dtype=np.uint8)
+SIGNAL = np.random.default_rng(2).integers(-999, 999, (2, 400))  # channels, times
+RATE = 100
+NEEDS = {"parquet": "pyarrow", "h5": "h5py", "mat73": "h5py", "zarr": "zarr", "zarr2": "zarr"}
+NEEDS |= {"png": "PIL", "jpeg": "PIL", "fif": "mne", "edf": "mne", "bdf": "mne"}
+KINDS = ("npy", "npz", "csv", "tsv", "mat5", "ts", *NEEDS)
+
+
+def available(kind) -> bool:
+    return kind not in NEEDS or importlib.util.find_spec(NEEDS[kind]) is not None
+
+
+def options(kind) -> dict:
+    """What ``read_data`` needs to be told."""
+    return {"window": 50} if kind in ("fif", "edf", "bdf") else {}
+
+
+def refused(path, message, **options):
+    """Whether the file cannot be read, and one line says so and names it."""
+    with pytest.raises(ValueError, match=message) as caught:
+        read_data(path, **options)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def write_sample(kind, folder):
+    """Write the file and return its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return WRITERS[kind](folder)
+
+
+def npy(folder):
+    np.save(folder / "a.npy", X)
+    return folder / "a.npy"
+
+
+def npz(folder):
+    np.savez_compressed(folder / "a.npz", X=X)
+    return folder / "a.npz"
+
+
+def csv(folder, ending=".csv", delimiter=","):
+    lines = [delimiter.join("abcde"), *(delimiter.join(map(str, row)) for row in X.tolist())]
+    path = folder / f"a{ending}"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def tsv(folder):
+    return csv(folder, ".tsv", "\t")
+
+
+def ts(folder):
+    lines = ["# a comment", "@problemName small", "@timeStamps false", "@univariate false"]
+    lines += ["@dimensions 2", "@equalLength true", "@seriesLength 5", "@classLabel true up down"]
+    lines += ["@data"]
+    for i, row in enumerate(X.tolist()):
+        values = ",".join(map(str, row))
+        lines.append(f"{values}:{','.join(str(-v) for v in row)}:{'up' if i % 2 else 'down'}")
+    (folder / "a.ts").write_text("\n".join(lines) + "\n")
+    return folder / "a.ts"
+
+
+def mat5(folder):
+    savemat(folder / "a.mat", {"X": X}, do_compression=True)
+    return folder / "a.mat"
+
+
+def mat73(folder):
+    """As MATLAB 7.3 writes it: HDF5 behind a header of 512 bytes, the axes reversed."""
+    import h5py
+
+    path = folder / "a.mat"
+    with h5py.File(path, "w", userblock_size=512) as file:
+        file["X"] = X.T
+    with open(path, "r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
+    return path
+
+
+def h5(folder):
+    import h5py
+
+    with h5py.File(folder / "a.h5", "w") as file:
+        file.create_dataset("group/X", data=X, chunks=(2, 5), compression="gzip")
+    return folder / "a.h5"
+
+
+def zarr(folder, **how):
+    import zarr
+
+    path = folder / "a.zarr"
+    group = zarr.open_group(str(path), mode="w", **how)
+    array = group.create_array("X", shape=X.shape, dtype="f8", chunks=(2, 5))
+    array[:] = X
+    return path
+
+
+def zarr2(folder):
+    return zarr(folder, zarr_format=2)
+
+
+def parquet(folder):
+    import pyarrow
+    from pyarrow import parquet
+
+    table = pyarrow.table({name: X[:, j] for j, name in enumerate("abcde")})
+    parquet.write_table(table, folder / "a.parquet")
+    return folder / "a.parquet"
+
+
+def png(folder, ending="png"):
+    from PIL import Image
+
+    (folder / "images").mkdir(exist_ok=True)
+    for i, pixels in enumerate(IMAGES):
+        Image.fromarray(pixels).save(folder / "images" / f"{i}.{ending}")
+    return folder / "images"
+
+
+def jpeg(folder):
+    return png(folder, "jpeg")
+
+
+def fif(folder):
+    import mne
+
+    info = mne.create_info(["Fz", "Cz"], RATE, "eeg")
+    raw = mne.io.RawArray(SIGNAL * 1e-6, info, verbose="error")
+    raw.set_annotations(mne.Annotations([0.05, 1.0, 2.5], 0.1, ["go", "go", "stop"]))
+    raw.save(folder / "a_raw.fif", overwrite=True, verbose="error")
+    return folder / "a_raw.fif"
+
+
+def edf(folder, ending="edf", width=2):
+    """European Data Format by hand: a header of text, then records of one second."""
+    top = 2 ** (8 * width - 1)
+    version = b"0".ljust(8) if width == 2 else b"\xffBIOSEMI"
+    fixed = ["patient", "recording", "01.01.20", "00.00.00", 256 * 3, "", 4, 1, 2]
+    sizes = [80, 80, 8, 8, 8, 44, 8, 8, 4]
+    head = "".join(str(v).ljust(n) for v, n in zip(fixed, sizes, strict=True))
+    channel = [("Fz", "Cz"), ("", ""), ("uV", "uV"), (-top, -top), (top - 1, top - 1)]
+    channel += [(-top, -top), (top - 1, top - 1), ("", ""), (RATE, RATE), ("", "")]
+    widths = [16, 80, 8, 8, 8, 8, 8, 80, 8, 32]
+    head += "".join(str(v).ljust(n) for vs, n in zip(channel, widths, strict=True) for v in vs)
+    records = SIGNAL.reshape(2, 4, RATE).transpose(1, 0, 2).ravel()
+    data = b"".join(int(v).to_bytes(width, "little", signed=True) for v in records)
+    path = folder / f"a.{ending}"
+    path.write_bytes(version + head.encode() + data)
+    return path
+
+
+def bdf(folder):
+    return edf(folder, "bdf", 3)
+
+
+WRITERS = {kind: globals()[kind] for kind in KINDS}

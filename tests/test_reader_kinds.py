@@ -1,0 +1,176 @@
+"""Tables, images, series and recordings: what is read, and which line, column or file is wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import samples
+from samples import IMAGES, RATE, SIGNAL, refused
+
+from gtpca.readers import read_data
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "features"),
+    [
+        ("1,2\n3,4\n", [[1, 2], [3, 4]], None),
+        ("a,b\n1,2\n", [[1, 2]], ["a", "b"]),
+        ("\ufeffa;b\n1;2.5e3\n", [[1, 2500]], ["a", "b"]),
+        ("# a,b\n1,2\n", [[1, 2]], ["a", "b"]),
+        ('"a, too","b"\n"1","2"\n', [[1, 2]], ["a, too", "b"]),
+        (",a,b\nfirst,1,2\n", [[1, 2]], ["a", "b"]),
+        ("\n\n1, 2\r\n\r\n3, 4", [[1, 2], [3, 4]], None),
+        ("7\n", [[7]], None),
+    ],
+)
+def test_text_tables(text, rows, features, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(text.encode())
+    data = read_data(path)
+    assert data.rows.tolist() == rows
+    assert data.features == features
+
+
+def test_labels_and_header_can_be_given(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("0\t1\t2\n5\t6\tx\n7\t8\ty\n")
+    refused(path, "column 2 holds text, 'x' in line 2")
+    data = read_data(path, header=True, labels="2")
+    assert (data.rows.tolist(), data.labels.tolist()) == ([[5, 6], [7, 8]], ["x", "y"])
+    assert read_data(path, header=False, labels=2).rows.shape == (3, 2)
+    refused(path, "labels='z' is no column; there are columns 0, 1, 2", header=True, labels="z")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("a,b\n", "nothing in it"),
+        ("\n \n", "no column with values"),
+        ("a,b\n1,2\n3\n", "line 3 has 1 columns, but the first line has 2"),
+        ("a,b\n1,2\n3,4,5\n", "line 3 has 3 columns"),
+        ("a,b\n1,2\n3,\n", "line 3: column 'b' is empty"),
+        ("a,kind\n1,x\n", "column 'kind' holds text, 'x' in line 2; remove it or name it"),
+        ("1,2\n3,1_0\n", "column 1 holds text, '1_0' in line 2"),
+        ("a\n\x00\n", "a.csv"),
+        ("a\n\udc80\n", "cannot be read as table: 'utf-8'"),
+        ("a,b\n1,2,\n", "line 2 has 3"),
+    ],
+)
+def test_wrong_text_tables_name_line_and_column(text, message, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    refused(path, message)
+
+
+def test_ragged_rows_are_found_beside_labels(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("kind,a,b\nx,1,2\ny,3,4,5\n")
+    refused(path, "line 3 has 4 columns", labels="kind")
+
+
+def test_parquet_columns(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "a.parquet"
+    columns = {"kind": ["x", "y"], "a": [1, 2], "b": [0.5, 1.5], "__index_level_0__": [7, 8]}
+    parquet.write_table(pyarrow.table(columns), path)
+    refused(path, "column 'kind' holds string, but must hold numbers")
+    data = read_data(path, labels="kind")
+    assert data.rows.tolist() == [[1, 0.5], [2, 1.5]]
+    assert (data.features, data.labels.tolist()) == (["a", "b"], ["x", "y"])
+    parquet.write_table(pyarrow.table({"a": [1.0, None]}), path)
+    refused(path, "column 'a' has 1 missing values")
+
+
+def test_jpeg_images_are_read_in_the_order_of_their_names(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    path = samples.jpeg(tmp_path)
+    (path / "notes.txt").write_text("not an image")
+    rows = read_data(path).rows
+    for i, row in enumerate(rows):
+        np.testing.assert_array_equal(row, np.asarray(image.open(path / f"{i}.jpeg")))
+
+
+@pytest.mark.parametrize(
+    ("mode", "shape", "dtype"),
+    [
+        ("L", (4, 6), np.uint8),
+        ("1", (4, 6), np.uint8),
+        ("I;16", (4, 6), np.uint16),
+        ("RGB", (4, 6, 3), np.uint8),
+        ("P", (4, 6, 3), np.uint8),
+    ],
+)
+def test_grey_and_colour_images(mode, shape, dtype, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    for i, pixels in enumerate(IMAGES):
+        picture = image.fromarray(pixels)
+        if mode == "I;16":
+            picture = image.fromarray(pixels[..., 0].astype(np.uint16) * 200)
+        else:
+            picture = picture.convert(mode)
+        picture.save(tmp_path / f"{i}.PNG")
+    rows = read_data(tmp_path).rows
+    assert (rows.shape, rows.dtype) == ((3, *shape), dtype)
+    assert rows.max() > 200
+
+
+def test_images_must_be_alike(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    refused(tmp_path, "no PNG or JPEG")
+    image.new("L", (6, 4)).save(tmp_path / "a.png")
+    image.new("RGB", (6, 4)).save(tmp_path / "b.png")
+    refused(tmp_path, "b.png is 6 x 4 RGB, but a.png is 6 x 4 grey")
+    image.new("RGBA", (6, 4)).save(tmp_path / "b.png")
+    refused(tmp_path, "b.png has mode RGBA; convert it")
+    (tmp_path / "b.png").write_bytes((tmp_path / "a.png").read_bytes()[:40])
+    refused(tmp_path, "b.png is no image")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("@data\n1,2\n3\n", "line 3 has 1 values on a channel and 1 channels"),
+        ("@data\n1,2:3\n", "line 2 has 1 values"),
+        ("@data\n1,2:3,4\n5,6\n", "line 3 has 2 values on a channel and 1 channels"),
+        ("@data\n1,?\n", r"line 2: '\?' is not a number"),
+        ("@classLabel true a\n@data\n1,2\n", "line 3 has no label"),
+        ("@timeStamps true\n@data\n(0,1)\n", "line 1: series with time stamps"),
+        ("1,2\n", "line 1 is no header line"),
+        ("@problemName x\n", "no line @data"),
+        ("@data\n# nothing\n", "no series"),
+    ],
+)
+def test_wrong_series_name_the_line(text, message, tmp_path):
+    (tmp_path / "a.ts").write_text(text)
+    refused(tmp_path / "a.ts", message)
+
+
+def test_windows_of_a_recording(tmp_path):
+    pytest.importorskip("mne")
+    path = samples.edf(tmp_path)
+    data = read_data(path, window=0.5, step=10)
+    assert data.rows.shape == ((400 - 50) // 10 + 1, 50, 2)
+    np.testing.assert_allclose(data.rows[3], 1e-6 * SIGNAL[:, 30:80].T)
+    assert (data.channels, data.sampling_rate) == (["Fz", "Cz"], RATE)
+    refused(path, "no events", tmin=0.0, tmax=0.1)
+    refused(path, "either window, or both tmin and tmax")
+    refused(path, "either window, or both tmin and tmax", window=5, tmin=0.1, tmax=0.2)
+    refused(path, "less than one sample", window=0.001)
+    refused(path, "length == 401, must be <= 400", window=401)
+
+
+def test_windows_around_events_are_those_of_mne(tmp_path):
+    mne = pytest.importorskip("mne")
+    path = samples.fif(tmp_path)
+    raw = mne.io.read_raw(path, verbose="error")
+    events, codes = mne.events_from_annotations(raw, verbose="error")
+    how = {"tmin": -0.1, "tmax": 0.3, "baseline": None, "preload": True, "verbose": "error"}
+    expected = mne.Epochs(raw, events, codes, **how).get_data(verbose="error")[:, :, :-1]
+    data = read_data(path, tmin=-0.1, tmax=0.3)
+    np.testing.assert_allclose(data.rows, expected.transpose(0, 2, 1))
+    assert data.labels.tolist() == ["go", "stop"]  # the first is too near the beginning
+    assert len(read_data(path, event="stop", tmin=-0.1, tmax=0.3).rows) == 1
+    refused(path, "event='left' is not there; there are: go, stop", event="left", tmin=0, tmax=1)
+    refused(path, "is whole", tmin=-9.0, tmax=9.0)
