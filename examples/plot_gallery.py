@@ -2,13 +2,9 @@
 Drawings of fitted models
 =========================
 
-Each function of :mod:`gtpca.plots` once. They take Axes and return them, or make a new figure. How
-to read the drawings is said in docs/plots.md, whose pictures are made here: name a folder,
-``python examples/plot_gallery.py docs/images/plots``.
+Each function of :mod:`gtpca.plots`. They take Axes and return them, or make a new figure. How to
+read the drawings is said in docs/plots.md, which shows those that are kept in ``drawn``.
 """
-
-import sys
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -80,8 +76,4 @@ axes = [fig.add_subplot(1, 4, j + 1, projection="polar" if j == 2 else None) for
 drawn["poses"] = plots.plot_poses(mirrored, ramps, ax=axes[:2])
 plots.plot_poses(images, turned, ax=axes[2])
 plots.plot_poses(shifted, placed, ax=axes[3])
-
-if len(sys.argv) > 1:
-    for name, ax in drawn.items():
-        np.ravel(ax)[0].figure.savefig(Path(sys.argv[1]) / f"{name}.png", dpi=100)
 plt.show()

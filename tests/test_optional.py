@@ -27,7 +27,7 @@ def last_line(code):
 
 
 def test_the_package_imports_nothing_optional():
-    code = "import sys, gtpca, gtpca.demo; print(sorted(sys.modules))"
+    code = "import sys, gtpca, gtpca.demo, gtpca.plots; print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     for module in ("torch", "dask", "matplotlib"):
         assert f"'{module}'" not in done.stdout
@@ -37,3 +37,12 @@ def test_the_package_imports_nothing_optional():
 def test_the_error_names_the_extra(name, module):
     line = last_line(WITHOUT.format(module=module) + f"import {name}")
     assert line == f'ImportError: {module} is missing: pip install "gtpca[{module}]"'
+
+
+def test_a_drawing_names_its_extra():
+    code = WITHOUT.format(module="matplotlib") + (
+        "import numpy as np\n"
+        "from gtpca import GTPCA, plots\n"
+        "plots.plot_history(GTPCA(1).fit(np.eye(3)))\n"
+    )
+    assert last_line(code) == 'ImportError: matplotlib is missing: pip install "gtpca[plot]"'

@@ -13,6 +13,7 @@ from sklearn.decomposition import PCA
 from gtpca.datasets import make_spikes
 from gtpca.estimator import GTPCA
 from gtpca.families import Shift
+from gtpca.plots import plot_components
 from gtpca.plots.style import BLUE, GREY, ORANGE, RED, new_figure, quiet, require_matplotlib
 
 __all__ = ["Demo", "draw", "main", "run", "table"]
@@ -101,7 +102,7 @@ def draw(demo):
     """
     figure = new_figure(11, 6.6)
     axes = figure.subplots(3, len(EXAMPLES))
-    _draw_components(axes[0, :-1], demo.model.components_)
+    _draw_components(axes[0, :-1], demo.model)
     _draw_errors(axes[0, -1], demo)
     signals = demo.test[list(EXAMPLES)]
     codes = demo.model.encode(signals)
@@ -110,14 +111,10 @@ def draw(demo):
     return figure
 
 
-def _draw_components(axes, components):
-    limit = 1.1 * np.abs(components[: len(axes)]).max()
+def _draw_components(axes, model):
+    plot_components(model, components=range(len(axes)), ax=axes)
     for k, ax in enumerate(axes):
-        ax.axhline(0, color=DATA, linewidth=0.8)
-        ax.plot(components[k], color="black", linewidth=1.6)
-        ax.set_ylim(-limit, limit)
         ax.set_title(f"GT-PCA component {k + 1}", fontsize=10)
-        quiet(ax, inner=k > 0)
 
 
 def _draw_errors(ax, demo):

@@ -16,7 +16,8 @@ from gtpca.datasets import (
 )
 from gtpca.estimator import GTPCA
 from gtpca.families import Shift
-from gtpca.plots.style import BLUE, GREY, ORANGE, RED, SIGNED, new_figure, quiet
+from gtpca.plots.samples import Scale
+from gtpca.plots.style import BLUE, GREY, ORANGE, RED, new_figure, quiet
 from gtpca.warps import Rotation
 
 __all__ = [
@@ -148,9 +149,7 @@ def _draw_images(figure, images, columns, title, signed=False):
     for ax in axes.flat:
         ax.set_axis_off()
     for ax, image in zip(axes.flat, images, strict=False):
-        limit = np.abs(image).max() or 1
-        look = {"cmap": SIGNED, "vmin": -limit} if signed else {"cmap": "gray", "vmin": 0}
-        ax.imshow(image, vmax=limit, interpolation="nearest", **look)
+        ax.imshow(image, **Scale.of(image, signed).mapping())
 
 
 def draw_spikes(model, signals):

@@ -113,7 +113,8 @@ def plot_reconstructions(model, X, *, rows=None, counts=None, ax=None):
     rebuilt = np.stack([model.decode(codes.first(c)) for c in counts], axis=1)
     shares, curve = left_over(model, values, rebuilt[:, -1]), view.kind == "curve"
     columns = 2 if curve else len(counts) + 2
-    given, axes = take_axes(ax, (len(values), columns), size=(3.4, 1.7) if curve else (1.5, 1.6))
+    size = {"curve": (3.4, 1.7), "series": (2.2, 1.6)}.get(view.kind, (1.5, 1.6))
+    given, axes = take_axes(ax, (len(values), columns), size=size)
     draw = _draw_curve_row if curve else _draw_picture_row
     for j, (x, parts) in enumerate(zip(values, rebuilt, strict=True)):
         panels = axes[j * columns : (j + 1) * columns]

@@ -8,7 +8,15 @@ from sklearn.utils.validation import check_is_fitted
 from gtpca import checks, inputs
 from gtpca.plots.style import require_matplotlib
 
-__all__ = ["as_seen", "check_components", "grid_shape", "need_samples", "pick_rows", "take_axes"]
+__all__ = [
+    "as_seen",
+    "check_components",
+    "grid_shape",
+    "need_samples",
+    "pick_rows",
+    "take_axes",
+    "take_single",
+]
 
 
 def grid_shape(count, most):
@@ -76,15 +84,15 @@ def _given_axes(ax):
     return axes
 
 
-def check_components(model, components, label="components"):
+def check_components(model, components):
     """Numbers of components, counted from 0, as a list; None is all."""
     check_is_fitted(model)
     if components is None:
         return list(range(model.n_components_))
     given = [components] if np.ndim(components) == 0 else list(components)
     if not given:
-        raise ValueError(f"{label}={components!r} must hold at least one number.")
-    return [checks.whole(label, k, 0, model.n_components_ - 1) for k in given]
+        raise ValueError(f"components={components!r} must hold at least one number.")
+    return [checks.whole("components", k, 0, model.n_components_ - 1) for k in given]
 
 
 def need_samples(model, X, what):
@@ -96,15 +104,15 @@ def need_samples(model, X, what):
         )
 
 
-def pick_rows(X, rows, label="rows"):
+def pick_rows(X, rows):
     """Some rows of ``X``, wherever it lives, and their numbers; ``rows`` None: the first three."""
     X = X if hasattr(X, "shape") else np.asarray(X)
     if rows is None:
         rows = range(min(3, X.shape[0]))
     given = [rows] if np.ndim(rows) == 0 else list(rows)
     if not given:
-        raise ValueError(f"{label}={rows!r} must hold at least one row number.")
-    numbers = [checks.whole(label, i, 0, X.shape[0] - 1) for i in given]
+        raise ValueError(f"rows={rows!r} must hold at least one row number.")
+    numbers = [checks.whole("rows", i, 0, X.shape[0] - 1) for i in given]
     if hasattr(X, "iloc"):
         return X.iloc[numbers], numbers
     return np.stack([np.asarray(X[i]) for i in numbers]), numbers

@@ -20,7 +20,7 @@ NOT_MOVED = "transform"  # the pose of families that have none
 def plot_poses(model, X, component=0, *, ax=None):
     """Histograms of the poses of a component, one panel per quantity.
 
-    Positions (``centre``) are a histogram, those on two axes a map with axis 0 downwards. Angles
+    Positions (``centre``) are a histogram, those on two axes a map with the first downwards. Angles
     are a rose, counter-clockwise, if the Axes are polar, as those of a new figure are. Flips,
     factors, strengths and numbers of transforms have a bar for every value that the family has.
     Shifts have their ``start`` at a fixed distance from the centre: it is not drawn.
@@ -69,13 +69,14 @@ def described(model, index):
 
 def quantities(poses):
     """Groups of names that share a panel: two positions, or a single quantity."""
-    names = [name for name in poses if "start" not in name]
     groups: dict[str, list[str]] = {}
-    for name in names:
+    for name in poses:
+        if "start" in name and name.replace("start", "centre") in poses:
+            continue
         pair = name.rpartition("_")[0] if "centre_" in name else name
         groups.setdefault(pair, []).append(name)
     split = [[name] for group in groups.values() if len(group) != 2 for name in group]
-    return [group for group in groups.values() if len(group) == 2] + split
+    return [sorted(group) for group in groups.values() if len(group) == 2] + split
 
 
 def _axis_label(name):
@@ -89,7 +90,8 @@ def _draw_one(ax, names, values, possible):
         _draw_rose(ax, name, values, possible)
         return
     levels = np.unique(possible)
-    if len(levels) <= MOST_NAMED and "centre" not in name:
+    numeric = levels.dtype.kind in "iuf"
+    if not numeric or (len(levels) <= MOST_NAMED and "centre" not in name):
         counts = np.bincount(np.searchsorted(levels, values), minlength=len(levels))
         ax.bar(np.arange(len(levels)), counts, width=0.8, color=BLUE)
         ax.set_xticks(np.arange(len(levels)), [_value(v) for v in levels])
@@ -104,7 +106,7 @@ def _draw_one(ax, names, values, possible):
 def _value(value):
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
-    return f"{value:g}"
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def count_values(values, levels):
@@ -132,7 +134,7 @@ def _draw_rose(ax, name, values, possible):
 
 
 def _draw_map(ax, names, values, possible):
-    """Axis 0 downwards, axis 1 to the right, as images are displayed."""
+    """The first axis downwards, the second to the right, as images are displayed."""
     parts = [np.unique(p) for p in possible]
     rows, edges = zip(*(_places(v, p) for v, p in zip(values, parts, strict=True)), strict=True)
     counts = np.zeros([len(e) - 1 for e in edges], dtype=int)

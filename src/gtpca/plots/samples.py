@@ -8,7 +8,16 @@ import numpy as np
 
 from gtpca.plots.style import CYCLE, GREY, SIGNED, quiet
 
-__all__ = ["Scale", "View", "component_view", "draw_lines", "draw_picture", "sample_view"]
+__all__ = [
+    "Scale",
+    "View",
+    "component_view",
+    "draw_lines",
+    "draw_picture",
+    "finish",
+    "has_few_lines",
+    "sample_view",
+]
 
 FEW_CHANNELS = len(CYCLE)  # so many are drawn as lines, each in a colour of its own
 

@@ -1,0 +1,20 @@
+"""Write the drawings of examples/plot_gallery.py to docs/images/plots, for docs/plots.md."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+
+DOCS = Path(__file__).parent
+
+
+def save(drawn, folder):
+    """One PNG file per name; the same drawings give the same bytes."""
+    for name, ax in drawn.items():
+        figure = np.ravel(ax)[0].figure
+        figure.savefig(folder / f"{name}.png", dpi=100, metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    gallery = runpy.run_path(str(DOCS.parent / "examples" / "plot_gallery.py"))
+    save(gallery["drawn"], DOCS / "images" / "plots")
