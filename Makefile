@@ -18,7 +18,7 @@ CHECK_PYTHON := $(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exi
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-core lint format bench clean
+.PHONY: help setup demo test test-long test-core browser lint format bench clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -49,6 +49,9 @@ test-long: $(STAMP) ## the test suite with the tests that take minutes
 
 test-core: $(CORE_STAMP) ## the test suite with no optional dependency installed
 	$(CORE_VENV)/bin/python -m pytest
+
+browser: ## install Chromium, which the page is tested in (Debian, as root)
+	@.ci/browser
 
 lint: $(STAMP) ## ruff and mypy
 	$(BIN)/ruff check

@@ -312,6 +312,23 @@ def test_labels_keep_their_proportions():
     assert (some.count("rare"), some.count("common")) == (10, 90)
 
 
+def test_labels_get_colours_in_their_order_if_they_are_few():
+    model, X = spikes()
+    points = gathered(model, X, [str(i % 10 + 1) for i in range(40)]).data["points"]
+    assert points["classes"] == [str(i + 1) for i in range(10)]
+    points = gathered(model, X, [f"{'a' * 90}{i % 2}" for i in range(40)]).data["points"]
+    assert points["classes"] == ["a" * 79 + "…"]
+    points = gathered(model, X, [str(i) for i in range(40)]).data["points"]
+    assert (points["classes"], points["labels"][7]) == ([], "7")
+
+
+def test_one_sample_is_enough(tmp_path):
+    model, X = spikes()
+    data = data_of(write_page(model, X[:1], tmp_path / "page.html", labels=["only"]))
+    assert data["points"]["labels"] == ["only"]
+    np.testing.assert_allclose(rows(data["samples"]["original"]), X[:1], atol=1e-4)
+
+
 def test_the_seed_chooses_the_samples(tmp_path):
     model, X = spikes(100)
     pages = [

@@ -11,7 +11,7 @@ from gtpca import inputs
 from gtpca.codes import Codes
 from gtpca.page import measures
 from gtpca.page.layouts import Layout, lay_out
-from gtpca.page.packing import clipped, pack, pack_rows
+from gtpca.page.packing import clipped, pack, pack_rows, safe_json
 
 __all__ = ["Contents", "gather"]
 
@@ -54,27 +54,29 @@ class Contents:
 
 def gather(model, X, labels, room, max_samples, rng) -> Contents:
     """Encode all rows of ``X``, choose some, and pack what is shown into ``room`` characters."""
-    codes = model.encode(X)
-    left = measures.energies(model, X)
-    poses = measures.pose_columns(model, codes)
-    total = left.sum(axis=0, keepdims=True)
-    found = measures.pca_shares(model, X, rng)
-    pca, pca_rows = (None, 0) if found is None else (found[0].tolist(), found[1])
-    explained = measures.shares(total)[0].tolist()
+    codes, left = model.encode(X), measures.energies(model, X)
+    poses, each = measures.pose_columns(model, codes), measures.shares(left)[:, -1]
     layout = lay_out(model.sample_shape_, model.operator_.moved_axes)
-    data = {"components": _components(model), "builder": _builder(model, codes, layout)}
-    data["energy"] = {"explained": explained, "pca": pca}
-    data["histograms"] = _histograms(model, poses, measures.shares(left)[:, -1])
-    room -= sum(len(str(part)) for part in data.values())
+    explained = measures.shares(left.sum(axis=0, keepdims=True))[0].tolist()
+    pca, pca_rows = measures.pca_shares(model, X, rng) or (None, 0)
+    pca = None if pca is None else pca.tolist()
+    data = {
+        "components": _components(model),
+        "builder": _builder(model, codes, layout),
+        "energy": {"explained": explained, "pca": pca},
+        "histograms": _histograms(model, poses, each),
+    }
+    room -= len(safe_json(data))
     order = _drawn(labels, len(codes), rng)
     numbers = np.sort(order[: _n_points(codes, poses, room, max_samples)])
     text, classes = _labels(labels, numbers)
-    data["points"] = _points(codes, poses, measures.shares(left)[:, -1], numbers)
-    data["points"] |= {"labels": text, "classes": classes}
-    room -= len(str(data["points"]))
+    data["points"] = _points(codes, poses, each, numbers) | {"labels": text, "classes": classes}
+    room -= len(safe_json(data["points"]))
     pictured = np.sort(order[: min(len(numbers), _n_pictures(layout, room))])
-    data["samples"] = _samples(model, X, codes, pictured, layout)
-    data["samples"] |= {"rows": pack(np.searchsorted(numbers, pictured)), "names": _names(model)}
+    data["samples"] = _samples(model, X, codes, pictured, layout) | {
+        "rows": pack(np.searchsorted(numbers, pictured)),
+        "names": _names(model),
+    }
     counts = (len(codes), len(numbers), len(pictured))
     return Contents(data, *counts, explained, pca, pca_rows, layout.described(), classes)
 
@@ -173,8 +175,16 @@ def _labels(labels, numbers):
     """The labels of some rows, and all different ones if there are not many."""
     if labels is None:
         return None, []
-    classes = [clipped(label) for label in dict.fromkeys(np.unique(labels).tolist())]
+    classes = list(dict.fromkeys(clipped(label) for label in sorted(set(labels), key=_rank)))
     return [clipped(label) for label in labels[numbers]], classes if len(classes) <= CLASSES else []
+
+
+def _rank(label):
+    """Numbers by their size, then words."""
+    try:
+        return 0, float(label), label
+    except ValueError:
+        return 1, 0.0, label
 
 
 def _samples(model, X, codes, numbers, layout):

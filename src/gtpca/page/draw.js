@@ -25,7 +25,7 @@ function look(extra) {
     margin: { l: 52, r: 12, t: 10, b: 44 }, paper_bgcolor: "#fff", plot_bgcolor: "#fff",
     font: { family: "system-ui, -apple-system, 'Segoe UI', sans-serif", size: 13, color: INK },
     hovermode: "closest", dragmode: FINE ? "zoom" : false, showlegend: false,
-    hoverlabel: { bgcolor: "#fff", bordercolor: SOFT, font: { color: INK } },
+    hoverlabel: { bgcolor: "#fff", align: "left", bordercolor: SOFT, font: { color: INK } },
     legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", itemsizing: "constant" }, ...extra,
   };
   for (const name of Object.keys(layout)) {

@@ -42,7 +42,7 @@ function groups() {
 
 /** What the mouse says of a point. */
 function hoverText(i) {
-  const label = points.labels ? `<br>${plain(points.labels[i])}` : "";
+  const label = points.labels ? `<br>label ${plain(points.labels[i])}` : "";
   return `sample ${points.number[i]}${label}<br>${percent(points.explained[i])} explained`;
 }
 
