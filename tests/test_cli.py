@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -318,7 +319,8 @@ def test_a_model_that_is_none(tmp_path, model, capsys):
 # --- what is written about it ---
 
 
-DOCS = Path(__file__).parents[1] / "docs" / "command-line.md"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs" / "command-line.md"
 
 
 @pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not installed")
@@ -331,3 +333,23 @@ def test_every_option_is_documented(name):
     options = set(re.findall(r"`(--?[a-z][a-z-]*)", section))
     assert options >= option_names(name) - {"--help"}
     assert options <= option_names(name)
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not installed")
+def test_the_commands_of_the_readme_work(tmp_path, capsys, monkeypatch):
+    for name in ("matplotlib", "plotly", "jinja2"):
+        pytest.importorskip(name, reason="the README draws")
+    section = (ROOT / "README.md").read_text().partition("## From the command line")[2]
+    lines = [
+        shlex.split(line, comments=True)
+        for line in re.findall("^(?:gtpca|python) .*", section, re.M)
+    ]
+    monkeypatch.chdir(tmp_path)
+    for program, *arguments in lines[:5]:
+        if program == "python":
+            subprocess.run([sys.executable, *arguments], check=True, env=environment())
+        else:
+            assert call(capsys, *arguments).code == 0
+    expected = {"signals.csv", "signals.gtpca", "scores.csv", "rebuilt.png", "signals.html"}
+    assert {path.name for path in tmp_path.iterdir()} == expected
+    assert "gtpca0_centre" in (tmp_path / "scores.csv").read_text().partition("\n")[0]
