@@ -195,6 +195,8 @@ for _ in range(200):
         ("parameters.output", "nonsense", "output"),
         ("parameters.batch_size", -1, "batch_size"),
         ("parameters.n_jobs", "all", "n_jobs"),
+        ("parameters.n_jobs", 10**6, "n_jobs"),
+        ("parameters.refine", 10**9, "refine"),
         ("parameters.random_state", "seed", "seed"),
         ("parameters.n_components", -1, "n_components"),
         ("parameters.speed", 1, "no parameter 'speed'"),
@@ -290,6 +292,19 @@ def test_large_families_load_when_asked(tmp_path):
     X = np.random.default_rng(0).standard_normal((5, 12))
     model = GTPCA(1, Shift(5), random_state=0).fit(X)
     model.save(tmp_path / "m.gtpca")
-    with pytest.raises(ValueError, match="max_size=15; if you trust"):
-        gtpca.load(tmp_path / "m.gtpca", max_size=15)
-    assert gtpca.load(tmp_path / "m.gtpca", max_size=17).n_components_ == 1
+    with pytest.raises(ValueError, match="if you trust the file, pass a larger max_size"):
+        gtpca.load(tmp_path / "m.gtpca", max_size=20)
+    assert gtpca.load(tmp_path / "m.gtpca", max_size=30).n_components_ == 1
+
+
+def test_large_parts_of_a_composition_add_up(original, tmp_path):
+    part = {"$object": "Deformation", "parameters": {"n_fields": 500_000, "axes": 0}}
+    names = ("outer", "inner", "inner2", "inner3")
+    whole = {"$object": "Compose", "parameters": dict.fromkeys(names, part)}
+
+    def edit(content, members):
+        content["parameters"]["family"] = whole
+
+    refused(
+        forged(original, edit), tmp_path, "Deformation needs 6e.06 numbers, but max_size leaves"
+    )

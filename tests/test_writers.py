@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -91,6 +92,17 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
         write_table(path, {"a": np.array([1, "x"], dtype=object)})
     assert parquet.read_table(path).num_rows == 4
     assert os.listdir(tmp_path) == ["a.parquet"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are those of POSIX")
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    path = tmp_path / "a.csv"
+    os.mkfifo(path)
+    with ThreadPoolExecutor() as pool:
+        text = pool.submit(path.read_text)
+        write_table(path, {"a": [1, 2]})
+        assert text.result(timeout=10) == "a\n1\n2\n"
+    assert path.is_fifo()
 
 
 def test_a_link_stays_a_link(tmp_path):

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import get_ident
 from typing import IO
 
 __all__ = ["whole_file", "write_whole"]
@@ -22,7 +23,11 @@ def whole_file(path) -> Iterator[IO[bytes]]:
     path : path
     """
     path = Path(os.path.realpath(path))
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    if path.exists() and not path.is_file():  # a pipe or a device must not be replaced
+        with open(path, "wb") as file:
+            yield file
+        return
+    beside = path.with_name(f".{path.name[:200]}.{os.getpid()}-{get_ident()}.part")
     try:
         with open(beside, "wb") as file:
             yield file

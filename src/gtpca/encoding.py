@@ -40,7 +40,7 @@ FAMILIES = (
     TimeWarp,
 )
 CLASSES: dict[str, type] = {cls.__name__: cls for cls in (*FAMILIES, ALS)}
-DEEPEST = 32
+DEEPEST, LARGEST = 32, 2**64
 FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 SCALARS = {"bool", "float16", "float32", "float64"}
 SCALARS |= {f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
@@ -73,8 +73,10 @@ class Encoder:
         """``value`` as JSON; ``place`` says in messages and names where it was found."""
         if depth > DEEPEST:
             raise ValueError(f"{place} is nested more than {DEEPEST} deep and cannot be saved.")
-        if value is None or isinstance(value, (bool, str)):
-            return value if value is None or isinstance(value, bool) else str(value)
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            return str(value)
         if isinstance(value, np.generic):
             return self._scalar(value, place)
         if isinstance(value, (int, float)):
@@ -92,7 +94,7 @@ class Encoder:
 
     def _number(self, value, place):
         if isinstance(value, int):
-            if abs(value) >= 2**63:
+            if abs(value) >= LARGEST:
                 raise ValueError(f"{place}={value} has more than 64 bits and cannot be saved.")
             return int(value)
         if not math.isfinite(value):
@@ -100,16 +102,9 @@ class Encoder:
         return float(value)
 
     def _scalar(self, value, place):
-        if isinstance(value, np.str_):
-            return str(value)
         if value.dtype.name not in SCALARS:
             raise ValueError(f"{place}={value!r} cannot be saved; use a plain number.")
-        if value.dtype == np.uint64:
-            return self._array(np.asarray(value), place)
-        return {"$scalar": value.dtype.name, "value": self._plain(value.item(), place)}
-
-    def _plain(self, value, place):
-        return value if isinstance(value, bool) else self._number(value, place)
+        return {"$scalar": value.dtype.name, "value": self.encode(value.item(), place)}
 
     def _dict(self, value, place, depth):
         inner = {k: self.encode(v, f"{place}.{k}", depth + 1) for k, v in value.items()}
@@ -202,7 +197,7 @@ class Decoder:
             return self._tagged(node, depth)
         if isinstance(node, float) and not math.isfinite(node):
             raise ValueError("a number is out of range")
-        if isinstance(node, int) and abs(node) >= 2**63:
+        if isinstance(node, int) and abs(node) >= LARGEST:
             raise ValueError("a number has more than 64 bits")
         return node
 

@@ -23,6 +23,7 @@ from gtpca.warps import Deformation, Rotation
 __all__ = ["load", "save"]
 
 LARGEST_FAMILY = 2**24
+MOST_SWEEPS, MOST_JOBS = 10_000, 4096
 FITTED_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
 NEEDED = ("components_", "n_components_", "sample_shape_", "mean_", "n_features_in_", "_row_shape")
 
@@ -105,8 +106,8 @@ def _fitted(model) -> dict:
 
 def _check_name(name) -> None:
     """Fitted attributes end in an underscore or begin with one, and hide nothing of the class."""
-    hidden = hasattr(GTPCA, name) or name == "operator_" or "callback" in name
-    if hidden or not FITTED_NAME.fullmatch(name):
+    known = inspect.getattr_static(GTPCA, name, None) is not None
+    if known or name == "operator_" or "callback" in name or not FITTED_NAME.fullmatch(name):
         raise ValueError(f"the attribute {name[:80]!r} is none of a fitted model")
 
 
@@ -130,12 +131,13 @@ def _rebuild(content, decoder, max_size) -> GTPCA:
 
 
 def _check_parameters(model) -> None:
-    """The checks of ``fit``, and those of what only ``fit`` would use."""
+    """The checks of ``fit``, and bounds that keep a forged model from running for ever."""
     model._check_parameters()
+    checks.whole("refine", model.refine, 0, MOST_SWEEPS)
     check_random_state(model.random_state)
     checks.whole("verbose", int(model.verbose), 0)
     if model.n_jobs is not None:
-        checks.whole("n_jobs", model.n_jobs, -(2**31), 2**31)
+        checks.whole("n_jobs", model.n_jobs, -MOST_JOBS, MOST_JOBS)
     if model.sample_shape is not None:
         checks.sizes("sample_shape", model.sample_shape)
 
@@ -173,29 +175,30 @@ def _check_components(model) -> None:
 def _bind(model, max_size):
     """The operator, if it is not larger than allowed."""
     family = Identity() if model.family is None else model.family
-    _weight_shape(family, model.sample_shape_, max_size)
+    _measure(family, model.sample_shape_, max_size)
     return model._bind(model.sample_shape_)
 
 
-def _weight_shape(family, shape, max_size) -> tuple[int, ...]:
-    """The shape of a component; an error if a part of the family is larger than allowed."""
+def _measure(family, shape, left) -> tuple[tuple[int, ...], float]:
+    """The shape of a component, and what binding a family leaves of an allowance of numbers."""
     if isinstance(family, Compose):
         for part in family.parts:
-            shape = _weight_shape(part, shape, max_size)
-        return shape
-    _check_size(family, _n_values(family, shape), max_size)
+            shape, left = _measure(part, shape, left)
+        return shape, left
+    left = _spend(family, _n_values(family, shape), left)
     if isinstance(family, (Shift, Custom)):
         shape = family.bind(shape).weight_shape
-        _check_size(family, math.prod(shape), max_size)
-    return shape
+        left = _spend(family, math.prod(shape), left)
+    return shape, left
 
 
-def _check_size(family, needed, max_size) -> None:
-    if needed > max_size:
+def _spend(family, needed, left) -> float:
+    if needed > left:
         raise ValueError(
-            f"{type(family).__name__} needs {needed:.3g} numbers, more than max_size={max_size}; "
+            f"{type(family).__name__} needs {needed:.3g} numbers, but max_size leaves {left:.3g}; "
             "if you trust the file, pass a larger max_size to load"
         )
+    return left - needed
 
 
 def _n_values(family, shape) -> float:

@@ -84,9 +84,14 @@ def _csv(arrays) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(arrays)
-    columns = [list(map(str, values)) for values in arrays.values()]
-    writer.writerows(zip(*columns, strict=True))
+    writer.writerows(zip(*map(_exact, arrays.values()), strict=True))
     return text.getvalue()
+
+
+def _exact(values) -> list:
+    """Python's numbers, or for short floats the shortest text that is read back as the same."""
+    short = values.dtype.kind == "f" and values.dtype.itemsize < 8
+    return (values.astype(str) if short else values).tolist()
 
 
 def _npy(array) -> bytes:
