@@ -16,7 +16,8 @@ from sklearn.exceptions import NotFittedError
 torch = pytest.importorskip("torch", reason='needs torch: pip install "gtpca[torch]"')
 
 from gtpca.experiments import networks
-from gtpca.experiments.baselines import VAE, Autoencoder, Downstream, make_kpca
+from gtpca.experiments.baselines import VAE, Autoencoder, make_kpca
+from gtpca.experiments.downstream import Downstream
 
 torch.set_num_threads(1)
 
@@ -135,12 +136,12 @@ def test_glorot_uniform_kernels_and_zero_biases():
 
 def test_batches_are_shuffled_passes():
     generator = torch.Generator().manual_seed(0)
-    order = networks._batches(10, 7, 4, generator)
+    order = networks.draw_batches(10, 7, 4, generator)
     assert order.shape == (7, 4)
     first, second = order.ravel()[:10], order.ravel()[10:20]
     assert sorted(first) == sorted(second) == list(range(10))
     assert list(first) != list(second)
-    assert networks._batches(3, 2, 32, generator).shape == (2, 32)
+    assert networks.draw_batches(3, 2, 32, generator).shape == (2, 32)
 
 
 def test_training_is_adam_at_the_defaults_of_keras():
@@ -334,40 +335,7 @@ def test_the_classifier_of_exploded_scores_says_the_most_frequent_class():
     assert sane.predict([[np.nan, 0.0]]) == ["b"]
 
 
-# --- classifier ---
-
-
-def xor(n, seed, offset=0.0, scale=1.0):
-    rng = np.random.default_rng(seed)
-    corner = rng.integers(0, 2, (n, 2))
-    Z = corner + 0.1 * rng.standard_normal((n, 2))
-    return offset + scale * Z, np.where(corner[:, 0] == corner[:, 1], "same", "different")
-
-
-@pytest.mark.parametrize(("offset", "scale"), [(0.0, 1.0), (1e4, 100.0)])
-def test_classifier_solves_xor(offset, scale):
-    Z, y = xor(400, 0, offset, scale)
-    model = Downstream(epochs=4, steps_per_epoch=400, random_state=0).fit(Z, y)
-    assert list(model.classes_) == ["different", "same"]
-    assert model.score(*xor(200, 1, offset, scale)) > 0.98
-    np.testing.assert_allclose(model.mean_, Z.mean(axis=0))
-    np.testing.assert_allclose(model.scale_, Z.std(axis=0))
-
-
-def test_classifier_without_standardisation_sees_raw_scores():
-    Z, y = xor(200, 0)
-    raw = Downstream(standardize=False, **QUICK).fit(Z, y)
-    assert not raw.mean_.any()
-    np.testing.assert_array_equal(raw.scale_, 1)
-    logits = raw.net_(torch.from_numpy(Z).float()).argmax(dim=1).numpy()
-    np.testing.assert_array_equal(raw.predict(Z), raw.classes_[logits])
-
-
-def test_classifier_bears_a_constant_column():
-    Z, y = xor(100, 0)
-    model = Downstream(**QUICK).fit(np.column_stack([Z, np.full(100, 0.1)]), y)
-    assert not model.exploded_
-    assert model.scale_[2] == 1
+# --- kernel PCA ---
 
 
 def test_kernel_pca_is_polynomial():
@@ -389,13 +357,10 @@ def test_clone(model):
 
 
 def test_pickle():
-    X, (Z, y) = normal(20, 12), xor(20, 0)
+    X = normal(20, 12)
     coder = VAE(2, **QUICK).fit(X)
     again = pickle.loads(pickle.dumps(coder))
     np.testing.assert_array_equal(again.reconstruct(X), coder.reconstruct(X))
-    classifier = Downstream(**QUICK).fit(Z, y)
-    again = pickle.loads(pickle.dumps(classifier))
-    np.testing.assert_array_equal(again.predict(Z), classifier.predict(Z))
 
 
 @pytest.mark.parametrize(

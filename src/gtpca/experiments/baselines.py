@@ -1,48 +1,22 @@
-"""What the paper compares GT-PCA with: autoencoders, kernel PCA, and a classifier of the scores."""
+"""What the paper compares GT-PCA with: autoencoders and kernel PCA."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
 from gtpca.experiments import networks
+from gtpca.experiments.downstream import check_scores
 from gtpca.experiments.kernel import make_kpca
 
-__all__ = ["VAE", "Autoencoder", "Downstream", "make_kpca"]
+__all__ = ["VAE", "Autoencoder", "make_kpca"]
 
 
-class _Trained:
-    """What the estimators share: parameters of the training, and the training."""
-
-    epochs: int
-    steps_per_epoch: int
-    batch_size: int
-    random_state: int | np.random.RandomState | None
-
-    def _check_training(self):
-        for label in ("epochs", "steps_per_epoch", "batch_size"):
-            checks.whole(label, getattr(self, label), 1)
-
-    def _train(self, make, loss, n_rows):
-        """Set ``net_`` to ``make()``, trained on ``loss(net, rows, generator)``."""
-        generator = networks.make_generator(self.random_state)
-        net = networks.initialised(make, generator)
-        n_batches = self.epochs * self.steps_per_epoch
-        history = networks.train(
-            *(net, lambda rows: loss(net, rows, generator)),
-            *(n_rows, n_batches, self.batch_size, generator),
-        )
-        self.net_, self.exploded_ = net, not networks.is_finite(net)
-        self.loss_ = history.reshape(self.epochs, -1).mean(axis=1)
-
-
-class Autoencoder(_Trained, TransformerMixin, BaseEstimator):
+class Autoencoder(TransformerMixin, BaseEstimator):
     """The convolutional autoencoder of the paper.
 
     Minimises the mean of ``|x - decode(encode(x))|^2`` over all values, with an encoder conv 16,
@@ -111,11 +85,14 @@ class Autoencoder(_Trained, TransformerMixin, BaseEstimator):
         self._check_parameters()
         X = self._check_samples(X)
         self.sample_shape_ = X.shape[1:]
-
-        def loss(net, rows, generator):
-            return net.loss(self._tensor(X[rows]), generator)
-
-        self._train(self._make_net, loss, len(X))
+        generator = networks.make_generator(self.random_state)
+        net = networks.initialised(self._make_net, generator)
+        history = networks.train(
+            *(net, lambda rows: net.loss(self._tensor(X[rows]), generator), len(X)),
+            *(self.epochs * self.steps_per_epoch, self.batch_size, generator),
+        )
+        self.net_, self.exploded_ = net, not networks.is_finite(net)
+        self.loss_ = history.reshape(self.epochs, -1).mean(axis=1)
         return self
 
     def transform(self, X):
@@ -126,7 +103,7 @@ class Autoencoder(_Trained, TransformerMixin, BaseEstimator):
     def inverse_transform(self, Z):
         """Samples (n, *sample_shape) with the codes ``Z`` (n, k)."""
         check_is_fitted(self)
-        Z = _check_scores(Z, self.n_components)
+        Z = check_scores(Z, self.n_components)
         X = networks.collect(lambda z: self.net_.decode(networks.tensor(z, z.shape[1:])), Z)
         return X.reshape(-1, *self.sample_shape_)
 
@@ -137,7 +114,7 @@ class Autoencoder(_Trained, TransformerMixin, BaseEstimator):
     def _check_parameters(self):
         checks.whole("n_components", self.n_components, 1)
         checks.choice("channels", self.channels, (False, True))
-        self._check_training()
+        networks.check_schedule(self)
 
     def _check_samples(self, X):
         X = check_array(X, dtype="numeric", allow_nd=True, ensure_2d=False, input_name="X")
@@ -246,111 +223,3 @@ class VAE(Autoencoder):
     def _make_net(self):
         shape = self._grid(), self.n_components, self._is_series()
         return networks.VariationalCoder(*shape, self.kl_weight)
-
-
-class Downstream(_Trained, ClassifierMixin, BaseEstimator):
-    """The classifier of the paper: one hidden layer of 10 with ReLU, softmax, cross-entropy.
-
-    Parameters
-    ----------
-    standardize : bool
-        Whether columns get mean 0 and variance 1, by their values in training.
-    epochs, steps_per_epoch, batch_size : int
-        An epoch is ``steps_per_epoch`` batches of ``batch_size`` rows. The paper has 10 epochs,
-        for outliers among rotated digits 5.
-    random_state : int, RandomState or None
-
-    Attributes
-    ----------
-    net_ : torch.nn.Module
-    classes_ : array (n_classes,)
-    most_frequent_ : int
-        Number of the most frequent class. It is predicted for rows that are not finite, and for
-        all rows after an explosion.
-    mean_, scale_ : array (k,)
-    loss_, exploded_
-        As in :class:`Autoencoder`.
-    n_features_in_ : int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Z = np.arange(-20.0, 20.0)[:, None]
-    >>> model = Downstream(epochs=1, random_state=0).fit(Z, Z[:, 0] > 0)
-    >>> bool(model.score(Z, Z[:, 0] > 0) > 0.9)
-    True
-    """
-
-    def __init__(
-        self,
-        *,
-        standardize=True,
-        epochs=10,
-        steps_per_epoch=500,
-        batch_size=32,
-        random_state=None,
-    ):
-        self.standardize = standardize
-        self.epochs = epochs
-        self.steps_per_epoch = steps_per_epoch
-        self.batch_size = batch_size
-        self.random_state = random_state
-
-    def fit(self, Z, y):
-        """Train on scores ``Z`` (n, k) and classes ``y`` (n,).
-
-        Returns
-        -------
-        self
-        """
-        checks.choice("standardize", self.standardize, (False, True))
-        self._check_training()
-        Z, y = _check_scores(Z), self._check_classes(y)
-        check_consistent_length(Z, y)
-        self._set_scale(Z)
-        Z = self._scaled(Z)
-
-        def loss(net, rows, generator):
-            return net.loss(networks.tensor(Z[rows], Z.shape[1:]), y[rows])
-
-        self._train(self._make_net, loss, len(Z))
-        return self
-
-    def predict(self, Z):
-        """Classes (n,) of the scores ``Z`` (n, k)."""
-        check_is_fitted(self)
-        Z = self._scaled(_check_scores(Z, self.n_features_in_))
-        logits = networks.collect(lambda z: self.net_(networks.tensor(z, z.shape[1:])), Z)
-        finite = np.isfinite(logits).all(axis=1)
-        return self.classes_[np.where(finite, logits.argmax(axis=1), self.most_frequent_)]
-
-    def _check_classes(self, y):
-        """Set ``classes_`` and return the number of the class of each row."""
-        y = column_or_1d(y)
-        check_classification_targets(y)
-        self.classes_, numbers = np.unique(y, return_inverse=True)
-        self.most_frequent_ = int(np.bincount(numbers).argmax())
-        return numbers
-
-    def _set_scale(self, Z):
-        self.n_features_in_ = Z.shape[1]
-        self.mean_, self.scale_ = np.zeros(Z.shape[1]), np.ones(Z.shape[1])
-        if self.standardize:
-            with np.errstate(invalid="ignore", over="ignore"):
-                self.mean_, scale = Z.mean(axis=0), Z.std(axis=0)
-            self.scale_ = np.where(scale > 1e-12 * np.abs(self.mean_), scale, 1.0)
-
-    def _scaled(self, Z):
-        with np.errstate(invalid="ignore", over="ignore"):
-            return ((Z - self.mean_) / self.scale_).astype(np.float32)
-
-    def _make_net(self):
-        return networks.Classifier(self.n_features_in_, len(self.classes_))
-
-
-def _check_scores(Z, n_columns=None):
-    # Those of an exploded autoencoder are NaN, and the accuracy after it is still a figure.
-    Z = check_array(Z, dtype=np.float64, ensure_all_finite=False, input_name="Z")
-    if n_columns is not None and Z.shape[1] != n_columns:
-        raise ValueError(f"Z has {Z.shape[1]} columns, but {n_columns} are needed.")
-    return Z

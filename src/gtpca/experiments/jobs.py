@@ -177,7 +177,7 @@ def run_job(job) -> list[dict[str, Any]]:
     """Fit, measure, and return the rows of a job.
 
     ``seconds`` is the time of the fit in rows of residuals, and that of training and applying the
-    classifier in rows of accuracies.
+    classifier in rows of accuracies: an equal part for each, since they are trained together.
     """
     profile = PROFILES[job.profile]
     data = make_data(job.experiment, job.setting, job.task, job.repetition, profile)
@@ -205,26 +205,31 @@ def _residual_rows(job, model, data: Data, seconds):
 
 
 def _accuracy_rows(job, model, data: Data):
-    train, test = model.encode(data.train), model.encode(data.test)
-    rows = []
-    for protocol in protocols_of(job.model, job.place.family):
-        for k in scored_counts(job.model, job.counts):
-            inputs = [model.features(codes, k, protocol) for codes in (train, test)]
-            rows += _classified(job, data, inputs, protocol, k)
-    return rows
-
-
-def _classified(job, data: Data, inputs, protocol, k):
-    """Rows of one classifier; it starts from the same weights for all models."""
+    """Rows of the classifiers; they start from the same weights for all models and protocols."""
     start = time.perf_counter()
-    seed = seed_of(job.experiment, job.setting, job.task, job.repetition, "downstream", k)
-    epochs = job.place.downstream_epochs.get(job.task, 10)
-    classifier = protocols.downstream(protocol, epochs, PROFILES[job.profile].steps, seed)
-    predicted = classifier.fit(inputs[0], data.train_y).predict(inputs[1])
-    n_paper = find_experiment(job.experiment).n_paper
-    values = protocols.accuracies(predicted, data.test_y, n_paper)
-    found = {"seconds": round(time.perf_counter() - start, 3)}
-    return [
-        job.blank(protocol, "accuracy", normalisation, k) | {"value": value} | found
-        for normalisation, value in values.items()
+    kinds = [
+        (protocol, k)
+        for protocol in protocols_of(job.model, job.place.family)
+        for k in scored_counts(job.model, job.counts)
     ]
+    predicted = _classified(job, model, data, kinds)
+    seconds = round((time.perf_counter() - start) / len(kinds), 3)
+    n_paper = find_experiment(job.experiment).n_paper
+    return [
+        job.blank(protocol, "accuracy", normalisation, k) | {"value": value, "seconds": seconds}
+        for (protocol, k), answers in zip(kinds, predicted, strict=True)
+        for normalisation, value in protocols.accuracies(answers, data.test_y, n_paper).items()
+    ]
+
+
+def _classified(job, model, data: Data, kinds):
+    """Classes of the test samples, for each protocol and number of components."""
+    train, test = (
+        [model.features(codes, k, protocol) for protocol, k in kinds]
+        for codes in map(model.encode, (data.train, data.test))
+    )
+    where = (job.experiment, job.setting, job.task, job.repetition, "downstream")
+    epochs = job.place.downstream_epochs.get(job.task, 10)
+    seeds = [seed_of(*where, k) for _, k in kinds]
+    schedule = ([protocol for protocol, _ in kinds], epochs, PROFILES[job.profile].steps, seeds)
+    return protocols.classify(train, data.train_y, test, *schedule)

@@ -11,6 +11,8 @@ import math
 import numpy as np
 from sklearn.utils import check_random_state
 
+from gtpca import checks
+
 try:
     import torch
     import torch.nn.functional as F
@@ -19,11 +21,14 @@ except ImportError as error:
     raise ImportError('torch is missing: pip install "gtpca[torch]"') from error
 
 __all__ = [
-    "Classifier",
     "Coder",
     "DoubledConv",
     "VariationalCoder",
+    "check_schedule",
     "collect",
+    "descend",
+    "draw_batches",
+    "explode",
     "initialised",
     "is_finite",
     "make_generator",
@@ -50,6 +55,12 @@ def tensor(rows, shape):
 # --- training ---
 
 
+def check_schedule(model):
+    """Check ``epochs``, ``steps_per_epoch`` and ``batch_size`` of an estimator."""
+    for label in ("epochs", "steps_per_epoch", "batch_size"):
+        checks.whole(label, getattr(model, label), 1)
+
+
 def initialised(make, generator):
     """Return the network ``make()`` with Glorot-uniform kernels and zero biases."""
     with torch.device("meta"):  # where torch draws no numbers of its own
@@ -73,33 +84,46 @@ def train(net, loss, n_rows, n_batches, batch_size, generator):
     history : array (n_batches,)
         The losses, NaN after the end.
     """
-    history = np.full(n_batches, np.nan)
-    steps = _descend(net, map(loss, _batches(n_rows, n_batches, batch_size, generator)))
-    for step, value in enumerate(steps):
-        history[step] = value
+    batches = draw_batches(n_rows, n_batches, batch_size, generator)
+    history = descend(net, loss, batches)
     if np.isnan(history).any() or not is_finite(net):
-        for parameter in net.parameters():
-            nn.init.constant_(parameter, math.nan)
+        explode(net)
     return history
 
 
-def _batches(n_rows, n_batches, batch_size, generator):
+def draw_batches(n_rows, n_batches, batch_size, generator):
     """Row numbers (n_batches, batch_size): one shuffled pass over the rows after the other."""
     n_passes = math.ceil(n_batches * batch_size / n_rows)
     order = torch.cat([torch.randperm(n_rows, generator=generator) for _ in range(n_passes)])
     return order[: n_batches * batch_size].reshape(n_batches, batch_size).numpy()
 
 
-def _descend(net, losses):
+def descend(net, loss, batches):
+    """One step of Adam per batch, down the sum of ``loss(rows)``: of one number or several.
+
+    Returns
+    -------
+    history : array (n_batches, *loss_shape)
+        Once all losses are NaN they stay so, without further steps.
+    """
     adam = torch.optim.Adam(net.parameters(), lr=1e-3, betas=(0.9, 0.999), eps=1e-7, fused=True)
-    for loss in losses:
+    history: list[np.ndarray] = []
+    for rows in batches:
+        if history and np.isnan(history[-1]).all():  # infinite losses may have finite gradients
+            break
         adam.zero_grad()
-        loss.backward()
+        losses = loss(rows)
+        losses.sum().backward()
         adam.step()
-        value = loss.item()
-        yield value
-        if math.isnan(value):  # an infinite loss may have a finite gradient: go on
-            return
+        history.append(losses.detach().numpy())
+    missing = np.full((len(batches) - len(history), *history[0].shape), np.nan)
+    return np.concatenate([np.stack(history), missing]).astype(np.float64)
+
+
+def explode(net):
+    """Make all weights NaN."""
+    for parameter in net.parameters():
+        nn.init.constant_(parameter, math.nan)
 
 
 def is_finite(net):
@@ -237,18 +261,3 @@ def _decoder(n_channels, kernel, small, n_codes):
         *(DoubledConv(8, 16, kernel), nn.ReLU()),
         DoubledConv(16, n_channels, kernel),
     )
-
-
-class Classifier(nn.Module):
-    """Scores (n, k) -> hidden layer of 10 with ReLU -> logits (n, n_classes)."""
-
-    def __init__(self, n_scores, n_classes):
-        super().__init__()
-        self.layers = nn.Sequential(nn.Linear(n_scores, 10), nn.ReLU(), nn.Linear(10, n_classes))
-
-    def forward(self, z):
-        return self.layers(z)
-
-    def loss(self, z, y):
-        """Mean cross-entropy of the class numbers ``y`` (n,)."""
-        return F.cross_entropy(self(z), torch.from_numpy(y))

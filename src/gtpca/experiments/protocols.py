@@ -8,7 +8,7 @@ __all__ = [
     "PROTOCOLS",
     "accuracies",
     "accuracy_normalisations",
-    "downstream",
+    "classify",
     "pose_features",
     "resmse",
     "resmse_normalisations",
@@ -81,12 +81,33 @@ def accuracies(predicted, y, n_paper) -> dict[str, float]:
     return {"paper": float(right[:n_paper].mean()), "own": float(right.mean())}
 
 
-def downstream(protocol, epochs, steps, random_state):
-    """The classifier of the paper, unfitted; it scales scores in all protocols but the paper's."""
-    from gtpca.experiments.baselines import Downstream
+def classify(train, y, test, protocols, epochs, steps, seeds) -> list[np.ndarray]:
+    """Classes of the test samples by the classifier of the paper, from each of several inputs.
 
-    schedule = {"epochs": epochs, "steps_per_epoch": steps, "random_state": random_state}
-    return Downstream(standardize=protocol != "paper", **schedule)
+    It scales its input in all protocols but the paper's.
+
+    Parameters
+    ----------
+    train, test : list of array (n, q)
+        Inputs of each classifier.
+    y : array (n,)
+        Classes of the training samples.
+    protocols : list of str
+        Of each classifier.
+    epochs, steps : int
+        And batches of an epoch.
+    seeds : list of int
+        One for each classifier.
+    """
+    from gtpca.experiments.downstream import Downstream, fit_together
+
+    schedule = {"epochs": epochs, "steps_per_epoch": steps}
+    models = [
+        Downstream(standardize=protocol != "paper", **schedule, random_state=seed)
+        for protocol, seed in zip(protocols, seeds, strict=True)
+    ]
+    fit_together(models, train, y)
+    return [model.predict(Z) for model, Z in zip(models, test, strict=True)]
 
 
 def pose_features(poses):
