@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -120,6 +121,39 @@ def test_a_reader_that_goes_away_is_no_error(model, tmp_path):
     how = {"shell": True, "capture_output": True, "text": True, "check": True, "cwd": tmp_path}
     done = subprocess.run(command, **how, env=environment())
     assert (done.stdout, done.stderr) == ("gtpca0,gtpca1\n", "")
+
+
+def on_a_terminal(*arguments, **more):
+    """What a command shows where standard error is a terminal of 80 columns."""
+    pty = pytest.importorskip("pty", reason="needs a terminal")
+    ours, theirs = pty.openpty()
+    how = {"stderr": theirs, "stdout": theirs if more.pop("both", False) else subprocess.DEVNULL}
+    command = [sys.executable, "-m", "gtpca.cli", *map(str, arguments)]
+    how["env"] = environment(COLUMNS="80", TERM="xterm", **more)
+    shown = b""
+    with subprocess.Popen(command, **how) as running:
+        os.close(theirs)
+        with contextlib.suppress(OSError):  # of Linux, at the end
+            while part := os.read(ours, 65536):
+                shown += part
+    os.close(ours)
+    return running.returncode, shown.decode()
+
+
+def test_there_is_a_bar_on_a_terminal(signals, tmp_path):
+    arguments = ["fit", signals, "-o", tmp_path / "m", "--family", FAMILY, "-k", 2]
+    code, shown = on_a_terminal(*arguments, NO_COLOR="1")
+    assert code == 0
+    assert re.search(r"component [12] of 2, pass \d+", shown)
+    assert not re.search("\x1b\\[[0-9;]*[1-9][0-9;]*m", shown)  # no colours
+    assert shown.endswith(f"The model is in {tmp_path / 'm'}.\r\n")
+
+
+def test_a_terminal_gets_no_bytes(signals, tmp_path):
+    arguments = ["fit", signals, "-o", "-", "--family", FAMILY]
+    code, shown = on_a_terminal(*arguments, both=True)
+    assert code == 2
+    assert shown == "gtpca: -o - would fill the terminal with bytes; redirect it to a file.\r\n"
 
 
 # --- fit ---

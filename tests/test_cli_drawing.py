@@ -91,6 +91,8 @@ def test_options_choose_what_is_drawn(folder, tmp_path, capsys):
         (["scores", "m.gtpca"], ["gtpca plot scores needs DATA"]),
         (["history", "m.gtpca", "x.npy"], ["from the model alone"]),
         (["energy", "m.gtpca", "--rows", "1"], ["--rows has no meaning for energy"]),
+        (["scores", "m.gtpca", "x.npy", "--labels-file", "x.npy"], ["(24, 40)", "24 are needed"]),
+        (["poses", "m.gtpca", "x.npy", "--labels-file", "x.npy"], ["--labels-file has no meaning"]),
         (["components", "m.gtpca", "--components", "3"], ["components=3", "from 0 to 2"]),
         (["components", "m.gtpca", "--components", "a"], ["0,3,5"]),
         (["poses", "m.gtpca", "x.npy", "--components", "0,1"], ["takes one component"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,17 +12,14 @@ import typer
 
 from gtpca.commands.models import load_model
 from gtpca.commands.options import MaxSize, Model, Source, numbers, output_option, reads_data
-from gtpca.commands.output import (
-    binary_output,
-    check_output,
-    is_stdout,
-    path_for_output,
-    say,
-)
+from gtpca.commands.output import binary_output, check_output, path_for_output, tell
 
 __all__ = ["plot", "report"]
 
 PICTURES = (".png", ".svg", ".pdf")
+LabelsFile = Annotated[
+    Path | None, typer.Option(help="Labels of the samples: text, one per line, or .npy.")
+]
 
 
 class Kind(StrEnum):
@@ -40,6 +38,7 @@ NO_DATA, ANY_DATA = (Kind.components, Kind.history), (Kind.energy,)
 TAKES = {  # which options mean something to which kind
     "components": (Kind.components, Kind.perturbation, Kind.scores, Kind.poses),
     "rows": (Kind.reconstructions,),
+    "labels-file": (Kind.scores,),
 }
 
 
@@ -59,6 +58,7 @@ def plot(
             parser=numbers, metavar="LIST", help="reconstructions: of these samples, from 0."
         ),
     ] = None,
+    labels_file: LabelsFile = None,
     max_size: MaxSize = None,
 ) -> None:
     """Draw one picture of a model.
@@ -80,7 +80,8 @@ def plot(
       gtpca plot reconstructions signals.gtpca new.csv -o rebuilt.svg --rows 0,7
     """
     check_output(output, PICTURES, model, source.path)
-    _check_kind(kind, source.path, {"components": components, "rows": rows})
+    given = {"components": components, "rows": rows, "labels-file": labels_file}
+    _check_kind(kind, source.path, given)
     options = _options(kind, components, rows)
     fitted = load_model(model, max_size)
     if source.path is None:
@@ -88,11 +89,11 @@ def plot(
     else:
         with source.open() as data:
             if kind == Kind.scores:
-                options["labels"] = data.labels
+                options["labels"] = _labels(data, labels_file)
             figure = _draw(kind, (fitted, data.rows), options)
     with binary_output(output) as file:
         figure.savefig(file, format=output.suffix[1:].lower() or "png", dpi=150)
-    _tell(output, "The picture")
+    tell(output, "The picture is")
 
 
 def _check_kind(kind, data, options) -> None:
@@ -121,19 +122,11 @@ def _options(kind, components, rows) -> dict[str, Any]:
 
 def _draw(kind, what, options):
     """The figure of ``gtpca.plots.plot_<kind>``."""
-    _use_no_window()
+    os.environ["MPLBACKEND"] = "Agg"  # no window, whatever there is
     from gtpca import plots
 
     axes = getattr(plots, f"plot_{kind}")(*what, **options)
     return np.ravel(axes)[0].figure
-
-
-def _use_no_window() -> None:
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise ImportError('matplotlib is missing: pip install "gtpca[plot]"') from error
-    matplotlib.use("Agg")
 
 
 @reads_data()
@@ -141,9 +134,7 @@ def report(
     model: Model,
     source: Source,
     output: Annotated[Path, output_option("a .html file")],
-    labels_file: Annotated[
-        Path | None, typer.Option(help="Labels of the samples: text, one per line, or .npy.")
-    ] = None,
+    labels_file: LabelsFile = None,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     max_size: MaxSize = None,
 ) -> None:
@@ -162,13 +153,15 @@ def report(
     from gtpca.page import write_page
 
     with source.open() as data, path_for_output(output) as path:
-        labels = data.labels if labels_file is None else _read_labels(labels_file, len(data.rows))
+        labels = _labels(data, labels_file)
         write_page(fitted, data.rows, path, labels=labels, title=title)
-    _tell(output, "The page")
+    tell(output, "The page is")
 
 
-def _read_labels(path, count) -> np.ndarray:
-    """One label per sample, from lines of text or from an array."""
+def _labels(data, path) -> np.ndarray | None:
+    """One label per sample: those of the data, or of a file of lines, or of an array."""
+    if path is None:
+        return data.labels
     try:
         if path.suffix.lower() == ".npy":
             labels = np.load(path, allow_pickle=False)
@@ -176,14 +169,9 @@ def _read_labels(path, count) -> np.ndarray:
             labels = np.array(path.read_text(encoding="utf-8").splitlines())
     except (ValueError, EOFError) as error:
         raise ValueError(f"--labels-file {path}: {error}") from None
-    if labels.shape != (count,):
+    if labels.shape != (len(data.rows),):
         raise ValueError(
-            f"--labels-file {path} holds labels of shape {labels.shape}; {count} are needed, one "
-            "per sample."
+            f"--labels-file {path} holds labels of shape {labels.shape}, but {len(data.rows)} are "
+            "needed, one per sample."
         )
     return labels
-
-
-def _tell(output, what) -> None:
-    if not is_stdout(output):
-        say(f"{what} is in {output}.")

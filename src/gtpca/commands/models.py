@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from gtpca.commands.options import Json, MaxSize, Model, Source, output_option, reads_data, sizes
-from gtpca.commands.output import check_output, is_stdout, path_for_output, say, table
+from gtpca.commands.output import check_output, is_stdout, path_for_output, table, tell
 
 __all__ = ["fit", "info", "load_model"]
 
@@ -102,8 +102,7 @@ def fit(
         model.save(path)
     said = json.dumps(_facts(model)) if as_json else _summary(model)
     typer.echo(said, err=is_stdout(output))
-    if not is_stdout(output):
-        say(f"The model is in {output}.")
+    tell(output, "The model is")
 
 
 def _estimator(family, k, fraction, **parameters):

@@ -15,7 +15,7 @@ import typer
 
 from gtpca.atomic import whole_file
 
-__all__ = ["binary_output", "check_output", "is_stdout", "path_for_output", "say", "table"]
+__all__ = ["binary_output", "check_output", "is_stdout", "path_for_output", "table", "tell"]
 
 
 def is_stdout(output: Path) -> bool:
@@ -23,12 +23,15 @@ def is_stdout(output: Path) -> bool:
     return str(output) == "-"
 
 
-def say(message: str) -> None:
-    """A message for people, on standard error."""
-    typer.echo(message, err=True)
+def tell(output: Path, what: str) -> None:
+    """Say on standard error what is in a file now."""
+    if not is_stdout(output):
+        typer.echo(f"{what} in {output}.", err=True)
 
 
-def check_output(output: Path, endings: tuple[str, ...], *inputs: Path | None) -> None:
+def check_output(
+    output: Path, endings: tuple[str, ...], *inputs: Path | None, is_text: bool = False
+) -> None:
     """Refuse, before any work is done, what could not be written after it.
 
     Parameters
@@ -38,8 +41,12 @@ def check_output(output: Path, endings: tuple[str, ...], *inputs: Path | None) -
         Those that are known; none: any will do.
     inputs : Path or None
         Files that must not be replaced.
+    is_text : bool
+        Whether it may be shown by a terminal.
     """
     if is_stdout(output):
+        if sys.stdout.isatty() and not is_text:
+            raise ValueError("-o - would fill the terminal with bytes; redirect it to a file.")
         return
     if endings and output.suffix.lower() not in endings:
         raise ValueError(
@@ -63,8 +70,6 @@ def binary_output(output: Path) -> Iterator[IO[bytes]]:
         with whole_file(output) as file:
             yield file
         return
-    if sys.stdout.isatty():
-        raise ValueError("-o - would fill the terminal with bytes; redirect it to a file.")
     yield sys.stdout.buffer
     sys.stdout.buffer.flush()
 

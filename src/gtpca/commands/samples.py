@@ -13,12 +13,12 @@ import typer
 from gtpca.codes import Codes
 from gtpca.commands.models import load_model
 from gtpca.commands.options import MaxSize, Model, Source, output_option, reads_data
-from gtpca.commands.output import binary_output, check_output, is_stdout, say
+from gtpca.commands.output import binary_output, check_output, is_stdout, tell
 
 __all__ = ["align", "reconstruct", "transform"]
 
 TABLES = (".csv", ".npy", ".parquet")
-PIECE = 2**24  # values that are read at a time
+PIECE = 2**22  # values that are read at a time
 
 
 @reads_data()
@@ -44,7 +44,7 @@ def transform(
     With --poses there are further columns, such as gtpca0_start: where the window of the first
     component stands. The README's table of families says what they mean.
     """
-    check_output(output, TABLES, model, source.path)
+    check_output(output, TABLES, model, source.path, is_text=True)
     fitted = load_model(model, max_size)
     from gtpca.readers import write_table
 
@@ -52,7 +52,7 @@ def transform(
         parts = list(_pieces(fitted.encode, data.rows, "scores"))
     codes = Codes(*(np.concatenate([getattr(c, n) for c in parts]) for n in ("scores", "index")))
     write_table(output, score_columns(fitted, codes, poses))
-    _tell(output, f"Scores of {len(codes)} samples")
+    tell(output, f"Scores of {len(codes)} samples are")
 
 
 def score_columns(model, codes, poses: bool = False) -> dict[str, np.ndarray]:
@@ -81,7 +81,7 @@ def reconstruct(
       gtpca reconstruct signals.gtpca new.csv -o rebuilt.npy
       gtpca reconstruct signals.gtpca new.csv -o rebuilt.csv
     """
-    check_output(output, TABLES, model, source.path)
+    check_output(output, TABLES, model, source.path, is_text=True)
     fitted = load_model(model, max_size)
     _convert(source, output, fitted.reconstruct, fitted.sample_shape_, "reconstructions")
 
@@ -102,7 +102,7 @@ def align(
     Example:
       gtpca align signals.gtpca new.csv -o aligned.npy
     """
-    check_output(output, TABLES, model, source.path)
+    check_output(output, TABLES, model, source.path, is_text=True)
     fitted = load_model(model, max_size)
     shape = fitted.operator_.weight_shape
 
@@ -125,7 +125,7 @@ def _convert(source, output, function, shape, text) -> None:
             write_array(output, np.concatenate(list(pieces)))
         else:
             _write_npy(output, pieces, (len(data.rows), *shape))
-        _tell(output, f"{len(data.rows)} {text}")
+        tell(output, f"{len(data.rows)} {text} are")
 
 
 def _pieces(function: Callable, rows, text: str) -> Iterator:
@@ -145,8 +145,3 @@ def _write_npy(output, pieces, shape) -> None:
                 head = {"descr": piece.dtype.str, "fortran_order": False, "shape": shape}
                 np.lib.format.write_array_header_1_0(file, head)
             file.write(np.ascontiguousarray(piece).data)
-
-
-def _tell(output, what) -> None:
-    if not is_stdout(output):
-        say(f"{what} are in {output}.")
