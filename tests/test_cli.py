@@ -306,6 +306,14 @@ def test_a_warning_is_one_line(tmp_path, capsys):
     assert last == f"The model is in {tmp_path / 'm'}."
 
 
+def test_a_shift_that_cannot_move_is_told(signals, tmp_path, capsys):
+    done = call(capsys, "fit", signals, "-o", tmp_path / "m", "--family", "shift", "-k", 1)
+    assert done.code == 0
+    assert done.err.startswith("gtpca: warning: shift() leaves a single position")
+    done = call(capsys, "fit", signals, "-o", tmp_path / "m", "--family", "identity", "-k", 1)
+    assert (done.code, done.err.count("\n")) == (0, 1)
+
+
 # --- info ---
 
 

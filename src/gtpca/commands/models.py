@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -120,6 +121,7 @@ def _estimator(family, k, fraction, **parameters):
 
 def _fit_watched(model, rows) -> None:
     """Fit with a progress bar, of which the model keeps nothing."""
+    from gtpca import Identity
     from gtpca.commands.progress import FitBar
 
     count = (
@@ -127,6 +129,12 @@ def _fit_watched(model, rows) -> None:
     )
     model.set_callbacks(FitBar(count, model.refine)).fit(rows)
     model.set_callbacks()
+    if model.operator_.n_transforms == 1 and not isinstance(model.family, Identity):
+        warnings.warn(
+            f"{family_name(model)} leaves a single position to samples of shape "
+            f"{model.sample_shape_}: this is ordinary PCA. A smaller window can move.",
+            stacklevel=2,
+        )
 
 
 def load_model(path: Path, max_size: int | None = None):
