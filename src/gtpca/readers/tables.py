@@ -49,7 +49,7 @@ def read_text(path: Path, labels=None, header: bool | None = None) -> Data:
     """Numbers separated by commas, semicolons or tabs."""
     layout = _layout(path, labels, header)
     partly = len(layout.chosen) < len(layout.head)
-    text = [fields for fields in _scan(path, layout)] if partly else None
+    text = list(_scan(path, layout)) if partly else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that there is nothing: check_rows says so
         try:
@@ -68,6 +68,8 @@ def read_text(path: Path, labels=None, header: bool | None = None) -> Data:
                 pass
             raise
     check_rows(rows.shape, rows.dtype)
+    if text is not None and len(text) != len(rows):
+        raise ValueError(f"there are {len(text)} lines, but {len(rows)} rows of values")
     names = None if layout.names is None else [layout.names[i] for i in layout.chosen]
     return Data(rows, None if layout.label is None else np.array(text, dtype=str), names)
 
@@ -146,7 +148,7 @@ def read_parquet(path: Path, labels=None) -> Data:
         names = [field.name for field in fields]
         label = None if labels is None else names[find_column(labels, names, len(names))]
         kept = [name for name in names if name != label]
-        _check_fields_of(fields, label)
+        _check_types(fields, label)
         n_values = file.metadata.num_rows * len(fields)
         check_inflated(8 * n_values, path.stat().st_size)
         table = file.read(columns=[*kept, *([] if label is None else [label])])
@@ -159,7 +161,7 @@ def read_parquet(path: Path, labels=None) -> Data:
     return Data(rows, text, kept)
 
 
-def _check_fields_of(fields, label) -> None:
+def _check_types(fields, label) -> None:
     types = optional("pyarrow.types", "io")
     for field in fields:
         kinds = (types.is_integer, types.is_floating, types.is_boolean)
