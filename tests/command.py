@@ -10,6 +10,10 @@ from pathlib import Path
 
 import gtpca
 
+COMMANDS = {
+    *("demo", "fit", "info", "transform", "reconstruct", "align", "plot", "report", "reproduce"),
+}
+
 
 @dataclass(frozen=True)
 class Done:

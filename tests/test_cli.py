@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command import call, environment, process
+from command import COMMANDS, call, environment, process
 
 import gtpca
 from gtpca import GTPCA, Custom, Shift
@@ -24,9 +23,6 @@ from gtpca.datasets import make_spikes
 pytest.importorskip("typer", reason='needs typer: pip install "gtpca[cli]"')
 pytest.importorskip("rich", reason='needs rich: pip install "gtpca[cli]"')
 
-COMMANDS = {
-    *("demo", "fit", "info", "transform", "reconstruct", "align", "plot", "report", "reproduce"),
-}
 FAMILY = "shift(window=12, boundary='partial')"
 
 
@@ -45,19 +41,6 @@ def model(signals, tmp_path):
     X = np.loadtxt(signals, delimiter=",")
     GTPCA(2, Shift(12, boundary="partial"), random_state=0).fit(X).save(path)
     return path
-
-
-def option_names(command):
-    """All names of options in the help of a command."""
-    from gtpca.commands import app
-
-    return set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", help_of(app, command)))
-
-
-def help_of(app, command):
-    from typer.testing import CliRunner
-
-    return CliRunner().invoke(app, [command, "--help"], prog_name="gtpca").output
 
 
 # --- the command as a whole ---
@@ -356,42 +339,3 @@ def test_a_model_that_is_none(tmp_path, model, capsys):
     assert call(capsys, "info", tmp_path / "none").refused("none: No such file")
     assert call(capsys, "info", tmp_path).refused(str(tmp_path))
     assert call(capsys, "info", model, "--max-size", 40).refused("max_size")
-
-
-# --- what is written about it ---
-
-
-ROOT = Path(__file__).parents[1]
-DOCS = ROOT / "docs" / "command-line.md"
-
-
-@pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not installed")
-@pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_every_option_is_documented(name):
-    text = DOCS.read_text()
-    section = re.search(rf"^## `gtpca {name}.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)[0]
-    if "[DATA](#data)" in section:
-        section += re.search(r"^## DATA.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)[0]
-    options = set(re.findall(r"`(--?[a-z][a-z-]*)", section))
-    assert options >= option_names(name) - {"--help"}
-    assert options <= option_names(name)
-
-
-@pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not installed")
-def test_the_commands_of_the_readme_work(tmp_path, capsys, monkeypatch):
-    for name in ("matplotlib", "plotly", "jinja2"):
-        pytest.importorskip(name, reason="the README draws")
-    section = (ROOT / "README.md").read_text().partition("## From the command line")[2]
-    lines = [
-        shlex.split(line, comments=True)
-        for line in re.findall("^(?:gtpca|python) .*", section, re.M)
-    ]
-    monkeypatch.chdir(tmp_path)
-    for program, *arguments in lines[:5]:
-        if program == "python":
-            subprocess.run([sys.executable, *arguments], check=True, env=environment())
-        else:
-            assert call(capsys, *arguments).code == 0
-    expected = {"signals.csv", "signals.gtpca", "scores.csv", "rebuilt.png", "signals.html"}
-    assert {path.name for path in tmp_path.iterdir()} == expected
-    assert "gtpca0_centre" in (tmp_path / "scores.csv").read_text().partition("\n")[0]
