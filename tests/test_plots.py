@@ -194,6 +194,16 @@ def test_component_channels_are_lines(axes, shape):
     assert [text.get_text() for text in ax.get_legend().texts][::2] == ["channel 1", "channel 3"]
 
 
+def test_few_channels_are_lines_everywhere():
+    X = noise(20, 24, 2)
+    model = fit(Shift(10, axes=0), X)
+    axes = plots.plot_reconstructions(model, X, rows=3)[0]
+    rebuilt = model.reconstruct(X[3:4])[0]
+    for ax, values in ((axes[0], X[3]), (axes[2], rebuilt), (axes[3], X[3] - rebuilt)):
+        np.testing.assert_allclose([line.get_ydata() for line in ax.lines[1:]], values.T)
+    assert all(len(ax.lines) == 3 for ax in plots.plot_perturbation(model, X).flat)
+
+
 def test_many_channels_are_a_picture():
     model = fit(Shift(10, axes=0), noise(20, 24, 9))
     np.testing.assert_array_equal(

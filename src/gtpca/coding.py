@@ -91,6 +91,9 @@ class Stats:
             self.rhs + other.rhs, self.weight + other.weight, self.explained + other.explained
         )
 
+    def __rmul__(self, factor: float) -> Stats:
+        return Stats(factor * self.rhs, factor * self.weight, factor * self.explained)
+
 
 @dataclass(frozen=True)
 class Match:

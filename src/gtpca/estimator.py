@@ -14,13 +14,13 @@ from gtpca.chunks import RESIDUALS, as_chunks
 from gtpca.coding import POLARITIES
 from gtpca.families import Family, Identity
 from gtpca.fitting import Progress, Recipe, fit_components, show_log
-from gtpca.projection import FittedGTPCA
+from gtpca.incremental import IncrementalGTPCA, restored
 from gtpca.solvers import ALS
 
 __all__ = ["GTPCA"]
 
 
-class GTPCA(CallbackSupportMixin, FittedGTPCA, BaseEstimator):
+class GTPCA(CallbackSupportMixin, IncrementalGTPCA, BaseEstimator):
     r"""General transform-invariant principal component analysis.
 
     Component ``k`` may be moved by any transform :math:`T` of a family to fit each sample:
@@ -61,6 +61,9 @@ class GTPCA(CallbackSupportMixin, FittedGTPCA, BaseEstimator):
     residual : {"auto", "memory", "scratch", "recompute"}
         Where what is left of the rows is kept during a fit: in memory, in a temporary file, or
         nowhere (it follows from the rows and their codes). "auto": in memory if the rows are.
+    horizon : int or None
+        About how many rows ``partial_fit`` remembers: a row that came ``a`` rows ago counts
+        ``exp(-a / horizon)``. None: the last tenth of all rows seen, for data that do not drift.
     n_jobs : int or None
         Threads, over starts or over chunks of rows; None is 1. It does not change the result.
     random_state : int, RandomState or None
@@ -84,6 +87,10 @@ class GTPCA(CallbackSupportMixin, FittedGTPCA, BaseEstimator):
     operator_ : Operator
         The family, bound to ``sample_shape_``.
     n_features_in_ : int
+    n_samples_seen_ : int
+        Rows of the fit and of all batches since.
+    online_ : dict
+        After ``partial_fit``: faded sums, see :class:`gtpca.online.Online`, and the first rows.
 
     Examples
     --------
@@ -115,6 +122,7 @@ class GTPCA(CallbackSupportMixin, FittedGTPCA, BaseEstimator):
         solver=None,
         batch_size=None,
         residual="auto",
+        horizon=None,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -131,6 +139,7 @@ class GTPCA(CallbackSupportMixin, FittedGTPCA, BaseEstimator):
         self.solver = solver
         self.batch_size = batch_size
         self.residual = residual
+        self.horizon = horizon
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -155,13 +164,8 @@ class GTPCA(CallbackSupportMixin, FittedGTPCA, BaseEstimator):
         -------
         self
         """
-        before = dict(self.__dict__)
-        try:
+        with restored(self):
             return self._fit(X, sample_weight)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     @with_callbacks
     def _fit(self, X, sample_weight):
@@ -181,7 +185,7 @@ class GTPCA(CallbackSupportMixin, FittedGTPCA, BaseEstimator):
         how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs, "residual": self.residual}
         chunks = as_chunks(rows, operator, weight, **how)
         found = fit_components(chunks, operator, recipe)
-        self._keep(found, operator, mean)
+        self._keep(found, operator, mean, rows.n_rows)
         progress.end()
         return self
 
@@ -223,8 +227,10 @@ class GTPCA(CallbackSupportMixin, FittedGTPCA, BaseEstimator):
         weight = checks.weights("feature_weight", self.feature_weight, [shape, flat])
         return operator.weighted(weight)
 
-    def _keep(self, found, operator, mean):
+    def _keep(self, found, operator, mean, n_rows=0):
         """Set the fitted attributes."""
+        self.__dict__.pop("online_", None)
+        self.n_samples_seen_ = n_rows
         self.components_ = found.weights.reshape(-1, *operator.weight_shape)
         self.explained_energy_ = found.explained
         self.explained_energy_ratio_ = found.explained / found.total

@@ -34,6 +34,7 @@ class FittedGTPCA(TransformerMixin):
     refine: int
     batch_size: int | None
     n_jobs: int | None
+    residual: str
     components_: np.ndarray
     n_components_: int
     sample_shape_: tuple[int, ...]
@@ -64,13 +65,16 @@ class FittedGTPCA(TransformerMixin):
         """How many poses a sample has."""
         return 1 if self.shared_pose else self.n_components_
 
-    def _chunks(self, X):
+    def _chunks(self, X, weight=None):
         """New data as chunks, centred and weighted like the training data."""
         check_is_fitted(self)
         rows = inputs.new_rows(self, X, self.sample_shape_)
+        if weight is not None:
+            weight = checks.weights("sample_weight", weight, [(rows.n_rows,)])
         mean = None if self.mean_ is None else self.mean_.ravel()
         rows = rows.entered(partial(inputs.enter, **self._entry(self.operator_, mean)))
-        return as_chunks(rows, self.operator_, None, self.batch_size, self.n_jobs)
+        how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs, "residual": self.residual}
+        return as_chunks(rows, self.operator_, weight, **how)
 
     def _collect(self, X, fn, *small):
         """``fn`` on all chunks of ``X``."""

@@ -18,7 +18,7 @@ from gtpca.coding import Chunk, deflate, energy, statistics
 from gtpca.principal import DENSE_WEIGHTS, covariance, project
 from gtpca.solvers import SolverResult
 
-__all__ = ["grow_block", "principal_order"]
+__all__ = ["grow_block", "principal_axes", "principal_order"]
 
 GROW_ROWS = 1024  # the block grows on so many rows
 N_GROWTHS = 3  # and so often; the best is finished on all rows
@@ -110,18 +110,23 @@ def widen(chunks, operator, W, size, rng):
 
 
 def principal_order(chunks, operator, W, polarity):
-    """The same span in descending order of energy, unit norm, orthonormal for isometries, (K, L).
-
-    With coefficients of second moment ``C`` and the mean Gram matrix ``G`` of the rows' poses,
-    these are the principal axes of ``G^(1/2) C G^(1/2)``.
-    """
+    """The same span in descending order of energy, unit norm, (K, L)."""
     if len(W) == 1:
         return W
     block = make_block(operator, W, chunks.dtype)
-    stats = chunks.sum(statistics, operator, block, polarity)
+    return principal_axes(block, chunks.sum(statistics, operator, block, polarity))[0]
+
+
+def principal_axes(block, stats):
+    """The span of a block as principal axes, and the energy along each, (K, L) and (K,).
+
+    With coefficients of second moment ``C`` and the mean Gram matrix ``G`` of the rows' poses,
+    these are the principal axes of ``G^(1/2) C G^(1/2)``: in descending order of energy, unit norm,
+    orthonormal for isometries.
+    """
     share = np.einsum("tkk->t", stats.weight)
     values, vectors = np.linalg.eigh(np.tensordot(share / share.sum(), block.gram, axes=1))
     root = np.sqrt(np.maximum(values, values[-1] * block.floor))[:, None] * vectors.T
-    _, axes = np.linalg.eigh(root @ stats.weight.sum(axis=0) @ root.T)
-    ordered = axes[:, ::-1].T @ np.linalg.solve(root.T, W)
-    return ordered / np.linalg.norm(ordered, axis=1, keepdims=True)
+    energies, axes = np.linalg.eigh(root @ stats.weight.sum(axis=0) @ root.T)
+    ordered = axes[:, ::-1].T @ np.linalg.solve(root.T, block.weights)
+    return ordered / np.linalg.norm(ordered, axis=1, keepdims=True), energies[::-1]

@@ -12,7 +12,8 @@ All functions follow one convention for ``ax``:
 Samples are looked at as their shape suggests: one axis is a curve. Two axes are an image, or, if
 the family moves only one of them, a series with time on the moved axis and channels on the other
 (images that are only flipped stay images). Three axes are a colour image if the first or the last
-has three entries and does not move. Of anything larger the middle slice is drawn.
+has three entries and does not move. Up to seven channels are lines, more are a picture. Of anything
+larger the middle slice is drawn.
 
 Examples
 --------

@@ -50,17 +50,13 @@ def plot_components(model, *, components=None, ax=None):
     shape = grid_shape(len(numbers), 4 if lines else 6)
     size = (2.4, 1.9) if lines or view.kind == "series" else (1.5, 1.7)
     given, axes = take_axes(ax, shape, len(numbers), size)
-    limit = 1.1 * np.abs(weights[numbers]).max()
     for j, (ax, k) in enumerate(zip(axes, numbers, strict=True)):
-        if lines:
-            _draw_curves(ax, view, weights[k], limit)
-        else:
-            samples.draw_picture(ax, view, weights[k], Scale.of(weights[k], signed=True))
+        seen = weights[numbers] if lines else weights[k]
+        samples.draw_panel(ax, view, weights[k], Scale.of(seen, signed=True))
         samples.finish(ax, view, component_title(model, k), first=j % shape[1] == 0)
-    if lines and view.kind == "series":
-        right = axes[min(shape[1], len(axes)) - 1]
-        right.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
-    _name_rows(axes[:: shape[1]], view, lines)
+    samples.name_channels(axes[min(shape[1], len(axes)) - 1])
+    for ax in axes[:: shape[1]]:
+        ax.set_ylabel("weight" if lines else samples.row_name(view, weights[0].shape), fontsize=8)
     return given
 
 
@@ -69,24 +65,12 @@ def component_title(model, k):
     return f"component {k + 1}\n{100 * model.explained_energy_ratio_[k]:.1f} % of energy"
 
 
-def _draw_curves(ax, view, w, limit):
-    ax.axhline(0, color=GREY, linewidth=0.8)
-    samples.draw_lines(ax, view, w, color=BLACK)
-    ax.set_ylim(-limit, limit)
-
-
-def _name_rows(axes, view, lines):
-    name = "weight" if lines else "channel" if view.kind == "series" else ""
-    for ax in axes:
-        ax.set_ylabel(name, fontsize=8)
-
-
 def plot_reconstructions(model, X, *, rows=None, counts=None, ax=None):
     """Samples, what 1, 2, .. components make of them, and what is left over.
 
     A curve takes two panels: the sample with its reconstructions, and the residual of the last
-    one. An image takes a panel for the sample, one for each reconstruction, all in the same
-    colours, and one for the residual, with colours for both signs. With ``center="samples"`` a
+    one. Others take a panel for the sample, one for each reconstruction, all on the same scale,
+    and one for the residual, with colours for both signs. With ``center="samples"`` a
     sample is drawn without its mean.
 
     Parameters
@@ -119,7 +103,8 @@ def plot_reconstructions(model, X, *, rows=None, counts=None, ax=None):
     for j, (x, parts) in enumerate(zip(values, rebuilt, strict=True)):
         panels = axes[j * columns : (j + 1) * columns]
         draw(panels, view, x, parts, counts, j == 0, j == len(values) - 1)
-        panels[0].set_ylabel(f"sample {numbers[j]}", fontsize=8)
+        name = samples.row_name(view, x.shape, f"sample {numbers[j]}")
+        panels[0].set_ylabel(name, fontsize=8)
         panels[-1].set_title(f"residual, {100 * shares[j]:.1f} %", fontsize=9)
     return given
 
@@ -172,7 +157,9 @@ def _draw_picture_row(panels, view, x, parts, counts, first, last):
     scale = Scale.of(x)
     names = ["sample", *(f"{c} component{'s' if c > 1 else ''}" for c in counts)]
     for ax, values, name in zip(panels, [x, *parts], names, strict=False):
-        samples.draw_picture(ax, view, values, scale)
+        samples.draw_panel(ax, view, values, scale)
         samples.finish(ax, view, name if first else "", ax is panels[0], last)
-    samples.draw_picture(panels[-1], view, x - parts[-1], Scale(scale.limit, signed=True))
+    samples.draw_panel(panels[-1], view, x - parts[-1], Scale(scale.limit, signed=True))
     samples.finish(panels[-1], view, first=False, last=last)
+    if first:
+        samples.name_channels(panels[-1])

@@ -111,7 +111,7 @@ def plot_perturbation(model, X, *, components=None, multiple=2.0, ax=None):
     view, found = samples.component_view(model), perturbation(model, X)
     steps = [multiple * found.spread[k] * found.effects[k] for k in numbers]
     triples = [(found.mean - step, found.mean, found.mean + step) for step in steps]
-    draw = _draw_curves if view.kind == "curve" else _draw_pictures
+    draw = _draw_curves if view.kind == "curve" else _draw_triples
     return draw(ax, view, triples, [component_title(model, k) for k in numbers], f"{multiple:g} sd")
 
 
@@ -131,7 +131,7 @@ def _draw_curves(ax, view, triples, titles, step):
     return given
 
 
-def _draw_pictures(ax, view, triples, titles, step):
+def _draw_triples(ax, view, triples, titles, step):
     size = (2.2, 1.7) if view.kind == "series" else (1.7, 1.7)
     given, axes = take_axes(ax, (len(triples), 3), size=size)
     scale = Scale.of(np.array(triples))
@@ -139,7 +139,8 @@ def _draw_pictures(ax, view, triples, titles, step):
     for j, (triple, title) in enumerate(zip(triples, titles, strict=True)):
         for i, values in enumerate(triple):
             panel = axes[3 * j + i]
-            samples.draw_picture(panel, view, values, scale)
+            samples.draw_panel(panel, view, values, scale)
             samples.finish(panel, view, names[i] if j == 0 else "", i == 0, j == len(triples) - 1)
-        axes[3 * j].set_ylabel(title, fontsize=8)
+        axes[3 * j].set_ylabel(samples.row_name(view, triple[1].shape, title), fontsize=8)
+    samples.name_channels(axes[2])
     return given

@@ -6,16 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gtpca.plots.style import CYCLE, GREY, SIGNED, quiet
+from gtpca.plots.style import BLACK, CYCLE, GREY, SIGNED, quiet, whole_ticks
 
 __all__ = [
     "Scale",
     "View",
     "component_view",
     "draw_lines",
+    "draw_panel",
     "draw_picture",
     "finish",
     "has_few_lines",
+    "name_channels",
+    "row_name",
     "sample_view",
 ]
 
@@ -134,11 +137,36 @@ def draw_picture(ax, view, values, scale):
     """An image, or the channels of a series below each other; returns the image."""
     values = view.arrange(values)
     if view.kind == "series":
-        return ax.imshow(values.T, aspect="auto", **scale.mapping())
+        whole_ticks(ax.yaxis)
+        extent = (-0.5, len(values) - 0.5, values.shape[1] + 0.5, 0.5)  # channels from 1
+        return ax.imshow(values.T, aspect="auto", extent=extent, **scale.mapping())
     ax.set(xticks=[], yticks=[])
     if view.kind == "colours":
         return ax.imshow(scale.colours(values), interpolation="nearest")
     return ax.imshow(np.atleast_2d(values), **scale.mapping())
+
+
+def draw_panel(ax, view, values, scale):
+    """Lines about zero if there are few channels, else a picture."""
+    if not has_few_lines(view, np.shape(values)):
+        draw_picture(ax, view, values, scale)
+        return
+    ax.axhline(0, color=GREY, linewidth=0.8)
+    draw_lines(ax, view, values, color=BLACK)
+    ax.set_ylim(-(1.1 if scale.signed else 0.1) * scale.limit, 1.1 * scale.limit)
+
+
+def name_channels(ax):
+    """A legend of the channels, to the right of the Axes, where they are lines."""
+    if ax.get_legend_handles_labels()[1]:
+        place = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
+        ax.legend(fontsize=7, frameon=False, **place)
+
+
+def row_name(view, shape, name=""):
+    """Label of the y axis of the first panel in a row."""
+    pictured = view.kind == "series" and not has_few_lines(view, shape)
+    return "\n".join(filter(None, (name, "channel" if pictured else "")))
 
 
 def finish(ax, view, title="", first=True, last=True):

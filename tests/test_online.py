@@ -1,0 +1,224 @@
+"""Batches that keep coming: against the fit of all rows, a formula, and drifting data."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+import gtpca
+from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
+from gtpca.blocks import solve_block
+from gtpca.datasets import make_oscillations
+from gtpca.online import Online, fading
+from gtpca.testing import assert_same_components
+
+
+def bumps(n, seed=0, width=2.0, noise=0.02):
+    """A bump and its slope at random places, (n, 40)."""
+    rng = np.random.default_rng(seed)
+    place = rng.integers(8, 32, n)[:, None]
+    t = (np.arange(40) - place) / width
+    bump = np.exp(-(t**2))
+    X = rng.uniform(1, 2, (n, 1)) * bump + rng.normal(0, 0.3, (n, 1)) * t * bump
+    return X + noise * rng.standard_normal(X.shape)
+
+
+def stream(model, X, size, n_passes=1, seed=0):
+    rng = np.random.default_rng(seed)
+    for _ in range(n_passes):
+        order = rng.permutation(len(X))
+        for start in range(0, len(X), size):
+            model.partial_fit(X[order[start : start + size]])
+    return model
+
+
+MODELS = {
+    "shift": GTPCA(2, Shift(13), random_state=0),
+    "longer": GTPCA(2, Shift(60), random_state=0),
+    "circular": GTPCA(2, Shift(boundary="circular"), random_state=0),
+    "shared": GTPCA(2, Shift(13), shared_pose=True, random_state=0),
+    "positive": GTPCA(2, Shift(13), polarity="positive", random_state=0),
+    "samples": GTPCA(2, Shift(13), center="samples", random_state=0),
+    "centred": GTPCA(2, Shift(13), center=True, random_state=0),
+    "weighted": GTPCA(2, Shift(13), feature_weight=np.linspace(1, 2, 40), random_state=0),
+    "identity": GTPCA(3, random_state=0),
+}
+
+
+@pytest.fixture
+def nothing_kept(monkeypatch):
+    """Every batch is seen once."""
+    monkeypatch.setattr("gtpca.incremental.START_ROWS", 0)
+
+
+@pytest.mark.usefixtures("nothing_kept")
+@pytest.mark.parametrize("name", MODELS)
+def test_five_passes_come_near_the_fit(name):
+    X, new = bumps(600), bumps(200, seed=1)
+    fitted = clone(MODELS[name]).fit(X)
+    streamed = stream(clone(MODELS[name]), X, 100, 5)
+    assert_allclose(streamed.resmse(new), fitted.resmse(new), rtol=0.03)
+    assert streamed.n_samples_seen_ == 3000
+    assert streamed.components_.shape == fitted.components_.shape
+    ratio = streamed.explained_energy_ratio_
+    assert_allclose(ratio.sum(), 1 - streamed.resmse(X)[-1], atol=0.02)
+    assert np.all(np.diff(ratio) < 0)
+
+
+def test_oscillations_with_the_first_rows_kept():
+    X, new = make_oscillations(500, random_state=0), make_oscillations(300, random_state=1)
+    fitted = GTPCA(3, Shift(512), random_state=0).fit(X)
+    streamed = stream(GTPCA(3, Shift(512), random_state=0), X, 100, 5)
+    assert streamed.resmse(new)[-1] < 1.03 * fitted.resmse(new)[-1]
+
+
+def test_few_rows_are_fitted_as_a_whole():
+    """100 rows twice: the second time they have doubled, and the model is the fit of all 200."""
+    X = bumps(200)
+    model = GTPCA(2, Shift(13), random_state=0)
+    model.partial_fit(X[:100]).partial_fit(X[100:])
+    assert len(model.online_["kept"]["rows"]) == 200
+    fitted = clone(model).fit(X)
+    assert_same_components(model, fitted, atol=1e-3)
+    model.partial_fit(X[:50])
+    assert (len(model.online_["kept"]["rows"]), model.online_["kept"]["n_fitted"]) == (250, 200)
+    model.partial_fit(bumps(1000, seed=3))
+    assert model.online_["kept"] is None
+    assert model.n_samples_seen_ == 1250
+
+
+@pytest.mark.usefixtures("nothing_kept")
+def test_the_sums_are_those_of_the_formula():
+    """Rows count exp(-age / horizon): one component that fits exactly, by hand."""
+    w = np.array([0.6, 0.8])
+    model = GTPCA(1, Shift(2), horizon=10, random_state=0)
+    for scale, n in ((2.0, 4), (3.0, 5)):
+        X = np.zeros((n, 6))
+        X[:, 2:4] = scale * w
+        model.partial_fit(X)
+    fade = np.exp(-5 / 10)
+    assert_allclose(model.online_["explained"], fade * 4 * 2.0**2 + 5 * 3.0**2, rtol=1e-9)
+    assert_allclose(model.online_["energy"], model.online_["explained"][0], rtol=1e-9)
+    assert_allclose(model.components_, [w], atol=1e-9)
+    assert_allclose(model.explained_energy_ratio_, 1)
+
+
+def test_fading():
+    assert fading(0, 100, None) == 0
+    assert fading(900, 100, None) == pytest.approx(0.9**10)
+    assert fading(10**9, 100, 50) == pytest.approx(np.exp(-2))
+
+
+@pytest.mark.usefixtures("nothing_kept")
+def test_a_short_horizon_follows_a_drift():
+    narrow, wide = bumps(800, width=1.5), bumps(800, seed=1, width=3.0)
+    models = [GTPCA(1, Shift(21), horizon=h, random_state=0) for h in (100, 10**6)]
+    for model in models:
+        stream(stream(model, narrow, 100), wide, 100)
+    best = GTPCA(1, Shift(21), random_state=0).fit(wide).resmse(wide)[0]
+    follows, lags = (model.resmse(wide)[0] - best for model in models)
+    assert 0 < follows < lags / 2
+
+
+@pytest.mark.parametrize("name", ["shift", "shared", "circular"])
+def test_it_goes_on_from_a_fit(name):
+    X, more = bumps(400), bumps(400, seed=1)
+    model = clone(MODELS[name]).fit(X)
+    before = model.resmse(more)
+    stream(model, more, 100)
+    assert model.n_samples_seen_ == 800
+    assert "kept" not in model.online_ or model.online_["kept"] is None
+    assert np.all(model.resmse(more) < 1.01 * before)
+
+
+FLIPPED = Compose(Shift(axes=(0, 1), boundary="circular"), Reflection(axes=0))
+
+
+@pytest.mark.parametrize("family", [Shift((5, 5)), Shift((11, 11)), Rotation(8), FLIPPED])
+def test_a_fit_is_a_fixed_point_of_what_is_remembered_of_it(family):
+    """``N w = rhs`` with the evenly spread energies of the fit."""
+    X = np.random.default_rng(0).standard_normal((60, 9, 9))
+    model = GTPCA(2, family, solver=ALS(n_init=2), random_state=0).fit(X)
+    blocks = model._blocks(np.float64)
+    begun = Online.begin(model.operator_, blocks, model.explained_energy_, 1.0, 60)
+    for W, rhs, weight in zip(begun.weights, begun.rhs, begun.weight, strict=True):
+        assert_allclose(solve_block(model.operator_, weight, rhs, 0 * W), W, atol=1e-5)
+    assert_allclose(begun.explained, model.explained_energy_)
+
+
+def test_fit_forgets_the_stream():
+    X = bumps(100)
+    model = GTPCA(1, Shift(13), random_state=0).partial_fit(X).fit(X)
+    assert not hasattr(model, "online_")
+    assert model.n_samples_seen_ == 100
+
+
+def by_pickle(model, path):
+    path.write_bytes(pickle.dumps(model))
+    return pickle.loads(path.read_bytes())
+
+
+def by_file(model, path):
+    model.save(path)
+    return gtpca.load(path)
+
+
+@pytest.mark.parametrize("through", [by_pickle, by_file])
+@pytest.mark.parametrize(("name", "n_before"), [("shift", 200), ("shared", 1200)])
+def test_a_saved_stream_goes_on_as_it_would_have(tmp_path, through, name, n_before):
+    X = bumps(n_before + 100)
+    model = stream(clone(MODELS[name]), X[:n_before], n_before // 2)
+    again = through(model, tmp_path / "model.gtpca")
+    for each in (model, again):
+        each.partial_fit(X[n_before:])
+    assert_array_equal(model.components_, again.components_)
+    assert_array_equal(model.explained_energy_, again.explained_energy_)
+    assert again.n_samples_seen_ == n_before + 100
+
+
+@pytest.mark.usefixtures("nothing_kept")
+def test_weight_two_is_a_row_twice():
+    X, twice = bumps(60), np.repeat([1.0, 2.0], 30)
+    one = GTPCA(1, Shift(13), random_state=0).fit(X)
+    two = clone(one).fit(X)
+    one.partial_fit(X, sample_weight=twice)
+    two.partial_fit(np.concatenate([X, X[30:]]))
+    one_rows, two_rows = one.online_["n_rows"], two.online_["n_rows"]
+    assert (one_rows, two_rows) == (120, 150)  # rows are counted, not weighed
+    fades = [fading(60, n, None) for n in (60, 90)]
+    kept = [m.online_["explained"] - f * two_fit(m) for m, f in zip((one, two), fades, strict=True)]
+    assert_allclose(*kept)
+
+
+def two_fit(model):
+    """Explained energy of the 60 rows that both models were fitted to."""
+    return model.history_[0][-2]
+
+
+def test_a_failing_batch_changes_nothing():
+    X = bumps(200)
+    model = GTPCA(2, Shift(13), random_state=0).partial_fit(X[:100])
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(np.full((100, 40), np.nan))
+    with pytest.raises(ValueError, match="40"):
+        model.partial_fit(X[:, :30])
+    assert pickle.dumps(model) == before
+
+
+def test_a_bad_horizon_is_named():
+    model = GTPCA(1, Shift(13), horizon=0)
+    with pytest.raises(ValueError, match="horizon=0 must be a whole number of at least 1"):
+        model.partial_fit(bumps(100))
+    assert not hasattr(model, "components_")
+
+
+def test_integer_batches_stay_small():
+    X = (40 * bumps(300, noise=0)).astype(np.int8)
+    model = stream(GTPCA(1, Shift(13), random_state=0), X, 100)
+    assert model.online_["kept"]["rows"].dtype == np.float32
+    assert model.score(X) > 0.9
