@@ -7,6 +7,7 @@ JOBS ?= 2
 
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DEMO_STAMP := $(VENV)/.installed-demo
 CORE_STAMP := $(CORE_VENV)/.installed
 
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input -c constraints.txt
@@ -32,13 +33,20 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python $(PIP_INSTALL) -e ".[dev,plot,data,torch,cli,report,io,eeg]"
 	@touch $@
 
+# What the demonstration and the command need: a small part, so that a first look is quick.
+$(DEMO_STAMP): pyproject.toml constraints.txt
+	@$(CHECK_PYTHON)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python $(PIP_INSTALL) -e ".[cli,plot,report]"
+	@touch $@
+
 $(CORE_STAMP): pyproject.toml constraints.txt
 	@$(CHECK_PYTHON)
 	$(PYTHON) -m venv --clear $(CORE_VENV)
 	$(CORE_VENV)/bin/python $(PIP_INSTALL) -e . pytest
 	@touch $@
 
-demo: $(STAMP) ## run the demonstration; writes gtpca-demo.png
+demo: $(DEMO_STAMP) ## run the demonstration; writes gtpca-demo.png
 	$(BIN)/python -m gtpca.demo
 
 test: lint ## lint, then the test suite

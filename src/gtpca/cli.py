@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import sys
+import warnings
 
 __all__ = ["main"]
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 
 def main(arguments=None) -> None:
-    """Run the command and exit: 0 if all went well, 1 if work failed, 2 for bad input.
+    """Run the command and exit.
+
+    The code is 0 if all went well, 1 if work failed, 2 for bad input, 130 after an interrupt.
 
     Parameters
     ----------
@@ -16,32 +22,51 @@ def main(arguments=None) -> None:
         Default: those of the process.
     """
     try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            code = _run(sys.argv[1:] if arguments is None else list(arguments))
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = 130
+    except Exception as error:
+        _leave(*_wording(error))
+    if code == 130:
+        _leave("stopped", 130)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _run(arguments):
+    try:
         from gtpca.commands import app
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in ("typer", "rich"):
             raise
-        _leave(f'{error.name} is missing: pip install "gtpca[cli]"')
-    try:
-        code = app(arguments, prog_name="gtpca", standalone_mode=False)
-    except KeyboardInterrupt:
-        _leave("stopped; the same command goes on from here", 130)
-    except Exception as error:
-        _leave(_wording(error))
-    sys.exit(code if isinstance(code, int) else 0)
+        _leave(f'{error.name} is missing: pip install "gtpca[cli]"', 2)
+    return app(arguments or ["--help"], prog_name="gtpca", standalone_mode=False)
 
 
-def _wording(error) -> str:
-    """The message for what a user can mend; all other errors are raised again."""
+def _wording(error) -> tuple[str, int]:
+    """Message and exit code for what a user can mend; all other errors are raised again."""
     if type(error).__name__ == "Abort":
-        return "stopped"
+        return "stopped", 130
     if hasattr(error, "format_message"):  # of typer: a wrong option or argument
-        return error.format_message()
+        path = getattr(getattr(error, "ctx", None), "command_path", "gtpca")
+        return f"{error.format_message().rstrip('.')}. See `{path} --help`.", 2
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory: {error}", 1
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror}", 1 if error.errno in FULL else 2
     if isinstance(error, (ValueError, OSError, ImportError)):
-        return str(error)
+        return str(error), 2
     raise error
 
 
-def _leave(message, code=2) -> None:
+def _show_warning(message, category, *place, **more) -> None:
+    print(f"gtpca: warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+
+def _leave(message, code) -> None:
     print(f"gtpca: {' '.join(message.split())}", file=sys.stderr)
     sys.exit(code)
 

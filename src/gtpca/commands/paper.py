@@ -1,4 +1,4 @@
-"""What the command ``gtpca`` can do; needs typer."""
+"""The commands that need no data of the user: ``demo`` and ``reproduce``."""
 
 from __future__ import annotations
 
@@ -10,18 +10,11 @@ import typer
 
 from gtpca import checks
 
-__all__ = ["app"]
+__all__ = ["demo", "reproduce"]
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 OUT = Path("gtpca-results")
 
 
-@app.callback()
-def gtpca() -> None:
-    """General transform-invariant principal component analysis."""
-
-
-@app.command()
 def demo(
     path: Annotated[Path, typer.Option(help="Where the figure goes.")] = Path("gtpca-demo.png"),
 ) -> None:
@@ -31,7 +24,6 @@ def demo(
     main(path)
 
 
-@app.command()
 def reproduce(
     name: Annotated[
         str | None, typer.Argument(help="An experiment, `all`, or `report`.", metavar="NAME")
@@ -47,7 +39,10 @@ def reproduce(
     channels: Annotated[str | None, typer.Option(help="`all` electrodes, of errp.")] = None,
     out: Annotated[Path, typer.Option(help="Folder of the rows and of the report.")] = OUT,
 ) -> int:
-    """Rebuild tables and figures of the paper; a run that was stopped goes on where it was."""
+    """Rebuild tables and figures of the paper.
+
+    A run that was stopped goes on where it was.
+    """
     from gtpca.experiments import reproduction
 
     if show:
@@ -63,7 +58,11 @@ def reproduce(
         "models": models and models.split(","),
     }
     wanted |= {"profile": profile, "repeats": repeats, "k": k, "channels": channels}
-    return reproduction.reproduce(name, out, workers=jobs, say=typer.echo, wanted=wanted)
+    try:
+        return reproduction.reproduce(name, out, workers=jobs, say=typer.echo, wanted=wanted)
+    except KeyboardInterrupt:
+        typer.echo("The same command goes on from here.", err=True)
+        raise
 
 
 def _say(lines) -> int:

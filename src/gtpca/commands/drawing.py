@@ -1,0 +1,177 @@
+"""The commands that show a model: ``plot`` and ``report``."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from gtpca.commands.models import load_model
+from gtpca.commands.options import MaxSize, Model, Source, numbers, output_option, reads_data
+from gtpca.commands.output import binary_output, check_output, path_for_output, tell
+
+__all__ = ["plot", "report"]
+
+PICTURES = (".png", ".svg", ".pdf")
+LabelsFile = Annotated[
+    Path | None, typer.Option(help="Labels of the samples: text, one per line, or .npy.")
+]
+
+
+class Kind(StrEnum):
+    """What is drawn."""
+
+    components = "components"
+    energy = "energy"
+    history = "history"
+    reconstructions = "reconstructions"
+    scores = "scores"
+    poses = "poses"
+    perturbation = "perturbation"
+
+
+NO_DATA, ANY_DATA = (Kind.components, Kind.history), (Kind.energy,)
+TAKES = {  # which options mean something to which kind
+    "components": (Kind.components, Kind.perturbation, Kind.scores, Kind.poses),
+    "rows": (Kind.reconstructions,),
+    "labels-file": (Kind.scores,),
+}
+
+
+@reads_data(required=False)
+def plot(
+    kind: Annotated[Kind, typer.Argument(help="What is drawn.")],
+    model: Model,
+    output: Annotated[Path, output_option("a .png, .svg or .pdf file")],
+    source: Source,
+    components: Annotated[
+        Any,
+        typer.Option(parser=numbers, metavar="LIST", help="Only these, from 0, such as 0,1."),
+    ] = None,
+    rows: Annotated[
+        Any,
+        typer.Option(
+            parser=numbers, metavar="LIST", help="reconstructions: of these samples, from 0."
+        ),
+    ] = None,
+    labels_file: LabelsFile = None,
+    max_size: MaxSize = None,
+) -> None:
+    """Draw one picture of a model.
+
+    \b
+    Of the model alone:
+      components       what was found
+      energy           how much they explain; with DATA, beside PCA
+      history          how the fit went
+    Of the model and DATA:
+      reconstructions  some samples and how they are rebuilt
+      scores           one point per sample; --labels colours them
+      poses            how often which pose is taken
+      perturbation     the mean sample, with more and less of each component
+
+    \b
+    Examples:
+      gtpca plot components signals.gtpca -o components.png
+      gtpca plot reconstructions signals.gtpca new.csv -o rebuilt.svg --rows 0,7
+    """
+    check_output(output, PICTURES, model, source.path)
+    given = {"components": components, "rows": rows, "labels-file": labels_file}
+    _check_kind(kind, source.path, given)
+    options = _options(kind, components, rows)
+    fitted = load_model(model, max_size)
+    if source.path is None:
+        figure = _draw(kind, (fitted,), options)
+    else:
+        with source.open() as data:
+            if kind == Kind.scores:
+                options["labels"] = _labels(data, labels_file)
+            figure = _draw(kind, (fitted, data.rows), options)
+    with binary_output(output) as file:
+        figure.savefig(file, format=output.suffix[1:].lower() or "png", dpi=150)
+    tell(output, "The picture is")
+
+
+def _check_kind(kind, data, options) -> None:
+    if data is None and kind not in NO_DATA + ANY_DATA:
+        raise ValueError(f"gtpca plot {kind} needs DATA after MODEL: {kind} are not in a model.")
+    if data is not None and kind in NO_DATA:
+        raise ValueError(f"gtpca plot {kind} is drawn from the model alone; leave {data} out.")
+    for name, value in options.items():
+        if value is not None and kind not in TAKES[name]:
+            raise ValueError(f"--{name} has no meaning for {kind}; only for {_listed(name)}.")
+
+
+def _listed(name) -> str:
+    return ", ".join(map(str, TAKES[name]))
+
+
+def _options(kind, components, rows) -> dict[str, Any]:
+    """The keywords of the function that draws."""
+    if components is None or kind != Kind.poses:
+        given = {"components": components, "rows": rows}
+        return {name: value for name, value in given.items() if value is not None}
+    if len(components) != 1:
+        raise ValueError("gtpca plot poses takes one component, such as --components 0.")
+    return {"component": components[0]}
+
+
+def _draw(kind, what, options):
+    """The figure of ``gtpca.plots.plot_<kind>``."""
+    os.environ["MPLBACKEND"] = "Agg"  # no window, whatever there is
+    from gtpca import plots
+
+    axes = getattr(plots, f"plot_{kind}")(*what, **options)
+    return np.ravel(axes)[0].figure
+
+
+@reads_data()
+def report(
+    model: Model,
+    source: Source,
+    output: Annotated[Path, output_option("a .html file")],
+    labels_file: LabelsFile = None,
+    title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    max_size: MaxSize = None,
+) -> None:
+    """Write one interactive page.
+
+    It shows components, scores, samples and poses. It is one file, opens in any browser and needs
+    no connection.
+
+    \b
+    Examples:
+      gtpca report signals.gtpca signals.csv -o signals.html
+      gtpca report digits.gtpca digits.csv --labels digit -o digits.html
+    """
+    check_output(output, (".html",), model, source.path, labels_file)
+    fitted = load_model(model, max_size)
+    from gtpca.page import write_page
+
+    with source.open() as data, path_for_output(output) as path:
+        labels = _labels(data, labels_file)
+        write_page(fitted, data.rows, path, labels=labels, title=title)
+    tell(output, "The page is")
+
+
+def _labels(data, path) -> np.ndarray | None:
+    """One label per sample: those of the data, or of a file of lines, or of an array."""
+    if path is None:
+        return data.labels
+    try:
+        if path.suffix.lower() == ".npy":
+            labels = np.load(path, allow_pickle=False)
+        else:
+            labels = np.array(path.read_text(encoding="utf-8").splitlines())
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"--labels-file {path}: {error}") from None
+    if labels.shape != (len(data.rows),):
+        raise ValueError(
+            f"--labels-file {path} holds labels of shape {labels.shape}, but {len(data.rows)} are "
+            "needed, one per sample."
+        )
+    return labels

@@ -1,0 +1,235 @@
+"""The commands that make a model and that look into one: ``fit`` and ``info``."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from gtpca.commands.options import Json, MaxSize, Model, Source, output_option, reads_data, sizes
+from gtpca.commands.output import check_output, is_stdout, path_for_output, table, tell
+
+__all__ = ["fit", "info", "load_model"]
+
+
+class Center(StrEnum):
+    """What is subtracted before the fit."""
+
+    none = "none"
+    features = "features"
+    samples = "samples"
+
+
+class Polarity(StrEnum):
+    """Whether a component may match upside down."""
+
+    both = "both"
+    positive = "positive"
+
+
+CENTER = {Center.none: False, Center.features: True, Center.samples: "samples"}
+
+
+@reads_data()
+def fit(
+    source: Source,
+    output: Annotated[Path, output_option("a name such as model.gtpca")],
+    family: Annotated[
+        str, typer.Option(help='What may move, as in Python: "shift(window=64)".', metavar="TEXT")
+    ],
+    k: Annotated[int | None, typer.Option("-k", help="Number of components.")] = None,
+    fraction: Annotated[
+        float | None,
+        typer.Option(help="Instead of -k: as many components as explain this share, such as 0.95."),
+    ] = None,
+    refine: Annotated[int, typer.Option(help="Joint sweeps over all components at the end.")] = 0,
+    shared_pose: Annotated[
+        bool, typer.Option("--shared-pose", help="One pose per sample, not per component.")
+    ] = False,
+    polarity: Annotated[
+        Polarity, typer.Option(help="positive: components never match upside down.")
+    ] = Polarity.both,
+    center: Annotated[
+        Center, typer.Option(help="Subtract the mean of every feature, or of every sample.")
+    ] = Center.none,
+    sample_shape: Annotated[
+        Any,
+        typer.Option(parser=sizes, metavar="SHAPE", help="Shape of flat rows, such as 28x28."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
+    batch_size: Annotated[int | None, typer.Option(help="Rows that are read at a time.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Threads; default: 1.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Find components and write them to a model file.
+
+    DATA holds one sample per row. The family says how a component may move to fit each of them,
+    in the words of the Python library; text within it is in single quotes.
+
+    \b
+    Examples:
+      gtpca fit signals.csv -o signals.gtpca --family "shift(window=64)" -k 3
+      gtpca fit cut.npy -o cut.gtpca --fraction 0.9 \\
+          --family "shift(64, boundary='partial')"
+      gtpca fit digits.csv -o digits.gtpca -k 5 --sample-shape 28x28 \\
+          --shared-pose --family "compose(shift((20, 20)), rotation(20))"
+      gtpca fit eeg.edf -o eeg.gtpca --tmin -0.2 --tmax 0.8 \\
+          --family "shift(128, axes=0)"
+
+    \b
+    Families: identity, shift, rotation, reflection, scaling, timewarp, affine,
+    deformation, custom, compose. The README has a table of them.
+    """
+    check_output(output, (), source.path)
+    model = _estimator(
+        *(family, k, fraction),
+        refine=refine,
+        shared_pose=shared_pose,
+        polarity=str(polarity),
+        center=CENTER[center],
+        sample_shape=sample_shape,
+        random_state=seed,
+        batch_size=batch_size,
+        n_jobs=jobs,
+    )
+    with source.open() as data:
+        _fit_watched(model, data.rows)
+    with path_for_output(output) as path:
+        model.save(path)
+    said = json.dumps(_facts(model)) if as_json else _summary(model)
+    typer.echo(said, err=is_stdout(output))
+    tell(output, "The model is")
+
+
+def _estimator(family, k, fraction, **parameters):
+    """An estimator for ``-k`` components, or for ``--fraction`` of the energy."""
+    from gtpca import GTPCA
+    from gtpca.family_text import parse_family
+
+    if k is not None and fraction is not None:
+        raise ValueError("-k and --fraction exclude each other; give one of them.")
+    if fraction is not None and not 0 < fraction < 1:
+        raise ValueError(f"--fraction={fraction} must lie between 0 and 1.")
+    count = (2 if k is None else k) if fraction is None else fraction
+    return GTPCA(count, parse_family(family), **parameters)
+
+
+def _fit_watched(model, rows) -> None:
+    """Fit with a progress bar, of which the model keeps nothing."""
+    from gtpca import Identity
+    from gtpca.commands.progress import FitBar
+
+    count = (
+        None if model.shared_pose or isinstance(model.n_components, float) else model.n_components
+    )
+    model.set_callbacks(FitBar(count, model.refine)).fit(rows)
+    model.set_callbacks()
+    if model.operator_.n_transforms == 1 and not isinstance(model.family, Identity):
+        warnings.warn(
+            f"{family_name(model)} leaves a single position to samples of shape "
+            f"{model.sample_shape_}: this is ordinary PCA. A smaller window can move.",
+            stacklevel=2,
+        )
+
+
+def load_model(path: Path, max_size: int | None = None):
+    """The model in a file."""
+    from gtpca import load
+
+    return load(path) if max_size is None else load(path, max_size)
+
+
+def info(model: Model, as_json: Json = False, max_size: MaxSize = None) -> None:
+    """Show what is in a model file.
+
+    \b
+    Examples:
+      gtpca info signals.gtpca
+      gtpca info signals.gtpca --json
+    """
+    fitted = load_model(model, max_size)
+    typer.echo(json.dumps(_facts(fitted)) if as_json else _description(fitted))
+
+
+def family_name(model) -> str:
+    """The family as text, as ``--family`` takes it if that is possible."""
+    from gtpca import Identity
+    from gtpca.family_text import format_family
+
+    family = Identity() if model.family is None else model.family
+    try:
+        return format_family(family)
+    except ValueError:
+        return repr(family)
+
+
+def _facts(model) -> dict[str, Any]:
+    """What ``--json`` says."""
+    operator = model.operator_
+    return {
+        "family": family_name(model),
+        "n_components": int(model.n_components_),
+        "sample_shape": [int(size) for size in model.sample_shape_],
+        "component_shape": [int(size) for size in operator.weight_shape],
+        "n_transforms": int(operator.n_transforms),
+        "poses": list(operator.describe(np.zeros(1, dtype=int))),
+        "parameters": _parameters(model),
+        "explained_energy": model.explained_energy_.tolist(),
+        "explained_energy_ratio": model.explained_energy_ratio_.tolist(),
+        "n_iter": model.n_iter_.tolist(),
+    }
+
+
+def _parameters(model) -> dict[str, Any]:
+    """All parameters except the family, as they can be said in JSON."""
+    given = model.get_params(deep=False)
+    del given["family"]
+    return {name: value if _is_plain(value) else repr(value) for name, value in given.items()}
+
+
+def _changed(model) -> str:
+    """The parameters that are not at their default."""
+    from gtpca import GTPCA
+
+    given, default = _parameters(model), _parameters(GTPCA())
+    return ", ".join(f"{name}={v!r}" for name, v in given.items() if v != default[name])
+
+
+def _is_plain(value) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(_is_plain(part) for part in value)
+    return value is None or type(value) in (bool, int, float, str)
+
+
+def _summary(model) -> str:
+    """The components, one per line, and how much of the energy of the rows each explains."""
+    share = model.explained_energy_ratio_
+    shares = zip(share, np.cumsum(share), strict=True)
+    rows = [[str(k), f"{own:.2%}", f"{sum_:.2%}"] for k, (own, sum_) in enumerate(shares)]
+    return table(["component", "energy", "so far"], rows)
+
+
+def _description(model) -> str:
+    facts = _facts(model)
+    shape, weights = ("x".join(map(str, facts[k])) for k in ("sample_shape", "component_shape"))
+    passes = ", ".join(map(str, facts["n_iter"]))
+    lines = {
+        "family": _shortened(facts["family"]),
+        "samples": f"of shape {shape}",
+        "components": f"{facts['n_components']} of shape {weights}",
+        "transforms": f"{facts['n_transforms']}, told apart by {', '.join(facts['poses'])}",
+        "parameters": _shortened(_changed(model)) or "all at their defaults",
+        "passes": f"{passes} over all rows",
+    }
+    if not facts["poses"]:
+        lines["transforms"] = str(facts["n_transforms"])
+    return "\n".join([*(f"{k:<12}{v}" for k, v in lines.items()), "", _summary(model)])
+
+
+def _shortened(text, most=300) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."

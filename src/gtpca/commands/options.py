@@ -1,0 +1,151 @@
+"""Options that several commands share, each declared once."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+__all__ = ["Json", "MaxSize", "Model", "Source", "numbers", "output_option", "reads_data", "sizes"]
+
+Model = Annotated[Path, typer.Argument(help="A file that `gtpca fit` wrote.", metavar="MODEL")]
+Json = Annotated[bool, typer.Option("--json", help="Say it in JSON, on standard output.")]
+MaxSize = Annotated[
+    int | None,
+    typer.Option(help="Load a model this large (transforms times values of a sample)."),
+]
+
+DATA = typer.Argument(
+    metavar="DATA",
+    help="File of samples: .npy .npz .csv .tsv .parquet .h5 .zarr .mat .ts .fif .edf .bdf, or a "
+    "folder of images.",
+)
+
+
+def _duration(text: str) -> int | float:
+    """``512`` samples as an int, ``1.5s`` as a float in seconds."""
+    if re.fullmatch(r"\d{1,12}", text):
+        return int(text)
+    if re.fullmatch(r"(\d+\.?\d*|\.\d+)s", text):
+        return float(text[:-1])
+    raise typer.BadParameter(f"{text!r} is no length; write 512 for samples or 1.5s for seconds.")
+
+
+def _length(option, what):
+    text = f"Recordings: {what}, such as 512 (samples) or 1.5s (seconds)."
+    return Annotated[Any, typer.Option(option, parser=_duration, metavar="<length>", help=text)]
+
+
+# The parameters of gtpca.readers.read_data, with its names.
+DATA_OPTIONS: dict[str, Any] = {
+    "key": Annotated[
+        str | None, typer.Option(help="Which array of a .npz, .h5, .zarr or .mat file.")
+    ],
+    "labels": Annotated[
+        str | None,
+        typer.Option(help="Tables: name or number of the column of labels, which are no data."),
+    ],
+    "header": Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Tables: whether the first line holds names; default: if not all are numbers.",
+        ),
+    ],
+    "window": _length("--window", "length of sliding windows"),
+    "step": _length("--step", "distance of the windows, default: their length"),
+    "event": Annotated[str | None, typer.Option(help="Recordings: name of the events to use.")],
+    "tmin": Annotated[
+        float | None, typer.Option(help="Recordings: windows around events begin here, in seconds.")
+    ],
+    "tmax": Annotated[float | None, typer.Option(help="Recordings: and end here.")],
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where samples come from: a path, and options of ``read_data``.
+
+    Attributes
+    ----------
+    path : Path or None
+        None if no data were given.
+    options : dict
+    """
+
+    path: Path | None
+    options: dict[str, Any]
+
+    def open(self):
+        """The data, as a context; see :class:`gtpca.readers.Data`."""
+        from gtpca.readers import read_data
+
+        labels = self.options["labels"]
+        if labels is not None and re.fullmatch(r"\d{1,9}", labels):
+            labels = int(labels)
+        data = read_data(self.path, **{**self.options, "labels": labels})
+        _check_finite(self.path, data.rows)
+        return data
+
+
+def _check_finite(path, rows) -> None:
+    """Rows in memory are checked here, where the name of the file is known."""
+    if type(rows) is np.ndarray and not np.isfinite(rows).all():
+        flat = np.isfinite(rows).reshape(len(rows), -1).all(axis=1)
+        raise ValueError(f"{path}: sample {int(flat.argmin())} has NaN or infinite values.")
+
+
+def reads_data(required: bool = True) -> Callable:
+    """Give a command that takes ``source`` the argument DATA and the options of ``read_data``."""
+
+    def decorate(command):
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        mine = inspect.signature(command, eval_str=True).parameters
+        path = Path if required else Path | None
+        default = inspect.Parameter.empty if required else None
+        data = inspect.Parameter("data", keyword, default=default, annotation=Annotated[path, DATA])
+        more = [
+            inspect.Parameter(name, keyword, default=None, annotation=hint)
+            for name, hint in DATA_OPTIONS.items()
+        ]
+
+        @wraps(command)
+        def wrapper(*, data=None, **given):
+            options = {name: given.pop(name) for name in DATA_OPTIONS}
+            return command(source=Source(data, options), **given)
+
+        parameters = []
+        for name, parameter in mine.items():
+            parameters += [data] if name == "source" else [parameter.replace(kind=keyword)]
+        wrapper.__signature__ = inspect.Signature([*parameters, *more])  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {p.name: p.annotation for p in [*parameters, *more]}
+        return wrapper
+
+    return decorate
+
+
+def output_option(endings: str) -> Any:
+    """``-o``: where the result goes."""
+    text = f"Where it goes: {endings}; - is standard output. Replaced only on success."
+    return typer.Option("-o", "--output", help=text)
+
+
+def sizes(text: str) -> tuple[int, ...]:
+    """``28x28`` as (28, 28)."""
+    if not re.fullmatch(r"\d{1,9}([x,]\d{1,9})*", text):
+        raise typer.BadParameter(f"{text!r} is no shape; write it as 28x28.")
+    return tuple(int(size) for size in re.split("[x,]", text))
+
+
+def numbers(text: str) -> list[int]:
+    """``0,3,5`` as [0, 3, 5]."""
+    if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", text):
+        raise typer.BadParameter(f"{text!r} is no list of whole numbers; write it as 0,3,5.")
+    return [int(number) for number in text.split(",")]

@@ -1,0 +1,96 @@
+"""Where results go: files that are whole or not there, or standard output."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import typer
+
+from gtpca.atomic import whole_file
+
+__all__ = ["binary_output", "check_output", "is_stdout", "path_for_output", "table", "tell"]
+
+
+def is_stdout(output: Path) -> bool:
+    """Whether ``-`` was given."""
+    return str(output) == "-"
+
+
+def tell(output: Path, what: str) -> None:
+    """Say on standard error what is in a file now."""
+    if not is_stdout(output):
+        typer.echo(f"{what} in {output}.", err=True)
+
+
+def check_output(
+    output: Path, endings: tuple[str, ...], *inputs: Path | None, is_text: bool = False
+) -> None:
+    """Refuse, before any work is done, what could not be written after it.
+
+    Parameters
+    ----------
+    output : Path
+    endings : tuple of str
+        Those that are known; none: any will do.
+    inputs : Path or None
+        Files that must not be replaced.
+    is_text : bool
+        Whether it may be shown by a terminal.
+    """
+    if is_stdout(output):
+        if sys.stdout.isatty() and not is_text:
+            raise ValueError("-o - would fill the terminal with bytes; redirect it to a file.")
+        return
+    if endings and output.suffix.lower() not in endings:
+        raise ValueError(
+            f"-o {output}: the ending {output.suffix!r} is none of {', '.join(endings)}."
+        )
+    folder = output.absolute().parent
+    if not folder.is_dir():
+        raise ValueError(f"-o {output}: there is no folder {folder}.")
+    if output.is_dir() or not os.access(folder, os.W_OK):
+        reason = "is a folder" if output.is_dir() else "cannot be written to its folder"
+        raise ValueError(f"-o {output} {reason}.")
+    for path in inputs:
+        if path is not None and path.exists() and output.exists() and output.samefile(path):
+            raise ValueError(f"-o {output} would replace the input; give another name.")
+
+
+@contextmanager
+def binary_output(output: Path) -> Iterator[IO[bytes]]:
+    """A binary file that takes its name on success, or standard output."""
+    if not is_stdout(output):
+        with whole_file(output) as file:
+            yield file
+        return
+    yield sys.stdout.buffer
+    sys.stdout.buffer.flush()
+
+
+@contextmanager
+def path_for_output(output: Path) -> Iterator[Path]:
+    """A path for a writer that replaces files as a whole by itself; copied if ``-`` was given."""
+    if not is_stdout(output):
+        yield output
+        return
+    with tempfile.TemporaryDirectory() as folder, binary_output(output) as stdout:
+        path = Path(folder) / "output"
+        yield path
+        with open(path, "rb") as file:
+            shutil.copyfileobj(file, stdout)
+
+
+def table(heads: list[str], rows: list[list[str]]) -> str:
+    """Columns of text, adjusted to the right."""
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        for row in [heads, *rows]
+    )

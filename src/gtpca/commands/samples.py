@@ -1,0 +1,147 @@
+"""The commands that bring samples to a model: ``transform``, ``reconstruct`` and ``align``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from gtpca.codes import Codes
+from gtpca.commands.models import load_model
+from gtpca.commands.options import MaxSize, Model, Source, output_option, reads_data
+from gtpca.commands.output import binary_output, check_output, is_stdout, tell
+
+__all__ = ["align", "reconstruct", "transform"]
+
+TABLES = (".csv", ".npy", ".parquet")
+PIECE = 2**22  # values that are read at a time
+
+
+@reads_data()
+def transform(
+    model: Model,
+    source: Source,
+    output: Annotated[Path, output_option("a .csv, .npy or .parquet file")],
+    poses: Annotated[
+        bool, typer.Option("--poses", help="Also where each component lies in each sample.")
+    ] = False,
+    max_size: MaxSize = None,
+) -> None:
+    """Write the scores of samples, and their poses.
+
+    There is one row per sample, and one column per component.
+
+    \b
+    Examples:
+      gtpca transform signals.gtpca new.csv -o scores.csv
+      gtpca transform signals.gtpca new.csv -o scores.parquet --poses
+      gtpca transform signals.gtpca new.csv -o - | head
+
+    With --poses there are further columns, such as gtpca0_start: where the window of the first
+    component stands. The README's table of families says what they mean.
+    """
+    check_output(output, TABLES, model, source.path, is_text=True)
+    fitted = load_model(model, max_size)
+    from gtpca.readers import write_table
+
+    with source.open() as data:
+        parts = list(_pieces(fitted.encode, data.rows, "scores"))
+    codes = Codes(*(np.concatenate([getattr(c, n) for c in parts]) for n in ("scores", "index")))
+    write_table(output, score_columns(fitted, codes, poses))
+    tell(output, f"Scores of {len(codes)} samples are")
+
+
+def score_columns(model, codes, poses: bool = False) -> dict[str, np.ndarray]:
+    """Named columns: ``gtpca0, ..``, and with ``poses`` ``gtpca0_start, ..`` or ``start``."""
+    columns = {f"gtpca{k}": scores for k, scores in enumerate(codes.scores.T)}
+    found = model.poses(codes) if poses else {}
+    for name, values in found.items():
+        for k, column in enumerate(values.T):
+            columns[name if model.shared_pose else f"gtpca{k}_{name}"] = column
+    return columns
+
+
+@reads_data()
+def reconstruct(
+    model: Model,
+    source: Source,
+    output: Annotated[Path, output_option("a .npy file, or .csv, .parquet for flat samples")],
+    max_size: MaxSize = None,
+) -> None:
+    """Write samples as the model rebuilds them.
+
+    That is the sum of the moved components, each times its score.
+
+    \b
+    Examples:
+      gtpca reconstruct signals.gtpca new.csv -o rebuilt.npy
+      gtpca reconstruct signals.gtpca new.csv -o rebuilt.csv
+    """
+    check_output(output, TABLES, model, source.path, is_text=True)
+    fitted = load_model(model, max_size)
+    _convert(source, output, fitted.reconstruct, fitted.sample_shape_, "reconstructions")
+
+
+@reads_data()
+def align(
+    model: Model,
+    source: Source,
+    output: Annotated[Path, output_option("a .npy file, or .csv, .parquet for flat components")],
+    component: Annotated[int, typer.Option(help="By which one, counted from 0.")] = 0,
+    max_size: MaxSize = None,
+) -> None:
+    """Write samples moved to where a component is at rest.
+
+    Each sample is seen through the window of the component, or turned or flipped back.
+
+    \b
+    Example:
+      gtpca align signals.gtpca new.csv -o aligned.npy
+    """
+    check_output(output, TABLES, model, source.path, is_text=True)
+    fitted = load_model(model, max_size)
+    shape = fitted.operator_.weight_shape
+
+    def aligned(rows):
+        return fitted.align(rows, component)
+
+    _convert(source, output, aligned, shape, "aligned samples")
+
+
+def _convert(source, output, function, shape, text) -> None:
+    """Write ``function`` of all rows, each of ``shape``, piece by piece if it is an array file."""
+    as_table = is_stdout(output) or output.suffix.lower() != ".npy"
+    if as_table and len(shape) > 1:
+        raise ValueError(f"-o {output}: {text} of shape {shape} are no table; write them to .npy.")
+    with source.open() as data:
+        pieces = _pieces(function, data.rows, text)
+        if as_table:
+            from gtpca.readers import write_array
+
+            write_array(output, np.concatenate(list(pieces)))
+        else:
+            _write_npy(output, pieces, (len(data.rows), *shape))
+        tell(output, f"{len(data.rows)} {text} are")
+
+
+def _pieces(function: Callable, rows, text: str) -> Iterator:
+    """``function`` of some rows at a time, with a progress bar."""
+    from gtpca.commands.progress import watched
+
+    step = max(1, PIECE // math.prod(rows.shape[1:]))
+    starts = range(0, len(rows), step)
+    yield from watched((function(rows[i : i + step]) for i in starts), len(starts), text)
+
+
+def _write_npy(output, pieces, shape) -> None:
+    """Write a .npy file of ``shape`` without having all of it in memory."""
+    with binary_output(output) as file:
+        for i, piece in enumerate(pieces):
+            if i == 0:
+                head = {"descr": piece.dtype.str, "fortran_order": False, "shape": shape}
+                np.lib.format.write_array_header_1_0(file, head)
+            file.write(np.ascontiguousarray(piece).data)

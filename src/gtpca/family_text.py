@@ -1,0 +1,239 @@
+"""Families as text: ``shift(window=64)``, read without running any of it.
+
+The text is parsed by :mod:`ast`, and only calls of families with plain values are understood.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import warnings
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from gtpca.families import Compose, Custom, Family, Identity, Reflection, Shift
+from gtpca.warps import Affine, Deformation, Rotation, Scaling, TimeWarp
+
+__all__ = ["format_family", "parse_family"]
+
+CLASSES = (
+    *(Identity, Shift, Rotation, Reflection, Scaling, TimeWarp),
+    *(Affine, Deformation, Custom, Compose),
+)
+FAMILIES = {cls.__name__.lower(): cls for cls in CLASSES}
+KNOWN = ", ".join(cls.__name__.lower() for cls in CLASSES)
+MOST_CHARACTERS, DEEPEST, LARGEST = 20_000, 12, 10_000_000
+
+
+def parse_family(text: str) -> Family:
+    """The family that ``text`` names.
+
+    It is written as in Python, in lower case or in CamelCase; without arguments the brackets may
+    be left out. Arguments are numbers, text in quotes, None, True, False, tuples or lists of these;
+    those of ``compose`` are families. Nothing of the text is run.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``"compose(shift(window=(28, 28)), rotation(angles=20))"``.
+
+    Returns
+    -------
+    Family
+
+    Raises
+    ------
+    ValueError
+        Saying what is not understood, where, and what is known.
+
+    Examples
+    --------
+    >>> from gtpca.family_text import parse_family
+    >>> parse_family("shift(64, boundary='partial')")
+    Shift(boundary='partial', window=64)
+    >>> parse_family("compose(shift(window=(20, 20)), reflection(axes=0))")
+    Compose(Shift(window=(20, 20)), Reflection(axes=0))
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise ValueError(f"family has {len(text)} characters; {MOST_CHARACTERS} are allowed.")
+    text = text.strip()
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ValueError(_unreadable(text, error)) from None
+    return _family(tree, text, 0)
+
+
+def format_family(family: Family) -> str:
+    """``family`` as text that :func:`parse_family` reads.
+
+    Parameters
+    ----------
+    family : Family
+        With parameters that are plain values, arrays of numbers or families.
+
+    Returns
+    -------
+    str
+        With the parameters that are not at their default.
+
+    Examples
+    --------
+    >>> from gtpca import Compose, Rotation, Shift
+    >>> from gtpca.family_text import format_family
+    >>> format_family(Compose(Shift((8, 8), step=2), Rotation(4)))
+    'compose(outer=shift(window=(8, 8), step=2), inner=rotation(angles=4))'
+    """
+    name = type(family).__name__.lower()
+    if FAMILIES.get(name) is not type(family):
+        raise ValueError(f"{family!r} cannot be written as text; these can: {KNOWN}.")
+    given = []
+    for key, parameter in _parameters(type(family)).items():
+        value = _plain(getattr(family, key))
+        if isinstance(value, Family):
+            given.append(f"{key}={format_family(value)}")
+        elif repr(value) != repr(parameter.default):
+            given.append(f"{key}={_literal(value, f'{name}: {key}')}")
+    return f"{name}({', '.join(given)})"
+
+
+def _unreadable(text, error) -> str:
+    shown = text if len(text) <= 80 else text[:77] + "..."
+    offset = getattr(error, "offset", None)
+    place = f" at character {offset}" if offset else ""
+    return (
+        f"family={shown!r} cannot be read{place}. Write it as in Python, such as "
+        f"'shift(window=64)'; known: {KNOWN}."
+    )
+
+
+def _value(node, text, depth) -> Any:
+    """The plain value that ``node`` stands for."""
+    _check_depth(depth)
+    if isinstance(node, (ast.Tuple, ast.List)):
+        kind = tuple if isinstance(node, ast.Tuple) else list
+        return kind(_value(part, text, depth + 1) for part in node.elts)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        value = _number(node.operand, text)
+        return -value if isinstance(node.op, ast.USub) else value
+    if isinstance(node, ast.Constant) and _is_word(node.value):
+        return node.value
+    return _number(node, text)
+
+
+def _check_depth(depth) -> None:
+    if depth > DEEPEST:
+        raise ValueError(f"family is nested more than {DEEPEST} deep.")
+
+
+def _is_word(value) -> bool:
+    return value is None or isinstance(value, (bool, str))
+
+
+def _number(node, text) -> int | float:
+    value: Any = getattr(node, "value", None)
+    if not isinstance(node, ast.Constant) or type(value) not in (int, float):
+        hint = f"; text is in quotes: '{node.id[:40]}'" if isinstance(node, ast.Name) else ""
+        raise ValueError(
+            f"family: {_excerpt(node, text)} is not understood{hint}. Values are numbers, text in "
+            "quotes, None, True, False, and tuples or lists of these."
+        )
+    if not abs(value) <= LARGEST:
+        raise ValueError(
+            f"family: {_excerpt(node, text)} is too large; numbers up to {LARGEST} are allowed."
+        )
+    return value
+
+
+def _excerpt(node, text) -> str:
+    """The piece of text that ``node`` was read from, and where it stands."""
+    piece = ast.get_source_segment(text, node) or "this"
+    shown = piece if len(piece) <= 40 else piece[:37] + "..."
+    return f"{shown!r} at character {node.col_offset + 1}"
+
+
+def _family(node, text, depth) -> Family:
+    """The family of a call, or of its bare name."""
+    _check_depth(depth)
+    name = node.func if isinstance(node, ast.Call) else node
+    if not isinstance(name, ast.Name):
+        raise ValueError(f"family: {_excerpt(name, text)} is no family. Known: {KNOWN}.")
+    cls = FAMILIES.get(name.id.lower().replace("_", ""))
+    if cls is None:
+        near = get_close_matches(name.id.lower(), FAMILIES, 2)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise ValueError(f"family: {_excerpt(name, text)} is no family.{hint} Known: {KNOWN}.")
+    return _make(cls, {} if isinstance(node, ast.Name) else _arguments(node, cls, text, depth))
+
+
+def _arguments(call, cls, text, depth) -> dict:
+    """The arguments of a call by name."""
+    names = list(_parameters(cls))
+    if len(call.args) > len(names) or any(isinstance(a, ast.Starred) for a in call.args):
+        raise ValueError(f"family: {_excerpt(call, text)} has too many arguments; {_takes(cls)}")
+    pairs = [*zip(names, call.args, strict=False), *((k.arg, k.value) for k in call.keywords)]
+    values: dict = {}
+    for key, node in pairs:
+        if key not in names:
+            raise ValueError(_unknown_argument(cls, key, names))
+        if key in values:
+            raise ValueError(f"family: {cls.__name__.lower()} is given {key} twice.")
+        is_family = cls is Compose and getattr(node, "value", node) is not None
+        values[key] = (_family if is_family else _value)(node, text, depth + 1)
+    return values
+
+
+def _unknown_argument(cls, key, names) -> str:
+    near = get_close_matches(key or "", names, 2)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    what = f"no argument {key[:40]!r}" if key else "no use for **"
+    return f"family: {cls.__name__.lower()} has {what}; {_takes(cls)}{hint}"
+
+
+def _make(cls, values) -> Family:
+    missing = [
+        key
+        for key, parameter in _parameters(cls).items()
+        if parameter.default is parameter.empty and key not in values
+    ]
+    if missing:
+        needs = " and ".join(missing)
+        raise ValueError(f"family: {cls.__name__.lower()} needs {needs}; {_takes(cls)}")
+    return cls(**values)
+
+
+def _parameters(cls) -> dict:
+    """Names and defaults of the arguments of a family, in order."""
+    if cls.__init__ is object.__init__:
+        return {}
+    return dict(inspect.signature(cls).parameters)
+
+
+def _takes(cls) -> str:
+    names = ", ".join(_parameters(cls))
+    return f"it takes {names or 'no arguments'}."
+
+
+def _plain(value):
+    """Arrays and NumPy's numbers as lists and Python's numbers."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, (tuple, list)):
+        return type(value)(_plain(part) for part in value)
+    return value.toarray().tolist() if hasattr(value, "toarray") else value
+
+
+def _literal(value, label) -> str:
+    """``value`` as Python writes it; an error if that cannot be read back."""
+    if isinstance(value, (tuple, list)):
+        parts = ", ".join(_literal(part, label) for part in value)
+        if isinstance(value, list):
+            return f"[{parts}]"
+        return f"({parts},)" if len(value) == 1 else f"({parts})"
+    number = type(value) in (int, float) and abs(value) <= LARGEST
+    if not number and not _is_word(value):
+        raise ValueError(f"{label}={value!r} cannot be written as text.")
+    return repr(value)

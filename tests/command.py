@@ -1,0 +1,58 @@
+"""How the tests call the command ``gtpca``: in this process, or in one of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import gtpca
+
+COMMANDS = {
+    *("demo", "fit", "info", "transform", "reconstruct", "align", "plot", "report", "reproduce"),
+}
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+    def refused(self, *words) -> bool:
+        """Whether it said these words, in one line on standard error, and nothing else."""
+        one_line = self.err.startswith("gtpca: ") and self.err.count("\n") == 1
+        assert one_line, self.err
+        for text in words:
+            assert text in self.err, self.err
+        return (self.code, self.out) == (2, "")
+
+
+def environment(**more):
+    source = str(Path(gtpca.__file__).parents[1])
+    return {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1", **more}
+
+
+def process(*arguments, **more):
+    """Run the command in a process of its own."""
+    command = [sys.executable, "-m", "gtpca.cli", *map(str, arguments)]
+    how = {"capture_output": True, "text": True, "check": False, "env": environment()} | more
+    done = subprocess.run(command, **how)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def call(capsys, *arguments):
+    """Run the command in this process."""
+    from gtpca.cli import main
+
+    code = 0
+    capsys.readouterr()
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        code = stop.code
+    return Done(code, *capsys.readouterr())
