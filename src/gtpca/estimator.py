@@ -172,13 +172,15 @@ class GTPCA(CallbackSupportMixin, FittedGTPCA, TransformerMixin, BaseEstimator):
             weight = checks.weights("sample_weight", weight, [(rows.n_rows,)])
         operator = self._bind(shape)
         count = inputs.check_n_components(self.n_components, operator, self.shared_pose)
-        mean = inputs.feature_means(rows, weight) if self.center is True else None
+        how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs, "residual": self.residual}
+        mean = None
+        if self.center is True:
+            mean = inputs.feature_means(as_chunks(rows, operator, weight, **how))
         rows = rows.entered(partial(inputs.enter, **self._entry(operator, mean)))
         progress = Progress(self, None if self.shared_pose or count != int(count) else count)
         rng = check_random_state(self.random_state)
         options = (self.polarity, self.refine, self.n_jobs, rng, progress, self.shared_pose)
         recipe = Recipe(count, solver, *options)
-        how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs, "residual": self.residual}
         chunks = as_chunks(rows, operator, weight, **how)
         found = fit_components(chunks, operator, recipe)
         self._keep(found, operator, mean)
