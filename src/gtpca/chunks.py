@@ -52,6 +52,9 @@ class Chunks(Protocol):
     def take(self, rows: np.ndarray) -> Chunk:
         """Some rows, in memory."""
 
+    def here(self) -> Chunks:
+        """The same rows in this process, for few of them."""
+
 
 class PreparedCache:
     """Keeps prepared chunks until a limit of bytes is reached."""
@@ -195,6 +198,10 @@ class RowChunks:
             return Chunk(self._residual[numbers], weight)
         codes = None if self.codes is None else self.codes[numbers]
         return Chunk(self._subtract(self.rows.take(numbers), codes), weight)
+
+    def here(self):
+        """These chunks."""
+        return self
 
 
 def scratch(shape, dtype):

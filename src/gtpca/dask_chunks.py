@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.chunks import RowChunks, unreadable
+from gtpca.chunks import RowChunks, as_chunks, unreadable
 from gtpca.codes import Codes
 from gtpca.coding import Chunk
 from gtpca.rows import StreamedRows, is_dask
@@ -168,6 +168,7 @@ class DaskChunks:
             )
         self.n_rows, self.dtype = rows.n_rows, rows.dtype
         self._rows, self._X, self._operator = rows, rows.source, operator
+        self._batch_size = batch_size
         sizes = np.array(self._X.chunks[0])
         self._firsts: Any = None if np.isnan(sizes).any() else np.cumsum(sizes) - sizes
         self._plan = send(Plan(operator, rows.enter, batch_size, residual, self._firsts))
@@ -196,6 +197,11 @@ class DaskChunks:
         parts = self._compute([each[i] for i in used])
         weight = None if self._weight is None else np.concatenate([p.weight for p in parts])
         return Chunk(np.concatenate([p.rows for p in parts]), weight)
+
+    def here(self):
+        """All rows in the memory of this process."""
+        chunk = self.take(np.arange(self.n_rows))
+        return as_chunks(chunk.rows, self._operator, chunk.weight, self._batch_size)
 
     def then(self, fn, operator, *small, blocks):
         """New codes, and a new residual if it is kept; see :class:`~gtpca.chunks.RowChunks`."""
