@@ -41,9 +41,9 @@ def cluster():
 
 @contextmanager
 def processes():
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
-        with dask.config.set(scheduler="processes", pool=pool):
-            yield
+    pool = ProcessPoolExecutor(2, get_context("spawn"))
+    with pool, dask.config.set(scheduler="processes", pool=pool):
+        yield
 
 
 @contextmanager

@@ -20,7 +20,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from gtpca.codes import Codes
-from gtpca.coding import Chunk, subtract, weighted_energies
+from gtpca.coding import Chunk, Subtraction, weighted_energies
 from gtpca.rows import ArrayRows, is_dask
 
 __all__ = ["Chunks", "RowChunks", "as_chunks", "random_order", "rows_per_chunk", "subsample"]
@@ -111,7 +111,7 @@ class RowChunks:
         self.n_rows, self.dtype = rows.n_rows, rows.dtype
         self._cache = PreparedCache() if rows.in_memory else None
         self._residual: np.ndarray | None = None
-        self._parts: Any = None
+        self._subtraction: Subtraction | None = None
 
     def __iter__(self) -> Iterator[Chunk]:
         for start in range(0, self.n_rows, self.batch_size):
@@ -134,10 +134,7 @@ class RowChunks:
         return f"chunk {part.start // self.batch_size}, rows {part.start} to {part.stop - 1}"
 
     def _subtract(self, rows, codes):
-        if self._parts is None:
-            return rows
-        operator, blocks = self._parts
-        return subtract(rows, operator, blocks, codes)
+        return rows if self._subtraction is None else self._subtraction(rows, codes)
 
     def _each(self, fn, *small):
         """Yield ``fn(chunk, *small)`` in the order of the rows; few of them wait at a time."""
@@ -181,7 +178,8 @@ class RowChunks:
 
         options = (self.batch_size, self.join(keep), self.n_jobs, self.residual)
         after = RowChunks(self.rows, self.weight, *options)
-        after._residual, after._parts = target, (operator, list(blocks))
+        after._residual = target
+        after._subtraction = Subtraction(operator, blocks, self.dtype) if target is None else None
         return after
 
     def _room(self):

@@ -209,10 +209,9 @@ def energy(chunk):
 def projection(operator, block, index, coef, dtype):
     """The rows ``sum_k coef_ik T_{index_i} w_k`` in ``dtype``, shape (n, d)."""
     total = np.zeros((len(index), operator.n_features), dtype=dtype)
-    for w, c in zip(block.weights, coef.T, strict=True):
-        part = operator.apply_at(w.astype(dtype), index).astype(dtype, copy=False)
-        part *= c.astype(dtype)[:, None]
-        total += part
+    Q = operator.prepare_weights(block.weights.astype(dtype))
+    index = np.broadcast_to(index[:, None], coef.shape)
+    operator.add_moved(total, Q, index, coef.astype(dtype))
     return total
 
 
@@ -224,17 +223,34 @@ def deflate(chunk, operator, block, polarity):
     return replace(chunk, rows=rows, codes=_append(chunk.codes, new))
 
 
-def subtract(rows, operator, blocks, codes):
-    """The residual from the rows and their codes: ``x_i - sum_k a_ik T_ik w_k``, (n, d).
+class Subtraction:
+    """The residual from rows and their codes: ``x_i - sum_k a_ik T_ik w_k``.
 
-    No match is repeated. Blocks that are None are left out.
+    No match is repeated.
+
+    Parameters
+    ----------
+    operator : Operator
+    blocks : list of Block or None
+        One for each column of the codes; None for what is left in the rows.
+    dtype : dtype of the rows
     """
-    for k, block in enumerate(blocks):
-        if block is not None:
-            index = codes.index[:, k]
-            coef = block.coef(codes.scores[:, k, None], index)
-            rows = rows - projection(operator, block, index, coef, rows.dtype)
-    return rows
+
+    def __init__(self, operator, blocks, dtype):
+        self.operator = operator
+        self.blocks = [(k, block) for k, block in enumerate(blocks) if block is not None]
+        weights = [block.weights.astype(dtype) for _, block in self.blocks]
+        self.prepared = operator.prepare_weights(np.concatenate(weights)) if weights else None
+
+    def __call__(self, rows, codes):
+        if not self.blocks:
+            return rows
+        used = [k for k, _ in self.blocks]
+        index, scores, rows = codes.index[:, used], codes.scores[:, used], rows.copy()
+        each = zip(self.blocks, scores.T, index.T, strict=True)
+        coef = np.stack([block.coef(s[:, None], t)[:, 0] for (_, block), s, t in each], axis=1)
+        self.operator.add_moved(rows, self.prepared, index, -coef.astype(rows.dtype))
+        return rows
 
 
 def _append(codes, new):

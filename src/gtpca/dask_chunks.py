@@ -18,7 +18,7 @@ import numpy as np
 
 from gtpca.chunks import RowChunks, as_chunks, unreadable
 from gtpca.codes import Codes
-from gtpca.coding import Chunk
+from gtpca.coding import Chunk, Subtraction
 from gtpca.rows import StreamedRows, is_dask
 
 try:
@@ -87,7 +87,8 @@ class Piece(RowChunks):
         kept = state is not None and state.residual is not None
         rows = StreamedRows(state.residual if kept else block, None if kept else plan.enter, first)
         piece = cls(rows, weight, plan.batch_size, codes, None, plan.residual)
-        piece._parts = None if kept or blocks is None else (plan.operator, blocks)
+        if blocks is not None and not kept:
+            piece._subtraction = Subtraction(plan.operator, blocks, rows.dtype)
         piece.number = number
         return piece
 

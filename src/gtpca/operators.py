@@ -22,6 +22,7 @@ from gtpca.arrays import cast, namespace
 __all__ = ["BankOperator", "FeatureWeightedOperator", "Operator"]
 
 CG_TOLERANCE, CG_STEPS = 1e-8, 200
+LARGE_BANK = 2**24  # entries of moved weights up to which they are worth keeping
 
 
 class Operator(ABC):
@@ -109,6 +110,20 @@ class Operator(ABC):
     def apply_at(self, w: np.ndarray, index: np.ndarray) -> np.ndarray:
         """The rows ``T_{index_i} w``, shape (n, d)."""
         return self.apply(w)[index]
+
+    def prepare_weights(self, W: np.ndarray) -> np.ndarray:
+        """What every :meth:`add_moved` needs of the weights (K, L), computed once."""
+        return W
+
+    def add_moved(self, X: np.ndarray, Q: np.ndarray, index: np.ndarray, coef: np.ndarray) -> None:
+        """Add ``sum_k coef_ik T_{index_ik} w_k`` to the rows ``X`` (n, d), in place.
+
+        ``Q = prepare_weights(W)``; ``index`` and ``coef`` are (n, K).
+        """
+        for w, t, c in zip(Q, index.T, coef.T, strict=True):
+            moved = self.apply_at(w, t).astype(X.dtype, copy=False)
+            moved *= c[:, None]
+            X += moved
 
     def apply_rows(self, V: np.ndarray, index: np.ndarray) -> np.ndarray:
         """Every row of weights moved by a transform of its own, ``T_{index_i} v_i``, (n, d)."""
@@ -241,6 +256,22 @@ class BankOperator(Operator):
     def norms(self, w):
         return self._constant_norms(w) if self.isometric else super().norms(w)
 
+    def prepare_weights(self, W):
+        shape = (self.n_transforms, self.n_features, len(W))
+        if np.prod(shape) > LARGE_BANK:
+            return W
+        banks = (self._matrix @ W.T.astype(np.float64)).reshape(shape).transpose(2, 0, 1)
+        return np.ascontiguousarray(banks, dtype=W.dtype)
+
+    def add_moved(self, X, Q, index, coef):
+        if Q.ndim == 2:
+            super().add_moved(X, Q, index, coef)
+            return
+        (n, K), m = index.shape, self.n_transforms
+        places = (index + m * np.arange(K)).ravel()
+        entries = (coef.ravel(), places, np.arange(0, n * K + 1, K))
+        X += sparse.csr_array(entries, shape=(n, K * m)) @ Q.reshape(K * m, -1)
+
     def apply_rows(self, V, index):
         return self._each_row(V, index, np.empty((len(V), self.n_features), V.dtype), lambda A: A)
 
@@ -321,6 +352,14 @@ class FeatureWeightedOperator(Operator):
 
     def apply_at(self, w, index):
         return self.plain.apply_at(w, index) * cast(self.root, w)
+
+    def prepare_weights(self, W):
+        return self.plain.prepare_weights(W)
+
+    def add_moved(self, X, Q, index, coef):
+        total = np.zeros_like(X)
+        self.plain.add_moved(total, Q, index, coef)
+        X += total * cast(self.root, X)
 
     def apply_rows(self, V, index):
         return self.plain.apply_rows(V, index) * cast(self.root, V)

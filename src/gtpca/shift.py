@@ -35,6 +35,7 @@ from gtpca.operators import Operator, sum_by_index
 __all__ = ["ShiftOperator", "Track"]
 
 SHORT_SAMPLE = 1024  # up to here one scattered sum beats a loop over the rows
+CACHED = 2**16  # so many features at a time stay in the processor's cache
 FEW_TRANSFORMS = 16  # up to here one matrix product beats the FFT
 
 
@@ -245,6 +246,21 @@ class ShiftOperator(Operator):
         padded = self._each_axis("pad", w.reshape(self.weight_shape))
         return pieces_at(padded, starts, self.sample_shape).reshape(-1, self.n_features)
 
+    def add_moved(self, X, Q, index, coef):
+        if self._placed:
+            self._add_windows(X, Q, index, coef)
+            return
+        size = max(1, CACHED // self.n_features)
+        for rows in (slice(i, i + size) for i in range(0, len(X), size)):
+            super().add_moved(X[rows], Q, index[rows], coef[rows])
+
+    def _add_windows(self, X, Q, index, coef):
+        """Touch what is under the windows alone."""
+        windows, rows = self._windows(X, writeable=True), np.arange(len(X))
+        shape = (-1, *self.weight_shape)
+        for w, t, c in zip(Q, index.T, coef.T, strict=True):
+            windows[(rows, *self._positions(t, "offset_at"))] += np.outer(c, w).reshape(shape)
+
     def apply_rows(self, V, index):
         padded = self._each_axis("pad", V.reshape(-1, *self.weight_shape), first=1)
         starts = (row_numbers(V), *self._positions(index, "start_at"))
@@ -276,11 +292,14 @@ class ShiftOperator(Operator):
 
     def _cut(self, X, index):
         """The part of each row under the window, shape (n, L)."""
+        places = (np.arange(len(X)), *self._positions(index, "offset_at"))
+        return self._windows(X)[places].reshape(len(X), self.n_weights)
+
+    def _windows(self, X, writeable=False):
+        """A view of all windows of the rows: (n, \\*places, \\*weight_shape)."""
         grid = X.reshape(len(X), *self.sample_shape)
         axes = tuple(range(1, grid.ndim))
-        windows = sliding_window_view(grid, self.weight_shape, axis=axes)
-        cut = windows[(np.arange(len(X)), *self._positions(index, "offset_at"))]
-        return cut.reshape(len(X), self.n_weights)
+        return sliding_window_view(grid, self.weight_shape, axis=axes, writeable=writeable)
 
     def adjoint_rows(self, X, index):
         if self._placed:

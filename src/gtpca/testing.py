@@ -73,6 +73,11 @@ def _check_gather(operator, rng, n_rows):
     _close(operator.apply_at(w, index), bank[index], "apply_at")
     single = operator.apply_at(w.astype(np.float32), index)
     _close(single, bank[index], "apply_at in float32", 1e-5)
+    total, pair = X.copy(), np.stack([index, index[::-1]], axis=1)
+    both = rng.standard_normal((n_rows, 2))
+    operator.add_moved(total, operator.prepare_weights(np.stack([w, -w])), pair, both)
+    slow = X + both[:, :1] * bank[pair[:, 0]] - both[:, 1:] * bank[pair[:, 1]]
+    _close(total, slow, "add_moved")
     V = rng.standard_normal((n_rows, operator.n_weights))
     each = [operator.apply(v)[t] for v, t in zip(V, index, strict=True)]
     _close(operator.apply_rows(V, index), np.array(each), "apply_rows")
