@@ -29,7 +29,7 @@ setup: $(STAMP) ## create the virtual environment and install everything for dev
 $(STAMP): pyproject.toml constraints.txt
 	@$(CHECK_PYTHON)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(PIP_INSTALL) -e ".[dev,plot,data,torch,cli,report,io]"
+	$(BIN)/python $(PIP_INSTALL) -e ".[dev,plot,data,torch,cli,report,io,dask]"
 	@touch $@
 
 $(CORE_STAMP): pyproject.toml constraints.txt

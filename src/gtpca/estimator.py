@@ -61,6 +61,7 @@ class GTPCA(CallbackSupportMixin, FittedGTPCA, TransformerMixin, BaseEstimator):
     residual : {"auto", "memory", "scratch", "recompute"}
         Where what is left of the rows is kept during a fit: in memory, in a temporary file, or
         nowhere (it follows from the rows and their codes). "auto": in memory if the rows are.
+        For arrays of Dask, "memory" is that of the workers.
     n_jobs : int or None
         Threads, over starts or over chunks of rows; None is 1. It does not change the result.
     random_state : int, RandomState or None
@@ -147,6 +148,8 @@ class GTPCA(CallbackSupportMixin, FittedGTPCA, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array (n, \\*sample_shape), or (n, d) flat rows
+            Also a memory map, a data set of h5py, an array of zarr, or an array of Dask, which are
+            read chunk by chunk and never held in memory as a whole.
         y : ignored
         sample_weight : array (n,) or None
             Non-negative; weight 2 is the same as a row given twice.

@@ -19,7 +19,11 @@ __all__ = ["FittedGTPCA"]
 
 
 class FittedGTPCA:
-    """The methods of :class:`~gtpca.GTPCA` that need components but no fitting."""
+    """The methods of :class:`~gtpca.GTPCA` that need components but no fitting.
+
+    For arrays of Dask all of them are lazy, with the same chunks along the samples, except
+    ``resmse`` and ``score``, which are numbers.
+    """
 
     center: bool | str
     shared_pose: bool
