@@ -25,8 +25,8 @@ options = {"solver": ALS(n_init=4, max_iter=20), "random_state": 0}
 # %%
 # Rows of any number
 # ------------------
-# :class:`~gtpca.testing.PlantedRows` makes its rows when they are asked for, and any of them without
-# the others: each worker makes its own. With data of your own this would be
+# :class:`~gtpca.testing.PlantedRows` makes its rows when they are asked for, and any of them
+# without the others: each worker makes its own. With data of your own this would be
 # ``da.from_zarr("rows.zarr")``, or a stack of files.
 
 rows = PlantedRows(family.bind((200,)), n_samples=6000, n_templates=2, noise=0.2)

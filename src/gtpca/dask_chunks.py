@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import uuid
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from operator import add, attrgetter, itemgetter
@@ -208,8 +209,9 @@ class DaskChunks:
         """New codes, and a new residual if it is kept; see :class:`~gtpca.chunks.RowChunks`."""
         blocks = list(blocks)
         after = copy.copy(self)
-        after._state = self._over(next_state, fn, operator, blocks, *small).persist()
-        (after._blocks,) = dask.persist(send(blocks))
+        with self._named_errors():
+            after._state = self._over(next_state, fn, operator, blocks, *small).persist()
+            (after._blocks,) = dask.persist(send(blocks))
         return after
 
     def join(self, fn, *small):
@@ -234,8 +236,14 @@ class DaskChunks:
         return list(self._over(fn, *small).to_delayed().ravel())
 
     def _compute(self, delayed):
-        try:
+        with self._named_errors():
             return dask.compute(*delayed)
+
+    @contextmanager
+    def _named_errors(self):
+        """Errors say in which chunk they happened."""
+        try:
+            yield
         except Exception as error:
             ours = str(error).startswith("X could not be read")
             if not ours and not type(error).__module__.startswith("distributed"):
