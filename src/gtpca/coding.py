@@ -224,9 +224,7 @@ def deflate(chunk, operator, block, polarity):
 
 
 class Subtraction:
-    """The residual from rows and their codes: ``x_i - sum_k a_ik T_ik w_k``.
-
-    No match is repeated.
+    """The residual from rows and their codes, without a match: ``x_i - sum_k a_ik T_ik w_k``.
 
     Parameters
     ----------

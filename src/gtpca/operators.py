@@ -112,14 +112,25 @@ class Operator(ABC):
         return self.apply(w)[index]
 
     def prepare_weights(self, W: np.ndarray) -> np.ndarray:
-        """What every :meth:`add_moved` needs of the weights (K, L), computed once."""
-        return W
+        """What every :meth:`add_moved` needs of the weights (K, L), computed once.
+
+        All moved weights (K, m, d) if they are not too many, else the weights.
+        """
+        if len(W) * self.n_transforms * self.n_features > LARGE_BANK:
+            return W
+        return np.stack([self.apply(w) for w in W]).astype(W.dtype, copy=False)
 
     def add_moved(self, X: np.ndarray, Q: np.ndarray, index: np.ndarray, coef: np.ndarray) -> None:
         """Add ``sum_k coef_ik T_{index_ik} w_k`` to the rows ``X`` (n, d), in place.
 
         ``Q = prepare_weights(W)``; ``index`` and ``coef`` are (n, K).
         """
+        if Q.ndim == 3:
+            (n, K), m = index.shape, self.n_transforms
+            places = (index + m * np.arange(K)).ravel()
+            entries = (coef.ravel(), places, np.arange(0, n * K + 1, K))
+            X += sparse.csr_array(entries, shape=(n, K * m)) @ Q.reshape(K * m, -1)
+            return
         for w, t, c in zip(Q, index.T, coef.T, strict=True):
             moved = self.apply_at(w, t).astype(X.dtype, copy=False)
             moved *= c[:, None]
@@ -255,22 +266,6 @@ class BankOperator(Operator):
 
     def norms(self, w):
         return self._constant_norms(w) if self.isometric else super().norms(w)
-
-    def prepare_weights(self, W):
-        shape = (self.n_transforms, self.n_features, len(W))
-        if np.prod(shape) > LARGE_BANK:
-            return W
-        banks = (self._matrix @ W.T.astype(np.float64)).reshape(shape).transpose(2, 0, 1)
-        return np.ascontiguousarray(banks, dtype=W.dtype)
-
-    def add_moved(self, X, Q, index, coef):
-        if Q.ndim == 2:
-            super().add_moved(X, Q, index, coef)
-            return
-        (n, K), m = index.shape, self.n_transforms
-        places = (index + m * np.arange(K)).ravel()
-        entries = (coef.ravel(), places, np.arange(0, n * K + 1, K))
-        X += sparse.csr_array(entries, shape=(n, K * m)) @ Q.reshape(K * m, -1)
 
     def apply_rows(self, V, index):
         return self._each_row(V, index, np.empty((len(V), self.n_features), V.dtype), lambda A: A)

@@ -35,7 +35,6 @@ from gtpca.operators import Operator, sum_by_index
 __all__ = ["ShiftOperator", "Track"]
 
 SHORT_SAMPLE = 1024  # up to here one scattered sum beats a loop over the rows
-CACHED = 2**16  # so many features at a time stay in the processor's cache
 FEW_TRANSFORMS = 16  # up to here one matrix product beats the FFT
 
 
@@ -246,20 +245,17 @@ class ShiftOperator(Operator):
         padded = self._each_axis("pad", w.reshape(self.weight_shape))
         return pieces_at(padded, starts, self.sample_shape).reshape(-1, self.n_features)
 
-    def add_moved(self, X, Q, index, coef):
-        if self._placed:
-            self._add_windows(X, Q, index, coef)
-            return
-        size = max(1, CACHED // self.n_features)
-        for rows in (slice(i, i + size) for i in range(0, len(X), size)):
-            super().add_moved(X[rows], Q, index[rows], coef[rows])
+    def prepare_weights(self, W):
+        return W if self._placed else super().prepare_weights(W)
 
-    def _add_windows(self, X, Q, index, coef):
-        """Touch what is under the windows alone."""
+    def add_moved(self, X, Q, index, coef):
+        if not self._placed:
+            super().add_moved(X, Q, index, coef)
+            return
         windows, rows = self._windows(X, writeable=True), np.arange(len(X))
-        shape = (-1, *self.weight_shape)
         for w, t, c in zip(Q, index.T, coef.T, strict=True):
-            windows[(rows, *self._positions(t, "offset_at"))] += np.outer(c, w).reshape(shape)
+            part = np.outer(c, w).reshape(-1, *self.weight_shape)
+            windows[(rows, *self._positions(t, "offset_at"))] += part
 
     def apply_rows(self, V, index):
         padded = self._each_axis("pad", V.reshape(-1, *self.weight_shape), first=1)
