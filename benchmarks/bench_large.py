@@ -205,7 +205,7 @@ def dask(folder):
         chunks = as_chunks(StreamedRows(empty), FAMILY.bind(SHAPE), batch_size=rows)
         chunks.sum(nothing)
         (overhead,) = best_of(5, lambda: chunks.sum(nothing))
-        memmap, two = best_of(3, alone, together)
+        memmap, two = best_of(2, alone, together)
     assert_same_components(found["memmap"], found["dask"], atol=1e-4)
     return {
         "gigabytes": X.nbytes / 2**30,

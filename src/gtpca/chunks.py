@@ -20,7 +20,8 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from gtpca.codes import Codes
-from gtpca.coding import Chunk, Subtraction, weighted_energies
+from gtpca.coding import Chunk, weighted_energies
+from gtpca.residuals import Subtraction
 from gtpca.rows import ArrayRows, is_dask
 
 __all__ = ["Chunks", "RowChunks", "as_chunks", "random_order", "rows_per_chunk", "subsample"]

@@ -223,34 +223,6 @@ def deflate(chunk, operator, block, polarity):
     return replace(chunk, rows=rows, codes=_append(chunk.codes, new))
 
 
-class Subtraction:
-    """The residual from rows and their codes, without a match: ``x_i - sum_k a_ik T_ik w_k``.
-
-    Parameters
-    ----------
-    operator : Operator
-    blocks : list of Block or None
-        One for each column of the codes; None for what is left in the rows.
-    dtype : dtype of the rows
-    """
-
-    def __init__(self, operator, blocks, dtype):
-        self.operator = operator
-        self.blocks = [(k, block) for k, block in enumerate(blocks) if block is not None]
-        weights = [block.weights.astype(dtype) for _, block in self.blocks]
-        self.prepared = operator.prepare_weights(np.concatenate(weights)) if weights else None
-
-    def __call__(self, rows, codes):
-        if not self.blocks:
-            return rows
-        used = [k for k, _ in self.blocks]
-        index, scores, rows = codes.index[:, used], codes.scores[:, used], rows.copy()
-        each = zip(self.blocks, scores.T, index.T, strict=True)
-        coef = np.stack([block.coef(s[:, None], t)[:, 0] for (_, block), s, t in each], axis=1)
-        self.operator.add_moved(rows, self.prepared, index, -coef.astype(rows.dtype))
-        return rows
-
-
 def _append(codes, new):
     if codes is None:
         return new

@@ -19,7 +19,8 @@ import numpy as np
 
 from gtpca.chunks import RowChunks, as_chunks, unreadable
 from gtpca.codes import Codes
-from gtpca.coding import Chunk, Subtraction
+from gtpca.coding import Chunk
+from gtpca.residuals import Subtraction
 from gtpca.rows import StreamedRows, is_dask
 
 try:

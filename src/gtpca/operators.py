@@ -127,8 +127,8 @@ class Operator(ABC):
         """
         if Q.ndim == 3:
             (n, K), m = index.shape, self.n_transforms
-            places = (index + m * np.arange(K)).ravel()
-            entries = (coef.ravel(), places, np.arange(0, n * K + 1, K))
+            places = (index + np.arange(0, K * m, m, dtype=index.dtype)).ravel()
+            entries = (coef.ravel(), places, np.arange(0, n * K + 1, K, dtype=index.dtype))
             X += sparse.csr_array(entries, shape=(n, K * m)) @ Q.reshape(K * m, -1)
             return
         for w, t, c in zip(Q, index.T, coef.T, strict=True):
