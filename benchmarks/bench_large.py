@@ -4,11 +4,12 @@ memory      private memory of a fit to a memory map of 1 GB and of 4 GB, in fres
 linear      time of a pass per row with 10,000 and 100,000 rows
 components  time of a pass for component 20 and for component 1, with the residual kept and with
             the residual computed anew
-dask        a fit with two worker processes on 2 GB of zarr, and of one process on a memory map
+dask, zarr  a fit with two worker processes on 2 GB in a stack of npy files or in zarr, and a fit
+            with one process on a memory map
 
 Times are the best of several, taken in turns. Files go to a temporary directory (TMPDIR), 5 GB.
 
-Run: python benchmarks/bench_large.py [memory linear components dask] [--out result.json]
+Run: python benchmarks/bench_large.py [memory linear components dask zarr] [--out result.json]
 Parts that are not run keep their results.
 """
 
@@ -175,32 +176,43 @@ def nothing(chunk):
     return 0
 
 
-def dask(folder):
+def stack(X, rows, folder):
+    """``X`` as a stack of files of numpy, which workers map into memory."""
+    import dask.array as da
+
+    da.to_npy_stack(folder, da.from_array(X, chunks=(rows, *SHAPE)))
+    return da.from_npy_stack(folder)
+
+
+def stored(X, rows, folder):
+    """``X`` as an array of zarr, not compressed; workers read whole chunks."""
     import dask.array as da
     import zarr
+
+    how = {"chunks": (rows, *SHAPE), "dtype": X.dtype, "compressors": None}
+    store = zarr.create_array(folder, shape=X.shape, **how)
+    for start in range(0, len(X), rows):
+        store[start : start + rows] = X[start : start + rows]
+    return da.from_zarr(store)
+
+
+def cluster(folder, store):
+    """A fit with two worker processes on what ``store`` makes, and one on a memory map."""
+    import dask.array as da
     from distributed import Client, LocalCluster
 
     n, rows = 2 * ROWS_PER_GB, 2**14
     X = np.load(written(n, folder), mmap_mode="r")
-    store = zarr.create_array(
-        Path(folder) / "rows.zarr",
-        shape=X.shape,
-        chunks=(rows, *SHAPE),
-        dtype=X.dtype,
-        compressors=None,
-    )
-    for start in range(0, n, rows):
-        store[start : start + rows] = X[start : start + rows]
-    found = {}
+    D, found = store(X, rows, Path(folder) / "stored"), {}
 
     def alone():
         found["memmap"] = model().fit(X)
 
     def together():
-        found["dask"] = model().fit(da.from_zarr(store))
+        found["dask"] = model().fit(D)
 
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with LocalCluster(**options) as cluster, Client(cluster):
+    with LocalCluster(**options) as local, Client(local):
         empty = da.zeros(X.shape, chunks=(rows, *SHAPE), dtype=X.dtype)
         chunks = as_chunks(StreamedRows(empty), FAMILY.bind(SHAPE), batch_size=rows)
         chunks.sum(nothing)
@@ -218,7 +230,15 @@ def dask(folder):
     }
 
 
-PARTS = {"memory": memory, "linear": linear, "components": components, "dask": dask}
+def dask(folder):
+    return cluster(folder, stack)
+
+
+def zarr(folder):
+    return cluster(folder, stored)
+
+
+PARTS = {f.__name__: f for f in (memory, linear, components, dask, zarr)}
 
 
 def main():

@@ -190,6 +190,7 @@ def test_a_kept_residual_is_not_read_again():
         reads[residual] = source.reads
     assert reads["memory"] < 0.6 * reads["recompute"]
     assert isinstance(found.components_, np.ndarray)
+    assert isinstance(model().fit_transform(D), da.Array)
 
 
 def test_chunks_along_the_features_are_put_together():
