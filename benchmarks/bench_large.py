@@ -40,7 +40,7 @@ FAMILY, SHAPE = Shift(128), (1024,)  # 4 KiB per row in float32
 ROWS_PER_GB = 2**30 // 4096
 BATCH = 1024
 # By default workers give every freed piece of memory back at once, and get it anew, page by page:
-# a pass then takes three times as long.
+# a pass then takes much longer.
 MALLOC = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**28,
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**25,
