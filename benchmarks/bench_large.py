@@ -208,7 +208,7 @@ def cluster(folder, store):
     import dask.array as da
     from distributed import Client, LocalCluster
 
-    n, rows = 2 * ROWS_PER_GB, 2**14
+    n, rows = 2 * ROWS_PER_GB, 2**16
     X = np.load(written(n, folder), mmap_mode="r")
     D, found = store(X, rows, Path(folder) / "stored"), {}
 
