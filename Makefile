@@ -30,7 +30,7 @@ setup: $(STAMP) ## create the virtual environment and install everything for dev
 $(STAMP): pyproject.toml constraints.txt
 	@$(CHECK_PYTHON)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(PIP_INSTALL) -e ".[dev,plot,data,torch,cli,report,io,eeg]"
+	$(BIN)/python $(PIP_INSTALL) -e ".[dev,plot,data,torch,cli,report,io,eeg,dask]"
 	@touch $@
 
 # What the demonstration and the command need: a small part, so that a first look is quick.

@@ -34,6 +34,8 @@ def test_example(path, pyplot, capsys, request):
         pytest.importorskip("rdata", reason="reading .rda files needs rdata: gtpca[data]")
     if "gtpca.nn" in path.read_text(encoding="utf-8"):
         pytest.importorskip("torch", reason="the layer needs torch: gtpca[torch]")
+    if "distributed" in path.read_text(encoding="utf-8"):
+        pytest.importorskip("distributed", reason="a cluster needs Dask: gtpca[dask]")
     runpy.run_path(str(path), run_name="__main__")
     assert pyplot.get_fignums(), "drew nothing"
     for number in pyplot.get_fignums():

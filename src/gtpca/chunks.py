@@ -20,8 +20,9 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from gtpca.codes import Codes
-from gtpca.coding import Chunk, subtract, weighted_energies
-from gtpca.rows import ArrayRows
+from gtpca.coding import Chunk, weighted_energies
+from gtpca.residuals import Subtraction
+from gtpca.rows import ArrayRows, is_dask
 
 __all__ = ["Chunks", "RowChunks", "as_chunks", "random_order", "rows_per_chunk", "subsample"]
 
@@ -43,11 +44,17 @@ class Chunks(Protocol):
     def collect(self, fn: Callable, *small: Any) -> list:
         """All ``fn(chunk, *small)``, in the order of the rows."""
 
+    def join(self, fn: Callable, *small: Any) -> Any:
+        """The arrays or codes ``fn(chunk, *small)`` of all rows, one below the other."""
+
     def then(self, fn: Callable, operator: Any, *small: Any, blocks: list) -> Chunks:
         """New residual and codes; the old chunks must not be used any more."""
 
     def take(self, rows: np.ndarray) -> Chunk:
         """Some rows, in memory."""
+
+    def here(self) -> Chunks:
+        """The same rows in this process, for few of them."""
 
 
 class PreparedCache:
@@ -105,7 +112,7 @@ class RowChunks:
         self.n_rows, self.dtype = rows.n_rows, rows.dtype
         self._cache = PreparedCache() if rows.in_memory else None
         self._residual: np.ndarray | None = None
-        self._parts: Any = None
+        self._subtraction: Subtraction | None = None
 
     def __iter__(self) -> Iterator[Chunk]:
         for start in range(0, self.n_rows, self.batch_size):
@@ -121,16 +128,14 @@ class RowChunks:
         try:
             rows = self.rows.read(part.start, part.stop)
         except Exception as error:
-            known = (kind for kind in (ValueError, OSError) if isinstance(error, kind))
-            where = f"chunk {part.start // self.batch_size}, rows {part.start} to {part.stop - 1}"
-            raise next(known, RuntimeError)(f"X could not be read in {where}: {error}") from error
+            raise unreadable(error, self._where(part)) from error
         return self._subtract(rows, codes)
 
+    def _where(self, part):
+        return f"chunk {part.start // self.batch_size}, rows {part.start} to {part.stop - 1}"
+
     def _subtract(self, rows, codes):
-        if self._parts is None:
-            return rows
-        operator, blocks = self._parts
-        return subtract(rows, operator, blocks, codes)
+        return rows if self._subtraction is None else self._subtraction(rows, codes)
 
     def _each(self, fn, *small):
         """Yield ``fn(chunk, *small)`` in the order of the rows; few of them wait at a time."""
@@ -154,6 +159,10 @@ class RowChunks:
         """Sum of ``fn(chunk, *small)`` over all chunks."""
         return reduce(add, self._each(fn, *small))
 
+    def join(self, fn, *small):
+        """The arrays or codes ``fn(chunk, *small)`` of all rows, one below the other."""
+        return _stack(self.collect(fn, *small))
+
     def then(self, fn, operator, *small, blocks):
         """New rows and codes ``fn(chunk, operator, *small)``.
 
@@ -168,9 +177,10 @@ class RowChunks:
                 target[chunk.start : chunk.start + len(new.rows)] = new.rows
             return new.codes
 
-        options = (self.batch_size, _stack(self.collect(keep)), self.n_jobs, self.residual)
+        options = (self.batch_size, self.join(keep), self.n_jobs, self.residual)
         after = RowChunks(self.rows, self.weight, *options)
-        after._residual, after._parts = target, (operator, list(blocks))
+        after._residual = target
+        after._subtraction = Subtraction(operator, blocks, self.dtype) if target is None else None
         return after
 
     def _room(self):
@@ -187,6 +197,10 @@ class RowChunks:
             return Chunk(self._residual[numbers], weight)
         codes = None if self.codes is None else self.codes[numbers]
         return Chunk(self._subtract(self.rows.take(numbers), codes), weight)
+
+    def here(self):
+        """These chunks."""
+        return self
 
 
 def scratch(shape, dtype):
@@ -215,9 +229,16 @@ def reserve(file, size):
         file.truncate(size)
 
 
+def unreadable(error, where):
+    """An error that says where the rows could not be read; of the same kind, if it is common."""
+    known = (kind for kind in (ValueError, OSError) if isinstance(error, kind))
+    return next(known, RuntimeError)(f"X could not be read in {where}: {error}")
+
+
 def _stack(parts):
-    if parts[0] is None:
-        return None
+    """Arrays or codes one below the other."""
+    if not isinstance(parts[0], Codes):
+        return np.concatenate(parts)
     return Codes(
         np.concatenate([p.scores for p in parts]), np.concatenate([p.index for p in parts])
     )
@@ -225,7 +246,7 @@ def _stack(parts):
 
 def as_chunks(
     rows, operator, weight=None, batch_size=None, n_jobs=None, codes=None, residual="auto"
-):
+) -> Chunks:
     """The chunks of an array (n, d) or of rows; ``batch_size=None`` chooses one for the operator.
 
     ``residual`` says where the residual is kept: "memory", "scratch" (a file), or "recompute";
@@ -236,6 +257,10 @@ def as_chunks(
         batch_size = rows_per_chunk(operator, rows.dtype, rows.block_rows)
     if residual == "auto":
         residual = "memory" if rows.in_memory else "recompute"
+    if not rows.in_memory and is_dask(rows.source):
+        from gtpca.dask_chunks import DaskChunks
+
+        return DaskChunks(rows, operator, weight, batch_size, residual)
     return RowChunks(rows, weight, batch_size, codes, n_jobs, residual)
 
 
@@ -246,8 +271,9 @@ def random_order(chunks, rng):
 
 
 def subsample(chunks, operator, order, size, n_jobs=None):
-    """Chunks of the first ``size`` rows in ``order``; all chunks if there are not more rows."""
+    """Chunks of the first ``size`` rows in ``order`` and their own order; all if not more."""
     if chunks.n_rows <= size:
-        return chunks
+        return chunks, order
     chunk = chunks.take(np.sort(order[:size]))
-    return as_chunks(chunk.rows, operator, chunk.weight, n_jobs=n_jobs)
+    places = np.argsort(np.argsort(order[:size]))
+    return as_chunks(chunk.rows, operator, chunk.weight, n_jobs=n_jobs), places

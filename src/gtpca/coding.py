@@ -197,6 +197,13 @@ def weighted_energies(chunk):
     return chunk.weigh(row_energies(chunk.rows))
 
 
+def weighted_sums(chunk):
+    """``sum_i q_i x_i`` and ``sum_i q_i`` with the sample weights ``q``, in float64, (d + 1,)."""
+    weight = chunk.weigh(np.ones(len(chunk.rows)))
+    sums = np.einsum("n,nd->d", weight, chunk.rows, dtype=np.float64)
+    return np.append(sums, weight.sum())
+
+
 def energy(chunk):
     """``sum_i |x_i|^2``, weighted."""
     return float(np.sum(weighted_energies(chunk)))
@@ -205,10 +212,9 @@ def energy(chunk):
 def projection(operator, block, index, coef, dtype):
     """The rows ``sum_k coef_ik T_{index_i} w_k`` in ``dtype``, shape (n, d)."""
     total = np.zeros((len(index), operator.n_features), dtype=dtype)
-    for w, c in zip(block.weights, coef.T, strict=True):
-        part = operator.apply_at(w.astype(dtype), index).astype(dtype, copy=False)
-        part *= c.astype(dtype)[:, None]
-        total += part
+    Q = operator.prepare_weights(block.weights.astype(dtype))
+    index = np.broadcast_to(index[:, None], coef.shape)
+    operator.add_moved(total, Q, index, coef.astype(dtype))
     return total
 
 
@@ -218,19 +224,6 @@ def deflate(chunk, operator, block, polarity):
     rows = chunk.rows - projection(operator, block, found.index, found.coef, chunk.rows.dtype)
     new = Codes(found.score, found.index[:, None].astype(np.int32))
     return replace(chunk, rows=rows, codes=_append(chunk.codes, new))
-
-
-def subtract(rows, operator, blocks, codes):
-    """The residual from the rows and their codes: ``x_i - sum_k a_ik T_ik w_k``, (n, d).
-
-    No match is repeated. Blocks that are None are left out.
-    """
-    for k, block in enumerate(blocks):
-        if block is not None:
-            index = codes.index[:, k]
-            coef = block.coef(codes.scores[:, k, None], index)
-            rows = rows - projection(operator, block, index, coef, rows.dtype)
-    return rows
 
 
 def _append(codes, new):
@@ -276,19 +269,26 @@ def encode_to_codes(chunk, *args):
     return Codes(codes.scores.astype(chunk.rows.dtype), codes.index)
 
 
-def first_and_last(chunk, operator, blocks, polarity, sweeps):
-    """Energy of every row and of its residual after all components, (n, 2)."""
-    rest = encode(chunk, operator, blocks, polarity, sweeps)
-    return np.stack([row_energies(chunk.rows), row_energies(rest.rows)], axis=1)
+def explained_shares(chunk, *args):
+    """Share of the energy of every row that all components explain, (n,); 0 for zero rows."""
+    total, left = row_energies(chunk.rows), row_energies(encode(chunk, *args).rows)
+    return 1 - np.divide(left, total, out=np.ones_like(total), where=total > 0)
 
 
-def bring_back(chunk, operator, column):
+def align(chunk, operator, enter, column, *args):
+    """Rows as they came, brought back from the pose of a component, (n, \\*weight_shape)."""
+    entered = replace(chunk, rows=enter(chunk.rows), cache=None)
+    index = encode(entered, operator, *args).codes.index[:, column]
+    aligned = bring_back(chunk.rows, operator.plain, index)
+    return aligned.reshape(-1, *operator.weight_shape)
+
+
+def bring_back(rows, operator, index):
     """``T_i* x_i / T_i* T_i 1`` of every row: the average value at each weight, (n, L)."""
-    index = chunk.codes.index[:, column]
     used, place = np.unique(index, return_inverse=True)
     cover = operator.adjoint_rows(operator.apply_at(np.ones(operator.n_weights), used), used)
     scale = np.where(cover > 1e-9, 1 / np.maximum(cover, 1e-9), 0.0)
-    return (operator.adjoint_rows(chunk.rows, index) * scale[place]).astype(chunk.rows.dtype)
+    return (operator.adjoint_rows(rows, index) * scale[place]).astype(rows.dtype)
 
 
 def decode(codes, operator, blocks, dtype=np.float64):
@@ -330,9 +330,9 @@ def _nested_energies(chunk, operator, block, index):
     return np.maximum(row_energies(chunk.rows) - np.cumsum(z**2, axis=0), 0.0)[:-1]
 
 
-def nested_energies(chunk, operator, blocks, polarity):
+def nested_energies(chunk, *args):
     """Residual energies of a chunk after 0, 1, .., k components, (k + 1,), weighted."""
-    return chunk.weigh(residual_energies(chunk, operator, blocks, polarity).T).sum(axis=1)
+    return chunk.weigh(residual_energies(chunk, *args).T).sum(axis=1)
 
 
 def products_at(rows, operator, w, index):

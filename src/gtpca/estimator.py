@@ -61,6 +61,7 @@ class GTPCA(CallbackSupportMixin, IncrementalGTPCA, BaseEstimator):
     residual : {"auto", "memory", "scratch", "recompute"}
         Where what is left of the rows is kept during a fit: in memory, in a temporary file, or
         nowhere (it follows from the rows and their codes). "auto": in memory if the rows are.
+        For arrays of Dask, "memory" is that of the workers.
     horizon : int or None
         About how many rows ``partial_fit`` remembers: a row that came ``a`` rows ago counts
         ``exp(-a / horizon)``. None: the last tenth of all rows seen, for data that do not drift.
@@ -156,6 +157,8 @@ class GTPCA(CallbackSupportMixin, IncrementalGTPCA, BaseEstimator):
         Parameters
         ----------
         X : array (n, \\*sample_shape), or (n, d) flat rows
+            Also a memory map, a data set of h5py, an array of zarr, or an array of Dask, which are
+            read chunk by chunk and never held in memory as a whole.
         y : ignored
         sample_weight : array (n,) or None
             Non-negative; weight 2 is the same as a row given twice.
@@ -176,13 +179,15 @@ class GTPCA(CallbackSupportMixin, IncrementalGTPCA, BaseEstimator):
             weight = checks.weights("sample_weight", weight, [(rows.n_rows,)])
         operator = self._bind(shape)
         count = inputs.check_n_components(self.n_components, operator, self.shared_pose)
-        mean = inputs.feature_means(rows, weight) if self.center is True else None
+        how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs, "residual": self.residual}
+        mean = None
+        if self.center is True:
+            mean = inputs.feature_means(as_chunks(rows, operator, weight, **how))
         rows = rows.entered(partial(inputs.enter, **self._entry(operator, mean)))
         progress = Progress(self, None if self.shared_pose or count != int(count) else count)
         rng = check_random_state(self.random_state)
         options = (self.polarity, self.refine, self.n_jobs, rng, progress, self.shared_pose)
         recipe = Recipe(count, solver, *options)
-        how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs, "residual": self.residual}
         chunks = as_chunks(rows, operator, weight, **how)
         found = fit_components(chunks, operator, recipe)
         self._keep(found, operator, mean, rows.n_rows)

@@ -25,7 +25,7 @@ from gtpca.coding import (
 )
 from gtpca.principal import solve_directly
 from gtpca.shared import grow_block, principal_order
-from gtpca.solvers import SolverResult
+from gtpca.solvers import SETTLE_ROWS, SolverResult
 
 __all__ = ["Components", "Progress", "Recipe", "fit_components"]
 
@@ -159,6 +159,8 @@ class Recipe:
 
 def fit_components(chunks, operator, recipe):
     """All components of the rows in ``chunks``; see :class:`Components`."""
+    if chunks.n_rows <= SETTLE_ROWS:
+        chunks = chunks.here()
     total = chunks.sum(energy)
     if not np.isfinite(total):
         raise ValueError("X is too large: its energy overflows; divide it by a suitable constant.")

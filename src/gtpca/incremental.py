@@ -92,10 +92,10 @@ class IncrementalGTPCA(FittedGTPCA):
         """Where features are centred: the mean of all rows, each counted as it has faded."""
         if self.mean_ is None:
             return
-        rows = inputs.new_rows(self, X, self.sample_shape_)
-        fresh = inputs.feature_means(rows, sample_weight).reshape(self.sample_shape_)
-        old = n_before * fading(n_before, rows.n_rows, self.horizon)
-        self.mean_ = (old * self.mean_ + rows.n_rows * fresh) / (old + rows.n_rows)
+        chunks = self._chunks(X, sample_weight, entered=False)
+        fresh, n = inputs.feature_means(chunks).reshape(self.sample_shape_), chunks.n_rows
+        old = n_before * fading(n_before, n, self.horizon)
+        self.mean_ = (old * self.mean_ + n * fresh) / (old + n)
 
     def _keep_rows(self, kept, X, sample_weight):
         """The rows kept so far and those of ``X``; None if they are too many."""

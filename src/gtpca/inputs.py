@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_array, validate_data
 from gtpca import checks
 from gtpca.arrays import cast, constant, namespace, small_float
 from gtpca.codes import Codes
-from gtpca.rows import ArrayRows, StreamedRows, is_stream
+from gtpca.coding import weighted_sums
+from gtpca.rows import ArrayRows, StreamedRows, is_dask, is_stream
 
 __all__ = ["enter", "new_rows", "training_rows"]
 
@@ -26,13 +27,16 @@ def _small_float(X):
 
 def _streamed(estimator, X, reset):
     """Rows that are read piece by piece, and the shape of a sample; only the header is checked."""
+    if is_dask(X):
+        from gtpca.dask_chunks import whole_samples
+
+        X = whole_samples(X, known=reset)
     if X.dtype.kind not in "biuf" or len(X.shape) < 2 or 0 in X.shape:
         raise ValueError(
             f"X has shape {tuple(X.shape)} and dtype {X.dtype}, but must hold numbers: at least "
             "one sample, along the first axis, of at least one value."
         )
-    first = np.asarray(X[:1]).reshape(1, -1)
-    _validated(estimator, np.zeros_like(first, dtype=small_float(X.dtype)), reset)
+    _validated(estimator, np.zeros((1, math.prod(X.shape[1:])), small_float(X.dtype)), reset)
     return StreamedRows(X), tuple(X.shape[1:])
 
 
@@ -116,14 +120,10 @@ def check_n_components(n_components, operator, shared_pose=False):
     return int(n_components)
 
 
-def feature_means(rows, weight, n_rows=4096):
-    """Mean of every feature in float64, (d,), from pieces of ``n_rows``."""
-    weight = np.ones(rows.n_rows) if weight is None else weight
-    total = np.zeros(rows.n_features)
-    for start in range(0, rows.n_rows, n_rows):
-        piece = rows.read(start, min(start + n_rows, rows.n_rows))
-        total += np.einsum("n,nd->d", weight[start : start + n_rows], piece, dtype=np.float64)
-    return total / weight.sum()
+def feature_means(chunks):
+    """Mean of every feature in float64, (d,)."""
+    sums = chunks.sum(weighted_sums)
+    return sums[:-1] / sums[-1]
 
 
 def enter(rows, operator, mean, per_sample):

@@ -22,6 +22,7 @@ from gtpca.arrays import cast, namespace
 __all__ = ["BankOperator", "FeatureWeightedOperator", "Operator"]
 
 CG_TOLERANCE, CG_STEPS = 1e-8, 200
+LARGE_BANK = 2**24  # entries of moved weights up to which they are worth keeping
 
 
 class Operator(ABC):
@@ -109,6 +110,31 @@ class Operator(ABC):
     def apply_at(self, w: np.ndarray, index: np.ndarray) -> np.ndarray:
         """The rows ``T_{index_i} w``, shape (n, d)."""
         return self.apply(w)[index]
+
+    def prepare_weights(self, W: np.ndarray) -> np.ndarray:
+        """What every :meth:`add_moved` needs of the weights (K, L), computed once.
+
+        All moved weights (K, m, d) if they are not too many, else the weights.
+        """
+        if len(W) * self.n_transforms * self.n_features > LARGE_BANK:
+            return W
+        return np.stack([self.apply(w) for w in W]).astype(W.dtype, copy=False)
+
+    def add_moved(self, X: np.ndarray, Q: np.ndarray, index: np.ndarray, coef: np.ndarray) -> None:
+        """Add ``sum_k coef_ik T_{index_ik} w_k`` to the rows ``X`` (n, d), in place.
+
+        ``Q = prepare_weights(W)``; ``index`` and ``coef`` are (n, K).
+        """
+        if Q.ndim == 3:
+            (n, K), m = index.shape, self.n_transforms
+            places = (index + np.arange(0, K * m, m, dtype=index.dtype)).ravel()
+            entries = (coef.ravel(), places, np.arange(0, n * K + 1, K, dtype=index.dtype))
+            X += sparse.csr_array(entries, shape=(n, K * m)) @ Q.reshape(K * m, -1)
+            return
+        for w, t, c in zip(Q, index.T, coef.T, strict=True):
+            moved = self.apply_at(w, t).astype(X.dtype, copy=False)
+            moved *= c[:, None]
+            X += moved
 
     def apply_rows(self, V: np.ndarray, index: np.ndarray) -> np.ndarray:
         """Every row of weights moved by a transform of its own, ``T_{index_i} v_i``, (n, d)."""
@@ -328,6 +354,14 @@ class FeatureWeightedOperator(Operator):
 
     def apply_at(self, w, index):
         return self.plain.apply_at(w, index) * cast(self.root, w)
+
+    def prepare_weights(self, W):
+        return self.plain.prepare_weights(W)
+
+    def add_moved(self, X, Q, index, coef):
+        total = np.zeros_like(X)
+        self.plain.add_moved(total, Q, index, coef)
+        X += total * cast(self.root, X)
 
     def apply_rows(self, V, index):
         return self.plain.apply_rows(V, index) * cast(self.root, V)

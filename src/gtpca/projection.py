@@ -13,19 +13,18 @@ from gtpca import checks, inputs
 from gtpca.blocks import make_block, separate_blocks
 from gtpca.chunks import as_chunks
 from gtpca.codes import Codes
-from gtpca.coding import (
-    bring_back,
-    decode,
-    encode_to_codes,
-    first_and_last,
-    residual_energies,
-)
+from gtpca.coding import align, decode, encode_to_codes, explained_shares, nested_energies
+from gtpca.rows import by_rows
 
 __all__ = ["FittedGTPCA"]
 
 
 class FittedGTPCA(TransformerMixin):
-    """The methods of :class:`~gtpca.GTPCA` that need components but no fitting."""
+    """The methods of :class:`~gtpca.GTPCA` that need components but no fitting.
+
+    For arrays of Dask all of them are lazy, with the same chunks along the samples, except
+    ``resmse`` and ``score``, which are numbers.
+    """
 
     center: bool | str
     shared_pose: bool
@@ -65,22 +64,29 @@ class FittedGTPCA(TransformerMixin):
         """How many poses a sample has."""
         return 1 if self.shared_pose else self.n_components_
 
-    def _chunks(self, X, weight=None):
-        """New data as chunks, centred and weighted like the training data."""
+    def _enter(self):
+        """What is done to new rows: they are centred and weighted like the training data."""
+        mean = None if self.mean_ is None else self.mean_.ravel()
+        return partial(inputs.enter, **self._entry(self.operator_, mean))
+
+    def _chunks(self, X, weight=None, entered=True):
+        """New data as chunks, with sample weights, as they are or after :meth:`_enter`."""
         check_is_fitted(self)
         rows = inputs.new_rows(self, X, self.sample_shape_)
         if weight is not None:
             weight = checks.weights("sample_weight", weight, [(rows.n_rows,)])
-        mean = None if self.mean_ is None else self.mean_.ravel()
-        rows = rows.entered(partial(inputs.enter, **self._entry(self.operator_, mean)))
+        rows = rows.entered(self._enter()) if entered else rows
         how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs, "residual": self.residual}
         return as_chunks(rows, self.operator_, weight, **how)
 
-    def _collect(self, X, fn, *small):
-        """``fn`` on all chunks of ``X``."""
+    def _join(self, fn, X):
+        """``fn(chunk, operator, blocks, polarity, sweeps)`` of all chunks, as one array."""
         chunks = self._chunks(X)
-        blocks = self._blocks(chunks.dtype)
-        return chunks.collect(fn, self.operator_, blocks, self.polarity, *small)
+        return chunks.join(fn, self.operator_, *self._how(chunks))
+
+    def _how(self, chunks):
+        """What to match chunks with: blocks, polarity, sweeps."""
+        return self._blocks(chunks.dtype), self.polarity, self.refine
 
     def encode(self, X):
         """Scores and transforms of new samples.
@@ -94,21 +100,14 @@ class FittedGTPCA(TransformerMixin):
         Codes
             With ``scores`` (n, k) and ``index`` (n, k), or (n, 1) if the pose is shared.
         """
-        parts = self._collect(X, encode_to_codes, self.refine)
-        return Codes(
-            np.concatenate([codes.scores for codes in parts]),
-            np.concatenate([codes.index for codes in parts]),
-        )
+        return self._join(encode_to_codes, X)
 
     def decode(self, codes):
         """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape)."""
         check_is_fitted(self)
-        dtype = np.result_type(codes.scores.dtype, np.float32)
         blocks = self._blocks(np.float64, codes.scores.shape[1])
-        flat = decode(codes, self.operator_, blocks, dtype)
-        if self.mean_ is not None:
-            flat += self.mean_.ravel().astype(dtype)
-        return flat.reshape(len(codes), *self.sample_shape_)
+        fn = partial(_decoded, operator=self.operator_, blocks=blocks, mean=self.mean_)
+        return by_rows(fn, codes.scores, codes.index)
 
     def reconstruct(self, X):
         """``decode(encode(X))``, shape (n, \\*sample_shape)."""
@@ -119,7 +118,7 @@ class FittedGTPCA(TransformerMixin):
         codes = self.encode(X)
         if self.output == "scores":
             return codes.scores
-        return np.hstack([codes.scores, codes.index.astype(codes.scores.dtype)])
+        return by_rows(_side_by_side, codes.scores, codes.index)
 
     def inverse_transform(self, X):
         """Samples from what ``transform`` returned.
@@ -136,6 +135,9 @@ class FittedGTPCA(TransformerMixin):
         array (n, d) if the training rows were flat, else (n, \\*sample_shape)
         """
         check_is_fitted(self)
+        return by_rows(self._inverse, X)
+
+    def _inverse(self, X):
         codes = inputs.codes_from_output(self, X)
         return self.decode(codes).reshape(len(codes), *self._row_shape)
 
@@ -149,7 +151,7 @@ class FittedGTPCA(TransformerMixin):
             ``flipped``, ``factor``; see the family for signs, zeros and units.
         """
         check_is_fitted(self)
-        return self.operator_.describe(codes.index)
+        return by_rows(self.operator_.describe, codes.index)
 
     def align(self, X, component=0):
         """Every sample brought to the reference pose of a component, (n, \\*weight_shape).
@@ -158,20 +160,18 @@ class FittedGTPCA(TransformerMixin):
         none: the part of the sample under the window, or the sample turned or flipped back. The
         sign of the score is not undone, and nothing is centred.
         """
-        codes = self.encode(X)
+        chunks = self._chunks(X, entered=False)
         checks.whole("component", component, 0, self.n_components_ - 1)
-        rows = inputs.new_rows(self, X, self.sample_shape_)
-        column, operator = 0 if self.shared_pose else component, self.operator_.plain
-        chunks = as_chunks(rows, operator, None, self.batch_size, self.n_jobs, codes)
-        aligned = np.concatenate(chunks.collect(bring_back, operator, column))
-        return aligned.reshape(rows.n_rows, *operator.weight_shape)
+        column = 0 if self.shared_pose else component
+        return chunks.join(align, self.operator_, self._enter(), column, *self._how(chunks))
 
     def resmse(self, X):
         """Residual energy over energy, after 1, 2, .., k components, shape (k,).
 
         ``sum_i |x_i - proj_k(x_i)|^2 / sum_i |x_i|^2``
         """
-        energies = np.concatenate(self._collect(X, residual_energies, self.refine)).sum(axis=0)
+        chunks = self._chunks(X)
+        energies = chunks.sum(nested_energies, self.operator_, *self._how(chunks))
         return energies[1:] / energies[0] if energies[0] > 0 else np.ones(self.n_components_)
 
     def score(self, X, y=None):
@@ -180,9 +180,7 @@ class FittedGTPCA(TransformerMixin):
 
     def score_samples(self, X):
         """Share of the energy of each sample that all components explain, (n,); 0 for zero rows."""
-        energies = np.concatenate(self._collect(X, first_and_last, self.refine))
-        total = energies[:, 0]
-        return 1 - np.divide(energies[:, 1], total, out=np.ones_like(total), where=total > 0)
+        return self._join(explained_shares, X)
 
     def get_feature_names_out(self, input_features=None):
         """Names ``gtpca0, gtpca1, ..``, and ``gtpca0_index, ..`` with ``output="scores+poses"``."""
@@ -191,3 +189,16 @@ class FittedGTPCA(TransformerMixin):
         if self.output == "scores+poses":
             names += ["gtpca_index"] if self.shared_pose else [f"{name}_index" for name in names]
         return np.asarray(names, dtype=object)
+
+
+def _decoded(scores, index, operator, blocks, mean):
+    """``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape)."""
+    dtype = np.result_type(scores.dtype, np.float32)
+    flat = decode(Codes(scores, index), operator, blocks, dtype)
+    if mean is not None:
+        flat += mean.ravel().astype(dtype)
+    return flat.reshape(len(scores), *operator.sample_shape)
+
+
+def _side_by_side(scores, index):
+    return np.hstack([scores, index.astype(scores.dtype)])

@@ -1,4 +1,8 @@
-"""Where rows come from: an array in memory, or anything with a shape, a dtype and slicing."""
+"""Where rows come from: an array in memory, or anything with a shape, a dtype and slicing.
+
+Arrays of Dask are known here by what they offer, not by their type: Dask is imported by
+:mod:`gtpca.dask_chunks` alone.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import numpy as np
 
 from gtpca.arrays import small_float
 
-__all__ = ["ArrayRows", "StreamedRows", "is_stream"]
+__all__ = ["ArrayRows", "StreamedRows", "by_rows", "is_dask", "is_stream"]
 
 TAKE_ROWS = 1024  # single rows are picked out of so many at a time
 
@@ -42,6 +46,20 @@ class ArrayRows:
         return ArrayRows(enter(self._rows))
 
 
+def is_dask(X) -> bool:
+    """Whether ``X`` is an array of Dask."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed") and hasattr(X, "map_blocks")
+
+
+def by_rows(fn: Callable, *arrays):
+    """``fn(*arrays)``, which gives one row for each of theirs; lazy if they are of Dask."""
+    if not any(is_dask(a) for a in arrays):
+        return fn(*arrays)
+    from gtpca.dask_chunks import map_rows
+
+    return map_rows(fn, *arrays)
+
+
 def is_stream(X) -> bool:
     """Whether ``X`` is to be read piece by piece: a memory map, or not of NumPy at all."""
     if isinstance(X, np.memmap):
@@ -57,33 +75,41 @@ class StreamedRows:
 
     Parameters
     ----------
-    X : array-like (n, \\*sample_shape)
+    source : array-like (n, \\*sample_shape)
         With ``shape``, ``dtype`` and slicing along the first axis: a memory map, a data set of
-        h5py, an array of zarr.
+        h5py, an array of zarr or Dask.
     enter : callable or None
         What is done to every piece (n, d).
+    first : int
+        What the first row is called in errors.
     """
 
     in_memory = False
 
-    def __init__(self, X, enter: Callable | None = None):
-        self._X, self._enter = X, enter
-        self.n_rows, self.n_features = int(X.shape[0]), math.prod(X.shape[1:])
-        self.dtype = small_float(X.dtype)
-        chunks = getattr(X, "chunks", None)
+    def __init__(self, source, enter: Callable | None = None, first: int = 0):
+        self.source, self.enter, self.first = source, enter, first
+        self.n_rows, self.n_features = source.shape[0], math.prod(source.shape[1:])
+        self.dtype = small_float(source.dtype)
+        chunks = getattr(source, "chunks", None)
         self.block_rows = int(chunks[0]) if chunks and np.ndim(chunks[0]) == 0 else 1
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Rows ``start`` to ``stop - 1``, in memory."""
-        rows = np.asarray(self._X[start:stop]).reshape(-1, self.n_features)
+        return self._checked(self.source[start:stop], range(start, stop))
+
+    def _checked(self, rows, numbers):
+        """Rows as they come, as finite floats (n, d), after ``enter``."""
+        rows = np.asarray(rows).reshape(len(numbers), self.n_features)
         rows = rows.astype(self.dtype, copy=False)
         if not np.isfinite(rows).all():
-            first = start + int(np.argmin(np.isfinite(rows).all(axis=1)))
-            raise ValueError(f"X has NaN or infinite values in row {first}.")
-        return rows if self._enter is None else self._enter(rows)
+            bad = self.first + numbers[int(np.argmin(np.isfinite(rows).all(axis=1)))]
+            raise ValueError(f"X has NaN or infinite values in row {bad}.")
+        return rows if self.enter is None else self.enter(rows)
 
     def take(self, numbers: np.ndarray) -> np.ndarray:
         """The rows with these numbers, given in ascending order."""
+        if isinstance(self.source, np.ndarray):
+            return self._checked(self.source[numbers], numbers)
         out = np.empty((len(numbers), self.n_features), self.dtype)
         for piece in np.unique(numbers // TAKE_ROWS):
             mine = np.flatnonzero(numbers // TAKE_ROWS == piece)
@@ -93,4 +119,4 @@ class StreamedRows:
 
     def entered(self, enter: Callable) -> StreamedRows:
         """The rows after ``enter``, piece by piece."""
-        return StreamedRows(self._X, enter)
+        return StreamedRows(self.source, enter, self.first)

@@ -43,7 +43,7 @@ def grow_block(chunks, operator, recipe, goal):
     if most == 1:
         return _solve(chunks, operator, recipe)
     order = random_order(chunks, recipe.rng) if chunks.n_rows > GROW_ROWS else None
-    sample = subsample(chunks, operator, order, GROW_ROWS, recipe.n_jobs)
+    sample, _ = subsample(chunks, operator, order, GROW_ROWS, recipe.n_jobs)
     grown: list[SolverResult] = []
     while len(grown) < N_GROWTHS and not recipe.progress.stop:
         grown.append(_grow(sample, operator, recipe, goal, most))

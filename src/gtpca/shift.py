@@ -258,6 +258,18 @@ class ShiftOperator(Operator):
         padded = self._each_axis("pad", w.reshape(self.weight_shape))
         return pieces_at(padded, starts, self.sample_shape).reshape(-1, self.n_features)
 
+    def prepare_weights(self, W):
+        return W if self._placed else super().prepare_weights(W)
+
+    def add_moved(self, X, Q, index, coef):
+        if not self._placed:
+            super().add_moved(X, Q, index, coef)
+            return
+        windows, rows = self._windows(X, writeable=True), np.arange(len(X))
+        for w, t, c in zip(Q, index.T, coef.T, strict=True):
+            part = np.outer(c, w).reshape(-1, *self.weight_shape)
+            windows[(rows, *self._positions(t, "offset_at"))] += part
+
     def apply_rows(self, V, index):
         padded = self._each_axis("pad", V.reshape(-1, *self.weight_shape), first=1)
         starts = (row_numbers(V), *self._positions(index, "start_at"))
@@ -289,11 +301,14 @@ class ShiftOperator(Operator):
 
     def _cut(self, X, index):
         """The part of each row under the window, shape (n, L)."""
+        places = (np.arange(len(X)), *self._positions(index, "offset_at"))
+        return self._windows(X)[places].reshape(len(X), self.n_weights)
+
+    def _windows(self, X, writeable=False):
+        """A view of all windows of the rows: (n, \\*places, \\*weight_shape)."""
         grid = X.reshape(len(X), *self.sample_shape)
         axes = tuple(range(1, grid.ndim))
-        windows = sliding_window_view(grid, self.weight_shape, axis=axes)
-        cut = windows[(np.arange(len(X)), *self._positions(index, "offset_at"))]
-        return cut.reshape(len(X), self.n_weights)
+        return sliding_window_view(grid, self.weight_shape, axis=axes, writeable=writeable)
 
     def adjoint_rows(self, X, index):
         if self._placed:

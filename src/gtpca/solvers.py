@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 
 from gtpca import checks
 from gtpca.blocks import make_block, orthonormal, solve_block
-from gtpca.chunks import random_order, subsample
+from gtpca.chunks import Chunks, random_order, subsample
 from gtpca.coding import match, row_energies, statistics
 
 __all__ = ["ALS", "SolverResult"]
@@ -28,7 +28,7 @@ logger = logging.getLogger("gtpca")
 
 SCREEN_ROWS = 512  # starts and moves are tried on so many rows
 SETTLE_ROWS = 2048  # and the best of them is finished on so many
-LADDER = (8192,)  # before all rows, climb on so many
+LADDER = (8192,)  # before all rows, climb on so many; the largest first
 HEATS = ((2, 8), (4, 3), (6, 1))  # passes for all starts, how many go on; and again
 MOVE_PASSES = 4
 MOVE_COMPONENTS = 4  # larger blocks have settled where their first components did
@@ -226,10 +226,13 @@ class _Search:
         self.polarity, self.n_jobs, self.report = polarity, n_jobs, report
         self.spent, self.halted = 0, False
         order = random_order(chunks, rng) if chunks.n_rows > SCREEN_ROWS else None
-        self.screen = subsample(chunks, operator, order, SCREEN_ROWS, n_jobs=1)
-        self.middle = subsample(chunks, operator, order, SETTLE_ROWS, n_jobs)
-        sizes = [size for size in LADDER if chunks.n_rows > 2 * size]
-        self.ladder = [subsample(chunks, operator, order, size, n_jobs) for size in sizes]
+        self.ladder: list[Chunks] = []
+        for size in LADDER:  # each is drawn from the one before: all rows are read once
+            if chunks.n_rows > 2 * size:
+                chunks, order = subsample(chunks, operator, order, size, n_jobs)
+                self.ladder.insert(0, chunks)
+        self.middle, order = subsample(chunks, operator, order, SETTLE_ROWS, n_jobs)
+        self.screen, _ = subsample(self.middle, operator, order, SCREEN_ROWS, n_jobs=1)
 
     def best_start(self, white, draws):
         """The winner of short climbs, in heats, (1, L)."""

@@ -1,4 +1,4 @@
-"""Checks for authors of families, and tools to compare fits.
+"""Checks for authors of families, made-up data of any size, and tools to compare fits.
 
 :func:`check_operator` is the one test that a new operator must pass.
 """
@@ -8,9 +8,12 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from gtpca import checks
 from gtpca.operators import Operator
 
-__all__ = ["assert_same_components", "check_operator", "make_planted"]
+__all__ = ["PlantedRows", "assert_same_components", "check_operator", "make_planted"]
+
+MADE_ROWS = 256  # so many rows are made at a time, from a generator of their own
 
 
 def _close(actual, desired, name, rtol=1e-9):
@@ -70,6 +73,11 @@ def _check_gather(operator, rng, n_rows):
     _close(operator.apply_at(w, index), bank[index], "apply_at")
     single = operator.apply_at(w.astype(np.float32), index)
     _close(single, bank[index], "apply_at in float32", 1e-5)
+    total, pair = X.copy(), np.stack([index, index[::-1]], axis=1)
+    both = rng.standard_normal((n_rows, 2))
+    operator.add_moved(total, operator.prepare_weights(np.stack([w, -w])), pair, both)
+    slow = X + both[:, :1] * bank[pair[:, 0]] - both[:, 1:] * bank[pair[:, 1]]
+    _close(total, slow, "add_moved")
     V = rng.standard_normal((n_rows, operator.n_weights))
     each = [operator.apply(v)[t] for v, t in zip(V, index, strict=True)]
     _close(operator.apply_rows(V, index), np.array(each), "apply_rows")
@@ -152,6 +160,95 @@ def make_planted(operator, n_samples=600, score=3.0, noise=0.05, random_state=0)
     X = coef[:, None] * operator.apply_at(w, index)
     X += noise * rng.standard_normal(X.shape)
     return X.reshape(n_samples, *operator.sample_shape), w, index
+
+
+class PlantedRows:
+    """Any number of rows, made when they are asked for: moved templates and noise.
+
+    ``x_i = sum_k s_ik T_{t_ik} w_k / |T_{t_ik} w_k| + noise``, with white templates ``w_k``, scores
+    ``s_ik`` from N(0, scale_k^2), ``scale_k = 3, 3/2, 3/4, ..``, and uniform transforms ``t_ik``.
+
+    Every slice can be made on its own and does not depend on how the rows are cut. With ``shape``,
+    ``dtype`` and slices this is something that ``GTPCA.fit`` reads, and that
+    ``dask.array.from_array`` takes. It may be larger than the disk.
+
+    Parameters
+    ----------
+    operator : Operator
+    n_samples : int
+    n_templates : int
+    noise : float
+        Standard deviation of the noise in every feature.
+    dtype : dtype
+    random_state : int
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (n, \\*sample_shape)
+    templates : array (n_templates, L)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gtpca import Shift
+    >>> from gtpca.testing import PlantedRows
+    >>> made = PlantedRows(Shift(8).bind((24,)), n_samples=10**9)
+    >>> made.shape, made[999_999_990:].shape
+    ((1000000000, 24), (10, 24))
+    >>> np.array_equal(made[5:9], made[:100][5:9])
+    True
+    """
+
+    def __init__(
+        self, operator, n_samples, n_templates=3, noise=0.05, dtype=np.float32, random_state=0
+    ):
+        self.operator, self.n_templates = operator, checks.whole("n_templates", n_templates, 1)
+        self.shape = (checks.whole("n_samples", n_samples, 1), *operator.sample_shape)
+        self.dtype, self.ndim = np.dtype(dtype), len(self.shape)
+        self.noise, self.random_state = noise, checks.whole("random_state", random_state, 0)
+        rng = np.random.default_rng(random_state)
+        self.templates = rng.standard_normal((n_templates, operator.n_weights))
+        self._norms = [operator.norms(w) for w in self.templates]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, part) -> np.ndarray:
+        part, *rest = part if isinstance(part, tuple) else (part,)
+        start, stop, step = part.indices(len(self))
+        numbers = range(start // MADE_ROWS, max(-(-stop // MADE_ROWS), start // MADE_ROWS + 1))
+        rows = np.concatenate([self._make(number) for number in numbers])
+        offset = start - numbers[0] * MADE_ROWS
+        return rows[offset : offset + max(stop - start, 0) : step][(slice(None), *rest)]
+
+    def _make(self, number):
+        """The rows from ``number * MADE_ROWS`` on."""
+        rng, op = np.random.default_rng([self.random_state, number]), self.operator
+        X = rng.standard_normal((MADE_ROWS, op.n_features), dtype=np.float32)
+        X *= self.noise
+        for k, (w, norms) in enumerate(zip(self.templates, self._norms, strict=True)):
+            index = rng.integers(op.n_transforms, size=MADE_ROWS)
+            score = 3 / 2**k * rng.standard_normal(MADE_ROWS)
+            coef = np.divide(score, norms[index], out=np.zeros(MADE_ROWS), where=norms[index] > 0)
+            moved = op.apply_at(w.astype(X.dtype), index).astype(X.dtype, copy=False)
+            X += coef[:, None].astype(X.dtype) * moved
+        return X.astype(self.dtype).reshape(-1, *op.sample_shape)
+
+    def write(self, target, n_rows=4096):
+        """Copy all rows into ``target``, ``n_rows`` at a time, and return it.
+
+        Parameters
+        ----------
+        target : array-like of the same shape
+            That takes slices of rows: a memory map such as ``np.lib.format.open_memmap`` makes, a
+            data set of h5py, an array of zarr.
+        n_rows : int
+        """
+        for start in range(0, len(self), n_rows):
+            stop = min(start + n_rows, len(self))
+            target[start:stop] = self[start:stop]
+        return target
 
 
 def assert_same_components(first, second, atol=1e-6) -> None:

@@ -84,8 +84,7 @@ class _GreedyGTPCA(Projection):
         return self
 
     def residuals(self, X):
-        X, sweeps = X.astype(np.float32, copy=False), self.model.refine
-        energies = np.concatenate(self.model._collect(X, residual_energies, sweeps))
+        energies = self.model._join(residual_energies, X.astype(np.float32, copy=False))
         return energies[:, list(self.counts)]
 
     def encode(self, X):

@@ -17,7 +17,7 @@ BARS, BINS = 60, 50  # single values up to here have a bar each
 
 def energies(model, X) -> np.ndarray:
     """Energy of every row after 0, 1, .., k components, (n, k + 1), as in ``model.resmse``."""
-    return np.concatenate(model._collect(X, residual_energies, model.refine))
+    return model._join(residual_energies, X)
 
 
 def shares(left) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gtpca import checks
 from gtpca.codes import Codes
-from gtpca.coding import Chunk, bring_back
+from gtpca.coding import bring_back
 from gtpca.plots import samples
 from gtpca.plots.components import component_title
 from gtpca.plots.panels import check_components, grid_shape, need_samples, take_axes
@@ -76,8 +76,8 @@ def _mean_back(model, codes, draw):
     total = np.zeros(operator.n_weights)
     for start in range(0, len(codes), BATCH_ROWS):
         some = codes[start : start + BATCH_ROWS]
-        chunk = Chunk(draw(some).reshape(len(some), -1), codes=some)
-        total += bring_back(chunk, operator, 0).sum(axis=0, dtype=np.float64)
+        rows = draw(some).reshape(len(some), -1)
+        total += bring_back(rows, operator, some.index[:, 0]).sum(axis=0, dtype=np.float64)
     return (total / len(codes)).reshape(operator.weight_shape)
 
 

@@ -1,0 +1,344 @@
+"""Rows in a Dask array: every chunk of it is gone through where it is, and only sums travel.
+
+On a worker a chunk of the array is a :class:`~gtpca.chunks.RowChunks` like any other; there is no
+second copy of anything here. Whatever scheduler Dask is set to is used.
+"""
+
+from __future__ import annotations
+
+import copy
+import uuid
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from operator import add, attrgetter, itemgetter
+from typing import Any
+
+import numpy as np
+
+from gtpca.chunks import RowChunks, as_chunks, unreadable
+from gtpca.codes import Codes
+from gtpca.coding import Chunk
+from gtpca.residuals import Subtraction
+from gtpca.rows import StreamedRows, is_dask
+
+try:
+    import dask
+    import dask.array as da
+    from dask.highlevelgraph import HighLevelGraph
+except ImportError as error:
+    raise ImportError('dask is missing: pip install "gtpca[dask]"') from error
+
+__all__ = ["DaskChunks", "map_rows", "whole_samples"]
+
+FAN_IN = 8  # sums that are added at once
+SUSPECTS = 32  # chunks that are read at once to find the one that cannot be
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What every chunk needs to know; sent to the workers once.
+
+    Attributes
+    ----------
+    operator : Operator
+    enter : callable or None
+        What is done to rows that were read.
+    batch_size : int
+        Rows that a worker treats at a time.
+    residual : {"memory", "recompute"}
+    firsts : int array (number of chunks,) or None
+        Number of the first row of each chunk, where it is known.
+    """
+
+    operator: Any
+    enter: Callable | None
+    batch_size: int
+    residual: str
+    firsts: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class State:
+    """What is known of a chunk after some components: its codes and, if it is kept, the rest."""
+
+    codes: Codes
+    residual: np.ndarray | None
+
+
+class TheOperator:
+    """Stands for the operator, which the workers have."""
+
+
+class Piece(RowChunks):
+    """One chunk of a Dask array on a worker, in smaller chunks."""
+
+    number: int = 0
+
+    def _where(self, part):
+        first, last = self.rows.first, self.rows.first + self.n_rows - 1
+        return f"chunk {self.number}, rows {first} to {last}"
+
+    @classmethod
+    def open(cls, plan, blocks, block, weight, state, number):
+        """The rows ``block`` with their codes, or their residual if that was kept."""
+        first = 0 if plan.firsts is None else int(plan.firsts[number])
+        weight = None if weight is None else weight.ravel()
+        codes = None if state is None else state.codes
+        kept = state is not None and state.residual is not None
+        rows = StreamedRows(state.residual if kept else block, None if kept else plan.enter, first)
+        piece = cls(rows, weight, plan.batch_size, codes, None, plan.residual)
+        if blocks is not None and not kept:
+            piece._subtraction = Subtraction(plan.operator, blocks, rows.dtype)
+        piece.number = number
+        return piece
+
+
+def work(plan, blocks, task, block, weight, state, block_id):
+    """One task of a worker: ``task`` is a function of the piece and its further arguments."""
+    piece = Piece.open(plan, blocks, block, weight, state, block_id[0])
+    fn, *small = (plan.operator if isinstance(a, TheOperator) else a for a in task)
+    return fn(piece, *small)
+
+
+def sum_of(piece, fn, *small):
+    """Sum of ``fn`` over a piece, None if it is empty."""
+    return piece.sum(fn, *small) if piece.n_rows else None
+
+
+def added(parts):
+    """The sum of the parts that are not None."""
+    parts = [part for part in parts if part is not None]
+    return reduce(add, parts) if parts else None
+
+
+def rows_of(piece, fn, *small):
+    """``fn`` of all rows of a piece."""
+    if piece.n_rows:
+        return piece.join(fn, *small)
+    return none_of(fn(no_row(piece.rows), *small))
+
+
+def next_state(piece, fn, operator, blocks, *small):
+    """Codes and residual of a piece after ``fn``."""
+    after = piece.then(fn, operator, *small, blocks=blocks)
+    return State(after.codes, after._residual)
+
+
+def some_rows(piece, numbers):
+    """Those of the rows with these numbers that are in the piece."""
+    numbers = numbers - piece.rows.first
+    return piece.take(numbers[(numbers >= 0) & (numbers < piece.n_rows)])
+
+
+def no_row(rows):
+    """A chunk with a row of zeros, to see what a function makes of it."""
+    return Chunk(np.zeros((1, rows.n_features), rows.dtype))
+
+
+def none_of(values):
+    """No rows, of the same kind as ``values``."""
+    if isinstance(values, dict):
+        return {name: column[:0] for name, column in values.items()}
+    return values[:0]
+
+
+class DaskChunks:
+    """The rows of a Dask array, with the codes on the components found so far.
+
+    Codes, and with ``residual="memory"`` also residuals, stay on the workers (``persist``). If a
+    worker is lost, Dask computes its part anew.
+
+    Parameters
+    ----------
+    rows : StreamedRows
+        With a Dask array as source, as :func:`whole_samples` returns it.
+    operator : Operator
+        Sent to the workers once.
+    weight : array (n,) or None
+        Sample weights.
+    batch_size : int
+        Rows that a worker treats at a time.
+    residual : {"memory", "recompute"}
+    """
+
+    def __init__(self, rows, operator, weight, batch_size, residual):
+        if residual == "scratch":
+            raise ValueError(
+                "residual='scratch' is a file on one machine; for arrays of Dask use 'recompute', "
+                "or 'memory', which workers of a cluster write to their disks if it is too much."
+            )
+        self.n_rows, self.dtype = rows.n_rows, rows.dtype
+        self._rows, self._X, self._operator = rows, rows.source, operator
+        self._batch_size = batch_size
+        sizes = np.array(self._X.chunks[0])
+        self._firsts: Any = None if np.isnan(sizes).any() else np.cumsum(sizes) - sizes
+        self._plan = send(Plan(operator, rows.enter, batch_size, residual, self._firsts))
+        self._weight = None if weight is None else _column(weight, self._X).persist()
+        self._keeps, self._persisted = residual == "memory", False
+        self._blocks: Any = None
+        self._state: Any = None
+
+    def sum(self, fn, *small):
+        """Sum of ``fn(chunk, *small)`` over all chunks, added up on the workers."""
+        parts = self._each(sum_of, fn, *small)
+        while len(parts) > 1:
+            groups = range(0, len(parts), FAN_IN)
+            parts = [dask.delayed(added, pure=False)(parts[i : i + FAN_IN]) for i in groups]
+        return self._compute(parts)[0]
+
+    def collect(self, fn, *small):
+        """All ``fn(chunk, *small)``, in the order of the rows."""
+        parts = self._compute(self._each(RowChunks.collect, fn, *small))
+        return [value for part in parts for value in part]
+
+    def take(self, numbers):
+        """The residual of the given rows, in ascending order, in memory."""
+        used = np.unique(np.searchsorted(self._firsts, numbers, side="right") - 1)
+        each = self._each(some_rows, numbers)
+        parts = self._compute([each[i] for i in used])
+        weight = None if self._weight is None else np.concatenate([p.weight for p in parts])
+        return Chunk(np.concatenate([p.rows for p in parts]), weight)
+
+    def here(self):
+        """All rows in the memory of this process."""
+        chunk = self.take(np.arange(self.n_rows))
+        return as_chunks(chunk.rows, self._operator, chunk.weight, self._batch_size)
+
+    def then(self, fn, operator, *small, blocks):
+        """New codes, and a new residual if it is kept; see :class:`~gtpca.chunks.RowChunks`."""
+        blocks = list(blocks)
+        after = copy.copy(self)
+        with self._named_errors():
+            after._state = self._over(next_state, fn, operator, blocks, *small).persist()
+            (after._blocks,) = dask.persist(send(blocks))
+        return after
+
+    def join(self, fn, *small):
+        """``fn(chunk, *small)`` of all rows, as Dask arrays that are not computed yet."""
+        return unpack(self._over(rows_of, fn, *small), fn(no_row(self._rows), *small))
+
+    def _over(self, fn, *small):
+        """An array of Dask whose chunks are ``fn(piece, *small)``, one for each of the rows."""
+        task = (fn, *(TheOperator() if a is self._operator else a for a in small))
+        kept = self._keeps and self._state is not None
+        rows = (None if kept else self._X, self._weight, self._state)
+        return da.map_blocks(
+            *(work, self._plan, self._blocks, send(task), *rows),
+            dtype=object,
+            meta=np.empty((0,) * self._X.ndim, object),
+        )
+
+    def _each(self, fn, *small):
+        """One delayed ``fn(piece, *small)`` for each chunk of the array."""
+        if not self._persisted:
+            (self._plan,), self._persisted = dask.persist(self._plan), True
+        return list(self._over(fn, *small).to_delayed().ravel())
+
+    def _compute(self, delayed):
+        with self._named_errors():
+            return dask.compute(*delayed)
+
+    @contextmanager
+    def _named_errors(self):
+        """Errors say in which chunk they happened."""
+        try:
+            yield
+        except Exception as error:
+            ours = str(error).startswith("X could not be read")
+            if not ours and not type(error).__module__.startswith("distributed"):
+                find_unreadable(self._X, self._firsts)
+            raise
+
+
+def find_unreadable(X, firsts):
+    """Raise an error that names the first chunk of ``X`` that cannot be computed, if there is one.
+
+    Dask does not say where in the caller's array something went wrong.
+    """
+    blocks = [dask.delayed(len, pure=False)(block) for block in X.to_delayed().ravel()]
+    for group in range(0, len(blocks), SUSPECTS):
+        try:
+            dask.compute(*blocks[group : group + SUSPECTS])
+        except Exception:
+            _read_one_by_one(blocks[group : group + SUSPECTS], X.chunks[0], firsts, group)
+
+
+def _read_one_by_one(blocks, sizes, firsts, start):
+    for number, block in enumerate(blocks, start):
+        try:
+            block.compute()
+        except Exception as error:
+            where = f"chunk {number}"
+            if firsts is not None:
+                where += f", rows {firsts[number]} to {firsts[number] + sizes[number] - 1}"
+            raise unreadable(error, where) from error
+
+
+def send(value):
+    """``value`` as something that travels to the workers once, however many tasks need it."""
+    return dask.delayed(value, traverse=False, pure=False)
+
+
+def _column(weight, X):
+    """Sample weights (n,) with the chunks and the number of axes of ``X``."""
+    ones = (1,) * (X.ndim - 1)
+    return da.from_array(weight.reshape(-1, *ones), chunks=(X.chunks[0], *ones))
+
+
+def whole_samples(X, known):
+    """``X`` with chunks along the samples only; for a fit, of ``known`` sizes and not empty."""
+    if any(np.isnan(size) for size in X.shape[1:]):
+        raise ValueError(
+            f"X has samples of unknown shape, {X.shape[1:]}; call X.compute_chunk_sizes() first."
+        )
+    if known and np.isnan(X.shape[0]):
+        X = X.copy().compute_chunk_sizes()
+    if any(len(sizes) > 1 for sizes in X.chunks[1:]):
+        X = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
+    if known and 0 in X.chunks[0] and X.shape[0] > 0:
+        X = X.rechunk({0: tuple(size for size in X.chunks[0] if size)})
+    return X
+
+
+def map_rows(fn, *arrays):
+    """``fn(*arrays)`` of Dask arrays (n, ..), chunk by chunk along the samples, not computed yet.
+
+    ``fn`` gives an array, or a dict of arrays, with one row for each row of the arrays.
+    """
+    sizes = next(a for a in arrays if is_dask(a)).chunks[0]
+    rows = [whole_samples(da.asarray(a), known=False) for a in arrays]
+    rows = [a if a.chunks[0] == sizes else a.rechunk({0: sizes}) for a in rows]
+    like = fn(*(np.zeros((1, *a.shape[1:]), a.dtype) for a in rows))
+    pairs = [item for a in rows for item in (a, "ij")]
+    options = {"dtype": object, "meta": np.empty((0, 0), object), "align_arrays": False}
+    return unpack(da.blockwise(_on_rows, "ij", send(fn), None, *pairs, **options), like)
+
+
+def _on_rows(fn, *arrays):
+    if len(arrays[0]):
+        return fn(*arrays)
+    return none_of(fn(*(np.zeros((1, *a.shape[1:]), a.dtype) for a in arrays)))
+
+
+def unpack(objects, like):
+    """Dask arrays from one whose chunks are arrays, codes or dicts of arrays such as ``like``."""
+    if isinstance(like, Codes):
+        pairs = (("scores", like.scores), ("index", like.index))
+        return Codes(*(_pull(objects, attrgetter(name), part) for name, part in pairs))
+    if isinstance(like, dict):
+        return {name: _pull(objects, itemgetter(name), part) for name, part in like.items()}
+    return _pull(objects, np.asarray, like)
+
+
+def _pull(objects, get, like):
+    """The Dask array of ``get(chunk)``, which have the width and the dtype of ``like``."""
+    name, ends = f"gtpca-{uuid.uuid4().hex}", (0,) * (objects.ndim - 1)
+    tasks = {
+        (name, i, *(0,) * (like.ndim - 1)): (get, (objects.name, i, *ends))
+        for i in range(objects.numblocks[0])
+    }
+    graph = HighLevelGraph.from_collections(name, tasks, dependencies=[objects])
+    chunks = (objects.chunks[0], *((size,) for size in like.shape[1:]))
+    return da.Array(graph, name, chunks, meta=np.empty((0,) * like.ndim, like.dtype))
