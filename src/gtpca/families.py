@@ -17,7 +17,8 @@ from sklearn.base import BaseEstimator, clone
 from gtpca import checks
 from gtpca.composed import ComposedOperator
 from gtpca.operators import BankOperator, Operator
-from gtpca.shift import ShiftOperator, Track
+from gtpca.shift import ShiftOperator
+from gtpca.tracks import Track
 
 __all__ = ["Compose", "Custom", "Family", "Identity", "Reflection", "Shift"]
 
