@@ -109,7 +109,7 @@ def test_the_sums_are_those_of_the_formula():
 
 def test_fading():
     assert fading(0, 100, None) == 0
-    assert fading(900, 100, None) == pytest.approx(0.9**10)
+    assert fading(900, 100, None) == pytest.approx(0.9**6)
     assert fading(10**9, 100, 50) == pytest.approx(np.exp(-2))
 
 

@@ -64,7 +64,7 @@ class GTPCA(CallbackSupportMixin, IncrementalGTPCA, BaseEstimator):
         For arrays of Dask, "memory" is that of the workers.
     horizon : int or None
         About how many rows ``partial_fit`` remembers: a row that came ``a`` rows ago counts
-        ``exp(-a / horizon)``. None: the last tenth of all rows seen, for data that do not drift.
+        ``exp(-a / horizon)``. None: the last sixth of all rows seen, for data that do not drift.
     n_jobs : int or None
         Threads, over starts or over chunks of rows; None is 1. It does not change the result.
     random_state : int, RandomState or None

@@ -19,7 +19,7 @@ from gtpca.solvers import update
 
 __all__ = ["Online", "fading"]
 
-RECENT = 10  # without a horizon, the last tenth of all rows seen is remembered
+RECENT = 6  # without a horizon, the last sixth of all rows seen is remembered
 
 
 @dataclass(frozen=True)
