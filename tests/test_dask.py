@@ -224,6 +224,17 @@ def test_chunks_of_unknown_size_and_empty_chunks():
     np.testing.assert_allclose(found.resmse(some), found.resmse(kept))
 
 
+@pytest.mark.parametrize("n", [100, 1500])
+def test_batches_of_unknown_size_and_empty_chunks(n):
+    X, more = planted(n), planted(300)
+    first, D = chunked(X, 70), chunked(more, (100, 0, 200))
+    streamed = model().partial_fit(X).partial_fit(more)
+    for batch in (D, D[D[:, 0, 0] > -50]):
+        found = model().partial_fit(first[first[:, 0, 0] > -50]).partial_fit(batch)
+        assert_same_components(found, streamed, atol=1e-8)
+        assert found.n_samples_seen_ == n + 300
+
+
 @pytest.mark.parametrize(
     ("D", "words"),
     [

@@ -64,6 +64,7 @@ class IncrementalGTPCA(FittedGTPCA):
         -------
         self
         """
+        X = inputs.counted(X)
         with restored(self):
             if self.horizon is not None:
                 checks.whole("horizon", self.horizon, 1)

@@ -14,7 +14,7 @@ from gtpca.codes import Codes
 from gtpca.coding import weighted_sums
 from gtpca.rows import ArrayRows, StreamedRows, is_dask, is_stream
 
-__all__ = ["enter", "new_rows", "training_rows"]
+__all__ = ["counted", "enter", "new_rows", "training_rows"]
 
 
 def _small_float(X):
@@ -38,6 +38,15 @@ def _streamed(estimator, X, reset):
         )
     _validated(estimator, np.zeros((1, math.prod(X.shape[1:])), small_float(X.dtype)), reset)
     return StreamedRows(X), tuple(X.shape[1:])
+
+
+def counted(X):
+    """``X``; an array of Dask with chunks whose sizes are known, none of them empty."""
+    if not is_dask(X):
+        return X
+    from gtpca.dask_chunks import whole_samples
+
+    return whole_samples(X, known=True)
 
 
 def _open(estimator, X, reset):
