@@ -172,6 +172,17 @@ def test_projections_are_lazy_and_keep_the_chunks(options, output):
     assert whole.score(D) == pytest.approx(whole.score(X))
 
 
+def test_what_is_lazy_is_of_the_model_as_it_was():
+    X = planted(n=250)
+    found = model().fit(X)
+    scores = found.transform(chunked(X))
+    lazy = [found.inverse_transform(scores), found.reconstruct(chunked(X)), scores]
+    before = dask.compute(*lazy)
+    found.set_params(output="scores+poses").partial_fit(planted(2201)[250:])
+    for array, wanted in zip(lazy, before, strict=True):
+        np.testing.assert_array_equal(array.compute(), wanted)
+
+
 def test_scores_and_index_are_matched_once():
     X = planted(n=250)
     fitted = model().fit(X)
