@@ -124,6 +124,20 @@ def test_a_short_horizon_follows_a_drift():
     assert 0 < follows < lags / 2
 
 
+@pytest.mark.usefixtures("nothing_kept")
+@pytest.mark.parametrize("horizon", [150, None])
+def test_the_mean_fades_with_the_horizon(horizon):
+    """Against the sum over all batches, each times all that faded it since."""
+    model = GTPCA(1, Shift(13), center=True, horizon=horizon, random_state=0)
+    fade = 1.0 if horizon is None else np.exp(-100 / horizon)
+    rng, sums, mass = np.random.default_rng(0), 0.0, 0.0
+    for number in range(8):
+        X, weight = bumps(100, seed=number) + number, rng.uniform(0, 2, 100)
+        model.partial_fit(X, sample_weight=weight)
+        sums, mass = fade * sums + weight @ X, fade * mass + weight.sum()
+    assert_allclose(model.mean_, sums / mass, rtol=1e-9)
+
+
 @pytest.mark.parametrize("name", ["shift", "shared", "circular"])
 def test_it_goes_on_from_a_fit(name):
     X, more = bumps(400), bumps(400, seed=1)

@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from gtpca import checks, inputs
-from gtpca.online import Online, fading
+from gtpca.coding import weighted_sums
+from gtpca.online import Online
 from gtpca.projection import FittedGTPCA
 
 __all__ = ["IncrementalGTPCA", "restored"]
@@ -50,8 +51,8 @@ class IncrementalGTPCA(FittedGTPCA):
         they are kept, and fitted anew each time they have doubled. From then on every batch is
         seen once: each component is matched, its sums (those of before, times a decay, and those
         of the batch) give new weights, and the next one goes on with the residual. After ``fit``,
-        it goes on from the components found. With ``center=True`` the mean follows in the same
-        way; with ``refine`` only codes are swept.
+        it goes on from the components found. With ``center=True`` the mean fades with the
+        horizon, or is that of all rows; with ``refine`` only codes are swept.
 
         Parameters
         ----------
@@ -82,21 +83,21 @@ class IncrementalGTPCA(FittedGTPCA):
             kept = self._keep_rows(kept, X, sample_weight)
         if kept is None or len(kept["rows"]) < 2 * kept["n_fitted"]:
             past = self._past()
-            self._move_mean(X, sample_weight, past.n_rows)
+            self._move_mean(X, sample_weight, past)
             chunks = self._chunks(X, sample_weight)
             after = past.advance(chunks, self.operator_, self.polarity, self.horizon)
         else:
             after = self._fit_kept(kept)
         self._take(after, kept)
 
-    def _move_mean(self, X, sample_weight, n_before):
+    def _move_mean(self, X, sample_weight, past):
         """Where features are centred: the mean of all rows, each counted as it has faded."""
         if self.mean_ is None:
             return
         chunks = self._chunks(X, sample_weight, entered=False)
-        fresh, n = inputs.feature_means(chunks).reshape(self.sample_shape_), chunks.n_rows
-        old = n_before * fading(n_before, n, self.horizon)
-        self.mean_ = (old * self.mean_ + n * fresh) / (old + n)
+        sums = chunks.sum(weighted_sums)
+        fresh, old = sums[:-1], past.faded_mass(chunks.n_rows, self.horizon)
+        self.mean_ = (old * self.mean_ + fresh.reshape(self.sample_shape_)) / (old + sums[-1])
 
     def _keep_rows(self, kept, X, sample_weight):
         """The rows kept so far and those of ``X``; None if they are too many."""
