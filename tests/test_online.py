@@ -224,6 +224,22 @@ def test_a_failing_batch_changes_nothing():
     assert pickle.dumps(model) == before
 
 
+@pytest.mark.parametrize("n", [50, 100])  # the second makes the rows twice as many
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        (lambda n: np.ones(n - 1), r"sample_weight has shape \((49|99),\)"),
+        (lambda n: 2.0, r"sample_weight has shape \(\)"),
+        (lambda n: "abc", "sample_weight='abc' must be numbers"),
+        (np.zeros, "sample_weight is zero everywhere"),
+    ],
+)
+def test_bad_weights_of_a_batch_are_named(weights, words, n):
+    model = GTPCA(1, Shift(13), random_state=0).partial_fit(bumps(100))
+    with pytest.raises(ValueError, match=words):
+        model.partial_fit(bumps(n), sample_weight=weights(n))
+
+
 def test_a_bad_horizon_is_named():
     model = GTPCA(1, Shift(13), horizon=0)
     with pytest.raises(ValueError, match="horizon=0 must be a whole number of at least 1"):

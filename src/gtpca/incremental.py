@@ -105,7 +105,9 @@ class IncrementalGTPCA(FittedGTPCA):
         n = rows.n_rows + (0 if kept is None else len(kept["rows"]))
         if n > START_ROWS or n * rows.n_features * rows.dtype.itemsize > START_BYTES:
             return None
-        weight = np.ones(rows.n_rows) if sample_weight is None else np.asarray(sample_weight, float)
+        weight = np.ones(rows.n_rows)
+        if sample_weight is not None:
+            weight = checks.weights("sample_weight", sample_weight, [(rows.n_rows,)])
         if kept is None:
             return {"rows": np.array(rows.read(0, n)), "weight": weight, "n_fitted": n}
         both = np.concatenate([kept["rows"], rows.read(0, rows.n_rows)])
