@@ -124,6 +124,17 @@ def test_a_short_horizon_follows_a_drift():
     assert 0 < follows < lags / 2
 
 
+def test_rows_that_are_kept_fade_too():
+    """When 64 rows have become 128, 256, .. they count as the horizon says."""
+    narrow, wide = bumps(512, width=1.5), bumps(512, seed=1, width=3.0)
+    model = GTPCA(1, Shift(21), horizon=50, random_state=0)
+    for start in range(0, 1024, 64):
+        model.partial_fit(np.concatenate([narrow, wide])[start : start + 64])
+    assert model.online_["kept"]["n_fitted"] == 1024
+    best = GTPCA(1, Shift(21), random_state=0).fit(wide).resmse(wide)[0]
+    assert model.resmse(wide)[0] < 1.05 * best
+
+
 @pytest.mark.usefixtures("nothing_kept")
 @pytest.mark.parametrize("horizon", [150, None])
 def test_the_mean_fades_with_the_horizon(horizon):

@@ -116,6 +116,8 @@ class IncrementalGTPCA(FittedGTPCA):
     def _fit_kept(self, kept) -> Online:
         """Fit the rows kept so far."""
         X, weight = kept["rows"].reshape(-1, *self._row_shape), kept["weight"]
+        if self.horizon is not None:
+            weight = weight * np.exp(np.arange(1 - len(X), 1) / self.horizon)
         found = clone(self).fit(X, sample_weight=weight)
         for name in ("components_", "n_components_", "n_iter_", "history_", "mean_"):
             setattr(self, name, getattr(found, name))
