@@ -251,6 +251,17 @@ def test_bad_weights_of_a_batch_are_named(weights, words, n):
         model.partial_fit(bumps(n), sample_weight=weights(n))
 
 
+def test_parameters_that_are_changed_between_batches():
+    """They count from the next time on that all rows are fitted; bad ones are named at once."""
+    X = bumps(200)
+    model = GTPCA(1, Shift(13), random_state=0).partial_fit(X[:100])
+    model.set_params(family=Shift(9), n_components=2, shared_pose=True).partial_fit(X[100:])
+    assert_same_components(model, clone(model).fit(X), atol=1e-3)
+    assert model.transform(X).shape == (200, 2)
+    with pytest.raises(ValueError, match="polarity='up' must be one of"):
+        model.set_params(polarity="up").partial_fit(X)
+
+
 def test_a_bad_horizon_is_named():
     model = GTPCA(1, Shift(13), horizon=0)
     with pytest.raises(ValueError, match="horizon=0 must be a whole number of at least 1"):

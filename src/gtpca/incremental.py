@@ -43,6 +43,7 @@ class IncrementalGTPCA(FittedGTPCA):
     n_samples_seen_: int
     online_: dict[str, Any]
     fit: Callable
+    _check_parameters: Callable
 
     def partial_fit(self, X, y=None, sample_weight=None):
         """Learn from one more batch of rows, while what was learnt from earlier ones fades.
@@ -70,6 +71,7 @@ class IncrementalGTPCA(FittedGTPCA):
             if self.horizon is not None:
                 checks.whole("horizon", self.horizon, 1)
             if hasattr(self, "components_"):
+                self._check_parameters()
                 self._go_on(X, sample_weight)
             else:
                 self.fit(X, sample_weight=sample_weight)
@@ -119,7 +121,8 @@ class IncrementalGTPCA(FittedGTPCA):
         if self.horizon is not None:
             weight = weight * np.exp(np.arange(1 - len(X), 1) / self.horizon)
         found = clone(self).fit(X, sample_weight=weight)
-        for name in ("components_", "n_components_", "n_iter_", "history_", "mean_"):
+        names = ("components_", "n_components_", "n_iter_", "history_", "mean_", "operator_")
+        for name in names:
             setattr(self, name, getattr(found, name))
         kept["n_fitted"] = len(X)
         return self._fresh(X, weight)
