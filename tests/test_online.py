@@ -262,6 +262,16 @@ def test_parameters_that_are_changed_between_batches():
         model.set_params(polarity="up").partial_fit(X)
 
 
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.parametrize(("size", "dtype"), [(1e200, np.float64), (1e25, np.float32)])
+def test_a_batch_that_is_too_large_changes_nothing(size, dtype):
+    model = GTPCA(1, Shift(13), random_state=0).fit(bumps(100).astype(dtype))
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match="X is too large: its energy overflows"):
+        model.partial_fit((size * bumps(50)).astype(dtype))
+    assert pickle.dumps(model) == before
+
+
 def test_a_bad_horizon_is_named():
     model = GTPCA(1, Shift(13), horizon=0)
     with pytest.raises(ValueError, match="horizon=0 must be a whole number of at least 1"):

@@ -13,7 +13,7 @@ import numpy as np
 
 from gtpca.blocks import Block, make_block
 from gtpca.coding import Stats, deflate, energy, statistics
-from gtpca.fitting import signs
+from gtpca.fitting import check_size, signs
 from gtpca.shared import principal_axes
 from gtpca.solvers import update
 
@@ -73,6 +73,7 @@ class Online:
         """The stream after one more batch."""
         decay = fading(self.n_rows, chunks.n_rows, horizon)
         new_energy, new_mass = chunks.sum(energy_and_mass)
+        check_size(new_energy)
         sums: list[Stats] = []
         blocks: list[Block] = []
         for W, *old in zip(self.weights, self.rhs, self.weight, self.explained, strict=True):
@@ -80,6 +81,7 @@ class Online:
                 chunks = chunks.then(deflate, operator, blocks[-1], polarity, blocks=blocks)
             block = make_block(operator, W, chunks.dtype)
             sums.append(decay * Stats(*old) + chunks.sum(statistics, operator, block, polarity))
+            check_size(sums[-1].rhs, sums[-1].explained)
             blocks.append(make_block(operator, update(operator, sums[-1], W), chunks.dtype))
         return Online(
             np.array([block.weights for block in blocks]),
