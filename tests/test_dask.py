@@ -235,6 +235,18 @@ def test_chunks_of_unknown_size_and_empty_chunks():
     np.testing.assert_allclose(found.resmse(some), found.resmse(kept))
 
 
+def test_frames_are_not_loaded():
+    dd = pytest.importorskip("dask.dataframe", reason="needs pandas and pyarrow")
+    pd = pytest.importorskip("pandas")
+    X = planted(n=300).reshape(300, 81)
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
+    found = model(sample_shape=SHAPE).fit(frame)
+    assert_same_components(found, model(sample_shape=SHAPE).fit(X), atol=1e-8)
+    assert isinstance(found.transform(frame), da.Array)
+    np.testing.assert_allclose(found.transform(frame).compute(), found.transform(X), atol=1e-9)
+    assert found.partial_fit(frame).n_samples_seen_ == 600
+
+
 @pytest.mark.parametrize("n", [100, 1500])
 def test_batches_of_unknown_size_and_empty_chunks(n):
     X, more = planted(n), planted(300)
