@@ -172,6 +172,17 @@ def test_projections_are_lazy_and_keep_the_chunks(options, output):
     assert whole.score(D) == pytest.approx(whole.score(X))
 
 
+def test_what_is_lazy_is_of_the_model_as_it_was():
+    X = planted(n=250)
+    found = model().fit(X)
+    scores = found.transform(chunked(X))
+    lazy = [found.inverse_transform(scores), found.reconstruct(chunked(X)), scores]
+    before = dask.compute(*lazy)
+    found.set_params(output="scores+poses").partial_fit(planted(2201)[250:])
+    for array, wanted in zip(lazy, before, strict=True):
+        np.testing.assert_array_equal(array.compute(), wanted)
+
+
 def test_scores_and_index_are_matched_once():
     X = planted(n=250)
     fitted = model().fit(X)
@@ -222,6 +233,29 @@ def test_chunks_of_unknown_size_and_empty_chunks():
     np.testing.assert_allclose(found.transform(some).compute(), found.transform(kept), atol=1e-9)
     np.testing.assert_allclose(found.reconstruct(some).compute(), found.reconstruct(kept))
     np.testing.assert_allclose(found.resmse(some), found.resmse(kept))
+
+
+def test_frames_are_not_loaded():
+    dd = pytest.importorskip("dask.dataframe", reason="needs pandas and pyarrow")
+    pd = pytest.importorskip("pandas")
+    X = planted(n=300).reshape(300, 81)
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
+    found = model(sample_shape=SHAPE).fit(frame)
+    assert_same_components(found, model(sample_shape=SHAPE).fit(X), atol=1e-8)
+    assert isinstance(found.transform(frame), da.Array)
+    np.testing.assert_allclose(found.transform(frame).compute(), found.transform(X), atol=1e-9)
+    assert found.partial_fit(frame).n_samples_seen_ == 600
+
+
+@pytest.mark.parametrize("n", [100, 1500])
+def test_batches_of_unknown_size_and_empty_chunks(n):
+    X, more = planted(n), planted(300)
+    first, D = chunked(X, 70), chunked(more, (100, 0, 200))
+    streamed = model().partial_fit(X).partial_fit(more)
+    for batch in (D, D[D[:, 0, 0] > -50]):
+        found = model().partial_fit(first[first[:, 0, 0] > -50]).partial_fit(batch)
+        assert_same_components(found, streamed, atol=1e-8)
+        assert found.n_samples_seen_ == n + 300
 
 
 @pytest.mark.parametrize(

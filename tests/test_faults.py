@@ -105,6 +105,18 @@ def test_nan_in_chunk_37(kind):
         np.asarray(model.transform(bad))
 
 
+def test_nan_in_few_rows_and_in_chunks_of_unknown_size():
+    da = pytest.importorskip("dask.array", reason="needs Dask: gtpca[dask]")
+    X = planted(300)
+    model = GTPCA(1, FAMILY, **OPTIONS).fit(X)
+    X[125, 3] = np.nan
+    D = da.from_array(X, chunks=(60, 24))
+    with pytest.raises(ValueError, match=r"chunk 2, rows 120 to 179: .*NaN.* in row 125"):
+        model.fit(D)
+    with pytest.raises(ValueError, match=r"chunk 2, rows 0 to 59 of it: .*NaN.* in row 5"):
+        model.transform(D[D[:, 0] > -1e9]).compute()
+
+
 class Rows:
     """Shape, dtype and slices, nothing else."""
 

@@ -124,6 +124,31 @@ def test_a_short_horizon_follows_a_drift():
     assert 0 < follows < lags / 2
 
 
+def test_rows_that_are_kept_fade_too():
+    """When 64 rows have become 128, 256, .. they count as the horizon says."""
+    narrow, wide = bumps(512, width=1.5), bumps(512, seed=1, width=3.0)
+    model = GTPCA(1, Shift(21), horizon=50, random_state=0)
+    for start in range(0, 1024, 64):
+        model.partial_fit(np.concatenate([narrow, wide])[start : start + 64])
+    assert model.online_["kept"]["n_fitted"] == 1024
+    best = GTPCA(1, Shift(21), random_state=0).fit(wide).resmse(wide)[0]
+    assert model.resmse(wide)[0] < 1.05 * best
+
+
+@pytest.mark.usefixtures("nothing_kept")
+@pytest.mark.parametrize("horizon", [150, None])
+def test_the_mean_fades_with_the_horizon(horizon):
+    """Against the sum over all batches, each times all that faded it since."""
+    model = GTPCA(1, Shift(13), center=True, horizon=horizon, random_state=0)
+    fade = 1.0 if horizon is None else np.exp(-100 / horizon)
+    rng, sums, mass = np.random.default_rng(0), 0.0, 0.0
+    for number in range(8):
+        X, weight = bumps(100, seed=number) + number, rng.uniform(0, 2, 100)
+        model.partial_fit(X, sample_weight=weight)
+        sums, mass = fade * sums + weight @ X, fade * mass + weight.sum()
+    assert_allclose(model.mean_, sums / mass, rtol=1e-9)
+
+
 @pytest.mark.parametrize("name", ["shift", "shared", "circular"])
 def test_it_goes_on_from_a_fit(name):
     X, more = bumps(400), bumps(400, seed=1)
@@ -207,6 +232,43 @@ def test_a_failing_batch_changes_nothing():
         model.partial_fit(np.full((100, 40), np.nan))
     with pytest.raises(ValueError, match="40"):
         model.partial_fit(X[:, :30])
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("n", [50, 100])  # the second makes the rows twice as many
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        (lambda n: np.ones(n - 1), r"sample_weight has shape \((49|99),\)"),
+        (lambda n: 2.0, r"sample_weight has shape \(\)"),
+        (lambda n: "abc", "sample_weight='abc' must be numbers"),
+        (np.zeros, "sample_weight is zero everywhere"),
+    ],
+)
+def test_bad_weights_of_a_batch_are_named(weights, words, n):
+    model = GTPCA(1, Shift(13), random_state=0).partial_fit(bumps(100))
+    with pytest.raises(ValueError, match=words):
+        model.partial_fit(bumps(n), sample_weight=weights(n))
+
+
+def test_parameters_that_are_changed_between_batches():
+    """They count from the next time on that all rows are fitted; bad ones are named at once."""
+    X = bumps(200)
+    model = GTPCA(1, Shift(13), random_state=0).partial_fit(X[:100])
+    model.set_params(family=Shift(9), n_components=2, shared_pose=True).partial_fit(X[100:])
+    assert_same_components(model, clone(model).fit(X), atol=1e-3)
+    assert model.transform(X).shape == (200, 2)
+    with pytest.raises(ValueError, match="polarity='up' must be one of"):
+        model.set_params(polarity="up").partial_fit(X)
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.parametrize(("size", "dtype"), [(1e200, np.float64), (1e25, np.float32)])
+def test_a_batch_that_is_too_large_changes_nothing(size, dtype):
+    model = GTPCA(1, Shift(13), random_state=0).fit(bumps(100).astype(dtype))
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match="X is too large: its energy overflows"):
+        model.partial_fit((size * bumps(50)).astype(dtype))
     assert pickle.dumps(model) == before
 
 

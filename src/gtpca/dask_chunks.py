@@ -75,10 +75,11 @@ class Piece(RowChunks):
     """One chunk of a Dask array on a worker, in smaller chunks."""
 
     number: int = 0
+    known = True  # what numbers its rows have
 
     def _where(self, part):
         first, last = self.rows.first, self.rows.first + self.n_rows - 1
-        return f"chunk {self.number}, rows {first} to {last}"
+        return f"chunk {self.number}, rows {first} to {last}" + ("" if self.known else " of it")
 
     @classmethod
     def open(cls, plan, blocks, block, weight, state, number):
@@ -91,7 +92,7 @@ class Piece(RowChunks):
         piece = cls(rows, weight, plan.batch_size, codes, None, plan.residual)
         if blocks is not None and not kept:
             piece._subtraction = Subtraction(plan.operator, blocks, rows.dtype)
-        piece.number = number
+        piece.number, piece.known = number, plan.firsts is not None
         return piece
 
 
@@ -129,7 +130,10 @@ def next_state(piece, fn, operator, blocks, *small):
 def some_rows(piece, numbers):
     """Those of the rows with these numbers that are in the piece."""
     numbers = numbers - piece.rows.first
-    return piece.take(numbers[(numbers >= 0) & (numbers < piece.n_rows)])
+    try:
+        return piece.take(numbers[(numbers >= 0) & (numbers < piece.n_rows)])
+    except Exception as error:
+        raise unreadable(error, piece._where(None)) from error
 
 
 def no_row(rows):

@@ -162,8 +162,7 @@ def fit_components(chunks, operator, recipe):
     if chunks.n_rows <= SETTLE_ROWS:
         chunks = chunks.here()
     total = chunks.sum(energy)
-    if not np.isfinite(total):
-        raise ValueError("X is too large: its energy overflows; divide it by a suitable constant.")
+    check_size(total)
     if total <= 0:
         raise ValueError(
             "X has no energy to explain: all rows are zero, after centring if there is any "
@@ -181,6 +180,12 @@ def fit_components(chunks, operator, recipe):
     if recipe.polarity == "both":
         found.weights *= signs(found.weights)[:, None]
     return found
+
+
+def check_size(*sums):
+    """Raise an error if sums over the rows are not finite."""
+    if not all(np.isfinite(values).all() for values in sums):
+        raise ValueError("X is too large: its energy overflows; divide it by a suitable constant.")
 
 
 def signs(weights):

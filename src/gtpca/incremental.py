@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from gtpca import checks, inputs
-from gtpca.online import Online, fading
+from gtpca.coding import weighted_sums
+from gtpca.online import Online
 from gtpca.projection import FittedGTPCA
 
 __all__ = ["IncrementalGTPCA", "restored"]
@@ -42,6 +43,7 @@ class IncrementalGTPCA(FittedGTPCA):
     n_samples_seen_: int
     online_: dict[str, Any]
     fit: Callable
+    _check_parameters: Callable
 
     def partial_fit(self, X, y=None, sample_weight=None):
         """Learn from one more batch of rows, while what was learnt from earlier ones fades.
@@ -50,8 +52,8 @@ class IncrementalGTPCA(FittedGTPCA):
         they are kept, and fitted anew each time they have doubled. From then on every batch is
         seen once: each component is matched, its sums (those of before, times a decay, and those
         of the batch) give new weights, and the next one goes on with the residual. After ``fit``,
-        it goes on from the components found. With ``center=True`` the mean follows in the same
-        way; with ``refine`` only codes are swept.
+        it goes on from the components found. With ``center=True`` the mean fades with the
+        horizon, or is that of all rows; with ``refine`` only codes are swept.
 
         Parameters
         ----------
@@ -64,10 +66,12 @@ class IncrementalGTPCA(FittedGTPCA):
         -------
         self
         """
+        X = inputs.counted(X)
         with restored(self):
             if self.horizon is not None:
                 checks.whole("horizon", self.horizon, 1)
             if hasattr(self, "components_"):
+                self._check_parameters()
                 self._go_on(X, sample_weight)
             else:
                 self.fit(X, sample_weight=sample_weight)
@@ -81,21 +85,21 @@ class IncrementalGTPCA(FittedGTPCA):
             kept = self._keep_rows(kept, X, sample_weight)
         if kept is None or len(kept["rows"]) < 2 * kept["n_fitted"]:
             past = self._past()
-            self._move_mean(X, sample_weight, past.n_rows)
+            self._move_mean(X, sample_weight, past)
             chunks = self._chunks(X, sample_weight)
             after = past.advance(chunks, self.operator_, self.polarity, self.horizon)
         else:
             after = self._fit_kept(kept)
         self._take(after, kept)
 
-    def _move_mean(self, X, sample_weight, n_before):
+    def _move_mean(self, X, sample_weight, past):
         """Where features are centred: the mean of all rows, each counted as it has faded."""
         if self.mean_ is None:
             return
         chunks = self._chunks(X, sample_weight, entered=False)
-        fresh, n = inputs.feature_means(chunks).reshape(self.sample_shape_), chunks.n_rows
-        old = n_before * fading(n_before, n, self.horizon)
-        self.mean_ = (old * self.mean_ + n * fresh) / (old + n)
+        sums = chunks.sum(weighted_sums)
+        fresh, old = sums[:-1], past.faded_mass(chunks.n_rows, self.horizon)
+        self.mean_ = (old * self.mean_ + fresh.reshape(self.sample_shape_)) / (old + sums[-1])
 
     def _keep_rows(self, kept, X, sample_weight):
         """The rows kept so far and those of ``X``; None if they are too many."""
@@ -103,7 +107,9 @@ class IncrementalGTPCA(FittedGTPCA):
         n = rows.n_rows + (0 if kept is None else len(kept["rows"]))
         if n > START_ROWS or n * rows.n_features * rows.dtype.itemsize > START_BYTES:
             return None
-        weight = np.ones(rows.n_rows) if sample_weight is None else np.asarray(sample_weight, float)
+        weight = np.ones(rows.n_rows)
+        if sample_weight is not None:
+            weight = checks.weights("sample_weight", sample_weight, [(rows.n_rows,)])
         if kept is None:
             return {"rows": np.array(rows.read(0, n)), "weight": weight, "n_fitted": n}
         both = np.concatenate([kept["rows"], rows.read(0, rows.n_rows)])
@@ -112,8 +118,11 @@ class IncrementalGTPCA(FittedGTPCA):
     def _fit_kept(self, kept) -> Online:
         """Fit the rows kept so far."""
         X, weight = kept["rows"].reshape(-1, *self._row_shape), kept["weight"]
+        if self.horizon is not None:
+            weight = weight * np.exp(np.arange(1 - len(X), 1) / self.horizon)
         found = clone(self).fit(X, sample_weight=weight)
-        for name in ("components_", "n_components_", "n_iter_", "history_", "mean_"):
+        names = ("components_", "n_components_", "n_iter_", "history_", "mean_", "operator_")
+        for name in names:
             setattr(self, name, getattr(found, name))
         kept["n_fitted"] = len(X)
         return self._fresh(X, weight)

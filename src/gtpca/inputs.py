@@ -14,7 +14,7 @@ from gtpca.codes import Codes
 from gtpca.coding import weighted_sums
 from gtpca.rows import ArrayRows, StreamedRows, is_dask, is_stream
 
-__all__ = ["enter", "new_rows", "training_rows"]
+__all__ = ["counted", "enter", "new_rows", "training_rows"]
 
 
 def _small_float(X):
@@ -38,6 +38,21 @@ def _streamed(estimator, X, reset):
         )
     _validated(estimator, np.zeros((1, math.prod(X.shape[1:])), small_float(X.dtype)), reset)
     return StreamedRows(X), tuple(X.shape[1:])
+
+
+def counted(X):
+    """``X``; an array of Dask with chunks whose sizes are known, none of them empty."""
+    X = _unframed(X)
+    if not is_dask(X):
+        return X
+    from gtpca.dask_chunks import whole_samples
+
+    return whole_samples(X, known=True)
+
+
+def _unframed(X):
+    """A frame of Dask as an array of Dask; everything else unchanged."""
+    return X.to_dask_array() if hasattr(X, "to_dask_array") else X
 
 
 def _open(estimator, X, reset):
@@ -73,7 +88,7 @@ def _validated(estimator, flat, reset):
 
 def training_rows(estimator, X, sample_shape):
     """Rows and the sample shape of training data."""
-    rows, shape = _open(estimator, X, reset=True)
+    rows, shape = _open(estimator, _unframed(X), reset=True)
     got = (rows.n_features,) if shape is None else shape
     estimator._row_shape = got
     if sample_shape is None:
@@ -89,6 +104,7 @@ def training_rows(estimator, X, sample_shape):
 
 def new_rows(estimator, X, sample_shape):
     """Rows of data for a fitted estimator."""
+    X = _unframed(X)
     if is_stream(X):
         shape = tuple(X.shape[1:]) if len(X.shape) > 2 else None
     else:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gtpca.blocks import Block, make_block
 from gtpca.coding import Stats, deflate, energy, statistics
-from gtpca.fitting import signs
+from gtpca.fitting import check_size, signs
 from gtpca.shared import principal_axes
 from gtpca.solvers import update
 
@@ -34,6 +34,9 @@ class Online:
         :class:`~gtpca.coding.Stats` of each block.
     energy : float
         Of the rows, faded like the stats.
+    mass : float
+        Sum of the sample weights, faded only where there is a horizon: the mean of data that do
+        not drift is that of all rows.
     n_rows : int
         Seen so far, faded or not.
     """
@@ -43,6 +46,7 @@ class Online:
     weight: np.ndarray
     explained: np.ndarray
     energy: float
+    mass: float
     n_rows: int
 
     @classmethod
@@ -63,12 +67,13 @@ class Online:
         spread = [np.repeat(np.diag(share)[None] / m, m, axis=0) for share in shares]
         normal = _times if operator.isometric else operator.normal_block
         rhs = [normal(s, w) for s, w in zip(spread, W, strict=True)]
-        return cls(W, np.array(rhs), np.array(spread), shares.sum(axis=1), energy, n_rows)
+        return cls(W, np.array(rhs), np.array(spread), shares.sum(axis=1), energy, n_rows, n_rows)
 
     def advance(self, chunks, operator, polarity, horizon) -> Online:
         """The stream after one more batch."""
         decay = fading(self.n_rows, chunks.n_rows, horizon)
-        total = decay * self.energy + chunks.sum(energy)
+        new_energy, new_mass = chunks.sum(energy_and_mass)
+        check_size(new_energy)
         sums: list[Stats] = []
         blocks: list[Block] = []
         for W, *old in zip(self.weights, self.rhs, self.weight, self.explained, strict=True):
@@ -76,15 +81,21 @@ class Online:
                 chunks = chunks.then(deflate, operator, blocks[-1], polarity, blocks=blocks)
             block = make_block(operator, W, chunks.dtype)
             sums.append(decay * Stats(*old) + chunks.sum(statistics, operator, block, polarity))
+            check_size(sums[-1].rhs, sums[-1].explained)
             blocks.append(make_block(operator, update(operator, sums[-1], W), chunks.dtype))
         return Online(
             np.array([block.weights for block in blocks]),
             np.array([stats.rhs for stats in sums]),
             np.array([stats.weight for stats in sums]),
             np.array([stats.explained for stats in sums]),
-            total,
+            float(decay * self.energy + new_energy),
+            float(self.faded_mass(chunks.n_rows, horizon) + new_mass),
             self.n_rows + chunks.n_rows,
         )
+
+    def faded_mass(self, n_new, horizon):
+        """What is left of ``mass`` when ``n_new`` rows have come."""
+        return self.mass if horizon is None else self.mass * fading(self.n_rows, n_new, horizon)
 
     def components(self, operator, polarity):
         """Weights (k, L) in the usual order and signs, and the energy that each explains, (k,)."""
@@ -93,6 +104,11 @@ class Online:
             stats = Stats(self.rhs[0], self.weight[0], self.explained[0])
             W, explained = principal_axes(make_block(operator, self.weights[0]), stats)
         return (W * signs(W)[:, None] if polarity == "both" else W), explained
+
+
+def energy_and_mass(chunk):
+    """``sum_i q_i |x_i|^2`` and ``sum_i q_i`` with the sample weights ``q``, (2,)."""
+    return np.array([energy(chunk), np.sum(chunk.weigh(np.ones(len(chunk.rows))))])
 
 
 def _times(weight, W):

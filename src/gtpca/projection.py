@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -135,7 +136,9 @@ class FittedGTPCA(TransformerMixin):
         array (n, d) if the training rows were flat, else (n, \\*sample_shape)
         """
         check_is_fitted(self)
-        return by_rows(self._inverse, X)
+        now = copy(self)  # what is lazy must not change when the model is fitted again
+        now.__dict__.pop("online_", None)
+        return by_rows(now._inverse, X)
 
     def _inverse(self, X):
         codes = inputs.codes_from_output(self, X)
