@@ -34,6 +34,7 @@ ALL = [getattr(plots, name) for name in plots.__all__]
 def no_figures():
     """Every test begins and ends without figures of pyplot."""
     pyplot.switch_backend("Agg")
+    pyplot.close("all")  # those of other files
     yield
     pyplot.close("all")
 
