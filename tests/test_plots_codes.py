@@ -283,6 +283,13 @@ def test_pca_has_no_more_components_than_rows(curves, spikes):
     assert len(other.get_ydata()) == 2
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("count", [1, 5])
+def test_energy_of_rows_without_variance(count, curves):
+    ax = plots.plot_energy(curves, np.ones((count, 64)), ax=axes())
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), 1)
+
+
 def test_energy_of_pca_in_the_models_inner_product(spikes):
     model = fit(Identity(), spikes, 3, center=True, feature_weight=np.linspace(0, 2, 64))
     own, other = plots.plot_energy(model, spikes, ax=axes()).lines
