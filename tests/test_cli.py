@@ -307,6 +307,9 @@ def test_a_shift_that_cannot_move_is_told(signals, tmp_path, capsys):
     done = call(capsys, "fit", signals, "-o", tmp_path / "m", "--family", "shift", "-k", 1)
     assert done.code == 0
     assert done.err.startswith("gtpca: warning: shift() leaves a single position")
+    done = call(capsys, "fit", signals, "-o", tmp_path / "m", "--family", "timewarp(1)", "-k", 1)
+    assert "nothing moves" in done.err
+    assert "window" not in done.err
     done = call(capsys, "fit", signals, "-o", tmp_path / "m", "--family", "identity", "-k", 1)
     assert (done.code, done.err.count("\n")) == (0, 1)
 
