@@ -26,7 +26,7 @@ LARGEST_FAMILY = 2**24
 MOST_SWEEPS, MOST_JOBS = 10_000, 4096
 FITTED_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
 NEEDED = ("components_", "n_components_", "sample_shape_", "mean_", "n_features_in_", "_row_shape")
-NEEDED += ("explained_energy_", "explained_energy_ratio_", "n_iter_", "history_")
+TOLD = ("explained_energy_", "explained_energy_ratio_", "n_iter_", "history_")
 
 
 def save(model: GTPCA, path) -> None:
@@ -145,7 +145,7 @@ def _check_parameters(model) -> None:
 
 def _check_shapes(model, max_size) -> None:
     """What the fitted attributes say about the shape of a sample must agree."""
-    missing = [name for name in NEEDED if name not in vars(model)]
+    missing = [name for name in NEEDED + TOLD if name not in vars(model)]
     if missing:
         raise ValueError(f"{missing[0]} is missing")
     for name in ("sample_shape_", "_row_shape"):
