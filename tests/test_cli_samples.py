@@ -160,6 +160,15 @@ def test_windows_around_events(tmp_path, capsys):
     assert call(capsys, *arguments).refused("either window, or")
 
 
+def test_a_column_of_labels_may_have_a_number_as_its_name(folder, tmp_path, capsys):
+    lines = [f"{','.join(map(str, row))},a" for row in X.tolist()]
+    head = ",".join([*(f"t{j}" for j in range(16)), "2020"])
+    (tmp_path / "x.csv").write_text("\n".join([head, *lines]))
+    given = ["transform", folder / "own.gtpca", tmp_path / "x.csv", "-o", "-", "--labels"]
+    by_name, by_number = (call(capsys, *given, column) for column in (2020, 16))
+    assert (by_name.code, by_name.out) == (0, by_number.out)
+
+
 def test_a_column_of_labels_is_no_data(folder, tmp_path, capsys):
     lines = (folder / "x.csv").read_text().splitlines()
     head = ",".join(["kind", *(f"t{j}" for j in range(16))])

@@ -90,10 +90,7 @@ class Source:
         """The data, as a context; see :class:`gtpca.readers.Data`."""
         from gtpca.readers import read_data
 
-        labels = self.options["labels"]
-        if labels is not None and re.fullmatch(r"\d{1,9}", labels):
-            labels = int(labels)
-        data = read_data(self.path, **{**self.options, "labels": labels})
+        data = read_data(self.path, **self.options)
         if type(data.rows) is np.ndarray:  # others are read piece by piece
             check_finite(self.path, data.rows)
         return data
