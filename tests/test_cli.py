@@ -98,6 +98,20 @@ def test_nothing_to_write_to_is_failed_work(model):
     assert done.stderr == "gtpca: No space left on device\n"
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell that closes standard output")
+def test_standard_output_may_be_closed(model, signals, tmp_path):
+    def closed(arguments):
+        command = f'"{sys.executable}" -m gtpca.cli {arguments} >&-'
+        how = {"shell": True, "capture_output": True, "text": True, "check": False}
+        done = subprocess.run(command, **how, cwd=tmp_path, env=environment())
+        return done.returncode, done.stderr
+
+    done = closed(f"fit {signals.name} -o new.gtpca --family 'shift(12)' -k 1")
+    assert done == (0, "The model is in new.gtpca.\n")
+    code, said = closed(f"transform {model.name} {signals.name} -o -")
+    assert (code, said) == (2, "gtpca: -o -: standard output is closed; name a file.\n")
+
+
 def test_a_reader_that_goes_away_is_no_error(model, tmp_path):
     np.save(tmp_path / "many.npy", np.ones((20_000, 32), np.float32))
     command = f'"{sys.executable}" -m gtpca.cli transform "{model}" many.npy -o - | head -n 1'
@@ -293,6 +307,9 @@ def test_a_shift_that_cannot_move_is_told(signals, tmp_path, capsys):
     done = call(capsys, "fit", signals, "-o", tmp_path / "m", "--family", "shift", "-k", 1)
     assert done.code == 0
     assert done.err.startswith("gtpca: warning: shift() leaves a single position")
+    done = call(capsys, "fit", signals, "-o", tmp_path / "m", "--family", "timewarp(1)", "-k", 1)
+    assert "nothing moves" in done.err
+    assert "window" not in done.err
     done = call(capsys, "fit", signals, "-o", tmp_path / "m", "--family", "identity", "-k", 1)
     assert (done.code, done.err.count("\n")) == (0, 1)
 

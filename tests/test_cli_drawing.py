@@ -112,6 +112,26 @@ def test_an_ending_that_is_no_picture(folder, tmp_path, capsys):
     assert call(capsys, *arguments).refused("'.docx' is none of .png, .svg, .pdf")
 
 
+def test_labels_that_are_numbers_are_drawn_as_numbers(folder, tmp_path, capsys, monkeypatch):
+    from gtpca import plots
+
+    seen, draw = [], plots.plot_scores
+
+    def watched(*given, labels):
+        seen.append(labels)
+        return draw(*given, labels=labels)
+
+    monkeypatch.setattr(plots, "plot_scores", watched)
+    for labels in (range(24), np.linspace(0, 1, 24), ["1", "", "nan", "x"] * 6):
+        (tmp_path / "labels.txt").write_text("\n".join(map(str, labels)) + "\n")
+        given = ["--labels-file", tmp_path / "labels.txt", "-o", tmp_path / "a.png"]
+        assert (
+            call(capsys, "plot", "scores", folder / "m.gtpca", folder / "x.npy", *given).code == 0
+        )
+        np.testing.assert_array_equal(seen[-1], labels)
+    assert [labels.dtype.kind for labels in seen] == ["i", "f", "U"]
+
+
 # --- report ---
 
 

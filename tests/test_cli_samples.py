@@ -160,6 +160,15 @@ def test_windows_around_events(tmp_path, capsys):
     assert call(capsys, *arguments).refused("either window, or")
 
 
+def test_a_column_of_labels_may_have_a_number_as_its_name(folder, tmp_path, capsys):
+    lines = [f"{','.join(map(str, row))},a" for row in X.tolist()]
+    head = ",".join([*(f"t{j}" for j in range(16)), "2020"])
+    (tmp_path / "x.csv").write_text("\n".join([head, *lines]))
+    given = ["transform", folder / "own.gtpca", tmp_path / "x.csv", "-o", "-", "--labels"]
+    by_name, by_number = (call(capsys, *given, column) for column in (2020, 16))
+    assert (by_name.code, by_name.out) == (0, by_number.out)
+
+
 def test_a_column_of_labels_is_no_data(folder, tmp_path, capsys):
     lines = (folder / "x.csv").read_text().splitlines()
     head = ",".join(["kind", *(f"t{j}" for j in range(16))])
@@ -218,6 +227,6 @@ def test_rows_that_break_off_in_the_middle_leave_no_file(folder, tmp_path, capsy
     out = tmp_path / "out.npy"
     out.write_bytes(b"what was there")
     done = call(capsys, "reconstruct", folder / "own.gtpca", tmp_path / "x.npy", "-o", out)
-    assert done.refused("NaN or infinite")
+    assert done.refused(f"{tmp_path / 'x.npy'}: sample 25 has NaN or infinite values.")
     assert out.read_bytes() == b"what was there"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.npy", "x.npy"]

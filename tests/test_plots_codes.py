@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import runpy
 from pathlib import Path
@@ -86,6 +87,21 @@ def test_classes_have_colours_markers_and_a_legend(kind, curves, spikes):
     assert [text.get_text() for text in ax.get_legend().texts] == list(counts)
     assert len({to_hex(group.get_facecolor()[0]) for group in ax.collections}) == 3
     assert len({group.get_paths()[0].vertices.tobytes() for group in ax.collections}) == 3
+
+
+def test_names_of_any_kind_are_in_the_legend(curves, spikes):
+    names = ["", "_hidden", r"$\nothing$"] * 20
+    ax = plots.plot_scores(curves, spikes, labels=names, ax=axes())
+    ax.figure.savefig(io.BytesIO())  # formulas would be read here
+    shown = [text.get_text() for text in ax.get_legend().texts]
+    assert shown == ["(none)", r"\$\nothing\$", " _hidden"]
+
+
+def test_more_classes_than_can_be_told_apart_have_one_look(curves, spikes):
+    labels = [f"class {i}" for i in range(60)]
+    ax = plots.plot_scores(curves, spikes, labels=labels, ax=axes())
+    assert [text.get_text() for text in ax.get_legend().texts] == ["60 classes"]
+    assert len(ax.collections) == 1
 
 
 def test_quantities_have_a_colour_bar(curves, spikes):
@@ -265,6 +281,13 @@ def test_energy_beside_pca(center, spikes):
 def test_pca_has_no_more_components_than_rows(curves, spikes):
     _, other = plots.plot_energy(curves, spikes[:2], ax=axes()).lines
     assert len(other.get_ydata()) == 2
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("count", [1, 5])
+def test_energy_of_rows_without_variance(count, curves):
+    ax = plots.plot_energy(curves, np.ones((count, 64)), ax=axes())
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), 1)
 
 
 def test_energy_of_pca_in_the_models_inner_product(spikes):

@@ -58,7 +58,7 @@ def test_arrays_are_read_back_exactly(shape, tmp_path):
 def test_standard_output(capsys):
     write_table("-", {"a": [1, 2], "b": [0.5, np.nan], "c": ["x", "y"]})
     write_array("-", np.eye(2))
-    assert capsys.readouterr().out == "a,b,c\n1,0.5,x\n2,nan,y\n0,1\n1.0,0.0\n0.0,1.0\n"
+    assert capsys.readouterr().out == "a,b,c\n1,0.5,x\n2,nan,y\nx0,x1\n1.0,0.0\n0.0,1.0\n"
 
 
 @pytest.mark.parametrize(
@@ -110,4 +110,13 @@ def test_a_link_stays_a_link(tmp_path):
     (tmp_path / "link.csv").symlink_to("real.csv")
     write_array(tmp_path / "link.csv", np.eye(2))
     assert (tmp_path / "link.csv").is_symlink()
-    assert (tmp_path / "real.csv").read_text().startswith("0,1")
+    assert (tmp_path / "real.csv").read_text().startswith("x0,x1")
+
+
+@pytest.mark.parametrize("ending", ["csv", "npy", "parquet"])
+def test_an_array_is_read_back_as_it_was(ending, tmp_path):
+    if ending == "parquet":
+        pytest.importorskip("pyarrow", reason='needs pyarrow: pip install "gtpca[io]"')
+    array = np.random.default_rng(0).standard_normal((4, 3))
+    write_array(tmp_path / f"x.{ending}", array)
+    np.testing.assert_array_equal(read_data(tmp_path / f"x.{ending}").rows, array)

@@ -25,7 +25,8 @@ def main(arguments=None) -> None:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             code = _run(sys.argv[1:] if arguments is None else list(arguments))
-            sys.stdout.flush()
+            if sys.stdout is not None:  # closed by the caller, as by `>&-`
+                sys.stdout.flush()
     except KeyboardInterrupt:
         code = 130
     except Exception as error:

@@ -26,6 +26,7 @@ LARGEST_FAMILY = 2**24
 MOST_SWEEPS, MOST_JOBS = 10_000, 4096
 FITTED_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
 NEEDED = ("components_", "n_components_", "sample_shape_", "mean_", "n_features_in_", "_row_shape")
+TOLD = ("explained_energy_", "explained_energy_ratio_", "n_iter_", "history_")
 
 
 def save(model: GTPCA, path) -> None:
@@ -144,7 +145,7 @@ def _check_parameters(model) -> None:
 
 def _check_shapes(model, max_size) -> None:
     """What the fitted attributes say about the shape of a sample must agree."""
-    missing = [name for name in NEEDED if name not in vars(model)]
+    missing = [name for name in NEEDED + TOLD if name not in vars(model)]
     if missing:
         raise ValueError(f"{missing[0]} is missing")
     for name in ("sample_shape_", "_row_shape"):
@@ -160,8 +161,7 @@ def _check_shapes(model, max_size) -> None:
 
 
 def _is_floats(array, shape) -> bool:
-    good = isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.shape == shape
-    return good and bool(np.isfinite(array).all())
+    return _is_array(array, "f", shape) and bool(np.isfinite(array).all())
 
 
 def _check_components(model) -> None:
@@ -170,6 +170,25 @@ def _check_components(model) -> None:
     if not _is_floats(model.components_, shape):
         raise ValueError(f"components_ must be finite numbers of shape {shape}")
     inputs.check_n_components(model.n_components, model.operator_, model.shared_pose)
+    _check_record(model, count)
+
+
+def _check_record(model, count) -> None:
+    """What is told of the fit, for each component or for all together."""
+    for name in ("explained_energy_", "explained_energy_ratio_"):
+        if not _is_array(getattr(model, name), "f", (count,)):
+            raise ValueError(f"{name} must be {count} numbers")
+    passes, history = model.n_iter_, model.history_
+    if not any(_is_array(passes, "iu", (size,)) for size in (1, count)):
+        raise ValueError(f"n_iter_ must be 1 or {count} whole numbers")
+    if not isinstance(history, list) or len(history) != len(passes):
+        raise ValueError(f"history_ must be a list of {len(passes)} arrays")
+    if not all(_is_array(values, "f", (np.size(values),)) for values in history):
+        raise ValueError("history_ must hold arrays of numbers")
+
+
+def _is_array(array, kinds, shape) -> bool:
+    return isinstance(array, np.ndarray) and array.dtype.kind in kinds and array.shape == shape
 
 
 def _bind(model, max_size):

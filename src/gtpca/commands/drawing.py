@@ -89,7 +89,7 @@ def plot(
     else:
         with source.open() as data:
             if kind == Kind.scores:
-                options["labels"] = _labels(data, labels_file)
+                options["labels"] = _numbers_if_all(_labels(data, labels_file))
             figure = _draw(kind, (fitted, data.rows), options)
     with binary_output(output) as file:
         figure.savefig(file, format=output.suffix[1:].lower() or "png", dpi=150)
@@ -174,4 +174,17 @@ def _labels(data, path) -> np.ndarray | None:
             f"--labels-file {path} holds labels of shape {labels.shape}, but {len(data.rows)} are "
             "needed, one per sample."
         )
+    return labels
+
+
+def _numbers_if_all(labels) -> np.ndarray | None:
+    """Labels of text that are all numbers, as numbers: they have an order, or are a quantity."""
+    if labels is None or labels.dtype.kind not in "UO":
+        return labels
+    for kind in (np.int64, np.float64):
+        try:
+            found = labels.astype(kind)
+        except (ValueError, OverflowError):
+            continue
+        return found if np.isfinite(found).all() else labels
     return labels

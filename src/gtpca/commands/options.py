@@ -13,7 +13,10 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-__all__ = ["Json", "MaxSize", "Model", "Source", "numbers", "output_option", "reads_data", "sizes"]
+__all__ = [
+    *("Json", "MaxSize", "Model", "Source"),
+    *("check_finite", "numbers", "output_option", "reads_data", "sizes"),
+]
 
 Model = Annotated[Path, typer.Argument(help="A file that `gtpca fit` wrote.", metavar="MODEL")]
 Json = Annotated[bool, typer.Option("--json", help="Say it in JSON, on standard output.")]
@@ -87,19 +90,18 @@ class Source:
         """The data, as a context; see :class:`gtpca.readers.Data`."""
         from gtpca.readers import read_data
 
-        labels = self.options["labels"]
-        if labels is not None and re.fullmatch(r"\d{1,9}", labels):
-            labels = int(labels)
-        data = read_data(self.path, **{**self.options, "labels": labels})
-        _check_finite(self.path, data.rows)
+        data = read_data(self.path, **self.options)
+        if type(data.rows) is np.ndarray:  # others are read piece by piece
+            check_finite(self.path, data.rows)
         return data
 
 
-def _check_finite(path, rows) -> None:
-    """Rows in memory are checked here, where the name of the file is known."""
-    if type(rows) is np.ndarray and not np.isfinite(rows).all():
-        flat = np.isfinite(rows).reshape(len(rows), -1).all(axis=1)
-        raise ValueError(f"{path}: sample {int(flat.argmin())} has NaN or infinite values.")
+def check_finite(path, rows, start: int = 0) -> None:
+    """Check rows where the name of their file is known; ``start`` is the number of the first."""
+    if not np.isfinite(rows).all():
+        good = np.isfinite(rows).reshape(len(rows), -1).all(axis=1)
+        number = start + int(good.argmin())
+        raise ValueError(f"{path}: sample {number} has NaN or infinite values.")
 
 
 def reads_data(required: bool = True) -> Callable:

@@ -45,6 +45,8 @@ def check_output(
         Whether it may be shown by a terminal.
     """
     if is_stdout(output):
+        if sys.stdout is None:
+            raise ValueError("-o -: standard output is closed; name a file.")
         if sys.stdout.isatty() and not is_text:
             raise ValueError("-o - would fill the terminal with bytes; redirect it to a file.")
         return

@@ -12,7 +12,14 @@ import typer
 
 from gtpca.codes import Codes
 from gtpca.commands.models import load_model
-from gtpca.commands.options import MaxSize, Model, Source, output_option, reads_data
+from gtpca.commands.options import (
+    MaxSize,
+    Model,
+    Source,
+    check_finite,
+    output_option,
+    reads_data,
+)
 from gtpca.commands.output import binary_output, check_output, is_stdout, tell
 
 __all__ = ["align", "reconstruct", "transform"]
@@ -49,7 +56,7 @@ def transform(
     from gtpca.readers import write_table
 
     with source.open() as data:
-        parts = list(_pieces(fitted.encode, data.rows, "scores"))
+        parts = list(_pieces(fitted.encode, source.path, data.rows, "scores"))
     codes = Codes(*(np.concatenate([getattr(c, n) for c in parts]) for n in ("scores", "index")))
     write_table(output, score_columns(fitted, codes, poses))
     tell(output, f"Scores of {len(codes)} samples are")
@@ -118,7 +125,7 @@ def _convert(source, output, function, shape, text) -> None:
     if as_table and len(shape) > 1:
         raise ValueError(f"-o {output}: {text} of shape {shape} are no table; write them to .npy.")
     with source.open() as data:
-        pieces = _pieces(function, data.rows, text)
+        pieces = _pieces(function, source.path, data.rows, text)
         if as_table:
             from gtpca.readers import write_array
 
@@ -128,13 +135,19 @@ def _convert(source, output, function, shape, text) -> None:
         tell(output, f"{len(data.rows)} {text} are")
 
 
-def _pieces(function: Callable, rows, text: str) -> Iterator:
-    """``function`` of some rows at a time, with a progress bar."""
+def _pieces(function: Callable, path, rows, text: str) -> Iterator:
+    """``function`` of some rows of a file at a time, with a progress bar."""
     from gtpca.commands.progress import watched
 
     step = max(1, PIECE // math.prod(rows.shape[1:]))
     starts = range(0, len(rows), step)
-    yield from watched((function(rows[i : i + step]) for i in starts), len(starts), text)
+
+    def apply(start):
+        piece = np.asarray(rows[start : start + step])
+        check_finite(path, piece, start)
+        return function(piece)
+
+    yield from watched(map(apply, starts), len(starts), text)
 
 
 def _write_npy(output, pieces, shape) -> None:

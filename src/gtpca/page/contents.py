@@ -200,7 +200,7 @@ def _samples(model, X, codes, numbers, layout):
         "original": pack_rows(drawn, levels),
         "rebuilt": pack_rows(layout(model.decode(codes[numbers])), levels),
         "low": float(low),
-        "high": float(max(high, low + 1e-12)),
+        "high": float(high if high > low else low + 1),
         "signed": bool(drawn.min() < 0),
     }
 

@@ -11,6 +11,7 @@ import numpy as np
 __all__ = ["clipped", "pack", "pack_rows", "safe_json", "script_hash"]
 
 LONGEST = 80  # characters of a label
+FLOAT32 = np.finfo(np.float32)
 
 
 def pack(array) -> dict:
@@ -20,6 +21,8 @@ def pack(array) -> dict:
         kind = "u1" if array.dtype == np.uint8 else "u2" if array.dtype == np.uint16 else "i4"
     else:
         kind = "f4"
+    if kind == "f4" and np.abs(array).max(initial=0) > FLOAT32.max:
+        raise ValueError(f"X has values above {FLOAT32.max:.2g}; divide it by a suitable constant.")
     data = np.ascontiguousarray(array, dtype=f"<{kind}").tobytes()
     return {"type": kind, "data": base64.b64encode(data).decode("ascii")}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import gtpca
 from gtpca import checks
+from gtpca.atomic import whole_file
 from gtpca.page.contents import COMPONENTS, gather
 from gtpca.page.packing import clipped, safe_json, script_hash
 from gtpca.projection import FittedGTPCA
@@ -77,7 +77,9 @@ def write_page(
     contents = gather(model, X, labels, room, most, rng)
     context = _texts(model, X, contents, title) | _parts(plotly, contents.data)
     text = environment.get_template("page.html").render(context)
-    return _write(path, text.encode("utf-8", "replace"))
+    with whole_file(path) as file:
+        file.write(text.encode("utf-8", "replace"))
+    return path
 
 
 def _check(model, path, title):
@@ -101,7 +103,8 @@ def _check_labels(labels, X):
         raise ValueError(
             f"labels has shape {labels.shape}, but X has {n} samples; give one label for each."
         )
-    return np.array([str(label) for label in labels.tolist()], dtype=object)
+    names = map(str, labels.tolist())
+    return np.array([name if name.strip() else "(none)" for name in names], dtype=object)
 
 
 def _texts(model, X, contents, title):
@@ -188,14 +191,3 @@ def _environment():
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def _write(path, content) -> Path:
-    """Write beside, then rename: whoever looks finds the old page or the whole new one."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-    return path

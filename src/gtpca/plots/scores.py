@@ -13,14 +13,15 @@ from gtpca.plots.style import BLACK, BLUE, CYCLE, GREY, LEVELS, MARKERS, quiet
 __all__ = ["plot_scores"]
 
 MOST_CLASSES = 20  # with more different numbers, labels are a quantity
+MOST_NAMES = len(CYCLE) * len(MARKERS)  # more different names cannot be told apart
 THUMBNAIL = 0.11  # width and height of a thumbnail, as a share of the Axes
 
 
 def plot_scores(model, X, *, labels=None, thumbnails=0, components=None, ax=None):
     """Scores on two components, one point per sample.
 
-    Classes have a colour and a marker each, and a legend; labels with more than 20 different
-    numbers are a quantity, with a colour bar.
+    Classes have a colour and a marker each, and a legend, if there are at most 56 of them; labels
+    with more than 20 different numbers are a quantity, with a colour bar.
 
     Parameters
     ----------
@@ -109,12 +110,20 @@ def _draw_points(ax, points, labels):
     classes, place = np.unique(labels, return_inverse=True)
     if labels.dtype.kind in "iuf" and len(classes) > MOST_CLASSES:
         return _draw_quantity(ax, points, labels, look)
+    if len(classes) > MOST_NAMES:
+        classes, place = np.array([f"{len(classes)} classes"]), np.zeros_like(place)
     for j, name in enumerate(classes):
         style = {"color": CYCLE[j % len(CYCLE)], "marker": MARKERS[j % len(MARKERS)]}
-        ax.scatter(*points[place == j].T, label=str(name), **style, **look)
+        ax.scatter(*points[place == j].T, label=_legible(name), **style, **look)
     place_legend = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0}
     ax.legend(fontsize=8, frameon=False, ncols=1 + (len(classes) - 1) // 20, **place_legend)
     return [CYCLE[j % len(CYCLE)] for j in place]
+
+
+def _legible(name):
+    """A name as the legend shows it: it leaves out blanks and "_..", and reads "$" as formulas."""
+    text = str(name).replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text.strip() or "(none)"
 
 
 def _draw_quantity(ax, points, labels, look):

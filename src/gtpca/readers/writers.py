@@ -54,7 +54,7 @@ def write_array(path, array) -> None:
     Parameters
     ----------
     path : path
-        ``.npy``, or for (n, d) also ``.csv``, ``.parquet`` or "-", with columns ``0, 1, ..``.
+        ``.npy``, or for (n, d) also ``.csv``, ``.parquet`` or "-", with columns ``x0, x1, ..``.
     array : array
     """
     array = np.asarray(array)
@@ -63,7 +63,8 @@ def write_array(path, array) -> None:
     elif array.ndim != 2:
         raise ValueError(f"{path}: an array of shape {array.shape} is no table; write it to .npy.")
     else:
-        _write(path, {str(j): column for j, column in enumerate(array.T)})
+        # no plain numbers, which would be read back as a row
+        _write(path, {f"x{j}": column for j, column in enumerate(array.T)})
 
 
 def _write(path, arrays) -> None:
