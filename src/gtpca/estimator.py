@@ -79,7 +79,7 @@ class GTPCA(CallbackSupportMixin, IncrementalGTPCA, BaseEstimator):
     explained_energy_, explained_energy_ratio_ : array (k,)
         Energy explained by each component, and its share of the energy of all rows.
     n_components_ : int
-    n_iter_ : array (k,), or (1,) if the pose is shared
+    n_iter_ : array (k,), or (1,) if the pose is shared and there is more than one
         Passes over all rows.
     history_ : list of arrays
         Explained energy of each pass, for each entry of ``n_iter_``.
