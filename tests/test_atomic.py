@@ -1,0 +1,52 @@
+"""Files that are there as a whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from gtpca.atomic import whole_file, write_whole
+
+KILLED = """
+import os, signal, sys
+from gtpca.atomic import whole_file
+with whole_file(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
+    path, other = tmp_path / "a [1].txt", tmp_path / "b.txt"
+    for each in (path, other):
+        subprocess.run([sys.executable, "-c", KILLED, str(each)], check=False)
+    assert len(list(tmp_path.glob(".*.part"))) == 2
+    write_whole(path, "all of it")
+    assert [part.name[:6] for part in tmp_path.glob(".*.part")] == [".b.txt"]
+    assert path.read_text() == "all of it"
+    assert not other.exists()
+
+
+def test_a_part_that_is_being_written_stays(tmp_path):
+    path = tmp_path / "a.txt"
+    with whole_file(path) as file:
+        (mine,) = tmp_path.glob(".*.part")
+        write_whole(tmp_path / "b.txt", "b")
+        file.write(b"a")
+        assert mine.exists()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.txt", "b.txt"]
+
+
+def test_an_error_leaves_what_was_there(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(RuntimeError, match="stop"), whole_file(path) as file:
+        file.write(b"new")
+        raise RuntimeError("stop")
+    assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
+    assert path.read_text() == "old"
