@@ -42,11 +42,16 @@ def test_a_part_that_is_being_written_stays(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.txt", "b.txt"]
 
 
+def interrupted(path):
+    with whole_file(path) as file:
+        file.write(b"new")
+        raise RuntimeError("stop")
+
+
 def test_an_error_leaves_what_was_there(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with pytest.raises(RuntimeError, match="stop"), whole_file(path) as file:
-        file.write(b"new")
-        raise RuntimeError("stop")
+    with pytest.raises(RuntimeError, match="stop"):
+        interrupted(path)
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
     assert path.read_text() == "old"
