@@ -3,7 +3,7 @@
 Fits of series from other starts differ by several percent at ten components, so the reference is
 the mean of three, and their spread stands beside it. Against single fits with the same seed the
 largest excess seen was 5.9 % (4.2 % at ten components, series, second draw, batches of 250), where
-that fit was the best of the three.
+that fit was the best of four seeds.
 
 Writes ``bench_online.json``. ``python benchmarks/bench_online.py [--rows 10000]``; MNIST is left
 out where it is not at hand (GTPCA_DATA).
