@@ -18,7 +18,7 @@ from gtpca import (
     Shift,
     TimeWarp,
 )
-from gtpca.family_text import DEEPEST, FAMILIES, LARGEST, format_family, parse_family
+from gtpca.family_text import CLASSES, DEEPEST, LARGEST, format_family, parse_family
 
 
 def same(one, other):
@@ -72,7 +72,7 @@ def test_every_family_of_the_library_has_a_name():
 
     public = {name.lower() for name in gtpca.__all__ if isinstance(getattr(gtpca, name), type)}
     of_families = {n for n in public if n in {c.__name__.lower() for c in _subclasses()}}
-    assert set(FAMILIES) == of_families
+    assert set(CLASSES) == of_families
 
 
 def _subclasses():

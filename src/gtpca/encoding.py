@@ -27,17 +27,10 @@ from gtpca.warps import Affine, Deformation, Rotation, Scaling, TimeWarp
 
 __all__ = ["Decoder", "Encoder"]
 
+# All families that files and texts may name, in the order in which people are told of them.
 FAMILIES = (
-    Affine,
-    Compose,
-    Custom,
-    Deformation,
-    Identity,
-    Reflection,
-    Rotation,
-    Scaling,
-    Shift,
-    TimeWarp,
+    *(Identity, Shift, Rotation, Reflection, Scaling, TimeWarp),
+    *(Affine, Deformation, Custom, Compose),
 )
 CLASSES: dict[str, type] = {cls.__name__: cls for cls in (*FAMILIES, ALS)}
 DEEPEST, LARGEST = 32, 2**64

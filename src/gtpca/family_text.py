@@ -13,17 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.families import Compose, Custom, Family, Identity, Reflection, Shift
-from gtpca.warps import Affine, Deformation, Rotation, Scaling, TimeWarp
+from gtpca.encoding import FAMILIES
+from gtpca.families import Compose, Family
 
 __all__ = ["format_family", "parse_family"]
 
-CLASSES = (
-    *(Identity, Shift, Rotation, Reflection, Scaling, TimeWarp),
-    *(Affine, Deformation, Custom, Compose),
-)
-FAMILIES = {cls.__name__.lower(): cls for cls in CLASSES}
-KNOWN = ", ".join(cls.__name__.lower() for cls in CLASSES)
+CLASSES = {cls.__name__.lower(): cls for cls in FAMILIES}
+KNOWN = ", ".join(CLASSES)
 MOST_CHARACTERS, DEEPEST, LARGEST = 20_000, 12, 10_000_000
 
 
@@ -88,7 +84,7 @@ def format_family(family: Family) -> str:
     'compose(outer=shift(window=(8, 8), step=2), inner=rotation(angles=4))'
     """
     name = type(family).__name__.lower()
-    if FAMILIES.get(name) is not type(family):
+    if CLASSES.get(name) is not type(family):
         raise ValueError(f"{family!r} cannot be written as text; these can: {KNOWN}.")
     given = []
     for key, parameter in _parameters(type(family)).items():
@@ -161,9 +157,9 @@ def _family(node, text, depth) -> Family:
     name = node.func if isinstance(node, ast.Call) else node
     if not isinstance(name, ast.Name):
         raise ValueError(f"family: {_excerpt(name, text)} is no family. Known: {KNOWN}.")
-    cls = FAMILIES.get(name.id.lower().replace("_", ""))
+    cls = CLASSES.get(name.id.lower().replace("_", ""))
     if cls is None:
-        near = get_close_matches(name.id.lower(), FAMILIES, 2)
+        near = get_close_matches(name.id.lower(), CLASSES, 2)
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
         raise ValueError(f"family: {_excerpt(name, text)} is no family.{hint} Known: {KNOWN}.")
     return _make(cls, {} if isinstance(node, ast.Name) else _arguments(node, cls, text, depth))
