@@ -127,3 +127,7 @@ class ComposedOperator(Operator):
         yield from self.inner.neighbours(w)
         if self.inner.weight_shape == self.outer.weight_shape:
             yield from self.outer.neighbours(w)
+
+    def elsewhere(self, w):
+        same = self.inner.weight_shape == self.outer.weight_shape
+        return self.outer.elsewhere(w) if same else ()

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gtpca.blocks import Block, make_block, separate_blocks
+from gtpca.climbing import SolverResult
 from gtpca.coding import (
     code_poses,
     deflate,
@@ -25,7 +26,7 @@ from gtpca.coding import (
 )
 from gtpca.principal import solve_directly
 from gtpca.shared import grow_block, principal_order
-from gtpca.solvers import SETTLE_ROWS, SolverResult
+from gtpca.solvers import SETTLE_ROWS
 
 __all__ = ["Components", "Progress", "Recipe", "fit_components"]
 

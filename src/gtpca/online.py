@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from gtpca.blocks import Block, make_block
+from gtpca.climbing import update
 from gtpca.coding import Stats, deflate, energy, statistics
 from gtpca.fitting import check_size, signs
 from gtpca.shared import principal_axes
-from gtpca.solvers import update
 
 __all__ = ["Online", "fading"]
 

@@ -186,6 +186,10 @@ class Operator(ABC):
         """Weights worth trying once ``w`` has converged, (L,) each."""
         return ()
 
+    def elsewhere(self, w: np.ndarray) -> Iterable[np.ndarray]:
+        """The same pattern at other places of the window, where that decides what it reaches."""
+        return ()
+
     def centre(self, w: np.ndarray, used: np.ndarray) -> np.ndarray | None:
         """The same component, moved so that the transforms ``used`` (n,) lie amid all others.
 
@@ -385,3 +389,6 @@ class FeatureWeightedOperator(Operator):
 
     def neighbours(self, w):
         return self.plain.neighbours(w)
+
+    def elsewhere(self, w):
+        return self.plain.elsewhere(w)

@@ -14,9 +14,9 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from gtpca.blocks import make_block
 from gtpca.chunks import random_order, subsample
+from gtpca.climbing import SolverResult
 from gtpca.coding import Chunk, deflate, energy, statistics
 from gtpca.principal import DENSE_WEIGHTS, covariance, project
-from gtpca.solvers import SolverResult
 
 __all__ = ["grow_block", "principal_axes", "principal_order"]
 

@@ -244,6 +244,18 @@ class ShiftOperator(Operator):
                 for steps in recentring_steps(track.window):
                     yield slide(grid, steps, axis).ravel()
 
+    def elsewhere(self, w):
+        grid = w.reshape(self.weight_shape)
+        for axis, track in enumerate(self.tracks):
+            for steps in relocation_steps(track.window) if track.confined else ():
+                yield slide(grid, steps, axis).ravel()
+
+
+def relocation_steps(window):
+    """Shifts by sixteenths of the window, up to half of it, to both sides."""
+    sizes = {window * i // 16 for i in range(1, 9)} - {0}
+    return [sign * size for size in sorted(sizes) for sign in (1, -1)]
+
 
 def recentring_steps(window):
     """Shifts by 1, 2 and up to a quarter of the window, to both sides."""

@@ -1,16 +1,9 @@
-"""Finding one component: alternating least squares, its starting points and its moves.
-
-    match:   t_i, a_i  for fixed w           (:func:`gtpca.coding.match`)
-    update:  N w = rhs  for fixed t_i, a_i,   N = sum_t weight_t T_t* T_t,  rhs = sum_i a_i T_i* r_i
-
-Both steps can only raise the explained energy ``sum_i s_i^2``.
-"""
+"""Finding one component: short climbs from many starts, moves, foresight, and the last climb."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -18,11 +11,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.blocks import make_block, orthonormal, solve_block
+from gtpca.blocks import orthonormal
 from gtpca.chunks import Chunks, random_order, subsample
-from gtpca.coding import match, row_energies, statistics
+from gtpca.climbing import SolverResult, best_of, climb
+from gtpca.foresight import farsighted
+from gtpca.starts import draw_starts, row_starts
 
-__all__ = ["ALS", "SolverResult"]
+__all__ = ["ALS"]
 
 logger = logging.getLogger("gtpca")
 
@@ -33,81 +28,6 @@ HEATS = ((2, 8), (4, 3), (6, 1))  # passes for all starts, how many go on; and a
 MOVE_PASSES = 4
 MOVE_COMPONENTS = 4  # larger blocks have settled where their first components did
 SCREEN_TOL = 1e-3
-
-
-@dataclass
-class SolverResult:
-    """One component, or a block of components in one pose, and how it was found.
-
-    Attributes
-    ----------
-    weights : array (K, L)
-        Orthonormal.
-    history : list of float
-        Explained energy at each pass over all rows; never falls.
-    n_iter : int
-        Passes over all rows, those of rejected moves included.
-    stopped : str
-        Why it stopped: "converged", "max_iter", "callback" or "no energy".
-    """
-
-    weights: np.ndarray
-    history: list[float] = field(default_factory=list)
-    n_iter: int = 0
-    stopped: str = "converged"
-
-    @property
-    def explained(self) -> float:
-        """Explained energy at the last pass."""
-        return self.history[-1] if self.history else 0.0
-
-
-def update(operator, stats, W):
-    """The least-squares weights (K, L) for fixed codes, made orthonormal."""
-    new = orthonormal(solve_block(operator, stats.weight, stats.rhs, W))
-    return new if np.all(np.isfinite(new)) and np.any(new) else W
-
-
-def extrapolate(new, last, age):
-    """A step beyond ``new`` in the direction from ``last``, longer the more steps went well."""
-    return orthonormal(new + age / (age + 3) * (new - last))
-
-
-def climb(chunks, operator, W, polarity, max_iter, tol, report=None):
-    """Alternate match and update until the explained energy rises by less than ``tol``, relative.
-
-    Every pass but the first is taken at an extrapolated point. Where that explains less than the
-    point before, it is rejected and the plain update is taken: the history never falls.
-    """
-    result = SolverResult(W, stopped="max_iter")
-    point, age = W, 0
-    while result.n_iter < max_iter:
-        block = make_block(operator, point, chunks.dtype)
-        stats = chunks.sum(statistics, operator, block, polarity)
-        result.n_iter += 1
-        if stats.explained < result.explained and age:
-            point, age = result.weights, 0
-            continue
-        gain = stats.explained - result.explained
-        result.history.append(stats.explained)
-        new = update(operator, stats, point)
-        age += 1
-        point, result.weights = extrapolate(new, result.weights, age), new
-        result.stopped = _reason(result, gain, tol, report)
-        if result.stopped != "max_iter":
-            break
-    return result
-
-
-def _reason(result, gain, tol, report):
-    """Why to stop after this pass; "max_iter" if there is none yet."""
-    if report is not None and report(result.n_iter, result.explained):
-        return "callback"
-    if result.explained <= 0:
-        return "no energy"
-    if len(result.history) > 1 and gain <= tol * result.explained:
-        return "converged"
-    return "max_iter"
 
 
 class ALS(BaseEstimator):
@@ -122,9 +42,14 @@ class ALS(BaseEstimator):
     n_init : int
         Number of starting points: half of them white noise, half rows of the data.
     max_iter : int
-        Largest number of passes over all rows per component, those of moves included.
+        Largest number of passes over all rows per component, those of moves included, those of
+        foresight not.
     tol : float
         Stop when a pass raises the explained energy by less than this share.
+    foresight : bool
+        Whether to look one component ahead where a window is shorter than the sample: of the places
+        that a pattern may have in the window and that explain the same, up to a standard error,
+        take the one that leaves most to the next component. See :mod:`gtpca.foresight`.
 
     Examples
     --------
@@ -133,16 +58,18 @@ class ALS(BaseEstimator):
     200
     """
 
-    def __init__(self, n_init=16, max_iter=200, tol=1e-5):
+    def __init__(self, n_init=16, max_iter=200, tol=1e-5, foresight=True):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.foresight = foresight
 
     def check(self) -> None:
         """Raise an error for parameters that make no sense."""
         checks.whole("n_init", self.n_init, 1)
         checks.whole("max_iter", self.max_iter, 1)
         checks.number("tol", self.tol, "of at least 0", lambda v: 0 <= v < np.inf)
+        checks.choice("foresight", self.foresight, (True, False))
 
     def solve(
         self,
@@ -174,37 +101,14 @@ class ALS(BaseEstimator):
         rng = check_random_state(random_state)
         white, draws = draw_starts(rng, self.n_init, operator)
         search = _Search(self, chunks, operator, rng, polarity, n_jobs, report)
-        return search.finish(search.best_start(white, draws) if start is None else start)
+        if start is not None:
+            return search.finish(search.settle(start))
+        best = search.settle(search.best_start(white, draws))
+        return search.finish(search.look_ahead(best) if self.foresight else best)
 
     def polish(self, chunks, operator, W, *, polarity="both", n_passes=1) -> SolverResult:
         """A few passes from ``W`` (K, L) on all rows: one step of a joint sweep."""
         return climb(chunks, operator, W, polarity, n_passes, tol=0.0)
-
-
-def draw_starts(rng, n_init, operator):
-    """White weights (n_init, L) and one uniform number per start that begins at a row."""
-    white = rng.standard_normal((n_init, operator.n_weights))
-    white *= operator.normal(np.ones(operator.n_transforms), white[0]) != 0  # not what none sees
-    return white, rng.uniform(size=n_init // 2)
-
-
-def pick_rows(chunk, draws):
-    """Rows drawn with probability proportional to their energy.
-
-    The order of the rows does not matter, and weight 2 is the same as a row given twice.
-    """
-    energies = row_energies(chunk.rows)
-    order = np.argsort(energies, kind="stable")
-    share = np.cumsum(chunk.weigh(energies)[order])
-    place = np.searchsorted(share, draws * share[-1])
-    return chunk.rows[order[np.minimum(place, len(order) - 1)]]
-
-
-def row_start(row, operator, w, polarity):
-    """The row itself as weights, in the pose in which it fits ``w`` best."""
-    found = match(operator.prepare(row[None]), operator, make_block(operator, w), polarity)
-    start = operator.adjoint_at(row[None], found.index, np.ones(1))[None]
-    return orthonormal(start) if np.any(start) else w
 
 
 def neighbours(operator, W):
@@ -213,18 +117,13 @@ def neighbours(operator, W):
     return [orthonormal(np.array(block)) for block in moves]
 
 
-def best_of(results, n):
-    """The ``n`` results that explain most, best first."""
-    return sorted(results, key=lambda r: r.explained, reverse=True)[:n]
-
-
 class _Search:
     """One call of :meth:`ALS.solve`: the rows, the subsamples and the passes that are left."""
 
     def __init__(self, solver, chunks, operator, rng, polarity, n_jobs, report):
         self.solver, self.chunks, self.operator = solver, chunks, operator
         self.polarity, self.n_jobs, self.report = polarity, n_jobs, report
-        self.spent, self.halted = 0, False
+        self.rng, self.spent, self.halted = rng, 0, False
         order = random_order(chunks, rng) if chunks.n_rows > SCREEN_ROWS else None
         self.ladder: list[Chunks] = []
         for size in LADDER:  # each is drawn from the one before: all rows are read once
@@ -238,13 +137,40 @@ class _Search:
         """The winner of short climbs, in heats, (1, L)."""
         starts = self._starts(white, draws)
         for passes, keep in HEATS:
-            tried = self._screen(starts, passes, SCREEN_TOL)
+            tried = self._try(self.screen, starts, passes, SCREEN_TOL)
             starts = [result.weights for result in best_of(tried, keep)]
         return starts[0]
 
-    def finish(self, W):
-        """Moves and the last climbs, on ever more rows."""
-        best = self._settle(W)
+    def settle(self, W):
+        """Climb, then move and climb again while it helps."""
+        best = self._climb(self.middle, W)
+        while self.left > 0:
+            moves = neighbours(self.operator, best.weights) if len(W) <= MOVE_COMPONENTS else []
+            cost = len(moves) * MOVE_PASSES if self.screen is self.chunks else 0
+            if not moves or cost >= self.left:
+                break
+            tried = self._try(self.screen, moves, MOVE_PASSES, 0.0)
+            self.spent += sum(result.n_iter for result in tried) if cost else 0
+            moved = self._climb(self.middle, best_of(tried, 1)[0].weights)
+            if moved.explained <= best.explained * (1 + self.solver.tol):
+                break
+            better = [value for value in moved.history if value > best.explained]
+            best = SolverResult(moved.weights, best.history + better, stopped=moved.stopped)
+        return best
+
+    def look_ahead(self, best):
+        """The pattern at the place in the window that leaves most to the next component."""
+        elsewhere = self.operator.elsewhere(best.weights[0])
+        others = [orthonormal(w[None]) for w in elsewhere if np.any(w)] if self.left > 0 else []
+        if not others:
+            return best
+        tried = self._try(self.middle, others, MOVE_PASSES, 0.0)
+        where = (self.middle, self.screen, self.operator, self.polarity)
+        found = farsighted([best, *tried], *where, self.chunks.n_rows, self.rng, self.n_jobs)
+        return best if found is best else self._climb(self.middle, found.weights)
+
+    def finish(self, best):
+        """The last climbs, on ever more rows."""
         for rows in self.ladder:
             best = self._climb(rows, best.weights)
         if self.middle is not self.chunks:
@@ -258,18 +184,15 @@ class _Search:
         return 0 if self.halted else self.solver.max_iter - self.spent
 
     def _starts(self, white, draws):
-        rows = pick_rows(self.screen.take(np.arange(self.screen.n_rows)), draws)
-        white = [orthonormal(w[None]) for w in white]
-        begun = [
-            row_start(x, self.operator, w, self.polarity) for x, w in zip(rows, white, strict=False)
-        ]
-        return [*begun, *white[len(begun) :]]
+        chunk = self.screen.take(np.arange(self.screen.n_rows))
+        begun = row_starts(chunk, draws, white, self.operator, self.polarity)
+        return [*begun, *(orthonormal(w[None]) for w in white[len(begun) :])]
 
-    def _screen(self, starts, passes, tol):
-        """Short climbs on few rows, in threads."""
+    def _try(self, rows, starts, passes, tol):
+        """Short climbs, in threads."""
         args = (self.polarity, passes, tol)
         return Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(climb)(self.screen, self.operator, W, *args) for W in starts
+            delayed(climb)(rows, self.operator, W, *args) for W in starts
         )
 
     def _climb(self, rows, W):
@@ -281,20 +204,3 @@ class _Search:
             self.spent += result.n_iter
             self.halted = result.stopped == "callback"
         return result
-
-    def _settle(self, W):
-        """Climb, then move and climb again while it helps."""
-        best = self._climb(self.middle, W)
-        while self.left > 0:
-            moves = neighbours(self.operator, best.weights) if len(W) <= MOVE_COMPONENTS else []
-            cost = len(moves) * MOVE_PASSES if self.screen is self.chunks else 0
-            if not moves or cost >= self.left:
-                break
-            tried = self._screen(moves, MOVE_PASSES, 0.0)
-            self.spent += sum(result.n_iter for result in tried) if cost else 0
-            moved = self._climb(self.middle, best_of(tried, 1)[0].weights)
-            if moved.explained <= best.explained * (1 + self.solver.tol):
-                break
-            better = [value for value in moved.history if value > best.explained]
-            best = SolverResult(moved.weights, best.history + better, stopped=moved.stopped)
-        return best

@@ -61,6 +61,11 @@ class Track:
         fits = self.size - self.window <= self.first and self.offsets[-1] <= 0
         return self.window > self.size and fits and not self.circular
 
+    @cached_property
+    def confined(self) -> bool:
+        """Whether the window has several places in the sample, and must not leave it."""
+        return self.count > 1 and self.inside and not self.circular
+
     def roll_for(self, numbers) -> int:
         """How far to roll the weights, so that the offsets in use lie amid all others."""
         if not self.covers:

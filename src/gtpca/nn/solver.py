@@ -8,11 +8,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from gtpca.blocks import make_block, orthonormal
+from gtpca.climbing import SolverResult
 from gtpca.coding import statistics
 from gtpca.nn.geometry import Geometry
 from gtpca.nn.layer import GTPCLayer
 from gtpca.nn.training import RowBatches, Schedule, Trainer
-from gtpca.solvers import SolverResult
 
 __all__ = ["Adam"]
 

@@ -1,0 +1,77 @@
+"""Looking one component ahead, where windows must stay inside the sample.
+
+A pattern at place ``p`` of a window of length L reaches the times ``p .. p + D - L`` of a sample of
+D points. Where it sits hardly matters for what one component explains, and much for what it leaves:
+two components with the pattern near the two ends of the window reach all times; after one with the
+pattern in the middle, no second reaches both ends of the sample.
+
+Of the places that explain as much as the best, up to a standard error of the explained energy, the
+one is taken after which the next component explains most. (The rule of one standard error is that
+of Breiman et al., Classification and Regression Trees, 1984, section 3.4.3.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from gtpca.blocks import make_block
+from gtpca.chunks import as_chunks
+from gtpca.climbing import climb
+from gtpca.coding import deflate, energy, match
+from gtpca.starts import draw_starts, row_starts
+
+__all__ = ["farsighted", "outlook", "relative_error"]
+
+N_INIT = 16  # the next component is looked for from half as many rows,
+PASSES = 3  # with so many passes each
+
+
+def farsighted(results, rows, few, operator, polarity, n_rows, rng, n_jobs=None):
+    """The result that leaves most to the next component, of those that explain about the same.
+
+    Parameters
+    ----------
+    results : list of SolverResult
+        Single components, fitted to ``rows``; the first wins ties.
+    rows, few : Chunks
+        What the results were fitted to, and fewer rows to look ahead on.
+    operator : Operator
+    polarity : {"both", "positive"}
+    n_rows : int
+        Number of all rows, of which ``rows`` is a sample: the standard error is theirs.
+    rng : RandomState
+    n_jobs : int or None
+        Threads over the results.
+    """
+    top = max(results, key=lambda result: result.explained)
+    least = top.explained * (1 - relative_error(rows, operator, top.weights, polarity, n_rows))
+    near = [result for result in results if result.explained >= least]
+    begin = draw_starts(rng, N_INIT, operator)
+    ahead = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(outlook)(few, operator, result.weights, polarity, *begin) for result in near
+    )
+    return near[int(np.argmax(ahead))]
+
+
+def relative_error(rows, operator, W, polarity, n_rows) -> float:
+    """Standard error of the energy that ``W`` (1, L) explains of ``n_rows`` rows, divided by it."""
+    block = make_block(operator, W, rows.dtype)
+    count, first, second = rows.sum(explained_moments, operator, block, polarity)
+    return float(np.sqrt(max(count * second - first**2, 0.0)) / (first * np.sqrt(n_rows)))
+
+
+def explained_moments(chunk, operator, block, polarity):
+    """``sum_i q_i e_i^p`` for p = 0, 1, 2, of sample weights q and explained energies e, (3,)."""
+    explained = match(chunk.prepared(operator), operator, block, polarity).explained
+    return np.array([np.sum(chunk.weigh(explained**p)) for p in range(3)])
+
+
+def outlook(rows, operator, W, polarity, white, draws) -> float:
+    """Minus the energy that ``W`` (1, L) and the next component leave of the rows, roughly."""
+    chunk = rows.take(np.arange(rows.n_rows))
+    rest = deflate(chunk, operator, make_block(operator, W, rows.dtype), polarity)
+    left = as_chunks(rest.rows, operator, rest.weight)
+    starts = row_starts(rest, draws, white, operator, polarity)
+    climbs = [climb(left, operator, start, polarity, PASSES, tol=0.0) for start in starts]
+    return max(found.explained for found in climbs) - energy(rest)
