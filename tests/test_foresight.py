@@ -1,0 +1,151 @@
+"""Looking one component ahead: which places are compared, by what, and what it is good for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gtpca import ALS, GTPCA, Compose, Rotation, Shift
+from gtpca.chunks import as_chunks
+from gtpca.climbing import SolverResult
+from gtpca.foresight import farsighted, outlook, relative_error
+from gtpca.starts import draw_starts
+from gtpca.testing import make_planted
+
+
+def bumps(n_samples, seed, size=64):
+    """Bumps of random height at times all over the sample, (n_samples, size)."""
+    rng = np.random.default_rng(seed)
+    time, height = rng.uniform(0, size, n_samples), rng.uniform(1, 2, n_samples)
+    distance = (np.arange(size) - time[:, None]) / 3
+    noise = 0.1 * rng.standard_normal((n_samples, size))
+    return height[:, None] * np.exp(-(distance**2)) + noise
+
+
+def bump_at(place, window=32):
+    w = np.exp(-(((np.arange(window) - place) / 3) ** 2))
+    return w[None] / np.linalg.norm(w)
+
+
+def best_bump(X, w):
+    """The projection of every row on the best of all places of a window ``w`` of unit norm."""
+    room = X.shape[1] - len(w)
+    bank = np.array([np.pad(w, (o, room - o)) for o in range(room + 1)])
+    products = X @ bank.T
+    best = np.abs(products).argmax(axis=1)
+    return products[np.arange(len(X)), best][:, None] * bank[best]
+
+
+def left_after(model, X):
+    """Share of the energy left after 1, 2, .. components."""
+    return 1 - np.cumsum(model.explained_energy_) / np.sum(X**2)
+
+
+def test_two_components_reach_all_times():
+    """A window of half a sample reaches half of the times; two of them reach all, or do not."""
+    gains, losses = [], []
+    for seed in range(4):
+        X = bumps(300, seed)
+        ahead, greedy = (
+            left_after(GTPCA(2, Shift(32), solver=ALS(foresight=on), random_state=seed).fit(X), X)
+            for on in (True, False)
+        )
+        gains.append(1 - ahead[1] / greedy[1])
+        losses.append(1 - (1 - ahead[0]) / (1 - greedy[0]))
+    assert min(gains) > -0.02
+    assert max(gains) > 0.3
+    assert max(losses) < 0.1  # a standard error is about 6 % here
+
+
+@pytest.mark.parametrize(
+    ("family", "shape"),
+    [
+        (Shift(30), (20,)),
+        (Shift(20, boundary="circular"), (20,)),
+        (Shift(12, boundary="partial"), (20,)),
+        (Rotation(4), (6, 6)),
+    ],
+    ids=str,
+)
+def test_nothing_is_compared_where_windows_reach_everything(family, shape):
+    X = np.random.default_rng(0).standard_normal((60, *shape))
+    operator = family.bind(shape)
+    assert not list(operator.elsewhere(np.ones(operator.n_weights)))
+    with_it, without = (
+        GTPCA(2, family, solver=ALS(foresight=on), random_state=0).fit(X) for on in (True, False)
+    )
+    assert np.array_equal(with_it.components_, without.components_)
+
+
+def test_places_are_slides_along_confined_axes():
+    operator = Shift(16, axes=0).bind((40, 3))
+    w = np.random.default_rng(0).standard_normal((16, 3))
+    places = [v.reshape(16, 3) for v in operator.elsewhere(w.ravel())]
+    assert len(places) == 16
+    expected = [np.pad(w, ((s, 0), (0, 0)))[:16] for s in range(1, 9)]
+    expected += [np.pad(w, ((0, s), (0, 0)))[s:] for s in range(1, 9)]
+    for wanted in expected:
+        assert any(np.array_equal(wanted, place) for place in places)
+
+
+@pytest.mark.parametrize(
+    ("family", "shape", "count"),
+    [
+        (Shift((4, 4)), (8, 4), 4),
+        (Shift((4, 4)), (8, 8), 8),
+        (Compose(Shift((4, 4)), Rotation(4)), (8, 8), 8),
+    ],
+)
+def test_only_axes_with_several_places_count(family, shape, count):
+    operator = family.bind(shape)
+    assert len(list(operator.elsewhere(np.ones(operator.n_weights)))) == count
+
+
+def test_relative_error_is_that_of_a_sum_of_independent_energies():
+    operator = Shift(8).bind((20,))
+    X, w, _ = make_planted(operator, n_samples=50, noise=0.5, random_state=0)
+    scores = np.array([[x[o : o + 8] @ w for o in range(13)] for x in X]) / np.linalg.norm(w)
+    explained = np.max(scores**2, axis=1)
+    expected = np.std(explained) / np.mean(explained) / np.sqrt(200)
+    chunks = as_chunks(X, operator, batch_size=7)
+    assert relative_error(chunks, operator, w[None], "both", 200) == pytest.approx(expected)
+
+
+def test_relative_error_counts_weighted_rows_as_often():
+    operator = Shift(8).bind((20,))
+    X, w, _ = make_planted(operator, n_samples=30, noise=0.5, random_state=0)
+    weight = np.random.default_rng(0).integers(0, 4, 30)
+    weighted = as_chunks(X, operator, weight=weight.astype(float))
+    repeated = as_chunks(np.repeat(X, weight, axis=0), operator)
+    one, other = (relative_error(c, operator, w[None], "both", 100) for c in (weighted, repeated))
+    assert one == pytest.approx(other)
+
+
+def test_outlook_is_close_to_what_two_components_leave():
+    X = bumps(200, seed=0)
+    operator = Shift(32).bind((64,))
+    chunks = as_chunks(X, operator)
+    begin = draw_starts(np.random.RandomState(0), 16, operator)
+    seen = {p: -outlook(chunks, operator, bump_at(p), "both", *begin) for p in (4, 16, 28)}
+    for place, left in seen.items():
+        rest = X - best_bump(X, bump_at(place)[0])
+        second = GTPCA(1, Shift(32), random_state=0).fit(rest)
+        assert left == pytest.approx(np.sum(rest**2) - second.explained_energy_[0], rel=0.1)
+    assert max(seen[4], seen[28]) < 0.7 * seen[16]
+
+
+def test_far_worse_results_are_not_considered():
+    operator = Shift(32).bind((64,))
+    chunks = as_chunks(bumps(200, seed=0), operator)
+    error = relative_error(chunks, operator, bump_at(16), "both", 200)
+    best = SolverResult(bump_at(16), [1.0])
+    near, far = (SolverResult(bump_at(28), [1 - c * error]) for c in (0.9, 1.1))
+    where = (chunks, chunks, operator, "both", 200, np.random.RandomState(0))
+    assert farsighted([best, near], *where) is near
+    assert farsighted([best, far], *where) is best
+
+
+def test_foresight_is_true_or_false():
+    X = np.random.default_rng(0).standard_normal((10, 20))
+    with pytest.raises(ValueError, match=r"foresight='yes' must be one of True, False"):
+        GTPCA(1, Shift(8), solver=ALS(foresight="yes")).fit(X)
