@@ -8,9 +8,8 @@ import pytest
 from gtpca import ALS, GTPCA, Compose, Rotation, Shift
 from gtpca.chunks import as_chunks
 from gtpca.climbing import SolverResult
-from gtpca.foresight import farsighted, outlook, relative_error
+from gtpca.foresight import comparable, farsighted, outlook
 from gtpca.starts import draw_starts
-from gtpca.testing import make_planted
 
 
 def bumps(n_samples, seed, size=64):
@@ -101,24 +100,35 @@ def test_only_axes_with_several_places_count(family, shape, count):
     assert len(list(operator.elsewhere(np.ones(operator.n_weights)))) == count
 
 
-def test_relative_error_is_that_of_a_sum_of_independent_energies():
-    operator = Shift(8).bind((20,))
-    X, w, _ = make_planted(operator, n_samples=50, noise=0.5, random_state=0)
-    scores = np.array([[x[o : o + 8] @ w for o in range(13)] for x in X]) / np.linalg.norm(w)
-    explained = np.max(scores**2, axis=1)
-    expected = np.std(explained) / np.mean(explained) / np.sqrt(200)
-    chunks = as_chunks(X, operator, batch_size=7)
-    assert relative_error(chunks, operator, w[None], "both", 200) == pytest.approx(expected)
+def places_of(operator, n_samples=60):
+    """Rows, three results, and the energies of every row that they explain, (3, n_samples)."""
+    X = bumps(n_samples, seed=0)
+    results = [SolverResult(bump_at(place)) for place in (4, 16, 28)]
+    return X, results, np.array([np.sum(best_bump(X, r.weights[0]) ** 2, axis=1) for r in results])
 
 
-def test_relative_error_counts_weighted_rows_as_often():
-    operator = Shift(8).bind((20,))
-    X, w, _ = make_planted(operator, n_samples=30, noise=0.5, random_state=0)
-    weight = np.random.default_rng(0).integers(0, 4, 30)
+@pytest.mark.parametrize("n_rows", [3, 10, 60, 1000])
+def test_comparable_up_to_a_standard_error_of_the_difference(n_rows):
+    operator = Shift(32).bind((64,))
+    X, results, explained = places_of(operator)
+    best = explained.mean(axis=1).argmax()
+    behind = explained[best] - explained
+    near = behind.mean(axis=1) <= behind.std(axis=1) / np.sqrt(n_rows)
+    found = comparable(results, as_chunks(X, operator, batch_size=7), operator, "both", n_rows)
+    assert [any(r is f for f in found) for r in results] == near.tolist()
+
+
+def test_weight_two_is_a_row_twice():
+    operator = Shift(32).bind((64,))
+    X, results, _ = places_of(operator)
+    weight = np.random.default_rng(0).integers(0, 4, len(X))
     weighted = as_chunks(X, operator, weight=weight.astype(float))
     repeated = as_chunks(np.repeat(X, weight, axis=0), operator)
-    one, other = (relative_error(c, operator, w[None], "both", 100) for c in (weighted, repeated))
-    assert one == pytest.approx(other)
+    for n_rows in (3, 10, 60, 1000):
+        one, other = (
+            comparable(results, c, operator, "both", n_rows) for c in (weighted, repeated)
+        )
+        assert [id(r) for r in one] == [id(r) for r in other]
 
 
 def test_outlook_is_close_to_what_two_components_leave():
@@ -134,15 +144,25 @@ def test_outlook_is_close_to_what_two_components_leave():
     assert max(seen[4], seen[28]) < 0.7 * seen[16]
 
 
-def test_far_worse_results_are_not_considered():
+def test_the_farsighted_one_is_among_the_comparable():
     operator = Shift(32).bind((64,))
-    chunks = as_chunks(bumps(200, seed=0), operator)
-    error = relative_error(chunks, operator, bump_at(16), "both", 200)
-    best = SolverResult(bump_at(16), [1.0])
-    near, far = (SolverResult(bump_at(28), [1 - c * error]) for c in (0.9, 1.1))
-    where = (chunks, chunks, operator, "both", 200, np.random.RandomState(0))
-    assert farsighted([best, near], *where) is near
-    assert farsighted([best, far], *where) is best
+    X, results, _ = places_of(operator)
+    where = (*[as_chunks(X, operator)] * 2, operator, "both")
+    for n_rows in (3, 10**9):
+        near = comparable(results, where[0], operator, "both", n_rows)
+        found = farsighted(results, *where, n_rows, np.random.RandomState(0))
+        assert any(found is result for result in near)
+    assert len(near) == 1
+
+
+def test_the_last_component_looks_at_nothing_but_itself():
+    X = bumps(300, seed=1)
+    one, strict = (
+        GTPCA(1, Shift(32), solver=ALS(foresight=on), random_state=0).fit(X) for on in (True, False)
+    )
+    assert np.array_equal(one.components_, strict.components_)
+    two = GTPCA(2, Shift(32), random_state=0).fit(X)
+    assert not np.array_equal(one.components_[0], two.components_[0])
 
 
 def test_foresight_is_true_or_false():

@@ -61,7 +61,7 @@ def test_five_passes_come_near_the_fit(name):
     X, new = bumps(600), bumps(200, seed=1)
     fitted = clone(MODELS[name]).fit(X)
     streamed = stream(clone(MODELS[name]), X, 100, 5)
-    assert_allclose(streamed.resmse(new), fitted.resmse(new), rtol=0.03)
+    assert np.all(streamed.resmse(new) < 1.03 * fitted.resmse(new))
     assert streamed.n_samples_seen_ == 3000
     assert streamed.components_.shape == fitted.components_.shape
     ratio = streamed.explained_energy_ratio_
@@ -77,18 +77,26 @@ def test_oscillations_with_the_first_rows_kept():
 
 
 def test_few_rows_are_fitted_as_a_whole():
-    """100 rows twice: the second time they have doubled, and the model is the fit of all 200."""
+    """100 rows twice: the second time they have doubled, and the model is a fit of all 200."""
     X = bumps(200)
     model = GTPCA(2, Shift(13), random_state=0)
     model.partial_fit(X[:100]).partial_fit(X[100:])
     assert len(model.online_["kept"]["rows"]) == 200
-    fitted = clone(model).fit(X)
-    assert_same_components(model, fitted, atol=1e-3)
+    assert_allclose(model.resmse(X), clone(model).fit(X).resmse(X), rtol=1e-2)
     model.partial_fit(X[:50])
     assert (len(model.online_["kept"]["rows"]), model.online_["kept"]["n_fitted"]) == (250, 200)
     model.partial_fit(bumps(1000, seed=3))
     assert model.online_["kept"] is None
     assert model.n_samples_seen_ == 1250
+
+
+def test_the_best_of_three_fits_begins_a_stream():
+    """The fit with the seed of the model is one of the three."""
+    X = make_oscillations(200, random_state=0)
+    for seed in range(3):
+        model = GTPCA(3, Shift(384), random_state=seed)
+        streamed = clone(model).partial_fit(X[:100]).partial_fit(X[100:])
+        assert streamed.resmse(X)[-1] < 1.002 * model.fit(X).resmse(X)[-1]
 
 
 @pytest.mark.usefixtures("nothing_kept")

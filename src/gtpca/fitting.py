@@ -221,6 +221,7 @@ def _greedy(chunks, operator, recipe, goal, total):
     options = {"polarity": recipe.polarity, "n_jobs": recipe.n_jobs}
     while not (goal.reached(len(results), left[-1]) or recipe.progress.stop):
         seed = recipe.rng.randint(np.iinfo(np.int32).max)
+        options["more"] = len(results) + 1 != goal.count
         with recipe.progress.component() as report:
             result = recipe.solver.solve(chunks, operator, seed, report=report, **options)
         block = make_block(operator, result.weights, chunks.dtype)

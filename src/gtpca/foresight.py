@@ -5,9 +5,9 @@ D points. Where it sits hardly matters for what one component explains, and much
 two components with the pattern near the two ends of the window reach all times; after one with the
 pattern in the middle, no second reaches both ends of the sample.
 
-Of the places that explain as much as the best, up to a standard error of the explained energy, the
-one is taken after which the next component explains most. (The rule of one standard error is that
-of Breiman et al., Classification and Regression Trees, 1984, section 3.4.3.)
+Of the places that explain as much as the best, up to a standard error of the difference over the
+rows, the one is taken after which the next component explains most. (The rule of one standard error
+is that of Breiman et al., Classification and Regression Trees, 1984, section 3.4.3.)
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gtpca.climbing import climb
 from gtpca.coding import deflate, energy, match
 from gtpca.starts import draw_starts, row_starts
 
-__all__ = ["farsighted", "outlook", "relative_error"]
+__all__ = ["comparable", "farsighted", "outlook"]
 
 N_INIT = 16  # the next component is looked for from half as many rows,
 PASSES = 3  # with so many passes each
@@ -44,9 +44,7 @@ def farsighted(results, rows, few, operator, polarity, n_rows, rng, n_jobs=None)
     n_jobs : int or None
         Threads over the results.
     """
-    top = max(results, key=lambda result: result.explained)
-    least = top.explained * (1 - relative_error(rows, operator, top.weights, polarity, n_rows))
-    near = [result for result in results if result.explained >= least]
+    near = comparable(results, rows, operator, polarity, n_rows)
     begin = draw_starts(rng, N_INIT, operator)
     ahead = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(outlook)(few, operator, result.weights, polarity, *begin) for result in near
@@ -54,17 +52,24 @@ def farsighted(results, rows, few, operator, polarity, n_rows, rng, n_jobs=None)
     return near[int(np.argmax(ahead))]
 
 
-def relative_error(rows, operator, W, polarity, n_rows) -> float:
-    """Standard error of the energy that ``W`` (1, L) explains of ``n_rows`` rows, divided by it."""
-    block = make_block(operator, W, rows.dtype)
-    count, first, second = rows.sum(explained_moments, operator, block, polarity)
-    return float(np.sqrt(max(count * second - first**2, 0.0)) / (first * np.sqrt(n_rows)))
+def comparable(results, rows, operator, polarity, n_rows):
+    """Results that explain as much as the best, up to a standard error of the difference."""
+    blocks = [make_block(operator, result.weights, rows.dtype) for result in results]
+    products = rows.sum(explained_products, operator, blocks, polarity)
+    mean, second = products[0, 1:] / products[0, 0], products[1:, 1:] / products[0, 0]
+    best = int(mean.argmax())
+    behind = mean[best] - mean
+    square = second[best, best] - 2 * second[best] + second.diagonal()
+    error = np.sqrt(np.maximum(square - behind**2, 0.0) / n_rows)
+    return [result for result, near in zip(results, behind <= error, strict=True) if near]
 
 
-def explained_moments(chunk, operator, block, polarity):
-    """``sum_i q_i e_i^p`` for p = 0, 1, 2, of sample weights q and explained energies e, (3,)."""
-    explained = match(chunk.prepared(operator), operator, block, polarity).explained
-    return np.array([np.sum(chunk.weigh(explained**p)) for p in range(3)])
+def explained_products(chunk, operator, blocks, polarity):
+    """``sum_i q_i e_i e_i'``, sample weights q, ``e_i = (1, explained by each block)``, (C, C)."""
+    P = chunk.prepared(operator)
+    columns = [match(P, operator, block, polarity).explained for block in blocks]
+    explained = np.stack([np.ones(len(chunk.rows)), *columns])
+    return chunk.weigh(explained) @ explained.T
 
 
 def outlook(rows, operator, W, polarity, white, draws) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
 from gtpca import checks, inputs
 from gtpca.coding import weighted_sums
@@ -16,7 +17,8 @@ from gtpca.projection import FittedGTPCA
 
 __all__ = ["IncrementalGTPCA", "restored"]
 
-START_ROWS = 1024  # up to so many rows are kept, and fitted anew when they have doubled
+START_ROWS = 1024  # up to so many rows are kept, and fitted anew when they have doubled,
+N_FITS = 3  # so often: a stream stays near the optimum in which it began
 START_BYTES = 2**26
 
 
@@ -49,11 +51,12 @@ class IncrementalGTPCA(FittedGTPCA):
         """Learn from one more batch of rows, while what was learnt from earlier ones fades.
 
         The first batch is fitted with all starts and moves. As long as there are at most 1024 rows
-        they are kept, and fitted anew each time they have doubled. From then on every batch is
-        seen once: each component is matched, its sums (those of before, times a decay, and those
-        of the batch) give new weights, and the next one goes on with the residual. After ``fit``,
-        it goes on from the components found. With ``center=True`` the mean fades with the
-        horizon, or is that of all rows; with ``refine`` only codes are swept.
+        they are kept, and fitted anew each time they have doubled, three times from other starts,
+        of which the best is taken. From then on every batch is seen once: each component is
+        matched, its sums (those of before, times a decay, and those of the batch) give new weights,
+        and the next one goes on with the residual. After ``fit``, it goes on from the components
+        found. With ``center=True`` the mean fades with the horizon, or is that of all rows; with
+        ``refine`` only codes are swept.
 
         Parameters
         ----------
@@ -120,12 +123,21 @@ class IncrementalGTPCA(FittedGTPCA):
         X, weight = kept["rows"].reshape(-1, *self._row_shape), kept["weight"]
         if self.horizon is not None:
             weight = weight * np.exp(np.arange(1 - len(X), 1) / self.horizon)
-        found = clone(self).fit(X, sample_weight=weight)
+        n_fits = N_FITS if self.operator_.n_transforms > 1 else 1
+        fits = [self._anew(number).fit(X, sample_weight=weight) for number in range(n_fits)]
+        found = max(fits, key=lambda model: model.explained_energy_.sum())
         names = ("components_", "n_components_", "n_iter_", "history_", "mean_", "operator_")
         for name in names:
             setattr(self, name, getattr(found, name))
         kept["n_fitted"] = len(X)
         return self._fresh(X, weight)
+
+    def _anew(self, number):
+        """A model to be fitted with a seed of its own; number 0 has that of this one."""
+        if number == 0:
+            return clone(self)
+        seeds = check_random_state(clone(self).random_state).randint(2**31 - 1, size=number)
+        return clone(self).set_params(random_state=int(seeds[-1]))
 
     def _fresh(self, X, sample_weight) -> Online:
         """The stream of these rows alone, to which the model has just been fitted."""

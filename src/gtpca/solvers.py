@@ -49,7 +49,8 @@ class ALS(BaseEstimator):
     foresight : bool
         Whether to look one component ahead where a window is shorter than the sample: of the places
         that a pattern may have in the window and that explain the same, up to a standard error,
-        take the one that leaves most to the next component. See :mod:`gtpca.foresight`.
+        take the one that leaves most to the next component, if there is one. See
+        :mod:`gtpca.foresight`.
 
     Examples
     --------
@@ -80,6 +81,7 @@ class ALS(BaseEstimator):
         polarity: str = "both",
         n_jobs: int | None = None,
         start: np.ndarray | None = None,
+        more: bool = False,
         report: Callable[[int, float], bool] | None = None,
     ) -> SolverResult:
         """The component of the rows in ``chunks``, or a block of them from ``start``.
@@ -94,6 +96,8 @@ class ALS(BaseEstimator):
             Threads over the starts and moves, which are tried on few rows.
         start : array (K, L) or None
             Weights to begin with instead of looking for starting points.
+        more : bool
+            Whether another component will be looked for in the residual: where there is foresight.
         report : callable or None
             ``report(iteration, explained)`` after each pass over all rows; True stops the climb.
         """
@@ -101,10 +105,8 @@ class ALS(BaseEstimator):
         rng = check_random_state(random_state)
         white, draws = draw_starts(rng, self.n_init, operator)
         search = _Search(self, chunks, operator, rng, polarity, n_jobs, report)
-        if start is not None:
-            return search.finish(search.settle(start))
-        best = search.settle(search.best_start(white, draws))
-        return search.finish(search.look_ahead(best) if self.foresight else best)
+        best = search.settle(search.best_start(white, draws) if start is None else start)
+        return search.finish(search.look_ahead(best) if more and self.foresight else best)
 
     def polish(self, chunks, operator, W, *, polarity="both", n_passes=1) -> SolverResult:
         """A few passes from ``W`` (K, L) on all rows: one step of a joint sweep."""

@@ -76,6 +76,7 @@ class Adam(BaseEstimator):
         polarity="both",
         n_jobs=None,
         start=None,
+        more=False,
         report=None,
     ) -> SolverResult:
         """The component of the rows in ``chunks``; see :meth:`gtpca.ALS.solve`.
