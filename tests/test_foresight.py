@@ -131,6 +131,14 @@ def test_weight_two_is_a_row_twice():
         assert [id(r) for r in one] == [id(r) for r in other]
 
 
+@pytest.mark.parametrize("power", [-400, -300, 300, 500])
+def test_the_unit_of_the_rows_does_not_matter(power):
+    """Squares of energies overflow, or vanish, long before the energies do."""
+    X = bumps(200, seed=0)
+    here, there = (GTPCA(2, Shift(32), random_state=0).fit(s * X) for s in (1.0, 2.0**power))
+    assert np.array_equal(here.components_, there.components_)
+
+
 def test_outlook_is_close_to_what_two_components_leave():
     X = bumps(200, seed=0)
     operator = Shift(32).bind((64,))

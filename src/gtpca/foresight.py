@@ -18,7 +18,7 @@ from joblib import Parallel, delayed
 from gtpca.blocks import make_block
 from gtpca.chunks import as_chunks
 from gtpca.climbing import climb
-from gtpca.coding import deflate, energy, match
+from gtpca.coding import deflate, energy, match, weighted_energies
 from gtpca.starts import draw_starts, row_starts
 
 __all__ = ["comparable", "farsighted", "outlook"]
@@ -55,7 +55,9 @@ def farsighted(results, rows, few, operator, polarity, n_rows, rng, n_jobs=None)
 def comparable(results, rows, operator, polarity, n_rows):
     """Results that explain as much as the best, up to a standard error of the difference."""
     blocks = [make_block(operator, result.weights, rows.dtype) for result in results]
-    products = rows.sum(explained_products, operator, blocks, polarity)
+    largest = max(float(energies.max()) for energies in rows.collect(weighted_energies))
+    exponent = int(np.frexp(largest)[1])
+    products = rows.sum(explained_products, operator, blocks, polarity, exponent)
     mean, second = products[0, 1:] / products[0, 0], products[1:, 1:] / products[0, 0]
     best = int(mean.argmax())
     behind = mean[best] - mean
@@ -64,11 +66,14 @@ def comparable(results, rows, operator, polarity, n_rows):
     return [result for result, near in zip(results, behind <= error, strict=True) if near]
 
 
-def explained_products(chunk, operator, blocks, polarity):
-    """``sum_i q_i e_i e_i'``, sample weights q, ``e_i = (1, explained by each block)``, (C, C)."""
+def explained_products(chunk, operator, blocks, polarity, exponent):
+    """``sum_i q_i e_i e_i'``, sample weights q, ``e_i = (1, explained by each block)``, (C, C).
+
+    Energies are in units of ``2**exponent``, without which their squares may overflow.
+    """
     P = chunk.prepared(operator)
     columns = [match(P, operator, block, polarity).explained for block in blocks]
-    explained = np.stack([np.ones(len(chunk.rows)), *columns])
+    explained = np.stack([np.ones(len(chunk.rows)), *np.ldexp(columns, -exponent)])
     return chunk.weigh(explained) @ explained.T
 
 
