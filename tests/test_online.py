@@ -91,12 +91,15 @@ def test_few_rows_are_fitted_as_a_whole():
 
 
 def test_the_best_of_three_fits_begins_a_stream():
-    """The fit with the seed of the model is one of the three."""
-    X = make_oscillations(200, random_state=0)
+    """The fit with the seed of the model is one of the three, and not always the best."""
+    X = np.random.default_rng(0).standard_normal((60, 20))  # has many optima
+    ratios = []
     for seed in range(3):
-        model = GTPCA(3, Shift(384), random_state=seed)
-        streamed = clone(model).partial_fit(X[:100]).partial_fit(X[100:])
-        assert streamed.resmse(X)[-1] < 1.002 * model.fit(X).resmse(X)[-1]
+        model = GTPCA(2, Shift(12), solver=ALS(n_init=1), random_state=seed)
+        streamed = clone(model).partial_fit(X[:30]).partial_fit(X[30:])
+        ratios.append(streamed.resmse(X)[-1] / model.fit(X).resmse(X)[-1])
+    assert max(ratios) < 1.002
+    assert min(ratios) < 0.99
 
 
 @pytest.mark.usefixtures("nothing_kept")
