@@ -6,8 +6,8 @@ two components with the pattern near the two ends of the window reach all times;
 pattern in the middle, no second reaches both ends of the sample.
 
 Of the places that explain as much as the best, up to a standard error of the difference over the
-rows, the one is taken after which the next component explains most. (The rule of one standard error
-is that of Breiman et al., Classification and Regression Trees, 1984, section 3.4.3.)
+rows, the one is taken that leaves least together with the next component. (The rule of one standard
+error is that of Breiman et al., Classification and Regression Trees, 1984, section 3.4.3.)
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PASSES = 3  # with so many passes each
 
 
 def farsighted(results, rows, few, operator, polarity, n_rows, rng, n_jobs=None):
-    """The result that leaves most to the next component, of those that explain about the same.
+    """Of the results that explain about the same, that which leaves least with the next component.
 
     Parameters
     ----------

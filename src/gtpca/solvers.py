@@ -49,8 +49,8 @@ class ALS(BaseEstimator):
     foresight : bool
         Whether to look one component ahead where a window is shorter than the sample: of the places
         that a pattern may have in the window and that explain the same, up to a standard error,
-        take the one that leaves most to the next component, if there is one. See
-        :mod:`gtpca.foresight`.
+        take the one that leaves least together with the next component, if there is one and the
+        pose is not shared. See :mod:`gtpca.foresight`.
 
     Examples
     --------
@@ -161,7 +161,7 @@ class _Search:
         return best
 
     def look_ahead(self, best):
-        """The pattern at the place in the window that leaves most to the next component."""
+        """The pattern at the place in the window that leaves least with the next component."""
         elsewhere = self.operator.elsewhere(best.weights[0])
         others = [orthonormal(w[None]) for w in elsewhere if np.any(w)] if self.left > 0 else []
         if not others:
