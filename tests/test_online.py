@@ -102,6 +102,14 @@ def test_the_best_of_three_fits_begins_a_stream():
     assert min(ratios) < 0.99
 
 
+def test_the_smallest_of_three_fits_begins_a_stream_with_a_share():
+    X = make_oscillations(200, random_state=0)
+    for seed in range(2):
+        model = GTPCA(0.6, Shift(384), random_state=seed)
+        streamed = clone(model).partial_fit(X[:100]).partial_fit(X[100:])
+        assert streamed.n_components_ <= model.fit(X).n_components_
+
+
 @pytest.mark.usefixtures("nothing_kept")
 def test_the_sums_are_those_of_the_formula():
     """Rows count exp(-age / horizon): one component that fits exactly, by hand."""

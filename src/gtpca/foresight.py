@@ -18,7 +18,7 @@ from joblib import Parallel, delayed
 from gtpca.blocks import make_block
 from gtpca.chunks import as_chunks
 from gtpca.climbing import climb
-from gtpca.coding import deflate, energy, match, weighted_energies
+from gtpca.coding import deflate, energy, match, row_energies, weighted_energies
 from gtpca.starts import draw_starts, row_starts
 
 __all__ = ["comparable", "farsighted", "outlook"]
@@ -39,12 +39,15 @@ def farsighted(results, rows, few, operator, polarity, n_rows, rng, n_jobs=None)
     operator : Operator
     polarity : {"both", "positive"}
     n_rows : int
-        Number of all rows, of which ``rows`` is a sample: the standard error is theirs.
+        Number of all rows that count, of which ``rows`` may be a sample. The standard error is
+        theirs: the more rows there are, the less is given up.
     rng : RandomState
     n_jobs : int or None
         Threads over the results.
     """
     near = comparable(results, rows, operator, polarity, n_rows)
+    if len(near) == 1:
+        return near[0]
     begin = draw_starts(rng, N_INIT, operator)
     ahead = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(outlook)(few, operator, result.weights, polarity, *begin) for result in near
@@ -69,11 +72,11 @@ def comparable(results, rows, operator, polarity, n_rows):
 def explained_products(chunk, operator, blocks, polarity, exponent):
     """``sum_i q_i e_i e_i'``, sample weights q, ``e_i = (1, explained by each block)``, (C, C).
 
-    Energies are in units of ``2**exponent``, without which their squares may overflow.
+    Rows without energy do not count. Energies are in units of ``2**exponent``, without which their squares may overflow.
     """
     P = chunk.prepared(operator)
     columns = [match(P, operator, block, polarity).explained for block in blocks]
-    explained = np.stack([np.ones(len(chunk.rows)), *np.ldexp(columns, -exponent)])
+    explained = np.stack([row_energies(chunk.rows) > 0, *np.ldexp(columns, -exponent)])
     return chunk.weigh(explained) @ explained.T
 
 
