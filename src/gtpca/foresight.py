@@ -72,7 +72,8 @@ def comparable(results, rows, operator, polarity, n_rows):
 def explained_products(chunk, operator, blocks, polarity, exponent):
     """``sum_i q_i e_i e_i'``, sample weights q, ``e_i = (1, explained by each block)``, (C, C).
 
-    Rows without energy do not count. Energies are in units of ``2**exponent``, without which their squares may overflow.
+    Rows without energy do not count. Energies are in units of ``2**exponent``, without which their
+    squares may overflow.
     """
     P = chunk.prepared(operator)
     columns = [match(P, operator, block, polarity).explained for block in blocks]
