@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gtpca import ALS, GTPCA, Compose, Rotation, Shift
+from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
 from gtpca.chunks import as_chunks
 from gtpca.climbing import SolverResult
 from gtpca.foresight import comparable, farsighted, outlook
@@ -93,6 +93,7 @@ def test_places_are_slides_along_confined_axes():
         (Shift((4, 4)), (8, 4), 4),
         (Shift((4, 4)), (8, 8), 8),
         (Compose(Shift((4, 4)), Rotation(4)), (8, 8), 8),
+        (Compose(Reflection(), Shift(8)), (20,), 8),
     ],
 )
 def test_only_axes_with_several_places_count(family, shape, count):
@@ -131,6 +132,14 @@ def test_weight_two_is_a_row_twice():
         assert [id(r) for r in one] == [id(r) for r in other]
 
 
+@pytest.mark.parametrize("power", [-400, -300, 300, 500])
+def test_the_unit_of_the_rows_does_not_matter(power):
+    """Squares of energies overflow, or vanish, long before the energies do."""
+    X = bumps(200, seed=0)
+    here, there = (GTPCA(2, Shift(32), random_state=0).fit(s * X) for s in (1.0, 2.0**power))
+    assert np.array_equal(here.components_, there.components_)
+
+
 def test_outlook_is_close_to_what_two_components_leave():
     X = bumps(200, seed=0)
     operator = Shift(32).bind((64,))
@@ -163,6 +172,17 @@ def test_the_last_component_looks_at_nothing_but_itself():
     assert np.array_equal(one.components_, strict.components_)
     two = GTPCA(2, Shift(32), random_state=0).fit(X)
     assert not np.array_equal(one.components_[0], two.components_[0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_that_do_not_count_change_nothing(seed):
+    X, Y = bumps(200, seed), bumps(600, seed + 10)
+    weight = np.append(np.ones(200), np.zeros(600))
+    model = GTPCA(2, Shift(32), random_state=seed)
+    alone = model.fit(X).explained_energy_
+    weighted = model.fit(np.concatenate([X, Y]), sample_weight=weight).explained_energy_
+    padded = model.fit(np.concatenate([X, 0 * Y])).explained_energy_
+    np.testing.assert_allclose([weighted, padded], [alone, alone], rtol=1e-4)
 
 
 def test_foresight_is_true_or_false():

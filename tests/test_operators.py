@@ -40,6 +40,14 @@ def test_a_wrong_adjoint_is_caught():
         check_operator(WrongAdjoint())
 
 
+@pytest.mark.parametrize("name", ["neighbours", "elsewhere"])
+def test_weights_of_another_shape_are_caught(name):
+    operator = Shift(4).bind((9,))
+    setattr(operator, name, lambda w: [w.reshape(2, 2)])
+    with pytest.raises(AssertionError, match=f"{name}: not of the shape"):
+        check_operator(operator)
+
+
 @pytest.mark.parametrize("width", [1, 2, 5, 9])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_window_sums(width, axis):

@@ -265,9 +265,13 @@ def as_chunks(
 
 
 def random_order(chunks, rng):
-    """The numbers of all rows that count, with energy and weight, in random order."""
-    live = np.concatenate(chunks.collect(weighted_energies)) > 0
-    return rng.permutation(np.flatnonzero(live))
+    """The numbers of all rows that count in random order."""
+    return rng.permutation(live_rows(chunks))
+
+
+def live_rows(chunks):
+    """The numbers of all rows that count, with energy and weight."""
+    return np.flatnonzero(np.concatenate(chunks.collect(weighted_energies)) > 0)
 
 
 def subsample(chunks, operator, order, size, n_jobs=None):

@@ -129,5 +129,6 @@ class ComposedOperator(Operator):
             yield from self.outer.neighbours(w)
 
     def elsewhere(self, w):
-        same = self.inner.weight_shape == self.outer.weight_shape
-        return self.outer.elsewhere(w) if same else ()
+        yield from self.inner.elsewhere(w)
+        if self.inner.weight_shape == self.outer.weight_shape:
+            yield from self.outer.elsewhere(w)

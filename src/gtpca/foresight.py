@@ -6,8 +6,8 @@ two components with the pattern near the two ends of the window reach all times;
 pattern in the middle, no second reaches both ends of the sample.
 
 Of the places that explain as much as the best, up to a standard error of the difference over the
-rows, the one is taken after which the next component explains most. (The rule of one standard error
-is that of Breiman et al., Classification and Regression Trees, 1984, section 3.4.3.)
+rows, the one is taken that leaves least together with the next component. (The rule of one standard
+error is that of Breiman et al., Classification and Regression Trees, 1984, section 3.4.3.)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from joblib import Parallel, delayed
 from gtpca.blocks import make_block
 from gtpca.chunks import as_chunks
 from gtpca.climbing import climb
-from gtpca.coding import deflate, energy, match
+from gtpca.coding import deflate, energy, match, row_energies, weighted_energies
 from gtpca.starts import draw_starts, row_starts
 
 __all__ = ["comparable", "farsighted", "outlook"]
@@ -28,7 +28,7 @@ PASSES = 3  # with so many passes each
 
 
 def farsighted(results, rows, few, operator, polarity, n_rows, rng, n_jobs=None):
-    """The result that leaves most to the next component, of those that explain about the same.
+    """Of the results that explain about the same, that which leaves least with the next component.
 
     Parameters
     ----------
@@ -39,12 +39,15 @@ def farsighted(results, rows, few, operator, polarity, n_rows, rng, n_jobs=None)
     operator : Operator
     polarity : {"both", "positive"}
     n_rows : int
-        Number of all rows, of which ``rows`` is a sample: the standard error is theirs.
+        Number of all rows that count, of which ``rows`` may be a sample. The standard error is
+        theirs: the more rows there are, the less is given up.
     rng : RandomState
     n_jobs : int or None
         Threads over the results.
     """
     near = comparable(results, rows, operator, polarity, n_rows)
+    if len(near) == 1:
+        return near[0]
     begin = draw_starts(rng, N_INIT, operator)
     ahead = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(outlook)(few, operator, result.weights, polarity, *begin) for result in near
@@ -55,7 +58,9 @@ def farsighted(results, rows, few, operator, polarity, n_rows, rng, n_jobs=None)
 def comparable(results, rows, operator, polarity, n_rows):
     """Results that explain as much as the best, up to a standard error of the difference."""
     blocks = [make_block(operator, result.weights, rows.dtype) for result in results]
-    products = rows.sum(explained_products, operator, blocks, polarity)
+    largest = max(float(energies.max()) for energies in rows.collect(weighted_energies))
+    exponent = int(np.frexp(largest)[1])
+    products = rows.sum(explained_products, operator, blocks, polarity, exponent)
     mean, second = products[0, 1:] / products[0, 0], products[1:, 1:] / products[0, 0]
     best = int(mean.argmax())
     behind = mean[best] - mean
@@ -64,11 +69,15 @@ def comparable(results, rows, operator, polarity, n_rows):
     return [result for result, near in zip(results, behind <= error, strict=True) if near]
 
 
-def explained_products(chunk, operator, blocks, polarity):
-    """``sum_i q_i e_i e_i'``, sample weights q, ``e_i = (1, explained by each block)``, (C, C)."""
+def explained_products(chunk, operator, blocks, polarity, exponent):
+    """``sum_i q_i e_i e_i'``, sample weights q, ``e_i = (1, explained by each block)``, (C, C).
+
+    Rows without energy do not count. Energies are in units of ``2**exponent``, without which their
+    squares may overflow.
+    """
     P = chunk.prepared(operator)
     columns = [match(P, operator, block, polarity).explained for block in blocks]
-    explained = np.stack([np.ones(len(chunk.rows)), *columns])
+    explained = np.stack([row_energies(chunk.rows) > 0, *np.ldexp(columns, -exponent)])
     return chunk.weigh(explained) @ explained.T
 
 

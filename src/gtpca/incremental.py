@@ -125,7 +125,7 @@ class IncrementalGTPCA(FittedGTPCA):
             weight = weight * np.exp(np.arange(1 - len(X), 1) / self.horizon)
         n_fits = N_FITS if self.operator_.n_transforms > 1 else 1
         fits = [self._anew(number).fit(X, sample_weight=weight) for number in range(n_fits)]
-        found = max(fits, key=lambda model: model.explained_energy_.sum())
+        found = min(fits, key=lambda model: (model.n_components_, -model.explained_energy_.sum()))
         names = ("components_", "n_components_", "n_iter_", "history_", "mean_", "operator_")
         for name in names:
             setattr(self, name, getattr(found, name))

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from gtpca import checks
 from gtpca.blocks import orthonormal
-from gtpca.chunks import Chunks, random_order, subsample
+from gtpca.chunks import Chunks, live_rows, random_order, subsample
 from gtpca.climbing import SolverResult, best_of, climb
 from gtpca.foresight import farsighted
 from gtpca.starts import draw_starts, row_starts
@@ -49,8 +49,8 @@ class ALS(BaseEstimator):
     foresight : bool
         Whether to look one component ahead where a window is shorter than the sample: of the places
         that a pattern may have in the window and that explain the same, up to a standard error,
-        take the one that leaves most to the next component, if there is one. See
-        :mod:`gtpca.foresight`.
+        take the one that leaves least together with the next component, if there is one and the
+        pose is not shared. See :mod:`gtpca.foresight`.
 
     Examples
     --------
@@ -127,6 +127,7 @@ class _Search:
         self.polarity, self.n_jobs, self.report = polarity, n_jobs, report
         self.rng, self.spent, self.halted = rng, 0, False
         order = random_order(chunks, rng) if chunks.n_rows > SCREEN_ROWS else None
+        self.n_live = None if order is None else len(order)
         self.ladder: list[Chunks] = []
         for size in LADDER:  # each is drawn from the one before: all rows are read once
             if chunks.n_rows > 2 * size:
@@ -161,14 +162,15 @@ class _Search:
         return best
 
     def look_ahead(self, best):
-        """The pattern at the place in the window that leaves most to the next component."""
-        elsewhere = self.operator.elsewhere(best.weights[0])
+        """The pattern at the place in the window that leaves least with the next component."""
+        elsewhere = self.operator.elsewhere(best.weights[0]) if len(best.weights) == 1 else ()
         others = [orthonormal(w[None]) for w in elsewhere if np.any(w)] if self.left > 0 else []
         if not others:
             return best
         tried = self._try(self.middle, others, MOVE_PASSES, 0.0)
         where = (self.middle, self.screen, self.operator, self.polarity)
-        found = farsighted([best, *tried], *where, self.chunks.n_rows, self.rng, self.n_jobs)
+        n_live = len(live_rows(self.chunks)) if self.n_live is None else self.n_live
+        found = farsighted([best, *tried], *where, n_live, self.rng, self.n_jobs)
         return best if found is best else self._climb(self.middle, found.weights)
 
     def finish(self, best):

@@ -128,8 +128,9 @@ def _check_words(operator, rng, n_rows):
     columns = operator.describe(index)
     for name, values in columns.items():
         assert np.shape(values) == index.shape, f"describe: {name} has shape {np.shape(values)}"
-    for v in operator.neighbours(rng.standard_normal(operator.n_weights)):
-        assert np.shape(v) == (operator.n_weights,), "neighbours: not of the shape of the weights"
+    for name in ("neighbours", "elsewhere"):
+        for v in getattr(operator, name)(rng.standard_normal(operator.n_weights)):
+            assert np.shape(v) == (operator.n_weights,), f"{name}: not of the shape of the weights"
     assert 0 <= operator.reference < operator.n_transforms, "reference is no transform"
 
 
