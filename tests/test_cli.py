@@ -278,12 +278,17 @@ def wait_until_open(running, name):
     assert running.poll() is None
 
 
+def heed_interrupts():
+    """Also where the tests are a job in the background, which ignores them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interrupt_leaves_nothing(tmp_path):
     np.save(tmp_path / "noise.npy", np.random.default_rng(0).standard_normal((20_000, 256)))
     command = [sys.executable, "-m", "gtpca.cli", "fit", "noise.npy", "-o", "m.gtpca"]
     command += ["--family", "shift(window=64)", "-k", "60"]
     how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": tmp_path, "text": True}
-    fitting = subprocess.Popen(command, **how, env=environment())
+    fitting = subprocess.Popen(command, **how, env=environment(), preexec_fn=heed_interrupts)
     wait_until_open(fitting, "noise.npy")
     fitting.send_signal(signal.SIGINT)
     out, err = fitting.communicate(timeout=60)

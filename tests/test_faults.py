@@ -144,6 +144,7 @@ class Interrupt:
         return False
 
 components = []
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
 source, folder = sys.argv[1:]
 X = PlantedRows(Shift(8).bind((24,)), 3000, n_templates=2)
 residual = "scratch"
