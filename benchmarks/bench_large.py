@@ -24,6 +24,7 @@ import sys
 import tempfile
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -202,13 +203,13 @@ def stored(X, rows, folder):
     return da.from_zarr(store)
 
 
-def cluster(folder, store):
+def cluster(folder, store, rows):
     """A fit with two worker processes on what ``store`` makes, and one on a memory map."""
     import dask
     import dask.array as da
     from distributed import Client, LocalCluster
 
-    n, rows = 2 * ROWS_PER_GB, 2**16
+    n = 2 * ROWS_PER_GB
     X = np.load(written(n, folder), mmap_mode="r")
     D, found = store(X, rows, Path(folder) / "stored"), {}
 
@@ -228,7 +229,7 @@ def cluster(folder, store):
     assert_same_components(found["memmap"], found["dask"], atol=1e-4)
     return {
         "gigabytes": X.nbytes / 2**30,
-        "chunks": n // rows,
+        "chunks": D.numblocks[0],
         "seconds_memmap_one_process": memmap,
         "seconds_dask_two_processes": two,
         "ratio": two / memmap,
@@ -237,20 +238,12 @@ def cluster(folder, store):
     }
 
 
-def npy_stack(folder):
-    return cluster(folder, stack)
-
-
-def zarr_store(folder):
-    return cluster(folder, stored)
-
-
 PARTS = {
     "memory": memory,
     "linear": linear,
     "components": components,
-    "dask": npy_stack,
-    "zarr": zarr_store,
+    "dask": partial(cluster, store=stack, rows=2**16),
+    "zarr": partial(cluster, store=stored, rows=7 * 2**10),  # larger ones are mapped anew each time
 }
 
 
