@@ -18,7 +18,7 @@ from gtpca.projection import FittedGTPCA
 __all__ = ["IncrementalGTPCA", "restored"]
 
 START_ROWS = 1024  # up to so many rows are kept, and fitted anew when they have doubled,
-N_FITS = 3  # so often: a stream stays near the optimum in which it began
+N_FITS = 5  # the last time so often: a stream stays near the optimum in which it began
 START_BYTES = 2**26
 
 
@@ -51,12 +51,12 @@ class IncrementalGTPCA(FittedGTPCA):
         """Learn from one more batch of rows, while what was learnt from earlier ones fades.
 
         The first batch is fitted with all starts and moves. As long as there are at most 1024 rows
-        they are kept, and fitted anew each time they have doubled, three times from other starts,
-        of which the best is taken. From then on every batch is seen once: each component is
-        matched, its sums (those of before, times a decay, and those of the batch) give new weights,
-        and the next one goes on with the residual. After ``fit``, it goes on from the components
-        found. With ``center=True`` the mean fades with the horizon, or is that of all rows; with
-        ``refine`` only codes are swept.
+        they are kept, and fitted anew each time they have doubled; the last time this is done from
+        five seeds, of which the best is taken. From then on every batch is seen once: each
+        component is matched, its sums (those of before, times a decay, and those of the batch) give
+        new weights, and the next one goes on with the residual. After ``fit``, it goes on from the
+        components found. With ``center=True`` the mean fades with the horizon, or is that of all
+        rows; with ``refine`` only codes are swept.
 
         Parameters
         ----------
@@ -123,8 +123,8 @@ class IncrementalGTPCA(FittedGTPCA):
         X, weight = kept["rows"].reshape(-1, *self._row_shape), kept["weight"]
         if self.horizon is not None:
             weight = weight * np.exp(np.arange(1 - len(X), 1) / self.horizon)
-        n_fits = N_FITS if self.operator_.n_transforms > 1 else 1
-        fits = [self._anew(number).fit(X, sample_weight=weight) for number in range(n_fits)]
+        last = 2 * len(X) > START_ROWS and self.operator_.n_transforms > 1
+        fits = [model.fit(X, sample_weight=weight) for model in self._rivals(N_FITS if last else 1)]
         found = min(fits, key=lambda model: (model.n_components_, -model.explained_energy_.sum()))
         names = ("components_", "n_components_", "n_iter_", "history_", "mean_", "operator_")
         for name in names:
@@ -132,12 +132,11 @@ class IncrementalGTPCA(FittedGTPCA):
         kept["n_fitted"] = len(X)
         return self._fresh(X, weight)
 
-    def _anew(self, number):
-        """A model to be fitted with a seed of its own; number 0 has that of this one."""
-        if number == 0:
-            return clone(self)
-        seeds = check_random_state(clone(self).random_state).randint(2**31 - 1, size=number)
-        return clone(self).set_params(random_state=int(seeds[-1]))
+    def _rivals(self, n):
+        """Models to be fitted from other starts; the first has the seed of this one."""
+        seeds = check_random_state(clone(self).random_state).randint(2**31 - 1, size=n - 1)
+        others = (clone(self).set_params(random_state=int(seed)) for seed in seeds)
+        return [clone(self), *others]
 
     def _fresh(self, X, sample_weight) -> Online:
         """The stream of these rows alone, to which the model has just been fitted."""
