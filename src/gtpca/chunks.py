@@ -24,7 +24,7 @@ from gtpca.coding import Chunk, weighted_energies
 from gtpca.residuals import Subtraction
 from gtpca.rows import ArrayRows, is_dask
 
-__all__ = ["Chunks", "RowChunks", "as_chunks", "random_order", "rows_per_chunk", "subsample"]
+__all__ = ["Chunks", "RowChunks", "as_chunks", "live_rows", "rows_per_chunk", "subsample"]
 
 CHUNK_BYTES = 2**22  # temporaries of a chunk should stay in the processor's cache
 CACHE_BYTES = 2**31
@@ -262,11 +262,6 @@ def as_chunks(
 
         return DaskChunks(rows, operator, weight, batch_size, residual)
     return RowChunks(rows, weight, batch_size, codes, n_jobs, residual)
-
-
-def random_order(chunks, rng):
-    """The numbers of all rows that count in random order."""
-    return rng.permutation(live_rows(chunks))
 
 
 def live_rows(chunks):

@@ -13,7 +13,7 @@ from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from gtpca.blocks import make_block
-from gtpca.chunks import random_order, subsample
+from gtpca.chunks import live_rows, subsample
 from gtpca.climbing import SolverResult
 from gtpca.coding import Chunk, deflate, energy, statistics
 from gtpca.principal import DENSE_WEIGHTS, covariance, project
@@ -42,7 +42,7 @@ def grow_block(chunks, operator, recipe, goal):
     most = min(operator.n_weights, operator.n_features, goal.count or operator.n_weights)
     if most == 1:
         return _solve(chunks, operator, recipe)
-    order = random_order(chunks, recipe.rng) if chunks.n_rows > GROW_ROWS else None
+    order = recipe.rng.permutation(live_rows(chunks)) if chunks.n_rows > GROW_ROWS else None
     sample, _ = subsample(chunks, operator, order, GROW_ROWS, recipe.n_jobs)
     grown: list[SolverResult] = []
     while len(grown) < N_GROWTHS and not recipe.progress.stop:

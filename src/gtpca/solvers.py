@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from gtpca import checks
 from gtpca.blocks import orthonormal
-from gtpca.chunks import Chunks, live_rows, random_order, subsample
+from gtpca.chunks import Chunks, live_rows, subsample
 from gtpca.climbing import SolverResult, best_of, climb
 from gtpca.foresight import farsighted
 from gtpca.starts import draw_starts, row_starts
@@ -126,8 +126,9 @@ class _Search:
         self.solver, self.chunks, self.operator = solver, chunks, operator
         self.polarity, self.n_jobs, self.report = polarity, n_jobs, report
         self.rng, self.spent, self.halted = rng, 0, False
-        order = random_order(chunks, rng) if chunks.n_rows > SCREEN_ROWS else None
-        self.n_live = None if order is None else len(order)
+        live = live_rows(chunks)
+        order = rng.permutation(live) if chunks.n_rows > SCREEN_ROWS else None
+        self.n_live = len(live)
         self.ladder: list[Chunks] = []
         for size in LADDER:  # each is drawn from the one before: all rows are read once
             if chunks.n_rows > 2 * size:
@@ -169,8 +170,7 @@ class _Search:
             return best
         tried = self._try(self.middle, others, MOVE_PASSES, 0.0)
         where = (self.middle, self.screen, self.operator, self.polarity)
-        n_live = len(live_rows(self.chunks)) if self.n_live is None else self.n_live
-        found = farsighted([best, *tried], *where, n_live, self.rng, self.n_jobs)
+        found = farsighted([best, *tried], *where, self.n_live, self.rng, self.n_jobs)
         return best if found is best else self._climb(self.middle, found.weights)
 
     def finish(self, best):
