@@ -352,7 +352,7 @@ class Poses:
     index : int
         Its transform.
     used : int array
-        All transforms of rows that count, each once.
+        All transforms of rows that count and have a score, each once.
     """
 
     size: float
@@ -366,7 +366,7 @@ class Poses:
 
 def summarise(chunk, scores, index):
     """:class:`Poses` of scores and transforms (n,)."""
-    count = slice(None) if chunk.weight is None else np.flatnonzero(chunk.weight > 0)
+    count = np.flatnonzero(chunk.weigh(np.abs(scores)) > 0)
     sizes, index = np.abs(scores[count]), index[count]
     if not len(sizes):
         return Poses(-1.0, 0, index)

@@ -224,7 +224,8 @@ def _greedy(chunks, operator, recipe, goal, total):
         options["more"] = len(results) + 1 != goal.count
         with recipe.progress.component() as report:
             result = recipe.solver.solve(chunks, operator, seed, report=report, **options)
-        block = make_block(operator, result.weights, chunks.dtype)
+        block = _whole_block(chunks, operator, result.weights, recipe.polarity)
+        result.weights = block.weights
         rest = chunks.then(deflate, operator, block, recipe.polarity, blocks=[*blocks, block])
         left.append(rest.sum(energy))
         if results and left[-2] - left[-1] <= GONE * total:
@@ -237,8 +238,19 @@ def _greedy(chunks, operator, recipe, goal, total):
     found = Components(np.concatenate([r.weights for r in results]), -np.diff(left), total, results)
     if recipe.refine:
         chunks = _refine(chunks, operator, recipe, found)
-    _settle_poses(chunks, operator, found.weights)
+    if recipe.refine or not operator.plain.crops:
+        _settle_poses(chunks, operator, found.weights)
     return found.sorted() if recipe.refine else found
+
+
+def _whole_block(chunks, operator, W, polarity):
+    """The block of the weights (1, L), of which those that no row sees are predicted."""
+    block = make_block(operator, W, chunks.dtype)
+    if not operator.plain.crops:
+        return block
+    poses = chunks.sum(match_poses, operator, block, polarity)
+    moved = operator.centre(W[0], poses.used)
+    return block if moved is None else make_block(operator, moved[None], chunks.dtype)
 
 
 def _shared(chunks, operator, recipe, goal, total):

@@ -46,6 +46,8 @@ class Operator(ABC):
         diagonal.
     isometric : bool
         ``|T_t w| = |w|`` for all ``t`` and ``w``.
+    crops : bool
+        Rows may leave weights unseen, which :meth:`centre` then predicts.
     reference : int
         The transform that counts as "not moved": the identity or the nearest to it.
     feature_weight : array (d,) or None
@@ -54,6 +56,7 @@ class Operator(ABC):
 
     selects = False
     isometric = False
+    crops = False
     reference = 0
 
     def __init__(self, sample_shape, weight_shape, n_transforms, moved_axes=None):
@@ -193,7 +196,8 @@ class Operator(ABC):
     def centre(self, w: np.ndarray, used: np.ndarray) -> np.ndarray | None:
         """The same component, moved so that the transforms ``used`` (n,) lie amid all others.
 
-        New samples then have room on both sides. None where nothing is to be gained.
+        New samples then have room on both sides. Weights that no transform ``used`` sees are
+        predicted (:mod:`gtpca.unseen`). None where nothing is to be gained.
         """
         return None
 

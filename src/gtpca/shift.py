@@ -28,6 +28,7 @@ from gtpca.arrays import (
     row_numbers,
 )
 from gtpca.operators import Operator, sum_by_index
+from gtpca.unseen import predict_unseen
 
 __all__ = ["ShiftOperator"]
 
@@ -59,6 +60,7 @@ class ShiftOperator(Operator):
         super().__init__(sizes, windows, np.prod(self.counts), axes)
         self._moving = tuple(moved)
         self.isometric = all(track.inside for track in self.tracks)
+        self.crops = not self.isometric
         centred = [track.centred for track in self.tracks]
         self.reference = int(np.ravel_multi_index(centred, self.counts))
         self.by_fft = self.n_transforms > FEW_TRANSFORMS
@@ -231,36 +233,47 @@ class ShiftOperator(Operator):
         return columns
 
     def centre(self, w, used):
+        seen = self.normal(np.bincount(used, minlength=self.n_transforms), np.ones_like(w)) > 0
+        if np.all(seen) or not np.any(seen):
+            return None
         places = np.unravel_index(used, self.counts)
         rolls = [track.roll_for(at) for track, at in zip(self.tracks, places, strict=True)]
-        if not any(rolls):
-            return None
-        return np.roll(w.reshape(self.weight_shape), rolls, tuple(range(len(rolls)))).ravel()
+        grids = (a.reshape(self.weight_shape) for a in (w, seen))
+        rolled = (np.roll(grid, rolls, tuple(range(len(rolls)))) for grid in grids)
+        filled = predict_unseen(*rolled, self._moving).ravel()
+        return filled / np.linalg.norm(filled)
 
     def neighbours(self, w):
-        grid = w.reshape(self.weight_shape)
-        for axis, track in enumerate(self.tracks):
-            if track.moves and not (track.circular and track.window == track.size):
-                for steps in recentring_steps(track.window):
-                    yield slide(grid, steps, axis).ravel()
+        return self._slid(w, recentring_steps)
 
     def elsewhere(self, w):
+        return self._slid(w, relocation_steps)
+
+    def _slid(self, w, steps_of):
+        """The weights moved along each axis by all steps that its track allows."""
         grid = w.reshape(self.weight_shape)
         for axis, track in enumerate(self.tracks):
-            for steps in relocation_steps(track.window) if track.confined else ():
+            for steps in steps_of(track):
                 yield slide(grid, steps, axis).ravel()
 
 
-def relocation_steps(window):
-    """Shifts by sixteenths of the window, up to half of it, to both sides."""
-    sizes = {window * i // 16 for i in range(1, 9)} - {0}
+def relocation_steps(track):
+    """Shifts by sixteenths of a window that must stay inside, up to half of it."""
+    sizes = {track.window * i // 16 for i in range(1, 9)}
+    return both_sides(sizes - {0}) if track.confined else []
+
+
+def recentring_steps(track):
+    """Shifts by 1, 2 and up to a quarter of the window, if they are not transforms themselves."""
+    if not track.moves or (track.circular and track.window == track.size):
+        return []
+    sizes = {1, 2, track.window // 16, track.window // 8, track.window // 4}
+    return both_sides(size for size in sizes if 0 < size < track.window)
+
+
+def both_sides(sizes):
+    """Steps of these sizes forwards and backwards, the smallest first."""
     return [sign * size for size in sorted(sizes) for sign in (1, -1)]
-
-
-def recentring_steps(window):
-    """Shifts by 1, 2 and up to a quarter of the window, to both sides."""
-    sizes = {1, 2, window // 16, window // 8, window // 4}
-    return [sign * size for size in sorted(sizes) if 0 < size < window for sign in (1, -1)]
 
 
 def slide(a, steps, axis):

@@ -1,0 +1,78 @@
+"""Weights that no sample has seen: predicted from those that were seen.
+
+Of a window longer than the samples each sample sees a part, and with few samples some weights at
+its ends, or in its corners, are seen by none. Least squares says nothing about them, but a new
+sample may reach them. They are set to their conditional mean, where the window is a piece of a
+stationary process with mean zero, whose autocovariance ``C`` is that of the seen part:
+
+    w_unseen = C_us (C_ss + ridge C_0 I)^-1 w_seen:
+
+the pattern goes on at the border as it did before, and fades to zero farther away. (This is the
+linear prediction of N. Wiener, Extrapolation, Interpolation, and Smoothing of Stationary Time
+Series, 1949, for a finite past.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.fft import irfftn, next_fast_len, rfftn
+from scipy.sparse.linalg import LinearOperator, cg
+
+__all__ = ["predict_unseen"]
+
+RIDGE = 1e-2  # of the variance: white noise, without which the prediction may overshoot
+CG_STEPS, CG_TOLERANCE = 1000, 1e-6
+
+
+def predict_unseen(w, seen, axes):
+    """Fill in the weights that are not seen.
+
+    Parameters
+    ----------
+    w : array (\\*weight_shape)
+    seen : bool array (\\*weight_shape)
+        Along the other axes all the same.
+    axes : tuple of int
+        The axes along which windows move. Along the others (channels) each is filled alone.
+
+    Returns
+    -------
+    array (\\*weight_shape)
+    """
+    last = tuple(range(-len(axes), 0))
+    moved, mask = (np.moveaxis(a, axes, last) for a in (w, seen))
+    size = mask.shape[w.ndim - len(axes) :]
+    mask = mask.reshape(-1, *size)[0]
+    filled = np.array([_predict(v, mask) for v in moved.reshape(-1, *size)])
+    return np.moveaxis(filled.reshape(moved.shape), last, axes)
+
+
+def _predict(v, seen):
+    """One channel: ``v`` where seen, the prediction elsewhere."""
+    known = np.where(seen, v, 0.0)
+    scale = np.sqrt(np.sum(known**2) / seen.sum())
+    if scale == 0:
+        return known
+    known /= scale
+    covariance = _Covariance(known, seen)
+    system = LinearOperator((v.size, v.size), covariance.between_seen, dtype=np.float64)
+    solved, _ = cg(system, known.ravel(), rtol=CG_TOLERANCE, maxiter=CG_STEPS)
+    return np.where(seen, v, scale * covariance.times(solved))
+
+
+class _Covariance:
+    """The autocovariance of the seen part, by FFT; its spectrum is that part's: not negative."""
+
+    def __init__(self, known, seen):
+        self.seen, self.shape = seen, known.shape
+        self.lengths = [next_fast_len(2 * n, real=True) for n in known.shape]
+        self.spectrum = np.abs(rfftn(known, self.lengths)) ** 2 / seen.sum()
+
+    def times(self, a):
+        """``C a`` on the whole window."""
+        spectrum = rfftn(a.reshape(self.shape), self.lengths) * self.spectrum
+        return irfftn(spectrum, self.lengths)[tuple(slice(n) for n in self.shape)]
+
+    def between_seen(self, a):
+        """``(C_ss + ridge I) a`` for ``a`` that is zero where not seen, flat."""
+        return (self.seen * self.times(a)).ravel() + RIDGE * a.ravel()
