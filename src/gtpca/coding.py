@@ -341,50 +341,6 @@ def products_at(rows, operator, w, index):
     return np.einsum("ij,ij->i", rows, moved, dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class Poses:
-    """Which transforms rows are in.
-
-    Attributes
-    ----------
-    size : float
-        Largest absolute score among rows that count.
-    index : int
-        Its transform.
-    used : int array
-        All transforms of rows that count and have a score, each once.
-    """
-
-    size: float
-    index: int
-    used: np.ndarray
-
-    def __add__(self, other: Poses) -> Poses:
-        most = max(self, other, key=lambda poses: (poses.size, poses.index))
-        return replace(most, used=np.union1d(self.used, other.used))
-
-
-def summarise(chunk, scores, index):
-    """:class:`Poses` of scores and transforms (n,)."""
-    count = np.flatnonzero(chunk.weigh(np.abs(scores)) > 0)
-    sizes, index = np.abs(scores[count]), index[count]
-    if not len(sizes):
-        return Poses(-1.0, 0, index)
-    row = int(sizes.argmax())
-    return Poses(float(sizes[row]), int(index[row]), np.unique(index))
-
-
-def code_poses(chunk, k):
-    """:class:`Poses` of the codes on component ``k``."""
-    return summarise(chunk, chunk.codes.scores[:, k], chunk.codes.index[:, k])
-
-
-def match_poses(chunk, operator, block, polarity):
-    """:class:`Poses` of the matches of a block, by the scores on its first component."""
-    found = match(chunk.prepared(operator), operator, block, polarity)
-    return summarise(chunk, found.score[:, 0], found.index)
-
-
 def energy_shares(chunk, operator, blocks):
     """``e_k = sum_i <p_ik, x_i + r_i>``, shape (k,): they add up to ``sum_i |x_i|^2 - |r_i|^2``.
 

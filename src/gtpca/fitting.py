@@ -15,16 +15,15 @@ from sklearn.exceptions import ConvergenceWarning
 from gtpca.blocks import Block, make_block, separate_blocks
 from gtpca.climbing import SolverResult
 from gtpca.coding import (
-    code_poses,
     deflate,
     energy,
     energy_shares,
-    match_poses,
     nested_energies,
     rematch,
     restore,
 )
 from gtpca.principal import solve_directly
+from gtpca.settling import match_poses, settle_poses, settled, whole_block
 from gtpca.shared import grow_block, principal_order
 from gtpca.solvers import SETTLE_ROWS
 
@@ -224,7 +223,7 @@ def _greedy(chunks, operator, recipe, goal, total):
         options["more"] = len(results) + 1 != goal.count
         with recipe.progress.component() as report:
             result = recipe.solver.solve(chunks, operator, seed, report=report, **options)
-        block = _whole_block(chunks, operator, result.weights, recipe.polarity)
+        block = whole_block(chunks, operator, result.weights, recipe.polarity)
         result.weights = block.weights
         rest = chunks.then(deflate, operator, block, recipe.polarity, blocks=[*blocks, block])
         left.append(rest.sum(energy))
@@ -239,18 +238,8 @@ def _greedy(chunks, operator, recipe, goal, total):
     if recipe.refine:
         chunks = _refine(chunks, operator, recipe, found)
     if recipe.refine or not operator.plain.crops:
-        _settle_poses(chunks, operator, found.weights)
+        settle_poses(chunks, operator, found.weights)
     return found.sorted() if recipe.refine else found
-
-
-def _whole_block(chunks, operator, W, polarity):
-    """The block of the weights (1, L), of which those that no row sees are predicted."""
-    block = make_block(operator, W, chunks.dtype)
-    if not operator.plain.crops:
-        return block
-    poses = chunks.sum(match_poses, operator, block, polarity)
-    moved = operator.centre(W[0], poses.used)
-    return block if moved is None else make_block(operator, moved[None], chunks.dtype)
 
 
 def _shared(chunks, operator, recipe, goal, total):
@@ -259,7 +248,7 @@ def _shared(chunks, operator, recipe, goal, total):
     W = principal_order(chunks, operator, result.weights, recipe.polarity)
     block = make_block(operator, W, chunks.dtype)
     poses = chunks.sum(match_poses, operator, block, recipe.polarity)
-    block = make_block(operator, _settled(operator, W, poses), chunks.dtype)
+    block = make_block(operator, settled(operator, W, poses), chunks.dtype)
     W, left = _falling_order(chunks, operator, block, recipe.polarity)
     count = goal.enough(left)
     return Components(W[:count], -np.diff(left)[:count], total, [result])
@@ -292,28 +281,6 @@ def _refine(chunks, operator, recipe, found):
     found.weights = np.concatenate([block.weights for block in blocks])
     found.explained = chunks.sum(energy_shares, operator, blocks)
     return chunks
-
-
-def _settle_poses(chunks, operator, weights):
-    """Bring each component to its conventional pose."""
-    for k, w in enumerate(weights):
-        weights[k] = _settled(operator, w[None], chunks.sum(code_poses, k))[0]
-
-
-def _settled(operator, W, poses):
-    """Weights (K, L) in the conventional pose.
-
-    For groups that of the row with the largest absolute score; for windows longer than the sample
-    that in which the part which rows see is centred.
-    """
-    for move in (
-        lambda w: operator.translate(w, poses.index),
-        lambda w: operator.centre(w, poses.used),
-    ):
-        moved = [move(w) for w in W]
-        if all(w is not None for w in moved):
-            return np.array(moved)
-    return W
 
 
 def show_log():

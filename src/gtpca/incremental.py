@@ -17,9 +17,9 @@ from gtpca.projection import FittedGTPCA
 
 __all__ = ["IncrementalGTPCA", "restored"]
 
-START_ROWS = 1024  # up to so many rows are kept, and fitted anew when they have doubled,
-N_FITS = 5  # the last time so often: a stream stays near the optimum in which it began
+START_ROWS = 1024  # up to so many rows are kept, and fitted anew when they have doubled
 START_BYTES = 2**26
+N_FITS = 5  # so often before they are dropped: a stream stays near the optimum in which it began
 
 
 @contextmanager
@@ -51,12 +51,12 @@ class IncrementalGTPCA(FittedGTPCA):
         """Learn from one more batch of rows, while what was learnt from earlier ones fades.
 
         The first batch is fitted with all starts and moves. As long as there are at most 1024 rows
-        they are kept, and fitted anew each time they have doubled; the last time this is done from
-        five seeds, of which the best is taken. From then on every batch is seen once: each
-        component is matched, its sums (those of before, times a decay, and those of the batch) give
-        new weights, and the next one goes on with the residual. After ``fit``, it goes on from the
-        components found. With ``center=True`` the mean fades with the horizon, or is that of all
-        rows; with ``refine`` only codes are swept.
+        they are kept, and fitted anew each time they have doubled. When there are more, those kept
+        are fitted from five seeds, the best of these is taken, and the rows are dropped. From then
+        on every batch is seen once: each component is matched, its sums (those of before, times a
+        decay, and those of the batch) give new weights, and the next one goes on with the residual.
+        After ``fit``, it goes on from the components found. With ``center=True`` the mean fades
+        with the horizon, or is that of all rows; with ``refine`` only codes are swept.
 
         Parameters
         ----------
@@ -83,16 +83,17 @@ class IncrementalGTPCA(FittedGTPCA):
 
     def _go_on(self, X, sample_weight):
         """Update by one more batch, or fit anew all that was kept."""
-        kept = getattr(self, "online_", {}).get("kept")
-        if kept is not None:
-            kept = self._keep_rows(kept, X, sample_weight)
-        if kept is None or len(kept["rows"]) < 2 * kept["n_fitted"]:
-            past = self._past()
+        old = getattr(self, "online_", {}).get("kept")
+        kept = None if old is None else self._keep_rows(old, X, sample_weight)
+        if kept is not None and len(kept["rows"]) >= 2 * kept["n_fitted"]:
+            after = self._fit_kept(kept)
+            kept["n_fitted"] = len(kept["rows"])
+        else:
+            dropped = old is not None and kept is None
+            past = self._fit_kept(old, N_FITS) if dropped else self._past()
             self._move_mean(X, sample_weight, past)
             chunks = self._chunks(X, sample_weight)
             after = past.advance(chunks, self.operator_, self.polarity, self.horizon)
-        else:
-            after = self._fit_kept(kept)
         self._take(after, kept)
 
     def _move_mean(self, X, sample_weight, past):
@@ -118,18 +119,17 @@ class IncrementalGTPCA(FittedGTPCA):
         both = np.concatenate([kept["rows"], rows.read(0, rows.n_rows)])
         return kept | {"rows": both, "weight": np.append(kept["weight"], weight)}
 
-    def _fit_kept(self, kept) -> Online:
-        """Fit the rows kept so far."""
+    def _fit_kept(self, kept, n_fits=1) -> Online:
+        """Fit the rows kept so far; of several fits from other starts the best is taken."""
         X, weight = kept["rows"].reshape(-1, *self._row_shape), kept["weight"]
         if self.horizon is not None:
             weight = weight * np.exp(np.arange(1 - len(X), 1) / self.horizon)
-        last = 2 * len(X) > START_ROWS and self.operator_.n_transforms > 1
-        fits = [model.fit(X, sample_weight=weight) for model in self._rivals(N_FITS if last else 1)]
+        rivals = self._rivals(n_fits if self.operator_.n_transforms > 1 else 1)
+        fits = [model.fit(X, sample_weight=weight) for model in rivals]
         found = min(fits, key=lambda model: (model.n_components_, -model.explained_energy_.sum()))
         names = ("components_", "n_components_", "n_iter_", "history_", "mean_", "operator_")
         for name in names:
             setattr(self, name, getattr(found, name))
-        kept["n_fitted"] = len(X)
         return self._fresh(X, weight)
 
     def _rivals(self, n):

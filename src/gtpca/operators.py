@@ -193,11 +193,11 @@ class Operator(ABC):
         """The same pattern at other places of the window, where that decides what it reaches."""
         return ()
 
-    def centre(self, w: np.ndarray, used: np.ndarray) -> np.ndarray | None:
+    def centre(self, w: np.ndarray, used: np.ndarray, seen: np.ndarray) -> np.ndarray | None:
         """The same component, moved so that the transforms ``used`` (n,) lie amid all others.
 
-        New samples then have room on both sides. Weights that no transform ``used`` sees are
-        predicted (:mod:`gtpca.unseen`). None where nothing is to be gained.
+        New samples then have room on both sides. Weights that are not ``seen`` (L,) are predicted
+        (:mod:`gtpca.unseen`). None where nothing is to be gained.
         """
         return None
 
@@ -388,8 +388,8 @@ class FeatureWeightedOperator(Operator):
     def describe(self, index):
         return self.plain.describe(index)
 
-    def centre(self, w, used):
-        return self._plain.centre(w, used)
+    def centre(self, w, used, seen):
+        return self._plain.centre(w, used, seen)
 
     def neighbours(self, w):
         return self.plain.neighbours(w)

@@ -232,16 +232,16 @@ class ShiftOperator(Operator):
             columns["centre" + name] = centre % track.size if track.circular else centre
         return columns
 
-    def centre(self, w, used):
-        seen = self.normal(np.bincount(used, minlength=self.n_transforms), np.ones_like(w)) > 0
-        if np.all(seen) or not np.any(seen):
+    def centre(self, w, used, seen):
+        if np.all(seen):
             return None
         places = np.unravel_index(used, self.counts)
         rolls = [track.roll_for(at) for track, at in zip(self.tracks, places, strict=True)]
         grids = (a.reshape(self.weight_shape) for a in (w, seen))
         rolled = (np.roll(grid, rolls, tuple(range(len(rolls)))) for grid in grids)
         filled = predict_unseen(*rolled, self._moving).ravel()
-        return filled / np.linalg.norm(filled)
+        size = np.linalg.norm(filled)
+        return filled / size if size > 0 else None
 
     def neighbours(self, w):
         return self._slid(w, recentring_steps)

@@ -21,7 +21,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 __all__ = ["predict_unseen"]
 
 RIDGE = 1e-2  # of the variance: white noise, without which the prediction may overshoot
-CG_STEPS, CG_TOLERANCE = 1000, 1e-6
+CG_STEPS, CG_TOLERANCE = 5000, 1e-12  # rounding of ``w`` must not be amplified
 
 
 def predict_unseen(w, seen, axes):
@@ -31,7 +31,6 @@ def predict_unseen(w, seen, axes):
     ----------
     w : array (\\*weight_shape)
     seen : bool array (\\*weight_shape)
-        Along the other axes all the same.
     axes : tuple of int
         The axes along which windows move. Along the others (channels) each is filled alone.
 
@@ -41,17 +40,17 @@ def predict_unseen(w, seen, axes):
     """
     last = tuple(range(-len(axes), 0))
     moved, mask = (np.moveaxis(a, axes, last) for a in (w, seen))
-    size = mask.shape[w.ndim - len(axes) :]
-    mask = mask.reshape(-1, *size)[0]
-    filled = np.array([_predict(v, mask) for v in moved.reshape(-1, *size)])
+    size = moved.shape[w.ndim - len(axes) :]
+    channels = zip(moved.reshape(-1, *size), mask.reshape(-1, *size), strict=True)
+    filled = np.array([_predict(v, known) for v, known in channels])
     return np.moveaxis(filled.reshape(moved.shape), last, axes)
 
 
 def _predict(v, seen):
     """One channel: ``v`` where seen, the prediction elsewhere."""
     known = np.where(seen, v, 0.0)
-    scale = np.sqrt(np.sum(known**2) / seen.sum())
-    if scale == 0:
+    scale = np.sqrt(np.sum(known**2) / max(seen.sum(), 1))
+    if scale == 0 or np.all(seen):
         return known
     known /= scale
     covariance = _Covariance(known, seen)
