@@ -237,9 +237,9 @@ class ShiftOperator(Operator):
             return None
         places = np.unravel_index(used, self.counts)
         rolls = [track.roll_for(at) for track, at in zip(self.tracks, places, strict=True)]
-        grids = (a.reshape(self.weight_shape) for a in (w, seen))
-        rolled = (np.roll(grid, rolls, tuple(range(len(rolls)))) for grid in grids)
-        filled = predict_unseen(*rolled, self._moving).ravel()
+        axes = tuple(range(len(rolls)))
+        w, seen = (np.roll(a.reshape(self.weight_shape), rolls, axes) for a in (w, seen))
+        filled = predict_unseen(w, seen, self._moving).ravel()
         size = np.linalg.norm(filled)
         return filled / size if size > 0 else None
 
