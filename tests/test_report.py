@@ -286,6 +286,11 @@ def test_verdicts_on_errors(table_of, factor, kind):
     assert "all 10 k compared" in said[kind][0]
 
 
+def test_errors_of_an_explosion_are_short(table_of):
+    said = verdicts.sentences(table_of(whole_table(3e20)))["worse"]
+    assert all("by up to 3e+22 %" in sentence for sentence in said)
+
+
 def test_a_larger_accuracy_is_better(table_of):
     fields = {"protocol": "paper", "normalisation": "paper"}
     table = table_of(repeated([14.8, 16.8], MNIST, k=1, **fields))

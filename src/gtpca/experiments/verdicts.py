@@ -57,7 +57,8 @@ def _sentence(table, name, cells, part) -> str:
     where = f"all {compared} k compared" if everywhere else f"k = {ranges(part['k'])}"
     size = _sizes(table, part)
     worst = part.loc[size.idxmax()]
-    amount = f"{size.max():.1f} {'%' if table.key.metric == 'resmse' else 'points'}"
+    most = f"{size.max():.1f}" if size.max() < 1e5 else f"{size.max():.0e}"
+    amount = f"{most} {'%' if table.key.metric == 'resmse' else 'points'}"
     if kind == "agrees":
         return f"{name} agrees at {where}; the largest difference is {amount}."
     example = f"k = {worst['k']}: {worst['mean']:.4g} against {worst['published']:.4g}"
