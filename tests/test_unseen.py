@@ -76,22 +76,28 @@ def test_nothing_to_go_by():
     assert_array_equal(predict_unseen(w, w == 0, (0,)), np.zeros(4))
 
 
-def cropped(n, low, high, seed=0):
+def cropped(n, low, high, pattern=0, seed=0):
     """Pieces of 40 points of one smooth pattern of 80, that begin at ``low`` to ``high``."""
     rng = np.random.default_rng(seed)
     starts = rng.integers(low, high, size=n)
     scores = rng.uniform(1, 2, size=n)
-    return np.array([a * smooth(80)[s : s + 40] for a, s in zip(scores, starts, strict=True)])
+    return np.array(
+        [a * smooth(80, pattern)[s : s + 40] for a, s in zip(scores, starts, strict=True)]
+    )
 
 
 def test_new_samples_that_reach_further_are_rebuilt_better():
-    X, new = cropped(30, 8, 33), cropped(50, 3, 8, seed=1)
-    model = GTPCA(1, Shift(80), random_state=0).fit(X)
-    seen = seen_in(model, X)
-    assert not seen.all()
-    filled = model.resmse(new)[-1]
-    model.components_ = np.where(seen, model.components_, 0.0)
-    assert filled < 0.5 * model.resmse(new)[-1]
+    """In the mean over patterns: a single one may go on in another way."""
+    filled, empty = [], []
+    for pattern in range(6):
+        X, new = cropped(30, 8, 33, pattern), cropped(50, 3, 8, pattern, seed=1)
+        model = GTPCA(1, Shift(80), random_state=0).fit(X)
+        filled.append(model.resmse(new)[-1])
+        seen = seen_in(model, X)
+        assert not seen.all()
+        model.components_ = np.where(seen, model.components_, 0.0)
+        empty.append(model.resmse(new)[-1])
+    assert np.mean(filled) < 0.75 * np.mean(empty)
 
 
 SOLVER = ALS(n_init=3, max_iter=30)
