@@ -167,7 +167,7 @@ HOSTILE = [
     "await shift()",
     "print('hacked')",
     "bind((3,))",
-    "gtpca.shift(3)",
+    "gtpca.operators.shift(3)",
     "shift\x00(3)",
     "(" * 5000,
     "-" * 15000 + "1",

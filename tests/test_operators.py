@@ -9,8 +9,8 @@ from gtpca import Compose, Reflection, Rotation, Scaling, Shift
 from gtpca.blocks import make_block
 from gtpca.coding import match
 from gtpca.operators import FeatureWeightedOperator, Operator
+from gtpca.operators.shift_axis import window_sums
 from gtpca.testing import check_operator
-from gtpca.tracks import window_sums
 
 
 def test_every_operator(bound):

@@ -20,7 +20,7 @@ from matplotlib.image import imread
 
 from gtpca import ALS, GTPCA, Compose, Family, Identity, Reflection, Rotation, Scaling, Shift, plots
 from gtpca.datasets import make_spikes, random_rotation
-from gtpca.operators import BankOperator
+from gtpca.operators.bank import BankOperator
 from gtpca.plots.poses import quantities
 from gtpca.plots.scores import THUMBNAIL, spread_out
 from gtpca.plots.style import CYCLE

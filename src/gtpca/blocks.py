@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
-from gtpca.operators import CG_STEPS, CG_TOLERANCE
+from gtpca.operators.base import CG_STEPS, CG_TOLERANCE
 
 __all__ = ["Block", "make_block", "orthonormal", "separate_blocks", "solve_block"]
 

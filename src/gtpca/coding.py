@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gtpca.codes import Codes
-from gtpca.operators import sum_by_index
+from gtpca.operators.base import sum_by_index
 
 __all__ = [
     "Chunk",

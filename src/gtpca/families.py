@@ -15,10 +15,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from gtpca import checks
-from gtpca.composed import ComposedOperator
-from gtpca.operators import BankOperator, Operator
-from gtpca.shift import ShiftOperator
-from gtpca.tracks import Track
+from gtpca.operators.bank import BankOperator
+from gtpca.operators.base import Operator
+from gtpca.operators.composed import ComposedOperator
+from gtpca.operators.shift import ShiftOperator
+from gtpca.operators.shift_axis import Track
 
 __all__ = ["Compose", "Custom", "Family", "Identity", "Reflection", "Shift"]
 

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from gtpca import checks
-from gtpca.arrays import cast, constant, namespace, small_float
 from gtpca.codes import Codes
 from gtpca.coding import weighted_sums
+from gtpca.operators.backend import cast, constant, namespace, small_float
 from gtpca.rows import ArrayRows, StreamedRows, is_dask, is_stream
 
 __all__ = ["counted", "enter", "new_rows", "training_rows"]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gtpca.arrays import small_float
+from gtpca.operators.backend import small_float
 
 __all__ = ["ArrayRows", "StreamedRows", "by_rows", "is_dask", "is_stream"]
 

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from gtpca import checks, grids
 from gtpca.families import Family, resolve_axes, single_axis
-from gtpca.operators import BankOperator
+from gtpca.operators.bank import BankOperator
 
 __all__ = ["Affine", "Deformation", "Rotation", "Scaling", "TimeWarp"]
 

@@ -1,8 +1,8 @@
 """The operators of the library on tensors.
 
-Shifts, compositions and feature weights run the code of :mod:`gtpca.shift`,
-:mod:`gtpca.composed` and :mod:`gtpca.operators` itself; every other operator becomes a bank with
-the entries of its :meth:`~gtpca.operators.Operator.matrix`.
+Shifts, compositions and feature weights run the code of :mod:`gtpca.operators.shift`,
+:mod:`gtpca.operators.composed` and :mod:`gtpca.operators.base` itself; every other operator becomes a bank with
+the entries of its :meth:`~gtpca.operators.base.Operator.matrix`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import torch
 from torch import nn
 
 from gtpca import checks
-from gtpca.composed import ComposedOperator
 from gtpca.families import Family
-from gtpca.operators import FeatureWeightedOperator, Operator
-from gtpca.shift import ShiftOperator
+from gtpca.operators.base import FeatureWeightedOperator, Operator
+from gtpca.operators.composed import ComposedOperator
+from gtpca.operators.shift import ShiftOperator
 
 __all__ = ["CallableBank", "Geometry", "make_operator"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from gtpca.arrays import namespace
-from gtpca.operators import Operator
+from gtpca.operators.backend import namespace
+from gtpca.operators.base import Operator
 
 __all__ = ["ComposedOperator"]
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.fft import next_fast_len
 
-from gtpca.arrays import constant, namespace, zeros
+from gtpca.operators.backend import constant, namespace, zeros
 
 __all__ = ["Track", "cut_axis", "pad_axis", "window_sums"]
 

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from gtpca.arrays import (
+from gtpca.operators.backend import (
     cast,
     constant,
     fft_of,
@@ -27,8 +27,8 @@ from gtpca.arrays import (
     pieces_at,
     row_numbers,
 )
-from gtpca.operators import Operator, sum_by_index
-from gtpca.unseen import predict_unseen
+from gtpca.operators.base import Operator, sum_by_index
+from gtpca.operators.extrapolation import predict_unseen
 
 __all__ = ["ShiftOperator"]
 
@@ -37,7 +37,7 @@ FEW_TRANSFORMS = 16  # up to here one matrix product beats the FFT
 
 
 class ShiftOperator(Operator):
-    """All shifts given by one :class:`~gtpca.tracks.Track` per sample axis.
+    """All shifts given by one :class:`~gtpca.operators.shift_axis.Track` per sample axis.
 
     Transform ``t`` is the combination of offsets ``np.unravel_index(t, counts)``. The correlation
     runs by FFT over the moving axes, summed over channels in the frequency domain.

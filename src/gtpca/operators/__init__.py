@@ -1,0 +1,14 @@
+"""A family on a grid: all of its transforms as one linear operator."""
+
+from gtpca.operators.bank import BankOperator
+from gtpca.operators.base import FeatureWeightedOperator, Operator
+from gtpca.operators.composed import ComposedOperator
+from gtpca.operators.shift import ShiftOperator
+
+__all__ = [
+    "BankOperator",
+    "ComposedOperator",
+    "FeatureWeightedOperator",
+    "Operator",
+    "ShiftOperator",
+]
