@@ -18,7 +18,7 @@ from gtpca import (
     Shift,
     TimeWarp,
 )
-from gtpca.family_text import CLASSES, DEEPEST, LARGEST, format_family, parse_family
+from gtpca.families.text import CLASSES, DEEPEST, LARGEST, format_family, parse_family
 
 
 def same(one, other):

@@ -2,11 +2,22 @@
 
 from gtpca.codes import Codes
 from gtpca.estimator import GTPCA
-from gtpca.families import Compose, Custom, Family, Identity, Reflection, Shift
+from gtpca.families import (
+    Affine,
+    Compose,
+    Custom,
+    Deformation,
+    Family,
+    Identity,
+    Reflection,
+    Rotation,
+    Scaling,
+    Shift,
+    TimeWarp,
+)
 from gtpca.operators import Operator
 from gtpca.persistence import load
 from gtpca.solvers import ALS
-from gtpca.warps import Affine, Deformation, Rotation, Scaling, TimeWarp
 
 __version__ = "0.1.0.dev0"
 

@@ -21,17 +21,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gtpca.families import Compose, Custom, Family, Identity, Reflection, Shift
+from gtpca.families import FAMILIES, Deformation, Family
 from gtpca.solvers import ALS
-from gtpca.warps import Affine, Deformation, Rotation, Scaling, TimeWarp
 
 __all__ = ["Decoder", "Encoder"]
 
-# All families that files and texts may name, in the order in which people are told of them.
-FAMILIES = (
-    *(Identity, Shift, Rotation, Reflection, Scaling, TimeWarp),
-    *(Affine, Deformation, Custom, Compose),
-)
 CLASSES: dict[str, type] = {cls.__name__: cls for cls in (*FAMILIES, ALS)}
 DEEPEST, LARGEST = 32, 2**64
 FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}

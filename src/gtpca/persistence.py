@@ -16,9 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from gtpca import checks, inputs
 from gtpca.encoding import Decoder, Encoder
 from gtpca.estimator import GTPCA
-from gtpca.families import Compose, Custom, Identity, Reflection, Shift
+from gtpca.families import Compose, Custom, Deformation, Identity, Reflection, Rotation, Shift
 from gtpca.modelfile import one_line, read_container, write_container
-from gtpca.warps import Deformation, Rotation
 
 __all__ = ["load", "save"]
 

@@ -109,7 +109,7 @@ def fit(
 def _estimator(family, k, fraction, **parameters):
     """An estimator for ``-k`` components, or for ``--fraction`` of the energy."""
     from gtpca import GTPCA
-    from gtpca.family_text import parse_family
+    from gtpca.families.text import parse_family
 
     if k is not None and fraction is not None:
         raise ValueError("-k and --fraction exclude each other; give one of them.")
@@ -160,7 +160,7 @@ def info(model: Model, as_json: Json = False, max_size: MaxSize = None) -> None:
 def family_name(model) -> str:
     """The family as text, as ``--family`` takes it if that is possible."""
     from gtpca import Identity
-    from gtpca.family_text import format_family
+    from gtpca.families.text import format_family
 
     family = Identity() if model.family is None else model.family
     try:

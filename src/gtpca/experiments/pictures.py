@@ -15,10 +15,9 @@ from gtpca.datasets import (
     random_rotation,
 )
 from gtpca.estimator import GTPCA
-from gtpca.families import Shift
+from gtpca.families import Rotation, Shift
 from gtpca.plots.samples import Scale
 from gtpca.plots.style import BLUE, GREY, ORANGE, RED, new_figure, quiet
-from gtpca.warps import Rotation
 
 __all__ = [
     "Picture",

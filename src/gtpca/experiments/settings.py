@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gtpca import checks
-from gtpca.families import Family, Shift
-from gtpca.warps import Rotation
+from gtpca.families import Family, Rotation, Shift
 
 __all__ = [
     "EXPERIMENTS",

@@ -1,8 +1,7 @@
 """The operators of the library on tensors.
 
-Shifts, compositions and feature weights run the code of :mod:`gtpca.operators.shift`,
-:mod:`gtpca.operators.composed` and :mod:`gtpca.operators.base` itself; every other operator becomes a bank with
-the entries of its :meth:`~gtpca.operators.base.Operator.matrix`.
+Shifts, compositions and feature weights run the code of :mod:`gtpca.operators` itself; every other
+operator becomes a bank with the entries of its :meth:`~gtpca.operators.base.Operator.matrix`.
 """
 
 from __future__ import annotations

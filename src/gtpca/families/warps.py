@@ -8,8 +8,9 @@ from functools import reduce
 import numpy as np
 from sklearn.utils import check_random_state
 
-from gtpca import checks, grids
-from gtpca.families import Family, resolve_axes, single_axis
+from gtpca import checks
+from gtpca.families import grids
+from gtpca.families.base import Family, resolve_axes, single_axis
 from gtpca.operators.bank import BankOperator
 
 __all__ = ["Affine", "Deformation", "Rotation", "Scaling", "TimeWarp"]

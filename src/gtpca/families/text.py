@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.encoding import FAMILIES
-from gtpca.families import Compose, Family
+from gtpca.families import FAMILIES, Compose, Family
 
 __all__ = ["format_family", "parse_family"]
 
@@ -46,7 +45,7 @@ def parse_family(text: str) -> Family:
 
     Examples
     --------
-    >>> from gtpca.family_text import parse_family
+    >>> from gtpca.families.text import parse_family
     >>> parse_family("shift(64, boundary='partial')")
     Shift(boundary='partial', window=64)
     >>> parse_family("compose(shift(window=(20, 20)), reflection(axes=0))")
@@ -79,7 +78,7 @@ def format_family(family: Family) -> str:
     Examples
     --------
     >>> from gtpca import Compose, Rotation, Shift
-    >>> from gtpca.family_text import format_family
+    >>> from gtpca.families.text import format_family
     >>> format_family(Compose(Shift((8, 8), step=2), Rotation(4)))
     'compose(outer=shift(window=(8, 8), step=2), inner=rotation(angles=4))'
     """

@@ -1,0 +1,28 @@
+"""What users type: families of transforms, free of any grid until they are bound to one."""
+
+from gtpca.families.base import Family
+from gtpca.families.compose import Compose
+from gtpca.families.shift import Shift
+from gtpca.families.simple import Custom, Identity, Reflection
+from gtpca.families.warps import Affine, Deformation, Rotation, Scaling, TimeWarp
+
+# All families that files and texts may name, in the order in which people are told of them.
+FAMILIES = (
+    *(Identity, Shift, Rotation, Reflection, Scaling, TimeWarp),
+    *(Affine, Deformation, Custom, Compose),
+)
+
+__all__ = [
+    "FAMILIES",
+    "Affine",
+    "Compose",
+    "Custom",
+    "Deformation",
+    "Family",
+    "Identity",
+    "Reflection",
+    "Rotation",
+    "Scaling",
+    "Shift",
+    "TimeWarp",
+]

@@ -1,0 +1,56 @@
+"""Every combination of transforms of several families."""
+
+from __future__ import annotations
+
+from gtpca.families.base import Family
+from gtpca.operators.composed import ComposedOperator
+
+__all__ = ["Compose"]
+
+
+class Compose(Family):
+    """Every combination of transforms of several families: ``T_outer T_inner ..``.
+
+    The outermost family acts last, on the sample; each inner one is bound to the weight shape of
+    the one around it. Put a Shift first: it runs by FFT, once per combination of the others. The
+    poses are those of all parts; a name that occurs twice gets the prefix ``inner_``.
+
+    Parameters
+    ----------
+    outer, inner : Family
+    inner2, inner3 : Family or None
+
+    Examples
+    --------
+    >>> from gtpca import Compose, Reflection, Rotation, Shift
+    >>> Compose(Shift((8, 8)), Rotation(4), Reflection(axes=0)).bind((10, 10)).n_transforms
+    72
+    """
+
+    def __init__(self, outer, inner, inner2=None, inner3=None):
+        self.outer = outer
+        self.inner = inner
+        self.inner2 = inner2
+        self.inner3 = inner3
+
+    def __repr__(self, N_CHAR_MAX=700):
+        return f"Compose({', '.join(map(repr, self.parts))})"
+
+    @property
+    def parts(self):
+        """The families that are given, outermost first."""
+        given = (self.outer, self.inner, self.inner2, self.inner3)
+        return [part for part in given if part is not None]
+
+    def bind(self, sample_shape):
+        """The composed operator for samples of ``sample_shape``."""
+        operator = None
+        for family in self.parts:
+            if not isinstance(family, Family):
+                raise TypeError(
+                    f"Compose: {family!r} is not a family such as Shift() or Rotation()."
+                )
+            shape = sample_shape if operator is None else operator.weight_shape
+            part = family.bind(shape)
+            operator = part if operator is None else ComposedOperator(operator, part)
+        return operator

@@ -1,0 +1,127 @@
+"""Windows that may stand at any position."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gtpca import checks
+from gtpca.families.base import Family, resolve_axes, single_axis
+from gtpca.operators.shift import ShiftOperator
+from gtpca.operators.shift_axis import Track
+
+__all__ = ["Shift"]
+
+
+class Shift(Family):
+    """The component is a window that may stand at any position.
+
+    On one axis with ``D`` sample points and a window of ``L`` weights, offset ``o`` is
+
+        (T_o w)[x] = w[x - o]   where 0 <= x - o < L, and 0 elsewhere.
+
+    The pose ``start`` is ``o``: the sample position of the window's first weight; ``centre`` is
+    ``o + (L - 1) / 2``. A positive offset moves the component towards larger positions. If the
+    window is longer than the sample, offsets are negative and the sample is a crop of the window.
+
+    Parameters
+    ----------
+    window : int, tuple of int or None
+        Size of the component on the moved axes, one entry per axis; None: that of the sample.
+    axes : int, tuple of int or None
+        The moved axes of a sample, the others (channels) move along. Default: the leading
+        ``len(window)`` axes; samples of rank 1 need none.
+    boundary : {"valid", "partial", "circular"}
+        "valid": the window fully inside the sample, or the sample fully inside the window.
+        "partial": at least ``min_overlap`` of the shorter one lies inside the other; for events
+        that the border of a sample may cut.
+        "circular": the window wraps around the end of the sample.
+    max_shift : int or None
+        Largest distance from the centred position ``(D - L) // 2``.
+    step : int
+        Distance between neighbouring offsets; the centred position is one of them.
+    min_overlap : float in (0, 1]
+        For "partial".
+
+    Examples
+    --------
+    >>> from gtpca import Shift
+    >>> Shift(window=3).bind((5,)).describe([0, 2])["start"]
+    array([0, 2])
+    >>> Shift(window=(28, 28)).bind((56, 56)).n_transforms
+    841
+    """
+
+    def __init__(
+        self, window=None, axes=None, boundary="valid", max_shift=None, step=1, min_overlap=0.5
+    ):
+        self.window = window
+        self.axes = axes
+        self.boundary = boundary
+        self.max_shift = max_shift
+        self.step = step
+        self.min_overlap = min_overlap
+
+    def bind(self, sample_shape):
+        """All shifts of the window on samples of ``sample_shape``."""
+        self._check()
+        axes = self._axes(sample_shape)
+        windows = dict(zip(axes, self._windows(sample_shape, axes), strict=True))
+        tracks = [
+            self._track(size, windows[j]) if j in windows else Track(size, size)
+            for j, size in enumerate(sample_shape)
+        ]
+        return ShiftOperator(tracks, axes)
+
+    def _check(self):
+        checks.choice("Shift: boundary", self.boundary, ("valid", "partial", "circular"))
+        checks.whole("Shift: step", self.step, 1)
+        if self.max_shift is not None:
+            checks.whole("Shift: max_shift", self.max_shift, 0)
+        checks.number("Shift: min_overlap", self.min_overlap, "in (0, 1]", lambda v: 0 < v <= 1)
+
+    def _axes(self, sample_shape):
+        rank = len(sample_shape)
+        count = None if np.ndim(self.window) == 0 else len(self.window)
+        if count is not None and not 0 < count <= rank:
+            raise ValueError(
+                f"Shift: window={self.window!r} must have one entry per moved axis, 1 to {rank} "
+                f"for samples of shape {tuple(sample_shape)}."
+            )
+        if self.axes is not None:
+            return resolve_axes(self, self.axes, rank, count)
+        if count is not None:
+            return tuple(range(count))
+        both = None if self.window is None else (self.window,) * rank
+        return resolve_axes(self, single_axis(self, sample_shape, window=both), rank)
+
+    def _windows(self, sample_shape, axes):
+        if self.window is None:
+            return [sample_shape[a] for a in axes]
+        windows = checks.sizes("Shift: window", self.window)
+        return windows * len(axes) if np.ndim(self.window) == 0 else windows
+
+    def _track(self, size, window):
+        centre = (size - window) // 2
+        if self.boundary == "circular":
+            return self._circular_track(size, window, centre)
+        low, high = min(0, size - window), max(0, size - window)
+        if self.boundary == "partial":
+            overlap = math.ceil(self.min_overlap * min(size, window) - 1e-9)
+            low, high = overlap - window, size - overlap
+        reach = high - low if self.max_shift is None else self.max_shift
+        down, up = min(reach, centre - low) // self.step, min(reach, high - centre) // self.step
+        return Track(size, window, centre - down * self.step, self.step, down + up + 1)
+
+    def _circular_track(self, size, window, centre):
+        if window > size:
+            raise ValueError(
+                f"Shift: window={window} is longer than the sample ({size} points), which a "
+                f"circular boundary does not allow; use at most {size} or boundary='valid'."
+            )
+        if self.max_shift is None or 2 * self.max_shift >= size:
+            first = centre % self.step
+            return Track(size, window, first, self.step, -((first - size) // self.step), True)
+        down = self.max_shift // self.step
+        return Track(size, window, centre - down * self.step, self.step, 2 * down + 1, True)

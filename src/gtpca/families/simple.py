@@ -1,0 +1,169 @@
+"""Families without geometry: nothing moves, axes flip, or a list of your own."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from scipy import sparse
+
+from gtpca import checks
+from gtpca.families.base import Family, resolve_axes, single_axis
+from gtpca.operators.bank import BankOperator
+from gtpca.operators.shift import ShiftOperator
+from gtpca.operators.shift_axis import Track
+
+__all__ = ["Custom", "Identity", "Reflection"]
+
+
+class Identity(Family):
+    """Nothing moves: GT-PCA is ordinary PCA.
+
+    Examples
+    --------
+    >>> from gtpca import Identity
+    >>> Identity().bind((5,)).n_transforms
+    1
+    """
+
+    def bind(self, sample_shape):
+        """One transform: the identity on samples of ``sample_shape``."""
+        return ShiftOperator([Track(size, size) for size in sample_shape])
+
+
+class Reflection(Family):
+    """Each of the given axes may be flipped: ``2 ** len(axes)`` transforms.
+
+    The pose ``flipped`` (``flipped_0``, .. for several axes) says whether the component appears
+    mirrored along that axis.
+
+    Parameters
+    ----------
+    axes : int, tuple of int or None
+        The axes that may flip; samples of rank 1 need none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gtpca import Reflection
+    >>> Reflection(axes=0).bind((3,)).apply(np.array([1.0, 2.0, 3.0]))
+    array([[1., 2., 3.],
+           [3., 2., 1.]])
+    """
+
+    def __init__(self, axes=None):
+        self.axes = axes
+
+    def bind(self, sample_shape):
+        """All combinations of flips for samples of ``sample_shape``."""
+        given = single_axis(self, sample_shape) if self.axes is None else self.axes
+        axes = resolve_axes(self, given, len(sample_shape))
+        flips = np.array(list(itertools.product((False, True), repeat=len(axes))))
+        positions = np.arange(math.prod(sample_shape)).reshape(sample_shape)
+        columns = np.concatenate(
+            [
+                np.flip(positions, tuple(a for a, on in zip(axes, f, strict=True) if on)).ravel()
+                for f in flips
+            ]
+        )
+        matrix = sparse.csr_array(
+            (np.ones(columns.size), columns, np.arange(columns.size + 1)),
+            shape=(columns.size, positions.size),
+        )
+        names = ["flipped" if len(axes) == 1 else f"flipped_{a}" for a in axes]
+        poses = dict(zip(names, flips.T, strict=True))
+        return BankOperator(matrix, sample_shape, sample_shape, poses, axes)
+
+
+class Custom(Family):
+    """Any list of linear transforms of your own.
+
+    Parameters
+    ----------
+    transforms : list of arrays (d, L), of sparse arrays, or of callables
+        Matrices act on flat weights. A callable maps weights of ``weight_shape`` to a sample; it
+        must be linear and is called once per weight when bound.
+    weight_shape : tuple of int or None
+        Default: the shape of the sample; for matrices with another number of columns ``(L,)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gtpca import Custom
+    >>> Custom([np.eye(3), np.eye(3)[::-1]]).bind((3,)).n_transforms
+    2
+    """
+
+    def __init__(self, transforms, weight_shape=None):
+        self.transforms = transforms
+        self.weight_shape = weight_shape
+
+    def bind(self, sample_shape):
+        """The given transforms, checked, for samples of ``sample_shape``."""
+        transforms = list(self.transforms) if np.iterable(self.transforms) else []
+        if not transforms:
+            raise ValueError(
+                f"Custom: transforms={self.transforms!r} must be a list of at least one matrix or "
+                "callable."
+            )
+        blocks = [self._matrix(t, i, sample_shape) for i, t in enumerate(transforms)]
+        shape = self._weight_shape(sample_shape, blocks[0].shape[1])
+        self._check_blocks(blocks, (math.prod(sample_shape), math.prod(shape)))
+        poses = {"transform": np.arange(len(blocks))}
+        return BankOperator(sparse.vstack(blocks), sample_shape, shape, poses)
+
+    def _weight_shape(self, sample_shape, n_weights):
+        if self.weight_shape is not None:
+            return checks.sizes("Custom: weight_shape", self.weight_shape)
+        return tuple(sample_shape) if n_weights == math.prod(sample_shape) else (n_weights,)
+
+    def _matrix(self, transform, i, sample_shape):
+        """One transform as a sparse matrix (d, L)."""
+        if callable(transform):
+            shape = self._weight_shape(sample_shape, math.prod(sample_shape))
+            return sparse.csr_array(matrix_of(transform, shape, f"Custom: transform {i}"))
+        try:
+            matrix = transform if sparse.issparse(transform) else np.asarray(transform, dtype=float)
+        except (TypeError, ValueError):
+            matrix = np.empty(0)
+        if matrix.ndim != 2:
+            many = np.ndim(transform) > 0
+            what = f"has shape {np.shape(transform)}" if many else f"is {transform!r}"
+            raise ValueError(
+                f"Custom: transform {i} {what}, but must be a matrix of numbers (features of a "
+                "sample, weights) or a callable."
+            )
+        return sparse.csr_array(matrix, dtype=np.float64)
+
+    def _check_blocks(self, blocks, shape):
+        for i, block in enumerate(blocks):
+            if block.shape != shape:
+                raise ValueError(
+                    f"Custom: transform {i} has shape {block.shape}, but must be {shape} "
+                    "(features of a sample, weights)."
+                )
+            if not np.all(np.isfinite(block.data)) or not np.any(block.data):
+                raise ValueError(f"Custom: transform {i} is zero or not finite; leave it out.")
+        unseen = np.flatnonzero(sum(abs(b).sum(axis=0) for b in blocks) == 0)
+        if len(unseen):
+            raise ValueError(
+                f"Custom: weight {unseen[0]} (of {len(unseen)} such) is seen by no transform; "
+                "remove its column from all matrices."
+            )
+
+
+def matrix_of(function, weight_shape, label):
+    """The matrix (d, L) of a linear function of weights; an error if it is not linear."""
+
+    def call(w):
+        return np.asarray(function(w.reshape(weight_shape)), dtype=np.float64).ravel()
+
+    size = math.prod(weight_shape)
+    matrix = np.stack([call(e) for e in np.eye(size)], axis=1)
+    if not np.all(np.isfinite(matrix)):
+        raise ValueError(f"{label} returns values that are not finite.")
+    probe = np.random.default_rng(0).standard_normal(size)
+    if not np.allclose(call(probe), matrix @ probe, atol=1e-8 * np.abs(matrix).max(initial=1.0)):
+        raise ValueError(f"{label} is not linear; only linear maps can be fitted.")
+    return matrix
