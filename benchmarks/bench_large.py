@@ -31,9 +31,9 @@ import numpy as np
 
 from gtpca import ALS, GTPCA, Rotation, Shift
 from gtpca.blocks import separate_blocks
-from gtpca.chunks import as_chunks
 from gtpca.coding import deflate, statistics
-from gtpca.rows import StreamedRows
+from gtpca.data.chunks import as_chunks
+from gtpca.data.rows import StreamedRows
 from gtpca.testing import PlantedRows, assert_same_components
 
 HERE = Path(__file__).parent

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
-from gtpca.chunks import as_chunks
 from gtpca.climbing import SolverResult
+from gtpca.data.chunks import as_chunks
 from gtpca.foresight import comparable, farsighted, outlook
 from gtpca.starts import draw_starts
 

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch", reason="needs torch: pip install 'gtpca[tor
 from torch.utils.data import DataLoader, TensorDataset
 
 from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
-from gtpca.chunks import as_chunks
+from gtpca.data.chunks import as_chunks
 from gtpca.datasets import make_oscillations
 from gtpca.nn import Adam, GTPCNetwork
 from gtpca.nn.checkpoints import Checkpoint

@@ -33,7 +33,7 @@ def test_the_package_imports_nothing_optional():
         assert f"'{module}'" not in done.stdout
 
 
-@pytest.mark.parametrize(("name", "module"), [("gtpca.nn", "torch"), ("gtpca.dask_chunks", "dask")])
+@pytest.mark.parametrize(("name", "module"), [("gtpca.nn", "torch"), ("gtpca.data.dask", "dask")])
 def test_the_error_names_the_extra(name, module):
     line = last_line(WITHOUT.format(module=module) + f"import {name}")
     assert line == f'ImportError: {module} is missing: pip install "gtpca[{module}]"'

@@ -11,9 +11,9 @@ from sklearn.base import clone
 
 from gtpca import ALS, GTPCA, Identity, Shift
 from gtpca.blocks import make_block
-from gtpca.chunks import as_chunks
 from gtpca.climbing import climb, update
 from gtpca.coding import Chunk, statistics
+from gtpca.data.chunks import as_chunks
 from gtpca.starts import pick_rows
 from gtpca.testing import make_planted
 

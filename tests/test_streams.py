@@ -10,7 +10,7 @@ import pytest
 from conftest import ALL_FAMILIES
 
 from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
-from gtpca.chunks import scratch
+from gtpca.data.chunks import scratch
 from gtpca.testing import assert_same_components, make_planted
 
 SOLVER = ALS(n_init=4)

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from gtpca import ALS, GTPCA, Shift
 from gtpca.blocks import make_block
-from gtpca.chunks import as_chunks
+from gtpca.data.chunks import as_chunks
 from gtpca.operators.extrapolation import RIDGE, predict_unseen
 from gtpca.settling import match_poses, settled
 from gtpca.testing import assert_same_components

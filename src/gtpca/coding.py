@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.codes import Codes
+from gtpca.data.codes import Codes
 from gtpca.operators.base import sum_by_index
 
 __all__ = [

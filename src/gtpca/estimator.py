@@ -9,9 +9,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
-from gtpca import checks, inputs
-from gtpca.chunks import RESIDUALS, as_chunks
+from gtpca import checks
 from gtpca.coding import POLARITIES
+from gtpca.data import validation
+from gtpca.data.chunks import RESIDUALS, as_chunks
 from gtpca.families import Family, Identity
 from gtpca.fitting import Progress, Recipe, fit_components, show_log
 from gtpca.incremental import IncrementalGTPCA, restored
@@ -173,17 +174,17 @@ class GTPCA(CallbackSupportMixin, IncrementalGTPCA, BaseEstimator):
     @with_callbacks
     def _fit(self, X, sample_weight):
         solver = self._check_parameters()
-        rows, shape = inputs.training_rows(self, X, self.sample_shape)
+        rows, shape = validation.training_rows(self, X, self.sample_shape)
         weight = sample_weight
         if weight is not None:
             weight = checks.weights("sample_weight", weight, [(rows.n_rows,)])
         operator = self._bind(shape)
-        count = inputs.check_n_components(self.n_components, operator, self.shared_pose)
+        count = validation.check_n_components(self.n_components, operator, self.shared_pose)
         how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs, "residual": self.residual}
         mean = None
         if self.center is True:
-            mean = inputs.feature_means(as_chunks(rows, operator, weight, **how))
-        rows = rows.entered(partial(inputs.enter, **self._entry(operator, mean)))
+            mean = validation.feature_means(as_chunks(rows, operator, weight, **how))
+        rows = rows.entered(partial(validation.enter, **self._entry(operator, mean)))
         progress = Progress(self, None if self.shared_pose or count != int(count) else count)
         rng = check_random_state(self.random_state)
         options = (self.polarity, self.refine, self.n_jobs, rng, progress, self.shared_pose)

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from gtpca import checks, inputs
+from gtpca import checks
 from gtpca.coding import weighted_sums
+from gtpca.data import validation
 from gtpca.online import Online
 from gtpca.projection import FittedGTPCA
 
@@ -69,7 +70,7 @@ class IncrementalGTPCA(FittedGTPCA):
         -------
         self
         """
-        X = inputs.counted(X)
+        X = validation.counted(X)
         with restored(self):
             if self.horizon is not None:
                 checks.whole("horizon", self.horizon, 1)
@@ -107,7 +108,7 @@ class IncrementalGTPCA(FittedGTPCA):
 
     def _keep_rows(self, kept, X, sample_weight):
         """The rows kept so far and those of ``X``; None if they are too many."""
-        rows = inputs.new_rows(self, X, self.sample_shape_)
+        rows = validation.new_rows(self, X, self.sample_shape_)
         n = rows.n_rows + (0 if kept is None else len(kept["rows"]))
         if n > START_ROWS or n * rows.n_features * rows.dtype.itemsize > START_BYTES:
             return None

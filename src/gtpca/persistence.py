@@ -13,7 +13,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from gtpca import checks, inputs
+from gtpca import checks
+from gtpca.data import validation
 from gtpca.encoding import Decoder, Encoder
 from gtpca.estimator import GTPCA
 from gtpca.families import Compose, Custom, Deformation, Identity, Reflection, Rotation, Shift
@@ -168,7 +169,7 @@ def _check_components(model) -> None:
     shape = (count, *model.operator_.weight_shape)
     if not _is_floats(model.components_, shape):
         raise ValueError(f"components_ must be finite numbers of shape {shape}")
-    inputs.check_n_components(model.n_components, model.operator_, model.shared_pose)
+    validation.check_n_components(model.n_components, model.operator_, model.shared_pose)
     _check_record(model, count)
 
 

@@ -10,12 +10,13 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gtpca import checks, inputs
+from gtpca import checks
 from gtpca.blocks import make_block, separate_blocks
-from gtpca.chunks import as_chunks
-from gtpca.codes import Codes
 from gtpca.coding import align, decode, encode_to_codes, explained_shares, nested_energies
-from gtpca.rows import by_rows
+from gtpca.data import validation
+from gtpca.data.chunks import as_chunks
+from gtpca.data.codes import Codes
+from gtpca.data.rows import by_rows
 
 __all__ = ["FittedGTPCA"]
 
@@ -43,7 +44,7 @@ class FittedGTPCA(TransformerMixin):
     _row_shape: tuple[int, ...]
 
     def _entry(self, operator, mean):
-        """How rows are prepared: arguments of ``inputs.enter``."""
+        """How rows are prepared: arguments of ``validation.enter``."""
         return {"operator": operator, "mean": mean, "per_sample": self.center == "samples"}
 
     def __sklearn_is_fitted__(self):
@@ -68,12 +69,12 @@ class FittedGTPCA(TransformerMixin):
     def _enter(self):
         """What is done to new rows: they are centred and weighted like the training data."""
         mean = None if self.mean_ is None else self.mean_.ravel()
-        return partial(inputs.enter, **self._entry(self.operator_, mean))
+        return partial(validation.enter, **self._entry(self.operator_, mean))
 
     def _chunks(self, X, weight=None, entered=True):
         """New data as chunks, with sample weights, as they are or after :meth:`_enter`."""
         check_is_fitted(self)
-        rows = inputs.new_rows(self, X, self.sample_shape_)
+        rows = validation.new_rows(self, X, self.sample_shape_)
         if weight is not None:
             weight = checks.weights("sample_weight", weight, [(rows.n_rows,)])
         rows = rows.entered(self._enter()) if entered else rows
@@ -141,7 +142,7 @@ class FittedGTPCA(TransformerMixin):
         return by_rows(now._inverse, X)
 
     def _inverse(self, X):
-        codes = inputs.codes_from_output(self, X)
+        codes = validation.codes_from_output(self, X)
         return self.decode(codes).reshape(len(codes), *self._row_shape)
 
     def poses(self, codes):

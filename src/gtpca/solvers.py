@@ -12,8 +12,8 @@ from sklearn.utils import check_random_state
 
 from gtpca import checks
 from gtpca.blocks import orthonormal
-from gtpca.chunks import Chunks, live_rows, subsample
 from gtpca.climbing import SolverResult, best_of, climb
+from gtpca.data.chunks import Chunks, live_rows, subsample
 from gtpca.foresight import farsighted
 from gtpca.starts import draw_starts, row_starts
 

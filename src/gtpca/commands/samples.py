@@ -10,7 +10,6 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from gtpca.codes import Codes
 from gtpca.commands.models import load_model
 from gtpca.commands.options import (
     MaxSize,
@@ -21,6 +20,7 @@ from gtpca.commands.options import (
     reads_data,
 )
 from gtpca.commands.output import binary_output, check_output, is_stdout, tell
+from gtpca.data.codes import Codes
 
 __all__ = ["align", "reconstruct", "transform"]
 

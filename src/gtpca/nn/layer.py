@@ -8,8 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from gtpca import checks, inputs
+from gtpca import checks
 from gtpca.coding import POLARITIES
+from gtpca.data import validation
 from gtpca.nn.geometry import Geometry, make_operator
 
 __all__ = ["GTPCLayer", "LayerOutput"]
@@ -119,7 +120,7 @@ class GTPCLayer(nn.Module):
         """Flat rows (n, d), times the root of the feature weight."""
         check_samples(x, self.sample_shape, self.weight)
         rows = x.reshape(-1, math.prod(self.sample_shape))
-        return inputs.enter(rows, self.geometry.bound, mean=None, per_sample=False)
+        return validation.enter(rows, self.geometry.bound, mean=None, per_sample=False)
 
     def match(self, rows):
         """The best transform of entered rows (n, d) and the projection there."""

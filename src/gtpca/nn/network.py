@@ -6,8 +6,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from gtpca import checks, inputs
+from gtpca import checks
 from gtpca.coding import POLARITIES
+from gtpca.data import validation
 from gtpca.estimator import GTPCA
 from gtpca.nn.conversion import check_convertible, make_estimator
 from gtpca.nn.geometry import Geometry, make_operator
@@ -115,7 +116,7 @@ class GTPCNetwork(nn.Module):
         check_samples(x, self.operator.sample_shape, self.weight)
         mean = None if self.mean is None else self.mean.reshape(-1)
         rows = x.reshape(-1, self.operator.n_features)
-        return inputs.enter(rows, self.operator, mean, self.center == "samples")
+        return validation.enter(rows, self.operator, mean, self.center == "samples")
 
     def _walk(self, x):
         """What each layer finds in the residual of the ones before it."""

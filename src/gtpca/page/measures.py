@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gtpca.chunks import as_chunks
 from gtpca.coding import energy, residual_energies
+from gtpca.data.chunks import as_chunks
 from gtpca.families import Identity
 from gtpca.principal import solve_directly
 

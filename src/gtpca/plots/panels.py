@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gtpca import checks, inputs
+from gtpca import checks
+from gtpca.data import validation
 from gtpca.plots.style import require_matplotlib
 
 __all__ = [
@@ -120,8 +121,8 @@ def pick_rows(X, rows):
 
 def as_seen(model, X):
     """Samples (n, \\*sample_shape), without the mean of each if ``center="samples"``."""
-    source = inputs.new_rows(model, X, model.sample_shape_)
+    source = validation.new_rows(model, X, model.sample_shape_)
     flat = source.read(0, source.n_rows)
     if model.center == "samples":
-        flat = flat - inputs.sample_means(flat, model.operator_)
+        flat = flat - validation.sample_means(flat, model.operator_)
     return flat.reshape(-1, *model.sample_shape_)

@@ -19,10 +19,10 @@ from typing import Any, Protocol
 import numpy as np
 from joblib import effective_n_jobs
 
-from gtpca.codes import Codes
 from gtpca.coding import Chunk, weighted_energies
-from gtpca.residuals import Subtraction
-from gtpca.rows import ArrayRows, is_dask
+from gtpca.data.codes import Codes
+from gtpca.data.residual import Subtraction
+from gtpca.data.rows import ArrayRows, is_dask
 
 __all__ = ["Chunks", "RowChunks", "as_chunks", "live_rows", "rows_per_chunk", "subsample"]
 
@@ -258,7 +258,7 @@ def as_chunks(
     if residual == "auto":
         residual = "memory" if rows.in_memory else "recompute"
     if not rows.in_memory and is_dask(rows.source):
-        from gtpca.dask_chunks import DaskChunks
+        from gtpca.data.dask import DaskChunks
 
         return DaskChunks(rows, operator, weight, batch_size, residual)
     return RowChunks(rows, weight, batch_size, codes, n_jobs, residual)

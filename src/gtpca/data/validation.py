@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from gtpca import checks
-from gtpca.codes import Codes
 from gtpca.coding import weighted_sums
+from gtpca.data.codes import Codes
+from gtpca.data.rows import ArrayRows, StreamedRows, is_dask, is_stream
 from gtpca.operators.backend import cast, constant, namespace, small_float
-from gtpca.rows import ArrayRows, StreamedRows, is_dask, is_stream
 
 __all__ = ["counted", "enter", "new_rows", "training_rows"]
 
@@ -28,7 +28,7 @@ def _small_float(X):
 def _streamed(estimator, X, reset):
     """Rows that are read piece by piece, and the shape of a sample; only the header is checked."""
     if is_dask(X):
-        from gtpca.dask_chunks import whole_samples
+        from gtpca.data.dask import whole_samples
 
         X = whole_samples(X, known=reset)
     if X.dtype.kind not in "biuf" or len(X.shape) < 2 or 0 in X.shape:
@@ -45,7 +45,7 @@ def counted(X):
     X = _unframed(X)
     if not is_dask(X):
         return X
-    from gtpca.dask_chunks import whole_samples
+    from gtpca.data.dask import whole_samples
 
     return whole_samples(X, known=True)
 

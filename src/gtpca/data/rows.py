@@ -1,7 +1,7 @@
 """Where rows come from: an array in memory, or anything with a shape, a dtype and slicing.
 
 Arrays of Dask are known here by what they offer, not by their type: Dask is imported by
-:mod:`gtpca.dask_chunks` alone.
+:mod:`gtpca.data.dask` alone.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def by_rows(fn: Callable, *arrays):
     """``fn(*arrays)``, which gives one row for each of theirs; lazy if they are of Dask."""
     if not any(is_dask(a) for a in arrays):
         return fn(*arrays)
-    from gtpca.dask_chunks import map_rows
+    from gtpca.data.dask import map_rows
 
     return map_rows(fn, *arrays)
 
