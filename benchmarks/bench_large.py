@@ -30,10 +30,10 @@ from pathlib import Path
 import numpy as np
 
 from gtpca import ALS, GTPCA, Rotation, Shift
-from gtpca.blocks import separate_blocks
-from gtpca.coding import deflate, statistics
 from gtpca.data.chunks import as_chunks
 from gtpca.data.rows import StreamedRows
+from gtpca.model.block import separate_blocks
+from gtpca.model.coding import deflate, statistics
 from gtpca.testing import PlantedRows, assert_same_components
 
 HERE = Path(__file__).parent

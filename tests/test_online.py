@@ -11,8 +11,8 @@ from sklearn.base import clone
 
 import gtpca
 from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
-from gtpca.blocks import solve_block
 from gtpca.datasets import make_oscillations
+from gtpca.model.block import solve_block
 from gtpca.online import Online, fading
 from gtpca.testing import assert_same_components
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gtpca import Compose, Reflection, Rotation, Scaling, Shift
-from gtpca.blocks import make_block
-from gtpca.coding import match
+from gtpca.model.block import make_block
+from gtpca.model.coding import match
 from gtpca.operators import FeatureWeightedOperator, Operator
 from gtpca.operators.shift_axis import window_sums
 from gtpca.testing import check_operator

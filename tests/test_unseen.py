@@ -7,10 +7,10 @@ from scipy.linalg import toeplitz
 from sklearn.base import clone
 
 from gtpca import ALS, GTPCA, Shift
-from gtpca.blocks import make_block
 from gtpca.data.chunks import as_chunks
+from gtpca.model.block import make_block
+from gtpca.model.conventions import match_poses, settled
 from gtpca.operators.extrapolation import RIDGE, predict_unseen
-from gtpca.settling import match_poses, settled
 from gtpca.testing import assert_same_components
 
 

@@ -1,6 +1,6 @@
 """Alternating least squares from one starting point.
 
-    match:   t_i, a_i  for fixed w           (:func:`gtpca.coding.match`)
+    match:   t_i, a_i  for fixed w           (:func:`gtpca.model.coding.match`)
     update:  N w = rhs  for fixed t_i, a_i,   N = sum_t weight_t T_t* T_t,  rhs = sum_i a_i T_i* r_i
 
 Both steps can only raise the explained energy ``sum_i s_i^2``.
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gtpca.blocks import make_block, orthonormal, solve_block
-from gtpca.coding import statistics
+from gtpca.model.block import make_block, orthonormal, solve_block
+from gtpca.model.coding import statistics
 
 __all__ = ["SolverResult", "best_of", "climb", "extrapolate", "update"]
 

@@ -10,12 +10,12 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.coding import POLARITIES
 from gtpca.data import validation
 from gtpca.data.chunks import RESIDUALS, as_chunks
 from gtpca.families import Family, Identity
 from gtpca.fitting import Progress, Recipe, fit_components, show_log
 from gtpca.incremental import IncrementalGTPCA, restored
+from gtpca.model.coding import POLARITIES
 from gtpca.solvers import ALS
 
 __all__ = ["GTPCA"]

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from gtpca.blocks import Block, make_block, separate_blocks
 from gtpca.climbing import SolverResult
-from gtpca.coding import (
+from gtpca.model.block import Block, make_block, separate_blocks
+from gtpca.model.coding import (
     deflate,
     energy,
     energy_shares,
@@ -22,8 +22,8 @@ from gtpca.coding import (
     rematch,
     restore,
 )
+from gtpca.model.conventions import match_poses, settle_poses, settled, whole_block
 from gtpca.principal import solve_directly
-from gtpca.settling import match_poses, settle_poses, settled, whole_block
 from gtpca.shared import grow_block, principal_order
 from gtpca.solvers import SETTLE_ROWS
 

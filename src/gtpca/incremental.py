@@ -11,10 +11,10 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.coding import weighted_sums
 from gtpca.data import validation
+from gtpca.model.coding import weighted_sums
+from gtpca.model.model import FittedGTPCA
 from gtpca.online import Online
-from gtpca.projection import FittedGTPCA
 
 __all__ = ["IncrementalGTPCA", "restored"]
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gtpca.blocks import Block, make_block
 from gtpca.climbing import update
-from gtpca.coding import Stats, deflate, energy, statistics
 from gtpca.fitting import check_size, signs
+from gtpca.model.block import Block, make_block
+from gtpca.model.coding import Stats, deflate, energy, statistics
 from gtpca.shared import principal_axes
 
 __all__ = ["Online", "fading"]
@@ -31,7 +31,7 @@ class Online:
     weights : array (B, K, L)
         In a basis that no convention of signs or order moves.
     rhs, weight, explained : arrays (B, K, L), (B, m, K, K), (B,)
-        :class:`~gtpca.coding.Stats` of each block.
+        :class:`~gtpca.model.coding.Stats` of each block.
     energy : float
         Of the rows, faded like the stats.
     mass : float

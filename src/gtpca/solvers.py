@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.blocks import orthonormal
 from gtpca.climbing import SolverResult, best_of, climb
 from gtpca.data.chunks import Chunks, live_rows, subsample
 from gtpca.foresight import farsighted
+from gtpca.model.block import orthonormal
 from gtpca.starts import draw_starts, row_starts
 
 __all__ = ["ALS"]

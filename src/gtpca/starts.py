@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gtpca.blocks import make_block, orthonormal
-from gtpca.coding import match, row_energies
+from gtpca.model.block import make_block, orthonormal
+from gtpca.model.coding import match, row_energies
 
 __all__ = ["draw_starts", "pick_rows", "row_start", "row_starts"]
 

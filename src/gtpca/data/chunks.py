@@ -19,10 +19,10 @@ from typing import Any, Protocol
 import numpy as np
 from joblib import effective_n_jobs
 
-from gtpca.coding import Chunk, weighted_energies
 from gtpca.data.codes import Codes
 from gtpca.data.residual import Subtraction
 from gtpca.data.rows import ArrayRows, is_dask
+from gtpca.model.coding import Chunk, weighted_energies
 
 __all__ = ["Chunks", "RowChunks", "as_chunks", "live_rows", "rows_per_chunk", "subsample"]
 

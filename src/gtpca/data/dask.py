@@ -1,7 +1,7 @@
 """Rows in a Dask array: every chunk of it is gone through where it is, and only sums travel.
 
-On a worker a chunk of the array is a :class:`~gtpca.data.chunks.RowChunks` like any other; there is no
-second copy of anything here. Whatever scheduler Dask is set to is used.
+On a worker a chunk of the array is a :class:`~gtpca.data.chunks.RowChunks` like any other; nothing
+is written twice here. Whatever scheduler Dask is set to is used.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.coding import Chunk
 from gtpca.data.chunks import RowChunks, as_chunks, unreadable
 from gtpca.data.codes import Codes
 from gtpca.data.residual import Subtraction
 from gtpca.data.rows import StreamedRows, is_dask
+from gtpca.model.coding import Chunk
 
 try:
     import dask
@@ -211,7 +211,7 @@ class DaskChunks:
         return as_chunks(chunk.rows, self._operator, chunk.weight, self._batch_size)
 
     def then(self, fn, operator, *small, blocks):
-        """New codes, and a new residual if it is kept; see :class:`~gtpca.data.chunks.RowChunks`."""
+        """New codes, and a new residual if it is kept; see :class:`RowChunks`."""
         blocks = list(blocks)
         after = copy.copy(self)
         with self._named_errors():

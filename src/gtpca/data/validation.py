@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from gtpca import checks
-from gtpca.coding import weighted_sums
 from gtpca.data.codes import Codes
 from gtpca.data.rows import ArrayRows, StreamedRows, is_dask, is_stream
+from gtpca.model.coding import weighted_sums
 from gtpca.operators.backend import cast, constant, namespace, small_float
 
 __all__ = ["counted", "enter", "new_rows", "training_rows"]

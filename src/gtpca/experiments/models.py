@@ -7,12 +7,12 @@ from abc import ABC, abstractmethod
 import numpy as np
 from sklearn.decomposition import PCA
 
-from gtpca.coding import residual_energies
 from gtpca.estimator import GTPCA
 from gtpca.experiments import protocols
 from gtpca.experiments.kernel import make_kpca
 from gtpca.experiments.settings import MODELS, named
 from gtpca.families import Identity
+from gtpca.model.coding import residual_energies
 from gtpca.solvers import ALS
 
 __all__ = ["PER_COUNT", "Projection", "make_model", "protocols_of", "scored_counts"]

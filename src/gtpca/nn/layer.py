@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from gtpca import checks
-from gtpca.coding import POLARITIES
 from gtpca.data import validation
+from gtpca.model.coding import POLARITIES
 from gtpca.nn.geometry import Geometry, make_operator
 
 __all__ = ["GTPCLayer", "LayerOutput"]

@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from gtpca import checks
-from gtpca.coding import POLARITIES
 from gtpca.data import validation
 from gtpca.estimator import GTPCA
+from gtpca.model.coding import POLARITIES
 from gtpca.nn.conversion import check_convertible, make_estimator
 from gtpca.nn.geometry import Geometry, make_operator
 from gtpca.nn.layer import GTPCLayer, check_samples

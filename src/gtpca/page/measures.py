@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gtpca.coding import energy, residual_energies
 from gtpca.data.chunks import as_chunks
 from gtpca.families import Identity
+from gtpca.model.coding import energy, residual_energies
 from gtpca.principal import solve_directly
 
 __all__ = ["energies", "histogram", "pca_shares", "pose_columns", "shares"]

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gtpca import checks
-from gtpca.coding import bring_back
 from gtpca.data.codes import Codes
+from gtpca.model.coding import bring_back
 from gtpca.plots import samples
 from gtpca.plots.components import component_title
 from gtpca.plots.panels import check_components, grid_shape, need_samples, take_axes

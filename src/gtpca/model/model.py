@@ -11,12 +11,12 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.blocks import make_block, separate_blocks
-from gtpca.coding import align, decode, encode_to_codes, explained_shares, nested_energies
 from gtpca.data import validation
 from gtpca.data.chunks import as_chunks
 from gtpca.data.codes import Codes
 from gtpca.data.rows import by_rows
+from gtpca.model.block import make_block, separate_blocks
+from gtpca.model.coding import align, decode, encode_to_codes, explained_shares, nested_energies
 
 __all__ = ["FittedGTPCA"]
 

@@ -6,7 +6,7 @@ For one component with weights ``w`` and a residual row ``r_i``
 
 are the transform (*index*), the signed *score* and the coefficient of the projection
 ``a_i T_{t_i} w``. Components that share a pose are matched together, as a block; see
-:mod:`gtpca.blocks`.
+:mod:`gtpca.model.block`.
 """
 
 from __future__ import annotations

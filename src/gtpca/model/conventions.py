@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.blocks import make_block
-from gtpca.coding import match
+from gtpca.model.block import make_block
+from gtpca.model.coding import match
 
 __all__ = ["Poses", "code_poses", "match_poses", "settle_poses", "settled", "whole_block"]
 

@@ -1,0 +1,1 @@
+"""What components say of rows: matches, codes, and the fitted model as a value."""
