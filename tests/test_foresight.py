@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
-from gtpca.climbing import SolverResult
 from gtpca.data.chunks import as_chunks
-from gtpca.foresight import comparable, farsighted, outlook
-from gtpca.starts import draw_starts
+from gtpca.solvers.base import SolverResult
+from gtpca.solvers.lookahead import comparable, farsighted, outlook
+from gtpca.solvers.starts import draw_starts
 
 
 def bumps(n_samples, seed, size=64):

@@ -10,9 +10,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs torch: pip install 'gtpca[torch]'")
 
 from gtpca import GTPCA, Compose, Reflection, Rotation, Shift
-from gtpca.climbing import SolverResult
 from gtpca.fitting import Components
 from gtpca.nn import GTPCLayer, GTPCNetwork
+from gtpca.solvers.base import SolverResult
 from gtpca.testing import make_planted
 
 PRECISION = {torch.float32: 1e-5, torch.float64: 1e-10}

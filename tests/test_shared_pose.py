@@ -9,11 +9,11 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from gtpca import ALS, GTPCA, Compose, Identity, Reflection, Rotation, Shift
-from gtpca.climbing import climb, update
 from gtpca.data.chunks import as_chunks
 from gtpca.datasets import fetch_mnist, random_embedding
 from gtpca.model.block import make_block, orthonormal, solve_block
 from gtpca.model.coding import Chunk, match, statistics
+from gtpca.solvers.base import climb, update
 from gtpca.testing import assert_same_components, make_planted
 
 

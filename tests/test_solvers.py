@@ -10,11 +10,11 @@ from joblib.parallel import ThreadingBackend
 from sklearn.base import clone
 
 from gtpca import ALS, GTPCA, Identity, Shift
-from gtpca.climbing import climb, update
 from gtpca.data.chunks import as_chunks
 from gtpca.model.block import make_block
 from gtpca.model.coding import Chunk, statistics
-from gtpca.starts import pick_rows
+from gtpca.solvers.base import climb, update
+from gtpca.solvers.starts import pick_rows
 from gtpca.testing import make_planted
 
 

@@ -17,7 +17,7 @@ from gtpca.families import (
 )
 from gtpca.operators import Operator
 from gtpca.persistence import load
-from gtpca.solvers import ALS
+from gtpca.solvers.als import ALS
 
 __version__ = "0.1.0.dev0"
 

@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from gtpca.families import FAMILIES, Deformation, Family
-from gtpca.solvers import ALS
+from gtpca.solvers.als import ALS
 
 __all__ = ["Decoder", "Encoder"]
 

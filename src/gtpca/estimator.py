@@ -16,7 +16,7 @@ from gtpca.families import Family, Identity
 from gtpca.fitting import Progress, Recipe, fit_components, show_log
 from gtpca.incremental import IncrementalGTPCA, restored
 from gtpca.model.coding import POLARITIES
-from gtpca.solvers import ALS
+from gtpca.solvers.als import ALS
 
 __all__ = ["GTPCA"]
 

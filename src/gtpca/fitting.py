@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from gtpca.climbing import SolverResult
 from gtpca.model.block import Block, make_block, separate_blocks
 from gtpca.model.coding import (
     deflate,
@@ -23,9 +22,10 @@ from gtpca.model.coding import (
     restore,
 )
 from gtpca.model.conventions import match_poses, settle_poses, settled, whole_block
-from gtpca.principal import solve_directly
 from gtpca.shared import grow_block, principal_order
-from gtpca.solvers import SETTLE_ROWS
+from gtpca.solvers.als import SETTLE_ROWS
+from gtpca.solvers.base import SolverResult
+from gtpca.solvers.pca import solve_directly
 
 __all__ = ["Components", "Progress", "Recipe", "fit_components"]
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gtpca.climbing import update
 from gtpca.fitting import check_size, signs
 from gtpca.model.block import Block, make_block
 from gtpca.model.coding import Stats, deflate, energy, statistics
 from gtpca.shared import principal_axes
+from gtpca.solvers.base import update
 
 __all__ = ["Online", "fading"]
 

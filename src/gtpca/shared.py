@@ -12,11 +12,11 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from gtpca.climbing import SolverResult
 from gtpca.data.chunks import live_rows, subsample
 from gtpca.model.block import make_block
 from gtpca.model.coding import Chunk, deflate, energy, statistics
-from gtpca.principal import DENSE_WEIGHTS, covariance, project
+from gtpca.solvers.base import SolverResult
+from gtpca.solvers.pca import DENSE_WEIGHTS, covariance, project
 
 __all__ = ["grow_block", "principal_axes", "principal_order"]
 

@@ -13,7 +13,7 @@ from gtpca.experiments.kernel import make_kpca
 from gtpca.experiments.settings import MODELS, named
 from gtpca.families import Identity
 from gtpca.model.coding import residual_energies
-from gtpca.solvers import ALS
+from gtpca.solvers.als import ALS
 
 __all__ = ["PER_COUNT", "Projection", "make_model", "protocols_of", "scored_counts"]
 

@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
-from gtpca.climbing import SolverResult
 from gtpca.estimator import GTPCA
 from gtpca.families import Family
 from gtpca.fitting import Components
+from gtpca.solvers.base import SolverResult
 
 __all__ = ["check_convertible", "make_estimator"]
 

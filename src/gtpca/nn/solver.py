@@ -7,12 +7,12 @@ import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from gtpca.climbing import SolverResult
 from gtpca.model.block import make_block, orthonormal
 from gtpca.model.coding import statistics
 from gtpca.nn.geometry import Geometry
 from gtpca.nn.layer import GTPCLayer
 from gtpca.nn.training import RowBatches, Schedule, Trainer
+from gtpca.solvers.base import SolverResult
 
 __all__ = ["Adam"]
 

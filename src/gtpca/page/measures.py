@@ -7,7 +7,7 @@ import numpy as np
 from gtpca.data.chunks import as_chunks
 from gtpca.families import Identity
 from gtpca.model.coding import energy, residual_energies
-from gtpca.principal import solve_directly
+from gtpca.solvers.pca import solve_directly
 
 __all__ = ["energies", "histogram", "pca_shares", "pose_columns", "shares"]
 

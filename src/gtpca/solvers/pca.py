@@ -11,7 +11,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from gtpca.climbing import SolverResult
+from gtpca.solvers.base import SolverResult
 
 __all__ = ["solve_directly"]
 

@@ -15,11 +15,11 @@ from __future__ import annotations
 import numpy as np
 from joblib import Parallel, delayed
 
-from gtpca.climbing import climb
 from gtpca.data.chunks import as_chunks
 from gtpca.model.block import make_block
 from gtpca.model.coding import deflate, energy, match, row_energies, weighted_energies
-from gtpca.starts import draw_starts, row_starts
+from gtpca.solvers.base import climb
+from gtpca.solvers.starts import draw_starts, row_starts
 
 __all__ = ["comparable", "farsighted", "outlook"]
 

@@ -11,11 +11,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.climbing import SolverResult, best_of, climb
 from gtpca.data.chunks import Chunks, live_rows, subsample
-from gtpca.foresight import farsighted
 from gtpca.model.block import orthonormal
-from gtpca.starts import draw_starts, row_starts
+from gtpca.solvers.base import SolverResult, best_of, climb
+from gtpca.solvers.lookahead import farsighted
+from gtpca.solvers.starts import draw_starts, row_starts
 
 __all__ = ["ALS"]
 
@@ -50,7 +50,7 @@ class ALS(BaseEstimator):
         Whether to look one component ahead where a window is shorter than the sample: of the places
         that a pattern may have in the window and that explain the same, up to a standard error,
         take the one that leaves least together with the next component, if there is one and the
-        pose is not shared. See :mod:`gtpca.foresight`.
+        pose is not shared. See :mod:`gtpca.solvers.lookahead`.
 
     Examples
     --------
