@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs torch: pip install 'gtpca[torch]'")
 
 from gtpca import GTPCA, Compose, Reflection, Rotation, Shift
-from gtpca.fitting import Components
+from gtpca.fitting.fit import Components
 from gtpca.nn import GTPCLayer, GTPCNetwork
 from gtpca.solvers.base import SolverResult
 from gtpca.testing import make_planted

@@ -12,8 +12,8 @@ from sklearn.base import clone
 import gtpca
 from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
 from gtpca.datasets import make_oscillations
+from gtpca.fitting.streaming import Online, fading
 from gtpca.model.block import solve_block
-from gtpca.online import Online, fading
 from gtpca.testing import assert_same_components
 
 
@@ -52,7 +52,7 @@ MODELS = {
 @pytest.fixture
 def nothing_kept(monkeypatch):
     """Every batch is seen once."""
-    monkeypatch.setattr("gtpca.incremental.START_ROWS", 0)
+    monkeypatch.setattr("gtpca.fitting.incremental.START_ROWS", 0)
 
 
 @pytest.mark.usefixtures("nothing_kept")
@@ -96,7 +96,7 @@ def test_the_best_of_five_fits_begins_a_stream(monkeypatch, dropped):
 
     As long as there is room for all rows, only one fit is made.
     """
-    monkeypatch.setattr("gtpca.incremental.START_ROWS", 60)
+    monkeypatch.setattr("gtpca.fitting.incremental.START_ROWS", 60)
     X = np.random.default_rng(0).standard_normal((60, 20))  # has many optima
     ratios = []
     for seed in range(3):
@@ -110,7 +110,7 @@ def test_the_best_of_five_fits_begins_a_stream(monkeypatch, dropped):
 
 
 def test_the_smallest_of_five_fits_begins_a_stream_with_a_share(monkeypatch):
-    monkeypatch.setattr("gtpca.incremental.START_ROWS", 120)
+    monkeypatch.setattr("gtpca.fitting.incremental.START_ROWS", 120)
     X = make_oscillations(120, random_state=0)
     model = GTPCA(0.6, Shift(384), random_state=0)
     streamed = clone(model).partial_fit(X[:60]).partial_fit(X[60:]).partial_fit(X[:5])

@@ -13,8 +13,8 @@ from gtpca import checks
 from gtpca.data import validation
 from gtpca.data.chunks import RESIDUALS, as_chunks
 from gtpca.families import Family, Identity
-from gtpca.fitting import Progress, Recipe, fit_components, show_log
-from gtpca.incremental import IncrementalGTPCA, restored
+from gtpca.fitting.fit import Progress, Recipe, fit_components, show_log
+from gtpca.fitting.incremental import IncrementalGTPCA, restored
 from gtpca.model.coding import POLARITIES
 from gtpca.solvers.als import ALS
 
@@ -92,7 +92,7 @@ class GTPCA(CallbackSupportMixin, IncrementalGTPCA, BaseEstimator):
     n_samples_seen_ : int
         Rows of the fit and of all batches since.
     online_ : dict
-        After ``partial_fit``: faded sums, see :class:`gtpca.online.Online`, and the first rows.
+        After ``partial_fit``: faded sums and the first rows.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gtpca.estimator import GTPCA
 from gtpca.families import Family
-from gtpca.fitting import Components
+from gtpca.fitting.fit import Components
 from gtpca.solvers.base import SolverResult
 
 __all__ = ["check_convertible", "make_estimator"]

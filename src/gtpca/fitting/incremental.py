@@ -12,9 +12,9 @@ from sklearn.utils import check_random_state
 
 from gtpca import checks
 from gtpca.data import validation
+from gtpca.fitting.streaming import Online
 from gtpca.model.coding import weighted_sums
 from gtpca.model.model import FittedGTPCA
-from gtpca.online import Online
 
 __all__ = ["IncrementalGTPCA", "restored"]
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gtpca.fitting import check_size, signs
+from gtpca.fitting.fit import check_size, signs
+from gtpca.fitting.shared_pose import principal_axes
 from gtpca.model.block import Block, make_block
 from gtpca.model.coding import Stats, deflate, energy, statistics
-from gtpca.shared import principal_axes
 from gtpca.solvers.base import update
 
 __all__ = ["Online", "fading"]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from gtpca.fitting.shared_pose import grow_block, principal_order
 from gtpca.model.block import Block, make_block, separate_blocks
 from gtpca.model.coding import (
     deflate,
@@ -22,7 +23,6 @@ from gtpca.model.coding import (
     restore,
 )
 from gtpca.model.conventions import match_poses, settle_poses, settled, whole_block
-from gtpca.shared import grow_block, principal_order
 from gtpca.solvers.als import SETTLE_ROWS
 from gtpca.solvers.base import SolverResult
 from gtpca.solvers.pca import solve_directly
