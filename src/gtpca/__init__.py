@@ -16,7 +16,7 @@ from gtpca.families import (
     TimeWarp,
 )
 from gtpca.operators import Operator
-from gtpca.persistence import load
+from gtpca.persistence.models import load
 from gtpca.solvers.als import ALS
 
 __version__ = "0.1.0.dev0"

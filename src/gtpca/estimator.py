@@ -257,7 +257,7 @@ class GTPCA(CallbackSupportMixin, IncrementalGTPCA, BaseEstimator):
         path : path
             The usual ending is ``.gtpca``.
         """
-        from gtpca.persistence import save
+        from gtpca.persistence.models import save
 
         save(self, path)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.modelfile import npy_header
+from gtpca.persistence.container import npy_header
 from gtpca.readers.data import Data, check_inflated, check_rows, choose
 
 __all__ = ["read_npy", "read_npz"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.modelfile import one_line
+from gtpca.persistence.container import one_line
 
 __all__ = ["Data", "FileRows", "check_inflated", "check_rows", "choose", "optional"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gtpca.modelfile import one_line
+from gtpca.persistence.container import one_line
 from gtpca.readers.data import Data, check_inflated, optional
 
 __all__ = ["read_images"]

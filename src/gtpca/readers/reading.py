@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from gtpca.modelfile import one_line
+from gtpca.persistence.container import one_line
 from gtpca.readers.data import Data
 
 __all__ = ["read_data"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from gtpca.atomic import whole_file
-from gtpca.modelfile import npy_bytes
+from gtpca.persistence.container import npy_bytes
 from gtpca.readers.data import optional
 
 __all__ = ["write_array", "write_table"]

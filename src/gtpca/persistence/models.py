@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
 from gtpca.data import validation
-from gtpca.encoding import Decoder, Encoder
 from gtpca.estimator import GTPCA
 from gtpca.families import Compose, Custom, Deformation, Identity, Reflection, Rotation, Shift
-from gtpca.modelfile import one_line, read_container, write_container
+from gtpca.persistence.container import one_line, read_container, write_container
+from gtpca.persistence.values import Decoder, Encoder
 
 __all__ = ["load", "save"]
 
