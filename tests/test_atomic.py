@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from gtpca.atomic import whole_file, write_whole
+from gtpca.files import whole_file, write_whole
 
 KILLED = """
 import os, signal, sys
-from gtpca.atomic import whole_file
+from gtpca.files import whole_file
 with whole_file(sys.argv[1]) as file:
     file.write(b"half")
     file.flush()

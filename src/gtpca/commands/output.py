@@ -13,7 +13,7 @@ from typing import IO
 
 import typer
 
-from gtpca.atomic import whole_file
+from gtpca.files import whole_file
 
 __all__ = ["binary_output", "check_output", "is_stdout", "path_for_output", "table", "tell"]
 

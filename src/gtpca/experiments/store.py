@@ -11,8 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from gtpca.atomic import write_whole
 from gtpca.experiments.jobs import Job, row_key
+from gtpca.files import write_whole
 
 __all__ = ["Store", "Summary", "expected_rows", "missing", "read_rows"]
 

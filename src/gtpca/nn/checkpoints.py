@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from gtpca.atomic import whole_file
+from gtpca.files import whole_file
 
 __all__ = ["Checkpoint"]
 

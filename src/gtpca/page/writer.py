@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import gtpca
 from gtpca import checks
-from gtpca.atomic import whole_file
+from gtpca.files import whole_file
 from gtpca.model.model import FittedGTPCA
 from gtpca.page.contents import COMPONENTS, gather
 from gtpca.page.packing import clipped, safe_json, script_hash

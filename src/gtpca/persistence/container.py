@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.atomic import whole_file
+from gtpca.files import whole_file
 
 __all__ = [
     "FORMAT",

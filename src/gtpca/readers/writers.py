@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gtpca.atomic import whole_file
+from gtpca.files import whole_file
 from gtpca.persistence.container import npy_bytes
 from gtpca.readers.data import optional
 
