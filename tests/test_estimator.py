@@ -20,7 +20,7 @@ from gtpca import (
     Rotation,
     Scaling,
     Shift,
-    principal,
+    pca,
 )
 from gtpca.operators import FeatureWeightedOperator
 from gtpca.testing import assert_same_components, make_planted
@@ -61,7 +61,7 @@ def test_identity_is_truncated_svd(family):
 def test_identity_by_lanczos_is_the_same(monkeypatch):
     X = low_rank()
     dense = GTPCA(4).fit(X)
-    monkeypatch.setattr(principal, "DENSE_WEIGHTS", 0)
+    monkeypatch.setattr(pca, "DENSE_WEIGHTS", 0)
     assert_same_components(dense, GTPCA(4, random_state=0).fit(X), atol=1e-6)
 
 

@@ -26,7 +26,7 @@ from gtpca.plots.scores import THUMBNAIL, spread_out
 from gtpca.plots.style import CYCLE
 
 QUICK = ALS(n_init=2, max_iter=8)
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from command import COMMANDS, call, environment
 pytest.importorskip("typer", reason='needs typer: pip install "gtpca[cli]"')
 pytest.importorskip("rich", reason='needs rich: pip install "gtpca[cli]"')
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs" / "command-line.md"
 
 

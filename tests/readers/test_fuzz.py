@@ -21,7 +21,7 @@ def fuzz(what, folder):
     total = {"error": 0, "load": 0, "failures": [], "peak": 0}
     first = 0
     while first < CASES:
-        script = Path(__file__).with_name("fuzzing.py")
+        script = Path(__file__).parents[1] / "fuzzing.py"
         command = [sys.executable, str(script), what, str(folder), str(first), str(CASES)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
         last = done.stdout.strip().rpartition("\n")[2]

@@ -20,7 +20,7 @@ import gtpca
 from gtpca import ALS, GTPCA, Compose, Custom, Deformation, Identity, Reflection, Rotation, Shift
 from gtpca.families import Family
 
-FILES = Path(__file__).parent / "files"
+FILES = Path(__file__).parents[1] / "files"
 QUICK = ALS(n_init=2, max_iter=3)
 
 
