@@ -20,9 +20,9 @@ from gtpca import (
     Rotation,
     Scaling,
     Shift,
-    pca,
 )
 from gtpca.operators import FeatureWeightedOperator
+from gtpca.solvers import pca
 from gtpca.testing import assert_same_components, make_planted
 
 MANY = Shift(boundary="circular")

@@ -236,7 +236,9 @@ def unreadable(error, where):
 
 
 def _stack(parts):
-    """Arrays or codes one below the other."""
+    """Arrays, codes or dicts of arrays one below the other."""
+    if isinstance(parts[0], dict):
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     if not isinstance(parts[0], Codes):
         return np.concatenate(parts)
     return Codes(

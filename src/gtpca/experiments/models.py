@@ -12,7 +12,6 @@ from gtpca.experiments import protocols
 from gtpca.experiments.kernel import make_kpca
 from gtpca.experiments.settings import MODELS, named
 from gtpca.families import Identity
-from gtpca.model.coding import residual_energies
 from gtpca.solvers.als import ALS
 
 __all__ = ["PER_COUNT", "Projection", "make_model", "protocols_of", "scored_counts"]
@@ -84,7 +83,7 @@ class _GreedyGTPCA(Projection):
         return self
 
     def residuals(self, X):
-        energies = self.model._join(residual_energies, X.astype(np.float32, copy=False))
+        _, energies = self.model.measure(X.astype(np.float32, copy=False))
         return energies[:, list(self.counts)]
 
     def encode(self, X):

@@ -93,7 +93,7 @@ class IncrementalGTPCA(FittedGTPCA):
             dropped = old is not None and kept is None
             past = self._fit_kept(old, N_FITS) if dropped else self._past()
             self._move_mean(X, sample_weight, past)
-            chunks = self._chunks(X, sample_weight)
+            chunks = self.chunks(X, sample_weight)
             after = past.advance(chunks, self.operator_, self.polarity, self.horizon)
         self._take(after, kept)
 
@@ -101,7 +101,7 @@ class IncrementalGTPCA(FittedGTPCA):
         """Where features are centred: the mean of all rows, each counted as it has faded."""
         if self.mean_ is None:
             return
-        chunks = self._chunks(X, sample_weight, entered=False)
+        chunks = self.chunks(X, sample_weight, entered=False)
         sums = chunks.sum(weighted_sums)
         fresh, old = sums[:-1], past.faded_mass(chunks.n_rows, self.horizon)
         self.mean_ = (old * self.mean_ + fresh.reshape(self.sample_shape_)) / (old + sums[-1])
@@ -142,7 +142,7 @@ class IncrementalGTPCA(FittedGTPCA):
     def _fresh(self, X, sample_weight) -> Online:
         """The stream of these rows alone, to which the model has just been fitted."""
         begun = Online.begin(self.operator_, self._blocks(np.float64))
-        chunks = self._chunks(X, sample_weight)
+        chunks = self.chunks(X, sample_weight)
         return begun.advance(chunks, self.operator_, self.polarity, self.horizon)
 
     def _past(self) -> Online:

@@ -302,22 +302,34 @@ def decode(codes, operator, blocks, dtype=np.float64):
     return total
 
 
-def residual_energies(chunk, operator, blocks, polarity, sweeps=0):
-    """``|r_i|^2`` after 0, 1, .., k components, shape (n, k + 1).
+def measure(chunk, operator, blocks, polarity, sweeps=0):
+    """Codes of a chunk, and ``|r_i|^2`` after 0, 1, .., k components, in one go.
 
-    Greedy codes are nested; with sweeps the codes are found anew for every number of components.
+    Greedy codes are nested; with sweeps the codes are found again for every number of components.
     Within a block the pose of the whole block is kept.
+
+    Returns
+    -------
+    dict
+        ``scores`` (n, k) and ``index`` (n, k) or (n, 1) as in :class:`Codes`, ``energies``
+        (n, k + 1).
     """
     chunk = replace(chunk, cache=None)
     columns = [row_energies(chunk.rows)]
-    rest = chunk
+    rest = swept = chunk
     for number, block in enumerate(blocks, start=1):
         before, rest = rest, deflate(rest, operator, block, polarity)
         if len(block) > 1:
             columns += list(_nested_energies(before, operator, block, rest.codes.index[:, -1]))
         swept = rest if sweeps == 0 else encode(chunk, operator, blocks[:number], polarity, sweeps)
         columns.append(row_energies(swept.rows))
-    return np.stack(columns, axis=1)
+    scores = swept.codes.scores.astype(chunk.rows.dtype)
+    return {"scores": scores, "index": swept.codes.index, "energies": np.stack(columns, axis=1)}
+
+
+def residual_energies(chunk, *args):
+    """``|r_i|^2`` after 0, 1, .., k components, shape (n, k + 1)."""
+    return measure(chunk, *args)["energies"]
 
 
 def _nested_energies(chunk, operator, block, index):

@@ -16,7 +16,14 @@ from gtpca.data.chunks import as_chunks
 from gtpca.data.codes import Codes
 from gtpca.data.rows import by_rows
 from gtpca.model.block import make_block, separate_blocks
-from gtpca.model.coding import align, decode, encode_to_codes, explained_shares, nested_energies
+from gtpca.model.coding import (
+    align,
+    decode,
+    encode_to_codes,
+    explained_shares,
+    measure,
+    nested_energies,
+)
 
 __all__ = ["FittedGTPCA"]
 
@@ -71,8 +78,17 @@ class FittedGTPCA(TransformerMixin):
         mean = None if self.mean_ is None else self.mean_.ravel()
         return partial(validation.enter, **self._entry(self.operator_, mean))
 
-    def _chunks(self, X, weight=None, entered=True):
-        """New data as chunks, with sample weights, as they are or after :meth:`_enter`."""
+    def chunks(self, X, weight=None, entered=True):
+        """New data as :class:`~gtpca.data.chunks.Chunks`, as the components see them.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape) or (n, d)
+        weight : array (n,) or None
+            Sample weights.
+        entered : bool
+            Whether rows are centred and weighted like the training data.
+        """
         check_is_fitted(self)
         rows = validation.new_rows(self, X, self.sample_shape_)
         if weight is not None:
@@ -83,7 +99,7 @@ class FittedGTPCA(TransformerMixin):
 
     def _join(self, fn, X):
         """``fn(chunk, operator, blocks, polarity, sweeps)`` of all chunks, as one array."""
-        chunks = self._chunks(X)
+        chunks = self.chunks(X)
         return chunks.join(fn, self.operator_, *self._how(chunks))
 
     def _how(self, chunks):
@@ -103,6 +119,22 @@ class FittedGTPCA(TransformerMixin):
             With ``scores`` (n, k) and ``index`` (n, k), or (n, 1) if the pose is shared.
         """
         return self._join(encode_to_codes, X)
+
+    def measure(self, X):
+        """Codes of new samples and the energy that they leave, in one pass.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape) or (n, d)
+
+        Returns
+        -------
+        codes : Codes
+        energies : array (n, k + 1)
+            ``|r_i|^2`` after 0, 1, .., k components; see :meth:`resmse`.
+        """
+        found = self._join(measure, X)
+        return Codes(found["scores"], found["index"]), found["energies"]
 
     def decode(self, codes):
         """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape)."""
@@ -164,7 +196,7 @@ class FittedGTPCA(TransformerMixin):
         none: the part of the sample under the window, or the sample turned or flipped back. The
         sign of the score is not undone, and nothing is centred.
         """
-        chunks = self._chunks(X, entered=False)
+        chunks = self.chunks(X, entered=False)
         checks.whole("component", component, 0, self.n_components_ - 1)
         column = 0 if self.shared_pose else component
         return chunks.join(align, self.operator_, self._enter(), column, *self._how(chunks))
@@ -174,7 +206,7 @@ class FittedGTPCA(TransformerMixin):
 
         ``sum_i |x_i - proj_k(x_i)|^2 / sum_i |x_i|^2``
         """
-        chunks = self._chunks(X)
+        chunks = self.chunks(X)
         energies = chunks.sum(nested_energies, self.operator_, *self._how(chunks))
         return energies[1:] / energies[0] if energies[0] > 0 else np.ones(self.n_components_)
 

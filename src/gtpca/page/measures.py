@@ -6,7 +6,7 @@ import numpy as np
 
 from gtpca.data.chunks import as_chunks
 from gtpca.families import Identity
-from gtpca.model.coding import energy, residual_energies
+from gtpca.model.coding import energy
 from gtpca.solvers.pca import solve_directly
 
 __all__ = ["energies", "histogram", "pca_shares", "pose_columns", "shares"]
@@ -17,7 +17,7 @@ BARS, BINS = 60, 50  # single values up to here have a bar each
 
 def energies(model, X) -> np.ndarray:
     """Energy of every row after 0, 1, .., k components, (n, k + 1), as in ``model.resmse``."""
-    return model._join(residual_energies, X)
+    return model.measure(X)[1]
 
 
 def shares(left) -> np.ndarray:
@@ -34,7 +34,7 @@ def pca_shares(model, X, rng) -> tuple[np.ndarray, int] | None:
     """
     if model.operator_.n_transforms == 1:
         return None
-    chunks, still = model._chunks(X), Identity().bind(model.sample_shape_)
+    chunks, still = model.chunks(X), Identity().bind(model.sample_shape_)
     n, d = chunks.n_rows, still.n_features
     size = int(min(n, max(PCA_COST / d**2, np.sqrt(PCA_COST / d))))
     if size < n:

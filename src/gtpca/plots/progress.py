@@ -60,7 +60,7 @@ def explained_by_pca(model, X):
     """
     from sklearn.decomposition import PCA
 
-    rows = np.concatenate(model._chunks(X).collect(_rows)).astype(np.float64)
+    rows = np.concatenate(model.chunks(X).collect(_rows)).astype(np.float64)
     with np.errstate(invalid="ignore"):  # rows without variance have no ratios, which are not used
         pca = PCA(min(model.n_components_, *rows.shape), random_state=0).fit(rows)
     left = np.sum((rows - pca.mean_) ** 2) - np.cumsum(np.sum(pca.transform(rows) ** 2, axis=0))
