@@ -32,8 +32,8 @@ import numpy as np
 from gtpca import ALS, GTPCA, Rotation, Shift
 from gtpca.data.chunks import as_chunks
 from gtpca.data.rows import StreamedRows
-from gtpca.model.block import separate_blocks
-from gtpca.model.coding import deflate, statistics
+from gtpca.model.coding import deflate
+from gtpca.model.matching import make_block, statistics
 from gtpca.testing import PlantedRows, assert_same_components
 
 HERE = Path(__file__).parent
@@ -135,11 +135,11 @@ def passes(X, family, n_done, residual, batch_size=None):
     operator = family.bind(X.shape[1:])
     W = np.random.default_rng(0).standard_normal((n_done + 1, operator.n_weights))
     W /= np.linalg.norm(W, axis=1, keepdims=True)
-    *blocks, last = separate_blocks(operator, W, X.dtype)
+    *blocks, last = [make_block(operator, w[None], X.dtype) for w in W]
     chunks = as_chunks(StreamedRows(X), operator, batch_size=batch_size, residual=residual)
     for k, block in enumerate(blocks):
-        chunks = chunks.then(deflate, operator, block, "both", blocks=blocks[: k + 1])
-    return lambda: chunks.sum(statistics, operator, last, "both")
+        chunks = chunks.then(deflate, block, blocks=blocks[: k + 1])
+    return lambda: chunks.sum(statistics, last)
 
 
 def linear(folder):

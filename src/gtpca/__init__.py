@@ -1,6 +1,6 @@
 """GT-PCA: principal components that may move to fit every sample."""
 
-from gtpca.data.codes import Codes
+from gtpca.data.chunk import Codes
 from gtpca.estimator import GTPCA
 from gtpca.families import (
     Affine,

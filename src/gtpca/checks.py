@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
-import numpy as np
+import os
+import sys
+import warnings
+from types import FrameType
 
-__all__ = ["choice", "number", "numbers", "sizes", "weights", "whole"]
+import joblib
+import numpy as np
+import sklearn
+
+__all__ = ["choice", "number", "numbers", "sizes", "warn", "weights", "whole"]
+
+# Warnings are about the line of the user's that led to them: the first outside of these folders.
+FOLDERS = [os.path.dirname(module) for module in (__file__, sklearn.__file__, joblib.__file__)]
+OURS = tuple(folder + os.sep for folder in FOLDERS)
+
+
+def warn(message, category):
+    """Warn about the line that called the library, however deep in it we are."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and frame.f_code.co_filename.startswith(OURS):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level - 1)
 
 
 def whole(label, value, low, high=None):

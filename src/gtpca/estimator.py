@@ -1,27 +1,39 @@
-"""GTPCA: validate, bind, find one component after the other, keep the fitted attributes."""
+"""GTPCA: checks, opens rows, calls the core, and publishes what it found."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
 from gtpca.data import validation
+from gtpca.data.chunk import Codes
 from gtpca.data.chunks import RESIDUALS, as_chunks
+from gtpca.data.rows import by_rows
 from gtpca.families import Family, Identity
-from gtpca.fitting.fit import Progress, Recipe, fit_components, show_log
-from gtpca.fitting.incremental import IncrementalGTPCA, restored
-from gtpca.model.coding import POLARITIES
+from gtpca.fitting.fit import Fit, Recipe, fit
+from gtpca.fitting.progress import Progress, show_log
+from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
+from gtpca.model.matching import POLARITIES
+from gtpca.model.model import Model
+from gtpca.model.preprocessing import Preprocessing, feature_means
+from gtpca.operators.base import weigh_features
 from gtpca.solvers.als import ALS
+from gtpca.solvers.base import Problem, SolverResult
 
-__all__ = ["GTPCA"]
+__all__ = ["GTPCA", "bind_family", "check_parameters"]
+
+OUTPUTS = ("scores", "scores+poses")
 
 
-class GTPCA(CallbackSupportMixin, IncrementalGTPCA, BaseEstimator):
+class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     r"""General transform-invariant principal component analysis.
 
     Component ``k`` may be moved by any transform :math:`T` of a family to fit each sample:
@@ -109,6 +121,8 @@ class GTPCA(CallbackSupportMixin, IncrementalGTPCA, BaseEstimator):
     array([0, 1, 2, 3])
     """
 
+    mean_: Any  # set by restore, like all that ends in an underscore
+
     def __init__(
         self,
         n_components=2,
@@ -168,84 +182,339 @@ class GTPCA(CallbackSupportMixin, IncrementalGTPCA, BaseEstimator):
         -------
         self
         """
-        with restored(self):
+        with _unchanged_by_errors(self):
             return self._fit(X, sample_weight)
 
     @with_callbacks
     def _fit(self, X, sample_weight):
-        solver = self._check_parameters()
-        rows, shape = validation.training_rows(self, X, self.sample_shape)
-        weight = sample_weight
-        if weight is not None:
-            weight = checks.weights("sample_weight", weight, [(rows.n_rows,)])
-        operator = self._bind(shape)
+        solver = check_parameters(self)
+        rows, row_shape, shape = validation.training_rows(self, X, self.sample_shape)
+        operator = bind_family(self.family, shape, self.feature_weight)
         count = validation.check_n_components(self.n_components, operator, self.shared_pose)
-        how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs, "residual": self.residual}
-        mean = None
-        if self.center is True:
-            mean = validation.feature_means(as_chunks(rows, operator, weight, **how))
-        rows = rows.entered(partial(validation.enter, **self._entry(operator, mean)))
-        progress = Progress(self, None if self.shared_pose or count != int(count) else count)
-        rng = check_random_state(self.random_state)
-        options = (self.polarity, self.refine, self.n_jobs, rng, progress, self.shared_pose)
-        recipe = Recipe(count, solver, *options)
-        chunks = as_chunks(rows, operator, weight, **how)
-        found = fit_components(chunks, operator, recipe)
-        self._keep(found, operator, mean, rows.n_rows)
+        open_rows = partial(self._open, operator=operator, weight=sample_weight)
+        mean = feature_means(open_rows(rows)) if self.center is True else None
+        preprocessing = Preprocessing(mean, self.center == "samples")
+        rows = rows.preprocessed(partial(preprocessing, operator=operator))
+        known = None if self.shared_pose or count != int(count) else count
+        progress = Progress(self, self._init_callback_context(max_subtasks=known))
+        recipe = Recipe(
+            n_components=count,
+            solver=solver,
+            refine=self.refine,
+            n_jobs=self.n_jobs,
+            rng=check_random_state(self.random_state),
+            progress=progress,
+            shared_pose=self.shared_pose,
+        )
+        found = fit(Problem(open_rows(rows), self.polarity), recipe, preprocessing)
+        self.adopt(found, row_shape)
         progress.end()
         return self
 
-    def _check_parameters(self):
-        checks.choice("polarity", self.polarity, POLARITIES)
-        checks.choice("output", self.output, ("scores", "scores+poses"))
-        checks.choice("center", self.center, (False, True, "samples"))
-        checks.choice("shared_pose", self.shared_pose, (False, True))
-        checks.choice("residual", self.residual, RESIDUALS)
-        checks.whole("refine", self.refine, 0)
-        if self.shared_pose and self.polarity == "positive" and self.n_components != 1:
-            raise ValueError(
-                "polarity='positive' needs one component per pose; use polarity='both' with "
-                "shared_pose=True."
-            )
-        if self.batch_size is not None:
-            checks.whole("batch_size", self.batch_size, 1)
-        if self.family is not None and not isinstance(self.family, Family):
-            raise TypeError(
-                f"family={self.family!r} is not a family; use Shift(), Rotation(), .. or None."
-            )
-        if self.verbose:
-            show_log()
-        solver = ALS() if self.solver is None else self.solver
-        if isinstance(solver, type) or not hasattr(solver, "solve"):
-            raise TypeError(f"solver={solver!r} is not a solver; use ALS() or None.")
-        if self.shared_pose and not getattr(solver, "joint", True):
-            raise ValueError(
-                f"solver={solver!r} finds one component at a time; with shared_pose=True use ALS()."
-            )
-        solver.check()
-        return clone(solver)
+    def _open(self, rows, operator, weight=None):
+        """Rows as chunks, with sample weights."""
+        if weight is not None:
+            weight = checks.weights("sample_weight", weight, [(rows.n_rows,)])
+        how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs, "residual": self.residual}
+        return as_chunks(rows, operator, weight, **how)
 
-    def _bind(self, shape):
-        operator = (Identity() if self.family is None else self.family).bind(shape)
-        if self.feature_weight is None:
-            return operator
-        flat = (operator.n_features,)
-        weight = checks.weights("feature_weight", self.feature_weight, [shape, flat])
-        return operator.weighted(weight)
+    def adopt(self, found: Fit, row_shape=None, online=None) -> GTPCA:
+        """Take over what was found, here or elsewhere: it becomes the fitted attributes.
 
-    def _keep(self, found, operator, mean, n_rows=0):
-        """Set the fitted attributes."""
+        Parameters
+        ----------
+        found : Fit
+        row_shape : tuple of int or None
+            Shape of a row as it came; default: that of a sample.
+        online : dict or None
+            Where a stream stands.
+
+        Returns
+        -------
+        self
+        """
+        model, operator = found.model, found.model.operator
+        mean = model.preprocessing.mean
+        return self.restore(
+            operator,
+            components_=model.weights.reshape(-1, *operator.weight_shape),
+            explained_energy_=found.explained,
+            explained_energy_ratio_=found.explained / found.total,
+            n_components_=len(model.weights),
+            n_iter_=np.array([result.n_iter for result in found.results], dtype=int),
+            history_=[np.array(result.history) for result in found.results],
+            sample_shape_=operator.sample_shape,
+            mean_=None if mean is None else mean.reshape(operator.sample_shape),
+            n_features_in_=operator.n_features,
+            n_samples_seen_=found.n_rows,
+            _row_shape=operator.sample_shape if row_shape is None else row_shape,
+            **({} if online is None else {"online_": online}),
+        )
+
+    def restore(self, operator, **fitted) -> GTPCA:
+        """Set all fitted attributes at once: the one place where that happens.
+
+        Parameters
+        ----------
+        operator : Operator
+            The family, bound to the shape of a sample.
+        fitted : attributes by name
+        """
         self.__dict__.pop("online_", None)
-        self.n_samples_seen_ = n_rows
-        self.components_ = found.weights.reshape(-1, *operator.weight_shape)
-        self.explained_energy_ = found.explained
-        self.explained_energy_ratio_ = found.explained / found.total
-        self.n_components_ = len(found.weights)
-        self.n_iter_ = np.array([r.n_iter for r in found.results], dtype=int)
-        self.history_ = [np.array(r.history) for r in found.results]
-        self.sample_shape_ = operator.sample_shape
-        self.mean_ = None if mean is None else mean.reshape(self.sample_shape_)
-        self.operator_ = operator
+        self.__dict__.update(fitted, operator_=operator)
+        return self
+
+    @property
+    def model_(self) -> Model:
+        """The fitted model as a value, which later changes of this estimator do not touch."""
+        check_is_fitted(self)
+        return Model(
+            operator=self.operator_,
+            weights=self.components_.reshape(self.n_components_, -1),
+            polarity=self.polarity,
+            shared_pose=self.shared_pose,
+            sweeps=self.refine,
+            preprocessing=Preprocessing(
+                None if self.mean_ is None else self.mean_.ravel(), self.center == "samples"
+            ),
+        )
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "components_")
+
+    def partial_fit(self, X, y=None, sample_weight=None):
+        """Learn from one more batch of rows, while what was learnt from earlier ones fades.
+
+        The first batch is fitted with all starts and moves. As long as there are at most 1024 rows
+        they are kept, and fitted anew each time they have doubled. When there are more, those kept
+        are fitted from five seeds, the best of these is taken, and the rows are dropped. From then
+        on every batch is seen once: each component is matched, its sums (those of before, times a
+        decay, and those of the batch) give new weights, and the next one goes on with the residual.
+        After ``fit``, it goes on from the components found. With ``center=True`` the mean fades
+        with the horizon, or is that of all rows; with ``refine`` only codes are swept.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape), or (n, d) flat rows
+            Some hundred rows at a time, or more.
+        y : ignored
+        sample_weight : array (n,) or None
+
+        Returns
+        -------
+        self
+        """
+        X = validation.counted(X)
+        with _unchanged_by_errors(self):
+            if self.horizon is not None:
+                checks.whole("horizon", self.horizon, 1)
+            if not hasattr(self, "components_"):
+                self.fit(X, sample_weight=sample_weight)
+                rows, weight = self._batch(X, sample_weight)
+                self._follow(self._stream_of(rows, weight), KeptRows.of(rows, weight))
+            else:
+                check_parameters(self)
+                self._go_on(*self._batch(X, sample_weight))
+        return self
+
+    def _batch(self, X, sample_weight):
+        """Rows of a batch, and their weights if there are any."""
+        rows = validation.new_rows(self, X, self.sample_shape_)
+        if sample_weight is not None:
+            sample_weight = checks.weights("sample_weight", sample_weight, [(rows.n_rows,)])
+        return rows, sample_weight
+
+    def _go_on(self, rows, weight):
+        """Update by one more batch, or fit again all that was kept."""
+        old = self._kept_rows()
+        kept = None if old is None else old.joined(rows, weight)
+        if kept is not None and kept.doubled:
+            stream, kept = self._fit_kept(kept), kept.fitted()
+        else:
+            dropped = old is not None and kept is None
+            past = self._fit_kept(old, N_FITS) if dropped else self._past()
+            self._move_mean(past, rows, weight)
+            stream = self._advanced(past, rows, weight)
+        self._follow(stream, kept)
+
+    def _kept_rows(self):
+        kept = getattr(self, "online_", {}).get("kept")
+        return None if kept is None else KeptRows(**kept)
+
+    def _move_mean(self, past, rows, weight):
+        """Where features are centred: the mean follows the stream."""
+        if self.mean_ is None:
+            return
+        chunks = self._open(rows, self.operator_, weight)
+        mean = past.moved_mean(self.mean_.ravel(), chunks, self.horizon)
+        self.mean_ = mean.reshape(self.sample_shape_)
+
+    def _advanced(self, stream, rows, weight):
+        """The stream after the rows of a batch."""
+        rows = rows.preprocessed(self.model_.preprocess)
+        problem = Problem(self._open(rows, self.operator_, weight), self.polarity)
+        return stream.advance(problem, self.horizon)
+
+    def _fit_kept(self, kept, n_fits=1):
+        """Fit the rows kept so far; of several fits from other starts the best is taken."""
+        X, weight = kept.rows.reshape(-1, *self._row_shape), kept.faded(self.horizon)
+        rivals = self._rivals(n_fits if self.operator_.n_transforms > 1 else 1)
+        fits = [model.fit(X, sample_weight=weight) for model in rivals]
+        found = min(fits, key=lambda model: (model.n_components_, -model.explained_energy_.sum()))
+        names = {"components_", "n_components_", "n_iter_", "history_", "mean_"}
+        self.restore(found.operator_, **{name: getattr(found, name) for name in names})
+        return self._stream_of(*self._batch(X, weight))
+
+    def _rivals(self, n):
+        """Models to be fitted from other starts; the first has the seed of this one."""
+        seeds = check_random_state(clone(self).random_state).randint(2**31 - 1, size=n - 1)
+        others = (clone(self).set_params(random_state=int(seed)) for seed in seeds)
+        return [clone(self), *others]
+
+    def _stream_of(self, rows, weight):
+        """The stream of these rows alone, to which the model has just been fitted."""
+        return self._advanced(Stream.begin(self.model_), rows, weight)
+
+    def _past(self):
+        """Where the stream stands; after a fit, what is known of its rows."""
+        if hasattr(self, "online_"):
+            return Stream(**{name: self.online_[name] for name in Stream.__annotations__})
+        if self.n_samples_seen_ == 0:  # the weights of a network
+            return Stream.begin(self.model_)
+        total = self.explained_energy_[0] / self.explained_energy_ratio_[0]
+        return Stream.begin(self.model_, self.explained_energy_, total, self.n_samples_seen_)
+
+    def _follow(self, stream, kept):
+        """Publish where the stream stands."""
+        past = zip(stream.weights, self.history_, stream.explained, self.n_iter_, strict=True)
+        results = [SolverResult(W, [*before, now], n_iter + 1) for W, before, now, n_iter in past]
+        online = vars(stream) | {"kept": None if kept is None else vars(kept)}
+        self.adopt(stream.fit(self.model_, results), self._row_shape, online)
+
+    def chunks(self, X, sample_weight=None):
+        """New data as the components see them: centred and weighted like the training data.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape) or (n, d)
+        sample_weight : array (n,) or None
+
+        Returns
+        -------
+        Chunks
+            See :mod:`gtpca.data.chunks`.
+        """
+        check_is_fitted(self)
+        rows = validation.new_rows(self, X, self.sample_shape_)
+        return self._open(rows.preprocessed(self.model_.preprocess), self.operator_, sample_weight)
+
+    def encode(self, X):
+        """Scores and transforms of new samples.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape) or (n, d)
+
+        Returns
+        -------
+        Codes
+            With ``scores`` (n, k) and ``index`` (n, k), or (n, 1) if the pose is shared.
+        """
+        return self.model_.encode(self.chunks(X))
+
+    def measure(self, X):
+        """Codes of new samples and the energy that they leave, in one pass.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape) or (n, d)
+
+        Returns
+        -------
+        codes : Codes
+        energies : array (n, k + 1)
+            ``|r_i|^2`` after 0, 1, .., k components; see :meth:`resmse`.
+        """
+        return self.model_.measure(self.chunks(X))
+
+    def decode(self, codes):
+        """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape)."""
+        return self.model_.decode(codes)
+
+    def reconstruct(self, X):
+        """``decode(encode(X))``, shape (n, \\*sample_shape)."""
+        return self.decode(self.encode(X))
+
+    def transform(self, X):
+        """Signed scores (n, k); with ``output="scores+poses"`` also the indices, (n, 2 k)."""
+        codes = self.encode(X)
+        if self.output == "scores":
+            return codes.scores
+        return by_rows(_side_by_side, codes.scores, codes.index)
+
+    def inverse_transform(self, X):
+        """Samples from what ``transform`` returned.
+
+        With plain scores every component is in its reference pose: the window centred, no rotation,
+        no flip. With ``output="scores+poses"`` it is the reconstruction.
+
+        Parameters
+        ----------
+        X : array (n, k) or (n, 2 k)
+
+        Returns
+        -------
+        array (n, d) if the training rows were flat, else (n, \\*sample_shape)
+        """
+        wanted = len(self.get_feature_names_out())
+        return by_rows(partial(_inverse, self.model_, self._row_shape, wanted), X)
+
+    def poses(self, codes):
+        """The transforms of ``codes`` in a person's units.
+
+        Returns
+        -------
+        dict of str to array (n, k)
+            One entry per quantity, e.g. ``start`` and ``centre`` of the window, ``degrees``,
+            ``flipped``, ``factor``; see the family for signs, zeros and units.
+        """
+        return self.model_.poses(codes)
+
+    def align(self, X, component=0):
+        """Every sample brought to the reference pose of a component, (n, \\*weight_shape).
+
+        Each weight gets the average of the sample values that it explains, zero where there are
+        none: the part of the sample under the window, or the sample turned or flipped back. The
+        sign of the score is not undone, and nothing is centred.
+        """
+        check_is_fitted(self)
+        rows = validation.new_rows(self, X, self.sample_shape_)
+        checks.whole("component", component, 0, self.n_components_ - 1)
+        return self.model_.align(self._open(rows, self.operator_), component)
+
+    def resmse(self, X):
+        """Residual energy over energy, after 1, 2, .., k components, shape (k,).
+
+        ``sum_i |x_i - proj_k(x_i)|^2 / sum_i |x_i|^2``
+        """
+        energies = self.model_.energies(self.chunks(X))
+        return energies[1:] / energies[0] if energies[0] > 0 else np.ones(self.n_components_)
+
+    def score(self, X, y=None):
+        """Share of the energy of ``X`` that all components explain: ``1 - resmse(X)[-1]``."""
+        return float(1 - self.resmse(X)[-1])
+
+    def score_samples(self, X):
+        """Share of the energy of each sample that all components explain, (n,); 0 for zero rows."""
+        return self.model_.explained_shares(self.chunks(X))
+
+    def get_feature_names_out(self, input_features=None):
+        """Names ``gtpca0, gtpca1, ..``, and ``gtpca0_index, ..`` with ``output="scores+poses"``."""
+        check_is_fitted(self)
+        names = [f"gtpca{k}" for k in range(self.n_components_)]
+        if self.output == "scores+poses":
+            names += ["gtpca_index"] if self.shared_pose else [f"{name}_index" for name in names]
+        return np.asarray(names, dtype=object)
 
     def save(self, path):
         """Write the fitted model to one file, to be read by :func:`gtpca.load`.
@@ -265,3 +534,76 @@ class GTPCA(CallbackSupportMixin, IncrementalGTPCA, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+@contextmanager
+def _unchanged_by_errors(estimator):
+    """Where an error leaves the attributes of the estimator as they were before."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def bind_family(family, sample_shape, feature_weight=None):
+    """The operator of a family, None being the identity, in the inner product of the weight."""
+    operator = (Identity() if family is None else family).bind(sample_shape)
+    return weigh_features(operator, feature_weight)
+
+
+def check_parameters(estimator):
+    """Raise an error for parameters that make no sense; return a solver of our own."""
+    checks.choice("polarity", estimator.polarity, POLARITIES)
+    checks.choice("output", estimator.output, OUTPUTS)
+    checks.choice("center", estimator.center, (False, True, "samples"))
+    checks.choice("shared_pose", estimator.shared_pose, (False, True))
+    checks.choice("residual", estimator.residual, RESIDUALS)
+    checks.whole("refine", estimator.refine, 0)
+    if estimator.shared_pose and estimator.polarity == "positive" and estimator.n_components != 1:
+        raise ValueError(
+            "polarity='positive' needs one component per pose; use polarity='both' with "
+            "shared_pose=True."
+        )
+    if estimator.batch_size is not None:
+        checks.whole("batch_size", estimator.batch_size, 1)
+    if estimator.family is not None and not isinstance(estimator.family, Family):
+        raise TypeError(
+            f"family={estimator.family!r} is not a family; use Shift(), Rotation(), .. or None."
+        )
+    if estimator.verbose:
+        show_log()
+    solver = ALS() if estimator.solver is None else estimator.solver
+    if isinstance(solver, type) or not hasattr(solver, "solve"):
+        raise TypeError(f"solver={solver!r} is not a solver; use ALS() or None.")
+    if estimator.shared_pose and not getattr(solver, "joint", True):
+        raise ValueError(
+            f"solver={solver!r} finds one component at a time; with shared_pose=True use ALS()."
+        )
+    solver.check()
+    return clone(solver)
+
+
+def _side_by_side(scores, index):
+    return np.hstack([scores, index.astype(scores.dtype)])
+
+
+def _inverse(model, row_shape, n_columns, X):
+    """Samples in the shape in which rows came, from scores, with or without transforms."""
+    codes = _codes_from_output(model, n_columns, X)
+    return model.decode(codes).reshape(len(codes), *row_shape)
+
+
+def _codes_from_output(model, n_columns, X):
+    """The codes that ``transform`` put out, or codes in the reference pose for plain scores."""
+    scores, k = check_array(X, dtype=[np.float64, np.float32]), len(model.weights)
+    if scores.shape[1] != n_columns:
+        raise ValueError(f"X has {scores.shape[1]} columns, but {n_columns} are needed.")
+    if n_columns == k:
+        return Codes(scores, np.full((len(scores), model.n_poses), model.operator.reference))
+    index = np.rint(scores[:, k:]).astype(np.int64)
+    if index.min() < 0 or index.max() >= model.operator.n_transforms:
+        raise ValueError("X holds transform indices that the family does not have.")
+    return Codes(scores[:, :k], index)

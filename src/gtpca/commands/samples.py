@@ -20,7 +20,7 @@ from gtpca.commands.options import (
     reads_data,
 )
 from gtpca.commands.output import binary_output, check_output, is_stdout, tell
-from gtpca.data.codes import Codes
+from gtpca.data.chunk import Codes
 
 __all__ = ["align", "reconstruct", "transform"]
 

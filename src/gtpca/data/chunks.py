@@ -6,6 +6,7 @@ arguments are small.
 
 from __future__ import annotations
 
+import copy
 import math
 import os
 import tempfile
@@ -19,10 +20,9 @@ from typing import Any, Protocol
 import numpy as np
 from joblib import effective_n_jobs
 
-from gtpca.data.codes import Codes
+from gtpca.data.chunk import Chunk, Codes, Memory, weighted_energies
 from gtpca.data.residual import Subtraction
 from gtpca.data.rows import ArrayRows, is_dask
-from gtpca.model.coding import Chunk, weighted_energies
 
 __all__ = ["Chunks", "RowChunks", "as_chunks", "live_rows", "rows_per_chunk", "subsample"]
 
@@ -37,6 +37,7 @@ class Chunks(Protocol):
 
     n_rows: int
     dtype: np.dtype
+    operator: Any
 
     def sum(self, fn: Callable, *small: Any) -> Any:
         """Sum of ``fn(chunk, *small)`` over all chunks."""
@@ -47,7 +48,7 @@ class Chunks(Protocol):
     def join(self, fn: Callable, *small: Any) -> Any:
         """The arrays or codes ``fn(chunk, *small)`` of all rows, one below the other."""
 
-    def then(self, fn: Callable, operator: Any, *small: Any, blocks: list) -> Chunks:
+    def then(self, fn: Callable, *small: Any, blocks: list) -> Chunks:
         """New residual and codes; the old chunks must not be used any more."""
 
     def take(self, rows: np.ndarray) -> Chunk:
@@ -55,23 +56,6 @@ class Chunks(Protocol):
 
     def here(self) -> Chunks:
         """The same rows in this process, for few of them."""
-
-
-class PreparedCache:
-    """Keeps prepared chunks until a limit of bytes is reached."""
-
-    def __init__(self, limit=CACHE_BYTES):
-        self._store, self._room = {}, limit
-
-    def get(self, key, make):
-        """The stored value, or a new one, stored if there is room."""
-        if key in self._store:
-            return self._store[key]
-        value = make()
-        if value.nbytes <= self._room:
-            self._store[key] = value
-            self._room -= value.nbytes
-        return value
 
 
 def rows_per_chunk(operator, dtype, block_rows=1):
@@ -95,6 +79,7 @@ class RowChunks:
     ----------
     rows : ArrayRows or StreamedRows
         Never changed.
+    operator : Operator
     weight : array (n,) or None
         Sample weights.
     batch_size : int
@@ -104,27 +89,48 @@ class RowChunks:
         Threads over the chunks, where there are enough of them; results do not depend on it.
     residual : {"memory", "scratch", "recompute"}
         Where the residual is kept.
+    subtraction : Subtraction or None
+        How the residual follows from the codes, where it is not kept.
     """
 
-    def __init__(self, rows, weight, batch_size, codes, n_jobs, residual):
-        self.rows, self.weight, self.codes = rows, weight, codes
+    def __init__(
+        self,
+        rows,
+        operator,
+        *,
+        weight,
+        batch_size,
+        residual,
+        codes=None,
+        n_jobs=None,
+        subtraction=None,
+    ):
+        self.rows, self.operator, self.weight, self.codes = rows, operator, weight, codes
         self.batch_size, self.n_jobs, self.residual = batch_size, n_jobs, residual
         self.n_rows, self.dtype = rows.n_rows, rows.dtype
-        self._cache = PreparedCache() if rows.in_memory else None
-        self._residual: np.ndarray | None = None
-        self._subtraction: Subtraction | None = None
+        self._subtraction = subtraction
+        self._left: np.ndarray | None = None
+        self._views: list[Chunk] | None = None
 
     def __iter__(self) -> Iterator[Chunk]:
-        for start in range(0, self.n_rows, self.batch_size):
-            part = slice(start, min(start + self.batch_size, self.n_rows))
-            weight = None if self.weight is None else self.weight[part]
-            codes = None if self.codes is None else self.codes[part]
-            yield Chunk(self._read(part, codes), weight, start, codes, self._cache)
+        starts = range(0, self.n_rows, self.batch_size)
+        if not self.rows.in_memory or self._subtraction is not None:
+            return (self._open(start) for start in starts)
+        if self._views is None:
+            memory = Memory(CACHE_BYTES)
+            self._views = [self._open(start, memory) for start in starts]
+        return iter(self._views)
+
+    def _open(self, start, memory=None):
+        part = slice(start, min(start + self.batch_size, self.n_rows))
+        weight = None if self.weight is None else self.weight[part]
+        codes = None if self.codes is None else self.codes[part]
+        return Chunk(self._read(part, codes), self.operator, weight, start, codes, memory)
 
     def _read(self, part, codes):
         """The residual of some rows."""
-        if self._residual is not None:
-            return self._residual[part]
+        if self._left is not None:
+            return self._left[part]
         try:
             rows = self.rows.read(part.start, part.stop)
         except Exception as error:
@@ -163,40 +169,44 @@ class RowChunks:
         """The arrays or codes ``fn(chunk, *small)`` of all rows, one below the other."""
         return _stack(self.collect(fn, *small))
 
-    def then(self, fn, operator, *small, blocks):
-        """New rows and codes ``fn(chunk, operator, *small)``.
+    def then(self, fn, *small, blocks):
+        """New rows and codes ``fn(chunk, *small)``.
 
         ``blocks`` are those whose projections are then subtracted from the rows, None for those
         that are not.
         """
-        target = self._room()
+        left = self._room()
 
         def keep(chunk):
-            new = fn(chunk, operator, *small)
-            if target is not None:
-                target[chunk.start : chunk.start + len(new.rows)] = new.rows
+            new = fn(chunk, *small)
+            if left is not None:
+                left[chunk.start : chunk.start + len(new.rows)] = new.rows
             return new.codes
 
-        options = (self.batch_size, self.join(keep), self.n_jobs, self.residual)
-        after = RowChunks(self.rows, self.weight, *options)
-        after._residual = target
-        after._subtraction = Subtraction(operator, blocks, self.dtype) if target is None else None
+        after = copy.copy(self)
+        after.codes = self.join(keep)
+        after._left = left
+        after._subtraction = (
+            Subtraction(self.operator, blocks, self.dtype) if left is None else None
+        )
+        self._views = after._views = None  # what was prepared of the old residual goes with it
         return after
 
     def _room(self):
         """Where to write a residual: the place it has, a new one, or None."""
-        if self._residual is not None or self.residual == "recompute":
-            return self._residual
+        if self._left is not None or self.residual == "recompute":
+            return self._left
         make = np.empty if self.residual == "memory" else scratch
         return make((self.n_rows, self.rows.n_features), self.dtype)
 
     def take(self, numbers):
         """Copies of the residual of the given rows, in ascending order."""
         weight = None if self.weight is None else self.weight[numbers]
-        if self._residual is not None:
-            return Chunk(self._residual[numbers], weight)
+        if self._left is not None:
+            return Chunk(self._left[numbers], self.operator, weight)
         codes = None if self.codes is None else self.codes[numbers]
-        return Chunk(self._subtract(self.rows.take(numbers), codes), weight)
+        rows = self._subtract(self.rows.take(numbers), codes)
+        return Chunk(rows, self.operator, weight)
 
     def here(self):
         """These chunks."""
@@ -259,11 +269,12 @@ def as_chunks(
         batch_size = rows_per_chunk(operator, rows.dtype, rows.block_rows)
     if residual == "auto":
         residual = "memory" if rows.in_memory else "recompute"
+    how = {"weight": weight, "batch_size": batch_size, "residual": residual}
     if not rows.in_memory and is_dask(rows.source):
         from gtpca.data.dask import DaskChunks
 
-        return DaskChunks(rows, operator, weight, batch_size, residual)
-    return RowChunks(rows, weight, batch_size, codes, n_jobs, residual)
+        return DaskChunks(rows, operator, **how)
+    return RowChunks(rows, operator, codes=codes, n_jobs=n_jobs, **how)
 
 
 def live_rows(chunks):
@@ -271,10 +282,10 @@ def live_rows(chunks):
     return np.flatnonzero(np.concatenate(chunks.collect(weighted_energies)) > 0)
 
 
-def subsample(chunks, operator, order, size, n_jobs=None):
+def subsample(chunks, order, size, n_jobs=None):
     """Chunks of the first ``size`` rows in ``order`` and their own order; all if not more."""
     if chunks.n_rows <= size:
         return chunks, order
     chunk = chunks.take(np.sort(order[:size]))
     places = np.argsort(np.argsort(order[:size]))
-    return as_chunks(chunk.rows, operator, chunk.weight, n_jobs=n_jobs), places
+    return as_chunks(chunk.rows, chunk.operator, chunk.weight, n_jobs=n_jobs), places

@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from gtpca.data.chunk import Chunk, Codes
 from gtpca.data.chunks import RowChunks, as_chunks, unreadable
-from gtpca.data.codes import Codes
 from gtpca.data.residual import Subtraction
 from gtpca.data.rows import StreamedRows, is_dask
-from gtpca.model.coding import Chunk
 
 try:
     import dask
@@ -43,7 +42,7 @@ class Plan:
     Attributes
     ----------
     operator : Operator
-    enter : callable or None
+    preprocess : callable or None
         What is done to rows that were read.
     batch_size : int
         Rows that a worker treats at a time.
@@ -53,7 +52,7 @@ class Plan:
     """
 
     operator: Any
-    enter: Callable | None
+    preprocess: Callable | None
     batch_size: int
     residual: str
     firsts: np.ndarray | None
@@ -65,10 +64,6 @@ class State:
 
     codes: Codes
     residual: np.ndarray | None
-
-
-class TheOperator:
-    """Stands for the operator, which the workers have."""
 
 
 class Piece(RowChunks):
@@ -85,13 +80,19 @@ class Piece(RowChunks):
     def open(cls, plan, blocks, block, weight, state, number):
         """The rows ``block`` with their codes, or their residual if that was kept."""
         first = 0 if plan.firsts is None else int(plan.firsts[number])
-        weight = None if weight is None else weight.ravel()
-        codes = None if state is None else state.codes
-        kept = state is not None and state.residual is not None
-        rows = StreamedRows(state.residual if kept else block, None if kept else plan.enter, first)
-        piece = cls(rows, weight, plan.batch_size, codes, None, plan.residual)
-        if blocks is not None and not kept:
-            piece._subtraction = Subtraction(plan.operator, blocks, rows.dtype)
+        kept = None if state is None else state.residual
+        source, preprocess = (block, plan.preprocess) if kept is None else (kept, None)
+        rows = StreamedRows(source, preprocess, first)
+        subtracts = blocks is not None and kept is None
+        piece = cls(
+            rows,
+            plan.operator,
+            weight=None if weight is None else weight.ravel(),
+            batch_size=plan.batch_size,
+            residual=plan.residual,
+            codes=None if state is None else state.codes,
+            subtraction=Subtraction(plan.operator, blocks, rows.dtype) if subtracts else None,
+        )
         piece.number, piece.known = number, plan.firsts is not None
         return piece
 
@@ -99,7 +100,7 @@ class Piece(RowChunks):
 def work(plan, blocks, task, block, weight, state, block_id):
     """One task of a worker: ``task`` is a function of the piece and its further arguments."""
     piece = Piece.open(plan, blocks, block, weight, state, block_id[0])
-    fn, *small = (plan.operator if isinstance(a, TheOperator) else a for a in task)
+    fn, *small = task
     return fn(piece, *small)
 
 
@@ -118,27 +119,28 @@ def rows_of(piece, fn, *small):
     """``fn`` of all rows of a piece."""
     if piece.n_rows:
         return piece.join(fn, *small)
-    return none_of(fn(no_row(piece.rows), *small))
+    return none_of(fn(no_row(piece.rows, piece.operator), *small))
 
 
-def next_state(piece, fn, operator, blocks, *small):
+def next_state(piece, fn, blocks, *small):
     """Codes and residual of a piece after ``fn``."""
-    after = piece.then(fn, operator, *small, blocks=blocks)
-    return State(after.codes, after._residual)
+    after = piece.then(fn, *small, blocks=blocks)
+    return State(after.codes, after._left)
 
 
 def some_rows(piece, numbers):
-    """Those of the rows with these numbers that are in the piece."""
+    """Those of the rows with these numbers that are in the piece, and their sample weights."""
     numbers = numbers - piece.rows.first
     try:
-        return piece.take(numbers[(numbers >= 0) & (numbers < piece.n_rows)])
+        chunk = piece.take(numbers[(numbers >= 0) & (numbers < piece.n_rows)])
+        return chunk.rows, chunk.weight
     except Exception as error:
         raise unreadable(error, piece._where(None)) from error
 
 
-def no_row(rows):
+def no_row(rows, operator):
     """A chunk with a row of zeros, to see what a function makes of it."""
-    return Chunk(np.zeros((1, rows.n_features), rows.dtype))
+    return Chunk(np.zeros((1, rows.n_features), rows.dtype), operator)
 
 
 def none_of(values):
@@ -167,18 +169,26 @@ class DaskChunks:
     residual : {"memory", "recompute"}
     """
 
-    def __init__(self, rows, operator, weight, batch_size, residual):
+    def __init__(self, rows, operator, *, weight, batch_size, residual):
         if residual == "scratch":
             raise ValueError(
                 "residual='scratch' is a file on one machine; for arrays of Dask use 'recompute', "
                 "or 'memory', which workers of a cluster write to their disks if it is too much."
             )
         self.n_rows, self.dtype = rows.n_rows, rows.dtype
-        self._rows, self._X, self._operator = rows, rows.source, operator
+        self._rows, self._X, self.operator = rows, rows.source, operator
         self._batch_size = batch_size
         sizes = np.array(self._X.chunks[0])
         self._firsts: Any = None if np.isnan(sizes).any() else np.cumsum(sizes) - sizes
-        self._plan = send(Plan(operator, rows.enter, batch_size, residual, self._firsts))
+        self._plan = send(
+            Plan(
+                operator=operator,
+                preprocess=rows.preprocess,
+                batch_size=batch_size,
+                residual=residual,
+                firsts=self._firsts,
+            )
+        )
         self._weight = None if weight is None else _column(weight, self._X).persist()
         self._keeps, self._persisted = residual == "memory", False
         self._blocks: Any = None
@@ -202,34 +212,36 @@ class DaskChunks:
         used = np.unique(np.searchsorted(self._firsts, numbers, side="right") - 1)
         each = self._each(some_rows, numbers)
         parts = self._compute([each[i] for i in used])
-        weight = None if self._weight is None else np.concatenate([p.weight for p in parts])
-        return Chunk(np.concatenate([p.rows for p in parts]), weight)
+        rows, weights = zip(*parts, strict=True)
+        weight = None if self._weight is None else np.concatenate(weights)
+        return Chunk(np.concatenate(rows), self.operator, weight)
 
     def here(self):
         """All rows in the memory of this process."""
         chunk = self.take(np.arange(self.n_rows))
-        return as_chunks(chunk.rows, self._operator, chunk.weight, self._batch_size)
+        return as_chunks(chunk.rows, self.operator, chunk.weight, self._batch_size)
 
-    def then(self, fn, operator, *small, blocks):
+    def then(self, fn, *small, blocks):
         """New codes, and a new residual if it is kept; see :class:`RowChunks`."""
         blocks = list(blocks)
         after = copy.copy(self)
         with self._named_errors():
-            after._state = self._over(next_state, fn, operator, blocks, *small).persist()
+            after._state = self._over(next_state, fn, blocks, *small).persist()
             (after._blocks,) = dask.persist(send(blocks))
         return after
 
     def join(self, fn, *small):
         """``fn(chunk, *small)`` of all rows, as Dask arrays that are not computed yet."""
-        return unpack(self._over(rows_of, fn, *small), fn(no_row(self._rows), *small))
+        return unpack(
+            self._over(rows_of, fn, *small), fn(no_row(self._rows, self.operator), *small)
+        )
 
     def _over(self, fn, *small):
         """An array of Dask whose chunks are ``fn(piece, *small)``, one for each of the rows."""
-        task = (fn, *(TheOperator() if a is self._operator else a for a in small))
         kept = self._keeps and self._state is not None
         rows = (None if kept else self._X, self._weight, self._state)
         return da.map_blocks(
-            *(work, self._plan, self._blocks, send(task), *rows),
+            *(work, self._plan, self._blocks, send((fn, *small)), *rows),
             dtype=object,
             meta=np.empty((0,) * self._X.ndim, object),
         )

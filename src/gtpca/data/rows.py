@@ -41,9 +41,9 @@ class ArrayRows:
         """Copies of the rows with these numbers."""
         return self._rows[numbers]
 
-    def entered(self, enter: Callable) -> ArrayRows:
-        """The rows after ``enter``, all at once."""
-        return ArrayRows(enter(self._rows))
+    def preprocessed(self, preprocess: Callable) -> ArrayRows:
+        """The rows after ``preprocess``, all at once."""
+        return ArrayRows(preprocess(self._rows))
 
 
 def is_dask(X) -> bool:
@@ -78,7 +78,7 @@ class StreamedRows:
     source : array-like (n, \\*sample_shape)
         With ``shape``, ``dtype`` and slicing along the first axis: a memory map, a data set of
         h5py, an array of zarr or Dask.
-    enter : callable or None
+    preprocess : callable or None
         What is done to every piece (n, d).
     first : int
         What the first row is called in errors.
@@ -86,8 +86,8 @@ class StreamedRows:
 
     in_memory = False
 
-    def __init__(self, source, enter: Callable | None = None, first: int = 0):
-        self.source, self.enter, self.first = source, enter, first
+    def __init__(self, source, preprocess: Callable | None = None, first: int = 0):
+        self.source, self.preprocess, self.first = source, preprocess, first
         self.n_rows, self.n_features = source.shape[0], math.prod(source.shape[1:])
         self.dtype = small_float(source.dtype)
         chunks = getattr(source, "chunks", None)
@@ -98,13 +98,13 @@ class StreamedRows:
         return self._checked(self.source[start:stop], range(start, stop))
 
     def _checked(self, rows, numbers):
-        """Rows as they come, as finite floats (n, d), after ``enter``."""
+        """Rows as they come, as finite floats (n, d), after ``preprocess``."""
         rows = np.asarray(rows).reshape(len(numbers), self.n_features)
         rows = rows.astype(self.dtype, copy=False)
         if not np.isfinite(rows).all():
             bad = self.first + numbers[int(np.argmin(np.isfinite(rows).all(axis=1)))]
             raise ValueError(f"X has NaN or infinite values in row {bad}.")
-        return rows if self.enter is None else self.enter(rows)
+        return rows if self.preprocess is None else self.preprocess(rows)
 
     def take(self, numbers: np.ndarray) -> np.ndarray:
         """The rows with these numbers, given in ascending order."""
@@ -117,6 +117,6 @@ class StreamedRows:
             out[mine] = self.read(start, stop)[numbers[mine] - start]
         return out
 
-    def entered(self, enter: Callable) -> StreamedRows:
-        """The rows after ``enter``, piece by piece."""
-        return StreamedRows(self.source, enter, self.first)
+    def preprocessed(self, preprocess: Callable) -> StreamedRows:
+        """The rows after ``preprocess``, piece by piece."""
+        return StreamedRows(self.source, preprocess, self.first)

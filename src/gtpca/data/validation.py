@@ -1,4 +1,4 @@
-"""From what users pass to flat rows and checked parameters."""
+"""From what users pass to flat rows."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import math
 import re
 
 import numpy as np
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import validate_data
 
 from gtpca import checks
-from gtpca.data.codes import Codes
 from gtpca.data.rows import ArrayRows, StreamedRows, is_dask, is_stream
-from gtpca.model.coding import weighted_sums
-from gtpca.operators.backend import cast, constant, namespace, small_float
+from gtpca.operators.backend import small_float
 
-__all__ = ["counted", "enter", "new_rows", "training_rows"]
+__all__ = ["check_n_components", "counted", "new_rows", "training_rows"]
 
 
 def _small_float(X):
@@ -87,19 +85,18 @@ def _validated(estimator, flat, reset):
 
 
 def training_rows(estimator, X, sample_shape):
-    """Rows and the sample shape of training data."""
+    """Rows of training data, the shape of a row as it came, and that of a sample."""
     rows, shape = _open(estimator, _unframed(X), reset=True)
     got = (rows.n_features,) if shape is None else shape
-    estimator._row_shape = got
     if sample_shape is None:
-        return rows, got
+        return rows, got, got
     wanted = checks.sizes("sample_shape", sample_shape)
     if (shape is not None and shape != wanted) or math.prod(wanted) != rows.n_features:
         raise ValueError(
             f"sample_shape={sample_shape!r} does not fit X with samples of shape {tuple(got)}; "
             f"give rows with {math.prod(wanted)} values or leave sample_shape out."
         )
-    return rows, wanted
+    return rows, got, wanted
 
 
 def new_rows(estimator, X, sample_shape):
@@ -134,49 +131,3 @@ def check_n_components(n_components, operator, shared_pose=False):
             f"transform or a shared pose there are at most {most} components."
         )
     return int(n_components)
-
-
-def feature_means(chunks):
-    """Mean of every feature in float64, (d,)."""
-    sums = chunks.sum(weighted_sums)
-    return sums[:-1] / sums[-1]
-
-
-def enter(rows, operator, mean, per_sample):
-    """Rows as the solver sees them: centred, and times the root of the feature weight."""
-    if mean is not None:
-        rows = rows - cast(mean, rows)
-    if per_sample:
-        rows = rows - sample_means(rows, operator)
-    if operator.feature_weight is not None:
-        rows = rows * cast(constant(np.sqrt(operator.feature_weight), rows), rows)
-    return rows
-
-
-def sample_means(rows, operator):
-    """Mean of each row and channel, by the feature weight if there is one, (n, d)."""
-    grid = rows.reshape(-1, *operator.sample_shape)
-    weight = operator.feature_weight
-    weight = np.ones(operator.n_features) if weight is None else weight
-    weight = weight.reshape(operator.sample_shape)[None]
-    axes = tuple(a + 1 for a in operator.moved_axes) or tuple(range(1, grid.ndim))
-    total = np.maximum(weight.sum(axis=axes, keepdims=True), np.finfo(float).tiny)
-    share = cast(constant(weight / total, rows), rows)
-    means = namespace(rows).sum(grid * share, axes, keepdims=True)
-    return namespace(rows).broadcast_to(means, grid.shape).reshape(rows.shape)
-
-
-def codes_from_output(estimator, X):
-    """The codes that ``transform`` put out, or codes in the reference pose for plain scores."""
-    scores = check_array(X, dtype=[np.float64, np.float32])
-    k = estimator.n_components_
-    wanted = estimator._n_features_out
-    if scores.shape[1] != wanted:
-        raise ValueError(f"X has {scores.shape[1]} columns, but {wanted} are needed.")
-    if estimator.output == "scores+poses":
-        index = np.rint(scores[:, k:]).astype(np.int64)
-        if index.min() < 0 or index.max() >= estimator.operator_.n_transforms:
-            raise ValueError("X holds transform indices that the family does not have.")
-        return Codes(scores[:, :k], index)
-    index = np.full((len(scores), estimator._n_poses), estimator.operator_.reference)
-    return Codes(scores, index)

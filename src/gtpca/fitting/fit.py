@@ -1,103 +1,66 @@
-"""From chunks and an operator to components: greedy or direct, refined, in a conventional pose."""
+"""From a problem to a fitted model: directly, greedily, or in one pose; then refined."""
 
 from __future__ import annotations
 
-import logging
-import sys
-import warnings
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from gtpca import checks
+from gtpca.data.chunk import energy
+from gtpca.fitting.progress import Progress
 from gtpca.fitting.shared_pose import grow_block, principal_order
-from gtpca.model.block import Block, make_block, separate_blocks
-from gtpca.model.coding import (
-    deflate,
-    energy,
-    energy_shares,
-    nested_energies,
-    rematch,
-    restore,
-)
-from gtpca.model.conventions import match_poses, settle_poses, settled, whole_block
+from gtpca.model.coding import deflate, energy_shares, nested_energies, rematch, restore
+from gtpca.model.conventions import centred, code_poses, conventional, match_poses, signs
+from gtpca.model.matching import Block
+from gtpca.model.model import Model
+from gtpca.model.preprocessing import Preprocessing
 from gtpca.solvers.als import SETTLE_ROWS
-from gtpca.solvers.base import SolverResult
+from gtpca.solvers.base import Problem, SolverResult
 from gtpca.solvers.pca import solve_directly
 
-__all__ = ["Components", "Progress", "Recipe", "fit_components"]
-
-logger = logging.getLogger("gtpca")
+__all__ = ["Fit", "Recipe", "check_size", "fit"]
 
 GONE = 1e-7  # share of the energy below which nothing is left to explain
 
 
-@dataclass
-class Components:
-    """What a fit found.
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted model, and how it was found.
 
     Attributes
     ----------
-    weights : array (k, L)
-        Unit norm.
+    model : Model
     explained : array (k,)
         Energy explained by each component.
     total : float
         Energy of the rows.
     results : list of SolverResult
+    n_rows : int
     """
+
+    model: Model
+    explained: np.ndarray
+    total: float
+    results: list
+    n_rows: int = 0
+
+
+@dataclass
+class Components:
+    """Weights (k, L) of unit norm, the energy that each explains (k,), and the solver's results."""
 
     weights: np.ndarray
     explained: np.ndarray
-    total: float
     results: list
 
     def sorted(self) -> Components:
         """The same in descending order of explained energy."""
         order = np.argsort(-self.explained, kind="stable")
         results = [self.results[k] for k in order]
-        return Components(self.weights[order], self.explained[order], self.total, results)
-
-
-class Progress:
-    """Tells scikit-learn's callbacks of a fit: fit > component > iteration."""
-
-    def __init__(self, estimator, max_components):
-        self.estimator = estimator
-        self.root = estimator._init_callback_context(max_subtasks=max_components)
-        self.root.call_on_fit_task_begin(estimator=estimator)
-        self.stop = False
-
-    @contextmanager
-    def component(self):
-        """Yields ``report(iteration, explained) -> bool`` for one component."""
-        context = self.root.subcontext("component", max_subtasks=None)
-        context.call_on_fit_task_begin(estimator=self.estimator)
-
-        def report(iteration, explained):
-            leaf = context.subcontext("iteration")
-            leaf.call_on_fit_task_begin(estimator=self.estimator)
-            return leaf.call_on_fit_task_end(estimator=self.estimator)
-
-        yield report
-        self.stop = bool(context.call_on_fit_task_end(estimator=self.estimator))
-
-    def log(self, message, *args):
-        """Tell the logger "gtpca": everybody if the estimator is verbose, else who debugs."""
-        logger.log(logging.INFO if self.estimator.verbose else logging.DEBUG, message, *args)
-
-    def explained(self, number, share, result):
-        """Log how much of the energy is explained after a component."""
-        self.log(
-            "component %d: %.2f %% of the energy explained so far, %d passes, %s",
-            *(number, 100 * share, result.n_iter, result.stopped),
-        )
-
-    def end(self):
-        """The fit is done."""
-        self.root.call_on_fit_task_end(estimator=self.estimator)
+        return Components(self.weights[order], self.explained[order], results)
 
 
 class Goal:
@@ -123,11 +86,10 @@ class Goal:
         """Warn if the fit had to stop before the goal."""
         short = self.total - np.sum(found.explained) > self.least if self.count is None else True
         if short and len(found.explained) != self.count:
-            warnings.warn(
+            checks.warn(
                 f"n_components={self.n_components} is out of reach: nothing is left to explain "
                 f"after {len(found.explained)} components; n_components_ says how many there are.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
 
@@ -139,7 +101,6 @@ class Recipe:
     ----------
     n_components : int or float in (0, 1)
     solver : Solver
-    polarity : str
     refine : int
     n_jobs : int or None
     rng : RandomState
@@ -149,37 +110,54 @@ class Recipe:
 
     n_components: int | float
     solver: Any
-    polarity: str
     refine: int
     n_jobs: int | None
     rng: np.random.RandomState
     progress: Progress
     shared_pose: bool = False
 
+    def seed(self) -> int:
+        """A new seed for a solver."""
+        return self.rng.randint(np.iinfo(np.int32).max)
 
-def fit_components(chunks, operator, recipe):
-    """All components of the rows in ``chunks``; see :class:`Components`."""
-    if chunks.n_rows <= SETTLE_ROWS:
-        chunks = chunks.here()
+
+def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
+    """The model of the rows in ``problem``, which were preprocessed as it says."""
+    if problem.chunks.n_rows <= SETTLE_ROWS:
+        problem = problem.on(problem.chunks.here())
+    total = _total(problem.chunks)
+    goal = Goal(recipe.n_components, total)
+    if problem.operator.n_transforms == 1 and problem.polarity == "both":
+        found = _direct(problem, recipe, goal)
+    elif recipe.shared_pose:
+        found = _shared(problem, recipe, goal)
+    else:
+        found = _greedy(problem, recipe, goal)
+    if not recipe.progress.stop:
+        goal.check(found)
+    if problem.polarity == "both":
+        found.weights *= signs(found.weights)[:, None]
+    model = Model(
+        operator=problem.operator,
+        weights=found.weights,
+        polarity=problem.polarity,
+        shared_pose=recipe.shared_pose,
+        sweeps=recipe.refine,
+        preprocessing=preprocessing,
+    )
+    return Fit(model, found.explained, total, found.results, problem.chunks.n_rows)
+
+
+def _total(chunks):
+    """Energy of all rows, which there must be."""
     total = chunks.sum(energy)
     check_size(total)
     if total <= 0:
         raise ValueError(
             "X has no energy to explain: all rows are zero, after centring if there is any "
-            f"(n_samples = {chunks.n_rows}, n_features = {operator.n_features})."
+            f"(n_samples = {chunks.n_rows}, n_features = {chunks.operator.n_features})."
         )
-    goal = Goal(recipe.n_components, total)
-    if operator.n_transforms == 1 and recipe.polarity == "both":
-        found = _direct(chunks, operator, recipe, goal, total)
-    elif recipe.shared_pose:
-        found = _shared(chunks, operator, recipe, goal, total)
-    else:
-        found = _greedy(chunks, operator, recipe, goal, total)
-    if not recipe.progress.stop:
-        goal.check(found)
-    if recipe.polarity == "both":
-        found.weights *= signs(found.weights)[:, None]
-    return found
+    return total
 
 
 def check_size(*sums):
@@ -188,103 +166,102 @@ def check_size(*sums):
         raise ValueError("X is too large: its energy overflows; divide it by a suitable constant.")
 
 
-def signs(weights):
-    """+1 or -1 for each row of (k, L), so that its largest absolute entry becomes positive."""
-    largest = np.abs(weights).argmax(axis=1)
-    return np.where(weights[np.arange(len(weights)), largest] < 0, -1.0, 1.0)
-
-
-def _direct(chunks, operator, recipe, goal, total):
+def _direct(problem, recipe, goal):
     """All principal components of a single transform at once."""
-    most = min(operator.n_weights, operator.n_features, chunks.n_rows)
+    operator, n_rows = problem.operator, problem.chunks.n_rows
+    most = min(operator.n_weights, operator.n_features, n_rows)
     count = most if goal.count is None else min(goal.count, most)
     found: list[SolverResult] = []
-    left = total
-    for result in solve_directly(chunks, operator, count, recipe.rng):
+    left = goal.total
+    for result in solve_directly(problem.chunks, count, recipe.rng):
         if goal.reached(len(found), left) or recipe.progress.stop:
             break
         with recipe.progress.component() as report:
             report(1, result.explained)
         found.append(result)
         left -= result.explained
-        recipe.progress.explained(len(found), 1 - left / total, result)
+        recipe.progress.explained(len(found), 1 - left / goal.total, result)
     explained = np.array([result.explained for result in found])
-    return Components(np.concatenate([r.weights for r in found]), explained, total, found)
+    return Components(np.concatenate([r.weights for r in found]), explained, found)
 
 
-def _greedy(chunks, operator, recipe, goal, total):
+def _greedy(problem, recipe, goal):
     """One component after the other, each on what the ones before it left over."""
     results: list[SolverResult] = []
     blocks: list[Block] = []
-    left = [total]
-    options = {"polarity": recipe.polarity, "n_jobs": recipe.n_jobs}
+    left = [goal.total]
     while not (goal.reached(len(results), left[-1]) or recipe.progress.stop):
-        seed = recipe.rng.randint(np.iinfo(np.int32).max)
-        options["more"] = len(results) + 1 != goal.count
-        with recipe.progress.component() as report:
-            result = recipe.solver.solve(chunks, operator, seed, report=report, **options)
-        block = whole_block(chunks, operator, result.weights, recipe.polarity)
-        result.weights = block.weights
-        rest = chunks.then(deflate, operator, block, recipe.polarity, blocks=[*blocks, block])
-        left.append(rest.sum(energy))
-        if results and left[-2] - left[-1] <= GONE * total:
+        more = len(results) + 1 != goal.count
+        result = _solve(problem, recipe, more)
+        blocks.append(problem.block(result.weights))
+        rest = problem.on(problem.chunks.then(deflate, blocks[-1], blocks=list(blocks)))
+        left.append(rest.chunks.sum(energy))
+        if results and left[-2] - left[-1] <= GONE * goal.total:
             left.pop()  # the family has no way to the rest of the energy
             break
-        chunks = rest
-        blocks.append(block)
+        problem = rest
         results.append(result)
-        recipe.progress.explained(len(results), 1 - left[-1] / total, result)
-    found = Components(np.concatenate([r.weights for r in results]), -np.diff(left), total, results)
+        recipe.progress.explained(len(results), 1 - left[-1] / goal.total, result)
+    found = Components(np.concatenate([r.weights for r in results]), -np.diff(left), results)
+    return _finished(problem, recipe, found, goal.total)
+
+
+def _solve(problem, recipe, more):
+    """The next component; of a window that rows see in part, centred and complete."""
+    with recipe.progress.component() as report:
+        how = {"n_jobs": recipe.n_jobs, "more": more, "report": report}
+        result = recipe.solver.solve(problem, recipe.seed(), **how)
+    if problem.operator.plain.crops:
+        poses = problem.chunks.sum(match_poses, problem.block(result.weights))
+        result.weights = centred(problem.operator, result.weights, poses.used)
+    return result
+
+
+def _finished(problem, recipe, found, total):
+    """Greedy components after the sweeps of ``refine``, in the conventional pose."""
+    chunks = problem.chunks
     if recipe.refine:
-        chunks = _refine(chunks, operator, recipe, found)
-    if recipe.refine or not operator.plain.crops:
-        settle_poses(chunks, operator, found.weights)
+        chunks = _refine(problem, recipe, found, total)
+    if recipe.refine or not problem.operator.plain.crops:
+        for k, w in enumerate(found.weights):
+            poses = chunks.sum(code_poses, k)
+            found.weights[k] = conventional(problem.operator, w[None], poses)[0]
     return found.sorted() if recipe.refine else found
 
 
-def _shared(chunks, operator, recipe, goal, total):
-    """All components at once, in one pose per row."""
-    result = grow_block(chunks, operator, recipe, goal)
-    W = principal_order(chunks, operator, result.weights, recipe.polarity)
-    block = make_block(operator, W, chunks.dtype)
-    poses = chunks.sum(match_poses, operator, block, recipe.polarity)
-    block = make_block(operator, settled(operator, W, poses), chunks.dtype)
-    W, left = _falling_order(chunks, operator, block, recipe.polarity)
-    count = goal.enough(left)
-    return Components(W[:count], -np.diff(left)[:count], total, [result])
-
-
-def _falling_order(chunks, operator, block, polarity, tries=5):
-    """Weights sorted until each explains less than the one before; and what is left, (K + 1,)."""
-    for _ in range(tries):
-        left = chunks.sum(nested_energies, operator, [block], polarity)
-        order = np.argsort(np.diff(left), kind="stable")
-        if operator.isometric or np.all(order == np.arange(len(order))):
-            break
-        block = make_block(operator, block.weights[order], chunks.dtype)
-    return block.weights, left
-
-
-def _refine(chunks, operator, recipe, found):
-    """Joint sweeps: each component solved and matched anew beside all the others."""
-    polarity, dtype = recipe.polarity, chunks.dtype
-    blocks = separate_blocks(operator, found.weights, dtype)
+def _refine(problem, recipe, found, total):
+    """Joint sweeps: each component solved and matched again beside all the others."""
+    chunks, blocks = problem.chunks, [problem.block(w[None]) for w in found.weights]
     for sweep in range(recipe.refine):
         for k, block in enumerate(blocks):
             others = [*blocks[:k], None, *blocks[k + 1 :]]
-            chunks = chunks.then(restore, operator, block, k, blocks=others)
-            result = recipe.solver.polish(chunks, operator, block.weights, polarity=polarity)
-            blocks[k] = make_block(operator, result.weights, dtype)
-            chunks = chunks.then(rematch, operator, blocks[k], k, polarity, blocks=blocks)
-        share = 1 - chunks.sum(energy) / found.total
+            chunks = chunks.then(restore, block, k, blocks=others)
+            result = recipe.solver.polish(problem.on(chunks), block.weights)
+            blocks[k] = problem.block(result.weights)
+            chunks = chunks.then(rematch, blocks[k], k, blocks=list(blocks))
+        share = 1 - chunks.sum(energy) / total
         recipe.progress.log("sweep %d: %.2f %% explained", sweep + 1, 100 * share)
     found.weights = np.concatenate([block.weights for block in blocks])
-    found.explained = chunks.sum(energy_shares, operator, blocks)
+    found.explained = chunks.sum(energy_shares, blocks)
     return chunks
 
 
-def show_log():
-    """Make the messages of ``verbose`` visible where nobody has set up logging."""
-    logger.setLevel(logging.INFO)
-    if not logger.hasHandlers():
-        logger.addHandler(logging.StreamHandler(sys.stderr))
+def _shared(problem, recipe, goal):
+    """All components at once, in one pose per row."""
+    result = grow_block(problem, recipe, goal)
+    W = principal_order(problem, result.weights)
+    poses = problem.chunks.sum(match_poses, problem.block(W))
+    W, left = _falling_order(problem, conventional(problem.operator, W, poses))
+    count = goal.enough(left)
+    return Components(W[:count], -np.diff(left)[:count], [result])
+
+
+def _falling_order(problem, W, tries=5):
+    """Weights sorted until each explains less than the one before; and what is left, (K + 1,)."""
+    for _ in range(tries):
+        left = problem.chunks.sum(nested_energies, [problem.block(W)])
+        order = np.argsort(np.diff(left), kind="stable")
+        if problem.operator.isometric or np.all(order == np.arange(len(order))):
+            break
+        W = W[order]
+    return W, left

@@ -12,9 +12,10 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from gtpca.data.chunk import Chunk, energy
 from gtpca.data.chunks import live_rows, subsample
-from gtpca.model.block import make_block
-from gtpca.model.coding import Chunk, deflate, energy, statistics
+from gtpca.model.coding import deflate
+from gtpca.model.matching import statistics
 from gtpca.solvers.base import SolverResult
 from gtpca.solvers.pca import DENSE_WEIGHTS, covariance, project
 
@@ -24,13 +25,12 @@ GROW_ROWS = 1024  # the block grows on so many rows
 N_GROWTHS = 3  # and so often; the best is finished on all rows
 
 
-def grow_block(chunks, operator, recipe, goal):
+def grow_block(problem, recipe, goal):
     """The block of components that share a pose, fitted to all rows.
 
     Parameters
     ----------
-    chunks : Chunks
-    operator : Operator
+    problem : Problem
     recipe : Recipe
     goal : Goal
 
@@ -39,35 +39,36 @@ def grow_block(chunks, operator, recipe, goal):
     SolverResult
         With ``weights`` (K, L), in no particular order.
     """
+    operator, chunks = problem.operator, problem.chunks
     most = min(operator.n_weights, operator.n_features, goal.count or operator.n_weights)
     if most == 1:
-        return _solve(chunks, operator, recipe)
+        return _solve(problem, recipe)
     order = recipe.rng.permutation(live_rows(chunks)) if chunks.n_rows > GROW_ROWS else None
-    sample, _ = subsample(chunks, operator, order, GROW_ROWS, recipe.n_jobs)
+    few, _ = subsample(chunks, order, GROW_ROWS, recipe.n_jobs)
     grown: list[SolverResult] = []
     while len(grown) < N_GROWTHS and not recipe.progress.stop:
-        grown.append(_grow(sample, operator, recipe, goal, most))
+        grown.append(_grow(problem.on(few), recipe, goal, most))
     result = min(grown, key=lambda r: (len(r.weights), -r.explained))
-    return result if sample is chunks else _solve(chunks, operator, recipe, result.weights)
+    return result if few is chunks else _solve(problem, recipe, result.weights)
 
 
-def _grow(sample, operator, recipe, goal, most):
+def _grow(problem, recipe, goal, most):
     """One growth, from one component to enough or to ``most``."""
-    total = sample.sum(energy)
-    result = _solve(sample, operator, recipe)
+    total = problem.chunks.sum(energy)
+    result = _solve(problem, recipe)
     while len(result.weights) < most and not recipe.progress.stop:
         if goal.reached(len(result.weights), goal.total * (1 - result.explained / total)):
             break
-        W = widen(sample, operator, result.weights, min(2 * len(result.weights), most), recipe.rng)
-        result = _solve(sample, operator, recipe, W)
+        W = widen(problem, result.weights, min(2 * len(result.weights), most), recipe.rng)
+        result = _solve(problem, recipe, W)
     return result
 
 
-def _solve(chunks, operator, recipe, start=None):
-    seed = recipe.rng.randint(np.iinfo(np.int32).max)
-    options = {"polarity": recipe.polarity, "n_jobs": recipe.n_jobs, "start": start}
+def _solve(problem, recipe, start=None):
+    seed, chunks = recipe.seed(), problem.chunks
     with recipe.progress.component() as report:
-        result = recipe.solver.solve(chunks, operator, seed, report=report, **options)
+        how = {"n_jobs": recipe.n_jobs, "start": start, "report": report}
+        result = recipe.solver.solve(problem, seed, **how)
     share = 100 * result.explained / chunks.sum(energy)
     recipe.progress.log(
         "%d components in one pose: %.2f %% of %d rows explained, %d passes, %s",
@@ -76,45 +77,46 @@ def _solve(chunks, operator, recipe, start=None):
     return result
 
 
-def aligned_residual(chunk, operator, block):
+def aligned_residual(chunk, block):
     """What the block leaves of the rows, brought back: a chunk of ``T_i* r_i``, (n, L)."""
-    rest = deflate(chunk, operator, block, "both")
-    return Chunk(operator.adjoint_rows(rest.rows, rest.codes.index[:, -1]), chunk.weight)
+    rest = deflate(chunk, block)
+    back = chunk.operator.adjoint_rows(rest.rows, rest.codes.index[:, -1])
+    return Chunk(back, chunk.operator, chunk.weight)
 
 
-def residual_covariance(chunk, operator, block):
+def residual_covariance(chunk, block):
     """``sum_i (T_i* r_i)(T_i* r_i)'``, shape (L, L)."""
-    return covariance(aligned_residual(chunk, operator, block), None)
+    return covariance(aligned_residual(chunk, block), None)
 
 
-def residual_product(chunk, operator, block, v):
+def residual_product(chunk, block, v):
     """The same times ``v`` (L,), without the matrix."""
-    return project(aligned_residual(chunk, operator, block), None, v)
+    return project(aligned_residual(chunk, block), None, v)
 
 
-def widen(chunks, operator, W, size, rng):
+def widen(problem, W, size, rng):
     """``W`` (K, L) and the leading directions of its aligned residual, (size, L)."""
-    block, wanted, length = make_block(operator, W, chunks.dtype), size - len(W), W.shape[1]
+    chunks, block, wanted, length = problem.chunks, problem.block(W), size - len(W), W.shape[1]
     v0 = rng.standard_normal(length)
     if length <= DENSE_WEIGHTS:
-        C = chunks.sum(residual_covariance, operator, block)
+        C = chunks.sum(residual_covariance, block)
         _, new = linalg.eigh(C, subset_by_index=[length - wanted, length - 1])
     else:
         C = LinearOperator(
             (length, length),
-            lambda v: chunks.sum(residual_product, operator, block, v.ravel()),
+            lambda v: chunks.sum(residual_product, block, v.ravel()),
             dtype=np.float64,
         )
         _, new = eigsh(C, k=wanted, v0=v0)
     return np.concatenate([W, new.T])
 
 
-def principal_order(chunks, operator, W, polarity):
+def principal_order(problem, W):
     """The same span in descending order of energy, unit norm, (K, L)."""
     if len(W) == 1:
         return W
-    block = make_block(operator, W, chunks.dtype)
-    return principal_axes(block, chunks.sum(statistics, operator, block, polarity))[0]
+    block = problem.block(W)
+    return principal_axes(block, problem.chunks.sum(statistics, block))[0]
 
 
 def principal_axes(block, stats):

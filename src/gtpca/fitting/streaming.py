@@ -2,28 +2,35 @@
 
     S <- decay S + statistics(batch),    N(S) w = rhs(S)
 
-for one component after the other, each on what the ones before it left of the batch.
+for one component after the other, each on what the ones before it left of the batch. The first rows
+are kept, so that a fit of all of them can begin the stream.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.fitting.fit import check_size, signs
+from gtpca.data.chunk import energy, weighted_sums
+from gtpca.fitting.fit import Fit, check_size
 from gtpca.fitting.shared_pose import principal_axes
-from gtpca.model.block import Block, make_block
-from gtpca.model.coding import Stats, deflate, energy, statistics
-from gtpca.solvers.base import update
+from gtpca.model.coding import deflate
+from gtpca.model.conventions import signs
+from gtpca.model.matching import Block, Stats, statistics, update
+from gtpca.model.model import Model
+from gtpca.solvers.base import Problem
 
-__all__ = ["Online", "fading"]
+__all__ = ["N_FITS", "KeptRows", "Stream", "fading"]
 
 RECENT = 6  # without a horizon, the last sixth of all rows seen is remembered
+START_ROWS = 1024  # up to so many rows are kept, and fitted again when they have doubled
+START_BYTES = 2**26
+N_FITS = 5  # so often before they are dropped: a stream stays near the optimum in which it began
 
 
-@dataclass(frozen=True)
-class Online:
+@dataclass(frozen=True, eq=False)
+class Stream:
     """Where a stream stands: B blocks of K components.
 
     Attributes
@@ -31,7 +38,7 @@ class Online:
     weights : array (B, K, L)
         In a basis that no convention of signs or order moves.
     rhs, weight, explained : arrays (B, K, L), (B, m, K, K), (B,)
-        :class:`~gtpca.model.coding.Stats` of each block.
+        :class:`~gtpca.model.matching.Stats` of each block.
     energy : float
         Of the rows, faded like the stats.
     mass : float
@@ -50,60 +57,76 @@ class Online:
     n_rows: int
 
     @classmethod
-    def begin(cls, operator, blocks, explained=None, energy=0.0, n_rows=0) -> Online:
+    def begin(cls, model: Model, explained=None, energy=0.0, n_rows=0) -> Stream:
         """A stream from components of which nothing else is known.
 
         Parameters
         ----------
-        operator : Operator
-        blocks : list of Block
+        model : Model
         explained : array (k,) or None
             Energy they explained of ``n_rows`` rows of ``energy``; None: there were no rows. It is
             thought to be spread evenly over the transforms: then ``N w = rhs`` holds.
         """
-        W = np.array([block.weights for block in blocks])
+        operator = model.operator
+        W = np.array([block.weights for block in model.blocks()])
         shares = np.zeros(W.shape[:2]) if explained is None else explained.reshape(W.shape[:2])
         m = 1 if operator.isometric else operator.n_transforms
         spread = [np.repeat(np.diag(share)[None] / m, m, axis=0) for share in shares]
         normal = _times if operator.isometric else operator.normal_block
         rhs = [normal(s, w) for s, w in zip(spread, W, strict=True)]
-        return cls(W, np.array(rhs), np.array(spread), shares.sum(axis=1), energy, n_rows, n_rows)
+        return cls(
+            weights=W,
+            rhs=np.array(rhs),
+            weight=np.array(spread),
+            explained=shares.sum(axis=1),
+            energy=energy,
+            mass=n_rows,
+            n_rows=n_rows,
+        )
 
-    def advance(self, chunks, operator, polarity, horizon) -> Online:
+    def advance(self, problem: Problem, horizon) -> Stream:
         """The stream after one more batch."""
-        decay = fading(self.n_rows, chunks.n_rows, horizon)
+        chunks, n_new = problem.chunks, problem.chunks.n_rows
+        decay = fading(self.n_rows, n_new, horizon)
         new_energy, new_mass = chunks.sum(energy_and_mass)
         check_size(new_energy)
         sums: list[Stats] = []
         blocks: list[Block] = []
         for W, *old in zip(self.weights, self.rhs, self.weight, self.explained, strict=True):
             if blocks:
-                chunks = chunks.then(deflate, operator, blocks[-1], polarity, blocks=blocks)
-            block = make_block(operator, W, chunks.dtype)
-            sums.append(decay * Stats(*old) + chunks.sum(statistics, operator, block, polarity))
+                chunks = chunks.then(deflate, blocks[-1], blocks=list(blocks))
+            sums.append(decay * Stats(*old) + chunks.sum(statistics, problem.block(W)))
             check_size(sums[-1].rhs, sums[-1].explained)
-            blocks.append(make_block(operator, update(operator, sums[-1], W), chunks.dtype))
-        return Online(
-            np.array([block.weights for block in blocks]),
-            np.array([stats.rhs for stats in sums]),
-            np.array([stats.weight for stats in sums]),
-            np.array([stats.explained for stats in sums]),
-            float(decay * self.energy + new_energy),
-            float(self.faded_mass(chunks.n_rows, horizon) + new_mass),
-            self.n_rows + chunks.n_rows,
+            blocks.append(problem.block(update(problem.operator, sums[-1], W)))
+        return Stream(
+            weights=np.array([block.weights for block in blocks]),
+            rhs=np.array([stats.rhs for stats in sums]),
+            weight=np.array([stats.weight for stats in sums]),
+            explained=np.array([stats.explained for stats in sums]),
+            energy=float(decay * self.energy + new_energy),
+            mass=float(self.faded_mass(n_new, horizon) + new_mass),
+            n_rows=self.n_rows + n_new,
         )
 
     def faded_mass(self, n_new, horizon):
         """What is left of ``mass`` when ``n_new`` rows have come."""
         return self.mass if horizon is None else self.mass * fading(self.n_rows, n_new, horizon)
 
-    def components(self, operator, polarity):
-        """Weights (k, L) in the usual order and signs, and the energy that each explains, (k,)."""
+    def moved_mean(self, mean, chunks, horizon):
+        """The mean (d,) of all rows, each counted as it has faded, after those of ``chunks``."""
+        sums, old = chunks.sum(weighted_sums), self.faded_mass(chunks.n_rows, horizon)
+        return (old * mean + sums[:-1]) / (old + sums[-1])
+
+    def fit(self, model: Model, results) -> Fit:
+        """The model with the components of the stream, in the usual order and signs."""
         W, explained = self.weights[:, 0], self.explained
         if self.weights.shape[1] > 1:
             stats = Stats(self.rhs[0], self.weight[0], self.explained[0])
-            W, explained = principal_axes(make_block(operator, self.weights[0]), stats)
-        return (W * signs(W)[:, None] if polarity == "both" else W), explained
+            (block,) = replace(model, weights=self.weights[0]).blocks()
+            W, explained = principal_axes(block, stats)
+        if model.polarity == "both":
+            W = W * signs(W)[:, None]
+        return Fit(replace(model, weights=W), explained, self.energy, results, self.n_rows)
 
 
 def energy_and_mass(chunk):
@@ -121,3 +144,59 @@ def fading(n_before, n_new, horizon):
     if horizon is not None:
         return float(np.exp(-n_new / horizon))
     return (n_before / (n_before + n_new)) ** RECENT
+
+
+@dataclass(frozen=True, eq=False)
+class KeptRows:
+    """The first rows of a stream.
+
+    Attributes
+    ----------
+    rows : array (n, d)
+        As they came.
+    weight : array (n,)
+    n_fitted : int
+        How many rows there were at the last fit.
+    """
+
+    rows: np.ndarray
+    weight: np.ndarray
+    n_fitted: int
+
+    @classmethod
+    def of(cls, rows, weight) -> KeptRows | None:
+        """The rows of a first batch; None if they are too many."""
+        if too_many(rows.n_rows, rows):
+            return None
+        return cls(np.array(rows.read(0, rows.n_rows)), _ones(rows, weight), rows.n_rows)
+
+    def joined(self, rows, weight) -> KeptRows | None:
+        """These rows and those of a batch; None if they are too many."""
+        if too_many(len(self.rows) + rows.n_rows, rows):
+            return None
+        both = np.concatenate([self.rows, rows.read(0, rows.n_rows)])
+        return KeptRows(both, np.append(self.weight, _ones(rows, weight)), self.n_fitted)
+
+    @property
+    def doubled(self) -> bool:
+        """Whether there are twice as many as at the last fit."""
+        return len(self.rows) >= 2 * self.n_fitted
+
+    def fitted(self) -> KeptRows:
+        """The same rows, after a fit of all of them."""
+        return replace(self, n_fitted=len(self.rows))
+
+    def faded(self, horizon):
+        """Sample weights that fall with age, (n,)."""
+        if horizon is None:
+            return self.weight
+        return self.weight * np.exp(np.arange(1 - len(self.rows), 1) / horizon)
+
+
+def too_many(n, rows):
+    """Whether ``n`` such rows are not kept."""
+    return n > START_ROWS or n * rows.n_features * rows.dtype.itemsize > START_BYTES
+
+
+def _ones(rows, weight):
+    return np.ones(rows.n_rows) if weight is None else weight

@@ -1,4 +1,4 @@
-"""The pose and the extent in which components are kept: which transforms rows use decides it."""
+"""The sign, the pose and the extent in which components are kept."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.model.block import make_block
-from gtpca.model.coding import match
+from gtpca.model.matching import match
 
-__all__ = ["Poses", "code_poses", "match_poses", "settle_poses", "settled", "whole_block"]
+__all__ = ["Poses", "centred", "code_poses", "conventional", "match_poses", "signs"]
+
+
+def signs(weights):
+    """+1 or -1 for each row of (k, L), so that its largest absolute entry becomes positive."""
+    largest = np.abs(weights).argmax(axis=1)
+    return np.where(weights[np.arange(len(weights)), largest] < 0, -1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -41,9 +46,9 @@ def code_poses(chunk, k):
     return summarise(chunk, sizes, sizes, chunk.codes.index[:, k])
 
 
-def match_poses(chunk, operator, block, polarity):
+def match_poses(chunk, block):
     """:class:`Poses` of the matches of a block, by the scores on its first component."""
-    found = match(chunk.prepared(operator), operator, block, polarity)
+    found = match(chunk, block)
     return summarise(chunk, np.abs(found.score[:, 0]), found.explained, found.index)
 
 
@@ -57,22 +62,7 @@ def summarise(chunk, sizes, explained, index):
     return Poses(float(sizes[row]), int(index[row]), np.unique(index))
 
 
-def whole_block(chunks, operator, W, polarity):
-    """The block of the weights (1, L), of which those that no row sees are predicted."""
-    block = make_block(operator, W, chunks.dtype)
-    if not operator.plain.crops:
-        return block
-    poses = chunks.sum(match_poses, operator, block, polarity)
-    return make_block(operator, _centred(operator, W, poses.used), chunks.dtype)
-
-
-def settle_poses(chunks, operator, weights):
-    """Bring each component (k, L) to its conventional pose."""
-    for k, w in enumerate(weights):
-        weights[k] = settled(operator, w[None], chunks.sum(code_poses, k))[0]
-
-
-def settled(operator, W, poses):
+def conventional(operator, W, poses):
     """Weights (K, L) in the conventional pose.
 
     For groups that of the row with the largest absolute score; for windows of which rows see a part
@@ -81,11 +71,13 @@ def settled(operator, W, poses):
     moved = [operator.translate(w, poses.index) for w in W]
     if all(w is not None for w in moved):
         return np.array(moved)
-    return _centred(operator, W, poses.used) if operator.plain.crops else W
+    return centred(operator, W, poses.used)
 
 
-def _centred(operator, W, used):
-    """Weights (K, L) with what the transforms ``used`` see in the middle."""
+def centred(operator, W, used):
+    """Weights (K, L) with what the transforms ``used`` see in the middle; the rest is predicted."""
+    if not operator.plain.crops:
+        return W
     weight = np.bincount(used, minlength=operator.n_transforms)
     seen = operator.normal(weight, np.ones(operator.n_weights)) > 0
     moved = [operator.centre(w, used, seen) for w in W]

@@ -8,7 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from gtpca.estimator import GTPCA
 from gtpca.families import Family
-from gtpca.fitting.fit import Components
+from gtpca.fitting.fit import Fit
+from gtpca.model.model import Model
+from gtpca.model.preprocessing import Preprocessing
 from gtpca.solvers.base import SolverResult
 
 __all__ = ["check_convertible", "make_estimator"]
@@ -48,11 +50,9 @@ def make_estimator(network) -> GTPCA:
         feature_weight=None if weight is None else weight.reshape(operator.sample_shape),
     )
     results = [SolverResult(w[None], *_record(network, k)) for k, w in enumerate(weights)]
-    found = Components(weights, -np.diff(energies), energies[0], results)
-    estimator._keep(found, operator, mean)
-    estimator.n_features_in_ = operator.n_features
-    estimator._row_shape = operator.sample_shape
-    return estimator
+    preprocessing = Preprocessing(mean, estimator.center == "samples")
+    model = Model(operator, weights, network.polarity, preprocessing=preprocessing)
+    return estimator.adopt(Fit(model, -np.diff(energies), energies[0], results))
 
 
 def to_numpy(tensor):

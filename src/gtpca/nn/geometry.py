@@ -6,15 +6,13 @@ operator becomes a bank with the entries of its :meth:`~gtpca.operators.base.Ope
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import torch
 from torch import nn
 
 from gtpca import checks
 from gtpca.families import Family
-from gtpca.operators.base import FeatureWeightedOperator, Operator
+from gtpca.operators.base import FeatureWeightedOperator, Operator, weigh_features
 from gtpca.operators.composed import ComposedOperator
 from gtpca.operators.shift import ShiftOperator
 
@@ -173,10 +171,7 @@ def make_operator(family, sample_shape, weight_shape=None, feature_weight=None):
         raise TypeError(f"family={family!r} is neither a family, such as Shift(), nor a callable.")
     if weight_shape is not None and tuple(np.atleast_1d(weight_shape)) != operator.weight_shape:
         raise ValueError(f"weight_shape={weight_shape!r} is {operator.weight_shape} in {family!r}.")
-    if feature_weight is None:
-        return operator
-    q = checks.weights("feature_weight", feature_weight, [shape, (math.prod(shape),)])
-    return operator.weighted(q)
+    return weigh_features(operator, feature_weight)
 
 
 class Geometry(nn.Module):

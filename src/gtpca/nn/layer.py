@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from gtpca import checks
-from gtpca.data import validation
-from gtpca.model.coding import POLARITIES
+from gtpca.model.matching import POLARITIES
+from gtpca.model.preprocessing import Preprocessing
 from gtpca.nn.geometry import Geometry, make_operator
 
 __all__ = ["GTPCLayer", "LayerOutput"]
@@ -112,18 +112,18 @@ class GTPCLayer(nn.Module):
 
     def forward(self, x: torch.Tensor) -> LayerOutput:
         """Project samples (n, \\*sample_shape), or flat rows (n, d), on the component."""
-        found = self.match(self.enter(x))
+        found = self.match(self.preprocess(x))
         projection = (found.coef[:, None] * found.moved).reshape(x.shape)
         return LayerOutput(projection.to(x.dtype), found.score.to(x.dtype), found.index)
 
-    def enter(self, x):
+    def preprocess(self, x):
         """Flat rows (n, d), times the root of the feature weight."""
         check_samples(x, self.sample_shape, self.weight)
         rows = x.reshape(-1, math.prod(self.sample_shape))
-        return validation.enter(rows, self.geometry.bound, mean=None, per_sample=False)
+        return Preprocessing()(rows, self.geometry.bound)
 
     def match(self, rows):
-        """The best transform of entered rows (n, d) and the projection there."""
+        """The best transform of preprocessed rows (n, d) and the projection there."""
         w = self.weight.reshape(-1)
         if w.dtype in (torch.float16, torch.bfloat16):  # too narrow for squares
             rows, w = rows.float(), w.float()
@@ -167,7 +167,7 @@ class LayerMatch(NamedTuple):
 
     @property
     def projection(self):
-        """What the component explains of entered rows, (n, d)."""
+        """What the component explains of preprocessed rows, (n, d)."""
         return self.coef[:, None] * self.seen
 
 

@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from gtpca import checks
-from gtpca.data import validation
 from gtpca.estimator import GTPCA
-from gtpca.model.coding import POLARITIES
+from gtpca.model.matching import POLARITIES
+from gtpca.model.preprocessing import Preprocessing
 from gtpca.nn.conversion import check_convertible, make_estimator
 from gtpca.nn.geometry import Geometry, make_operator
 from gtpca.nn.layer import GTPCLayer, check_samples
@@ -111,16 +111,16 @@ class GTPCNetwork(nn.Module):
         """The family, bound to the shape of the samples."""
         return self.layers[0].geometry.bound
 
-    def enter(self, x):
+    def preprocess(self, x):
         """Samples as flat rows (n, d): centred, times the root of the feature weight."""
         check_samples(x, self.operator.sample_shape, self.weight)
         mean = None if self.mean is None else self.mean.reshape(-1)
         rows = x.reshape(-1, self.operator.n_features)
-        return validation.enter(rows, self.operator, mean, self.center == "samples")
+        return Preprocessing(mean, self.center == "samples")(rows, self.operator)
 
     def _walk(self, x):
         """What each layer finds in the residual of the ones before it."""
-        rows = self.enter(x)
+        rows = self.preprocess(x)
         for layer in self.layers:
             found = layer.match(rows)
             rows = rows - found.projection
@@ -196,10 +196,10 @@ class GTPCNetwork(nn.Module):
         limits = (epochs, steps_per_epoch, batch_size)
         schedule = Schedule(*limits, lr, clip_norm, patience).checked()
         self._check_trainable()
-        samples = as_samples("data", data, self._enter_on_device)
+        samples = as_samples("data", data, self._preprocess_on_device)
         watched = samples
         if validation is not None:
-            watched = as_samples("validation", validation, self._enter_on_device)
+            watched = as_samples("validation", validation, self._preprocess_on_device)
         if patience is not None and watched is samples and samples.n_rows is None:
             raise ValueError(f"patience={patience!r} needs validation samples beside a loader.")
         if random_state is not None:
@@ -215,8 +215,8 @@ class GTPCNetwork(nn.Module):
                 raise ValueError(f"layers[{k}] is frozen: it has no weights to train.")
 
     @torch.no_grad()
-    def _enter_on_device(self, x):
-        return self.enter(x.to(self.weight.device) if isinstance(x, torch.Tensor) else x)
+    def _preprocess_on_device(self, x):
+        return self.preprocess(x.to(self.weight.device) if isinstance(x, torch.Tensor) else x)
 
     @classmethod
     def from_estimator(cls, estimator: GTPCA, *, device=None, dtype=None) -> GTPCNetwork:

@@ -79,29 +79,29 @@ class LoaderSamples:
     Parameters
     ----------
     loader : iterable
-    enter : callable
+    preprocess : callable
         From samples to rows (n, d).
     """
 
     n_rows = None
 
-    def __init__(self, loader, enter):
-        self._loader, self._to_rows, self._layers = loader, enter, []
+    def __init__(self, loader, preprocess):
+        self._loader, self._preprocess, self._layers = loader, preprocess, []
 
     def batches(self, schedule, seed):
         """The loader's own batches."""
-        return LoaderBatches(self._loader, self._enter, schedule)
+        return LoaderBatches(self._loader, self._residual, schedule)
 
     @torch.no_grad()
-    def _enter(self, x):
-        rows = self._to_rows(x)
+    def _residual(self, x):
+        rows = self._preprocess(x)
         for layer in self._layers:
             rows = rows - layer.match(rows).projection
         return rows
 
     def _total(self, measure):
         """Sum of ``measure(rows)`` in one pass over the loader."""
-        values = [measure(self._enter(first_of(batch))) for batch in self._loader]
+        values = [measure(self._residual(first_of(batch))) for batch in self._loader]
         if not values:
             raise ValueError(
                 "validation gave no batch: it is empty, or cannot be iterated a second time."
@@ -130,7 +130,7 @@ class LoaderSamples:
         return self._total(lambda rows: energies_left(rows, layers))
 
 
-def as_samples(label, data, enter):
+def as_samples(label, data, preprocess):
     """Samples of a tensor, an array or a loader."""
     if hasattr(data, "to_numpy"):
         data = data.to_numpy()
@@ -138,10 +138,10 @@ def as_samples(label, data, enter):
         plain = data.flags.writeable and all(step > 0 for step in data.strides)
         data = torch.from_numpy(data if plain else data.copy())
     if isinstance(data, torch.Tensor):
-        rows = enter(data)
+        rows = preprocess(data)
         if len(rows) == 0:
             raise ValueError(f"{label} has shape {tuple(data.shape)}: there is no sample in it.")
         return TensorSamples(rows.clone())
     if not hasattr(data, "__iter__"):
         raise TypeError(f"{label} is a {type(data).__name__}, but must be a tensor or a loader.")
-    return LoaderSamples(data, enter)
+    return LoaderSamples(data, preprocess)

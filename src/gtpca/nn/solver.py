@@ -7,8 +7,7 @@ import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from gtpca.model.block import make_block, orthonormal
-from gtpca.model.coding import statistics
+from gtpca.model.matching import orthonormal, statistics
 from gtpca.nn.geometry import Geometry
 from gtpca.nn.layer import GTPCLayer
 from gtpca.nn.training import RowBatches, Schedule, Trainer
@@ -69,39 +68,38 @@ class Adam(BaseEstimator):
 
     def solve(
         self,
-        chunks,
-        operator,
+        problem,
         random_state=None,
         *,
-        polarity="both",
         n_jobs=None,
         start=None,
         more=False,
         report=None,
     ) -> SolverResult:
-        """The component of the rows in ``chunks``; see :meth:`gtpca.ALS.solve`.
+        """The component of the rows of ``problem``; see :meth:`gtpca.ALS.solve`.
 
         ``history`` is the explained energy at the start and after each epoch, as far as it rises:
         the best weights are kept.
         """
         seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=2)
-        layer = self._layer(chunks, operator, polarity, int(seeds[0]), start)
-        trainer = Trainer(layer, self._schedule(), lambda: explained(layer, chunks, operator))
-        batches = self._batches(chunks, int(seeds[1]))
+        layer = self._layer(problem, int(seeds[0]), start)
+        trainer = Trainer(layer, self._schedule(), lambda: explained(layer, problem))
+        batches = self._batches(problem.chunks, int(seeds[1]))
         stopped = trainer.run(
             batches, lambda: report and report(len(trainer.losses), max(trainer.watched))
         )
         history = np.maximum.accumulate(trainer.watched).tolist()
         return SolverResult(weights_of(layer), history, len(trainer.losses), stopped)
 
-    def polish(self, chunks, operator, W, *, polarity="both", n_passes=1) -> SolverResult:
+    def polish(self, problem, W, n_passes=1) -> SolverResult:
         """A few epochs from ``W`` (1, L): one step of a joint sweep."""
         short = Adam(**{**self.get_params(), "epochs": n_passes})
-        return short.solve(chunks, operator, 0, polarity=polarity, start=W)
+        return short.solve(problem, 0, start=W)
 
-    def _layer(self, chunks, operator, polarity, seed, start):
-        dtype = torch.from_numpy(np.empty(0, chunks.dtype)).dtype
-        options = {"polarity": polarity, "random_state": seed, "device": self.device}
+    def _layer(self, problem, seed, start):
+        operator = problem.operator
+        dtype = torch.from_numpy(np.empty(0, problem.chunks.dtype)).dtype
+        options = {"polarity": problem.polarity, "random_state": seed, "device": self.device}
         layer = GTPCLayer(Geometry(operator), operator.sample_shape, dtype=dtype, **options)
         if start is not None:
             with torch.no_grad():
@@ -134,7 +132,6 @@ def weights_of(layer):
     return orthonormal(w.reshape(1, -1))
 
 
-def explained(layer, chunks, operator):
+def explained(layer, problem):
     """Energy of all rows that the layer explains."""
-    block = make_block(operator, weights_of(layer), chunks.dtype)
-    return chunks.sum(statistics, operator, block, layer.polarity).explained
+    return problem.chunks.sum(statistics, problem.block(weights_of(layer))).explained

@@ -17,9 +17,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
+from gtpca import checks
 from gtpca.operators.backend import cast, namespace
 
-__all__ = ["FeatureWeightedOperator", "Operator", "divide", "selection_matrix", "sum_by_index"]
+__all__ = ["FeatureWeightedOperator", "Operator", "sum_by_index", "weigh_features"]
 
 CG_TOLERANCE, CG_STEPS = 1e-8, 200
 LARGE_BANK = 2**24  # entries of moved weights up to which they are worth keeping
@@ -327,3 +328,11 @@ class FeatureWeightedOperator(Operator):
 
     def elsewhere(self, w):
         return self.plain.elsewhere(w)
+
+
+def weigh_features(operator, feature_weight):
+    """The operator in the inner product of a weight of the shape of a sample; as it is if None."""
+    if feature_weight is None:
+        return operator
+    shapes = [operator.sample_shape, (operator.n_features,)]
+    return operator.weighted(checks.weights("feature_weight", feature_weight, shapes))

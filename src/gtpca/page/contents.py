@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gtpca.data import validation
-from gtpca.data.codes import Codes
+from gtpca.data.chunk import Codes
+from gtpca.model.preprocessing import sample_means
 from gtpca.page import measures
 from gtpca.page.layouts import Layout, lay_out
 from gtpca.page.packing import clipped, pack, pack_rows, safe_json
@@ -191,7 +192,7 @@ def _samples(model, X, codes, numbers, layout):
     """Samples and their reconstructions, with the range of values for pictures."""
     rows = validation.new_rows(model, X, model.sample_shape_).take(numbers)
     if model.center == "samples":  # these means are not restored by the model either
-        rows = rows - validation.sample_means(rows, model.operator_)
+        rows = rows - sample_means(rows, model.operator_)
     drawn = layout(rows)
     levels = _levels(layout)[0]
     low, high = np.quantile(drawn, [0.001, 0.999])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gtpca.data.chunk import energy
 from gtpca.data.chunks import as_chunks
 from gtpca.families import Identity
-from gtpca.model.coding import energy
 from gtpca.solvers.pca import solve_directly
 
 __all__ = ["energies", "histogram", "pca_shares", "pose_columns", "shares"]
@@ -41,7 +41,7 @@ def pca_shares(model, X, rng) -> tuple[np.ndarray, int] | None:
         rows = chunks.take(np.sort(rng.choice(n, size, replace=False))).rows
         chunks = as_chunks(rows, still)
     count = min(model.n_components_, size, d)
-    found = solve_directly(chunks, still, count, np.random.RandomState(0))
+    found = solve_directly(chunks, count, np.random.RandomState(0), still)
     total = chunks.sum(energy)
     explained = np.cumsum([result.history[-1] for result in found])
     return (explained / total if total > 0 else np.zeros(count)), size

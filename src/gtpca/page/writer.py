@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 import gtpca
 from gtpca import checks
 from gtpca.files import whole_file
-from gtpca.model.model import FittedGTPCA
 from gtpca.page.contents import COMPONENTS, gather
 from gtpca.page.packing import clipped, safe_json, script_hash
 
@@ -84,7 +83,7 @@ def write_page(
 
 def _check(model, path, title):
     """The path, if everything is as it should be."""
-    if not isinstance(model, FittedGTPCA):
+    if not hasattr(type(model), "measure"):
         raise TypeError(f"model={clipped(repr(model))} is not a GTPCA; fit one and pass it.")
     check_is_fitted(model)
     if title is not None and not isinstance(title, str):

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
 from gtpca.data import validation
-from gtpca.estimator import GTPCA
+from gtpca.estimator import GTPCA, bind_family, check_parameters
 from gtpca.families import Compose, Custom, Deformation, Identity, Reflection, Rotation, Shift
 from gtpca.persistence.container import one_line, read_container, write_container
 from gtpca.persistence.values import Decoder, Encoder
@@ -121,19 +121,19 @@ def _rebuild(content, decoder, max_size) -> GTPCA:
     if unknown:
         raise ValueError(f"GTPCA has no parameter {min(unknown)[:40]!r} in this version")
     model = GTPCA(**parameters)
-    for name, value in fitted.items():
+    for name in fitted:
         _check_name(name)
-        setattr(model, name, value)
+    model.restore(None, **fitted)
     _check_shapes(model, max_size)
     _check_parameters(model)
-    model.operator_ = _bind(model, max_size)
+    model.restore(_bind(model, max_size), **fitted)
     _check_components(model)
     return model
 
 
 def _check_parameters(model) -> None:
     """The checks of ``fit``, and bounds that keep a forged model from running for ever."""
-    model._check_parameters()
+    check_parameters(model)
     checks.whole("refine", model.refine, 0, MOST_SWEEPS)
     check_random_state(model.random_state)
     checks.whole("verbose", int(model.verbose), 0)
@@ -195,7 +195,7 @@ def _bind(model, max_size):
     """The operator, if it is not larger than allowed."""
     family = Identity() if model.family is None else model.family
     _measure(family, model.sample_shape_, max_size)
-    return model._bind(model.sample_shape_)
+    return bind_family(model.family, model.sample_shape_, model.feature_weight)
 
 
 def _measure(family, shape, left) -> tuple[tuple[int, ...], float]:
@@ -242,7 +242,8 @@ def _n_values(family, shape) -> float:
 
 def _check_operator(model) -> None:
     """The family must still be what was fitted, for it is what the file holds."""
-    old, new = model.operator_, model._bind(model.sample_shape_)
+    old = model.operator_
+    new = bind_family(model.family, model.sample_shape_, model.feature_weight)
     probe = np.random.default_rng(0).standard_normal((1, old.n_features))
     w = model.components_[0].ravel()
     shapes = [(o.n_transforms, o.weight_shape, o.reference) for o in (old, new)]

@@ -27,6 +27,7 @@ from gtpca.solvers.als import ALS
 __all__ = ["Decoder", "Encoder"]
 
 CLASSES: dict[str, type] = {cls.__name__: cls for cls in (*FAMILIES, ALS)}
+RENAMED = {"ALS": {"foresight": "lookahead"}}  # parameters in files of earlier versions
 DEEPEST, LARGEST = 32, 2**64
 FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 SCALARS = {"bool", "float16", "float32", "float64"}
@@ -127,6 +128,7 @@ class Encoder:
             raise ValueError(_unknown(value, place))
         _check_repeatable(value)
         inner = value.get_params(deep=False).items()
+        inner = [(k, v) for k, v in inner if not (isinstance(v, str) and v == "deprecated")]
         inner = {k: self.encode(v, f"{place}.{k}", depth + 1) for k, v in inner}
         return {"$object": name, "parameters": inner}
 
@@ -263,6 +265,8 @@ class Decoder:
         cls = find_class(name)
         if not isinstance(parameters, dict):
             raise ValueError(f"the parameters of {name} must be named")
+        renamed = RENAMED.get(name, {})
+        parameters = {renamed.get(k, k): v for k, v in parameters.items()}
         unknown = set(parameters) - set(inspect.signature(cls).parameters)
         if unknown:
             raise ValueError(f"{name} has no parameter {min(unknown)[:40]!r} in this version")

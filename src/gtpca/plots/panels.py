@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
 from gtpca.data import validation
+from gtpca.model.preprocessing import sample_means
 from gtpca.plots.style import require_matplotlib
 
 __all__ = [
@@ -124,5 +125,5 @@ def as_seen(model, X):
     source = validation.new_rows(model, X, model.sample_shape_)
     flat = source.read(0, source.n_rows)
     if model.center == "samples":
-        flat = flat - validation.sample_means(flat, model.operator_)
+        flat = flat - sample_means(flat, model.operator_)
     return flat.reshape(-1, *model.sample_shape_)

@@ -1,8 +1,7 @@
-"""Finding one component: short climbs from many starts, moves, foresight, and the last climb."""
+"""Finding one component: short climbs from many starts, moves, lookahead, and the last climb."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 import numpy as np
@@ -11,20 +10,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.data.chunks import Chunks, live_rows, subsample
-from gtpca.model.block import orthonormal
-from gtpca.solvers.base import SolverResult, best_of, climb
-from gtpca.solvers.lookahead import farsighted
-from gtpca.solvers.starts import draw_starts, row_starts
+from gtpca.data.chunks import live_rows, subsample
+from gtpca.model.matching import orthonormal
+from gtpca.solvers.base import Problem, SolverResult, best_of, climb, draw_starts, row_starts
+from gtpca.solvers.lookahead import look_ahead
 
 __all__ = ["ALS"]
 
-logger = logging.getLogger("gtpca")
-
 SCREEN_ROWS = 512  # starts and moves are tried on so many rows
 SETTLE_ROWS = 2048  # and the best of them is finished on so many
-LADDER = (8192,)  # before all rows, climb on so many; the largest first
-HEATS = ((2, 8), (4, 3), (6, 1))  # passes for all starts, how many go on; and again
+MANY_ROWS = 8192  # before all rows, climb on so many
+HALVINGS = ((2, 8), (4, 3), (6, 1))  # passes for all starts, how many go on; and again
 MOVE_PASSES = 4
 MOVE_COMPONENTS = 4  # larger blocks have settled where their first components did
 SCREEN_TOL = 1e-3
@@ -33,9 +29,9 @@ SCREEN_TOL = 1e-3
 class ALS(BaseEstimator):
     """Alternating least squares from many short starts, with moves out of local optima.
 
-    ``n_init`` short runs on a few hundred rows, in heats; the winner is finished on a few thousand,
-    followed by the operator's own moves (re-centring of a window) as long as they help; then it
-    climbs on ever more rows until only the last passes touch all of them.
+    ``n_init`` short runs on a few hundred rows, by successive halving; the winner is finished on a
+    few thousand, followed by the operator's own moves (re-centring of a window) as long as they
+    help; then it climbs on ever more rows until only the last passes touch all of them.
 
     Parameters
     ----------
@@ -43,14 +39,16 @@ class ALS(BaseEstimator):
         Number of starting points: half of them white noise, half rows of the data.
     max_iter : int
         Largest number of passes over all rows per component, those of moves included, those of
-        foresight not.
+        the lookahead not.
     tol : float
         Stop when a pass raises the explained energy by less than this share.
-    foresight : bool
+    lookahead : bool
         Whether to look one component ahead where a window is shorter than the sample: of the places
         that a pattern may have in the window and that explain the same, up to a standard error,
         take the one that leaves least together with the next component, if there is one and the
         pose is not shared. See :mod:`gtpca.solvers.lookahead`.
+    foresight : bool
+        The old name of ``lookahead``; it will go.
 
     Examples
     --------
@@ -59,10 +57,11 @@ class ALS(BaseEstimator):
     200
     """
 
-    def __init__(self, n_init=16, max_iter=200, tol=1e-5, foresight=True):
+    def __init__(self, n_init=16, max_iter=200, tol=1e-5, lookahead=True, foresight="deprecated"):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.lookahead = lookahead
         self.foresight = foresight
 
     def check(self) -> None:
@@ -70,47 +69,51 @@ class ALS(BaseEstimator):
         checks.whole("n_init", self.n_init, 1)
         checks.whole("max_iter", self.max_iter, 1)
         checks.number("tol", self.tol, "of at least 0", lambda v: 0 <= v < np.inf)
-        checks.choice("foresight", self.foresight, (True, False))
+        checks.choice("lookahead", self.lookahead, (True, False))
+        checks.choice("foresight", self.foresight, ("deprecated", True, False))
+        if self.foresight != "deprecated":
+            checks.warn("ALS(foresight=) is now called lookahead; use that.", FutureWarning)
+
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether there is a lookahead, under its new or its old name."""
+        return self.lookahead if self.foresight == "deprecated" else self.foresight
 
     def solve(
         self,
-        chunks,
-        operator,
+        problem: Problem,
         random_state=None,
         *,
-        polarity: str = "both",
         n_jobs: int | None = None,
         start: np.ndarray | None = None,
         more: bool = False,
         report: Callable[[int, float], bool] | None = None,
     ) -> SolverResult:
-        """The component of the rows in ``chunks``, or a block of them from ``start``.
+        """The component of the rows of ``problem``, or a block of them from ``start``.
 
         Parameters
         ----------
-        chunks : Chunks
-        operator : Operator
+        problem : Problem
         random_state : int, RandomState or None
-        polarity : {"both", "positive"}
         n_jobs : int or None
             Threads over the starts and moves, which are tried on few rows.
         start : array (K, L) or None
             Weights to begin with instead of looking for starting points.
         more : bool
-            Whether another component will be looked for in the residual: where there is foresight.
+            Whether another component will be looked for in the residual: where there is lookahead.
         report : callable or None
             ``report(iteration, explained)`` after each pass over all rows; True stops the climb.
         """
         self.check()
         rng = check_random_state(random_state)
-        white, draws = draw_starts(rng, self.n_init, operator)
-        search = _Search(self, chunks, operator, rng, polarity, n_jobs, report)
-        best = search.settle(search.best_start(white, draws) if start is None else start)
-        return search.finish(search.look_ahead(best) if more and self.foresight else best)
+        begin = draw_starts(rng, self.n_init, problem.operator)
+        search = _Search(self, problem, rng, n_jobs, report)
+        best = search.settle(search.best_start(*begin) if start is None else start)
+        return search.finish(search.look_ahead(best) if more and self.looks_ahead else best)
 
-    def polish(self, chunks, operator, W, *, polarity="both", n_passes=1) -> SolverResult:
+    def polish(self, problem: Problem, W: np.ndarray, n_passes: int = 1) -> SolverResult:
         """A few passes from ``W`` (K, L) on all rows: one step of a joint sweep."""
-        return climb(chunks, operator, W, polarity, n_passes, tol=0.0)
+        return climb(problem, W, n_passes, tol=0.0)
 
 
 def neighbours(operator, W):
@@ -122,25 +125,26 @@ def neighbours(operator, W):
 class _Search:
     """One call of :meth:`ALS.solve`: the rows, the subsamples and the passes that are left."""
 
-    def __init__(self, solver, chunks, operator, rng, polarity, n_jobs, report):
-        self.solver, self.chunks, self.operator = solver, chunks, operator
-        self.polarity, self.n_jobs, self.report = polarity, n_jobs, report
+    def __init__(self, solver, problem, rng, n_jobs, report):
+        self.solver, self.all, self.operator = solver, problem, problem.operator
+        self.n_jobs, self.report = n_jobs, report
         self.rng, self.spent, self.halted = rng, 0, False
-        live = live_rows(chunks)
+        chunks, live = problem.chunks, live_rows(problem.chunks)
         order = rng.permutation(live) if chunks.n_rows > SCREEN_ROWS else None
         self.n_live = len(live)
-        self.ladder: list[Chunks] = []
-        for size in LADDER:  # each is drawn from the one before: all rows are read once
-            if chunks.n_rows > 2 * size:
-                chunks, order = subsample(chunks, operator, order, size, n_jobs)
-                self.ladder.insert(0, chunks)
-        self.middle, order = subsample(chunks, operator, order, SETTLE_ROWS, n_jobs)
-        self.screen, _ = subsample(self.middle, operator, order, SCREEN_ROWS, n_jobs=1)
+        self.many: Problem | None = None
+        if chunks.n_rows > 2 * MANY_ROWS:  # the others are drawn from it: all rows are read once
+            chunks, order = subsample(chunks, order, MANY_ROWS, n_jobs)
+            self.many = problem.on(chunks)
+        chunks, order = subsample(chunks, order, SETTLE_ROWS, n_jobs)
+        self.middle = problem if chunks is problem.chunks else problem.on(chunks)
+        few, _ = subsample(chunks, order, SCREEN_ROWS, n_jobs=1)
+        self.screen = self.middle if few is chunks else problem.on(few)
 
     def best_start(self, white, draws):
-        """The winner of short climbs, in heats, (1, L)."""
+        """The winner of short climbs, by successive halving, (1, L)."""
         starts = self._starts(white, draws)
-        for passes, keep in HEATS:
+        for passes, keep in HALVINGS:
             tried = self._try(self.screen, starts, passes, SCREEN_TOL)
             starts = [result.weights for result in best_of(tried, keep)]
         return starts[0]
@@ -150,7 +154,7 @@ class _Search:
         best = self._climb(self.middle, W)
         while self.left > 0:
             moves = neighbours(self.operator, best.weights) if len(W) <= MOVE_COMPONENTS else []
-            cost = len(moves) * MOVE_PASSES if self.screen is self.chunks else 0
+            cost = len(moves) * MOVE_PASSES if self.screen is self.all else 0
             if not moves or cost >= self.left:
                 break
             tried = self._try(self.screen, moves, MOVE_PASSES, 0.0)
@@ -168,17 +172,16 @@ class _Search:
         others = [orthonormal(w[None]) for w in elsewhere if np.any(w)] if self.left > 0 else []
         if not others:
             return best
-        tried = self._try(self.middle, others, MOVE_PASSES, 0.0)
-        where = (self.middle, self.screen, self.operator, self.polarity)
-        found = farsighted([best, *tried], *where, self.n_live, self.rng, self.n_jobs)
+        tried = [best, *self._try(self.middle, others, MOVE_PASSES, 0.0)]
+        found = look_ahead(tried, self.middle, self.screen, self.n_live, self.rng, self.n_jobs)
         return best if found is best else self._climb(self.middle, found.weights)
 
     def finish(self, best):
-        """The last climbs, on ever more rows."""
-        for rows in self.ladder:
-            best = self._climb(rows, best.weights)
-        if self.middle is not self.chunks:
-            best = self._climb(self.chunks, best.weights)
+        """The last climbs, on many and on all rows."""
+        if self.many is not None:
+            best = self._climb(self.many, best.weights)
+        if self.middle is not self.all:
+            best = self._climb(self.all, best.weights)
         best.n_iter = self.spent
         return best
 
@@ -188,22 +191,21 @@ class _Search:
         return 0 if self.halted else self.solver.max_iter - self.spent
 
     def _starts(self, white, draws):
-        chunk = self.screen.take(np.arange(self.screen.n_rows))
-        begun = row_starts(chunk, draws, white, self.operator, self.polarity)
+        chunk = self.screen.chunks.take(np.arange(self.screen.chunks.n_rows))
+        begun = row_starts(self.screen, chunk, draws, white)
         return [*begun, *(orthonormal(w[None]) for w in white[len(begun) :])]
 
-    def _try(self, rows, starts, passes, tol):
+    def _try(self, problem, starts, passes, tol):
         """Short climbs, in threads."""
-        args = (self.polarity, passes, tol)
         return Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(climb)(rows, self.operator, W, *args) for W in starts
+            delayed(climb)(problem, W, passes, tol) for W in starts
         )
 
-    def _climb(self, rows, W):
-        everything = rows is self.chunks
+    def _climb(self, problem, W):
+        everything = problem is self.all
         limit = max(1, self.left) if everything else self.solver.max_iter
         report = self.report if everything else None
-        result = climb(rows, self.operator, W, self.polarity, limit, self.solver.tol, report)
+        result = climb(problem, W, limit, self.solver.tol, report)
         if everything:
             self.spent += result.n_iter
             self.halted = result.stopped == "callback"

@@ -1,6 +1,6 @@
-"""Alternating least squares from one starting point.
+"""What solvers share: the problem, the result, starting points, and the climb from one of them.
 
-    match:   t_i, a_i  for fixed w           (:func:`gtpca.model.coding.match`)
+    match:   t_i, a_i  for fixed w           (:func:`gtpca.model.matching.match`)
     update:  N w = rhs  for fixed t_i, a_i,   N = sum_t weight_t T_t* T_t,  rhs = sum_i a_i T_i* r_i
 
 Both steps can only raise the explained energy ``sum_i s_i^2``.
@@ -8,14 +8,51 @@ Both steps can only raise the explained energy ``sum_i s_i^2``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gtpca.model.block import make_block, orthonormal, solve_block
-from gtpca.model.coding import statistics
+from gtpca.data.chunk import row_energies
+from gtpca.data.chunks import Chunks
+from gtpca.model.matching import Block, make_block, match, orthonormal, statistics, update
+from gtpca.operators import Operator
 
-__all__ = ["SolverResult", "best_of", "climb", "extrapolate", "update"]
+__all__ = [
+    "Problem",
+    "SolverResult",
+    "best_of",
+    "climb",
+    "draw_starts",
+    "extrapolate",
+    "row_starts",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """All that a solver sees: rows, which know their operator, and how components may match them.
+
+    Parameters
+    ----------
+    chunks : Chunks
+    polarity : {"both", "positive"}
+    """
+
+    chunks: Chunks
+    polarity: str = "both"
+
+    @property
+    def operator(self) -> Operator:
+        """What components do to reach the rows."""
+        return self.chunks.operator
+
+    def on(self, chunks: Chunks) -> Problem:
+        """The same problem for other rows."""
+        return replace(self, chunks=chunks)
+
+    def block(self, W: np.ndarray) -> Block:
+        """The block of weights ``W`` (K, L) for these rows."""
+        return make_block(self.operator, W, self.chunks.dtype, self.polarity)
 
 
 @dataclass
@@ -45,18 +82,12 @@ class SolverResult:
         return self.history[-1] if self.history else 0.0
 
 
-def update(operator, stats, W):
-    """The least-squares weights (K, L) for fixed codes, made orthonormal."""
-    new = orthonormal(solve_block(operator, stats.weight, stats.rhs, W))
-    return new if np.all(np.isfinite(new)) and np.any(new) else W
-
-
 def extrapolate(new, last, age):
     """A step beyond ``new`` in the direction from ``last``, longer the more steps went well."""
     return orthonormal(new + age / (age + 3) * (new - last))
 
 
-def climb(chunks, operator, W, polarity, max_iter, tol, report=None):
+def climb(problem, W, max_iter, tol, report=None):
     """Alternate match and update until the explained energy rises by less than ``tol``, relative.
 
     Every pass but the first is taken at an extrapolated point. Where that explains less than the
@@ -65,15 +96,14 @@ def climb(chunks, operator, W, polarity, max_iter, tol, report=None):
     result = SolverResult(W, stopped="max_iter")
     point, age = W, 0
     while result.n_iter < max_iter:
-        block = make_block(operator, point, chunks.dtype)
-        stats = chunks.sum(statistics, operator, block, polarity)
+        stats = problem.chunks.sum(statistics, problem.block(point))
         result.n_iter += 1
         if stats.explained < result.explained and age:
             point, age = result.weights, 0
             continue
         gain = stats.explained - result.explained
         result.history.append(stats.explained)
-        new = update(operator, stats, point)
+        new = update(problem.operator, stats, point)
         age += 1
         point, result.weights = extrapolate(new, result.weights, age), new
         result.stopped = _reason(result, gain, tol, report)
@@ -96,3 +126,37 @@ def _reason(result, gain, tol, report):
 def best_of(results, n):
     """The ``n`` results that explain most, best first."""
     return sorted(results, key=lambda r: r.explained, reverse=True)[:n]
+
+
+def draw_starts(rng, n_init, operator):
+    """White weights (n_init, L) and one uniform number per start that begins at a row."""
+    white = rng.standard_normal((n_init, operator.n_weights))
+    white *= operator.normal(np.ones(operator.n_transforms), white[0]) != 0  # not what none sees
+    return white, rng.uniform(size=n_init // 2)
+
+
+def pick_rows(chunk, draws):
+    """Rows drawn with probability proportional to their energy.
+
+    The order of the rows does not matter, and weight 2 is the same as a row given twice.
+    """
+    energies = row_energies(chunk.rows)
+    order = np.argsort(energies, kind="stable")
+    share = np.cumsum(chunk.weigh(energies)[order])
+    place = np.searchsorted(share, draws * share[-1])
+    return chunk.rows[order[np.minimum(place, len(order) - 1)]]
+
+
+def row_starts(problem, chunk, draws, white):
+    """Rows of a chunk as weights, one for each draw, posed by the white weights (n, L)."""
+    pairs = zip(pick_rows(chunk, draws), white, strict=False)
+    return [
+        _row_start(problem, replace(chunk, rows=x[None]), orthonormal(w[None])) for x, w in pairs
+    ]
+
+
+def _row_start(problem, chunk, w):
+    """The row of a chunk as weights, in the pose in which it fits ``w`` best."""
+    block = make_block(chunk.operator, w, polarity=problem.polarity)
+    start = chunk.operator.adjoint_at(chunk.rows, match(chunk, block).index, np.ones(1))[None]
+    return orthonormal(start) if np.any(start) else w

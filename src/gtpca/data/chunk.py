@@ -1,0 +1,154 @@
+"""Some rows with all that belongs to them: operator, sample weights, codes."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gtpca.operators import Operator
+
+__all__ = [
+    "Chunk",
+    "Codes",
+    "Memory",
+    "energy",
+    "row_energies",
+    "weighted_energies",
+    "weighted_sums",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """Scores and transforms of ``n`` rows on ``k`` components.
+
+    ``index`` has one column per component, or a single one if all components share the pose.
+
+    Parameters
+    ----------
+    scores : array (n, k)
+        Signed length of each projection.
+    index : int array (n, k) or (n, 1)
+        Which transform each component took; ``GTPCA.poses`` says it in a person's units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gtpca import Codes
+    >>> len(Codes(np.ones((5, 2)), np.zeros((5, 2), dtype=int))[:3])
+    3
+    """
+
+    scores: np.ndarray
+    index: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __getitem__(self, rows) -> Codes:
+        if isinstance(rows, (int, np.integer)):
+            rows = np.array([rows])
+        return Codes(self.scores[rows], self.index[rows])
+
+    def first(self, n_components: int) -> Codes:
+        """The codes on the first components only."""
+        return Codes(self.scores[:, :n_components], self.index[:, :n_components])
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write both arrays to one ``.npz`` file, without pickle."""
+        with open(path, "wb") as file:
+            np.savez(file, scores=self.scores, index=self.index)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> Codes:
+        """Read what :meth:`save` wrote."""
+        with np.load(path, allow_pickle=False) as arrays:
+            return cls(arrays["scores"], arrays["index"])
+
+
+class Memory:
+    """How many bytes may still be kept.
+
+    Parameters
+    ----------
+    room : int
+    """
+
+    def __init__(self, room: int):
+        self.room = room
+
+    def take(self, size: int) -> bool:
+        """Whether ``size`` bytes may be kept; if so, they are counted."""
+        if size > self.room:
+            return False
+        self.room -= size
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some rows of the data.
+
+    Parameters
+    ----------
+    rows : array (n, d)
+    operator : Operator
+        What components do to reach them.
+    weight : array (n,) or None
+        Sample weights.
+    start : int
+        Number of the first row.
+    codes : Codes or None
+        Codes on the components found so far; ``rows`` is then the residual.
+    memory : Memory or None
+        Where there is room in it, what the operator prepared is kept as long as the chunk.
+    """
+
+    rows: np.ndarray
+    operator: Operator
+    weight: np.ndarray | None = None
+    start: int = 0
+    codes: Codes | None = None
+    memory: Memory | None = field(default=None, repr=False)
+
+    @property
+    def prepared(self):
+        """``operator.prepare(rows)``; it is kept in this very chunk, so it never is another's."""
+        kept = self.__dict__.get("_prepared")
+        if kept is None:
+            kept = self.operator.prepare(self.rows)
+            if self.memory is not None and self.memory.take(kept.nbytes):
+                self.__dict__["_prepared"] = kept
+        return kept
+
+    def after(self, rows: np.ndarray, codes: Codes | None) -> Chunk:
+        """The same samples with another residual and other codes."""
+        return Chunk(rows, self.operator, self.weight, self.start, codes)
+
+    def weigh(self, values: np.ndarray) -> np.ndarray:
+        """``values`` (.., n) times the sample weights."""
+        return values if self.weight is None else values * self.weight
+
+
+def row_energies(rows):
+    """``|x_i|^2`` in float64, shape (n,)."""
+    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+
+
+def weighted_energies(chunk):
+    """``|x_i|^2`` times the sample weights, shape (n,)."""
+    return chunk.weigh(row_energies(chunk.rows))
+
+
+def energy(chunk):
+    """``sum_i |x_i|^2``, weighted."""
+    return float(np.sum(weighted_energies(chunk)))
+
+
+def weighted_sums(chunk):
+    """``sum_i q_i x_i`` and ``sum_i q_i`` with the sample weights ``q``, in float64, (d + 1,)."""
+    weight = chunk.weigh(np.ones(len(chunk.rows)))
+    sums = np.einsum("n,nd->d", weight, chunk.rows, dtype=np.float64)
+    return np.append(sums, weight.sum())

@@ -1,0 +1,257 @@
+"""Blocks of components, their match with rows, and what an update needs to know of it.
+
+A block is K components that take one pose together; one component is a block with K = 1. For a row
+``x`` and the transform ``T_t``, with ``b_k = <x, T_t w_k>`` and the Gram matrix ``G_t`` of the
+``T_t w_k``, the coefficients of the projection on their span are ``c = G_t^-1 b`` and the energy it
+explains is ``b' G_t^-1 b = |z|^2`` with ``z = root_t b`` and ``root_t = G_t^(-1/2)``. A *match*
+takes the transform with the largest ``|z|^2``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
+
+from gtpca.operators.base import CG_STEPS, CG_TOLERANCE, sum_by_index
+
+__all__ = [
+    "POLARITIES",
+    "Block",
+    "Match",
+    "Stats",
+    "make_block",
+    "match",
+    "orthonormal",
+    "statistics",
+    "update",
+]
+
+POLARITIES = ("both", "positive")
+SINGULAR = 1e-12  # eigenvalues below this share of the largest count as zero
+
+
+@dataclass(frozen=True)
+class Block:
+    """Weights with what a match needs to know of them, computed once per pass.
+
+    Attributes
+    ----------
+    weights : array (K, L)
+    root : array (m, K, K), or (1, K, K) for isometries
+        ``G_t^(-1/2)``, zero on what is too faint to mean anything.
+    norms : array (m, K) or (1, K)
+        ``|T_t w_k|``.
+    gram : array (m, K, K) or (1, K, K)
+    floor : float
+        Eigenvalues of the Gram matrices below this share of the largest count as zero.
+    polarity : {"both", "positive"}
+        Largest absolute or largest signed product, for one component. With "positive" a row that
+        nothing fits upright scores 0.
+    """
+
+    weights: np.ndarray
+    root: np.ndarray
+    norms: np.ndarray
+    gram: np.ndarray
+    floor: float
+    polarity: str = "both"
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @cached_property
+    def nested_root(self) -> np.ndarray:
+        """``C^-1`` with ``G_t = C C'``: its first k rows serve the first k weights."""
+        ridge = self.floor * self.gram.max(initial=0.0) * np.eye(len(self))
+        return np.linalg.inv(np.linalg.cholesky(self.gram + ridge))
+
+    def at(self, values: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """Rows of ``root`` or ``norms`` for the transforms ``index``."""
+        return values[np.zeros_like(index)] if len(values) == 1 else values[index]
+
+    def coef(self, score: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """Coefficients of the ``T w_k`` from scores (n, K): ``score_k / |T w_k|``."""
+        norms = self.at(self.norms, index)
+        return np.divide(score, norms, out=np.zeros(score.shape), where=norms > 0)
+
+
+def make_block(operator, W, dtype=np.float64, polarity="both") -> Block:
+    """The block of weights ``W`` (K, L), for rows of ``dtype``."""
+    G = (W @ W.T)[None] if operator.isometric else operator.gram(W)
+    floor = max(np.finfo(dtype).eps, SINGULAR)
+    norms = np.sqrt(np.einsum("tkk->tk", G).clip(min=0.0))
+    return Block(W, _inverse_root(G, floor), norms, G, floor, polarity)
+
+
+def _inverse_root(G, floor):
+    """``G_t^(-1/2)`` of symmetric matrices (m, K, K), with eigenvalues below the floor dropped."""
+    if G.shape[1] == 1:
+        values, vectors = G[:, 0], np.ones((1, 1, 1))
+    else:
+        values, vectors = np.linalg.eigh(G)
+    faint = values <= floor * values.max(initial=0.0)
+    scale = np.where(faint, 0.0, 1 / np.sqrt(np.where(faint, 1.0, values)))
+    return scale[:, :, None] * vectors.transpose(0, 2, 1)
+
+
+def orthonormal(W):
+    """The orthonormal rows nearest to those of ``W`` (K, L) with the same span."""
+    if len(W) == 1:
+        norm = np.linalg.norm(W)
+        return W / norm if norm > 0 else W
+    U, _, Vt = np.linalg.svd(W, full_matrices=False)
+    return U @ Vt
+
+
+@dataclass(frozen=True)
+class Match:
+    """The best transform of every row, and the projection on a block of K components there.
+
+    Attributes
+    ----------
+    index : int array (n,)
+    score : array (n, K)
+        ``coef_k |T w_k|``, the signed length of each part of the projection.
+    coef : array (n, K)
+        The projection is ``sum_k coef_k T w_k``.
+    explained : array (n,)
+        Energy of the projection.
+    """
+
+    index: np.ndarray
+    score: np.ndarray
+    coef: np.ndarray
+    explained: np.ndarray
+
+
+def match(chunk, block) -> Match:
+    """The transform under which a block holds most of each row of a chunk."""
+    pick = _pick_single if len(block) == 1 else _pick_joint
+    index, z = pick(chunk.prepared, chunk.operator, block)
+    coef = np.einsum("nj,njk->nk", z, block.at(block.root, index))
+    return Match(index, coef * block.at(block.norms, index), coef, np.sum(z**2, axis=1))
+
+
+def _pick_single(P, operator, block):
+    """Best transform (n,) and ``z`` (n, 1) of one component, with its sign."""
+    if len(block.root) == 1:
+        products = operator.correlate(P, block.root[0, 0, 0] * block.weights[0])
+    else:
+        products = operator.correlate(P, block.weights[0])
+        products *= block.root[:, 0, 0].astype(products.dtype)
+    rows = np.arange(len(products))
+    index = products.argmax(axis=1)
+    z = products[rows, index]
+    if block.polarity == "positive":
+        z = np.maximum(z, 0)
+    else:
+        low = products.argmin(axis=1)
+        flipped = -products[rows, low] > z
+        index, z = np.where(flipped, low, index), np.where(flipped, products[rows, low], z)
+    return index, z.astype(np.float64)[:, None]
+
+
+def _pick_joint(P, operator, block):
+    """Best transform (n,) and ``z`` (n, K) of a block."""
+    if len(block.root) == 1:
+        z = np.stack([operator.correlate(P, w) for w in block.root[0] @ block.weights])
+    else:
+        b = np.stack([operator.correlate(P, w) for w in block.weights], axis=-1)
+        root = block.root.astype(b.dtype).transpose(0, 2, 1)
+        z = (b.transpose(1, 0, 2) @ root).transpose(2, 1, 0)
+    index = np.einsum("knm,knm->nm", z, z).argmax(axis=1)
+    return index, z[:, np.arange(len(index)), index].T.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Stats:
+    """All that an update needs to know of the rows: additive over chunks, float64.
+
+    Parameters
+    ----------
+    rhs : array (K, L)
+        ``sum_i a_i T_i* r_i``.
+    weight : array (m, K, K), or (1, K, K) for isometries
+        ``sum_{i: t_i = t} a_i a_i'``, summed over ``t`` for isometries.
+    explained : float
+        Explained energy ``sum_i |z_i|^2``; ``sum_i s_i^2`` for one component.
+    """
+
+    rhs: np.ndarray
+    weight: np.ndarray
+    explained: float
+
+    def __add__(self, other: Stats) -> Stats:
+        return Stats(
+            self.rhs + other.rhs, self.weight + other.weight, self.explained + other.explained
+        )
+
+    def __rmul__(self, factor: float) -> Stats:
+        return Stats(factor * self.rhs, factor * self.weight, factor * self.explained)
+
+
+def statistics(chunk, block) -> Stats:
+    """Match a chunk and reduce it to its :class:`Stats`."""
+    operator, found = chunk.operator, match(chunk, block)
+    weighted = (chunk.weigh(found.coef.T)).T
+    if len(block) == 1:
+        rhs = operator.adjoint_at(chunk.rows, found.index, weighted[:, 0])[None]
+    else:
+        rhs = weighted.T @ operator.adjoint_rows(chunk.rows, found.index)
+    weight = _second_moments(operator, found, weighted)
+    return Stats(rhs, weight, float(np.sum(chunk.weigh(found.explained))))
+
+
+def _second_moments(operator, found, weighted):
+    """``sum_{i: t_i = t} a_i a_i'``, shape (m, K, K); the sum over ``t`` for isometries."""
+    if operator.isometric:
+        return (weighted.T @ found.coef)[None]
+    n, K = weighted.shape
+    outer = (weighted[:, :, None] * found.coef[:, None]).reshape(n, K * K)
+    return sum_by_index(outer, found.index, np.ones(n), operator.n_transforms).reshape(-1, K, K)
+
+
+def update(operator, stats, W):
+    """The least-squares weights (K, L) for fixed codes, made orthonormal."""
+    new = orthonormal(_solve_block(operator, stats.weight, stats.rhs, W))
+    return new if np.all(np.isfinite(new)) and np.any(new) else W
+
+
+def _solve_block(operator, weight, rhs, W0):
+    """Solve ``sum_t,k weight_tjk T_t* T_t w_k = rhs_j`` from ``W0``; the unseen keeps its value.
+
+    Parameters
+    ----------
+    operator : Operator
+    weight : array (m, K, K), or (1, K, K) for isometries
+    rhs, W0 : arrays (K, L)
+    """
+    if len(rhs) == 1:
+        return operator.solve_normal(weight[:, 0, 0], rhs[0], W0[0])[None]
+    if operator.isometric:
+        A = weight.sum(axis=0)
+        return W0 + np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ (rhs - A @ W0)
+    if operator.selects:
+        return _solve_each_weight(operator, weight, rhs, W0)
+    size = rhs.size
+    system = LinearOperator(
+        (size, size),
+        lambda v: operator.normal_block(weight, v.reshape(rhs.shape)).ravel(),
+        dtype=np.float64,
+    )
+    solved, _ = cg(system, rhs.ravel(), x0=W0.ravel(), rtol=CG_TOLERANCE, maxiter=CG_STEPS)
+    return solved.reshape(rhs.shape)
+
+
+def _solve_each_weight(operator, weight, rhs, W0):
+    """One K x K system per weight, for operators with a diagonal ``T* T``."""
+    K, ones = len(rhs), np.ones(operator.n_weights)
+    A = np.empty((operator.n_weights, K, K))
+    for j in range(K):
+        for k in range(j + 1):
+            A[:, j, k] = A[:, k, j] = operator.normal(weight[:, j, k], ones)
+    gap = rhs.T[:, :, None] - A @ W0.T[:, :, None]
+    return W0 + (np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ gap)[:, :, 0].T
