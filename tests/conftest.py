@@ -1,4 +1,4 @@
-"""The one list of families that every general test runs over."""
+"""The one list of families that every general test runs over, and shared samples."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import os
 
 import numpy as np
 import pytest
+from helpers import QUICK
 
 from gtpca import (
+    GTPCA,
     Affine,
     Compose,
     Custom,
@@ -79,6 +81,24 @@ def bound(request):
 def family_and_shape(request):
     """Each family of the list with a sample shape."""
     return ALL_FAMILIES[request.param]
+
+
+@pytest.fixture
+def series():
+    """30 series of 12 points, white noise."""
+    return np.random.default_rng(0).standard_normal((30, 12))
+
+
+@pytest.fixture
+def images():
+    """30 images of 6 by 5 pixels, white noise."""
+    return np.random.default_rng(1).standard_normal((30, 6, 5))
+
+
+@pytest.fixture
+def fitted(series):
+    """A small model of the series."""
+    return GTPCA(2, Shift(5), solver=QUICK, random_state=0).fit(series)
 
 
 @pytest.fixture
