@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 import pytest
-from helpers import QUICK
+from helpers import QUICK, noise
 
 from gtpca import (
     GTPCA,
@@ -21,6 +21,7 @@ from gtpca import (
     Shift,
     TimeWarp,
 )
+from gtpca.datasets import make_spikes
 
 SHEARS = [[[1, s], [0, 1]] for s in (0.0, 0.4, -0.4)]
 
@@ -86,13 +87,19 @@ def family_and_shape(request):
 @pytest.fixture
 def series():
     """30 series of 12 points, white noise."""
-    return np.random.default_rng(0).standard_normal((30, 12))
+    return noise(30, 12)
+
+
+@pytest.fixture(scope="module")
+def spikes():
+    """60 series of 64 points with spikes in them."""
+    return make_spikes(60, 64, random_state=0)[0]
 
 
 @pytest.fixture
 def images():
     """30 images of 6 by 5 pixels, white noise."""
-    return np.random.default_rng(1).standard_normal((30, 6, 5))
+    return noise(30, 6, 5, seed=1)
 
 
 @pytest.fixture

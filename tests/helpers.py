@@ -1,10 +1,11 @@
-"""What several test files use: a quick solver, groups, poses by hand, bad values."""
+"""What several test files use: a quick solver, groups, poses by hand, samples."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from gtpca import ALS, Compose, Reflection, Rotation, Shift
+from gtpca.testing import make_planted
 
 BAD = (ValueError, TypeError)
 QUICK = ALS(n_init=2, max_iter=10)
@@ -47,6 +48,17 @@ def in_pose(family, w, shape, **pose):
     fits = [t for t, p in enumerate(poses) if all(p[name] == v for name, v in pose.items())]
     assert len(fits) == 1, f"{len(fits)} transforms with {pose} among {poses}"
     return samples[fits[0]]
+
+
+def noise(*shape, seed=0):
+    """White noise."""
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def two_planted(family, shape, n):
+    """The sum of two components in random poses and a little noise, (n, *shape)."""
+    operator = family.bind(shape)
+    return sum(make_planted(operator, n, random_state=s)[0] for s in range(2))
 
 
 def poisoned(X, value):
