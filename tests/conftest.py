@@ -1,4 +1,4 @@
-"""The one list of families that every general test runs over."""
+"""The one list of families that every general test runs over, and shared samples."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import os
 
 import numpy as np
 import pytest
+from helpers import QUICK, noise
 
 from gtpca import (
+    GTPCA,
     Affine,
     Compose,
     Custom,
@@ -19,6 +21,7 @@ from gtpca import (
     Shift,
     TimeWarp,
 )
+from gtpca.datasets import make_spikes
 
 SHEARS = [[[1, s], [0, 1]] for s in (0.0, 0.4, -0.4)]
 
@@ -79,6 +82,30 @@ def bound(request):
 def family_and_shape(request):
     """Each family of the list with a sample shape."""
     return ALL_FAMILIES[request.param]
+
+
+@pytest.fixture
+def series():
+    """30 series of 12 points, white noise."""
+    return noise(30, 12)
+
+
+@pytest.fixture(scope="module")
+def spikes():
+    """60 series of 64 points with spikes in them."""
+    return make_spikes(60, 64, random_state=0)[0]
+
+
+@pytest.fixture
+def images():
+    """30 images of 6 by 5 pixels, white noise."""
+    return noise(30, 6, 5, seed=1)
+
+
+@pytest.fixture
+def fitted(series):
+    """A small model of the series."""
+    return GTPCA(2, Shift(5), solver=QUICK, random_state=0).fit(series)
 
 
 @pytest.fixture

@@ -8,17 +8,17 @@ import sys
 import numpy as np
 import pytest
 from conftest import ALL_FAMILIES
+from helpers import two_planted
 
 from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
 from gtpca.data.chunks import scratch
-from gtpca.testing import assert_same_components, make_planted
+from gtpca.testing import assert_same_components
 
 SOLVER = ALS(n_init=4)
 
 
 def planted(family, shape, n=901, dtype=np.float64):
-    operator = family.bind(shape)
-    return sum(make_planted(operator, n, random_state=s)[0] for s in range(2)).astype(dtype)
+    return two_planted(family, shape, n).astype(dtype)
 
 
 def stored(X, kind, folder):

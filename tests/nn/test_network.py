@@ -12,6 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs torch: pip install 'gtpca[torch]'")
 
+from helpers import two_planted
 from torch.utils.data import DataLoader, TensorDataset
 
 from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
@@ -19,12 +20,10 @@ from gtpca.data.chunks import as_chunks
 from gtpca.datasets import make_oscillations
 from gtpca.nn import Adam, GTPCNetwork
 from gtpca.nn.checkpoints import Checkpoint
-from gtpca.testing import make_planted
 
 
 def planted(n=400, dtype=torch.float32):
-    X = sum(make_planted(Shift(8).bind((24,)), n, random_state=s)[0] for s in range(2))
-    return torch.from_numpy(X).to(dtype)
+    return torch.from_numpy(two_planted(Shift(8), (24,), n)).to(dtype)
 
 
 def small_net(**options):

@@ -13,11 +13,11 @@ from sklearn.exceptions import NotFittedError
 pytest.importorskip("matplotlib", reason="drawings: pip install gtpca[plot]")
 
 from conftest import ALL_FAMILIES
+from helpers import noise
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from gtpca import ALS, GTPCA, Custom, Reflection, Rotation, Shift, plots
-from gtpca.datasets import make_spikes
 
 QUICK = ALS(n_init=2, max_iter=8)
 NEED_SAMPLES = (
@@ -40,11 +40,6 @@ def no_figures():
 
 
 @pytest.fixture(scope="module")
-def spikes():
-    return make_spikes(60, 64, random_state=0)[0]
-
-
-@pytest.fixture(scope="module")
 def curves(spikes):
     return GTPCA(3, Shift(20), solver=QUICK, random_state=0).fit(spikes)
 
@@ -61,10 +56,6 @@ def images(digits):
 
 def fit(family, X, n_components=2, **parameters):
     return GTPCA(n_components, family, solver=QUICK, random_state=0, **parameters).fit(X)
-
-
-def noise(*shape):
-    return np.random.default_rng(0).standard_normal(shape)
 
 
 def subplots(*shape):

@@ -14,12 +14,13 @@ from sklearn.decomposition import PCA
 
 pytest.importorskip("matplotlib", reason="drawings: pip install gtpca[plot]")
 
+from helpers import noise
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 from gtpca import ALS, GTPCA, Compose, Family, Identity, Reflection, Rotation, Scaling, Shift, plots
-from gtpca.datasets import make_spikes, random_rotation
+from gtpca.datasets import random_rotation
 from gtpca.operators.bank import BankOperator
 from gtpca.plots.poses import quantities
 from gtpca.plots.scores import THUMBNAIL, spread_out
@@ -30,21 +31,12 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def spikes():
-    return make_spikes(60, 64, random_state=0)[0]
-
-
-@pytest.fixture(scope="module")
 def curves(spikes):
     return fit(Shift(20), spikes, 3)
 
 
 def fit(family, X, n_components=1, **parameters):
     return GTPCA(n_components, family, solver=QUICK, random_state=0, **parameters).fit(X)
-
-
-def noise(*shape):
-    return np.random.default_rng(0).standard_normal(shape)
 
 
 def axes(count=1, **options):

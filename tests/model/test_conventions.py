@@ -1,0 +1,110 @@
+"""Signs, norms and reference poses, pinned by hand-made examples."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from helpers import GROUPS, QUICK
+
+from gtpca import GTPCA, Shift
+from gtpca.testing import assert_same_components
+
+
+@pytest.fixture
+def small_fit(family_and_shape):
+    family, shape = family_and_shape
+    X = np.random.default_rng(0).standard_normal((40, *shape))
+    return GTPCA(2, family, solver=QUICK, random_state=0).fit(X), X
+
+
+def test_conventions_of_every_family(small_fit):
+    model, X = small_fit
+    assert model.components_.shape == (2, *model.operator_.weight_shape)
+    flat = model.components_.reshape(2, -1)
+    np.testing.assert_allclose(np.linalg.norm(flat, axis=1), 1, rtol=0, atol=1e-12)
+    assert np.all(flat.max(axis=1) == np.abs(flat).max(axis=1)), "sign"
+    codes = model.encode(X)
+    np.testing.assert_array_equal(model.transform(X), codes.scores)
+    rebuilt = model.reconstruct(X)
+    assert rebuilt.shape == X.shape
+    np.testing.assert_array_equal(model.decode(codes), rebuilt)
+
+    model.set_params(output="scores+poses")
+    both = model.transform(X)
+    np.testing.assert_array_equal(both, np.hstack([codes.scores, codes.index]))
+    np.testing.assert_allclose(model.inverse_transform(both), rebuilt, rtol=0, atol=1e-12)
+
+    model.set_params(output="scores")
+    still = 0
+    for w, s in zip(flat, codes.scores.T, strict=True):
+        base = model.operator_.apply(w)[model.operator_.reference]
+        still = still + s[:, None] * base / np.linalg.norm(base)
+    np.testing.assert_allclose(
+        model.inverse_transform(codes.scores).reshape(len(X), -1), still, rtol=0, atol=1e-9
+    )
+
+
+def test_inverse_transform_by_hand():
+    X = np.zeros((6, 9))
+    for i in range(6):
+        X[i, i : i + 3] = (i + 1) * np.array([2.0, 3.0, 6.0])  # norm 7
+    model = GTPCA(1, Shift(3), random_state=0).fit(X)
+    Z = model.transform(X)
+    np.testing.assert_allclose(Z[:, 0], 7.0 * np.arange(1, 7), atol=1e-9)
+    back = model.inverse_transform(Z)
+    expected = np.zeros((6, 9))
+    expected[:, 3:6] = np.arange(1, 7)[:, None] * np.array([2, 3, 6])  # in the middle
+    np.testing.assert_allclose(back, expected, atol=1e-9)
+    np.testing.assert_allclose(model.reconstruct(X), X, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", GROUPS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_strongest_row_of_a_group_is_at_the_identity(name, dtype):
+    family, shape = GROUPS[name]
+    X = np.random.default_rng(0).standard_normal((50, *shape)).astype(dtype)
+    model = GTPCA(3, family, solver=QUICK, random_state=0).fit(X)
+    codes = model.encode(X)
+    strongest = np.abs(codes.scores).argmax(axis=0)
+    index = codes.index[strongest, range(3)]
+    assert index.tolist() == [model.operator_.reference] * 3
+    flat = model.components_.reshape(3, -1)
+    assert np.all(flat.max(axis=1) == np.abs(flat).max(axis=1))
+
+
+def test_strongest_row_is_at_the_identity_after_refinement():
+    X = np.random.default_rng(0).standard_normal((50, 10))
+    family = Shift(boundary="circular")
+    model = GTPCA(2, family, refine=2, solver=QUICK, random_state=0).fit(X)
+    codes = model.encode(X)
+    strongest = np.abs(codes.scores).argmax(axis=0)
+    assert codes.index[strongest, range(2)].tolist() == [0, 0]
+
+
+def test_strongest_row_counts_only_with_weight():
+    X = np.random.default_rng(0).standard_normal((50, 10))
+    X[0] *= 10
+    weight = np.where(np.arange(50) == 0, 0.0, 1.0)
+    family = Shift(boundary="circular")
+    weighed = GTPCA(1, family, solver=QUICK, random_state=0).fit(X, sample_weight=weight)
+    removed = GTPCA(1, family, solver=QUICK, random_state=0).fit(X[1:])
+    np.testing.assert_allclose(weighed.components_, removed.components_, rtol=0, atol=1e-9)
+
+
+def test_same_components_up_to_sign_and_pose():
+    X = np.random.default_rng(0).standard_normal((60, 12))
+    family = Shift(boundary="circular")
+    first = GTPCA(1, family, random_state=0).fit(X)
+    second = pickle.loads(pickle.dumps(first))
+    second.components_ = -np.roll(first.components_, 5, axis=1)
+    assert_same_components(first, second)
+    second.components_ = first.components_[:, ::-1]
+    with pytest.raises(AssertionError, match="component 0"):
+        assert_same_components(first, second)
+    placed = GTPCA(1, Shift(5), random_state=0).fit(X)
+    other = pickle.loads(pickle.dumps(placed))
+    other.components_ = np.roll(placed.components_, 1, axis=1)  # no pose of a window
+    with pytest.raises(AssertionError, match="component 0"):
+        assert_same_components(placed, other)

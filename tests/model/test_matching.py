@@ -1,0 +1,89 @@
+"""Which sign and which rows a component may match: polarity, and rows without energy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers import QUICK
+
+from gtpca import GTPCA, Compose, Identity, Reflection, Scaling, Shift
+
+# --- polarity ---
+
+
+def test_positive_scores_are_never_negative(family_and_shape):
+    family, shape = family_and_shape
+    X = np.random.default_rng(0).standard_normal((40, *shape))
+    model = GTPCA(2, family, polarity="positive", solver=QUICK, random_state=0).fit(X)
+    scores = model.transform(X)
+    assert scores.min() >= 0
+    assert np.all(scores.max(axis=0) > 0)
+    assert model.transform(-X).min() >= 0
+
+
+def test_upright_spike_is_not_matched_upside_down():
+    spike = np.array([1.0, 3.0, 1.0])
+    X = np.zeros((12, 12))
+    for i in range(10):
+        X[i, i : i + 3] = spike
+    X[10, 4:7] = -spike  # nothing but a spike upside down
+    X[11, 1:4], X[11, 6:9] = spike, -2 * spike  # the larger of two is upside down
+    positive = GTPCA(1, Shift(3), polarity="positive", random_state=0).fit(X[:10])
+    both = GTPCA(1, Shift(3), random_state=0).fit(X[:10])
+    norm = np.linalg.norm(spike)
+    for model in (positive, both):
+        np.testing.assert_allclose(model.components_[0], spike / norm, atol=1e-6)
+    up, signed = positive.encode(X), both.encode(X)
+    np.testing.assert_allclose(up.scores[:, 0], [*[norm] * 10, 0, norm], atol=1e-6)
+    np.testing.assert_allclose(signed.scores[:, 0], [*[norm] * 10, -norm, -2 * norm], atol=1e-6)
+    assert positive.poses(up)["start"][11, 0] == 1
+    assert both.poses(signed)["start"][11, 0] == 6
+    assert not np.any(positive.reconstruct(X)[10])
+
+
+def test_upright_starts_that_fit_nothing_are_quiet(recwarn):
+    """A start that points downwards on every row is no reason for a warning of NumPy's."""
+    X = np.zeros((10, 12))
+    for i in range(10):
+        X[i, i : i + 3] = [1.0, 3.0, 1.0]
+    for seed in range(3):
+        GTPCA(1, Shift(3), polarity="positive", random_state=seed).fit(X)
+    assert not [w for w in recwarn if issubclass(w.category, RuntimeWarning)]
+
+
+# --- rows without energy ---
+
+
+ZERO_ROW_FAMILIES = [
+    Identity(),
+    Shift(5),
+    Shift(20),
+    Shift(boundary="circular"),
+    Scaling([0.7, 1, 1.4]),
+    Compose(Shift(5), Reflection()),
+]
+
+
+@pytest.mark.parametrize("family", ZERO_ROW_FAMILIES, ids=str)
+@pytest.mark.parametrize("polarity", ["both", "positive"])
+@pytest.mark.parametrize("refine", [0, 1])
+def test_zero_rows_score_zero(series, family, polarity, refine):
+    X = series.copy()
+    X[[3, 17]] = 0
+    model = GTPCA(2, family, polarity=polarity, refine=refine, solver=QUICK, random_state=0).fit(X)
+    zero = np.isin(np.arange(30), [3, 17])
+    scores, shares = model.encode(X).scores, model.score_samples(X)
+    assert np.all(scores[zero] == 0)
+    assert np.all(shares[zero] == 0)
+    # upright only, a row may fit nothing at all
+    assert np.all(shares[~zero] > 0 if polarity == "both" else shares[~zero] >= 0)
+    assert np.all(model.reconstruct(X)[zero] == 0)
+    without = model.resmse(X[~zero])
+    np.testing.assert_allclose(model.resmse(X), without, rtol=1e-12)
+
+
+def test_only_zero_rows_score_zero(series, fitted):
+    """Nothing to explain is nothing explained, in ``score`` as in ``score_samples``."""
+    zeros = np.zeros_like(series)
+    assert np.all(fitted.score_samples(zeros) == 0)
+    assert fitted.score(zeros) == 0
