@@ -9,11 +9,18 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from gtpca import ALS, GTPCA, Compose, Identity, Reflection, Rotation, Shift
+from gtpca.data.chunk import Chunk
 from gtpca.data.chunks import as_chunks
 from gtpca.datasets import fetch_mnist, random_embedding
-from gtpca.model.block import make_block, orthonormal, solve_block
-from gtpca.model.coding import Chunk, match, statistics
-from gtpca.solvers.base import climb, update
+from gtpca.model.matching import (
+    make_block,
+    match,
+    orthonormal,
+    solve_block,
+    statistics,
+    update,
+)
+from gtpca.solvers.base import Problem, climb
 from gtpca.testing import assert_same_components, make_planted
 
 
@@ -29,7 +36,7 @@ def planted_block(operator, n_samples=600, n_components=4, noise=0.1, seed=0):
 
 
 def explained_by(operator, X, W):
-    return statistics(Chunk(X), operator, make_block(operator, W), "both").explained
+    return statistics(Chunk(X, operator), make_block(operator, W)).explained
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-6)])
@@ -37,10 +44,10 @@ def test_explained_energy_of_a_block_never_falls(bound, dtype, tolerance):
     X = sum(make_planted(bound, n_samples=80, noise=0.5, random_state=s)[0] for s in range(3))
     chunks = as_chunks(X.reshape(80, -1).astype(dtype), bound, batch_size=33)
     W = orthonormal(np.random.default_rng(0).standard_normal((3, bound.n_weights)))
-    fast = np.array(climb(chunks, bound, W, "both", max_iter=15, tol=0.0).history)
+    fast = np.array(climb(Problem(chunks), W, max_iter=15, tol=0.0).history)
     plain = []
     for _ in range(12):
-        stats = chunks.sum(statistics, bound, make_block(bound, W, dtype), "both")
+        stats = chunks.sum(statistics, make_block(bound, W, dtype))
         plain.append(stats.explained)
         W = update(bound, stats, W)
     for history in (fast, np.array(plain)):
@@ -51,7 +58,7 @@ def test_match_of_a_block_is_the_best_projection(bound):
     """Against least squares on every transform."""
     X = make_planted(bound, n_samples=6, noise=1.0, random_state=2)[0].reshape(6, -1)
     W = np.random.default_rng(1).standard_normal((2, bound.n_weights))
-    found = match(bound.prepare(X), bound, make_block(bound, W))
+    found = match(Chunk(X, bound), make_block(bound, W))
     banks = np.stack([bound.apply(w) for w in W], axis=-1)
     for x, index, coef, explained in zip(X, found.index, found.coef, found.explained, strict=True):
         fits = [bank @ np.linalg.lstsq(bank, x, rcond=1e-6)[0] for bank in banks]

@@ -12,8 +12,8 @@ from sklearn.base import clone
 import gtpca
 from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
 from gtpca.datasets import make_oscillations
-from gtpca.fitting.streaming import Online, fading
-from gtpca.model.block import solve_block
+from gtpca.fitting.streaming import Stream, fading
+from gtpca.model.matching import solve_block
 from gtpca.testing import assert_same_components
 
 
@@ -52,7 +52,7 @@ MODELS = {
 @pytest.fixture
 def nothing_kept(monkeypatch):
     """Every batch is seen once."""
-    monkeypatch.setattr("gtpca.fitting.incremental.START_ROWS", 0)
+    monkeypatch.setattr("gtpca.fitting.streaming.START_ROWS", 0)
 
 
 @pytest.mark.usefixtures("nothing_kept")
@@ -96,7 +96,7 @@ def test_the_best_of_five_fits_begins_a_stream(monkeypatch, dropped):
 
     As long as there is room for all rows, only one fit is made.
     """
-    monkeypatch.setattr("gtpca.fitting.incremental.START_ROWS", 60)
+    monkeypatch.setattr("gtpca.fitting.streaming.START_ROWS", 60)
     X = np.random.default_rng(0).standard_normal((60, 20))  # has many optima
     ratios = []
     for seed in range(3):
@@ -110,7 +110,7 @@ def test_the_best_of_five_fits_begins_a_stream(monkeypatch, dropped):
 
 
 def test_the_smallest_of_five_fits_begins_a_stream_with_a_share(monkeypatch):
-    monkeypatch.setattr("gtpca.fitting.incremental.START_ROWS", 120)
+    monkeypatch.setattr("gtpca.fitting.streaming.START_ROWS", 120)
     X = make_oscillations(120, random_state=0)
     model = GTPCA(0.6, Shift(384), random_state=0)
     streamed = clone(model).partial_fit(X[:60]).partial_fit(X[60:]).partial_fit(X[:5])
@@ -195,8 +195,7 @@ def test_a_fit_is_a_fixed_point_of_what_is_remembered_of_it(family):
     """``N w = rhs`` with the evenly spread energies of the fit."""
     X = np.random.default_rng(0).standard_normal((60, 9, 9))
     model = GTPCA(2, family, solver=ALS(n_init=2), random_state=0).fit(X)
-    blocks = model._blocks(np.float64)
-    begun = Online.begin(model.operator_, blocks, model.explained_energy_, 1.0, 60)
+    begun = Stream.begin(model.model_, model.explained_energy_, 1.0, 60)
     for W, rhs, weight in zip(begun.weights, begun.rhs, begun.weight, strict=True):
         assert_allclose(solve_block(model.operator_, weight, rhs, 0 * W), W, atol=1e-5)
     assert_allclose(begun.explained, model.explained_energy_)

@@ -10,7 +10,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs torch: pip install 'gtpca[torch]'")
 
 from gtpca import GTPCA, Compose, Reflection, Rotation, Shift
-from gtpca.fitting.fit import Components
+from gtpca.estimator import bind_family
+from gtpca.fitting.fit import Fit
+from gtpca.model.model import Model
 from gtpca.nn import GTPCLayer, GTPCNetwork
 from gtpca.solvers.base import SolverResult
 from gtpca.testing import make_planted
@@ -22,12 +24,10 @@ CLEAR = 1e-4  # relative gap between the best and the second best transform
 def estimator_with(family, shape, weights, **options):
     """An estimator with given components, as if it had been fitted."""
     model = GTPCA(len(weights), family, sample_shape=shape, **options)
-    model.n_features_in_ = int(np.prod(shape))
-    model._row_shape = shape
     W = weights / np.linalg.norm(weights, axis=1, keepdims=True)
-    found = Components(W, np.ones(len(W)), 2.0 * len(W), [SolverResult(w[None]) for w in W])
-    model._keep(found, model._bind(shape), None)
-    return model
+    value = Model(bind_family(family, shape, model.feature_weight), W, model.polarity)
+    results = [SolverResult(w[None]) for w in W]
+    return model.adopt(Fit(value, np.ones(len(W)), 2.0 * len(W), results))
 
 
 def samples(operator, dtype, n=30):

@@ -20,6 +20,7 @@ from gtpca.data.chunks import as_chunks
 from gtpca.datasets import make_oscillations
 from gtpca.nn import Adam, GTPCNetwork
 from gtpca.nn.checkpoints import Checkpoint
+from gtpca.solvers.base import Problem
 
 
 def planted(n=400, dtype=torch.float32):
@@ -109,8 +110,8 @@ def test_the_solver_trains_like_the_network():
     start = net.weight.detach().numpy().copy()
     net.fit(X, **schedule, random_state=0)
     operator = Shift(8).bind((24,))
-    chunks = as_chunks(X.numpy(), operator, batch_size=100)
-    result = Adam(**schedule).solve(chunks, operator, 0, start=start[None])
+    problem = Problem(as_chunks(X.numpy(), operator, batch_size=100))
+    result = Adam(**schedule).solve(problem, 0, start=start[None])
     w = net.weight.detach().numpy()
     np.testing.assert_allclose(result.weights[0], w / np.linalg.norm(w), atol=1e-8)
     np.testing.assert_allclose(result.history, np.maximum.accumulate(net.history_[0]["watched"]))

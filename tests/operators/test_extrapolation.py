@@ -8,8 +8,8 @@ from sklearn.base import clone
 
 from gtpca import ALS, GTPCA, Shift
 from gtpca.data.chunks import as_chunks
-from gtpca.model.block import make_block
-from gtpca.model.conventions import match_poses, settled
+from gtpca.model.conventions import conventional, match_poses
+from gtpca.model.matching import make_block
 from gtpca.operators.extrapolation import RIDGE, predict_unseen
 from gtpca.testing import assert_same_components
 
@@ -155,8 +155,8 @@ def test_a_row_without_a_first_score_counts_for_the_second():
     W[0, 2:5], W[1, 18:21] = 1, 1
     rows = np.concatenate([operator.apply(W[0])[[14, 16]], operator.apply(W[1])[[0, 2]]])
     block, chunks = make_block(operator, W, np.float64), as_chunks(rows, operator)
-    poses = chunks.sum(match_poses, operator, block, "both")
-    found = settled(operator, W, poses)
+    poses = chunks.sum(match_poses, block)
+    found = conventional(operator, W, poses)
     assert np.all(np.isfinite(found))
     assert_allclose(np.linalg.norm(found, axis=1), 1.0)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gtpca import Compose, Reflection, Rotation, Scaling, Shift
-from gtpca.model.block import make_block
-from gtpca.model.coding import match
+from gtpca.data.chunk import Chunk
+from gtpca.model.matching import make_block, match
 from gtpca.operators import FeatureWeightedOperator, Operator
 from gtpca.operators.shift_axis import window_sums
 from gtpca.testing import check_operator
@@ -67,7 +67,7 @@ def test_an_empty_window_never_wins():
     w = np.concatenate([np.zeros(20), np.ones(20)])
     X = np.random.default_rng(0).standard_normal((50, 10)).astype(np.float32)
     block = make_block(operator, w[None], X.dtype)
-    found = match(operator.prepare(X), operator, block)
+    found = match(Chunk(X, operator), block)
     assert np.all(operator.norms(w)[found.index] > 0)
     assert np.isfinite(found.score).all()
     assert np.isfinite(found.coef).all()

@@ -10,26 +10,25 @@ from joblib.parallel import ThreadingBackend
 from sklearn.base import clone
 
 from gtpca import ALS, GTPCA, Identity, Shift
+from gtpca.data.chunk import Chunk
 from gtpca.data.chunks import as_chunks
-from gtpca.model.block import make_block
-from gtpca.model.coding import Chunk, statistics
-from gtpca.solvers.base import climb, update
-from gtpca.solvers.starts import pick_rows
+from gtpca.model.matching import make_block, statistics, update
+from gtpca.solvers.base import Problem, climb, pick_rows
 from gtpca.testing import make_planted
 
 
-def explained_by(operator, X, w, polarity="both"):
+def explained_by(operator, X, w):
     block = make_block(operator, w[None])
-    return statistics(Chunk(X.reshape(len(X), -1)), operator, block, polarity).explained
+    return statistics(Chunk(X.reshape(len(X), -1), operator), block).explained
 
 
-def plain_history(chunks, operator, W, polarity, n_passes=15):
+def plain_history(problem, W, n_passes=15):
     """Explained energy of plain alternating least squares, without extrapolation."""
     history = []
     for _ in range(n_passes):
-        stats = chunks.sum(statistics, operator, make_block(operator, W, chunks.dtype), polarity)
+        stats = problem.chunks.sum(statistics, problem.block(W))
         history.append(stats.explained)
-        W = update(operator, stats, W)
+        W = update(problem.operator, stats, W)
     return np.array(history)
 
 
@@ -39,9 +38,9 @@ def test_explained_energy_never_falls(bound, dtype, tolerance, polarity):
     rng = np.random.default_rng(3)
     X = make_planted(bound, n_samples=80, noise=0.5, random_state=3)[0]
     chunks = as_chunks(X.reshape(80, -1).astype(dtype), bound, batch_size=33)
-    w = rng.standard_normal((1, bound.n_weights))
-    plain = plain_history(chunks, bound, w, polarity)
-    fast = np.array(climb(chunks, bound, w, polarity, max_iter=30, tol=0.0).history)
+    problem, w = Problem(chunks, polarity), rng.standard_normal((1, bound.n_weights))
+    plain = plain_history(problem, w)
+    fast = np.array(climb(problem, w, max_iter=30, tol=0.0).history)
     for history in (plain, fast):
         assert np.all(np.diff(history) >= -tolerance * history[1:])
 
@@ -89,9 +88,10 @@ def test_rows_are_drawn_by_energy_whatever_their_order_and_weight():
     rng = np.random.default_rng(0)
     X, weight = rng.standard_normal((12, 5)), rng.integers(0, 4, 12).astype(float)
     draws = rng.uniform(size=20)
-    order = rng.permutation(12)
-    weighted = pick_rows(Chunk(X, weight), draws)
-    repeated = pick_rows(Chunk(np.repeat(X[order], weight[order].astype(int), axis=0)), draws)
+    order, operator = rng.permutation(12), Identity().bind((5,))
+    weighted = pick_rows(Chunk(X, operator, weight), draws)
+    rows = np.repeat(X[order], weight[order].astype(int), axis=0)
+    repeated = pick_rows(Chunk(rows, operator), draws)
     assert np.array_equal(weighted, repeated)
 
 
@@ -101,9 +101,9 @@ def test_max_iter_bounds_the_passes_over_all_rows(max_iter, n_samples):
     operator = Shift(8).bind((24,))
     X = make_planted(operator, n_samples=n_samples, noise=1.0, random_state=1)[0]
     passes = []
-    chunks = as_chunks(X, operator)
+    problem = Problem(as_chunks(X, operator))
     result = ALS(max_iter=max_iter, tol=0.0).solve(
-        chunks, operator, 0, report=lambda i, e: bool(passes.append(i))
+        problem, 0, report=lambda i, e: bool(passes.append(i))
     )
     assert result.n_iter <= max_iter
     assert len(passes) <= max_iter
@@ -113,7 +113,8 @@ def test_max_iter_bounds_the_passes_over_all_rows(max_iter, n_samples):
 def test_report_stops_the_climb():
     operator = Shift(8).bind((24,))
     X = make_planted(operator, n_samples=50, noise=1.0, random_state=1)[0]
-    result = ALS(tol=0.0).solve(as_chunks(X, operator), operator, 0, report=lambda i, e: i >= 2)
+    problem = Problem(as_chunks(X, operator))
+    result = ALS(tol=0.0).solve(problem, 0, report=lambda i, e: i >= 2)
     assert result.stopped == "callback"
     assert result.n_iter == 2
 

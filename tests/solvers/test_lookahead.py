@@ -7,9 +7,8 @@ import pytest
 
 from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
 from gtpca.data.chunks import as_chunks
-from gtpca.solvers.base import SolverResult
-from gtpca.solvers.lookahead import comparable, farsighted, outlook
-from gtpca.solvers.starts import draw_starts
+from gtpca.solvers.base import Problem, SolverResult, draw_starts
+from gtpca.solvers.lookahead import comparable, left_after_next, look_ahead
 
 
 def bumps(n_samples, seed, size=64):
@@ -46,7 +45,7 @@ def test_two_components_reach_all_times():
     for seed in range(4):
         X = bumps(300, seed)
         ahead, greedy = (
-            left_after(GTPCA(2, Shift(32), solver=ALS(foresight=on), random_state=seed).fit(X), X)
+            left_after(GTPCA(2, Shift(32), solver=ALS(lookahead=on), random_state=seed).fit(X), X)
             for on in (True, False)
         )
         gains.append(1 - ahead[1] / greedy[1])
@@ -71,7 +70,7 @@ def test_nothing_is_compared_where_windows_reach_everything(family, shape):
     operator = family.bind(shape)
     assert not list(operator.elsewhere(np.ones(operator.n_weights)))
     with_it, without = (
-        GTPCA(2, family, solver=ALS(foresight=on), random_state=0).fit(X) for on in (True, False)
+        GTPCA(2, family, solver=ALS(lookahead=on), random_state=0).fit(X) for on in (True, False)
     )
     assert np.array_equal(with_it.components_, without.components_)
 
@@ -115,7 +114,7 @@ def test_comparable_up_to_a_standard_error_of_the_difference(n_rows):
     best = explained.mean(axis=1).argmax()
     behind = explained[best] - explained
     near = behind.mean(axis=1) <= behind.std(axis=1) / np.sqrt(n_rows)
-    found = comparable(results, as_chunks(X, operator, batch_size=7), operator, "both", n_rows)
+    found = comparable(results, Problem(as_chunks(X, operator, batch_size=7)), n_rows)
     assert [any(r is f for f in found) for r in results] == near.tolist()
 
 
@@ -126,9 +125,7 @@ def test_weight_two_is_a_row_twice():
     weighted = as_chunks(X, operator, weight=weight.astype(float))
     repeated = as_chunks(np.repeat(X, weight, axis=0), operator)
     for n_rows in (3, 10, 60, 1000):
-        one, other = (
-            comparable(results, c, operator, "both", n_rows) for c in (weighted, repeated)
-        )
+        one, other = (comparable(results, Problem(c), n_rows) for c in (weighted, repeated))
         assert [id(r) for r in one] == [id(r) for r in other]
 
 
@@ -140,12 +137,12 @@ def test_the_unit_of_the_rows_does_not_matter(power):
     assert np.array_equal(here.components_, there.components_)
 
 
-def test_outlook_is_close_to_what_two_components_leave():
+def test_what_two_components_leave_is_foreseen():
     X = bumps(200, seed=0)
     operator = Shift(32).bind((64,))
-    chunks = as_chunks(X, operator)
+    problem = Problem(as_chunks(X, operator))
     begin = draw_starts(np.random.RandomState(0), 16, operator)
-    seen = {p: -outlook(chunks, operator, bump_at(p), "both", *begin) for p in (4, 16, 28)}
+    seen = {p: left_after_next(problem, bump_at(p), *begin) for p in (4, 16, 28)}
     for place, left in seen.items():
         rest = X - best_bump(X, bump_at(place)[0])
         second = GTPCA(1, Shift(32), random_state=0).fit(rest)
@@ -153,13 +150,13 @@ def test_outlook_is_close_to_what_two_components_leave():
     assert max(seen[4], seen[28]) < 0.7 * seen[16]
 
 
-def test_the_farsighted_one_is_among_the_comparable():
+def test_the_one_taken_is_among_the_comparable():
     operator = Shift(32).bind((64,))
     X, results, _ = places_of(operator)
-    where = (*[as_chunks(X, operator)] * 2, operator, "both")
+    problem = Problem(as_chunks(X, operator))
     for n_rows in (3, 10**9):
-        near = comparable(results, where[0], operator, "both", n_rows)
-        found = farsighted(results, *where, n_rows, np.random.RandomState(0))
+        near = comparable(results, problem, n_rows)
+        found = look_ahead(results, problem, problem, n_rows, np.random.RandomState(0))
         assert any(found is result for result in near)
     assert len(near) == 1
 
@@ -167,7 +164,7 @@ def test_the_farsighted_one_is_among_the_comparable():
 def test_the_last_component_looks_at_nothing_but_itself():
     X = bumps(300, seed=1)
     one, strict = (
-        GTPCA(1, Shift(32), solver=ALS(foresight=on), random_state=0).fit(X) for on in (True, False)
+        GTPCA(1, Shift(32), solver=ALS(lookahead=on), random_state=0).fit(X) for on in (True, False)
     )
     assert np.array_equal(one.components_, strict.components_)
     two = GTPCA(2, Shift(32), random_state=0).fit(X)
@@ -185,7 +182,18 @@ def test_rows_that_do_not_count_change_nothing(seed):
     np.testing.assert_allclose([weighted, padded], [alone, alone], rtol=1e-4)
 
 
-def test_foresight_is_true_or_false():
+def test_lookahead_is_true_or_false():
     X = np.random.default_rng(0).standard_normal((10, 20))
-    with pytest.raises(ValueError, match=r"foresight='yes' must be one of True, False"):
-        GTPCA(1, Shift(8), solver=ALS(foresight="yes")).fit(X)
+    with pytest.raises(ValueError, match=r"lookahead='yes' must be one of True, False"):
+        GTPCA(1, Shift(8), solver=ALS(lookahead="yes")).fit(X)
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_its_old_name_still_works_with_a_warning(on):
+    X = bumps(60, seed=1)
+    model, old = (GTPCA(2, Shift(32), solver=ALS(), random_state=0) for _ in range(2))
+    with pytest.warns(FutureWarning, match="now called lookahead") as caught:
+        old.set_params(solver__foresight=on).fit(X)
+    assert all(warning.filename == __file__ for warning in caught)
+    wanted = model.set_params(solver__lookahead=on).fit(X).components_
+    assert np.array_equal(old.components_, wanted)

@@ -25,6 +25,7 @@ __all__ = [
     "make_block",
     "match",
     "orthonormal",
+    "solve_block",
     "statistics",
     "update",
 ]
@@ -216,11 +217,11 @@ def _second_moments(operator, found, weighted):
 
 def update(operator, stats, W):
     """The least-squares weights (K, L) for fixed codes, made orthonormal."""
-    new = orthonormal(_solve_block(operator, stats.weight, stats.rhs, W))
+    new = orthonormal(solve_block(operator, stats.weight, stats.rhs, W))
     return new if np.all(np.isfinite(new)) and np.any(new) else W
 
 
-def _solve_block(operator, weight, rhs, W0):
+def solve_block(operator, weight, rhs, W0):
     """Solve ``sum_t,k weight_tjk T_t* T_t w_k = rhs_j`` from ``W0``; the unseen keeps its value.
 
     Parameters
