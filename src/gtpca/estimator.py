@@ -13,10 +13,9 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.data import validation
 from gtpca.data.chunk import Codes
 from gtpca.data.chunks import RESIDUALS, as_chunks
-from gtpca.data.rows import by_rows
+from gtpca.data.rows import by_rows, counted, new_rows, training_rows
 from gtpca.families import Family, Identity
 from gtpca.fitting.fit import Fit, Recipe, fit
 from gtpca.fitting.progress import Progress, show_log
@@ -28,7 +27,7 @@ from gtpca.operators.base import weigh_features
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem, SolverResult
 
-__all__ = ["GTPCA", "bind_family", "check_parameters"]
+__all__ = ["GTPCA", "bind_family", "check_n_components", "check_parameters"]
 
 OUTPUTS = ("scores", "scores+poses")
 
@@ -188,9 +187,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     @with_callbacks
     def _fit(self, X, sample_weight):
         solver = check_parameters(self)
-        rows, row_shape, shape = validation.training_rows(self, X, self.sample_shape)
+        rows, row_shape, shape = training_rows(self, X, self.sample_shape)
         operator = bind_family(self.family, shape, self.feature_weight)
-        count = validation.check_n_components(self.n_components, operator, self.shared_pose)
+        count = check_n_components(self.n_components, operator, self.shared_pose)
         open_rows = partial(self._open, operator=operator, weight=sample_weight)
         mean = feature_means(open_rows(rows)) if self.center is True else None
         preprocessing = Preprocessing(mean, self.center == "samples")
@@ -210,6 +209,11 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.adopt(found, row_shape)
         progress.end()
         return self
+
+    def _preprocessed(self, rows):
+        """New rows, centred and weighted like the training data."""
+        model = self.model_
+        return rows.preprocessed(partial(model.preprocessing, operator=model.operator))
 
     def _open(self, rows, operator, weight=None):
         """Rows as chunks, with sample weights."""
@@ -304,7 +308,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        X = validation.counted(X)
+        X = counted(X)
         with _unchanged_by_errors(self):
             if self.horizon is not None:
                 checks.whole("horizon", self.horizon, 1)
@@ -319,7 +323,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
     def _batch(self, X, sample_weight):
         """Rows of a batch, and their weights if there are any."""
-        rows = validation.new_rows(self, X, self.sample_shape_)
+        rows = new_rows(self, X, self.sample_shape_)
         if sample_weight is not None:
             sample_weight = checks.weights("sample_weight", sample_weight, [(rows.n_rows,)])
         return rows, sample_weight
@@ -351,7 +355,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
     def _advanced(self, stream, rows, weight):
         """The stream after the rows of a batch."""
-        rows = rows.preprocessed(self.model_.preprocess)
+        rows = self._preprocessed(rows)
         problem = Problem(self._open(rows, self.operator_, weight), self.polarity)
         return stream.advance(problem, self.horizon)
 
@@ -405,8 +409,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             See :mod:`gtpca.data.chunks`.
         """
         check_is_fitted(self)
-        rows = validation.new_rows(self, X, self.sample_shape_)
-        return self._open(rows.preprocessed(self.model_.preprocess), self.operator_, sample_weight)
+        rows = new_rows(self, X, self.sample_shape_)
+        return self._open(self._preprocessed(rows), self.operator_, sample_weight)
 
     def encode(self, X):
         """Scores and transforms of new samples.
@@ -488,7 +492,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         sign of the score is not undone, and nothing is centred.
         """
         check_is_fitted(self)
-        rows = validation.new_rows(self, X, self.sample_shape_)
+        rows = new_rows(self, X, self.sample_shape_)
         checks.whole("component", component, 0, self.n_components_ - 1)
         return self.model_.align(self._open(rows, self.operator_), component)
 
@@ -584,6 +588,25 @@ def check_parameters(estimator):
         )
     solver.check()
     return clone(solver)
+
+
+def check_n_components(n_components, operator, shared_pose=False):
+    """An int of at least 1 or a float in (0, 1)."""
+    if isinstance(n_components, (float, np.floating)) and 0 < n_components < 1:
+        return float(n_components)
+    whole = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)
+    if not whole or n_components < 1:
+        raise ValueError(
+            f"n_components={n_components!r} must be a whole number of at least 1 or a share of the "
+            "energy in (0, 1)."
+        )
+    most = min(operator.n_weights, operator.n_features)
+    if (operator.n_transforms == 1 or shared_pose) and n_components > most:
+        raise ValueError(
+            f"n_components={n_components} is more than the {most} features; with a single "
+            f"transform or a shared pose there are at most {most} components."
+        )
+    return int(n_components)
 
 
 def _side_by_side(scores, index):

@@ -9,7 +9,7 @@ from gtpca import Compose, Reflection, Rotation, Scaling, Shift
 from gtpca.data.chunk import Chunk
 from gtpca.model.matching import make_block, match
 from gtpca.operators import FeatureWeightedOperator, Operator
-from gtpca.operators.shift_axis import window_sums
+from gtpca.operators.backend import window_sums
 from gtpca.testing import check_operator
 
 

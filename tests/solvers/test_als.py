@@ -13,7 +13,8 @@ from gtpca import ALS, GTPCA, Identity, Shift
 from gtpca.data.chunk import Chunk
 from gtpca.data.chunks import as_chunks
 from gtpca.model.matching import make_block, statistics, update
-from gtpca.solvers.base import Problem, climb, pick_rows
+from gtpca.solvers.base import Problem
+from gtpca.solvers.climb import climb, pick_rows
 from gtpca.testing import make_planted
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
 from gtpca.data.chunks import as_chunks
-from gtpca.solvers.base import Problem, SolverResult, draw_starts
+from gtpca.solvers.base import Problem, SolverResult
+from gtpca.solvers.climb import draw_starts
 from gtpca.solvers.lookahead import comparable, left_after_next, look_ahead
 
 

@@ -68,6 +68,7 @@ class Codes:
             return cls(arrays["scores"], arrays["index"])
 
 
+@dataclass
 class Memory:
     """How many bytes may still be kept.
 
@@ -76,8 +77,7 @@ class Memory:
     room : int
     """
 
-    def __init__(self, room: int):
-        self.room = room
+    room: int
 
     def take(self, size: int) -> bool:
         """Whether ``size`` bytes may be kept; if so, they are counted."""
@@ -122,10 +122,6 @@ class Chunk:
             if self.memory is not None and self.memory.take(kept.nbytes):
                 self.__dict__["_prepared"] = kept
         return kept
-
-    def after(self, rows: np.ndarray, codes: Codes | None) -> Chunk:
-        """The same samples with another residual and other codes."""
-        return Chunk(rows, self.operator, self.weight, self.start, codes)
 
     def weigh(self, values: np.ndarray) -> np.ndarray:
         """``values`` (.., n) times the sample weights."""

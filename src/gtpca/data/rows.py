@@ -1,21 +1,38 @@
 """Where rows come from: an array in memory, or anything with a shape, a dtype and slicing.
 
-Arrays of Dask are known here by what they offer, not by their type: Dask is imported by
-:mod:`gtpca.data.dask` alone.
+What users pass is checked and opened here. Dask arrays are known by what they offer, not by their
+type: Dask is imported by :mod:`gtpca.data.dask` alone.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 import numpy as np
+from sklearn.utils.validation import validate_data
 
-from gtpca.operators.backend import small_float
+from gtpca import checks
 
-__all__ = ["ArrayRows", "StreamedRows", "by_rows", "is_dask", "is_stream"]
+__all__ = [
+    "ArrayRows",
+    "StreamedRows",
+    "by_rows",
+    "counted",
+    "is_dask",
+    "is_stream",
+    "new_rows",
+    "small_float",
+    "training_rows",
+]
 
 TAKE_ROWS = 1024  # single rows are picked out of so many at a time
+
+
+def small_float(dtype) -> np.dtype:
+    """float32 for types that it holds exactly, such as bytes and halves, else float64."""
+    return np.dtype(np.float32 if np.result_type(dtype, np.float32) == np.float32 else np.float64)
 
 
 class ArrayRows:
@@ -120,3 +137,102 @@ class StreamedRows:
     def preprocessed(self, preprocess: Callable) -> StreamedRows:
         """The rows after ``preprocess``, piece by piece."""
         return StreamedRows(self.source, preprocess, self.first)
+
+
+def _small_float(X):
+    """float32 for small integers and halves, which it holds exactly; everything else unchanged."""
+    dtype = getattr(X, "dtype", None)
+    if not isinstance(dtype, np.dtype) or dtype.kind not in "biuf":
+        return X
+    return X.astype(np.float32) if small_float(dtype) == np.float32 else X
+
+
+def _streamed(estimator, X, reset):
+    """Rows that are read piece by piece, and the shape of a sample; only the header is checked."""
+    if is_dask(X):
+        from gtpca.data.dask import whole_samples
+
+        X = whole_samples(X, known=reset)
+    if X.dtype.kind not in "biuf" or len(X.shape) < 2 or 0 in X.shape:
+        raise ValueError(
+            f"X has shape {tuple(X.shape)} and dtype {X.dtype}, but must hold numbers: at least "
+            "one sample, along the first axis, of at least one value."
+        )
+    _validated(estimator, np.zeros((1, math.prod(X.shape[1:])), small_float(X.dtype)), reset)
+    return StreamedRows(X), tuple(X.shape[1:])
+
+
+def counted(X):
+    """``X``; an array of Dask with chunks whose sizes are known, none of them empty."""
+    X = _unframed(X)
+    if not is_dask(X):
+        return X
+    from gtpca.data.dask import whole_samples
+
+    return whole_samples(X, known=True)
+
+
+def _unframed(X):
+    """A frame of Dask as an array of Dask; everything else unchanged."""
+    return X.to_dask_array() if hasattr(X, "to_dask_array") else X
+
+
+def _open(estimator, X, reset):
+    """Rows, and the shape of a sample if ``X`` has more than two axes."""
+    if is_stream(X):
+        rows, shape = _streamed(estimator, X, reset)
+        return rows, shape if len(shape) > 1 else None
+    flat, shape = _flatten(X)
+    return ArrayRows(_validated(estimator, flat, reset)), shape
+
+
+def _flatten(X):
+    """``X`` as (n, d) and the shape of its samples; frames and sparse matrices pass untouched."""
+    if hasattr(X, "toarray") or hasattr(X, "iloc"):
+        return X, None
+    X = np.asarray(X)
+    if X.ndim <= 2:
+        return _small_float(X), None
+    if 0 in X.shape:
+        raise ValueError(f"X has shape {X.shape}: there is nothing in it.")
+    return _small_float(X.reshape(len(X), -1)), X.shape[1:]
+
+
+def _validated(estimator, flat, reset):
+    """scikit-learn's checks, in messages that name ``X``."""
+    floats = [np.float64, np.float32]
+    try:
+        return validate_data(estimator, flat, reset=reset, dtype=floats, order="C")
+    except (TypeError, ValueError) as error:
+        text = str(error)
+        raise type(error)(text if re.search(r"\bX\b", text) else f"X: {text}") from None
+
+
+def training_rows(estimator, X, sample_shape):
+    """Rows of training data, the shape of a row as it came, and that of a sample."""
+    rows, shape = _open(estimator, _unframed(X), reset=True)
+    got = (rows.n_features,) if shape is None else shape
+    if sample_shape is None:
+        return rows, got, got
+    wanted = checks.sizes("sample_shape", sample_shape)
+    if (shape is not None and shape != wanted) or math.prod(wanted) != rows.n_features:
+        raise ValueError(
+            f"sample_shape={sample_shape!r} does not fit X with samples of shape {tuple(got)}; "
+            f"give rows with {math.prod(wanted)} values or leave sample_shape out."
+        )
+    return rows, got, wanted
+
+
+def new_rows(estimator, X, sample_shape):
+    """Rows of data for a fitted estimator."""
+    X = _unframed(X)
+    if is_stream(X):
+        shape = tuple(X.shape[1:]) if len(X.shape) > 2 else None
+    else:
+        X, shape = _flatten(X)
+    if shape is not None and tuple(shape) != tuple(sample_shape):
+        raise ValueError(
+            f"X has samples of shape {tuple(shape)}, but GTPCA was fitted to samples of shape "
+            f"{tuple(sample_shape)}."
+        )
+    return _open(estimator, X, reset=False)[0]

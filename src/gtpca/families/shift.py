@@ -8,8 +8,7 @@ import numpy as np
 
 from gtpca import checks
 from gtpca.families.base import Family, resolve_axes, single_axis
-from gtpca.operators.shift import ShiftOperator
-from gtpca.operators.shift_axis import Track
+from gtpca.operators.shift import ShiftOperator, Track
 
 __all__ = ["Shift"]
 

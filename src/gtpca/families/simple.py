@@ -11,8 +11,7 @@ from scipy import sparse
 from gtpca import checks
 from gtpca.families.base import Family, resolve_axes, single_axis
 from gtpca.operators.bank import BankOperator
-from gtpca.operators.shift import ShiftOperator
-from gtpca.operators.shift_axis import Track
+from gtpca.operators.shift import ShiftOperator, Track
 
 __all__ = ["Custom", "Identity", "Reflection"]
 

@@ -211,7 +211,7 @@ def _solve(problem, recipe, more):
     with recipe.progress.component() as report:
         how = {"n_jobs": recipe.n_jobs, "more": more, "report": report}
         result = recipe.solver.solve(problem, recipe.seed(), **how)
-    if problem.operator.plain.crops:
+    if problem.operator.crops:
         poses = problem.chunks.sum(match_poses, problem.block(result.weights))
         result.weights = centred(problem.operator, result.weights, poses.used)
     return result
@@ -222,7 +222,7 @@ def _finished(problem, recipe, found, total):
     chunks = problem.chunks
     if recipe.refine:
         chunks = _refine(problem, recipe, found, total)
-    if recipe.refine or not problem.operator.plain.crops:
+    if recipe.refine or not problem.operator.crops:
         for k, w in enumerate(found.weights):
             poses = chunks.sum(code_poses, k)
             found.weights[k] = conventional(problem.operator, w[None], poses)[0]

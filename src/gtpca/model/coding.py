@@ -42,7 +42,7 @@ def deflate(chunk, block):
     found = match(chunk, block)
     parts = projection(chunk.operator, block, found.index, found.coef, chunk.rows.dtype)
     new = Codes(found.score, found.index[:, None].astype(np.int32))
-    return chunk.after(chunk.rows - parts, _append(chunk.codes, new))
+    return replace(chunk, rows=chunk.rows - parts, codes=_append(chunk.codes, new), memory=None)
 
 
 def _append(codes, new):
@@ -56,7 +56,7 @@ def restore(chunk, block, k):
     index = chunk.codes.index[:, k]
     coef = block.coef(chunk.codes.scores[:, k, None], index)
     part = projection(chunk.operator, block, index, coef, chunk.rows.dtype)
-    return chunk.after(chunk.rows + part, chunk.codes)
+    return replace(chunk, rows=chunk.rows + part, memory=None)
 
 
 def rematch(chunk, block, k):
@@ -73,7 +73,7 @@ def sweep(chunk, blocks, sweeps=0):
     Greedy, one block after the other; then ``sweeps`` times each component is matched again against
     the residual plus its own part. A single block is matched as a whole: nothing is left to sweep.
     """
-    chunk = chunk.after(chunk.rows, None)  # gone through once: nothing prepared is kept
+    chunk = replace(chunk, codes=None, memory=None)  # gone through once: nothing is kept
     for block in blocks:
         chunk = deflate(chunk, block)
     for _ in range(sweeps if len(blocks) > 1 else 0):
@@ -97,7 +97,7 @@ def explained_shares(chunk, blocks, sweeps=0):
 def align(chunk, preprocessing, column, blocks, sweeps=0):
     """Rows as they came, brought back from the pose of a component, (n, \\*weight_shape)."""
     operator = chunk.operator
-    seen = chunk.after(preprocessing(chunk.rows, operator), None)
+    seen = replace(chunk, rows=preprocessing(chunk.rows, operator), memory=None)
     index = sweep(seen, blocks, sweeps).codes.index[:, column]
     aligned = bring_back(chunk.rows, operator.plain, index)
     return aligned.reshape(-1, *operator.weight_shape)
@@ -135,7 +135,7 @@ def measure(chunk, blocks, sweeps=0):
         (n, k + 1).
     """
     columns = [row_energies(chunk.rows)]
-    rest = swept = chunk = chunk.after(chunk.rows, None)
+    rest = swept = chunk = replace(chunk, codes=None, memory=None)
     for number, block in enumerate(blocks, start=1):
         before, rest = rest, deflate(rest, block)
         if len(block) > 1:

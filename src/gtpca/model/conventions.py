@@ -76,7 +76,7 @@ def conventional(operator, W, poses):
 
 def centred(operator, W, used):
     """Weights (K, L) with what the transforms ``used`` see in the middle; the rest is predicted."""
-    if not operator.plain.crops:
+    if not operator.crops:
         return W
     weight = np.bincount(used, minlength=operator.n_transforms)
     seen = operator.normal(weight, np.ones(operator.n_weights)) > 0

@@ -50,10 +50,6 @@ class Model:
         """How many poses a sample has."""
         return 1 if self.shared_pose else len(self.weights)
 
-    def preprocess(self, rows):
-        """Rows (n, d) as the components see them."""
-        return self.preprocessing(rows, self.operator)
-
     def blocks(self, dtype=np.float64, count=None) -> list[Block]:
         """The first ``count`` components, as blocks that take one pose each."""
         weights = self.weights[:count]

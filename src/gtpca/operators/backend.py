@@ -17,18 +17,16 @@ from scipy import fft
 __all__ = [
     "cast",
     "constant",
+    "cut_axis",
     "fft_of",
     "inverse_fft",
     "namespace",
+    "pad_axis",
     "pieces_at",
     "row_numbers",
+    "window_sums",
     "zeros",
 ]
-
-
-def small_float(dtype) -> np.dtype:
-    """float32 for types that it holds exactly, such as bytes and halves, else float64."""
-    return np.dtype(np.float32 if np.result_type(dtype, np.float32) == np.float32 else np.float64)
 
 
 def is_numpy(a) -> bool:
@@ -102,3 +100,32 @@ def _reach(a, shape, strides):
         reach = torch.arange(size, device=a.device)[:, None] * stride + reach
         reach = reach.reshape(-1)
     return reach
+
+
+def pad_axis(a, axis, before, after):
+    """Zeros before and after ``a`` along one axis."""
+    if before == after == 0:
+        return a
+    margins = [zeros((*a.shape[:axis], m, *a.shape[axis + 1 :]), a) for m in (before, after)]
+    return namespace(a).concat([margins[0], a, margins[1]], axis)
+
+
+def cut_axis(a, axis, start, length):
+    """``length`` entries from ``start`` along one axis, a view."""
+    return a[(slice(None),) * axis + (slice(start, start + length),)]
+
+
+def window_sums(a, width, axis):
+    """Sums over all windows of ``width`` along an axis, by additions alone.
+
+    A window is the end of one block of ``width`` and the beginning of the next. Differences of a
+    cumulative sum would lose all digits of a faint window beside a strong one.
+    """
+    xp, a = namespace(a), namespace(a).moveaxis(a, axis, -1)
+    count = a.shape[-1] - width + 1
+    blocks = pad_axis(a, a.ndim - 1, 0, -a.shape[-1] % width).reshape(*a.shape[:-1], -1, width)
+    heads = xp.cumsum(blocks, -1).reshape(*a.shape[:-1], -1)
+    tails = xp.flip(xp.cumsum(xp.flip(blocks, (-1,)), -1), (-1,)).reshape(*a.shape[:-1], -1)
+    split = constant(np.arange(count) % width != 0, a)
+    sums = tails[..., :count] + split * heads[..., width - 1 : width - 1 + count]
+    return xp.moveaxis(sums, -1, axis)

@@ -256,6 +256,7 @@ class FeatureWeightedOperator(Operator):
             plain.sample_shape, plain.weight_shape, plain.n_transforms, plain.moved_axes
         )
         self._plain, self.selects, self.reference = plain, plain.selects, plain.reference
+        self.crops = plain.crops
         self.feature_weight = np.asarray(feature_weight, dtype=np.float64).ravel()
 
     @cached_property

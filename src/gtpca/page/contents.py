@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.data import validation
 from gtpca.data.chunk import Codes
+from gtpca.data.rows import new_rows
 from gtpca.model.preprocessing import sample_means
 from gtpca.page import measures
 from gtpca.page.layouts import Layout, lay_out
@@ -190,7 +190,7 @@ def _rank(label):
 
 def _samples(model, X, codes, numbers, layout):
     """Samples and their reconstructions, with the range of values for pictures."""
-    rows = validation.new_rows(model, X, model.sample_shape_).take(numbers)
+    rows = new_rows(model, X, model.sample_shape_).take(numbers)
     if model.center == "samples":  # these means are not restored by the model either
         rows = rows - sample_means(rows, model.operator_)
     drawn = layout(rows)

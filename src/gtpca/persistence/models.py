@@ -14,8 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.data import validation
-from gtpca.estimator import GTPCA, bind_family, check_parameters
+from gtpca.estimator import GTPCA, bind_family, check_n_components, check_parameters
 from gtpca.families import Compose, Custom, Deformation, Identity, Reflection, Rotation, Shift
 from gtpca.persistence.container import one_line, read_container, write_container
 from gtpca.persistence.values import Decoder, Encoder
@@ -169,7 +168,7 @@ def _check_components(model) -> None:
     shape = (count, *model.operator_.weight_shape)
     if not _is_floats(model.components_, shape):
         raise ValueError(f"components_ must be finite numbers of shape {shape}")
-    validation.check_n_components(model.n_components, model.operator_, model.shared_pose)
+    check_n_components(model.n_components, model.operator_, model.shared_pose)
     _check_record(model, count)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.data import validation
+from gtpca.data.rows import new_rows
 from gtpca.model.preprocessing import sample_means
 from gtpca.plots.style import require_matplotlib
 
@@ -122,7 +122,7 @@ def pick_rows(X, rows):
 
 def as_seen(model, X):
     """Samples (n, \\*sample_shape), without the mean of each if ``center="samples"``."""
-    source = validation.new_rows(model, X, model.sample_shape_)
+    source = new_rows(model, X, model.sample_shape_)
     flat = source.read(0, source.n_rows)
     if model.center == "samples":
         flat = flat - sample_means(flat, model.operator_)

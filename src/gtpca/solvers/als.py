@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 from gtpca import checks
 from gtpca.data.chunks import live_rows, subsample
 from gtpca.model.matching import orthonormal
-from gtpca.solvers.base import Problem, SolverResult, best_of, climb, draw_starts, row_starts
+from gtpca.solvers.base import Problem, SolverResult
+from gtpca.solvers.climb import best_of, climb, draw_starts, row_starts
 from gtpca.solvers.lookahead import look_ahead
 
 __all__ = ["ALS"]

@@ -19,7 +19,7 @@ from gtpca.data.chunk import energy, row_energies, weighted_energies
 from gtpca.data.chunks import as_chunks
 from gtpca.model.coding import deflate
 from gtpca.model.matching import match
-from gtpca.solvers.base import climb, draw_starts, row_starts
+from gtpca.solvers.climb import climb, draw_starts, row_starts
 
 __all__ = ["comparable", "look_ahead"]
 
