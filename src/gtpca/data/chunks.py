@@ -289,3 +289,11 @@ def subsample(chunks, order, size, n_jobs=None):
     chunk = chunks.take(np.sort(order[:size]))
     places = np.argsort(np.argsort(order[:size]))
     return as_chunks(chunk.rows, chunk.operator, chunk.weight, n_jobs=n_jobs), places
+
+
+def in_single_precision(chunks):
+    """Copies of few rows in float32, in units in which no square overflows or vanishes."""
+    chunk = chunks.take(np.arange(chunks.n_rows))
+    largest = float(np.max(np.abs(chunk.rows), initial=0.0))
+    rows = np.ldexp(chunk.rows, -int(np.frexp(largest)[1])).astype(np.float32)
+    return as_chunks(rows, chunk.operator, chunk.weight, n_jobs=getattr(chunks, "n_jobs", None))

@@ -215,13 +215,16 @@ def _second_moments(operator, found, weighted):
     return sum_by_index(outer, found.index, np.ones(n), operator.n_transforms).reshape(-1, K, K)
 
 
-def update(operator, stats, W):
-    """The least-squares weights (K, L) for fixed codes, made orthonormal."""
-    new = orthonormal(solve_block(operator, stats.weight, stats.rhs, W))
+def update(operator, stats, W, steps=CG_STEPS):
+    """The least-squares weights (K, L) for fixed codes, made orthonormal.
+
+    ``steps`` of conjugate gradients, where these are needed, bring them nearer at least.
+    """
+    new = orthonormal(solve_block(operator, stats.weight, stats.rhs, W, steps))
     return new if np.all(np.isfinite(new)) and np.any(new) else W
 
 
-def solve_block(operator, weight, rhs, W0):
+def solve_block(operator, weight, rhs, W0, steps=CG_STEPS):
     """Solve ``sum_t,k weight_tjk T_t* T_t w_k = rhs_j`` from ``W0``; the unseen keeps its value.
 
     Parameters
@@ -229,9 +232,11 @@ def solve_block(operator, weight, rhs, W0):
     operator : Operator
     weight : array (m, K, K), or (1, K, K) for isometries
     rhs, W0 : arrays (K, L)
+    steps : int
+        Of conjugate gradients, where these are needed.
     """
     if len(rhs) == 1:
-        return operator.solve_normal(weight[:, 0, 0], rhs[0], W0[0])[None]
+        return operator.solve_normal(weight[:, 0, 0], rhs[0], W0[0], steps)[None]
     if operator.isometric:
         A = weight.sum(axis=0)
         return W0 + np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ (rhs - A @ W0)
@@ -243,7 +248,7 @@ def solve_block(operator, weight, rhs, W0):
         lambda v: operator.normal_block(weight, v.reshape(rhs.shape)).ravel(),
         dtype=np.float64,
     )
-    solved, _ = cg(system, rhs.ravel(), x0=W0.ravel(), rtol=CG_TOLERANCE, maxiter=CG_STEPS)
+    solved, _ = cg(system, rhs.ravel(), x0=W0.ravel(), rtol=CG_TOLERANCE, maxiter=steps)
     return solved.reshape(rhs.shape)
 
 

@@ -159,8 +159,14 @@ class Operator(ABC):
         """``N w`` with ``N = sum_t weight_t T_t* T_t``, shape (L,)."""
         return self.adjoint(np.asarray(weight)[:, None] * self.apply(w))
 
-    def solve_normal(self, weight: np.ndarray, rhs: np.ndarray, w0: np.ndarray) -> np.ndarray:
-        """Solve ``N w = rhs`` from ``w0``; what ``N`` does not see keeps its value in ``w0``."""
+    def solve_normal(
+        self, weight: np.ndarray, rhs: np.ndarray, w0: np.ndarray, steps: int = CG_STEPS
+    ) -> np.ndarray:
+        """Solve ``N w = rhs`` from ``w0``; what ``N`` does not see keeps its value in ``w0``.
+
+        Where conjugate gradients are needed, at most so many ``steps`` are made; each of them
+        lowers ``w' N w / 2 - w' rhs``.
+        """
         if self.isometric:
             return rhs / weight.sum() if weight.sum() > 0 else w0
         if self.selects:
@@ -168,7 +174,7 @@ class Operator(ABC):
         system = LinearOperator(
             (rhs.size, rhs.size), lambda v: self.normal(weight, v.ravel()), dtype=np.float64
         )
-        return cg(system, rhs, x0=w0, rtol=CG_TOLERANCE, maxiter=CG_STEPS)[0]
+        return cg(system, rhs, x0=w0, rtol=CG_TOLERANCE, maxiter=steps)[0]
 
     def normal_block(self, weight: np.ndarray, W: np.ndarray) -> np.ndarray:
         """:meth:`normal` of a block: row j is ``sum_t,k weight_tjk T_t* T_t w_k``, (K, L)."""

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.data.chunks import live_rows, subsample
+from gtpca.data.chunks import in_single_precision, live_rows, subsample
 from gtpca.model.matching import orthonormal
 from gtpca.solvers.base import Problem, SolverResult
 from gtpca.solvers.climb import best_of, climb, draw_starts, row_starts
@@ -23,6 +23,7 @@ SETTLE_ROWS = 2048  # and the best of them is finished on so many
 MANY_ROWS = 8192  # before all rows, climb on so many
 HALVINGS = ((2, 8), (4, 3), (6, 1))  # passes for all starts, how many go on; and again
 MOVE_PASSES = 4
+MOVES_KEPT = 2
 MOVE_COMPONENTS = 4  # larger blocks have settled where their first components did
 SCREEN_TOL = 1e-3
 
@@ -124,7 +125,7 @@ def neighbours(operator, W):
 
 
 class _Search:
-    """One call of :meth:`ALS.solve`: the rows, the subsamples and the passes that are left."""
+    """One call of :meth:`ALS.solve`: the rows, copies of some of them, the passes that are left."""
 
     def __init__(self, solver, problem, rng, n_jobs, report):
         self.solver, self.all, self.operator = solver, problem, problem.operator
@@ -138,9 +139,9 @@ class _Search:
             chunks, order = subsample(chunks, order, MANY_ROWS, n_jobs)
             self.many = problem.on(chunks)
         chunks, order = subsample(chunks, order, SETTLE_ROWS, n_jobs)
-        self.middle = problem if chunks is problem.chunks else problem.on(chunks)
-        few, _ = subsample(chunks, order, SCREEN_ROWS, n_jobs=1)
-        self.screen = self.middle if few is chunks else problem.on(few)
+        self.middle = problem.on(in_single_precision(chunks))
+        few, _ = subsample(self.middle.chunks, order, SCREEN_ROWS, n_jobs=1)
+        self.screen = self.middle if few is self.middle.chunks else problem.on(few)
 
     def best_start(self, white, draws):
         """The winner of short climbs, by successive halving, (1, L)."""
@@ -151,27 +152,34 @@ class _Search:
         return starts[0]
 
     def settle(self, W):
-        """Climb, then move and climb again while it helps."""
+        """Climb, then move and climb again while it helps, (K, L)."""
         best = self._climb(self.middle, W)
-        while self.left > 0:
-            moves = neighbours(self.operator, best.weights) if len(W) <= MOVE_COMPONENTS else []
-            cost = len(moves) * MOVE_PASSES if self.screen is self.all else 0
-            if not moves or cost >= self.left:
+        while len(W) <= MOVE_COMPONENTS and not self.halted:
+            moved = self._best_move(best.weights)
+            if moved is None:
                 break
-            tried = self._try(self.screen, moves, MOVE_PASSES, 0.0)
-            self.spent += sum(result.n_iter for result in tried) if cost else 0
-            moved = self._climb(self.middle, best_of(tried, 1)[0].weights)
+            moved = self._climb(self.middle, moved)
             if moved.explained <= best.explained * (1 + self.solver.tol):
                 break
-            better = [value for value in moved.history if value > best.explained]
-            best = SolverResult(moved.weights, best.history + better, stopped=moved.stopped)
+            best = moved
         return best
+
+    def _best_move(self, W):
+        """The best of the operator's moves, tried on few rows; None if it is no better there."""
+        moves = neighbours(self.operator, W)
+        if not moves:
+            return None
+        near = best_of(self._try(self.screen, moves, 1, 0.0), MOVES_KEPT)
+        starts = [W, *(result.weights for result in near)]
+        stay, *tried = self._try(self.screen, starts, MOVE_PASSES, 0.0)
+        best = best_of(tried, 1)[0]
+        return best.weights if best.explained > stay.explained else None
 
     def look_ahead(self, best):
         """The pattern at the place in the window that leaves least with the next component."""
         elsewhere = self.operator.elsewhere(best.weights[0]) if len(best.weights) == 1 else ()
-        others = [orthonormal(w[None]) for w in elsewhere if np.any(w)] if self.left > 0 else []
-        if not others:
+        others = [orthonormal(w[None]) for w in elsewhere if np.any(w)]
+        if not others or self.halted:
             return best
         tried = [best, *self._try(self.middle, others, MOVE_PASSES, 0.0)]
         found = look_ahead(tried, self.middle, self.screen, self.n_live, self.rng, self.n_jobs)
@@ -181,15 +189,8 @@ class _Search:
         """The last climbs, on many and on all rows."""
         if self.many is not None:
             best = self._climb(self.many, best.weights)
-        if self.middle is not self.all:
-            best = self._climb(self.all, best.weights)
-        best.n_iter = self.spent
+        best = climb(self.all, best.weights, self.solver.max_iter, self.solver.tol, self.report)
         return best
-
-    @property
-    def left(self):
-        """Passes over all rows that may still be made."""
-        return 0 if self.halted else self.solver.max_iter - self.spent
 
     def _starts(self, white, draws):
         chunk = self.screen.chunks.take(np.arange(self.screen.chunks.n_rows))
@@ -203,11 +204,4 @@ class _Search:
         )
 
     def _climb(self, problem, W):
-        everything = problem is self.all
-        limit = max(1, self.left) if everything else self.solver.max_iter
-        report = self.report if everything else None
-        result = climb(problem, W, limit, self.solver.tol, report)
-        if everything:
-            self.spent += result.n_iter
-            self.halted = result.stopped == "callback"
-        return result
+        return climb(problem, W, self.solver.max_iter, self.solver.tol)

@@ -16,6 +16,8 @@ from gtpca.solvers.base import SolverResult
 
 __all__ = ["best_of", "climb", "draw_starts", "row_starts"]
 
+UPDATE_STEPS = 4  # of conjugate gradients: codes change before an exact solution would pay
+
 
 def extrapolate(new, last, age):
     """A step beyond ``new`` in the direction from ``last``, longer the more steps went well."""
@@ -38,7 +40,7 @@ def climb(problem, W, max_iter, tol, report=None):
             continue
         gain = stats.explained - result.explained
         result.history.append(stats.explained)
-        new = update(problem.operator, stats, point)
+        new = update(problem.operator, stats, point, UPDATE_STEPS)
         age += 1
         point, result.weights = extrapolate(new, result.weights, age), new
         result.stopped = _reason(result, gain, tol, report)
