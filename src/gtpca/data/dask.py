@@ -22,13 +22,14 @@ from gtpca.data.codes import Codes
 from gtpca.data.residual import Subtraction
 from gtpca.data.rows import StreamedRows, is_dask
 from gtpca.model.coding import Chunk
+from gtpca.optional import missing
 
 try:
     import dask
     import dask.array as da
     from dask.highlevelgraph import HighLevelGraph
 except ImportError as error:
-    raise ImportError('dask is missing: pip install "gtpca[dask]"') from error
+    raise missing("dask", "dask") from error
 
 __all__ = ["DaskChunks", "map_rows", "whole_samples"]
 

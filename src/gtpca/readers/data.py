@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from gtpca.persistence.container import one_line
 
-__all__ = ["Data", "FileRows", "check_inflated", "check_rows", "choose", "optional"]
+__all__ = ["Data", "FileRows", "check_inflated", "check_rows", "choose"]
 
 LARGEST_PIECE = 2**30  # bytes of one row, or of one chunk of a file
 MOST_INFLATED = 100  # above LARGEST_PIECE, a file may hold so many times its size
@@ -92,15 +91,6 @@ class FileRows:
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
         return np.asarray(self[:], dtype=dtype)
-
-
-def optional(module: str, extra: str) -> Any:
-    """An optional package, or an error that names the extra."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
-        raise ImportError(f'{package} is missing: pip install "gtpca[{extra}]"') from error
 
 
 def check_rows(shape, dtype, chunks=None) -> None:

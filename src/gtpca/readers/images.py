@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from gtpca.optional import require
 from gtpca.persistence.container import one_line
-from gtpca.readers.data import Data, check_inflated, optional
+from gtpca.readers.data import Data, check_inflated
 
 __all__ = ["read_images"]
 
@@ -24,7 +25,7 @@ MODES: dict[str, tuple[str, tuple[int, ...], type]] = {
 
 def read_images(path: Path) -> Data:
     """Grey or RGB images, in the order of their names; other files are left out."""
-    image = optional("PIL.Image", "io")
+    image = require("PIL.Image", "io")
     names = sorted(p for p in path.iterdir() if p.suffix.lower() in ENDINGS)
     if not names:
         raise ValueError("there is no PNG or JPEG image in the folder")

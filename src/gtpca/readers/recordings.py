@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gtpca.datasets import event_windows, sliding_windows
-from gtpca.readers.data import Data, FileRows, optional
+from gtpca.optional import require
+from gtpca.readers.data import Data, FileRows
 
 __all__ = ["read_recording"]
 
@@ -18,7 +19,7 @@ LARGEST_SHARE = 16  # bytes in memory for one of the file; 16 bits become 64
 
 def read_recording(path: Path, window=None, step=None, event=None, tmin=None, tmax=None) -> Data:
     """Sliding windows, or windows around events, (n, n_times, n_channels), in MNE's units."""
-    mne = optional("mne", "eeg")
+    mne = require("mne", "eeg")
     _check_options(window, step, event, tmin, tmax)
     if path.suffix.lower() == ".fif":
         _check_tags(path)

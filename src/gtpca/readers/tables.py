@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gtpca.readers.data import Data, check_inflated, check_rows, optional
+from gtpca.optional import require
+from gtpca.readers.data import Data, check_inflated, check_rows
 
 __all__ = ["read_parquet", "read_text"]
 
@@ -142,7 +143,7 @@ def _check_fields(fields, layout, line, values) -> None:
 
 def read_parquet(path: Path, labels=None) -> Data:
     """All columns of numbers, in memory."""
-    parquet = optional("pyarrow.parquet", "io")
+    parquet = require("pyarrow.parquet", "io")
     with parquet.ParquetFile(path) as file:
         fields = [field for field in file.schema_arrow if not field.name.startswith("__index_")]
         names = [field.name for field in fields]
@@ -162,7 +163,7 @@ def read_parquet(path: Path, labels=None) -> Data:
 
 
 def _check_types(fields, label) -> None:
-    types = optional("pyarrow.types", "io")
+    types = require("pyarrow.types", "io")
     for field in fields:
         kinds = (types.is_integer, types.is_floating, types.is_boolean)
         if field.name != label and not any(is_kind(field.type) for is_kind in kinds):

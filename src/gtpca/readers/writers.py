@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from gtpca.files import whole_file
+from gtpca.optional import require
 from gtpca.persistence.container import npy_bytes
-from gtpca.readers.data import optional
 
 __all__ = ["write_array", "write_table"]
 
@@ -107,7 +107,7 @@ def _write_bytes(path, data) -> None:
 
 
 def _write_parquet(path, arrays) -> None:
-    pyarrow, parquet = optional("pyarrow", "io"), optional("pyarrow.parquet", "io")
+    pyarrow, parquet = require("pyarrow", "io"), require("pyarrow.parquet", "io")
     table = pyarrow.table({name: pyarrow.array(values) for name, values in arrays.items()})
     with whole_file(path) as file:
         parquet.write_table(table, file)
