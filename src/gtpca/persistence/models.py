@@ -17,8 +17,9 @@ from gtpca import checks
 from gtpca.data import validation
 from gtpca.estimator import GTPCA
 from gtpca.families import Compose, Custom, Deformation, Identity, Reflection, Rotation, Shift
-from gtpca.persistence.container import one_line, read_container, write_container
+from gtpca.persistence.container import read_container, write_container
 from gtpca.persistence.values import Decoder, Encoder
+from gtpca.text import one_line
 
 __all__ = ["load", "save"]
 

@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from gtpca.families import FAMILIES, Deformation, Family
+from gtpca.files import NPY_KINDS
 from gtpca.solvers.als import ALS
 
 __all__ = ["Decoder", "Encoder"]
@@ -102,7 +103,7 @@ class Encoder:
     def _array(self, array, place):
         if array.dtype == object and array.ndim == 1 and all(isinstance(v, str) for v in array):
             return {"$strings": [str(v) for v in array]}
-        if array.dtype.kind not in "biufcU":
+        if array.dtype.kind not in NPY_KINDS:
             raise ValueError(f"{place} is an array of {array.dtype}, which cannot be saved.")
         name = stem = re.sub(r"[^A-Za-z0-9_.-]", "_", place)[:150]
         while f"{name}.npy" in self.arrays:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.persistence.container import one_line
+from gtpca.text import one_line
 
-__all__ = ["Data", "FileRows", "check_inflated", "check_rows", "choose"]
+__all__ = ["Data", "FileRows", "check_inflated", "check_rows", "choose", "is_number"]
 
 LARGEST_PIECE = 2**30  # bytes of one row, or of one chunk of a file
 MOST_INFLATED = 100  # above LARGEST_PIECE, a file may hold so many times its size
@@ -112,6 +112,15 @@ def check_inflated(needed: int, stored: int) -> None:
     """A small file must not become a huge array."""
     if needed > max(LARGEST_PIECE, MOST_INFLATED * stored):
         raise ValueError(f"{stored} bytes claim to hold {needed} bytes of values")
+
+
+def is_number(field: str) -> bool:
+    """Whether a field of a text file is a number, and not Python's ``1_000``."""
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return "_" not in field
 
 
 def choose(found: dict[str, tuple], key: str | None) -> str:

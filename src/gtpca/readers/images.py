@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from gtpca.optional import require
-from gtpca.persistence.container import one_line
 from gtpca.readers.data import Data, check_inflated
+from gtpca.text import one_line
 
 __all__ = ["read_images"]
 

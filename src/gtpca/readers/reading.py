@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from gtpca.persistence.container import one_line
 from gtpca.readers.data import Data
+from gtpca.text import one_line
 
 __all__ = ["read_data"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from gtpca.optional import require
-from gtpca.readers.data import Data, check_inflated, check_rows
+from gtpca.readers.data import Data, check_inflated, check_rows, is_number
 
 __all__ = ["read_parquet", "read_text"]
 
@@ -82,7 +82,7 @@ def _layout(path, labels, header) -> Layout:
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     delimiter = ";" if ";" in line and delimiter not in line else delimiter
     head = next(csv.reader([line], delimiter=delimiter), [])
-    named = not all(map(_is_number, head)) if header is None else header
+    named = not all(map(is_number, head)) if header is None else header
     names = [field.strip().removeprefix("# ") for field in head] if named else None
     columns = list(range(len(head)))
     if names and not names[0]:  # names of rows, as pandas and R write them
@@ -103,14 +103,6 @@ def find_column(labels, names, count) -> int:
         return number % count
     there = f"{count} columns" if names is None else f"columns {', '.join(names[:20])}"
     raise ValueError(f"labels={labels!r} is no column; there are {there}")
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return "_" not in field
 
 
 def _scan(path, layout, values=False) -> Iterator[str]:
@@ -134,7 +126,7 @@ def _check_fields(fields, layout, line, values) -> None:
     for i in layout.chosen if values else ():
         if not fields[i].strip():
             raise ValueError(f"line {line}: column {layout.name(i)} is empty")
-        if not _is_number(fields[i]):
+        if not is_number(fields[i]):
             raise ValueError(
                 f"column {layout.name(i)} holds text, {fields[i][:40]!r} in line {line}; remove it "
                 "or name it by labels"

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gtpca.files import whole_file
+from gtpca.files import npy_bytes, whole_file, write_bytes
 from gtpca.optional import require
-from gtpca.persistence.container import npy_bytes
 
 __all__ = ["write_array", "write_table"]
 
@@ -59,7 +58,7 @@ def write_array(path, array) -> None:
     """
     array = np.asarray(array)
     if str(path) != "-" and Path(path).suffix.lower() == ".npy":
-        _write_bytes(path, _npy(array))
+        write_bytes(path, _npy(array))
     elif array.ndim != 2:
         raise ValueError(f"{path}: an array of shape {array.shape} is no table; write it to .npy.")
     else:
@@ -74,9 +73,9 @@ def _write(path, arrays) -> None:
     if str(path) == "-":
         sys.stdout.write(_csv(arrays))
     elif ending == ".csv":
-        _write_bytes(path, _csv(arrays).encode())
+        write_bytes(path, _csv(arrays).encode())
     elif ending == ".npy":
-        _write_bytes(path, _npy(np.column_stack(list(arrays.values()))))
+        write_bytes(path, _npy(np.column_stack(list(arrays.values()))))
     else:
         _write_parquet(path, arrays)
 
@@ -99,11 +98,6 @@ def _npy(array) -> bytes:
     if array.dtype.kind not in "biufc":
         raise ValueError(f"values of dtype {array.dtype} cannot be written to .npy; use .csv.")
     return npy_bytes(array)
-
-
-def _write_bytes(path, data) -> None:
-    with whole_file(path) as file:
-        file.write(data)
 
 
 def _write_parquet(path, arrays) -> None:
