@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from functools import reduce
 
 import numpy as np
@@ -280,9 +279,4 @@ class Deformation(Family):
         """Products of cosines on the grid, shape (n_basis ** r, p)."""
         count = checks.whole("Deformation: n_basis", self.n_basis, 1)
         grid = [(np.arange(size) + 0.5) / size for size in shape]
-        waves = [np.cos(np.pi * np.outer(np.arange(count), u)) for u in grid]
-        products = []
-        for k in itertools.product(range(count), repeat=len(shape)):
-            rows = [wave[i] for wave, i in zip(waves, k, strict=True)]
-            products.append(reduce(np.multiply.outer, rows).ravel())
-        return np.array(products)
+        return reduce(np.kron, [np.cos(np.pi * np.outer(np.arange(count), u)) for u in grid])
