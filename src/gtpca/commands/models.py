@@ -122,7 +122,6 @@ def _estimator(family, k, fraction, **parameters):
 
 def _fit_watched(model, rows) -> None:
     """Fit with a progress bar, of which the model keeps nothing."""
-    from gtpca import Identity, Shift
     from gtpca.commands.progress import FitBar
 
     count = (
@@ -130,11 +129,11 @@ def _fit_watched(model, rows) -> None:
     )
     model.set_callbacks(FitBar(count, model.refine)).fit(rows)
     model.set_callbacks()
-    if model.operator_.n_transforms == 1 and not isinstance(model.family, Identity):
-        hint = " A smaller window can move." if isinstance(model.family, Shift) else ""
+    hint = model.family.hint_if_still
+    if model.operator_.n_transforms == 1 and hint is not None:
         warnings.warn(
             f"{family_name(model)} leaves a single position to samples of shape "
-            f"{model.sample_shape_}: nothing moves, as in ordinary PCA.{hint}",
+            f"{model.sample_shape_}: nothing moves, as in ordinary PCA. {hint}".rstrip(),
             stacklevel=2,
         )
 
