@@ -40,7 +40,7 @@ def read_npz(path: Path, key: str | None = None) -> Data:
         shape, _, dtype = heads[key]
         check_rows(shape, dtype)
         entry = entries[names[key]]
-        check_inflated(entry.file_size, entry.compress_size)
+        check_inflated(needed=entry.file_size, stored=entry.compress_size)
         return Data(npy_array(archive.read(entry)))
 
 

@@ -26,7 +26,7 @@ def read_hdf5(path: Path, key: str | None = None, matlab: bool = False) -> Data:
         dataset = file[key]
         _check_dataset(dataset, key)
         check_rows(found[key], dataset.dtype, dataset.chunks)
-        rows = FileRows(dataset, f"{path}, {key!r}", matlab)
+        rows = FileRows(dataset, f"{path}, {key!r}", reverse=matlab)
     except BaseException:
         file.close()
         raise

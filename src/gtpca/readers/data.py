@@ -108,8 +108,8 @@ def check_rows(shape, dtype, chunks=None) -> None:
         raise ValueError(f"has shape {tuple(shape)} in chunks of {chunks}: too large to be read")
 
 
-def check_inflated(needed: int, stored: int) -> None:
-    """A small file must not become a huge array."""
+def check_inflated(*, needed: int, stored: int) -> None:
+    """A small file must not become a huge array; both in bytes."""
     if needed > max(LARGEST_PIECE, MOST_INFLATED * stored):
         raise ValueError(f"{stored} bytes claim to hold {needed} bytes of values")
 

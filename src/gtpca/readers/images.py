@@ -54,7 +54,8 @@ def _kind(image, name) -> tuple[str, tuple[int, ...]]:
         raise ValueError(f"{name.name} has mode {mode}; convert it to grey or RGB")
     mode, channels, dtype = MODES[mode]
     shape = (height, width, *channels)
-    check_inflated(int(np.prod(shape, dtype=float)) * np.dtype(dtype).itemsize, name.stat().st_size)
+    needed = int(np.prod(shape, dtype=float)) * np.dtype(dtype).itemsize
+    check_inflated(needed=needed, stored=name.stat().st_size)
     return mode, shape
 
 

@@ -20,7 +20,7 @@ LARGEST_SHARE = 16  # bytes in memory for one of the file; 16 bits become 64
 def read_recording(path: Path, window=None, step=None, event=None, tmin=None, tmax=None) -> Data:
     """Sliding windows, or windows around events, (n, n_times, n_channels), in MNE's units."""
     mne = require("mne", "eeg")
-    _check_options(window, step, event, tmin, tmax)
+    _check_options(window=window, step=step, event=event, tmin=tmin, tmax=tmax)
     if path.suffix.lower() == ".fif":
         _check_tags(path)
     raw = mne.io.read_raw(path, preload=False, verbose="error")
@@ -42,7 +42,7 @@ def read_recording(path: Path, window=None, step=None, event=None, tmin=None, tm
     return Data(rows, labels=labels[inside], **about)
 
 
-def _check_options(window, step, event, tmin, tmax) -> None:
+def _check_options(*, window, step, event, tmin, tmax) -> None:
     around = tmin is not None and tmax is not None
     if around == (window is not None) or (not around and (tmin is not None or tmax is not None)):
         raise ValueError("give either window, or both tmin and tmax for windows around events")

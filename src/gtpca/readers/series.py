@@ -33,7 +33,7 @@ def read_ts(path: Path) -> Data:
     rows = np.stack(series)
     rows = rows[:, 0] if rows.shape[1] == 1 else rows.transpose(0, 2, 1)
     check_rows(rows.shape, rows.dtype)
-    return Data(np.ascontiguousarray(rows), np.array(labels) if labelled else None)
+    return Data(np.ascontiguousarray(rows), labels=np.array(labels) if labelled else None)
 
 
 def _header(lines) -> bool:

@@ -72,7 +72,8 @@ def read_text(path: Path, labels=None, header: bool | None = None) -> Data:
     if text is not None and len(text) != len(rows):
         raise ValueError(f"there are {len(text)} lines, but {len(rows)} rows of values")
     names = None if layout.names is None else [layout.names[i] for i in layout.chosen]
-    return Data(rows, None if layout.label is None else np.array(text, dtype=str), names)
+    found = None if layout.label is None else np.array(text, dtype=str)
+    return Data(rows, labels=found, features=names)
 
 
 def _layout(path, labels, header) -> Layout:
@@ -91,7 +92,14 @@ def _layout(path, labels, header) -> Layout:
     chosen = [i for i in columns if i != label]
     if not chosen:
         raise ValueError("there is no column with values")
-    return Layout(delimiter, skip + 1 if named else skip, head, names, chosen, label)
+    return Layout(
+        delimiter=delimiter,
+        skip=skip + 1 if named else skip,
+        head=head,
+        names=names,
+        chosen=chosen,
+        label=label,
+    )
 
 
 def find_column(labels, names, count) -> int:
@@ -143,7 +151,7 @@ def read_parquet(path: Path, labels=None) -> Data:
         kept = [name for name in names if name != label]
         _check_types(fields, label)
         n_values = file.metadata.num_rows * len(fields)
-        check_inflated(8 * n_values, path.stat().st_size)
+        check_inflated(needed=8 * n_values, stored=path.stat().st_size)
         table = file.read(columns=[*kept, *([] if label is None else [label])])
     columns = [_numbers(table.column(name), name) for name in kept]
     if not columns:
@@ -151,7 +159,7 @@ def read_parquet(path: Path, labels=None) -> Data:
     rows = np.column_stack(columns)
     check_rows(rows.shape, rows.dtype)
     text = None if label is None else np.array([str(v) for v in table.column(label).to_pylist()])
-    return Data(rows, text, kept)
+    return Data(rows, labels=text, features=kept)
 
 
 def _check_types(fields, label) -> None:
