@@ -12,7 +12,7 @@ from scipy.io import loadmat
 from sklearn.utils import Bunch
 
 from gtpca import checks
-from gtpca.datasets.files import DatasetError, locate
+from gtpca.datasets.files import LEFT_THERE, DatasetError, locate
 from gtpca.datasets.poses import event_windows
 
 SAMPLING_RATE = 512
@@ -178,8 +178,7 @@ def _read_runs(path: Path) -> list[Any]:
         raise
     except Exception as error:  # a damaged file makes scipy raise almost anything
         raise DatasetError(
-            f"{path} is truncated or not a MATLAB file ({error!r}). It was left as it is: move it "
-            "away to download it again, or pass another data_home."
+            f"{path} is truncated or not a MATLAB file ({error!r}). {LEFT_THERE}"
         ) from error
     if "run" not in content:
         raise DatasetError(f"{path} has no variable 'run'.")

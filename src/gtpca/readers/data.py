@@ -14,7 +14,7 @@ from gtpca.text import one_line
 __all__ = ["Data", "FileRows", "check_inflated", "check_rows", "choose", "is_number"]
 
 LARGEST_PIECE = 2**30  # bytes of one row, or of one chunk of a file
-MOST_INFLATED = 100  # above LARGEST_PIECE, a file may hold so many times its size
+MOST_INFLATED = 100  # times its size that a large file may hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +108,19 @@ def check_rows(shape, dtype, chunks=None) -> None:
         raise ValueError(f"has shape {tuple(shape)} in chunks of {chunks}: too large to be read")
 
 
-def check_inflated(*, needed: int, stored: int) -> None:
-    """A small file must not become a huge array; both in bytes."""
-    if needed > max(LARGEST_PIECE, MOST_INFLATED * stored):
+def check_inflated(*, needed: int, stored: int, least=LARGEST_PIECE, most=MOST_INFLATED) -> None:
+    """A small file must not become a huge array.
+
+    Parameters
+    ----------
+    needed, stored : int
+        Bytes of the array, and of the file.
+    least : int
+        Bytes that any file may become.
+    most : int
+        Beyond them, how many times its size.
+    """
+    if needed > max(least, most * stored):
         raise ValueError(f"{stored} bytes claim to hold {needed} bytes of values")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -45,11 +46,8 @@ def read_images(path: Path) -> Data:
 
 def _kind(image, name) -> tuple[str, tuple[int, ...]]:
     """Mode and shape from the header alone."""
-    try:
-        with image.open(name, formats=("PNG", "JPEG")) as picture:
-            mode, (width, height) = picture.mode, picture.size
-    except Exception as error:  # Pillow raises whatever comes
-        raise ValueError(f"{name.name} is no image that can be read: {one_line(error)}") from None
+    with _opened(image, name) as picture:
+        mode, (width, height) = picture.mode, picture.size
     if mode not in MODES:
         raise ValueError(f"{name.name} has mode {mode}; convert it to grey or RGB")
     mode, channels, dtype = MODES[mode]
@@ -65,8 +63,14 @@ def _words(kind) -> str:
 
 
 def _pixels(image, name, mode) -> np.ndarray:
+    with _opened(image, name) as picture:
+        return np.asarray(picture if picture.mode == mode else picture.convert(mode))
+
+
+@contextmanager
+def _opened(image, name):
     try:
         with image.open(name, formats=("PNG", "JPEG")) as picture:
-            return np.asarray(picture if picture.mode == mode else picture.convert(mode))
-    except Exception as error:
+            yield picture
+    except Exception as error:  # Pillow raises whatever comes
         raise ValueError(f"{name.name} is no image that can be read: {one_line(error)}") from None

@@ -9,7 +9,7 @@ import numpy as np
 
 from gtpca.datasets import event_windows, sliding_windows
 from gtpca.optional import require
-from gtpca.readers.data import Data, FileRows
+from gtpca.readers.data import Data, FileRows, check_inflated
 
 __all__ = ["read_recording"]
 
@@ -72,8 +72,7 @@ def _check_length(raw) -> None:
     """A header must not claim more than the file can hold."""
     stored = sum(Path(name).stat().st_size for name in raw.filenames if name)
     needed = 8 * raw.n_times * len(raw.ch_names)
-    if needed > LARGEST_SHARE * stored + 2**20:
-        raise ValueError(f"{stored} bytes claim to hold {needed} bytes of values")
+    check_inflated(needed=needed, stored=stored, least=2**20, most=LARGEST_SHARE)
 
 
 def samples(label, value, rate) -> int:
