@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from gtpca.files import whole_file, write_whole
+from gtpca.files import npy_array, npy_bytes, whole_file, write_npy, write_whole
 
 KILLED = """
 import os, signal, sys
@@ -55,3 +57,25 @@ def test_an_error_leaves_what_was_there(tmp_path):
         interrupted(path)
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
     assert path.read_text() == "old"
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_npy_bytes_are_those_of_numpy_and_come_back(order, tmp_path):
+    array = np.asarray(np.arange(6.0).reshape(2, 3), order=order)
+    np.save(tmp_path / "a.npy", array)
+    data = npy_bytes(array)
+    assert data == (tmp_path / "a.npy").read_bytes()
+    copy = npy_array(data)
+    np.testing.assert_array_equal(copy, array)
+    assert copy.flags.f_contiguous == array.flags.f_contiguous
+
+
+def test_pieces_make_the_file_of_the_whole():
+    array, file = np.arange(12, dtype=np.int16).reshape(4, 3), io.BytesIO()
+    write_npy(file, (array[i : i + 2] for i in (0, 2)), array.shape)
+    np.testing.assert_array_equal(npy_array(file.getvalue()), array)
+
+
+def test_a_file_that_is_shorter_than_its_header_says_is_refused():
+    with pytest.raises(ValueError, match="31 bytes of values do not make float64 of shape"):
+        npy_array(npy_bytes(np.ones(4))[:-1])

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from gtpca.optional import require
+
 WITHOUT = """
 import sys
 from importlib.abc import MetaPathFinder
@@ -24,6 +26,18 @@ def last_line(code):
     """Last line that Python says on standard error."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     return done.stderr.strip().rpartition("\n")[2]
+
+
+def test_a_module_and_its_parts_are_returned():
+    assert require("json", "io").loads("1") == 1
+    assert require("xml.dom", "io") is sys.modules["xml.dom"]
+
+
+def test_the_package_of_a_missing_part_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "json.decoder", None)
+    with pytest.raises(ImportError) as caught:
+        require("json.decoder", "io")
+    assert str(caught.value) == 'json is missing: pip install "gtpca[io]"'
 
 
 def test_the_package_imports_nothing_optional():

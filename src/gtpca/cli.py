@@ -6,6 +6,8 @@ import errno
 import sys
 import warnings
 
+from gtpca.optional import missing
+
 __all__ = ["main"]
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -40,9 +42,9 @@ def _run(arguments):
     try:
         from gtpca.commands import app
     except ImportError as error:
-        if (error.name or "").partition(".")[0] not in ("typer", "rich"):
+        if error.name is None or error.name.partition(".")[0] not in ("typer", "rich"):
             raise
-        _leave(f'{error.name} is missing: pip install "gtpca[cli]"', 2)
+        _leave(str(missing(error.name, "cli")), 2)
     return app(arguments or ["--help"], prog_name="gtpca", standalone_mode=False)
 
 

@@ -1,17 +1,33 @@
-"""Files that are there as a whole or not at all."""
+"""Atomic writes, so that a file is there as a whole or not at all, and the .npy format."""
 
 from __future__ import annotations
 
 import glob
+import io
+import math
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import get_ident
 from typing import IO
 
-__all__ = ["whole_file", "write_whole"]
+import numpy as np
+
+__all__ = [
+    "NPY_KINDS",
+    "npy_array",
+    "npy_bytes",
+    "npy_header",
+    "whole_file",
+    "write_bytes",
+    "write_npy",
+    "write_whole",
+]
+
+NPY_KINDS = "biufcU"  # bool, int, unsigned, float, complex, text: no objects
+LONGEST_HEADER = 2**10  # of an array; deeper nesting cannot hide in it
 
 
 @contextmanager
@@ -68,5 +84,64 @@ def _is_running(pid) -> bool:
 def write_whole(path, text: str) -> None:
     """Write a text file, and the folders above it where they are missing."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path, data: bytes) -> None:
+    """Write a binary file."""
     with whole_file(path) as file:
-        file.write(text.encode())
+        file.write(data)
+
+
+def write_npy(file: IO[bytes], pieces: Iterable[np.ndarray], shape: tuple[int, ...]) -> None:
+    """Write an ``.npy`` file of ``shape`` that never is in memory as a whole.
+
+    Parameters
+    ----------
+    file : binary file
+    pieces : iterable of arrays (some rows, \\*shape[1:])
+        At least one; all of the same dtype.
+    shape : tuple of int
+        Of all pieces together.
+    """
+    for i, piece in enumerate(pieces):
+        if i == 0:
+            head = {"descr": piece.dtype.str, "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, head)
+        file.write(np.ascontiguousarray(piece).data)
+
+
+def npy_bytes(array) -> bytes:
+    """An array as the bytes of an ``.npy`` file."""
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, np.asarray(array), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def npy_array(data: bytes) -> np.ndarray:
+    """The array in the bytes of an ``.npy`` file, checked by :func:`npy_header`: a view of them."""
+    buffer = io.BytesIO(data)
+    shape, fortran, dtype = npy_header(buffer, len(data))
+    flat = np.frombuffer(data, dtype, offset=buffer.tell())
+    return flat.reshape(shape, order="F" if fortran else "C")
+
+
+def npy_header(file, size: int) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, Fortran order and dtype of an ``.npy`` file of ``size`` bytes, position 0.
+
+    It is an error if there are objects in it, or if its values do not fill the file exactly; so
+    nothing larger than the file is ever allocated.
+    """
+    version = np.lib.format.read_magic(file)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"version {version} of the .npy format is not known")
+    read = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
+    shape, fortran, dtype = read[version[0]](file, max_header_size=LONGEST_HEADER)
+    if dtype.kind not in NPY_KINDS or dtype.itemsize == 0:
+        raise ValueError(f"values of dtype {dtype} are not read; only numbers and text are")
+    if not all(type(length) is int and length >= 0 for length in shape) or len(shape) > 32:
+        raise ValueError(f"the shape {shape} makes no sense")
+    there = size - file.tell()
+    if math.prod(shape) * dtype.itemsize != there:
+        raise ValueError(f"{there} bytes of values do not make {dtype} of shape {shape}")
+    return shape, fortran, dtype

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import os
 import struct
+import sys
 
 import numpy as np
 import pytest
@@ -89,10 +90,7 @@ def test_a_damaged_idx_file_is_named(small_mnist, monkeypatch, damage, message):
 
 
 def test_a_missing_package_names_the_extra(tmp_path, monkeypatch):
-    def import_module(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr(loaders, "import_module", import_module)
+    monkeypatch.setitem(sys.modules, "rdata", None)
     put(tmp_path, monkeypatch, "handwriting/handwrit.rda", b"")
     with pytest.raises(ImportError, match=r'rdata is missing: pip install "gtpca\[data\]"'):
         fetch_handwriting(tmp_path)

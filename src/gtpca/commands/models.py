@@ -13,6 +13,7 @@ import typer
 
 from gtpca.commands.options import Json, MaxSize, Model, Source, output_option, reads_data, sizes
 from gtpca.commands.output import check_output, is_stdout, path_for_output, table, tell
+from gtpca.text import shortened
 
 __all__ = ["fit", "info", "load_model"]
 
@@ -121,7 +122,6 @@ def _estimator(family, k, fraction, **parameters):
 
 def _fit_watched(model, rows) -> None:
     """Fit with a progress bar, of which the model keeps nothing."""
-    from gtpca import Identity, Shift
     from gtpca.commands.progress import FitBar
 
     count = (
@@ -129,11 +129,11 @@ def _fit_watched(model, rows) -> None:
     )
     model.set_callbacks(FitBar(count, model.refine)).fit(rows)
     model.set_callbacks()
-    if model.operator_.n_transforms == 1 and not isinstance(model.family, Identity):
-        hint = " A smaller window can move." if isinstance(model.family, Shift) else ""
+    hint = model.family.hint_if_still
+    if model.operator_.n_transforms == 1 and hint is not None:
         warnings.warn(
             f"{family_name(model)} leaves a single position to samples of shape "
-            f"{model.sample_shape_}: nothing moves, as in ordinary PCA.{hint}",
+            f"{model.sample_shape_}: nothing moves, as in ordinary PCA. {hint}".rstrip(),
             stacklevel=2,
         )
 
@@ -220,17 +220,13 @@ def _description(model) -> str:
     shape, weights = ("x".join(map(str, facts[k])) for k in ("sample_shape", "component_shape"))
     passes = ", ".join(map(str, facts["n_iter"]))
     lines = {
-        "family": _shortened(facts["family"]),
+        "family": shortened(facts["family"], 300),
         "samples": f"of shape {shape}",
         "components": f"{facts['n_components']} of shape {weights}",
         "transforms": f"{facts['n_transforms']}, told apart by {', '.join(facts['poses'])}",
-        "parameters": _shortened(_changed(model)) or "all at their defaults",
+        "parameters": shortened(_changed(model), 300) or "all at their defaults",
         "passes": f"{passes} over all rows",
     }
     if not facts["poses"]:
         lines["transforms"] = str(facts["n_transforms"])
     return "\n".join([*(f"{k:<12}{v}" for k, v in lines.items()), "", _summary(model)])
-
-
-def _shortened(text, most=300) -> str:
-    return text if len(text) <= most else text[: most - 3] + "..."

@@ -21,6 +21,7 @@ from gtpca.commands.options import (
 )
 from gtpca.commands.output import binary_output, check_output, is_stdout, tell
 from gtpca.data.chunk import Codes
+from gtpca.files import write_npy
 
 __all__ = ["align", "reconstruct", "transform"]
 
@@ -131,7 +132,8 @@ def _convert(source, output, function, shape, text) -> None:
 
             write_array(output, np.concatenate(list(pieces)))
         else:
-            _write_npy(output, pieces, (len(data.rows), *shape))
+            with binary_output(output) as file:
+                write_npy(file, pieces, (len(data.rows), *shape))
         tell(output, f"{len(data.rows)} {text} are")
 
 
@@ -148,13 +150,3 @@ def _pieces(function: Callable, path, rows, text: str) -> Iterator:
         return function(piece)
 
     yield from watched(map(apply, starts), len(starts), text)
-
-
-def _write_npy(output, pieces, shape) -> None:
-    """Write a .npy file of ``shape`` without having all of it in memory."""
-    with binary_output(output) as file:
-        for i, piece in enumerate(pieces):
-            if i == 0:
-                head = {"descr": piece.dtype.str, "fortran_order": False, "shape": shape}
-                np.lib.format.write_array_header_1_0(file, head)
-            file.write(np.ascontiguousarray(piece).data)

@@ -21,13 +21,14 @@ from gtpca.data.chunk import Chunk, Codes
 from gtpca.data.chunks import RowChunks, as_chunks, unreadable
 from gtpca.data.residual import Subtraction
 from gtpca.data.rows import StreamedRows, is_dask
+from gtpca.optional import missing
 
 try:
     import dask
     import dask.array as da
     from dask.highlevelgraph import HighLevelGraph
 except ImportError as error:
-    raise ImportError('dask is missing: pip install "gtpca[dask]"') from error
+    raise missing("dask", "dask") from error
 
 __all__ = ["DaskChunks", "map_rows", "whole_samples"]
 

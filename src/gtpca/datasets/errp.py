@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from scipy.io import loadmat
 from sklearn.utils import Bunch
 
 from gtpca import checks
-from gtpca.datasets.files import DatasetError, locate
+from gtpca.datasets.files import LEFT_THERE, DatasetError, locate
 from gtpca.datasets.poses import event_windows
 
 SAMPLING_RATE = 512
@@ -89,7 +90,7 @@ def fetch_errp(
         for subject in range(1, n_subjects + 1)
         for session in (1, 2)
     }
-    bunch = cut_trials(_read(paths, names), ends, outside, recordings)
+    bunch = cut_trials(_read(paths, names), ends, outside=outside, recordings=recordings)
     descr = (
         "Monitoring error-related potentials, Chavarriaga and Millán 2010, BNCI Horizon 2020 data "
         "set 013-2015, CC BY-NC-ND 4.0."
@@ -118,12 +119,12 @@ def samples(window) -> tuple[int, int]:
     return int(start), int(stop)
 
 
-def cut_trials(runs: Iterable[Recording], ends, outside, recordings) -> dict[str, Any]:
+def cut_trials(runs: Iterable[Recording], ends, *, outside, recordings) -> dict[str, Any]:
     """Fields of the trials of all runs, which are looked at one at a time."""
-    (start, stop), trials, kept = ends, [], {}
+    trials, kept = [], {}
     for run in runs:
         x = (run.x - run.x.mean(axis=0, dtype=np.float64)).astype(np.float32)
-        trials.append(_trials_of(run._replace(x=x), start, stop, outside))
+        trials.append(_trials_of(run._replace(x=x), ends, outside))
         if recordings:
             kept[run.key] = x
     fields = {name: np.concatenate([t[name] for t in trials]) for name in trials[0]}
@@ -131,9 +132,10 @@ def cut_trials(runs: Iterable[Recording], ends, outside, recordings) -> dict[str
     return dict(**fields, sampling_rate=rate, **({"recordings": kept} if recordings else {}))
 
 
-def _trials_of(run: Recording, start, stop, outside) -> dict[str, np.ndarray]:
+def _trials_of(run: Recording, ends, outside) -> dict[str, np.ndarray]:
+    cut = partial(event_windows, start=ends[0], stop=ends[1], outside=outside, return_inside=True)
     try:
-        data, inside = event_windows(run.x, run.position, start, stop, outside, return_inside=True)
+        data, inside = cut(run.x, run.position)
     except ValueError as error:
         named = "subject {}, session {}, run {}".format(*run.key)
         raise ValueError(f"window does not fit, {named}: {error}") from error
@@ -176,8 +178,7 @@ def _read_runs(path: Path) -> list[Any]:
         raise
     except Exception as error:  # a damaged file makes scipy raise almost anything
         raise DatasetError(
-            f"{path} is truncated or not a MATLAB file ({error!r}). It was left as it is: move it "
-            "away to download it again, or pass another data_home."
+            f"{path} is truncated or not a MATLAB file ({error!r}). {LEFT_THERE}"
         ) from error
     if "run" not in content:
         raise DatasetError(f"{path} has no variable 'run'.")
@@ -195,7 +196,8 @@ def _recording(run, path: Path, key: tuple[int, int, int], channels) -> Recordin
     x = eeg[:, _columns(run, where, eeg.shape, channels)]
     if not np.all(np.isfinite(x)):
         raise DatasetError(f"{where}, eeg: has missing or infinite values.")
-    return Recording(key, x, *_events(run, where, len(x)))
+    code, position = _events(run, where, len(x))
+    return Recording(key=key, x=x, code=code, position=position)
 
 
 def _columns(run, where: str, shape, channels) -> list[int]:

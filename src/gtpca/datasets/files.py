@@ -29,6 +29,7 @@ CHECKSUMS = {  # none is published for errp
     ),
     "eeg/eegdata.rda": "sha256:dc80860c80b461279e139e6acfa478028eebb997b80756a28e290cfc31f083f9",
 }
+LEFT_THERE = "It was left as it is: move it away to download it again, or pass another data_home."
 
 
 class DatasetError(OSError):
@@ -54,10 +55,7 @@ def locate(name: str, data_home) -> Path:
 def _verify(path: Path, algorithm: str, expected: str) -> None:
     found = digest(path, algorithm)
     if found != expected:
-        raise DatasetError(
-            f"{path} has {algorithm} {found}, expected {expected}. It was left as it is: "
-            "move it away to download it again, or pass another data_home."
-        )
+        raise DatasetError(f"{path} has {algorithm} {found}, expected {expected}. {LEFT_THERE}")
 
 
 def _cache_folder() -> Path:

@@ -113,7 +113,7 @@ def simulate_errp(
     ends = errp.samples(window)
     runs = _errp_runs(n_subjects, names, check_random_state(random_state))
     return Bunch(
-        **errp.cut_trials(runs, ends, outside, recordings),
+        **errp.cut_trials(runs, ends, outside=outside, recordings=recordings),
         channels=names,
         window=tuple(window),
         simulated=True,
@@ -133,7 +133,8 @@ def _errp_runs(n_subjects, names, rng) -> Iterator[errp.Recording]:
             noise = rng.standard_normal((len(amplitude), 2 * len(names))).view(complex)
             x = np.fft.irfft(amplitude * (noise @ root.T), n_times, axis=0)
             _add_responses(x, position[error], near, rng)
-            yield errp.Recording((subject + 1, session + 1, run + 1), x, code, position)
+            key = (subject + 1, session + 1, run + 1)
+            yield errp.Recording(key=key, x=x, code=code, position=position)
 
 
 def _shuffled_errors(totals, session, rng) -> np.ndarray:

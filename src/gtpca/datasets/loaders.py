@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import math
 import zlib
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from gtpca.datasets.files import DatasetError, locate
+from gtpca.optional import require
 
 
 def fetch_mnist(subset="train", data_home=None):
@@ -129,14 +129,8 @@ def _read_idx(path: Path, n_dims: int) -> np.ndarray:
 
 def _read_rda(path: Path) -> dict[str, Any]:
     """Objects of an R data file by name; factors through their codes, which is much faster."""
-    rdata, from_codes = _import("rdata"), _import("pandas").Categorical.from_codes
+    rdata, pandas = require("rdata", "data"), require("pandas", "data")
+    from_codes = pandas.Categorical.from_codes
     factor = {"factor": lambda codes, attributes: from_codes(codes - 1, attributes["levels"])}
     classes = rdata.conversion.DEFAULT_CLASS_MAP
     return rdata.read_rda(path, constructor_dict={**classes, **factor})
-
-
-def _import(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise ImportError(f'{module} is missing: pip install "gtpca[data]"') from error

@@ -12,13 +12,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from gtpca import checks
+from gtpca.optional import missing
 
 try:
     import torch
     import torch.nn.functional as F
     from torch import nn
 except ImportError as error:
-    raise ImportError('torch is missing: pip install "gtpca[torch]"') from error
+    raise missing("torch", "torch") from error
 
 __all__ = [
     "Coder",

@@ -23,6 +23,7 @@ from gtpca.experiments.tables import (
     write_tables,
 )
 from gtpca.experiments.verdicts import counts, sentences
+from gtpca.optional import require
 from gtpca.plots.style import require_matplotlib
 
 __all__ = ["read_remarks", "write_report"]
@@ -222,14 +223,11 @@ def _spans(text) -> list[tuple[bool, str]]:
 
 
 def _environment():
-    try:
-        from jinja2 import Environment, FunctionLoader, StrictUndefined
-    except ImportError as error:
-        raise ImportError('jinja2 is missing: pip install "gtpca[report]"') from error
-    environment = Environment(
-        loader=FunctionLoader(_template),
+    jinja2 = require("jinja2", "report")
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_template),
         autoescape=lambda name: name is not None and name.endswith(".html"),
-        undefined=StrictUndefined,
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,

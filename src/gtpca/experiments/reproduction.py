@@ -12,6 +12,7 @@ from gtpca.experiments.data import is_simulated
 from gtpca.experiments.jobs import plan
 from gtpca.experiments.runner import run
 from gtpca.experiments.settings import EXPERIMENTS, find_experiment
+from gtpca.optional import missing
 
 __all__ = ["listing", "reproduce"]
 
@@ -89,7 +90,7 @@ def _check_options(name, wanted) -> None:
 
 def _check_torch(jobs) -> None:
     if any(job.needs_torch for job in jobs) and find_spec("torch") is None:
-        raise ImportError('torch is missing: pip install "gtpca[torch]"')
+        raise missing("torch", "torch")
 
 
 def _absent(names) -> dict[str, str]:
@@ -101,7 +102,7 @@ def _absent(names) -> dict[str, str]:
             if file is not None:
                 locate(file, None)
             if name == "handwriting" and find_spec("rdata") is None:
-                absent[name] = 'rdata is missing: pip install "gtpca[data]"'
+                absent[name] = str(missing("rdata", "data"))
         except DatasetError as error:
             absent[name] = str(error)
     return absent

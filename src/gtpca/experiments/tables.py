@@ -20,6 +20,7 @@ from gtpca.experiments.published import (
     published_row,
     published_tables,
 )
+from gtpca.optional import require
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -321,8 +322,4 @@ def to_dict(table) -> dict[str, Any]:
 
 
 def _pandas() -> ModuleType:
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError('pandas is missing: pip install "gtpca[report]"') from error
-    return pandas
+    return require("pandas", "report")

@@ -1,6 +1,6 @@
 """What users type: families of transforms, free of any grid until they are bound to one."""
 
-from gtpca.families.base import Family
+from gtpca.families.base import Family, Size
 from gtpca.families.compose import Compose
 from gtpca.families.shift import Shift
 from gtpca.families.simple import Custom, Identity, Reflection
@@ -24,5 +24,6 @@ __all__ = [
     "Rotation",
     "Scaling",
     "Shift",
+    "Size",
     "TimeWarp",
 ]

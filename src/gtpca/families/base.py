@@ -1,4 +1,4 @@
-"""What every family shares: binding to a grid, and axes.
+"""What every family shares: binding to a grid, how large that will be, and axes.
 
 A family holds hyper-parameters only, so it can be cloned, printed and searched over
 (``family__window``). :meth:`Family.bind` turns it into an operator for samples of one shape.
@@ -6,22 +6,79 @@ A family holds hyper-parameters only, so it can be cloned, printed and searched 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from gtpca.operators import Operator
 
-__all__ = ["Family", "resolve_axes", "single_axis"]
+__all__ = ["Family", "Size", "bank_size", "moved_axes", "n_points", "resolve_axes", "single_axis"]
+
+STEP = 512  # numbers that take as long as one step of a loop in Python
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a family is on samples of one shape.
+
+    Attributes
+    ----------
+    n_transforms : float
+        Floats, which overflow to infinity, because parameters can ask for more than fits anywhere.
+    weight_shape : tuple of int
+        The shape of a component.
+    n_values : float
+        About how many numbers it takes to bind the family and to match one sample; loops count by
+        their time. Neither ``n_transforms`` nor the weights of a component are more.
+    """
+
+    n_transforms: float
+    weight_shape: tuple[int, ...]
+    n_values: float
 
 
 class Family(BaseEstimator, ABC):
-    """A family of linear transforms; subclasses store parameters and write :meth:`bind`."""
+    """A family of linear transforms; subclasses store parameters and write :meth:`bind`.
+
+    Attributes
+    ----------
+    hint_if_still : str or None
+        What would help if there is a single transform on samples of some shape; None if that is
+        how it should be.
+    """
+
+    hint_if_still: str | None = ""
 
     @abstractmethod
     def bind(self, sample_shape: tuple[int, ...]) -> Operator:
         """The operator of all transforms for samples of ``sample_shape``."""
+
+    def size(self, sample_shape: tuple[int, ...]) -> Size:
+        """How large the family is on samples of ``sample_shape``, before anything is allocated.
+
+        The default binds the family and counts; override it where a short parameter can make a
+        large operator.
+        """
+        operator = self.bind(sample_shape)
+        n_values = operator.n_transforms * operator.n_features + operator.n_weights
+        return Size(operator.n_transforms, operator.weight_shape, n_values)
+
+    def check_repeatable(self) -> None:
+        """Raise a ValueError if the family is not bound to the same operator every time."""
+
+
+def n_points(shape) -> float:
+    """How many points a grid has."""
+    return math.prod(map(float, shape))
+
+
+def bank_size(n_transforms, sample_shape, n_reads) -> Size:
+    """Size of a bank of sparse matrices, each made in ``n_reads`` steps of one read per point."""
+    n_values = float(n_transforms) * n_reads * (n_points(sample_shape) + STEP)
+    return Size(n_transforms, tuple(sample_shape), n_values)
 
 
 def resolve_axes(family, axes, rank, count=None):
@@ -44,6 +101,12 @@ def resolve_axes(family, axes, rank, count=None):
         wanted = "different axes" if count is None else f"{count} different axes"
         raise ValueError(f"{label} must name {wanted}.")
     return resolved
+
+
+def moved_axes(family, sample_shape):
+    """The ``axes`` of a family, by default the only one there is."""
+    given = single_axis(family, sample_shape) if family.axes is None else family.axes
+    return resolve_axes(family, given, len(sample_shape))
 
 
 def single_axis(family, sample_shape, **others):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gtpca.families.base import Family
+from gtpca.families.base import Family, Size
 from gtpca.operators.composed import ComposedOperator
 
 __all__ = ["Compose"]
@@ -44,13 +44,32 @@ class Compose(Family):
 
     def bind(self, sample_shape):
         """The composed operator for samples of ``sample_shape``."""
-        operator = None
-        for family in self.parts:
+        outermost, *others = self._checked_parts()
+        operator = outermost.bind(sample_shape)
+        for family in others:
+            operator = ComposedOperator(operator, family.bind(operator.weight_shape))
+        return operator
+
+    def size(self, sample_shape):
+        """The outer families are gone through once per transform of the inner ones."""
+        outermost, *others = self._checked_parts()
+        outer = outermost.size(sample_shape)
+        for family in others:
+            inner = family.size(outer.weight_shape)
+            n_values = inner.n_values + inner.n_transforms * outer.n_values
+            n_transforms = inner.n_transforms * outer.n_transforms
+            outer = Size(n_transforms, inner.weight_shape, n_values)
+        return outer
+
+    def check_repeatable(self):
+        """All parts must be repeatable."""
+        for family in self._checked_parts():
+            family.check_repeatable()
+
+    def _checked_parts(self):
+        for family in self.parts or [None]:
             if not isinstance(family, Family):
                 raise TypeError(
                     f"Compose: {family!r} is not a family such as Shift() or Rotation()."
                 )
-            shape = sample_shape if operator is None else operator.weight_shape
-            part = family.bind(shape)
-            operator = part if operator is None else ComposedOperator(operator, part)
-        return operator
+        return self.parts

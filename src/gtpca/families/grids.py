@@ -65,25 +65,21 @@ def _interpolation(source, shape, nearest):
     near = np.rint(source)
     source = np.where(nearest | (np.abs(source - near) < SNAP), near, source)
     low = np.floor(source)
-    share = source - low
-    size = source.shape[1]
-    total = sparse.csr_array((size, math.prod(shape)))
-    for corner in itertools.product((0, 1), repeat=len(shape)):
-        step = np.array(corner)[:, None]
-        value = np.prod(np.where(step == 1, share, 1 - share), axis=0)
-        total = total + _reads((low + step).astype(np.int64), value, shape)
-    total.eliminate_zeros()
-    return total
+    corners = itertools.product((0, 1), repeat=len(shape))
+    reads = [_reads(low, source - low, np.array(corner)[:, None], shape) for corner in corners]
+    # no two corners are the same grid point: nothing is added up here
+    rows, columns, values = (np.concatenate(parts) for parts in zip(*reads, strict=True))
+    size = (source.shape[1], math.prod(shape))
+    return sparse.csr_array((values, (rows, columns)), shape=size)
 
 
-def _reads(points, value, shape):
-    """Sparse matrix with ``value`` at the grid ``points`` (r, p) that exist."""
+def _reads(low, share, corner, shape):
+    """Rows, columns and values of what is read at one corner (r, 1) of the cells of the grid."""
+    value = np.prod(np.where(corner == 1, share, 1 - share), axis=0)
+    points = (low + corner).astype(np.int64)
     limits = np.array(shape)[:, None]
     keep = np.flatnonzero(np.all((points >= 0) & (points < limits), axis=0) & (value > 0))
-    columns = np.ravel_multi_index(tuple(points[:, keep]), shape)
-    return sparse.csr_array(
-        (value[keep], (keep, columns)), shape=(points.shape[1], math.prod(shape))
-    )
+    return keep, np.ravel_multi_index(tuple(points[:, keep]), shape), value[keep]
 
 
 def _flat_positions(sample_shape, axes):

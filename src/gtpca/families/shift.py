@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from gtpca import checks
-from gtpca.families.base import Family, resolve_axes, single_axis
+from gtpca.families.base import Family, Size, n_points, resolve_axes, single_axis
 from gtpca.operators.shift import ShiftOperator, Track
 
 __all__ = ["Shift"]
@@ -52,6 +52,8 @@ class Shift(Family):
     841
     """
 
+    hint_if_still = "A smaller window can move."
+
     def __init__(
         self, window=None, axes=None, boundary="valid", max_shift=None, step=1, min_overlap=0.5
     ):
@@ -64,14 +66,23 @@ class Shift(Family):
 
     def bind(self, sample_shape):
         """All shifts of the window on samples of ``sample_shape``."""
+        return ShiftOperator(self._tracks(sample_shape), self._axes(sample_shape))
+
+    def size(self, sample_shape):
+        """The grid of the FFT, the weights of a component and a score per transform."""
+        tracks = self._tracks(sample_shape)
+        n_transforms, windows = n_points(t.count for t in tracks), tuple(t.window for t in tracks)
+        n_values = n_points(t.extent for t in tracks) + n_points(windows) + n_transforms
+        return Size(n_transforms, windows, n_values)
+
+    def _tracks(self, sample_shape):
         self._check()
         axes = self._axes(sample_shape)
         windows = dict(zip(axes, self._windows(sample_shape, axes), strict=True))
-        tracks = [
+        return [
             self._track(size, windows[j]) if j in windows else Track(size, size)
             for j, size in enumerate(sample_shape)
         ]
-        return ShiftOperator(tracks, axes)
 
     def _check(self):
         checks.choice("Shift: boundary", self.boundary, ("valid", "partial", "circular"))
@@ -111,7 +122,8 @@ class Shift(Family):
             low, high = overlap - window, size - overlap
         reach = high - low if self.max_shift is None else self.max_shift
         down, up = min(reach, centre - low) // self.step, min(reach, high - centre) // self.step
-        return Track(size, window, centre - down * self.step, self.step, down + up + 1)
+        first = centre - down * self.step
+        return Track(size, window, first=first, step=self.step, count=down + up + 1)
 
     def _circular_track(self, size, window, centre):
         if window > size:
@@ -121,6 +133,8 @@ class Shift(Family):
             )
         if self.max_shift is None or 2 * self.max_shift >= size:
             first = centre % self.step
-            return Track(size, window, first, self.step, -((first - size) // self.step), True)
-        down = self.max_shift // self.step
-        return Track(size, window, centre - down * self.step, self.step, 2 * down + 1, True)
+            count = -((first - size) // self.step)
+        else:
+            down = self.max_shift // self.step
+            first, count = centre - down * self.step, 2 * down + 1
+        return Track(size, window, first=first, step=self.step, count=count, circular=True)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from gtpca import checks
-from gtpca.families.base import Family, resolve_axes, single_axis
+from gtpca.families.base import STEP, Family, Size, bank_size, moved_axes, n_points
 from gtpca.operators.bank import BankOperator
 from gtpca.operators.shift import ShiftOperator, Track
 
@@ -26,9 +26,15 @@ class Identity(Family):
     1
     """
 
+    hint_if_still = None
+
     def bind(self, sample_shape):
         """One transform: the identity on samples of ``sample_shape``."""
         return ShiftOperator([Track(size, size) for size in sample_shape])
+
+    def size(self, sample_shape):
+        """A sample, and nothing else."""
+        return Size(1, tuple(sample_shape), n_points(sample_shape))
 
 
 class Reflection(Family):
@@ -56,8 +62,7 @@ class Reflection(Family):
 
     def bind(self, sample_shape):
         """All combinations of flips for samples of ``sample_shape``."""
-        given = single_axis(self, sample_shape) if self.axes is None else self.axes
-        axes = resolve_axes(self, given, len(sample_shape))
+        axes = moved_axes(self, sample_shape)
         flips = np.array(list(itertools.product((False, True), repeat=len(axes))))
         positions = np.arange(math.prod(sample_shape)).reshape(sample_shape)
         columns = np.concatenate(
@@ -72,7 +77,11 @@ class Reflection(Family):
         )
         names = ["flipped" if len(axes) == 1 else f"flipped_{a}" for a in axes]
         poses = dict(zip(names, flips.T, strict=True))
-        return BankOperator(matrix, sample_shape, sample_shape, poses, axes)
+        return BankOperator(matrix, sample_shape, sample_shape, poses=poses, moved_axes=axes)
+
+    def size(self, sample_shape):
+        """A bank of all combinations of flips."""
+        return bank_size(2.0 ** len(moved_axes(self, sample_shape)), sample_shape, n_reads=1)
 
 
 class Custom(Family):
@@ -100,17 +109,40 @@ class Custom(Family):
 
     def bind(self, sample_shape):
         """The given transforms, checked, for samples of ``sample_shape``."""
+        blocks = [self._matrix(t, i, sample_shape) for i, t in enumerate(self._given())]
+        shape = self._weight_shape(sample_shape, blocks[0].shape[1])
+        self._check_blocks(blocks, (math.prod(sample_shape), math.prod(shape)))
+        poses = {"transform": np.arange(len(blocks))}
+        return BankOperator(
+            sparse.vstack(blocks), sample_shape=sample_shape, weight_shape=shape, poses=poses
+        )
+
+    def size(self, sample_shape):
+        """The matrices that are given, or that will be made of callables."""
+        parts = [self._measure(t, i, sample_shape) for i, t in enumerate(self._given())]
+        shape = self._weight_shape(sample_shape, parts[0][0])
+        n_values = n_points(shape) + sum(n_values for _, n_values in parts)
+        return Size(len(parts), shape, n_values)
+
+    def _given(self):
         transforms = list(self.transforms) if np.iterable(self.transforms) else []
         if not transforms:
             raise ValueError(
                 f"Custom: transforms={self.transforms!r} must be a list of at least one matrix or "
                 "callable."
             )
-        blocks = [self._matrix(t, i, sample_shape) for i, t in enumerate(transforms)]
-        shape = self._weight_shape(sample_shape, blocks[0].shape[1])
-        self._check_blocks(blocks, (math.prod(sample_shape), math.prod(shape)))
-        poses = {"transform": np.arange(len(blocks))}
-        return BankOperator(sparse.vstack(blocks), sample_shape, shape, poses)
+        return transforms
+
+    def _measure(self, transform, i, sample_shape):
+        """How many weights one transform takes, and about how many numbers it is."""
+        if callable(transform):
+            shape = self._weight_shape(sample_shape, math.prod(sample_shape))
+            n_weights = n_points(shape)
+            # called for each row of an identity matrix
+            return math.prod(shape), n_weights * (n_points(sample_shape) + n_weights + STEP)
+        matrix = _numeric(transform, i)
+        stored = matrix.nnz if sparse.issparse(matrix) else matrix.size
+        return matrix.shape[1], float(stored + sum(matrix.shape))
 
     def _weight_shape(self, sample_shape, n_weights):
         if self.weight_shape is not None:
@@ -122,18 +154,7 @@ class Custom(Family):
         if callable(transform):
             shape = self._weight_shape(sample_shape, math.prod(sample_shape))
             return sparse.csr_array(matrix_of(transform, shape, f"Custom: transform {i}"))
-        try:
-            matrix = transform if sparse.issparse(transform) else np.asarray(transform, dtype=float)
-        except (TypeError, ValueError):
-            matrix = np.empty(0)
-        if matrix.ndim != 2:
-            many = np.ndim(transform) > 0
-            what = f"has shape {np.shape(transform)}" if many else f"is {transform!r}"
-            raise ValueError(
-                f"Custom: transform {i} {what}, but must be a matrix of numbers (features of a "
-                "sample, weights) or a callable."
-            )
-        return sparse.csr_array(matrix, dtype=np.float64)
+        return sparse.csr_array(_numeric(transform, i), dtype=np.float64)
 
     def _check_blocks(self, blocks, shape):
         for i, block in enumerate(blocks):
@@ -150,6 +171,22 @@ class Custom(Family):
                 f"Custom: weight {unseen[0]} (of {len(unseen)} such) is seen by no transform; "
                 "remove its column from all matrices."
             )
+
+
+def _numeric(transform, i):
+    """A transform that is given as a matrix: sparse, or an array of floats, (d, L)."""
+    try:
+        matrix = transform if sparse.issparse(transform) else np.asarray(transform, dtype=float)
+    except (TypeError, ValueError):
+        matrix = np.empty(0)
+    if matrix.ndim != 2:
+        many = np.ndim(transform) > 0
+        what = f"has shape {np.shape(transform)}" if many else f"is {transform!r}"
+        raise ValueError(
+            f"Custom: transform {i} {what}, but must be a matrix of numbers (features of a "
+            "sample, weights) or a callable."
+        )
+    return matrix
 
 
 def matrix_of(function, weight_shape, label):

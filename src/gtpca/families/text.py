@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gtpca.families import FAMILIES, Compose, Family
+from gtpca.text import shortened
 
 __all__ = ["format_family", "parse_family"]
 
@@ -96,11 +97,10 @@ def format_family(family: Family) -> str:
 
 
 def _unreadable(text, error) -> str:
-    shown = text if len(text) <= 80 else text[:77] + "..."
     offset = getattr(error, "offset", None)
     place = f" at character {offset}" if offset else ""
     return (
-        f"family={shown!r} cannot be read{place}. Write it as in Python, such as "
+        f"family={shortened(text, 80)!r} cannot be read{place}. Write it as in Python, such as "
         f"'shift(window=64)'; known: {KNOWN}."
     )
 
@@ -146,8 +146,7 @@ def _number(node, text) -> int | float:
 def _excerpt(node, text) -> str:
     """The piece of text that ``node`` was read from, and where it stands."""
     piece = ast.get_source_segment(text, node) or "this"
-    shown = piece if len(piece) <= 40 else piece[:37] + "..."
-    return f"{shown!r} at character {node.col_offset + 1}"
+    return f"{shortened(piece, 40)!r} at character {node.col_offset + 1}"
 
 
 def _family(node, text, depth) -> Family:
@@ -158,8 +157,7 @@ def _family(node, text, depth) -> Family:
         raise ValueError(f"family: {_excerpt(name, text)} is no family. Known: {KNOWN}.")
     cls = CLASSES.get(name.id.lower().replace("_", ""))
     if cls is None:
-        near = get_close_matches(name.id.lower(), CLASSES, 2)
-        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        hint = _near(name.id.lower(), CLASSES)
         raise ValueError(f"family: {_excerpt(name, text)} is no family.{hint} Known: {KNOWN}.")
     return _make(cls, {} if isinstance(node, ast.Name) else _arguments(node, cls, text, depth))
 
@@ -182,10 +180,14 @@ def _arguments(call, cls, text, depth) -> dict:
 
 
 def _unknown_argument(cls, key, names) -> str:
-    near = get_close_matches(key or "", names, 2)
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
     what = f"no argument {key[:40]!r}" if key else "no use for **"
-    return f"family: {cls.__name__.lower()} has {what}; {_takes(cls)}{hint}"
+    return f"family: {cls.__name__.lower()} has {what}; {_takes(cls)}{_near(key or '', names)}"
+
+
+def _near(word, known) -> str:
+    """A question that names what may have been meant."""
+    found = get_close_matches(word, known, 2)
+    return f" Did you mean {' or '.join(found)}?" if found else ""
 
 
 def _make(cls, values) -> Family:

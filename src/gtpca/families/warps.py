@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
-import itertools
+from dataclasses import replace
 from functools import reduce
+from numbers import Integral
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from gtpca import checks
 from gtpca.families import grids
-from gtpca.families.base import Family, resolve_axes, single_axis
+from gtpca.families.base import (
+    Family,
+    bank_size,
+    moved_axes,
+    n_points,
+    resolve_axes,
+    single_axis,
+)
 from gtpca.operators.bank import BankOperator
 
 __all__ = ["Affine", "Deformation", "Rotation", "Scaling", "TimeWarp"]
 
 
-def _affine_operator(matrices, offsets, sample_shape, axes, poses, reference, nearest=False):
-    """Operator of the point maps ``p -> A_t p + b_t`` about the centre of the grid."""
-    shape = tuple(sample_shape[a] for a in axes)
-    sources = [grids.affine_sources(A, b, shape) for A, b in zip(matrices, offsets, strict=True)]
+def _size(n_maps, sample_shape, axes):
+    """Size of a bank of maps, each of which reads the ``2 ** r`` grid points around a source."""
+    return bank_size(n_maps, sample_shape, n_reads=2.0 ** len(axes))
+
+
+def _operator(sources, sample_shape, axes, *, poses, reference=0, nearest=False):
+    """Operator of the maps that read the weights at ``sources``, one (r, p) per map."""
     matrix = grids.sampling_matrix(sources, sample_shape, axes, nearest)
-    return BankOperator(matrix, sample_shape, sample_shape, poses, axes, reference)
+    return BankOperator(
+        matrix, sample_shape, sample_shape, poses=poses, moved_axes=axes, reference=reference
+    )
+
+
+def _affine_sources(matrices, offsets, sample_shape, axes):
+    """Where the point maps ``p -> A_t p + b_t`` about the centre of the grid read the weights."""
+    shape = tuple(sample_shape[a] for a in axes)
+    return [grids.affine_sources(A, b, shape) for A, b in zip(matrices, offsets, strict=True)]
 
 
 class Rotation(Family):
@@ -55,20 +74,29 @@ class Rotation(Family):
 
     def bind(self, sample_shape):
         """All rotations for images of ``sample_shape``."""
-        axes = resolve_axes(self, self.axes, len(sample_shape), 2)
+        axes = self._axes(sample_shape)
         checks.choice("Rotation: interpolation", self.interpolation, ("linear", "nearest"))
         degrees = self._degrees()
-        matrices = [turn(angle) for angle in degrees]
-        nearest = self.interpolation == "nearest"
         offsets = np.zeros((len(degrees), 2))
+        sources = _affine_sources(map(turn, degrees), offsets, sample_shape, axes)
         upright = np.abs((degrees + 180) % 360 - 180).argmin()
-        poses = {"degrees": degrees}
-        return _affine_operator(matrices, offsets, sample_shape, axes, poses, upright, nearest)
+        how = {"reference": upright, "nearest": self.interpolation == "nearest"}
+        return _operator(sources, sample_shape, axes, poses={"degrees": degrees}, **how)
+
+    def size(self, sample_shape):
+        """A bank of all rotations."""
+        count = self._count() if np.ndim(self.angles) == 0 else len(self._degrees())
+        return _size(count, sample_shape, self._axes(sample_shape))
+
+    def _axes(self, sample_shape):
+        return resolve_axes(self, self.axes, len(sample_shape), 2)
+
+    def _count(self):
+        return checks.whole("Rotation: angles", self.angles, 1)
 
     def _degrees(self):
         if np.ndim(self.angles) == 0:
-            count = checks.whole("Rotation: angles", self.angles, 1)
-            return 360.0 * np.arange(count) / count
+            return 360.0 * np.arange(self._count()) / self._count()
         return checks.numbers("Rotation: angles", self.angles)
 
 
@@ -107,13 +135,19 @@ class Scaling(Family):
 
     def bind(self, sample_shape):
         """All scalings for samples of ``sample_shape``."""
-        factors = checks.numbers("Scaling: factors", self.factors, positive=True)
-        given = single_axis(self, sample_shape) if self.axes is None else self.axes
-        axes = resolve_axes(self, given, len(sample_shape))
+        factors, axes = self._factors(), moved_axes(self, sample_shape)
         matrices = [np.eye(len(axes)) * s for s in factors]
         offsets = np.zeros((len(factors), len(axes)))
+        sources = _affine_sources(matrices, offsets, sample_shape, axes)
         same = np.abs(np.log(factors)).argmin()
-        return _affine_operator(matrices, offsets, sample_shape, axes, {"factor": factors}, same)
+        return _operator(sources, sample_shape, axes, poses={"factor": factors}, reference=same)
+
+    def size(self, sample_shape):
+        """A bank of all scalings."""
+        return _size(len(self._factors()), sample_shape, moved_axes(self, sample_shape))
+
+    def _factors(self):
+        return checks.numbers("Scaling: factors", self.factors, positive=True)
 
 
 class TimeWarp(Family):
@@ -148,17 +182,25 @@ class TimeWarp(Family):
 
     def bind(self, sample_shape):
         """All warps for samples of ``sample_shape``."""
-        strengths = checks.numbers("TimeWarp: strengths", self.strengths)
-        given = self.axes
-        if given is None:
-            given = single_axis(self, sample_shape, axes=len(sample_shape) - 1)
-        axes = resolve_axes(self, given, len(sample_shape), 1)
+        strengths, axes = self._strengths(), self._axes(sample_shape)
         length = sample_shape[axes[0]]
         u = np.linspace(0, 1, length)
         sources = [self._map(s)(u)[None] * (length - 1) for s in strengths]
-        matrix = grids.sampling_matrix(sources, sample_shape, axes)
         poses, still = {"strength": strengths}, np.abs(strengths).argmin()
-        return BankOperator(matrix, sample_shape, sample_shape, poses, axes, still)
+        return _operator(sources, sample_shape, axes, poses=poses, reference=still)
+
+    def size(self, sample_shape):
+        """A bank of all warps."""
+        return _size(len(self._strengths()), sample_shape, self._axes(sample_shape))
+
+    def _strengths(self):
+        return checks.numbers("TimeWarp: strengths", self.strengths)
+
+    def _axes(self, sample_shape):
+        given = self.axes
+        if given is None:
+            given = single_axis(self, sample_shape, axes=len(sample_shape) - 1)
+        return resolve_axes(self, given, len(sample_shape), 1)
 
     def _map(self, s):
         if self.kind == "power":
@@ -201,11 +243,16 @@ class Affine(Family):
         axes = resolve_axes(self, self.axes, len(sample_shape))
         maps = self._maps(len(axes))
         matrices, offsets = maps[:, :, : len(axes)], maps[:, :, len(axes)]
+        sources = _affine_sources(matrices, offsets, sample_shape, axes)
+        turned = np.abs(matrices - np.eye(len(axes))).sum(axis=(1, 2))
+        nearest = (turned + np.abs(offsets).sum(axis=1)).argmin()
         poses = {"map": np.arange(len(maps))}
-        distance = np.abs(matrices - np.eye(len(axes))).sum(axis=(1, 2)) + np.abs(offsets).sum(
-            axis=1
-        )
-        return _affine_operator(matrices, offsets, sample_shape, axes, poses, distance.argmin())
+        return _operator(sources, sample_shape, axes, poses=poses, reference=nearest)
+
+    def size(self, sample_shape):
+        """A bank of all maps."""
+        axes = resolve_axes(self, self.axes, len(sample_shape))
+        return _size(len(self._maps(len(axes))), sample_shape, axes)
 
     def _maps(self, rank):
         maps = np.asarray(self.matrices, dtype=np.float64)
@@ -263,26 +310,41 @@ class Deformation(Family):
     def bind(self, sample_shape):
         """All fields for samples of ``sample_shape``."""
         checks.number("Deformation: amplitude", self.amplitude, "above 0", lambda v: 0 < v < np.inf)
-        count = checks.whole("Deformation: n_fields", self.n_fields, 1)
+        n_basis, n_fields = self._counts()
         axes = resolve_axes(self, self.axes, len(sample_shape))
         shape = tuple(sample_shape[a] for a in axes)
-        basis = self._basis(shape)
+        basis = _cosines(n_basis, shape)
         rng = check_random_state(self.random_state)
-        fields = rng.standard_normal((count - 1, len(shape), len(basis))) @ basis
+        fields = rng.standard_normal((n_fields - 1, len(shape), len(basis))) @ basis
         lengths = np.linalg.norm(fields, axis=1).max(axis=-1, initial=0)
         fields *= self.amplitude / lengths[:, None, None]
         points = np.indices(shape, dtype=np.float64).reshape(len(shape), -1)
         sources = [points, *(points + field for field in fields)]
-        matrix = grids.sampling_matrix(sources, sample_shape, axes)
-        return BankOperator(matrix, sample_shape, sample_shape, {"field": np.arange(count)}, axes)
+        return _operator(sources, sample_shape, axes, poses={"field": np.arange(n_fields)})
 
-    def _basis(self, shape):
-        """Products of cosines on the grid, shape (n_basis ** r, p)."""
-        count = checks.whole("Deformation: n_basis", self.n_basis, 1)
-        grid = [(np.arange(size) + 0.5) / size for size in shape]
-        waves = [np.cos(np.pi * np.outer(np.arange(count), u)) for u in grid]
-        products = []
-        for k in itertools.product(range(count), repeat=len(shape)):
-            rows = [wave[i] for wave, i in zip(waves, k, strict=True)]
-            products.append(reduce(np.multiply.outer, rows).ravel())
-        return np.array(products)
+    def size(self, sample_shape):
+        """The basis, its coefficients, the fields, and a bank of all of them."""
+        n_basis, n_fields = self._counts()
+        axes = resolve_axes(self, self.axes, len(sample_shape))
+        points = n_points(sample_shape[a] for a in axes)
+        products, bank = n_points([n_basis] * len(axes)), _size(n_fields, sample_shape, axes)
+        drawn = products * points + float(n_fields) * len(axes) * (products + points)
+        return replace(bank, n_values=bank.n_values + drawn)
+
+    def check_repeatable(self):
+        """The fields must be drawn from a seed."""
+        if not isinstance(self.random_state, Integral):
+            raise ValueError(
+                f"Deformation: random_state={self.random_state!r} draws other fields whenever it "
+                "is bound, so the model cannot be saved; use an integer and fit again."
+            )
+
+    def _counts(self):
+        n_basis = checks.whole("Deformation: n_basis", self.n_basis, 1)
+        return n_basis, checks.whole("Deformation: n_fields", self.n_fields, 1)
+
+
+def _cosines(n_basis, shape):
+    """Products of ``n_basis`` cosines per axis of the grid, shape (n_basis ** r, p)."""
+    grid = [(np.arange(size) + 0.5) / size for size in shape]
+    return reduce(np.kron, [np.cos(np.pi * np.outer(np.arange(n_basis), u)) for u in grid])

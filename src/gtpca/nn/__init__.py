@@ -6,10 +6,12 @@ left over. Both are built on the operators of the library: the geometry is writt
 
 from __future__ import annotations
 
+from gtpca.optional import missing
+
 try:
     import torch  # noqa: F401
 except ImportError as error:
-    raise ImportError('torch is missing: pip install "gtpca[torch]"') from error
+    raise missing("torch", "torch") from error
 
 from gtpca.nn.layer import GTPCLayer, LayerOutput
 from gtpca.nn.network import GTPCNetwork

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from importlib import import_module
+
+from gtpca.optional import require
 
 __all__ = ["progress_bar"]
 
@@ -14,10 +15,6 @@ def progress_bar(show: bool, total: int):
     if not show:
         yield lambda text: None
         return
-    try:
-        bar = import_module("rich.progress").Progress()
-    except ImportError as error:
-        raise ImportError('rich is missing: pip install "gtpca[torch]"') from error
-    with bar:
+    with require("rich.progress", "torch").Progress() as bar:
         task = bar.add_task("training", total=total)
         yield lambda text: bar.update(task, advance=1, description=text)

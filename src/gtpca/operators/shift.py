@@ -128,12 +128,17 @@ class Track:
         return self.start_at(np.arange(self.count))
 
     @cached_property
-    def fft_length(self) -> int:
-        """A length at which wrapping around does not touch the offsets asked for."""
+    def extent(self) -> int:
+        """The least length at which wrapping around does not touch the offsets asked for."""
         if self.circular:
             return self.size
-        span = max(self.size - self.first, int(self.offsets[-1]) + self.window)
-        return next_fast_len(max(self.size, self.window, span), real=True)
+        last = self.first + self.step * (self.count - 1)
+        return max(self.size, self.window, self.size - self.first, last + self.window)
+
+    @cached_property
+    def fft_length(self) -> int:
+        """A length of the FFT that is at least :attr:`extent`."""
+        return self.size if self.circular else next_fast_len(self.extent, real=True)
 
     def pad(self, a: np.ndarray, axis: int) -> np.ndarray:
         """The padded window of which all shifted ones are pieces."""

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 import gtpca
 from gtpca import checks
 from gtpca.files import whole_file
+from gtpca.optional import require
 from gtpca.page.contents import COMPONENTS, gather
 from gtpca.page.packing import clipped, safe_json, script_hash
 
@@ -21,7 +22,6 @@ __all__ = ["write_page"]
 LARGEST = 7_800_000  # bytes of the page
 ROOM_LEFT = 150_000  # of them for text, styles and our own scripts
 SCRIPTS = ("data.js", "draw.js", "samples.js", "page.js")
-MISSING = '{} is missing: pip install "gtpca[report]"'
 
 
 def write_page(
@@ -171,22 +171,15 @@ def _resource(name) -> str:
 
 def _plotly() -> str:
     """plotly.js, with line ends as a browser reads them, so that its hash is that of the page."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise ImportError(MISSING.format("plotly")) from error
-    return get_plotlyjs().replace("\r\n", "\n")
+    return require("plotly.offline", "report").get_plotlyjs().replace("\r\n", "\n")
 
 
 def _environment():
-    try:
-        from jinja2 import Environment, FunctionLoader, StrictUndefined
-    except ImportError as error:
-        raise ImportError(MISSING.format("jinja2")) from error
-    return Environment(
-        loader=FunctionLoader(lambda name: _resource(f"{name}.jinja")),
+    jinja2 = require("jinja2", "report")
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: _resource(f"{name}.jinja")),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -8,9 +8,7 @@ is there. docs/model-file.md describes the format.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import math
 import os
 import re
 import zipfile
@@ -18,24 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.files import whole_file
+from gtpca.files import npy_array, npy_bytes, whole_file
+from gtpca.text import one_line
 
-__all__ = [
-    "FORMAT",
-    "FORMAT_VERSION",
-    "npy_bytes",
-    "npy_header",
-    "one_line",
-    "read_container",
-    "write_container",
-]
+__all__ = ["FORMAT", "FORMAT_VERSION", "read_container", "write_container"]
 
 FORMAT, FORMAT_VERSION = "gtpca model", 1
 TEXT, TEXT_SUM = "model.json", "model.json.sha256"
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
 LARGEST_TEXT = 2**26  # bytes
-LONGEST_HEADER = 2**10  # of an array; deeper nesting cannot hide in it
-KINDS = "biufcU"  # bool, int, unsigned, float, complex, text: no objects
 
 
 def write_container(path, content: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
@@ -164,45 +153,8 @@ def _refuse(name):
     raise ValueError(f"{name} is no number of JSON")
 
 
-def one_line(error) -> str:
-    """The message of an error in one line of moderate length."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 300 else text[:297] + "..."
-
-
-def npy_bytes(array) -> bytes:
-    """An array as the bytes of an ``.npy`` file."""
-    buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, np.asarray(array), allow_pickle=False)
-    return buffer.getvalue()
-
-
-def npy_header(file, size: int) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, Fortran order and dtype of an ``.npy`` file of ``size`` bytes, position 0.
-
-    It is an error if there are objects in it, or if its values do not fill the file exactly; so
-    nothing larger than the file is ever allocated.
-    """
-    version = np.lib.format.read_magic(file)
-    if version not in ((1, 0), (2, 0)):
-        raise ValueError(f"version {version} of the .npy format is not known")
-    read = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
-    shape, fortran, dtype = read[version[0]](file, max_header_size=LONGEST_HEADER)
-    if dtype.kind not in KINDS or dtype.itemsize == 0:
-        raise ValueError(f"values of dtype {dtype} are not read; only numbers and text are")
-    if not all(type(length) is int and length >= 0 for length in shape) or len(shape) > 32:
-        raise ValueError(f"the shape {shape} makes no sense")
-    there = size - file.tell()
-    if math.prod(shape) * dtype.itemsize != there:
-        raise ValueError(f"{there} bytes of values do not make {dtype} of shape {shape}")
-    return shape, fortran, dtype
-
-
 def _read_array(data: bytes, label: str) -> np.ndarray:
-    buffer = io.BytesIO(data)
     try:
-        shape, fortran, dtype = npy_header(buffer, len(data))
-        flat = np.frombuffer(data, dtype, offset=buffer.tell())
-        return flat.reshape(shape, order="F" if fortran else "C").copy(order="K")
+        return npy_array(data).copy(order="K")
     except Exception as error:  # of the header's parser, too
         raise ValueError(f"{label} is no array that can be read: {one_line(error)}") from None

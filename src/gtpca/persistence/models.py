@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
 from gtpca.estimator import GTPCA, bind_family, check_n_components, check_parameters
-from gtpca.families import Compose, Custom, Deformation, Identity, Reflection, Rotation, Shift
-from gtpca.persistence.container import one_line, read_container, write_container
+from gtpca.families import Identity
+from gtpca.persistence.container import read_container, write_container
 from gtpca.persistence.values import Decoder, Encoder
+from gtpca.text import one_line
 
 __all__ = ["load", "save"]
 
@@ -33,6 +34,8 @@ def save(model: GTPCA, path) -> None:
     if type(model) is not GTPCA:
         raise ValueError(f"a {type(model).__name__} cannot be saved; only GTPCA itself can.")
     check_is_fitted(model)
+    _check_parameters(model)
+    _family(model).check_repeatable()
     encoder, fitted = Encoder(), _fitted(model)
     content = {
         "gtpca_version": _version(),
@@ -42,7 +45,6 @@ def save(model: GTPCA, path) -> None:
         },
         "fitted": {name: encoder.encode(value, name) for name, value in fitted.items()},
     }
-    _check_parameters(model)
     _check_operator(model)
     write_container(path, content, encoder.arrays)
 
@@ -57,8 +59,9 @@ def load(path, max_size: int = LARGEST_FAMILY) -> GTPCA:
     ----------
     path : path
     max_size : int
-        A family may need that many numbers, transforms times values of a sample, so that a
-        hostile file cannot fill the memory. Raise it for a large model of your own.
+        A family may need that many numbers (``family.size(sample_shape).n_values``), which is
+        found out before anything is allocated, so that a hostile file cannot fill the memory or
+        run for ever. Raise it for a large model of your own.
 
     Returns
     -------
@@ -192,51 +195,18 @@ def _is_array(array, kinds, shape) -> bool:
 
 def _bind(model, max_size):
     """The operator, if it is not larger than allowed."""
-    family = Identity() if model.family is None else model.family
-    _measure(family, model.sample_shape_, max_size)
+    family = _family(model)
+    needed = family.size(model.sample_shape_).n_values
+    if not needed <= max_size:
+        raise ValueError(
+            f"{type(family).__name__} needs {needed:.3g} numbers, more than max_size={max_size}; "
+            "if you trust the file, pass a larger max_size to load"
+        )
     return bind_family(model.family, model.sample_shape_, model.feature_weight)
 
 
-def _measure(family, shape, left) -> tuple[tuple[int, ...], float]:
-    """The shape of a component, and what binding a family leaves of an allowance of numbers."""
-    if isinstance(family, Compose):
-        for part in family.parts:
-            shape, left = _measure(part, shape, left)
-        return shape, left
-    left = _spend(family, _n_values(family, shape), left)
-    if isinstance(family, (Shift, Custom)):
-        shape = family.bind(shape).weight_shape
-        left = _spend(family, math.prod(shape), left)
-    return shape, left
-
-
-def _spend(family, needed, left) -> float:
-    if needed > left:
-        raise ValueError(
-            f"{type(family).__name__} needs {needed:.3g} numbers, but max_size leaves {left:.3g}; "
-            "if you trust the file, pass a larger max_size to load"
-        )
-    return left - needed
-
-
-def _n_values(family, shape) -> float:
-    """About how many numbers it takes to bind a family that is no composition."""
-    points = float(math.prod(shape))
-    if isinstance(family, Shift):
-        windows = () if family.window is None else checks.sizes("Shift: window", family.window)
-        return points + float(sum(windows))
-    if isinstance(family, Custom):
-        return points + sum(float(np.sum(np.shape(t))) for t in family.transforms)
-    if isinstance(family, Deformation):
-        n_basis = checks.whole("Deformation: n_basis", family.n_basis, 1)
-        fields = checks.whole("Deformation: n_fields", family.n_fields, 1)
-        return points * (fields + float(n_basis) ** np.size(family.axes))
-    if isinstance(family, Rotation) and np.ndim(family.angles) == 0:
-        return points * checks.whole("Rotation: angles", family.angles, 1)
-    if isinstance(family, Reflection):
-        return points * 2.0 ** min(np.size(family.axes), 64)
-    listed = [np.size(value) for value in family.get_params(deep=False).values()]
-    return points * max([1, *listed])
+def _family(model):
+    return Identity() if model.family is None else model.family
 
 
 def _check_operator(model) -> None:

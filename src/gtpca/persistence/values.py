@@ -15,13 +15,13 @@ import inspect
 import math
 import re
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from gtpca.families import FAMILIES, Deformation, Family
+from gtpca.families import FAMILIES, Family
+from gtpca.files import NPY_KINDS
 from gtpca.solvers.als import ALS
 
 __all__ = ["Decoder", "Encoder"]
@@ -103,7 +103,7 @@ class Encoder:
     def _array(self, array, place):
         if array.dtype == object and array.ndim == 1 and all(isinstance(v, str) for v in array):
             return {"$strings": [str(v) for v in array]}
-        if array.dtype.kind not in "biufcU":
+        if array.dtype.kind not in NPY_KINDS:
             raise ValueError(f"{place} is an array of {array.dtype}, which cannot be saved.")
         name = stem = re.sub(r"[^A-Za-z0-9_.-]", "_", place)[:150]
         while f"{name}.npy" in self.arrays:
@@ -126,7 +126,6 @@ class Encoder:
             )
         if name not in (*CLASSES, "Adam") or find_class(name) is not type(value):
             raise ValueError(_unknown(value, place))
-        _check_repeatable(value)
         inner = value.get_params(deep=False).items()
         inner = [(k, v) for k, v in inner if not (isinstance(v, str) and v == "deprecated")]
         inner = {k: self.encode(v, f"{place}.{k}", depth + 1) for k, v in inner}
@@ -143,15 +142,6 @@ def _unknown(value, place) -> str:
             "matrices, or joblib.dump where you trust the file."
         )
     return f"{place} is of type {type(value).__name__}, which cannot be saved."
-
-
-def _check_repeatable(family) -> None:
-    """A family must be bound to the same operator after loading."""
-    if isinstance(family, Deformation) and not isinstance(family.random_state, Integral):
-        raise ValueError(
-            f"Deformation: random_state={family.random_state!r} draws other fields whenever it is "
-            "bound, so the model cannot be saved; use a whole number and fit again."
-        )
 
 
 class Decoder:

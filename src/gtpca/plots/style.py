@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gtpca.optional import require
+
 # Okabe and Ito's colours, which are told apart with every kind of colour vision.
 BLACK, GREY = "#000000", "#999999"
 ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
@@ -17,10 +19,7 @@ LEVELS = "cividis"  # counts and labels with an order
 
 def require_matplotlib():
     """Raise an ImportError that names the extra where matplotlib is missing."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError as error:
-        raise ImportError('matplotlib is missing: pip install "gtpca[plot]"') from error
+    require("matplotlib.figure", "plot")
 
 
 def new_figure(width, height):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.persistence.container import npy_header
+from gtpca.files import npy_array, npy_header
 from gtpca.readers.data import Data, check_inflated, check_rows, choose
 
 __all__ = ["read_npy", "read_npz"]
@@ -37,13 +37,11 @@ def read_npz(path: Path, key: str | None = None) -> Data:
             names = {key: names[key]}
         heads = {k: _header(archive, entries[n]) for k, n in names.items()}
         key = choose({k: head[0] for k, head in heads.items()}, key)
-        shape, fortran, dtype = heads[key]
+        shape, _, dtype = heads[key]
         check_rows(shape, dtype)
         entry = entries[names[key]]
-        check_inflated(entry.file_size, entry.compress_size)
-        data = archive.read(entry)
-    flat = np.frombuffer(data, dtype, offset=len(data) - int(np.prod(shape)) * dtype.itemsize)
-    return Data(flat.reshape(shape, order="F" if fortran else "C"))
+        check_inflated(needed=entry.file_size, stored=entry.compress_size)
+        return Data(npy_array(archive.read(entry)))
 
 
 def _header(archive, entry):

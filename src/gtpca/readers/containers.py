@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gtpca.readers.data import Data, FileRows, check_rows, choose, optional
+from gtpca.optional import require
+from gtpca.readers.data import Data, FileRows, check_rows, choose
 
 __all__ = ["read_hdf5", "read_zarr"]
 
@@ -16,7 +17,7 @@ CODECS |= {"bitround", "fixedscaleoffset", "sharding_indexed", "transpose", "zli
 
 def read_hdf5(path: Path, key: str | None = None, matlab: bool = False) -> Data:
     """One data set; the file stays open. MATLAB stores the axes in the reverse order."""
-    h5py = optional("h5py", "io")
+    h5py = require("h5py", "io")
     file = h5py.File(path, "r")
     try:
         order = slice(None, None, -1 if matlab else 1)
@@ -25,7 +26,7 @@ def read_hdf5(path: Path, key: str | None = None, matlab: bool = False) -> Data:
         dataset = file[key]
         _check_dataset(dataset, key)
         check_rows(found[key], dataset.dtype, dataset.chunks)
-        rows = FileRows(dataset, f"{path}, {key!r}", matlab)
+        rows = FileRows(dataset, f"{path}, {key!r}", reverse=matlab)
     except BaseException:
         file.close()
         raise
@@ -53,7 +54,7 @@ def _datasets(h5py, file) -> dict[str, tuple]:
 
 def read_zarr(path: Path, key: str | None = None) -> Data:
     """One array of a store, or the store if it is an array."""
-    zarr = optional("zarr", "io")
+    zarr = require("zarr", "io")
     node = zarr.open(str(path), mode="r")
     if isinstance(node, zarr.Group):
         arrays = dict(node.members(max_depth=None))

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from gtpca.persistence.container import one_line
+from gtpca.text import one_line
 
-__all__ = ["Data", "FileRows", "check_inflated", "check_rows", "choose", "optional"]
+__all__ = ["Data", "FileRows", "check_inflated", "check_rows", "choose", "is_number"]
 
 LARGEST_PIECE = 2**30  # bytes of one row, or of one chunk of a file
-MOST_INFLATED = 100  # above LARGEST_PIECE, a file may hold so many times its size
+MOST_INFLATED = 100  # times its size that a large file may hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,15 +93,6 @@ class FileRows:
         return np.asarray(self[:], dtype=dtype)
 
 
-def optional(module: str, extra: str) -> Any:
-    """An optional package, or an error that names the extra."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
-        raise ImportError(f'{package} is missing: pip install "gtpca[{extra}]"') from error
-
-
 def check_rows(shape, dtype, chunks=None) -> None:
     """Rows are numbers with at least two axes, and none of them is huge."""
     if np.dtype(dtype).kind not in "biuf":
@@ -118,10 +108,29 @@ def check_rows(shape, dtype, chunks=None) -> None:
         raise ValueError(f"has shape {tuple(shape)} in chunks of {chunks}: too large to be read")
 
 
-def check_inflated(needed: int, stored: int) -> None:
-    """A small file must not become a huge array."""
-    if needed > max(LARGEST_PIECE, MOST_INFLATED * stored):
+def check_inflated(*, needed: int, stored: int, least=LARGEST_PIECE, most=MOST_INFLATED) -> None:
+    """A small file must not become a huge array.
+
+    Parameters
+    ----------
+    needed, stored : int
+        Bytes of the array, and of the file.
+    least : int
+        Bytes that any file may become.
+    most : int
+        Beyond them, how many times its size.
+    """
+    if needed > max(least, most * stored):
         raise ValueError(f"{stored} bytes claim to hold {needed} bytes of values")
+
+
+def is_number(field: str) -> bool:
+    """Whether a field of a text file is a number, and not Python's ``1_000``."""
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return "_" not in field
 
 
 def choose(found: dict[str, tuple], key: str | None) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from gtpca.persistence.container import one_line
-from gtpca.readers.data import Data, check_inflated, optional
+from gtpca.optional import require
+from gtpca.readers.data import Data, check_inflated
+from gtpca.text import one_line
 
 __all__ = ["read_images"]
 
@@ -24,7 +26,7 @@ MODES: dict[str, tuple[str, tuple[int, ...], type]] = {
 
 def read_images(path: Path) -> Data:
     """Grey or RGB images, in the order of their names; other files are left out."""
-    image = optional("PIL.Image", "io")
+    image = require("PIL.Image", "io")
     names = sorted(p for p in path.iterdir() if p.suffix.lower() in ENDINGS)
     if not names:
         raise ValueError("there is no PNG or JPEG image in the folder")
@@ -44,16 +46,14 @@ def read_images(path: Path) -> Data:
 
 def _kind(image, name) -> tuple[str, tuple[int, ...]]:
     """Mode and shape from the header alone."""
-    try:
-        with image.open(name, formats=("PNG", "JPEG")) as picture:
-            mode, (width, height) = picture.mode, picture.size
-    except Exception as error:  # Pillow raises whatever comes
-        raise ValueError(f"{name.name} is no image that can be read: {one_line(error)}") from None
+    with _opened(image, name) as picture:
+        mode, (width, height) = picture.mode, picture.size
     if mode not in MODES:
         raise ValueError(f"{name.name} has mode {mode}; convert it to grey or RGB")
     mode, channels, dtype = MODES[mode]
     shape = (height, width, *channels)
-    check_inflated(int(np.prod(shape, dtype=float)) * np.dtype(dtype).itemsize, name.stat().st_size)
+    needed = int(np.prod(shape, dtype=float)) * np.dtype(dtype).itemsize
+    check_inflated(needed=needed, stored=name.stat().st_size)
     return mode, shape
 
 
@@ -63,8 +63,14 @@ def _words(kind) -> str:
 
 
 def _pixels(image, name, mode) -> np.ndarray:
+    with _opened(image, name) as picture:
+        return np.asarray(picture if picture.mode == mode else picture.convert(mode))
+
+
+@contextmanager
+def _opened(image, name):
     try:
         with image.open(name, formats=("PNG", "JPEG")) as picture:
-            return np.asarray(picture if picture.mode == mode else picture.convert(mode))
-    except Exception as error:
+            yield picture
+    except Exception as error:  # Pillow raises whatever comes
         raise ValueError(f"{name.name} is no image that can be read: {one_line(error)}") from None

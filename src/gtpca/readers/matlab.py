@@ -29,14 +29,21 @@ COMPLEX = 0x800
 
 
 @dataclass(frozen=True)
+class Stored:
+    """The bytes of an element in the file, without its tag."""
+
+    start: int
+    size: int
+    compressed: bool
+
+
+@dataclass(frozen=True)
 class Variable:
     """Where a variable is in the file, and what its head says.
 
     Attributes
     ----------
-    start, size : int
-        Its bytes in the file, without the tag.
-    compressed : bool
+    stored : Stored
     shape : tuple of int
     kind : int
         MATLAB's number of the class.
@@ -45,9 +52,7 @@ class Variable:
         Where the tag of the values begins, in the element as it is when inflated.
     """
 
-    start: int
-    size: int
-    compressed: bool
+    stored: Stored
     shape: tuple[int, ...]
     kind: int
     is_complex: bool
@@ -76,33 +81,37 @@ def _variables(file, size, order) -> dict[str, Variable]:
         kind, length = np.frombuffer(file.read(8), f"{order}u4").tolist()
         if kind not in (COMPRESSED, MATRIX) or start + 8 + length > size:
             raise ValueError(f"is cut or damaged at byte {start}")
-        name, variable = _head(file, start + 8, length, kind == COMPRESSED, order)
+        stored = Stored(start=start + 8, size=length, compressed=kind == COMPRESSED)
+        name, variable = _head(file, stored, order)
         if name:
             found[name] = variable
         start += 8 + length
     return found
 
 
-def _head(file, start, size, compressed, order) -> tuple[str, Variable]:
-    data = _bytes(file, start, size, compressed, HEAD)
-    if compressed:  # the tag is within
-        data = data[8:]
+def _head(file, stored, order) -> tuple[str, Variable]:
+    data = _bytes(file, stored, limit=HEAD)
     flags, place = _element(data, 0, order)
     sizes, place = _element(data, place, order)
     name, place = _element(data, place, order)
     if flags.dtype.itemsize != 4 or len(flags) != 2 or not 2 <= len(sizes) <= 32 or min(sizes) < 0:
-        raise ValueError(f"is damaged at byte {start}")
-    kind, shape = int(flags[0]), tuple(sizes.tolist())
-    about = (shape, kind & 0xFF, bool(kind & COMPLEX), place)
-    return name.tobytes().decode("ascii"), Variable(start, size, compressed, *about)
+        raise ValueError(f"is damaged at byte {stored.start}")
+    kind = int(flags[0])
+    return name.tobytes().decode("ascii"), Variable(
+        stored=stored,
+        shape=tuple(sizes.tolist()),
+        kind=kind & 0xFF,
+        is_complex=bool(kind & COMPLEX),
+        values=place,
+    )
 
 
-def _bytes(file, start, size, compressed, limit) -> bytes:
-    """The first ``limit`` bytes of an element, inflated if it is compressed."""
-    file.seek(start)
-    if not compressed:
-        return file.read(min(size, limit))
-    return zlib.decompressobj().decompress(file.read(size), limit)
+def _bytes(file, stored, limit) -> bytes:
+    """The first ``limit`` bytes of an element or a few less, without its tag."""
+    file.seek(stored.start)
+    if not stored.compressed:
+        return file.read(min(stored.size, limit))
+    return zlib.decompressobj().decompress(file.read(stored.size), limit)[8:]  # the tag is within
 
 
 def _element(data, place, order) -> tuple[np.ndarray, int]:
@@ -126,10 +135,10 @@ def _values(file, variable, order, key) -> np.ndarray:
     dtype = np.dtype(CLASSES[variable.kind])
     check_rows(variable.shape, dtype)
     n_values = math.prod(variable.shape)
-    check_inflated(8 * n_values, variable.size)
+    check_inflated(needed=8 * n_values, stored=variable.stored.size)
     limit = variable.values + 8 * n_values + 64
-    data = _bytes(file, variable.start, variable.size, variable.compressed, limit)
-    flat, _ = _element(data[8:] if variable.compressed else data, variable.values, order)
+    data = _bytes(file, variable.stored, limit)
+    flat, _ = _element(data, variable.values, order)
     if len(flat) != n_values:
         raise ValueError(f"{key!r} has {len(flat)} values, but shape {variable.shape}")
     return np.ascontiguousarray(flat.astype(dtype, copy=False).reshape(variable.shape, order="F"))

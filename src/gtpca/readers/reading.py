@@ -3,33 +3,49 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from gtpca.persistence.container import one_line
+from gtpca.readers.arrays import read_npy, read_npz
+from gtpca.readers.containers import read_hdf5, read_zarr
 from gtpca.readers.data import Data
+from gtpca.readers.images import read_images
+from gtpca.readers.matlab import read_mat
+from gtpca.readers.recordings import read_recording
+from gtpca.readers.series import read_ts
+from gtpca.readers.tables import read_parquet, read_text
+from gtpca.text import one_line
 
 __all__ = ["read_data"]
 
-# ending: what it is called, module, function, options that it knows beside the path
-KINDS: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
-    ".npy": ("array", "arrays", "read_npy", ()),
-    ".npz": ("archive of arrays", "arrays", "read_npz", ("key",)),
-    ".csv": ("table", "tables", "read_text", ("labels", "header")),
-    ".tsv": ("table", "tables", "read_text", ("labels", "header")),
-    ".parquet": ("Parquet file", "tables", "read_parquet", ("labels",)),
-    ".h5": ("HDF5 file", "containers", "read_hdf5", ("key",)),
-    ".hdf5": ("HDF5 file", "containers", "read_hdf5", ("key",)),
-    ".zarr": ("Zarr store", "containers", "read_zarr", ("key",)),
-    ".mat": ("MATLAB file", "matlab", "read_mat", ("key",)),
-    ".ts": ("file of time series", "series", "read_ts", ()),
-    "folder": ("folder of images", "images", "read_images", ()),
-}
-RECORDING = ("window", "step", "event", "tmin", "tmax")
-KINDS |= {
-    ending: ("recording", "recordings", "read_recording", RECORDING)
-    for ending in (".fif", ".edf", ".bdf")
+
+class Kind(NamedTuple):
+    """What a file is called, what reads it, and the options that this knows beside the path."""
+
+    name: str
+    read: Callable[..., Data]
+    options: tuple[str, ...] = ()
+
+
+TABLE = Kind("table", read_text, ("labels", "header"))
+HDF5 = Kind("HDF5 file", read_hdf5, ("key",))
+RECORDING = Kind("recording", read_recording, ("window", "step", "event", "tmin", "tmax"))
+KINDS = {
+    ".npy": Kind("array", read_npy),
+    ".npz": Kind("archive of arrays", read_npz, ("key",)),
+    ".csv": TABLE,
+    ".tsv": TABLE,
+    ".parquet": Kind("Parquet file", read_parquet, ("labels",)),
+    ".h5": HDF5,
+    ".hdf5": HDF5,
+    ".zarr": Kind("Zarr store", read_zarr, ("key",)),
+    ".mat": Kind("MATLAB file", read_mat, ("key",)),
+    ".ts": Kind("file of time series", read_ts),
+    "folder": Kind("folder of images", read_images),
+    ".fif": RECORDING,
+    ".edf": RECORDING,
+    ".bdf": RECORDING,
 }
 
 
@@ -101,20 +117,19 @@ def read_data(
     given: dict[str, Any] = {"key": key, "labels": labels, "header": header}
     given |= {"window": window, "step": step, "event": event, "tmin": tmin, "tmax": tmax}
     given = {name: value for name, value in given.items() if value is not None}
-    name, module, function, known = KINDS[_kind(path)]
-    wrong = sorted(set(given) - set(known))
+    kind = KINDS[_kind(path)]
+    wrong = sorted(set(given) - set(kind.options))
     if wrong:
         option = f"{wrong[0]}={given[wrong[0]]!r}"
-        raise ValueError(f"{path}: {option} has no meaning for this kind of file, {name}.")
-    read = getattr(import_module(f"gtpca.readers.{module}"), function)
+        raise ValueError(f"{path}: {option} has no meaning for this kind of file, {kind.name}.")
     try:
-        return read(path, **given)
+        return kind.read(path, **given)
     except ImportError:
         raise
     except MemoryError:
         raise ValueError(f"{path}: it does not fit into memory.") from None
     except Exception as error:  # of the parsers, whatever comes
-        raise ValueError(f"{path}: {_wording(error, name)}") from None
+        raise ValueError(f"{path}: {_wording(error, kind.name)}") from None
 
 
 def _kind(path: Path) -> str:

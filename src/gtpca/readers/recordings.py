@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gtpca.datasets import event_windows, sliding_windows
-from gtpca.readers.data import Data, FileRows, optional
+from gtpca.optional import require
+from gtpca.readers.data import Data, FileRows, check_inflated
 
 __all__ = ["read_recording"]
 
@@ -18,8 +19,8 @@ LARGEST_SHARE = 16  # bytes in memory for one of the file; 16 bits become 64
 
 def read_recording(path: Path, window=None, step=None, event=None, tmin=None, tmax=None) -> Data:
     """Sliding windows, or windows around events, (n, n_times, n_channels), in MNE's units."""
-    mne = optional("mne", "eeg")
-    _check_options(window, step, event, tmin, tmax)
+    mne = require("mne", "eeg")
+    _check_options(window=window, step=step, event=event, tmin=tmin, tmax=tmax)
     if path.suffix.lower() == ".fif":
         _check_tags(path)
     raw = mne.io.read_raw(path, preload=False, verbose="error")
@@ -41,7 +42,7 @@ def read_recording(path: Path, window=None, step=None, event=None, tmin=None, tm
     return Data(rows, labels=labels[inside], **about)
 
 
-def _check_options(window, step, event, tmin, tmax) -> None:
+def _check_options(*, window, step, event, tmin, tmax) -> None:
     around = tmin is not None and tmax is not None
     if around == (window is not None) or (not around and (tmin is not None or tmax is not None)):
         raise ValueError("give either window, or both tmin and tmax for windows around events")
@@ -71,8 +72,7 @@ def _check_length(raw) -> None:
     """A header must not claim more than the file can hold."""
     stored = sum(Path(name).stat().st_size for name in raw.filenames if name)
     needed = 8 * raw.n_times * len(raw.ch_names)
-    if needed > LARGEST_SHARE * stored + 2**20:
-        raise ValueError(f"{stored} bytes claim to hold {needed} bytes of values")
+    check_inflated(needed=needed, stored=stored, least=2**20, most=LARGEST_SHARE)
 
 
 def samples(label, value, rate) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gtpca.readers.data import Data, check_rows
+from gtpca.readers.data import Data, check_rows, is_number
 
 __all__ = ["read_ts"]
 
@@ -33,7 +33,7 @@ def read_ts(path: Path) -> Data:
     rows = np.stack(series)
     rows = rows[:, 0] if rows.shape[1] == 1 else rows.transpose(0, 2, 1)
     check_rows(rows.shape, rows.dtype)
-    return Data(np.ascontiguousarray(rows), np.array(labels) if labelled else None)
+    return Data(np.ascontiguousarray(rows), labels=np.array(labels) if labelled else None)
 
 
 def _header(lines) -> bool:
@@ -67,13 +67,5 @@ def _values(channels, number, first) -> np.ndarray:
     try:
         return np.array([[float(value) for value in values] for values in lists])
     except ValueError:
-        bad = next(v for values in lists for v in values if not _is_number(v))
+        bad = next(v for values in lists for v in values if not is_number(v))
         raise ValueError(f"line {number}: {bad[:40]!r} is not a number") from None
-
-
-def _is_number(value) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True

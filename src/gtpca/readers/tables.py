@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gtpca.readers.data import Data, check_inflated, check_rows, optional
+from gtpca.optional import require
+from gtpca.readers.data import Data, check_inflated, check_rows, is_number
 
 __all__ = ["read_parquet", "read_text"]
 
@@ -71,7 +72,8 @@ def read_text(path: Path, labels=None, header: bool | None = None) -> Data:
     if text is not None and len(text) != len(rows):
         raise ValueError(f"there are {len(text)} lines, but {len(rows)} rows of values")
     names = None if layout.names is None else [layout.names[i] for i in layout.chosen]
-    return Data(rows, None if layout.label is None else np.array(text, dtype=str), names)
+    found = None if layout.label is None else np.array(text, dtype=str)
+    return Data(rows, labels=found, features=names)
 
 
 def _layout(path, labels, header) -> Layout:
@@ -81,7 +83,7 @@ def _layout(path, labels, header) -> Layout:
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     delimiter = ";" if ";" in line and delimiter not in line else delimiter
     head = next(csv.reader([line], delimiter=delimiter), [])
-    named = not all(map(_is_number, head)) if header is None else header
+    named = not all(map(is_number, head)) if header is None else header
     names = [field.strip().removeprefix("# ") for field in head] if named else None
     columns = list(range(len(head)))
     if names and not names[0]:  # names of rows, as pandas and R write them
@@ -90,7 +92,14 @@ def _layout(path, labels, header) -> Layout:
     chosen = [i for i in columns if i != label]
     if not chosen:
         raise ValueError("there is no column with values")
-    return Layout(delimiter, skip + 1 if named else skip, head, names, chosen, label)
+    return Layout(
+        delimiter=delimiter,
+        skip=skip + 1 if named else skip,
+        head=head,
+        names=names,
+        chosen=chosen,
+        label=label,
+    )
 
 
 def find_column(labels, names, count) -> int:
@@ -102,14 +111,6 @@ def find_column(labels, names, count) -> int:
         return number % count
     there = f"{count} columns" if names is None else f"columns {', '.join(names[:20])}"
     raise ValueError(f"labels={labels!r} is no column; there are {there}")
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return "_" not in field
 
 
 def _scan(path, layout, values=False) -> Iterator[str]:
@@ -133,7 +134,7 @@ def _check_fields(fields, layout, line, values) -> None:
     for i in layout.chosen if values else ():
         if not fields[i].strip():
             raise ValueError(f"line {line}: column {layout.name(i)} is empty")
-        if not _is_number(fields[i]):
+        if not is_number(fields[i]):
             raise ValueError(
                 f"column {layout.name(i)} holds text, {fields[i][:40]!r} in line {line}; remove it "
                 "or name it by labels"
@@ -142,7 +143,7 @@ def _check_fields(fields, layout, line, values) -> None:
 
 def read_parquet(path: Path, labels=None) -> Data:
     """All columns of numbers, in memory."""
-    parquet = optional("pyarrow.parquet", "io")
+    parquet = require("pyarrow.parquet", "io")
     with parquet.ParquetFile(path) as file:
         fields = [field for field in file.schema_arrow if not field.name.startswith("__index_")]
         names = [field.name for field in fields]
@@ -150,7 +151,7 @@ def read_parquet(path: Path, labels=None) -> Data:
         kept = [name for name in names if name != label]
         _check_types(fields, label)
         n_values = file.metadata.num_rows * len(fields)
-        check_inflated(8 * n_values, path.stat().st_size)
+        check_inflated(needed=8 * n_values, stored=path.stat().st_size)
         table = file.read(columns=[*kept, *([] if label is None else [label])])
     columns = [_numbers(table.column(name), name) for name in kept]
     if not columns:
@@ -158,11 +159,11 @@ def read_parquet(path: Path, labels=None) -> Data:
     rows = np.column_stack(columns)
     check_rows(rows.shape, rows.dtype)
     text = None if label is None else np.array([str(v) for v in table.column(label).to_pylist()])
-    return Data(rows, text, kept)
+    return Data(rows, labels=text, features=kept)
 
 
 def _check_types(fields, label) -> None:
-    types = optional("pyarrow.types", "io")
+    types = require("pyarrow.types", "io")
     for field in fields:
         kinds = (types.is_integer, types.is_floating, types.is_boolean)
         if field.name != label and not any(is_kind(field.type) for is_kind in kinds):

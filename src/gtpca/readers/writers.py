@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gtpca.files import whole_file
-from gtpca.persistence.container import npy_bytes
-from gtpca.readers.data import optional
+from gtpca.files import npy_bytes, whole_file, write_bytes
+from gtpca.optional import require
 
 __all__ = ["write_array", "write_table"]
 
@@ -59,7 +58,7 @@ def write_array(path, array) -> None:
     """
     array = np.asarray(array)
     if str(path) != "-" and Path(path).suffix.lower() == ".npy":
-        _write_bytes(path, _npy(array))
+        write_bytes(path, _npy(array))
     elif array.ndim != 2:
         raise ValueError(f"{path}: an array of shape {array.shape} is no table; write it to .npy.")
     else:
@@ -74,9 +73,9 @@ def _write(path, arrays) -> None:
     if str(path) == "-":
         sys.stdout.write(_csv(arrays))
     elif ending == ".csv":
-        _write_bytes(path, _csv(arrays).encode())
+        write_bytes(path, _csv(arrays).encode())
     elif ending == ".npy":
-        _write_bytes(path, _npy(np.column_stack(list(arrays.values()))))
+        write_bytes(path, _npy(np.column_stack(list(arrays.values()))))
     else:
         _write_parquet(path, arrays)
 
@@ -101,13 +100,8 @@ def _npy(array) -> bytes:
     return npy_bytes(array)
 
 
-def _write_bytes(path, data) -> None:
-    with whole_file(path) as file:
-        file.write(data)
-
-
 def _write_parquet(path, arrays) -> None:
-    pyarrow, parquet = optional("pyarrow", "io"), optional("pyarrow.parquet", "io")
+    pyarrow, parquet = require("pyarrow", "io"), require("pyarrow.parquet", "io")
     table = pyarrow.table({name: pyarrow.array(values) for name, values in arrays.items()})
     with whole_file(path) as file:
         parquet.write_table(table, file)
