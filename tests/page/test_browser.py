@@ -185,6 +185,14 @@ def test_tiles_are_kept_apart(browser, opened):
     assert not (shown[:, :8] == grey).all(axis=(1, 2)).any()
 
 
+def test_charts_of_components_fit_their_cards(browser, opened):
+    opened("series", width=1000)
+    assert browser.execute_script(
+        "return Array.from(document.querySelectorAll('#components .card'))"
+        ".every((card) => card.querySelector('.main-svg').clientWidth <= card.clientWidth)"
+    )
+
+
 def test_a_click_shows_the_sample_and_its_poses(browser, opened):
     model, X = opened("series")
     for point in browser.find_elements("css selector", "#scatter .points path")[5:8]:

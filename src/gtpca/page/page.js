@@ -15,15 +15,19 @@ function drawEnergy() {
   chart(byId("energy"), traces, { ...layout, showlegend: Boolean(pca) });
 }
 
-/** One small chart or picture per component. */
+/** A card with a name for component k; returns the place of its chart or picture. */
+function addCard(k) {
+  const { explained } = page.energy, gain = explained[k] - (k ? explained[k - 1] : 0);
+  const card = element("div", "card"), view = element("div", "view");
+  card.append(element("h3", "", `Component ${k + 1}`), element("p", "soft", `adds ${percent(gain)}`), view);
+  byId("components").append(card);
+  return view;
+}
+
+/** One small chart or picture per component; cards have their width once all are there. */
 function drawComponents() {
   const { layout, values } = page.components, rows = rowsOf(values);
-  const { explained } = page.energy;
-  for (let k = 0; k < rows.length; k++) {
-    const card = element("div", "card"), view = element("div", "view");
-    const gain = explained[k] - (k ? explained[k - 1] : 0);
-    card.append(element("h3", "", `Component ${k + 1}`), element("p", "soft", `adds ${percent(gain)}`), view);
-    byId("components").append(card);
+  Array.from({ length: rows.length }, (_, k) => addCard(k)).forEach((view, k) => {
     const weights = rows.get(k);
     if (layout.kind === "lines") {
       view.setAttribute("role", "img");
@@ -35,7 +39,7 @@ function drawComponents() {
       const scale = aroundZero(reach(weights));
       drawPictures(view, layout, [{ name: `Component ${k + 1}`, values: weights, scale }]);
     }
-  }
+  });
 }
 
 /** Bars over values, or over bins. */
