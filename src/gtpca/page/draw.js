@@ -52,7 +52,7 @@ function drawCurves(host, layout, lines, options) {
   for (let c = 0; c < channels; c++) {
     const id = c ? String(c + 1) : "", gap = channels > 1 ? 0.04 : 0;
     const top = 1 - c / channels, bottom = 1 - (c + 1) / channels + gap;
-    shape[`yaxis${id}`] = { domain: [bottom, top], nticks: channels > 1 ? Math.max(2, Math.round(12 / channels)) : 6,
+    shape[`yaxis${id}`] = { domain: [bottom, top], nticks: channels > 1 ? Math.max(3, Math.round(12 / channels)) : 6,
       title: { text: channels > 1 ? `ch. ${layout.channels[c] + 1}` : "", font: { size: 12 } } };
     for (const line of lines) {
       traces.push({ type: "scatter", mode: "lines", name: line.name, x, yaxis: `y${id}`,

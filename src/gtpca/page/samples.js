@@ -124,7 +124,7 @@ function drawSample(i) {
   ]);
 }
 
-/** Choose a sample: everything that depends on it is drawn anew. */
+/** Choose a sample: everything that depends on it is drawn again. */
 function choose(i, hint) {
   chosen.point = Math.max(0, Math.min(points.n - 1, i));
   byId("number").value = String(points.number[chosen.point]);

@@ -37,7 +37,7 @@ def mapping(scale):
 
 
 def whole_ticks(axis, most=9):
-    """At most ``most`` ticks, on whole numbers."""
+    """At most ``most`` ticks, on integers."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(most, integer=True))
