@@ -14,7 +14,8 @@ from gtpca.datasets import make_spikes
 from gtpca.estimator import GTPCA
 from gtpca.families import Shift
 from gtpca.plots import plot_components
-from gtpca.plots.style import BLUE, GREY, ORANGE, RED, new_figure, quiet, require_matplotlib
+from gtpca.plots.style import new_figure, quiet, require_matplotlib
+from gtpca.views.palette import BLUE, GREY, ORANGE, RED
 
 __all__ = ["Demo", "draw", "main", "run", "table"]
 

@@ -25,6 +25,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 from gtpca import ALS, GTPCA, Reflection, Rotation, Shift
 from gtpca.datasets import make_spikes
 from gtpca.page import write_page
+from gtpca.views import palette
+from gtpca.views.palette import Scale
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -65,6 +67,7 @@ KINDS = {
     "one": lambda: fitted(Shift(8), (20,), 1),
     "still": lambda: fitted(None, (20,), center=True),
     "flips": lambda: fitted(Reflection(), (20,)),
+    "seven": lambda: fitted(Shift(8, axes=0), (20, 7)),
     "channels": lambda: fitted(Shift(8, axes=0), (20, 2), shared_pose=True),
     "electrodes": lambda: fitted(Shift(8, axes=0), (20, 9), center="samples"),
     "images": lambda: fitted(Rotation(4), (8, 8), feature_weight=np.ones((8, 8))),
@@ -149,6 +152,44 @@ def test_every_kind_of_model_on_a_phone(kind, browser, opened):
     assert browser.execute_script(
         "return Array.from(document.querySelectorAll('canvas, .plot, input, select, button'))"
         ".every((e) => e.getBoundingClientRect().right <= 391)"
+    )
+
+
+def pixels(browser, selector):
+    """Red, green and blue of a canvas, (height, width, 3)."""
+    width, height, values = browser.execute_script(
+        "const canvas = document.querySelector(arguments[0]), {width, height} = canvas;"
+        "const data = canvas.getContext('2d').getImageData(0, 0, width, height).data;"
+        "return [width, height, Array.from(data)];",
+        selector,
+    )
+    return np.reshape(values, (height, width, 4))[..., :3]
+
+
+def test_signs_have_the_colours_of_the_drawings(browser, opened):
+    model, _ = opened("images")
+    stops = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in palette.SIGNED])
+    w = model.components_[0]
+    place = (len(stops) - 1) * Scale.of(w, signed=True).shares(w)
+    wanted = [np.interp(place, np.arange(len(stops)), part) for part in stops.T]
+    shown = pixels(browser, "#components canvas")
+    np.testing.assert_allclose(shown, np.stack(wanted, axis=-1), atol=1.5)
+    assert "Purple is positive, orange negative" in find(browser, "#section-components p").text
+
+
+def test_tiles_are_kept_apart(browser, opened):
+    opened("tiles")
+    shown = pixels(browser, "#sample-view canvas")
+    grey = [int(palette.GREY[i : i + 2], 16) for i in (1, 3, 5)]
+    assert (shown[:, 8] == grey).all()
+    assert not (shown[:, :8] == grey).all(axis=(1, 2)).any()
+
+
+def test_charts_of_components_fit_their_cards(browser, opened):
+    opened("series", width=1000)
+    assert browser.execute_script(
+        "return Array.from(document.querySelectorAll('#components .card'))"
+        ".every((card) => card.querySelector('.main-svg').clientWidth <= card.clientWidth)"
     )
 
 

@@ -18,9 +18,11 @@ pytest.importorskip("jinja2", reason='needs jinja2: pip install "gtpca[report]"'
 
 from sklearn.exceptions import NotFittedError
 
-from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
+from gtpca import ALS, GTPCA, Rotation, Shift
 from gtpca.datasets import make_spikes
-from gtpca.page import contents, layouts, measures, packing, write_page
+from gtpca.page import contents, layouts, packing, write_page
+from gtpca.views import measures
+from gtpca.views.samples import choose_view, component_view, sample_view
 
 QUICK = ALS(n_init=2, max_iter=5)
 HOSTILE = '</script><img src=x onerror="window.hacked = 1"><!-- \u2028 &amp; <b>'
@@ -123,7 +125,8 @@ def test_every_family_has_a_page(family_and_shape):
     X = np.random.default_rng(0).standard_normal((30, *shape)).astype(np.float32)
     model = GTPCA(2, family, solver=QUICK, random_state=0).fit(X)
     data = gathered(model, X).data
-    layout = layouts.lay_out(shape, model.operator_.moved_axes)
+    layout = layouts.lay_out(sample_view(model))
+    assert data["components"]["layout"]["kind"] == component_view(model).kind
     step = numbers(data["samples"]["rebuilt"]["step"]).max()
     drawn = layout(model.reconstruct(X)).reshape(30, -1)
     np.testing.assert_allclose(rows(data["samples"]["rebuilt"]), drawn, atol=0.6 * step)
@@ -132,42 +135,42 @@ def test_every_family_has_a_page(family_and_shape):
     assert all(len(v["bars"]) == 2 for v in data["histograms"]["poses"])
 
 
-def test_pca_beside_it():
+def test_pca_beside_it(tmp_path, monkeypatch):
     model, X = spikes()
-    s = np.linalg.svd(X, compute_uv=False) ** 2
-    shares, n = measures.pca_shares(model, X, np.random.default_rng(0))
-    np.testing.assert_allclose(shares, np.cumsum(s)[:2] / s.sum())
-    assert n == len(X)
-    assert measures.pca_shares(GTPCA(2).fit(X), X, None) is None
+    monkeypatch.setattr(measures, "PCA_VALUES", 30 * 64)
+    path = write_page(model, X, tmp_path / "page.html")
+    line, found = data_of(path)["energy"]["pca"], measures.uncentred_pca(model, X)
+    assert line == {"name": "PCA (uncentred)", "shares": found.shares.tolist()}
+    text = path.read_text(encoding="utf-8")
+    assert "<em>PCA (uncentred)</em>" in text
+    assert "(30 of them)" in text
+    path = write_page(GTPCA(2).fit(X), X, tmp_path / "still.html")
+    assert data_of(path)["energy"]["pca"] is None
+    assert "(uncentred)</em>" not in path.read_text(encoding="utf-8")
 
 
-def test_pca_of_some_rows_where_all_take_too_long(monkeypatch):
-    model, X = spikes(400)
-    whole, _ = measures.pca_shares(model, X, np.random.default_rng(0))
-    monkeypatch.setattr(measures, "PCA_COST", 300 * 64**2)
-    some, n = measures.pca_shares(model, X, np.random.default_rng(0))
-    assert n == 300
-    np.testing.assert_allclose(some, whole, atol=0.05)
-    assert not np.allclose(some, whole, atol=1e-6)
+def test_samples_are_matched_once(monkeypatch):
+    model, X = spikes()
+    passes, measure = [], model.measure
+    monkeypatch.setattr(model, "measure", lambda rows: passes.append(rows) or measure(rows))
+    for name in ("encode", "resmse", "score_samples", "transform"):
+        monkeypatch.setattr(model, name, None)
+    gathered(model, X)
+    assert passes == [X]
 
 
-def test_poses_that_say_the_same_are_left_out():
-    X = np.random.default_rng(0).standard_normal((10, 12, 12))
-
-    def named(family):
-        model = GTPCA(1, family, solver=QUICK, random_state=0).fit(X)
-        return list(measures.pose_columns(model, model.encode(X)))
-
-    assert named(None) == []
-    assert named(Compose(Shift((6, 6)), Reflection(0))) == ["centre_0", "centre_1", "flipped"]
-    assert named(Shift((6, 12))) == ["centre_0"]
-    assert named(Shift(axes=0, boundary="circular")) == ["centre"]
+def test_rows_of_dask(tmp_path):
+    da = pytest.importorskip("dask.array", reason='needs dask: pip install "gtpca[dask]"')
+    model, X = spikes()
+    here = write_page(model, X, tmp_path / "here.html")
+    there = write_page(model, da.from_array(X, chunks=(11, 64)), tmp_path / "there.html")
+    assert data_of(here) == data_of(there)
 
 
 def test_histogram_of_values_and_of_bins():
-    bars = measures.histogram([1, 1, 3], [1, 2, 3])
+    bars = contents.histogram([1, 1, 3], [1, 2, 3])
     assert (bars["x"], bars["counts"], bars["width"]) == ([1, 2, 3], [2, 0, 1], None)
-    bars = measures.histogram([0, 99, 99], np.arange(100))
+    bars = contents.histogram([0, 99, 99], np.arange(100))
     assert (bars["counts"][0], bars["counts"][-1], sum(bars["counts"])) == (1, 2, 3)
 
 
@@ -188,45 +191,34 @@ def test_means_of_samples_are_not_shown():
 
 
 @pytest.mark.parametrize(
-    ("shape", "moved", "kind", "drawn"),
+    ("shape", "moved", "drawn", "factor", "hidden"),
     [
-        ((50,), (0,), "curves", (1, 50)),
-        ((50, 3), (0,), "curves", (3, 50)),
-        ((3, 50), (1,), "curves", (3, 50)),
-        ((50, 3), (), "curves", (3, 50)),
-        ((50, 64), (0,), "image", (64, 50)),
-        ((20, 30), (0, 1), "image", (20, 30)),
-        ((20, 30), (), "image", (20, 30)),
-        ((20, 30, 3), (0, 1), "colours", (20, 30, 3)),
-        ((3, 20, 30), (1, 2), "colours", (20, 30, 3)),
-        ((20, 30, 4), (0, 1), "image", (41, 61)),
-        ((6, 5, 5), (0, 1, 2), "image", (13, 17)),
-        ((9000,), (0,), "curves", (1, 1800)),
-        ((300, 300), (0, 1), "image", (75, 75)),
-        ((30, 1000), (0,), "image", (64, 30)),
+        ((50,), (0,), (1, 50), 1, 0),
+        ((3, 50), (1,), (3, 50), 1, 0),
+        ((50, 64), (0,), (64, 50), 1, 0),
+        ((30, 1000), (0,), (64, 30), 1, 936),
+        ((20, 30), (0, 1), (20, 30), 1, 0),
+        ((3, 20, 30), (1, 2), (20, 30, 3), 1, 0),
+        ((20, 30, 4), (0, 1), (41, 61), 1, 0),
+        ((20, 12, 12), (1, 2), (51, 51), 1, 4),
+        ((9000,), (0,), (1, 1800), 5, 0),
+        ((300, 300), (0, 1), (75, 75), 4, 0),
     ],
 )
-def test_layouts(shape, moved, kind, drawn):
-    layout = layouts.lay_out(shape, moved)
-    assert (layout.kind, tuple(layout.described()["shape"])) == (kind, drawn)
+def test_layouts(shape, moved, drawn, factor, hidden):
+    layout = layouts.lay_out(choose_view(shape, moved))
+    described = layout.described()
+    assert (tuple(described["shape"]), described["factor"]) == (drawn, factor)
+    assert described["hidden"] == hidden
     assert layout(np.ones((2, *shape))).shape == (2, *drawn)
 
 
 def test_a_layout_averages_neighbours_and_is_linear():
-    layout = layouts.lay_out((5001,), (0,))
+    layout = layouts.lay_out(choose_view((5001,), (0,)))
     assert layout.factor == 3
     x = np.arange(5001.0)
     np.testing.assert_allclose(layout(x)[0, 0], x.reshape(-1, 3).mean(axis=1))
     np.testing.assert_allclose(layout(2 * x + 1), 2 * layout(x) + layout(np.ones(5001)))
-
-
-def test_channels_stay_apart():
-    x = np.arange(24.0).reshape(4, 3, 2)
-    first, second = x[..., 0], x[..., 1]
-    side = layouts.lay_out((4, 3, 2), (0, 1))(x)[0]
-    np.testing.assert_array_equal(side[:, :3], first)
-    np.testing.assert_array_equal(side[:, 4:], second)
-    np.testing.assert_array_equal(layouts.lay_out((3, 2), (0,))(x[0])[0], x[0].T)
 
 
 @pytest.mark.parametrize("levels", [256, 2**16])

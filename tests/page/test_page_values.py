@@ -25,8 +25,10 @@ def fit(rows):
 def test_axes_reach_as_far_as_the_samples_in_any_unit(unit):
     rows = X * unit
     shown = contents.gather(fit(rows), rows, None, 2_500_000, 2000, np.random.default_rng(0))
-    ends = [shown.data["samples"][name] for name in ("low", "high")]
-    np.testing.assert_allclose(ends, np.quantile(rows, [0.001, 0.999]))
+    ends = np.quantile(rows, [0.001, 0.999])
+    np.testing.assert_allclose(shown.data["samples"]["range"], ends)
+    limit = np.abs(ends).max()
+    assert shown.data["samples"]["scale"] == {"low": -limit, "high": limit, "signed": True}
 
 
 def test_values_that_a_browser_cannot_hold_are_refused(tmp_path):

@@ -18,6 +18,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from gtpca import ALS, GTPCA, Custom, Reflection, Rotation, Shift, plots
+from gtpca.views.palette import Scale
 
 QUICK = ALS(n_init=2, max_iter=8)
 NEED_SAMPLES = (
@@ -203,6 +204,29 @@ def test_many_channels_are_a_picture():
     )
 
 
+def test_slices_of_a_volume_stand_side_by_side():
+    model = fit(Shift((3, 4, 4)), noise(20, 4, 7, 8))
+    drawn = plots.plot_components(model)[0].images[0].get_array()
+    w = model.components_[0]
+    np.testing.assert_array_equal(drawn[:4, :4], w[0])
+    np.testing.assert_array_equal(drawn[:4, 5:], w[1])
+    np.testing.assert_array_equal(drawn[5:, :4], w[2])
+    assert drawn.mask[4].all()  # between the tiles, and where there is none
+    assert drawn.mask[5:, 5:].all()
+
+
+def test_one_channel_is_a_curve():
+    X = noise(20, 1, 30)
+    model = fit(Shift(10, axes=1), X)
+    fitted, rest = plots.plot_reconstructions(model, X, rows=3, counts=2)[0]
+    np.testing.assert_allclose(fitted.lines[0].get_ydata(), X[3, 0])
+    np.testing.assert_allclose(
+        rest.lines[-1].get_ydata(), (X[3:4] - model.reconstruct(X[3:4]))[0, 0]
+    )
+    mean = plots.plot_perturbation(model, X)[0].lines[1].get_ydata()
+    assert mean.shape == (10,)
+
+
 def test_flipped_images_stay_images():
     model = fit(Reflection(axes=0), noise(20, 6, 7))
     drawn = plots.plot_components(model)[0].images[0].get_array()
@@ -217,7 +241,7 @@ def test_colours(axes, shape):
     drawn = plots.plot_components(model)[0].images[0].get_array()
     np.testing.assert_allclose(drawn, 0.5 + w / (2 * np.abs(w).max()))
     first = plots.plot_reconstructions(model, X)[0, 0].images[0].get_array()
-    np.testing.assert_allclose(first, np.moveaxis(X[0], last, -1) / X[0].max())
+    np.testing.assert_allclose(first, Scale.of(X[0]).shares(np.moveaxis(X[0], last, -1)))
 
 
 def test_weights_of_another_rank_than_the_sample():
@@ -274,6 +298,27 @@ def test_frames_and_memory_maps_give_the_same_rows(tmp_path, spikes):
     for X in (frame, np.load(tmp_path / "X.npy", mmap_mode="r")):
         ax = plots.plot_reconstructions(fit(Shift(20), X), X, rows=(9, 4))
         np.testing.assert_allclose(ax[1, 0].lines[0].get_ydata(), spikes[4])
+
+
+def test_samples_of_one_drawing_have_the_same_kind_of_scale():
+    X = np.abs(noise(20, 6, 6))
+    X[4] *= -1
+    axes = plots.plot_reconstructions(fit(Rotation(4), X), X, rows=(3, 4))
+    low, high = axes[0, 0].images[0].get_clim()
+    assert (low, high) == (-X[3].max(), X[3].max())
+
+
+def test_rows_of_dask_are_drawn(spikes):
+    da = pytest.importorskip("dask.array", reason='needs dask: pip install "gtpca[dask]"')
+    model, X = fit(Shift(20), spikes), da.from_array(spikes, chunks=(16, 64))
+    ax = plots.plot_reconstructions(model, X, rows=(9, 4))
+    np.testing.assert_allclose(ax[1, 0].lines[0].get_ydata(), spikes[4])
+    points = plots.plot_scores(model, X, thumbnails=2).collections[0].get_offsets()
+    np.testing.assert_allclose(points, model.transform(spikes))
+    assert sum(bar.get_height() for bar in plots.plot_poses(model, X)[0].patches) == 60
+    own, other = plots.plot_energy(model, X).lines
+    np.testing.assert_allclose(own.get_ydata(), 1 - model.resmse(spikes))
+    assert len(plots.plot_perturbation(model, X)) == len(other.get_ydata()) == 2
 
 
 # --- perturbation ---

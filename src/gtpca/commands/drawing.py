@@ -66,7 +66,7 @@ def plot(
     \b
     Of the model alone:
       components       what was found
-      energy           how much they explain; with DATA, beside PCA
+      energy           how much they explain; with DATA, beside PCA (uncentred)
       history          how the fit went
     Of the model and DATA:
       reconstructions  some samples and how they are rebuilt

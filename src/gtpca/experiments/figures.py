@@ -8,18 +8,8 @@ import numpy as np
 
 from gtpca.experiments import names
 from gtpca.experiments.published import published_models, published_row, published_tables
-from gtpca.plots.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    PINK,
-    RED,
-    SKY,
-    YELLOW,
-    new_figure,
-    quiet,
-)
+from gtpca.plots.style import new_figure, quiet
+from gtpca.views.palette import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY, YELLOW
 
 __all__ = ["COLOURS", "draw_panels", "panel_caption", "save_figure"]
 

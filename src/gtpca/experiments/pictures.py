@@ -16,8 +16,8 @@ from gtpca.datasets import (
 )
 from gtpca.estimator import GTPCA
 from gtpca.families import Rotation, Shift
-from gtpca.plots.samples import Scale
-from gtpca.plots.style import BLUE, GREY, ORANGE, RED, new_figure, quiet
+from gtpca.plots.style import mapping, new_figure, quiet
+from gtpca.views.palette import BLUE, GREY, ORANGE, RED, Scale
 
 __all__ = [
     "Picture",
@@ -148,7 +148,7 @@ def _draw_images(figure, images, columns, title, signed=False):
     for ax in axes.flat:
         ax.set_axis_off()
     for ax, image in zip(axes.flat, images, strict=False):
-        ax.imshow(image, **Scale.of(image, signed).mapping())
+        ax.imshow(image, **mapping(Scale.of(image, signed)))
 
 
 def draw_spikes(model, signals):

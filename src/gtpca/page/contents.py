@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from gtpca.data.chunk import Codes
-from gtpca.data.rows import new_rows
-from gtpca.model.preprocessing import sample_means
-from gtpca.page import measures
 from gtpca.page.layouts import Layout, lay_out
 from gtpca.page.packing import clipped, pack, pack_rows, safe_json
+from gtpca.views import measures, palette
+from gtpca.views.palette import Scale
+from gtpca.views.samples import component_view, sample_view
 
 __all__ = ["Contents", "gather"]
 
@@ -21,6 +21,7 @@ CLASSES = 10  # labels that get a colour
 NAMES = 2048  # features whose names are shown
 BASE64 = 4 / 3  # characters per byte
 POINTS_SHARE = 0.4  # of the room, for the numbers of the points; the rest is for pictures
+BARS, BINS = 60, 50  # single values up to here have a bar each
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,9 @@ class Contents:
         For the scripts, as JSON.
     n_rows, n_points, n_pictures : int
         All samples, those in the scatter, and those of which there is a picture.
-    explained, pca : list of float, and list of float or None
+    explained : list of float
         Share of the energy after 1, 2, .. components.
-    pca_rows : int
-        Rows that PCA saw.
+    pca : UncentredPCA or None
     sample_layout : dict
     labels : list of str
         The different ones, if they are few.
@@ -47,25 +47,27 @@ class Contents:
     n_points: int
     n_pictures: int
     explained: list[float]
-    pca: list[float] | None
-    pca_rows: int
+    pca: measures.UncentredPCA | None
     sample_layout: dict[str, Any]
     labels: list[str]
 
 
 def gather(model, X, labels, room, max_samples, rng) -> Contents:
-    """Encode all rows of ``X``, choose some, and pack what is shown into ``room`` characters."""
-    codes, left = model.encode(X), measures.energies(model, X)
+    """Encode all rows of ``X``, choose some, and pack what is shown into ``room`` characters.
+
+    All rows are read once; some of them again for PCA, and those that are shown.
+    """
+    codes, left = measures.measure(model, X)
     poses, each = measures.pose_columns(model, codes), measures.shares(left)[:, -1]
-    layout = lay_out(model.sample_shape_, model.operator_.moved_axes)
+    layout = lay_out(sample_view(model))
     explained = measures.shares(left.sum(axis=0, keepdims=True))[0].tolist()
-    pca, pca_rows = measures.pca_shares(model, X, rng) or (None, 0)
-    pca = None if pca is None else pca.tolist()
+    pca = measures.uncentred_pca(model, X)
     data = {
+        "palette": palette.for_page(),
         "components": _components(model),
         "builder": _builder(model, codes, layout),
-        "energy": {"explained": explained, "pca": pca},
-        "histograms": _histograms(model, poses, each),
+        "energy": {"explained": explained, "pca": _line(pca)},
+        "histograms": _histograms(poses, each),
     }
     room -= len(safe_json(data))
     order = _drawn(labels, len(codes), rng)
@@ -79,7 +81,12 @@ def gather(model, X, labels, room, max_samples, rng) -> Contents:
         "names": _names(model),
     }
     counts = (len(codes), len(numbers), len(pictured))
-    return Contents(data, *counts, explained, pca, pca_rows, layout.described(), classes)
+    return Contents(data, *counts, explained, pca, layout.described(), classes)
+
+
+def _line(pca):
+    """The line of PCA, if there is one."""
+    return None if pca is None else {"name": measures.PCA, "shares": pca.shares.tolist()}
 
 
 def _drawn(labels, n, rng):
@@ -95,7 +102,7 @@ def _drawn(labels, n, rng):
 def _n_points(codes, poses, room, most):
     """So many points that their numbers take their share of the room."""
     columns = min(COMPONENTS, codes.scores.shape[1])
-    width = 4 * (columns + sum(min(COMPONENTS, v.shape[1]) for v in poses.values()) + 4)
+    width = 4 * (columns + sum(min(COMPONENTS, v.values.shape[1]) for v in poses.values()) + 4)
     return int(min(len(codes), most, max(1, POINTS_SHARE * room / (BASE64 * width + 100))))
 
 
@@ -106,15 +113,12 @@ def _n_pictures(layout: Layout, room):
 
 def _levels(layout):
     """How many values a stored number has, and its bytes: a curve shows more than a picture."""
-    return (2**16, 2) if layout.kind == "curves" else (256, 1)
+    return (2**16, 2) if layout.kind == "lines" else (256, 1)
 
 
 def _components(model):
     """The components as they were found, in the shape of the weights."""
-    operator = model.operator_
-    same_rank = len(operator.weight_shape) == len(operator.sample_shape)
-    moved = operator.moved_axes if same_rank else range(len(operator.weight_shape))
-    layout = lay_out(operator.weight_shape, moved)
+    layout = lay_out(component_view(model))
     drawn = layout(model.components_[:COMPONENTS])
     return {"layout": layout.described(), "values": pack_rows(drawn)}
 
@@ -138,18 +142,29 @@ def _builder(model, codes, layout):
     }
 
 
-def _histograms(model, poses, explained):
-    whole = model.operator_.describe(np.arange(model.operator_.n_transforms))
+def _histograms(poses, explained):
     columns = [
         {
             "name": clipped(name),
             "truth": values.dtype == bool,
-            "bars": [measures.histogram(v, whole[name]) for v in values.T[:COMPONENTS]],
+            "bars": [histogram(v, possible) for v in values.T[:COMPONENTS]],
         }
-        for name, values in poses.items()
+        for name, (values, possible) in poses.items()
     ]
     floor = min(0.0, float(explained.min()))
-    return {"poses": columns, "explained": measures.histogram(explained, np.linspace(floor, 1, 99))}
+    return {"poses": columns, "explained": histogram(explained, np.linspace(floor, 1, 99))}
+
+
+def histogram(values, possible) -> dict:
+    """Counts of each of the ``possible`` values, or of bins between them if they are many."""
+    possible = np.unique(np.asarray(possible, dtype=np.float64))
+    values = np.asarray(values, dtype=np.float64)
+    if len(possible) <= BARS:
+        counts = np.bincount(np.searchsorted(possible, values), minlength=len(possible))
+        return {"x": possible.tolist(), "counts": counts.tolist(), "width": None}
+    counts, edges = np.histogram(values, BINS, (possible[0], possible[-1]))
+    middle = (edges[1:] + edges[:-1]) / 2
+    return {"x": middle.tolist(), "counts": counts.tolist(), "width": float(edges[1] - edges[0])}
 
 
 def _points(codes, poses, explained, numbers):
@@ -161,7 +176,7 @@ def _points(codes, poses, explained, numbers):
             "width": min(values.shape[1], COMPONENTS),
             "values": pack(values[numbers, :COMPONENTS].astype(np.float64)),
         }
-        for name, values in poses.items()
+        for name, (values, _) in poses.items()
     ]
     scores = codes.scores[numbers, :COMPONENTS]
     return {
@@ -190,19 +205,15 @@ def _rank(label):
 
 def _samples(model, X, codes, numbers, layout):
     """Samples and their reconstructions, with the range of values for pictures."""
-    rows = new_rows(model, X, model.sample_shape_).take(numbers)
-    if model.center == "samples":  # these means are not restored by the model either
-        rows = rows - sample_means(rows, model.operator_)
-    drawn = layout(rows)
+    drawn = layout(measures.as_seen(model, X, numbers))
     levels = _levels(layout)[0]
-    low, high = np.quantile(drawn, [0.001, 0.999])
+    ends = np.quantile(drawn, [0.001, 0.999])  # few values must not hide all others
     return {
         "layout": layout.described(),
         "original": pack_rows(drawn, levels),
         "rebuilt": pack_rows(layout(model.decode(codes[numbers])), levels),
-        "low": float(low),
-        "high": float(high if high > low else low + 1),
-        "signed": bool(drawn.min() < 0),
+        "range": [float(ends[0]), float(ends[1] if ends[1] > ends[0] else ends[0] + 1)],
+        "scale": asdict(Scale.of(ends, signed=bool(drawn.min() < 0))),
     }
 
 

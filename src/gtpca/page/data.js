@@ -12,7 +12,7 @@ function numbers(entry) {
   return new ARRAYS[entry.type](bytes.buffer);
 }
 
-/** Arrays that were packed as whole numbers: get(i) is row i, as floats. */
+/** Arrays that were packed as integers: get(i) is row i, as floats. */
 function rowsOf(entry) {
   const low = numbers(entry.low), step = numbers(entry.step), values = numbers(entry.values);
   const get = (i) => {

@@ -1,14 +1,14 @@
 // Drawing: charts with plotly, pictures on canvases.
 
-const INK = "#1b1b1b", SOFT = "#5c5c5c", LINE = "#d9d9d9";
-// Okabe and Ito's colours, told apart with every kind of colour vision.
-const BLUE = "#0072B2", RED = "#D55E00", GREY = "#8a8a8a";
-const COLOURS = [BLUE, "#E69F00", "#009E73", "#CC79A7", RED, "#56B4E9", "#000000", "#B0A000", "#7F7F7F", "#7A3E00"];
-const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star",
-  "hexagon", "triangle-down", "pentagon"];
-const LOW_END = [0, 84, 150], HIGH_END = [176, 66, 0];
+const COLOURS = page.palette;  // see palette.py
+const SIGNED = COLOURS.signed.map(rgb), UNSIGNED = COLOURS.unsigned.map(rgb), GAP = rgb(COLOURS.grey);
 const FINE = window.matchMedia("(pointer: fine)").matches;
 const CONFIG = { responsive: true, displayModeBar: false, displaylogo: false };
+
+/** Red, green and blue of "#rrggbb". */
+function rgb(colour) {
+  return [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+}
 
 /** An element with a class and a text. */
 function element(tag, className, text) {
@@ -20,12 +20,12 @@ function element(tag, className, text) {
 
 /** The common look of all charts. */
 function look(extra) {
-  const axis = { gridcolor: "#ececec", zerolinecolor: LINE, linecolor: LINE, automargin: true };
+  const axis = { gridcolor: COLOURS.grid, zerolinecolor: COLOURS.line, linecolor: COLOURS.line, automargin: true };
   const layout = {
     margin: { l: 52, r: 12, t: 10, b: 44 }, paper_bgcolor: "#fff", plot_bgcolor: "#fff",
-    font: { family: "system-ui, -apple-system, 'Segoe UI', sans-serif", size: 13, color: INK },
+    font: { family: "system-ui, -apple-system, 'Segoe UI', sans-serif", size: 13, color: COLOURS.ink },
     hovermode: "closest", dragmode: FINE ? "zoom" : false, showlegend: false,
-    hoverlabel: { bgcolor: "#fff", align: "left", bordercolor: SOFT, font: { color: INK } },
+    hoverlabel: { bgcolor: "#fff", align: "left", bordercolor: COLOURS.soft, font: { color: COLOURS.ink } },
     legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", itemsizing: "constant" }, ...extra,
   };
   for (const name of Object.keys(layout)) {
@@ -52,8 +52,8 @@ function drawCurves(host, layout, lines, options) {
   for (let c = 0; c < channels; c++) {
     const id = c ? String(c + 1) : "", gap = channels > 1 ? 0.04 : 0;
     const top = 1 - c / channels, bottom = 1 - (c + 1) / channels + gap;
-    shape[`yaxis${id}`] = { domain: [bottom, top], nticks: channels > 1 ? 4 : 6,
-      title: { text: channels > 1 ? `ch. ${layout.channels[c]}` : "", font: { size: 12 } } };
+    shape[`yaxis${id}`] = { domain: [bottom, top], nticks: channels > 1 ? Math.max(3, Math.round(12 / channels)) : 6,
+      title: { text: channels > 1 ? `ch. ${layout.channels[c] + 1}` : "", font: { size: 12 } } };
     for (const line of lines) {
       traces.push({ type: "scatter", mode: "lines", name: line.name, x, yaxis: `y${id}`,
         y: Array.from(line.values.subarray(c * count, (c + 1) * count)),
@@ -66,21 +66,28 @@ function drawCurves(host, layout, lines, options) {
   return chart(host, traces, { ...shape, showlegend: lines.length > 1, ...options.layout }, options.config);
 }
 
-/** The colour of a value; `scale` is {low, high, signed, mixed}. */
-function shade(value, scale) {
-  if (!scale.signed) {
-    const share = Math.min(1, Math.max(0, (value - scale.low) / (scale.high - scale.low)));
-    const grey = 255 * (1 - share);
-    return [grey, grey, grey];
-  }
-  const size = Math.min(1, Math.abs(value) / scale.high), end = value < 0 ? LOW_END : HIGH_END;
-  return end.map((part) => 255 + size * (part - 255));
+/** How far up the scale {low, high, signed} a value is, from 0 to 1. */
+function shareOf(value, scale) {
+  return Math.min(1, Math.max(0, (value - scale.low) / (scale.high - scale.low)));
 }
 
-/** One of three colours: 0 to 255, or around the middle if the values have signs. */
-function level(value, scale) {
-  if (scale.signed) return 127.5 + 127.5 * value / scale.high;
-  return 255 * (value - scale.low) / (scale.high - scale.low);
+/** The colour of a value. */
+function shade(value, scale) {
+  const stops = scale.signed ? SIGNED : UNSIGNED, place = shareOf(value, scale) * (stops.length - 1);
+  const i = Math.min(Math.floor(place), stops.length - 2);
+  return stops[i].map((part, c) => part + (place - i) * (stops[i + 1][c] - part));
+}
+
+/** The colour of three values. */
+function mixed(values, scale) {
+  return Array.from(values, (value) => 255 * shareOf(value, scale));
+}
+
+/** Whether a point of tiles lies between them, or where there is none. */
+function inGap(layout, row, column) {
+  const [height, width] = layout.tile.map((size) => size + 1), across = (layout.shape[1] + 1) / width;
+  const number = Math.floor(row / height) * across + Math.floor(column / width);
+  return row % height === height - 1 || column % width === width - 1 || number >= layout.channels.length;
 }
 
 /** A picture, one screen point per value; the style enlarges it. */
@@ -90,8 +97,8 @@ function drawCanvas(canvas, layout, values, scale) {
   canvas.height = height;
   const image = new ImageData(width, height);
   for (let i = 0; i < width * height; i++) {
-    const colour = colours
-      ? [0, 1, 2].map((c) => level(values[3 * i + c], scale)) : shade(values[i], scale);
+    const gap = layout.tile && inGap(layout, Math.floor(i / width), i % width);
+    const colour = colours ? mixed(values.subarray(3 * i, 3 * i + 3), scale) : gap ? GAP : shade(values[i], scale);
     image.data.set([...colour, 255], 4 * i);
   }
   canvas.getContext("2d").putImageData(image, 0, 0);
@@ -99,27 +106,25 @@ function drawCanvas(canvas, layout, values, scale) {
 
 /** Largest absolute value, never 0. */
 function reach(values) {
-  let most = 1e-12;
+  let most = 0;
   for (const value of values) most = Math.max(most, Math.abs(value));
-  return most;
+  return most || 1;
 }
 
-/** The scale of values with signs. */
-function signedScale(values) {
-  return { signed: true, high: reach(values) };
+/** The scale from -high to high. */
+function aroundZero(high) {
+  return { signed: true, low: -high, high };
 }
 
-/** The scale that all samples share. */
-function sampleScale() {
-  const given = page.samples;
-  const high = given.signed ? Math.max(Math.abs(given.low), Math.abs(given.high)) : given.high;
-  return { signed: given.signed, low: given.low, high };
+/** The scale of differences between values on a scale. */
+function residualScale(scale) {
+  return scale.signed ? scale : aroundZero(scale.high - scale.low);
 }
 
 /** Pictures side by side, with a caption each; canvases are made once and used again. */
 function drawPictures(host, layout, pictures) {
   host.classList.add("pictures");
-  host.classList.toggle("stacked", layout.rows);
+  host.classList.toggle("stacked", layout.kind === "rows");
   while (host.children.length < pictures.length) {
     const figure = element("figure");
     const canvas = element("canvas");

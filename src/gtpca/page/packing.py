@@ -28,7 +28,7 @@ def pack(array) -> dict:
 
 
 def pack_rows(rows, levels=2**16) -> dict:
-    """Arrays (n, ..) as whole numbers ``q``: the values are ``low_i + step_i q``.
+    """Arrays (n, ..) as integers ``q``: the values are ``low_i + step_i q``.
 
     ``levels`` is 256 (one byte each) or 65536; the error is at most half a step.
     """

@@ -7,41 +7,45 @@ function drawEnergy() {
     type: "scatter", mode: "lines+markers", name, x: y.map((_, k) => k + 1), y,
     line: { color, dash }, marker: { color, symbol, size: 8 }, hovertemplate: "%{x}: %{y:.1%}",
   });
-  const traces = [line("this model", explained, BLUE, "circle", "solid")];
-  if (pca) traces.push(line("PCA", pca, RED, "diamond", "dot"));
+  const traces = [line("this model", explained, COLOURS.blue, "circle", "solid")];
+  if (pca) traces.push(line(pca.name, pca.shares, COLOURS.red, "square", "dash"));
   const layout = { xaxis: { title: { text: "components" }, dtick: explained.length > 12 ? 5 : 1,
     range: [0.5, explained.length + 0.5] } };
   layout.yaxis = { title: { text: "explained share" }, tickformat: ".0%", rangemode: "tozero" };
   chart(byId("energy"), traces, { ...layout, showlegend: Boolean(pca) });
 }
 
-/** One small chart or picture per component. */
+/** A card with a name for component k; returns the place of its chart or picture. */
+function addCard(k) {
+  const { explained } = page.energy, gain = explained[k] - (k ? explained[k - 1] : 0);
+  const card = element("div", "card"), view = element("div", "view");
+  card.append(element("h3", "", `Component ${k + 1}`), element("p", "soft", `adds ${percent(gain)}`), view);
+  byId("components").append(card);
+  return view;
+}
+
+/** One small chart or picture per component; cards have their width once all are there. */
 function drawComponents() {
   const { layout, values } = page.components, rows = rowsOf(values);
-  const { explained } = page.energy;
-  for (let k = 0; k < rows.length; k++) {
-    const card = element("div", "card"), view = element("div", "view");
-    const gain = explained[k] - (k ? explained[k - 1] : 0);
-    card.append(element("h3", "", `Component ${k + 1}`), element("p", "soft", `adds ${percent(gain)}`), view);
-    byId("components").append(card);
+  Array.from({ length: rows.length }, (_, k) => addCard(k)).forEach((view, k) => {
     const weights = rows.get(k);
-    if (layout.kind === "curves") {
+    if (layout.kind === "lines") {
       view.setAttribute("role", "img");
       view.setAttribute("aria-label", `Component ${k + 1}`);
-      const lines = [{ name: `component ${k + 1}`, values: weights, colour: BLUE, width: 2 }];
+      const lines = [{ name: `component ${k + 1}`, values: weights, colour: COLOURS.blue, width: 2 }];
       const small = { margin: { l: 40, r: 8, t: 6, b: 26 } };
       drawCurves(view, layout, lines, { layout: small, config: { staticPlot: true } });
     } else {
-      const scale = signedScale(weights);
+      const scale = aroundZero(reach(weights));
       drawPictures(view, layout, [{ name: `Component ${k + 1}`, values: weights, scale }]);
     }
-  }
+  });
 }
 
 /** Bars over values, or over bins. */
 function drawBars(host, bars, name, truth) {
   const x = truth ? bars.x.map((value) => (value ? "yes" : "no")) : bars.x;
-  const trace = { type: "bar", x, y: bars.counts, marker: { color: BLUE }, hovertemplate: "%{x:.4~g}: %{y}" };
+  const trace = { type: "bar", x, y: bars.counts, marker: { color: COLOURS.blue }, hovertemplate: "%{x:.4~g}: %{y}" };
   if (truth) trace.hovertemplate = "%{x}: %{y}";
   if (bars.width) trace.width = bars.width;
   const layout = { xaxis: { title: { text: plain(name) } }, yaxis: { title: { text: "samples" } }, bargap: 0.15 };
@@ -95,18 +99,18 @@ function drawBuilt() {
   const scores = sliders.map((slider) => Number(slider.input.value));
   sliders.forEach((slider, k) => { slider.output.textContent = short(scores[k]); });
   const values = built(scores), layout = page.samples.layout, host = byId("built");
-  if (layout.kind === "curves") {
+  if (layout.kind === "lines") {
     const fixed = layout.shape[0] === 1 ? { yaxis: { range: widened(values) } } : {};
-    const lines = [{ name: "sample", values, colour: BLUE, width: 2.2 }];
+    const lines = [{ name: "sample", values, colour: COLOURS.blue, width: 2.2 }];
     drawCurves(host, layout, lines, { x: "position", names: page.samples.names, layout: fixed });
   } else {
-    drawPictures(host, layout, [{ name: "built from the scores", values, scale: sampleScale() }]);
+    drawPictures(host, layout, [{ name: "built from the scores", values, scale: page.samples.scale }]);
   }
 }
 
 /** The range of the samples, wider if the values leave it: a larger score looks larger. */
 function widened(values) {
-  let { low, high } = page.samples;
+  let [low, high] = page.samples.range;
   for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
   const margin = 0.05 * (high - low);
   return [low - margin, high + margin];

@@ -53,7 +53,8 @@ function groupTrace(group, g, x, y) {
     type: "scatter", mode: "markers", name: plain(group.name), hoverinfo: "text",
     x: group.members.map((i) => x.values[i]), y: group.members.map((i) => y.values[i]),
     customdata: group.members, text: group.members.map(hoverText),
-    marker: { size: 7, color: COLOURS[g], symbol: SYMBOLS[g], opacity: faint, line: { width: 0 } },
+    marker: { size: 7, color: COLOURS.cycle[g % COLOURS.cycle.length],
+      symbol: COLOURS.symbols[g % COLOURS.symbols.length], opacity: faint, line: { width: 0 } },
   };
 }
 
@@ -62,7 +63,7 @@ function ring() {
   const x = axes[byId("axis-x").value], y = axes[byId("axis-y").value];
   return [{
     type: "circle", xsizemode: "pixel", ysizemode: "pixel", x0: -8, x1: 8, y0: -8, y1: 8,
-    xanchor: x.values[chosen.point], yanchor: y.values[chosen.point], line: { width: 2.5, color: INK },
+    xanchor: x.values[chosen.point], yanchor: y.values[chosen.point], line: { width: 2.5, color: COLOURS.ink },
   }];
 }
 
@@ -106,25 +107,24 @@ function drawSample(i) {
   host.hidden = row < 0;
   if (row < 0) return;
   const original = originals.get(row), rebuilt = rebuilts.get(row), layout = page.samples.layout;
-  if (layout.kind === "curves") {
+  if (layout.kind === "lines") {
     const lines = [
-      { name: "sample", values: original, colour: GREY, width: 1.5 },
-      { name: "reconstruction", values: rebuilt, colour: BLUE, width: 2.2 },
+      { name: "sample", values: original, colour: COLOURS.grey, width: 1.5 },
+      { name: "reconstruction", values: rebuilt, colour: COLOURS.blue, width: 2.2 },
     ];
     drawCurves(host, layout, lines, { x: "position", names: page.samples.names });
     return;
   }
-  const scale = page.samples.signed ? signedScale(original) : sampleScale();
+  const scale = page.samples.scale.signed ? aroundZero(reach(original)) : page.samples.scale;
   const rest = original.map((value, j) => value - rebuilt[j]);
-  const size = scale.signed ? scale.high : scale.high - scale.low;
   drawPictures(host, layout, [
     { name: "sample", values: original, scale },
     { name: "reconstruction", values: rebuilt, scale },
-    { name: layout.kind === "colours" ? "what is left; grey is none" : "what is left", values: rest, scale: { signed: true, high: size } },
+    { name: layout.kind === "colours" ? "what is left; grey is none" : "what is left", values: rest, scale: residualScale(scale) },
   ]);
 }
 
-/** Choose a sample: everything that depends on it is drawn anew. */
+/** Choose a sample: everything that depends on it is drawn again. */
 function choose(i, hint) {
   chosen.point = Math.max(0, Math.min(points.n - 1, i));
   byId("number").value = String(points.number[chosen.point]);

@@ -16,6 +16,7 @@ from gtpca.files import whole_file
 from gtpca.optional import require
 from gtpca.page.contents import COMPONENTS, gather
 from gtpca.page.packing import clipped, safe_json, script_hash
+from gtpca.views import measures, palette
 
 __all__ = ["write_page"]
 
@@ -29,7 +30,7 @@ def write_page(
 ) -> Path:
     """Write one HTML file that shows a fitted model: it needs no server and no connection.
 
-    On the page are the components, what they explain (with PCA beside them), the scores, single
+    On the page are the components, what they explain beside "PCA (uncentred)", the scores, single
     samples with their reconstructions and poses, sliders that build a sample
     ``sum_k s_k T w_k`` in the reference pose, and histograms of the poses. It stays below 8 MB:
     samples are drawn at random, in the proportions of the labels, and large ones are averaged over
@@ -83,7 +84,7 @@ def write_page(
 
 def _check(model, path, title):
     """The path, if everything is as it should be."""
-    if not hasattr(type(model), "measure"):
+    if not hasattr(model, "measure"):
         raise TypeError(f"model={clipped(repr(model))} is not a GTPCA; fit one and pass it.")
     check_is_fitted(model)
     if title is not None and not isinstance(title, str):
@@ -121,6 +122,9 @@ def _texts(model, X, contents, title):
         "shared": bool(model.shared_pose),
         "center": model.center,
         "weighted": model.operator_.feature_weight is not None,
+        "pca_name": measures.PCA,
+        "positive": palette.POSITIVE,
+        "negative": palette.NEGATIVE,
         "parameters": {name: _spoken(v) for name, v in model.get_params(deep=False).items()},
         "facts": _facts(model, X, contents),
         "version": gtpca.__version__,
@@ -158,11 +162,17 @@ def _parts(plotly, data) -> dict[str, Any]:
     return {
         "plotly": plotly,
         "script": own,
-        "style": _resource("page.css"),
+        "style": f":root {{ {_variables()} }}\n{_resource('page.css')}",
         "data": safe_json(data),
         "policy": f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
         "img-src data:; base-uri 'none'; form-action 'none'",
     }
+
+
+def _variables() -> str:
+    """The single colours of the palette, as the style sheet names them."""
+    colours = palette.for_page().items()
+    return " ".join(f"--{name}: {value};" for name, value in colours if isinstance(value, str))
 
 
 def _resource(name) -> str:

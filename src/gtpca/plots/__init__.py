@@ -9,11 +9,9 @@ All functions follow one convention for ``ax``:
   several panels, even if this one has one. Nothing is shown: ``plt.show()`` does that, and
   ``np.ravel(ax)[0].figure.savefig(path)`` writes a file.
 
-Samples are looked at as their shape suggests: one axis is a curve. Two axes are an image, or, if
-the family moves only one of them, a series with time on the moved axis and channels on the other
-(images that are only flipped stay images). Three axes are a colour image if the first or the last
-has three entries and does not move. Up to seven channels are lines, more are a picture. Of anything
-larger the middle slice is drawn.
+Samples are looked at as their shape and the family suggest, as on the page: lines, the rows of a
+picture, an image, images side by side, or colours; see
+:func:`gtpca.views.samples.choose_view`.
 
 Examples
 --------

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from gtpca import checks
 from gtpca.plots import samples
 from gtpca.plots.panels import (
-    as_seen,
     check_components,
     grid_shape,
     need_samples,
     pick_rows,
     take_axes,
 )
-from gtpca.plots.samples import Scale
-from gtpca.plots.style import BLACK, BLUE, GREY, ORANGE, RED, SKY
+from gtpca.views.measures import as_seen
+from gtpca.views.palette import BLACK, BLUE, GREY, ORANGE, RED, SKY, Scale
+from gtpca.views.samples import component_view, sample_view
 
 __all__ = ["plot_components", "plot_reconstructions"]
 
@@ -27,9 +29,8 @@ LOOKS = ((ORANGE, "--"), (RED, "-."), (SKY, (0, (1, 1))), (BLUE, "-"))
 def plot_components(model, *, components=None, ax=None):
     """The components, each in a panel with its share of the energy.
 
-    Curves and series of few channels are lines on one scale. Images, and series of many channels,
-    have colours on a scale of their own: purple positive, orange negative, white zero. In colour
-    images zero is grey.
+    Curves and series of few channels are lines on one scale. Pictures have colours on a scale of
+    their own: purple positive, orange negative, white zero. In colour images zero is grey.
 
     Parameters
     ----------
@@ -45,10 +46,10 @@ def plot_components(model, *, components=None, ax=None):
     ax : as given, or a new array of Axes (len(components),)
     """
     numbers = check_components(model, components)
-    view, weights = samples.component_view(model), model.components_
-    lines = samples.has_few_lines(view, weights.shape[1:])
+    view, weights = component_view(model), model.components_
+    lines = view.kind == "lines"
     shape = grid_shape(len(numbers), 4 if lines else 6)
-    size = (2.4, 1.9) if lines or view.kind == "series" else (1.5, 1.7)
+    size = (2.4, 1.9) if lines or view.kind == "rows" else (1.5, 1.7)
     given, axes = take_axes(ax, shape, len(numbers), size)
     for j, (ax, k) in enumerate(zip(axes, numbers, strict=True)):
         seen = weights[numbers] if lines else weights[k]
@@ -56,7 +57,7 @@ def plot_components(model, *, components=None, ax=None):
         samples.finish(ax, view, component_title(model, k), first=j % shape[1] == 0)
     samples.name_channels(axes[min(shape[1], len(axes)) - 1])
     for ax in axes[:: shape[1]]:
-        ax.set_ylabel("weight" if lines else samples.row_name(view, weights[0].shape), fontsize=8)
+        ax.set_ylabel("weight" if lines else samples.row_name(view), fontsize=8)
     return given
 
 
@@ -91,22 +92,27 @@ def plot_reconstructions(model, X, *, rows=None, counts=None, ax=None):
     ax : as given, or a new array of Axes (len(rows), panels of a sample)
     """
     need_samples(model, X, "samples")
-    counts, view = _check_counts(model, counts), samples.sample_view(model)
+    counts, view = _check_counts(model, counts), sample_view(model)
     some, numbers = pick_rows(X, rows)
     values, codes = as_seen(model, some), model.encode(some)
     rebuilt = np.stack([model.decode(codes.first(c)) for c in counts], axis=1)
-    shares, curve = left_over(model, values, rebuilt[:, -1]), view.kind == "curve"
-    columns = 2 if curve else len(counts) + 2
-    size = {"curve": (3.4, 1.7), "series": (2.2, 1.6)}.get(view.kind, (1.5, 1.6))
-    given, axes = take_axes(ax, (len(values), columns), size=size)
-    draw = _draw_curve_row if curve else _draw_picture_row
+    shares = left_over(model, values, rebuilt[:, -1])
+    columns = 2 if view.is_curve else len(counts) + 2
+    given, axes = take_axes(ax, (len(values), columns), size=_panel_size(view))
+    draw = _draw_curve_row if view.is_curve else partial(_draw_panel_row, bool(values.min() < 0))
     for j, (x, parts) in enumerate(zip(values, rebuilt, strict=True)):
         panels = axes[j * columns : (j + 1) * columns]
         draw(panels, view, x, parts, counts, j == 0, j == len(values) - 1)
-        name = samples.row_name(view, x.shape, f"sample {numbers[j]}")
-        panels[0].set_ylabel(name, fontsize=8)
+        panels[0].set_ylabel(samples.row_name(view, f"sample {numbers[j]}"), fontsize=8)
         panels[-1].set_title(f"residual, {100 * shares[j]:.1f} %", fontsize=9)
     return given
+
+
+def _panel_size(view):
+    """Width and height of a panel with a sample."""
+    if view.is_curve:
+        return 3.4, 1.7
+    return (2.2, 1.6) if view.kind in ("lines", "rows") else (1.5, 1.6)
 
 
 def _check_counts(model, counts):
@@ -134,6 +140,7 @@ def left_over(model, values, rebuilt):
 
 def _draw_curve_row(panels, view, x, parts, counts, first, last):
     fit, rest = panels
+    x, parts = samples.line(view, x), [samples.line(view, part) for part in parts]
     fit.plot(x, color=GREY, linewidth=1.0, label="sample")
     for part, count, (colour, style) in zip(parts, counts, _looks(len(parts)), strict=True):
         label = f"{count} component{'s' if count > 1 else ''}"
@@ -153,13 +160,13 @@ def _looks(count):
     return [*early, LOOKS[-1]]
 
 
-def _draw_picture_row(panels, view, x, parts, counts, first, last):
-    scale = Scale.of(x)
+def _draw_panel_row(signed, panels, view, x, parts, counts, first, last):
+    scale = Scale.of(x, signed)
     names = ["sample", *(f"{c} component{'s' if c > 1 else ''}" for c in counts)]
     for ax, values, name in zip(panels, [x, *parts], names, strict=False):
         samples.draw_panel(ax, view, values, scale)
         samples.finish(ax, view, name if first else "", ax is panels[0], last)
-    samples.draw_panel(panels[-1], view, x - parts[-1], Scale(scale.limit, signed=True))
+    samples.draw_panel(panels[-1], view, x - parts[-1], scale.residual)
     samples.finish(panels[-1], view, first=False, last=last)
     if first:
         samples.name_channels(panels[-1])

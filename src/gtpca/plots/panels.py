@@ -6,12 +6,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.data.rows import new_rows
-from gtpca.model.preprocessing import sample_means
+from gtpca.data.rows import counted
 from gtpca.plots.style import require_matplotlib
 
 __all__ = [
-    "as_seen",
     "check_components",
     "grid_shape",
     "need_samples",
@@ -108,7 +106,7 @@ def need_samples(model, X, what):
 
 def pick_rows(X, rows):
     """Some rows of ``X``, wherever it lives, and their numbers; ``rows`` None: the first three."""
-    X = X if hasattr(X, "shape") else np.asarray(X)
+    X = counted(X) if hasattr(X, "shape") else np.asarray(X)
     if rows is None:
         rows = range(min(3, X.shape[0]))
     given = [rows] if np.ndim(rows) == 0 else list(rows)
@@ -118,12 +116,3 @@ def pick_rows(X, rows):
     if hasattr(X, "iloc"):
         return X.iloc[numbers], numbers
     return np.stack([np.asarray(X[i]) for i in numbers]), numbers
-
-
-def as_seen(model, X):
-    """Samples (n, \\*sample_shape), without the mean of each if ``center="samples"``."""
-    source = new_rows(model, X, model.sample_shape_)
-    flat = source.read(0, source.n_rows)
-    if model.center == "samples":
-        flat = flat - sample_means(flat, model.operator_)
-    return flat.reshape(-1, *model.sample_shape_)

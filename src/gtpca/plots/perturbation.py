@@ -13,8 +13,9 @@ from gtpca.model.coding import bring_back
 from gtpca.plots import samples
 from gtpca.plots.components import component_title
 from gtpca.plots.panels import check_components, grid_shape, need_samples, take_axes
-from gtpca.plots.samples import Scale
-from gtpca.plots.style import BLACK, BLUE, GREY, RED
+from gtpca.views.measures import encode
+from gtpca.views.palette import BLACK, BLUE, GREY, RED, Scale
+from gtpca.views.samples import component_view
 
 __all__ = ["Perturbation", "perturbation", "plot_perturbation"]
 
@@ -56,7 +57,7 @@ def perturbation(model, X):
     -------
     Perturbation
     """
-    codes = model.encode(X)
+    codes = encode(model, X)
     mean = _mean_back(model, codes, model.decode)
     units = [_mean_back(model, codes, partial(_unit, model, k)) for k in range(model.n_components_)]
     return Perturbation(mean, np.stack(units), codes.scores.std(axis=0))
@@ -108,16 +109,17 @@ def plot_perturbation(model, X, *, components=None, multiple=2.0, ax=None):
     need_samples(model, X, "scores, their mean and their spread")
     numbers = check_components(model, components)
     checks.number("multiple", multiple, "above 0", lambda v: 0 < v < np.inf)
-    view, found = samples.component_view(model), perturbation(model, X)
+    view, found = component_view(model), perturbation(model, X)
     steps = [multiple * found.spread[k] * found.effects[k] for k in numbers]
     triples = [(found.mean - step, found.mean, found.mean + step) for step in steps]
-    draw = _draw_curves if view.kind == "curve" else _draw_triples
+    draw = _draw_curves if view.is_curve else _draw_triples
     return draw(ax, view, triples, [component_title(model, k) for k in numbers], f"{multiple:g} sd")
 
 
 def _draw_curves(ax, view, triples, titles, step):
     shape = grid_shape(len(triples), 3)
     given, axes = take_axes(ax, shape, len(triples), (2.9, 2.2))
+    triples = [[samples.line(view, values) for values in triple] for triple in triples]
     low, high = np.min(triples), np.max(triples)
     room = 0.08 * (high - low or 1)
     for j, (ax, (less, mean, more), title) in enumerate(zip(axes, triples, titles, strict=True)):
@@ -132,7 +134,7 @@ def _draw_curves(ax, view, triples, titles, step):
 
 
 def _draw_triples(ax, view, triples, titles, step):
-    size = (2.2, 1.7) if view.kind == "series" else (1.7, 1.7)
+    size = (2.2, 1.7) if view.kind in ("lines", "rows") else (1.7, 1.7)
     given, axes = take_axes(ax, (len(triples), 3), size=size)
     scale = Scale.of(np.array(triples))
     names = (f"mean \u2212 {step}", "mean", f"mean + {step}")
@@ -141,6 +143,6 @@ def _draw_triples(ax, view, triples, titles, step):
             panel = axes[3 * j + i]
             samples.draw_panel(panel, view, values, scale)
             samples.finish(panel, view, names[i] if j == 0 else "", i == 0, j == len(triples) - 1)
-        axes[3 * j].set_ylabel(samples.row_name(view, triple[1].shape, title), fontsize=8)
+        axes[3 * j].set_ylabel(samples.row_name(view, title), fontsize=8)
     samples.name_channels(axes[2])
     return given

@@ -6,15 +6,16 @@ import numpy as np
 
 from gtpca import checks
 from gtpca.plots.panels import need_samples, take_axes
-from gtpca.plots.style import BLUE, LEVELS, SKY, quiet, whole_ticks
+from gtpca.plots.style import quiet, whole_ticks
+from gtpca.views.measures import Pose, encode, pose_columns
+from gtpca.views.palette import BLUE, LEVELS, SKY
 
 __all__ = ["plot_poses"]
 
 MOST_BARS = 40
 MOST_NAMED = 16  # up to so many values have a bar each, evenly spaced, whatever they are
-MOST_TRANSFORMS = 2**20  # of more, only those that occur are looked at
 UNITS = {"centre": " (points)", "degrees": " (\N{DEGREE SIGN})"}
-NOT_MOVED = "transform"  # the pose of families that have none
+NOT_MOVED = "transform"  # the pose of families whose poses say nothing
 
 
 def plot_poses(model, X, component=0, *, ax=None):
@@ -23,7 +24,8 @@ def plot_poses(model, X, component=0, *, ax=None):
     Positions (``centre``) are a histogram, those on two axes a map with the first downwards. Angles
     are a rose, counter-clockwise, if the Axes are polar, as those of a new figure are. Flips,
     factors, strengths and numbers of transforms have a bar for every value that the family has.
-    Shifts have their ``start`` at a fixed distance from the centre: it is not drawn.
+    A quantity that says the same as another, as the ``start`` of a window does beside its centre,
+    is not drawn, nor is one with a single value.
 
     Parameters
     ----------
@@ -41,14 +43,13 @@ def plot_poses(model, X, component=0, *, ax=None):
     """
     need_samples(model, X, "poses")
     checks.whole("component", component, 0, model.n_components_ - 1)
-    index = model.encode(X).index[:, 0 if model.shared_pose else component]
-    values, possible = described(model, index), described(model, _all_transforms(model, index))
-    groups = quantities(values)
+    poses = told_poses(model, encode(model, X), 0 if model.shared_pose else component)
+    groups = quantities(poses)
     kinds = ["polar" if "degrees" in names[0] else None for names in groups]
     given, axes = take_axes(ax, (1, len(groups)), len(groups), (3.4, 3.0), kinds)
     for ax, names in zip(axes, groups, strict=True):
         draw = _draw_map if len(names) == 2 else _draw_one
-        draw(ax, names, [values[name] for name in names], [possible[name] for name in names])
+        draw(ax, names, *zip(*(poses[name] for name in names), strict=True))
         ax.set_title(_title(model, component), fontsize=9)
     return given
 
@@ -57,22 +58,16 @@ def _title(model, component):
     return "pose of all components" if model.shared_pose else f"pose of component {component + 1}"
 
 
-def _all_transforms(model, index):
-    count = model.operator_.n_transforms
-    return np.arange(count) if count <= MOST_TRANSFORMS else np.unique(index)
-
-
-def described(model, index):
-    """Poses by name; families without any have the number of the transform."""
-    return model.operator_.describe(index) or {NOT_MOVED: index}
+def told_poses(model, codes, column):
+    """The poses in one column of ``codes``, by name; if none says anything, the transforms."""
+    found = pose_columns(model, codes) or {NOT_MOVED: Pose(codes.index, codes.index)}
+    return {name: Pose(values[:, column], possible) for name, (values, possible) in found.items()}
 
 
 def quantities(poses):
     """Groups of names that share a panel: two positions, or a single quantity."""
     groups: dict[str, list[str]] = {}
     for name in poses:
-        if "start" in name and name.replace("start", "centre") in poses:
-            continue
         pair = name.rpartition("_")[0] if "centre_" in name else name
         groups.setdefault(pair, []).append(name)
     split = [[name] for group in groups.values() if len(group) != 2 for name in group]

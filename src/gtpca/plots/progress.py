@@ -6,24 +6,27 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca.plots.panels import take_single
-from gtpca.plots.style import BLUE, CYCLE, MARKERS, RED, quiet, whole_ticks
+from gtpca.plots.style import quiet, whole_ticks
+from gtpca.views.measures import PCA, uncentred_pca
+from gtpca.views.palette import BLUE, CYCLE, MARKERS, RED
 
-__all__ = ["explained_by_pca", "plot_energy", "plot_history"]
+__all__ = ["plot_energy", "plot_history"]
 
 
 def plot_energy(model, X=None, *, ax=None):
     """Explained share of the energy over the number of components.
 
-    Without ``X``, that of the training rows. With it, ``1 - model.resmse(X)``, beside PCA of
-    scikit-learn fitted to ``X`` itself: no PCA explains more of these rows. PCA also has the mean
-    sample, GT-PCA a pose beside every score.
+    Without ``X``, that of the training rows. With it, ``1 - model.resmse(X)``, beside "PCA
+    (uncentred)": as many components of ``X`` itself that cannot move. It sees the rows as the model
+    does, after the model's own centring and weighting, and subtracts no further mean. Left out if
+    the components of the model cannot move either. GT-PCA has a pose beside every score.
 
     Parameters
     ----------
     model : GTPCA
         Fitted.
     X : array (n, \\*sample_shape) or (n, d), or None
-        For PCA, all of it is read into memory.
+        PCA is that of some rows where all would be too many; the legend says so.
     ax : Axes or None
         See :mod:`gtpca.plots`.
 
@@ -33,12 +36,12 @@ def plot_energy(model, X=None, *, ax=None):
     """
     check_is_fitted(model)
     own = np.cumsum(model.explained_energy_ratio_) if X is None else 1 - model.resmse(X)
-    other = None if X is None else explained_by_pca(model, X)
+    other = None if X is None else uncentred_pca(model, X)
     ax = take_single(ax, (4.4, 3.2))
     name = "GT-PCA" + (", training rows" if X is None else "")
     ax.plot(np.arange(1, len(own) + 1), own, "o-", color=BLUE, label=name)
     if other is not None:
-        ax.plot(np.arange(1, len(other) + 1), other, "s--", color=RED, label="PCA")
+        _draw_pca(ax, *other)
     ax.set_ylim(0, 1.03)
     ax.set_xlabel("components", fontsize=9)
     ax.set_ylabel("explained share of the energy", fontsize=9)
@@ -48,27 +51,9 @@ def plot_energy(model, X=None, *, ax=None):
     return ax
 
 
-def explained_by_pca(model, X):
-    """Share of the energy of ``X`` that 1, 2, .. components of PCA and its mean explain.
-
-    Of the rows as the model sees them: after centring, times the root of ``feature_weight``. As
-    many components as the model has, if there are.
-
-    Returns
-    -------
-    array (k,)
-    """
-    from sklearn.decomposition import PCA
-
-    rows = np.concatenate(model.chunks(X).collect(_rows)).astype(np.float64)
-    with np.errstate(invalid="ignore"):  # rows without variance have no ratios, which are not used
-        pca = PCA(min(model.n_components_, *rows.shape), random_state=0).fit(rows)
-    left = np.sum((rows - pca.mean_) ** 2) - np.cumsum(np.sum(pca.transform(rows) ** 2, axis=0))
-    return 1 - left / np.sum(rows**2)
-
-
-def _rows(chunk):
-    return chunk.rows
+def _draw_pca(ax, shares, n_rows, n_all):
+    name = PCA if n_rows == n_all else f"{PCA}, {n_rows:,} rows"
+    ax.plot(np.arange(1, len(shares) + 1), shares, "s--", color=RED, label=name)
 
 
 def plot_history(model, *, ax=None):

@@ -6,9 +6,11 @@ import numpy as np
 
 from gtpca import checks
 from gtpca.plots import samples
-from gtpca.plots.panels import as_seen, check_components, need_samples, pick_rows, take_single
-from gtpca.plots.samples import Scale
-from gtpca.plots.style import BLACK, BLUE, CYCLE, GREY, LEVELS, MARKERS, quiet
+from gtpca.plots.panels import check_components, need_samples, pick_rows, take_single
+from gtpca.plots.style import quiet
+from gtpca.views.measures import as_seen, encode
+from gtpca.views.palette import BLACK, BLUE, CYCLE, GREY, LEVELS, MARKERS, Scale
+from gtpca.views.samples import sample_view
 
 __all__ = ["plot_scores"]
 
@@ -45,7 +47,7 @@ def plot_scores(model, X, *, labels=None, thumbnails=0, components=None, ax=None
     need_samples(model, X, "scores")
     numbers = _check_pair(model, components)
     checks.whole("thumbnails", thumbnails, 0)
-    scores = model.encode(X).scores
+    scores = encode(model, X).scores
     labels = None if labels is None else _check_labels(labels, len(scores))
     points = _points(scores, numbers)
     ax = take_single(ax, (5.6, 4.2))
@@ -138,7 +140,7 @@ def _draw_quantity(ax, points, labels, look):
 def _draw_thumbnails(ax, model, X, points, colours, count):
     low, high = (np.array(ends) for ends in zip(ax.get_xlim(), ax.get_ylim(), strict=True))
     chosen = spread_out((points - low) / (high - low), count, THUMBNAIL)
-    values, view = as_seen(model, pick_rows(X, chosen)[0]), samples.sample_view(model)
+    values, view = as_seen(model, pick_rows(X, chosen)[0]), sample_view(model)
     scale, size = Scale.of(values), THUMBNAIL * (high - low)
     for i, x in zip(chosen, values, strict=True):
         corner = points[i] - size / 2
@@ -147,9 +149,9 @@ def _draw_thumbnails(ax, model, X, points, colours, count):
 
 
 def _draw_thumbnail(small, view, x, scale, colour):
-    if view.kind == "curve":
+    if view.kind == "lines":
         samples.draw_lines(small, view, x, color=BLACK, linewidth=0.8)
-        small.set_ylim(-1.05 * scale.limit if scale.signed else 0, 1.05 * scale.limit)
+        samples.set_range(small, scale, 0.05)
     else:
         samples.draw_picture(small, view, x, scale)
     small.set(xticks=[], yticks=[])

@@ -1,20 +1,9 @@
-"""Colours and figures that all drawings of the package share; matplotlib is imported to draw."""
+"""Figures, Axes and colour maps that all drawings share; matplotlib is imported to draw."""
 
 from __future__ import annotations
 
 from gtpca.optional import require
-
-# Okabe and Ito's colours, which are told apart with every kind of colour vision.
-BLACK, GREY = "#000000", "#999999"
-ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
-BLUE, RED, PINK = "#0072B2", "#D55E00", "#CC79A7"
-
-# Eight markers for seven colours: 56 pairs, and neighbours differ in both.
-CYCLE = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
-MARKERS = ("o", "^", "s", "v", "D", "P", "X", "*")
-
-SIGNED = "PuOr"  # orange below zero, purple above
-LEVELS = "cividis"  # counts and labels with an order
+from gtpca.views.palette import GREY, SIGNED, UNSIGNED
 
 
 def require_matplotlib():
@@ -35,8 +24,18 @@ def new_figure(width, height):
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def mapping(scale):
+    """Arguments of ``imshow`` for values on a :class:`~gtpca.views.palette.Scale`."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    stops = SIGNED if scale.signed else UNSIGNED
+    colours = LinearSegmentedColormap.from_list("gtpca", stops).with_extremes(bad=GREY)
+    limits = {"vmin": scale.low, "vmax": scale.high}
+    return {"cmap": colours, "interpolation": "nearest", **limits}
+
+
 def whole_ticks(axis, most=9):
-    """At most ``most`` ticks, on whole numbers."""
+    """At most ``most`` ticks, on integers."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(most, integer=True))

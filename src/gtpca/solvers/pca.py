@@ -18,22 +18,21 @@ __all__ = ["solve_directly"]
 DENSE_WEIGHTS = 4096  # up to here the covariance matrix is formed
 
 
-def solve_directly(chunks, n_components, random_state, operator=None):
+def solve_directly(chunks, n_components, random_state):
     """The leading components of an operator with one transform.
 
     Parameters
     ----------
     chunks : Chunks
+        With an operator of one transform.
     n_components : int
     random_state : RandomState
-    operator : Operator or None
-        With one transform; default: that of the chunks.
 
     Returns
     -------
     list of SolverResult, in descending order of explained energy
     """
-    operator = chunks.operator if operator is None else operator
+    operator = chunks.operator
     T = operator.matrix()
     T = None if _is_identity(T) else T
     whiten = None if T is None else _inverse_root(T)

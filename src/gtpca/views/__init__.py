@@ -1,0 +1,1 @@
+"""What drawings and the page share: how a sample looks, in which colours, and what is beside it."""

@@ -1,0 +1,186 @@
+"""What is said of samples beside a model: codes, energies, poses, and a PCA to compare with."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from gtpca.data.chunk import Codes
+from gtpca.data.rows import counted, is_dask, new_rows
+from gtpca.model.preprocessing import sample_means
+
+__all__ = [
+    "PCA",
+    "Pose",
+    "UncentredPCA",
+    "as_seen",
+    "encode",
+    "measure",
+    "pose_columns",
+    "shares",
+    "spread_runs",
+    "uncentred_pca",
+]
+
+PCA = "PCA (uncentred)"  # what it is called wherever it is shown
+PCA_COST = 5e10  # multiplications that are spent on it
+PCA_VALUES = 2**25  # numbers that are read for it
+PCA_RUNS = 64  # in so many places
+MOST_TRANSFORMS = 2**20  # of more, only those that occur are looked at
+
+
+def encode(model, X) -> Codes:
+    """The codes of ``X`` in memory, whatever ``X`` is."""
+    codes = model.encode(X)
+    return Codes(*_in_memory(codes.scores, codes.index))
+
+
+def measure(model, X) -> tuple[Codes, np.ndarray]:
+    """Codes of ``X`` and energies (n, k + 1) after 0, 1, .., k components, in one pass."""
+    codes, energies = model.measure(X)
+    scores, index, energies = _in_memory(codes.scores, codes.index, energies)
+    return Codes(scores, index), energies
+
+
+def _in_memory(*arrays):
+    """The arrays; those of Dask are computed together."""
+    if not any(is_dask(array) for array in arrays):
+        return arrays
+    import dask
+
+    return dask.compute(*arrays)
+
+
+def as_seen(model, X, numbers=None) -> np.ndarray:
+    """Samples (n, \\*sample_shape) as they are shown beside their reconstructions.
+
+    They are those of ``X``, or its rows ``numbers`` (ascending), without the mean of each if
+    ``center="samples"``: the model does not restore these either.
+    """
+    source = new_rows(model, counted(X), model.sample_shape_)
+    rows = source.take(np.arange(source.n_rows) if numbers is None else numbers)
+    if model.center == "samples":
+        rows = rows - sample_means(rows, model.operator_)
+    return rows.reshape(-1, *model.sample_shape_)
+
+
+def shares(energies) -> np.ndarray:
+    """Explained share of each row of energies (n, k + 1), after 1, .., k components; 0 if zero."""
+    total, left = energies[:, :1], energies[:, 1:]
+    return 1 - np.divide(left, total, out=np.ones_like(left), where=total > 0)
+
+
+class UncentredPCA(NamedTuple):
+    """What components explain that cannot move.
+
+    Attributes
+    ----------
+    shares : array (min(k, n_rows, d),)
+        Of the energy, after 1, 2, .. components.
+    n_rows, n_all : int
+        Rows that were used, and rows that there are.
+    """
+
+    shares: np.ndarray
+    n_rows: int
+    n_all: int
+
+
+def uncentred_pca(model, X, random_state=0) -> UncentredPCA | None:
+    """What as many components explain that cannot move: :data:`PCA`.
+
+    With the rows ``x_i`` as the model sees them (after its own centring, in its inner product) and
+    ``l_1 >= l_2 >= ..`` the eigenvalues of ``sum_i x_i x_i'``, the shares are
+
+        (l_1 + .. + l_k) / sum_i |x_i|^2 :
+
+    those of PCA that subtracts no mean of its own, as the model does not either. No subspace of k
+    dimensions explains more of these rows.
+
+    Parameters
+    ----------
+    model : GTPCA
+        Fitted.
+    X : array (n, \\*sample_shape) or (n, d)
+        All that ``model.chunks`` takes. Where all rows would be too many, some are read: 64 runs of
+        neighbours, spread over all of them.
+    random_state : int
+        For where these runs are.
+
+    Returns
+    -------
+    UncentredPCA or None
+        None if the components of the model do not move either.
+    """
+    if model.operator_.n_transforms == 1:
+        return None
+    chunks = model.chunks(counted(X))
+    n, d = chunks.n_rows, model.operator_.n_features
+    numbers = spread_runs(n, _pca_rows(n, d), np.random.default_rng(random_state))
+    rows = chunks.take(numbers).rows.astype(np.float64, copy=False)
+    gram = rows @ rows.T if len(rows) <= d else rows.T @ rows
+    count, total = min(model.n_components_, *rows.shape), np.trace(gram)
+    values = linalg.eigvalsh(gram, subset_by_index=[len(gram) - count, len(gram) - 1])[::-1]
+    explained = np.cumsum(np.maximum(values, 0.0))
+    return UncentredPCA(explained / total if total > 0 else np.zeros(count), len(rows), n)
+
+
+def _pca_rows(n, d):
+    """So many of ``n`` rows that the smaller Gram matrix is cheap, and the rows are not large."""
+    cheap = max(PCA_COST / d**2, np.sqrt(PCA_COST / d))
+    return int(max(1, min(n, cheap, PCA_VALUES / d)))
+
+
+def spread_runs(n, size, rng, runs=PCA_RUNS) -> np.ndarray:
+    """About ``size`` of the numbers from 0 to ``n - 1``, ascending; all if there are not more.
+
+    In each of ``runs`` equal parts one run of neighbours at random: a file is read in few places,
+    and rows that are sorted by kind are drawn in their proportions.
+    """
+    if size >= n:
+        return np.arange(n)
+    parts = min(runs, size)
+    ends, shares = (np.linspace(0, top, parts + 1).astype(np.int64) for top in (n, size))
+    lengths = np.minimum(np.diff(shares), np.diff(ends))
+    starts = rng.integers(ends[:-1], ends[1:] - lengths, endpoint=True)
+    return np.concatenate([np.arange(a, a + b) for a, b in zip(starts, lengths, strict=True)])
+
+
+class Pose(NamedTuple):
+    """One quantity of the poses of samples.
+
+    Attributes
+    ----------
+    values : array (n, k), or (n, 1) if the pose is shared
+    possible : array (m,)
+        Those of all transforms; of those that occur, if there are very many.
+    """
+
+    values: np.ndarray
+    possible: np.ndarray
+
+
+def pose_columns(model, codes) -> dict[str, Pose]:
+    """The poses that say something, by name.
+
+    A quantity with a single value is left out, and one that tells apart the same transforms as a
+    later one: the start of a window beside its centre.
+    """
+    count = model.operator_.n_transforms
+    every = np.arange(count) if count <= MOST_TRANSFORMS else np.unique(codes.index)
+    possible = model.operator_.describe(every)
+    groups = {name: np.unique(v, return_inverse=True)[1] for name, v in possible.items()}
+    names: list[str] = []
+    for name in reversed(groups):
+        if groups[name].any() and not any(_same(groups[name], groups[kept]) for kept in names):
+            names.insert(0, name)
+    values = model.operator_.describe(codes.index)
+    return {name: Pose(np.asarray(values[name]), np.asarray(possible[name])) for name in names}
+
+
+def _same(a, b):
+    """Whether two columns of group numbers are the same partition."""
+    pairs = a.astype(np.int64) * (b.max() + 1) + b
+    return len(np.unique(pairs)) == a.max() + 1 == b.max() + 1

@@ -1,0 +1,170 @@
+"""How a sample or a component looks: lines, rows of a picture, an image, tiles, or colours."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from gtpca.views.palette import CYCLE
+
+__all__ = ["View", "choose_view", "component_view", "evenly", "montage", "sample_view"]
+
+FEW_CHANNELS = len(CYCLE)  # so many are lines, each in a colour of its own
+TILES = 16  # channels of a picture that stand side by side
+COLOURS = 3
+THIN = 4  # an axis so short beside a long one holds channels
+
+
+@dataclass(frozen=True)
+class View:
+    """How arrays of one shape are looked at, in drawings and on the page.
+
+    Attributes
+    ----------
+    kind : {"lines", "rows", "image", "tiles", "colours"}
+        One axis is drawn, with a line for each of few channels or with a row of a picture for each
+        of many; or two axes are, as one image, as an image for each channel, or in three colours.
+    shape : tuple of int
+        Of one array.
+    drawn : tuple of int
+        The one or two axes that are drawn; the others hold channels.
+    """
+
+    kind: str
+    shape: tuple[int, ...]
+    drawn: tuple[int, ...]
+
+    @property
+    def channel_axes(self) -> tuple[int, ...]:
+        return tuple(axis for axis in range(len(self.shape)) if axis not in self.drawn)
+
+    @property
+    def n_channels(self) -> int:
+        return math.prod(self.shape[axis] for axis in self.channel_axes)
+
+    @property
+    def is_curve(self) -> bool:
+        """Whether it is a single line."""
+        return self.kind == "lines" and self.n_channels == 1
+
+    def channels(self, arrays) -> np.ndarray:
+        """Arrays (n, \\*shape) as (n, channels, points) or (n, channels, height, width)."""
+        grid = np.asarray(arrays, dtype=np.float64).reshape(-1, *self.shape)
+        order = (*self.channel_axes, *self.drawn)
+        grid = grid.transpose(0, *(axis + 1 for axis in order))
+        return grid.reshape(len(grid), -1, *(self.shape[axis] for axis in self.drawn))
+
+    def picture(self, channels, gap=0.0) -> np.ndarray:
+        """What is drawn of (n, channels, ..): lines and rows as they are, otherwise pictures.
+
+        An image is (n, height, width), as are tiles with a ``gap`` between them; in colours it is
+        (n, height, width, 3).
+        """
+        if self.kind == "image":
+            return channels[:, 0]
+        if self.kind == "colours":
+            return np.moveaxis(channels, 1, -1)
+        return montage(channels, gap) if self.kind == "tiles" else channels
+
+
+def sample_view(model) -> View:
+    """The view of the samples of a fitted model."""
+    operator = model.operator_
+    return choose_view(operator.sample_shape, operator.moved_axes, _only_flips(operator))
+
+
+def component_view(model) -> View:
+    """The view of its components: that of the samples, if they have as many axes."""
+    operator = model.operator_
+    shape = operator.weight_shape
+    if len(shape) != len(operator.sample_shape):
+        return choose_view(shape, range(len(shape)))
+    drawn = sample_view(model).drawn
+    return View(_kind(shape, drawn, operator.moved_axes), shape, drawn)
+
+
+def _only_flips(operator):
+    names = operator.describe(np.zeros(1, dtype=np.int64))
+    return bool(names) and all("flipped" in name for name in names)
+
+
+def choose_view(shape, moved_axes, only_flips=False) -> View:
+    """The view of arrays of ``shape``.
+
+    1. Three values on the first or last of three axes, which does not move, are colours.
+    2. Otherwise a single axis is drawn if it is the only one, or the only one that moves. Flips do
+       not count: images, rather than series, are mirrored.
+    3. Otherwise two axes are drawn: those that move, or the two longest if these are not two.
+    4. Of two axes only the long one is drawn if the other has at most four points and it is more
+       than four times as long: the short one holds channels.
+    5. Up to seven channels of one axis are lines, more are the rows of a picture. Three channels of
+       two axes that do not move are colours, others stand side by side.
+
+    Rules 1 and 2 are those that drawings had: on the page, colour images that were only flipped, or
+    moved along one axis, were striped rows. Rules 3 and 4 are those of the page: drawings showed
+    the middle slice of a volume, and channels beside a long axis as a picture of a few pixels. Of
+    rule 5, seven lines can be told apart and more cannot; and slices of a volume along an axis that
+    moves are not colours, though the page took three of them for such.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    moved_axes : sequence of int
+        These hold no channels.
+    only_flips : bool
+        Whether axes are flipped and nothing else.
+    """
+    shape, moved = tuple(int(size) for size in shape), tuple(moved_axes)
+    drawn = _drawn_axes(shape, moved, () if only_flips else moved)
+    return View(_kind(shape, drawn, moved), shape, drawn)
+
+
+def _drawn_axes(shape, moved, travelled):
+    """One axis for lines, two for pictures; ``travelled`` are those that are not just flipped."""
+    axes = range(len(shape))
+    colour = _colour_axis(shape, moved)
+    if colour is not None:
+        pair = tuple(axis for axis in axes if axis != colour)
+    elif len(shape) == 1 or len(travelled) == 1:
+        return travelled or (0,)
+    elif len(travelled) == 2:
+        pair = travelled
+    else:
+        pair = tuple(sorted(sorted(axes, key=lambda axis: -shape[axis])[:2]))
+    short, long = sorted(pair, key=lambda axis: shape[axis])
+    return (long,) if shape[short] <= THIN and shape[long] > THIN * shape[short] else pair
+
+
+def _colour_axis(shape, moved):
+    """The axis of red, green and blue, or None."""
+    ends = (2, 0) if len(shape) == 3 else ()
+    return next((axis for axis in ends if shape[axis] == COLOURS and axis not in moved), None)
+
+
+def _kind(shape, drawn, moved):
+    channels = [axis for axis in range(len(shape)) if axis not in drawn]
+    count = math.prod(shape[axis] for axis in channels)
+    if len(drawn) == 1:
+        return "lines" if count <= FEW_CHANNELS else "rows"
+    if count == 1:
+        return "image"
+    return "colours" if count == COLOURS and not set(channels) & set(moved) else "tiles"
+
+
+def evenly(count, most) -> np.ndarray:
+    """At most ``most`` of the numbers from 0 to ``count - 1``, evenly spaced."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
+
+
+def montage(grid, gap=0.0) -> np.ndarray:
+    """Pictures (n, C, H, W) side by side, one point of ``gap`` between them: (n, H', W')."""
+    n, count, height, width = grid.shape
+    across = math.ceil(math.sqrt(count))
+    down = -(-count // across)
+    out = np.full((n, down * (height + 1) - 1, across * (width + 1) - 1), gap)
+    for c in range(count):
+        top, left = c // across * (height + 1), c % across * (width + 1)
+        out[:, top : top + height, left : left + width] = grid[:, c]
+    return out
