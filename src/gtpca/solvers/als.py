@@ -21,9 +21,12 @@ __all__ = ["ALS"]
 SCREEN_ROWS = 512  # starts and moves are tried on so many rows
 SETTLE_ROWS = 2048  # and the best of them is finished on so many
 MANY_ROWS = 8192  # before all rows, climb on so many
-HALVINGS = ((2, 8), (4, 3), (6, 1))  # passes for all starts, how many go on; and again
+import os
+HALVINGS = eval(os.environ.get('HV','((2, 8), (4, 3), (6, 1))'))  # passes for all starts, how many go on; and again
 MOVE_PASSES = 4
-MOVES_KEPT = 2
+import os
+MOVES_KEPT = int(os.environ.get("MK","2"))
+SCREEN1 = int(os.environ.get("S1","1"))
 MOVE_COMPONENTS = 4  # larger blocks have settled where their first components did
 SCREEN_TOL = 1e-3
 
@@ -158,7 +161,7 @@ class _Search:
             moved = self._best_move(best.weights)
             if moved is None:
                 break
-            moved = self._climb(self.middle, moved)
+            moved = self._climb(self.middle, moved, floor=best.explained)
             if moved.explained <= best.explained * (1 + self.solver.tol):
                 break
             best = moved
@@ -169,11 +172,13 @@ class _Search:
         moves = neighbours(self.operator, W)
         if not moves:
             return None
-        near = best_of(self._try(self.screen, moves, 1, 0.0), MOVES_KEPT)
-        starts = [W, *(result.weights for result in near)]
-        stay, *tried = self._try(self.screen, starts, MOVE_PASSES, 0.0)
-        best = best_of(tried, 1)[0]
-        return best.weights if best.explained > stay.explained else None
+        if SCREEN1 < 0:
+            return None
+        if SCREEN1 == 0:
+            return best_of(self._try(self.screen, moves, MOVE_PASSES, 0.0), 1)[0].weights
+        near = best_of(self._try(self.screen, moves, SCREEN1, 0.0), MOVES_KEPT)
+        tried = self._try(self.screen, [result.weights for result in near], MOVE_PASSES, 0.0)
+        return best_of(tried, 1)[0].weights
 
     def look_ahead(self, best):
         """The pattern at the place in the window that leaves least with the next component."""
@@ -203,5 +208,5 @@ class _Search:
             delayed(climb)(problem, W, passes, tol) for W in starts
         )
 
-    def _climb(self, problem, W):
-        return climb(problem, W, self.solver.max_iter, self.solver.tol)
+    def _climb(self, problem, W, floor=0.0):
+        return climb(problem, W, self.solver.max_iter, self.solver.tol, floor=floor)
