@@ -197,10 +197,10 @@ class _Autoencoder(_PerCount):
     name = "Autoencoder"
 
     def make(self, k):
-        from gtpca.experiments import baselines
+        from gtpca.experiments.baselines import autoencoders
 
         schedule = {"epochs": self.setting.epochs, "steps_per_epoch": self.steps}
-        return getattr(baselines, self.name)(
+        return getattr(autoencoders, self.name)(
             k, channels=self.channels, random_state=self.random_state, **schedule
         )
 

@@ -99,7 +99,7 @@ def classify(train, y, test, protocols, epochs, steps, seeds) -> list[np.ndarray
     seeds : list of int
         One for each classifier.
     """
-    from gtpca.experiments.downstream import Downstream, fit_together
+    from gtpca.experiments.baselines.classifier import Downstream, fit_together
 
     schedule = {"epochs": epochs, "steps_per_epoch": steps}
     models = [

@@ -206,7 +206,7 @@ class Coder(nn.Module):
 
 
 class VariationalCoder(Coder):
-    """A coder with mean and log-variance of every code; see :class:`~.baselines.VAE`."""
+    """A coder with mean and log-variance of every code; see :class:`~.autoencoders.VAE`."""
 
     n_encoded = 2
 

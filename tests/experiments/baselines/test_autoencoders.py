@@ -15,9 +15,10 @@ from sklearn.exceptions import NotFittedError
 
 torch = pytest.importorskip("torch", reason='needs torch: pip install "gtpca[torch]"')
 
-from gtpca.experiments import networks
-from gtpca.experiments.baselines import VAE, Autoencoder, make_kpca
-from gtpca.experiments.downstream import Downstream
+from gtpca.experiments.baselines import networks
+from gtpca.experiments.baselines.autoencoders import VAE, Autoencoder
+from gtpca.experiments.baselines.classifier import Downstream
+from gtpca.experiments.kernel import make_kpca
 
 torch.set_num_threads(1)
 
@@ -421,6 +422,6 @@ def test_what_to_install_where_torch_is_missing():
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name == 'torch': raise ModuleNotFoundError(name)\n"
         "sys.meta_path.insert(0, Missing())\n"
-        "import gtpca.experiments.baselines"
+        "import gtpca.experiments.baselines.autoencoders"
     )
     assert 'ImportError: torch is missing: pip install "gtpca[torch]"' in done.stderr

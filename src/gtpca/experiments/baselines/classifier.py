@@ -9,8 +9,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.experiments import networks
-from gtpca.experiments.networks import F, nn, torch  # or what to install
+from gtpca.experiments.baselines import networks
+from gtpca.experiments.baselines.networks import F, nn, torch  # or what to install
 
 __all__ = ["Abreast", "Classifier", "Downstream", "check_scores", "fit_together"]
 
@@ -36,7 +36,7 @@ class Downstream(ClassifierMixin, BaseEstimator):
         all rows after an explosion.
     mean_, scale_ : array (k,)
     loss_, exploded_
-        As in :class:`~.baselines.Autoencoder`.
+        As in :class:`~.autoencoders.Autoencoder`.
     n_features_in_ : int
 
     Examples

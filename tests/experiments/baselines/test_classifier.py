@@ -9,8 +9,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason='needs torch: pip install "gtpca[torch]"')
 
-from gtpca.experiments import networks
-from gtpca.experiments.downstream import Classifier, Downstream, fit_together
+from gtpca.experiments.baselines import networks
+from gtpca.experiments.baselines.classifier import Classifier, Downstream, fit_together
 
 torch.set_num_threads(1)
 

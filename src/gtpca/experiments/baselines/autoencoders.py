@@ -1,4 +1,4 @@
-"""What the paper compares GT-PCA with: autoencoders and kernel PCA."""
+"""The autoencoders of the paper, plain and variational."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.experiments import networks
-from gtpca.experiments.downstream import check_scores
-from gtpca.experiments.kernel import make_kpca
+from gtpca.experiments.baselines import networks
+from gtpca.experiments.baselines.classifier import check_scores
 
-__all__ = ["VAE", "Autoencoder", "make_kpca"]
+__all__ = ["VAE", "Autoencoder"]
 
 
 class Autoencoder(TransformerMixin, BaseEstimator):
