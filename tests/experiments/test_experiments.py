@@ -15,13 +15,14 @@ import pytest
 from sklearn.decomposition import PCA
 
 from gtpca.datasets import make_spikes
-from gtpca.experiments import data, jobs, models, protocols, reproduction, runner, store
+from gtpca.experiments import data, models
 from gtpca.experiments.data import make_data, seed_of
-from gtpca.experiments.jobs import Job, plan, row_key, run_job
 from gtpca.experiments.kernel import make_kpca
 from gtpca.experiments.published import published
+from gtpca.experiments.run import jobs, measures, reproduction, runner, store
+from gtpca.experiments.run.jobs import Job, plan, row_key, run_job
+from gtpca.experiments.run.store import Store, Summary, missing, read_rows
 from gtpca.experiments.settings import EXPERIMENTS, MODELS, PROFILES, find_setting
-from gtpca.experiments.store import Store, Summary, missing, read_rows
 
 QUICK = PROFILES["quick"]
 NEEDS_TORCH = 'needs torch: pip install "gtpca[torch]"'
@@ -29,39 +30,39 @@ NEEDS_TYPER = 'needs typer: pip install "gtpca[cli]"'
 needs_data = pytest.mark.skipif("GTPCA_DATA" not in os.environ, reason="GTPCA_DATA is not set")
 
 
-# --- protocols ---
+# --- measures ---
 
 
 def test_resmse_is_a_ratio_of_sums():
     residual, energy = np.array([1.0, 0.0]), np.array([2.0, 8.0])
-    found = protocols.resmse(residual, energy, np.ones(2, bool), "classification")
+    found = measures.resmse(residual, energy, np.ones(2, bool), "classification")
     assert found == {"same": 0.1}  # and not the mean of 1/2 and 0
 
 
 def test_resmse_of_outliers_has_two_denominators():
     residual, energy = np.array([1.0, 3.0, 50.0, 50.0]), np.array([4.0, 8.0, 1.0, 3.0])
-    found = protocols.resmse(residual, energy, np.array([True, True, False, False]), "outlier")
+    found = measures.resmse(residual, energy, np.array([True, True, False, False]), "outlier")
     assert found == {"paper": 2 / 4, "own": 2 / 6}
 
 
 def test_resmse_of_an_exploded_model_is_none():
-    found = protocols.resmse(np.array([np.nan]), np.ones(1), np.ones(1, bool), "projection")
+    found = measures.resmse(np.array([np.nan]), np.ones(1), np.ones(1, bool), "projection")
     assert found == {"same": None}
 
 
 def test_accuracy_on_the_first_samples_and_on_all():
     predicted, y = np.array([1, 1, 0, 0]), np.array([1, 0, 1, 1])
-    assert protocols.accuracies(predicted, y, 2) == {"paper": 50.0, "own": 25.0}
-    assert protocols.accuracies(predicted, y, None) == {"same": 25.0}
+    assert measures.accuracies(predicted, y, 2) == {"paper": 50.0, "own": 25.0}
+    assert measures.accuracies(predicted, y, None) == {"same": 25.0}
 
 
 def test_relative_poses_do_not_change_when_the_sample_moves():
     start, degrees = np.array([[3, 7, 1]]), np.array([[350.0, 20.0, 90.0]])
-    found = protocols.pose_features({"start_0": start, "degrees": degrees})
+    found = models.pose_features({"start_0": start, "degrees": degrees})
     angle = np.deg2rad([30, 100])
     np.testing.assert_allclose(found[0], [4, -2, *np.cos(angle), *np.sin(angle)])
     moved = {"start_0": start + 5, "degrees": (degrees + 72) % 360}
-    np.testing.assert_allclose(protocols.pose_features(moved), found)
+    np.testing.assert_allclose(models.pose_features(moved), found)
 
 
 # --- data ---
@@ -336,7 +337,7 @@ def test_time_left():
 
 
 def environment(**more):
-    source = str(Path(protocols.__file__).parents[2])
+    source = str(Path(data.__file__).parents[2])
     return {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1", **more}
 
 

@@ -43,7 +43,7 @@ def reproduce(
 
     A run that was stopped goes on where it was.
     """
-    from gtpca.experiments import reproduction
+    from gtpca.experiments.run import reproduction
 
     if show:
         return _say(reproduction.listing())

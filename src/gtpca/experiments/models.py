@@ -8,13 +8,19 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from gtpca.estimator import GTPCA
-from gtpca.experiments import protocols
 from gtpca.experiments.kernel import make_kpca
-from gtpca.experiments.settings import MODELS, named
+from gtpca.experiments.settings import MODELS, PROTOCOLS, named
 from gtpca.families import Identity
 from gtpca.solvers.als import ALS
 
-__all__ = ["PER_COUNT", "Projection", "make_model", "protocols_of", "scored_counts"]
+__all__ = [
+    "PER_COUNT",
+    "Projection",
+    "make_model",
+    "pose_features",
+    "protocols_of",
+    "scored_counts",
+]
 
 PER_COUNT = ("gtpca-refine", "autoencoder", "vae")  # fitted anew for every number of components
 SWEEPS = 10  # of gtpca-refine; twenty lower the residual by another 0.1 %
@@ -23,7 +29,7 @@ SWEEPS = 10  # of gtpca-refine; twenty lower the residual by another 0.1 %
 def protocols_of(model, family) -> tuple[str, ...]:
     """Protocols of the downstream task; relative poses need poses that differ."""
     moving = model.startswith("gtpca") and family is not None and model != "gtpca-shared"
-    return protocols.PROTOCOLS if moving else protocols.PROTOCOLS[:2]
+    return PROTOCOLS if moving else PROTOCOLS[:2]
 
 
 def scored_counts(model, counts) -> tuple[int, ...]:
@@ -95,7 +101,36 @@ class _GreedyGTPCA(Projection):
             return np.abs(codes.scores)
         if protocol == "signed" or k == 1:
             return codes.scores
-        return np.hstack([codes.scores, protocols.pose_features(self.model.poses(codes))])
+        return np.hstack([codes.scores, pose_features(self.model.poses(codes))])
+
+
+def pose_features(poses):
+    """Poses of components 2, .., k relative to that of component 1, (n, q).
+
+    Angles become the cosine and the sine of the difference; everything else is a difference.
+
+    Parameters
+    ----------
+    poses : dict of str to array (n, k)
+        As from ``GTPCA.poses``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pose_features({"start": np.array([[3, 5]]), "centre": np.array([[4.0, 6.0]])})
+    array([[2.]])
+    >>> pose_features({"degrees": np.array([[90.0, 270.0]])}).round(6) + 0
+    array([[-1.,  0.]])
+    """
+    columns = []
+    for name, values in poses.items():
+        relative = (values[:, 1:] - values[:, :1]).astype(np.float64)
+        if name == "degrees":
+            angle = np.deg2rad(relative)
+            columns += [np.cos(angle), np.sin(angle)]
+        elif not name.startswith("centre"):  # a start says the same
+            columns.append(relative)
+    return np.hstack(columns)
 
 
 class _AdamGTPCA(_GreedyGTPCA):

@@ -11,6 +11,7 @@ __all__ = [
     "EXPERIMENTS",
     "MODELS",
     "PROFILES",
+    "PROTOCOLS",
     "Experiment",
     "Profile",
     "Setting",
@@ -26,6 +27,7 @@ MODELS = (
 MOVING = ("gtpca-refine", "gtpca-shared")  # the same as gtpca-als where nothing moves
 SLOW = ("gtpca-adam", "gtpca-refine", "gtpca-shared", "autoencoder", "vae")
 NETWORKS = ("gtpca-adam", "autoencoder", "vae")
+PROTOCOLS = ("paper", "signed", "signed+pose")  # forms of the scores that are classified
 FEW = (1, 2, 3, 5, 10)  # components of autoencoders in the default profile
 REFINED = (2, 5, 10)  # and of gtpca-refine
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gtpca.experiments import names, store
+from gtpca.experiments import names
 from gtpca.experiments.layout import to_markdown
 from gtpca.experiments.published import (
     TableKey,
@@ -20,6 +20,7 @@ from gtpca.experiments.published import (
     published_row,
     published_tables,
 )
+from gtpca.experiments.run import store
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -118,7 +119,7 @@ def ranges(numbers) -> str:
 
 
 def read_rows(folder) -> DataFrame:
-    """The rows of a run, as :func:`gtpca.experiments.store.read_rows` finds them.
+    """The rows of a run, as :func:`gtpca.experiments.run.store.read_rows` finds them.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from gtpca.experiments.jobs import Job, row_key
+from gtpca.experiments.run.jobs import Job, row_key
 from gtpca.files import write_whole
 
 __all__ = ["Store", "Summary", "expected_rows", "missing", "read_rows"]

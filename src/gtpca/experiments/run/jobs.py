@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.experiments import protocols
 from gtpca.experiments.data import Data, is_simulated, make_data, seed_of
 from gtpca.experiments.models import PER_COUNT, make_model, protocols_of, scored_counts
+from gtpca.experiments.run import measures
 from gtpca.experiments.settings import (
     MODELS,
     NETWORKS,
@@ -75,14 +75,14 @@ class Job:
 
     def blanks(self) -> Iterator[dict[str, Any]]:
         """The rows of the job, without what will be found."""
-        for normalisation in protocols.resmse_normalisations(self.task):
+        for normalisation in measures.resmse_normalisations(self.task):
             for k in self.counts:
                 yield self.blank("none", "resmse", normalisation, k)
         if self.task == "projection":
             return
         n_paper = find_experiment(self.experiment).n_paper
         for protocol in protocols_of(self.model, self.place.family):
-            for normalisation in protocols.accuracy_normalisations(n_paper):
+            for normalisation in measures.accuracy_normalisations(n_paper):
                 for k in scored_counts(self.model, self.counts):
                     yield self.blank(protocol, "accuracy", normalisation, k)
 
@@ -197,7 +197,7 @@ def _residual_rows(job, model, data: Data, seconds):
     energy = np.einsum("ij,ij->i", flat, flat, dtype=np.float64)
     rows = []
     for k, residual in zip(job.counts, model.residuals(data.test).T, strict=True):
-        values = protocols.resmse(residual, energy, data.target, job.task)
+        values = measures.resmse(residual, energy, data.target, job.task)
         for normalisation, value in values.items():
             found = {"value": value, "seconds": round(seconds, 3)}
             rows.append(job.blank("none", "resmse", normalisation, k) | found)
@@ -205,7 +205,7 @@ def _residual_rows(job, model, data: Data, seconds):
 
 
 def _accuracy_rows(job, model, data: Data):
-    """Rows of the classifiers; they start from the same weights for all models and protocols."""
+    """Rows of the classifiers; they start from the same weights for all models and measures."""
     start = time.perf_counter()
     kinds = [
         (protocol, k)
@@ -218,7 +218,7 @@ def _accuracy_rows(job, model, data: Data):
     return [
         job.blank(protocol, "accuracy", normalisation, k) | {"value": value, "seconds": seconds}
         for (protocol, k), answers in zip(kinds, predicted, strict=True)
-        for normalisation, value in protocols.accuracies(answers, data.test_y, n_paper).items()
+        for normalisation, value in measures.accuracies(answers, data.test_y, n_paper).items()
     ]
 
 
@@ -232,4 +232,4 @@ def _classified(job, model, data: Data, kinds):
     epochs = job.place.downstream_epochs.get(job.task, 10)
     seeds = [seed_of(*where, k) for _, k in kinds]
     schedule = ([protocol for protocol, _ in kinds], epochs, PROFILES[job.profile].steps, seeds)
-    return protocols.classify(train, data.train_y, test, *schedule)
+    return measures.classify(train, data.train_y, test, *schedule)

@@ -14,8 +14,8 @@ from multiprocessing import get_context
 
 from threadpoolctl import threadpool_limits
 
-from gtpca.experiments.jobs import Job, run_job
-from gtpca.experiments.store import Store, Summary, missing, read_rows
+from gtpca.experiments.run.jobs import Job, run_job
+from gtpca.experiments.run.store import Store, Summary, missing, read_rows
 
 __all__ = ["Clock", "Outcome", "run"]
 

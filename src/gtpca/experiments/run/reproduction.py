@@ -9,8 +9,8 @@ from gtpca import checks
 from gtpca.datasets import DatasetError
 from gtpca.datasets.files import locate
 from gtpca.experiments.data import is_simulated
-from gtpca.experiments.jobs import plan
-from gtpca.experiments.runner import run
+from gtpca.experiments.run.jobs import plan
+from gtpca.experiments.run.runner import run
 from gtpca.experiments.settings import EXPERIMENTS, find_experiment
 
 __all__ = ["listing", "reproduce"]
@@ -41,7 +41,7 @@ def reproduce(name, out, *, workers=1, say=print, wanted=None) -> int:
     say : callable
         Takes a line of text.
     wanted : dict or None
-        Parameters of :func:`~gtpca.experiments.jobs.plan`.
+        Parameters of :func:`~gtpca.experiments.run.jobs.plan`.
 
     Returns
     -------

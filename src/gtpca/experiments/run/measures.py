@@ -5,16 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 __all__ = [
-    "PROTOCOLS",
     "accuracies",
     "accuracy_normalisations",
     "classify",
-    "pose_features",
     "resmse",
     "resmse_normalisations",
 ]
-
-PROTOCOLS = ("paper", "signed", "signed+pose")
 
 
 def resmse_normalisations(task) -> tuple[str, ...]:
@@ -108,32 +104,3 @@ def classify(train, y, test, protocols, epochs, steps, seeds) -> list[np.ndarray
     ]
     fit_together(models, train, y)
     return [model.predict(Z) for model, Z in zip(models, test, strict=True)]
-
-
-def pose_features(poses):
-    """Poses of components 2, .., k relative to that of component 1, (n, q).
-
-    Angles become the cosine and the sine of the difference; everything else is a difference.
-
-    Parameters
-    ----------
-    poses : dict of str to array (n, k)
-        As from ``GTPCA.poses``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pose_features({"start": np.array([[3, 5]]), "centre": np.array([[4.0, 6.0]])})
-    array([[2.]])
-    >>> pose_features({"degrees": np.array([[90.0, 270.0]])}).round(6) + 0
-    array([[-1.,  0.]])
-    """
-    columns = []
-    for name, values in poses.items():
-        relative = (values[:, 1:] - values[:, :1]).astype(np.float64)
-        if name == "degrees":
-            angle = np.deg2rad(relative)
-            columns += [np.cos(angle), np.sin(angle)]
-        elif not name.startswith("centre"):  # a start says the same
-            columns.append(relative)
-    return np.hstack(columns)
