@@ -18,7 +18,7 @@ from gtpca.datasets import make_spikes
 from gtpca.experiments import data, models
 from gtpca.experiments.data import make_data, seed_of
 from gtpca.experiments.kernel import make_kpca
-from gtpca.experiments.published import published
+from gtpca.experiments.report.published import published
 from gtpca.experiments.run import jobs, measures, reproduction, runner, store
 from gtpca.experiments.run.jobs import Job, plan, row_key, run_job
 from gtpca.experiments.run.store import Store, Summary, missing, read_rows

@@ -16,14 +16,21 @@ pytest.importorskip("jinja2", reason='needs jinja2: pip install "gtpca[report]"'
 
 from gtpca import GTPCA, Rotation, Shift
 from gtpca.datasets import DatasetError
-from gtpca.experiments import figures, layout, pictures, tables, verdicts
-from gtpca.experiments.published import (
+from gtpca.experiments.report import (
+    layout,
+    panels,
+    pictures,
+    read_remarks,
+    tables,
+    verdicts,
+    write_report,
+)
+from gtpca.experiments.report.published import (
     TableKey,
     published,
     published_models,
     published_tables,
 )
-from gtpca.experiments.report import read_remarks, write_report
 
 OSCILLATIONS = TableKey("oscillations", "512", "projection", "resmse")
 MNIST = TableKey("mnist", "iii", "classification", "accuracy")
@@ -223,7 +230,7 @@ def test_an_experiment_the_paper_has_not(table_of):
     table = table_of(repeated([0.5, 0.7], TableKey("mine", "x", "projection", "resmse")))
     assert table.complete
     assert table.title == "mine, x: ResMSE"
-    assert figures.draw_panels([table], "mine").axes
+    assert panels.draw_panels([table], "mine").axes
 
 
 def test_components_beyond_the_paper_are_shown(table_of):
@@ -328,13 +335,13 @@ def texts(figure):
 
 
 @pytest.mark.parametrize(
-    ("experiment", "panels"), [("oscillations", 2), ("spikes", 12), ("mnist", 16)]
+    ("experiment", "n_panels"), [("oscillations", 2), ("spikes", 12), ("mnist", 16)]
 )
-def test_panels_have_the_layout_of_the_paper(folder, experiment, panels):
+def test_panels_have_the_layout_of_the_paper(folder, experiment, n_panels):
     keys = [key for key in published_tables() if key.experiment == experiment]
     made = tables.make_tables(tables.read_rows(folder(whole_table(key=keys[0], repetitions=1))))
-    figure = figures.draw_panels(made, experiment)
-    assert len(figure.axes) == panels
+    figure = panels.draw_panels(made, experiment)
+    assert len(figure.axes) == n_panels
     assert "GT-PCA by ALS" in texts(figure)
     solid = [line for line in figure.axes[0].lines if line.get_linestyle() == "-"]
     dashed = [line for line in figure.axes[0].lines if line.get_linestyle() == "--"]
@@ -344,13 +351,13 @@ def test_panels_have_the_layout_of_the_paper(folder, experiment, panels):
 
 def test_panels_say_simulated(table_of):
     made = [table_of([row(TableKey("errp", "i", "outlier", "resmse"), simulated=True)])]
-    assert any("Simulated" in text for text in texts(figures.draw_panels(made, "errp")))
-    assert "Simulated data." in figures.panel_caption(made, "errp")
+    assert any("Simulated" in text for text in texts(panels.draw_panels(made, "errp")))
+    assert "Simulated data." in panels.panel_caption(made, "errp")
 
 
 def test_same_figure_same_bytes(tmp_path):
     once, again = (
-        [path.read_bytes() for path in figures.save_figure(pictures.draw_network(2), tmp_path / n)]
+        [path.read_bytes() for path in panels.save_figure(pictures.draw_network(2), tmp_path / n)]
         for n in ("a", "b")
     )
     assert once == again

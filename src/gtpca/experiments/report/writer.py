@@ -10,19 +10,19 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from gtpca.experiments import names
-from gtpca.experiments.figures import draw_panels, panel_caption, save_figure
-from gtpca.experiments.layout import escape_markdown, printed_rows, status, to_markdown
-from gtpca.experiments.pictures import make_pictures
-from gtpca.experiments.published import TableKey, published_tables
-from gtpca.experiments.tables import (
+from gtpca.experiments.report import names
+from gtpca.experiments.report.layout import escape_markdown, printed_rows, status, to_markdown
+from gtpca.experiments.report.panels import draw_panels, panel_caption, save_figure
+from gtpca.experiments.report.pictures import make_pictures
+from gtpca.experiments.report.published import TableKey, published_tables
+from gtpca.experiments.report.tables import (
     TOLERANCE,
     make_tables,
     missing_tables,
     read_rows,
     write_tables,
 )
-from gtpca.experiments.verdicts import counts, sentences
+from gtpca.experiments.report.verdicts import counts, sentences
 from gtpca.plots.style import require_matplotlib
 
 __all__ = ["read_remarks", "write_report"]
@@ -239,5 +239,5 @@ def _environment():
 
 
 def _template(name) -> str:
-    source = resources.files("gtpca.experiments") / "templates" / f"{name}.jinja"
+    source = resources.files("gtpca.experiments.report") / "templates" / f"{name}.jinja"
     return source.read_text(encoding="utf-8")

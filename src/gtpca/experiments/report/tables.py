@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gtpca.experiments import names
-from gtpca.experiments.layout import to_markdown
-from gtpca.experiments.published import (
+from gtpca.experiments.report import names
+from gtpca.experiments.report.layout import to_markdown
+from gtpca.experiments.report.published import (
     TableKey,
     published_models,
     published_row,

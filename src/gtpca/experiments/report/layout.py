@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gtpca.experiments import names
-from gtpca.experiments.published import published_row
+from gtpca.experiments.report import names
+from gtpca.experiments.report.published import published_row
 
 __all__ = ["Cell", "Row", "escape_markdown", "printed_rows", "to_markdown"]
 

@@ -55,7 +55,7 @@ def published(experiment, setting, task, model, metric) -> list[float | None]:
 
     Examples
     --------
-    >>> from gtpca.experiments.published import published
+    >>> from gtpca.experiments.report.published import published
     >>> published("oscillations", "512", "projection", "pca", "resmse")[:3]
     [0.926, 0.854, 0.779]
     >>> published("oscillations", "512", "projection", "pca", "accuracy")
@@ -83,7 +83,7 @@ def published_models(key: TableKey) -> list[str]:
 
 @cache
 def _tables() -> dict[TableKey, dict[str, list[float | None]]]:
-    source = resources.files("gtpca.experiments") / "published.json"
+    source = resources.files("gtpca.experiments.report") / "published.json"
     tables = {}
     for name, content in json.loads(source.read_text(encoding="utf-8")).items():
         for block in content["blocks"]:

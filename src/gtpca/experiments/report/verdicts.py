@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gtpca.experiments.tables import Table, ranges
+from gtpca.experiments.report.tables import Table, ranges
 
 __all__ = ["counts", "sentences"]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gtpca.experiments import names
-from gtpca.experiments.published import published_models, published_row, published_tables
+from gtpca.experiments.report import names
+from gtpca.experiments.report.published import published_models, published_row, published_tables
 from gtpca.plots.style import (
     BLACK,
     BLUE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gtpca.experiments.published import TableKey
+from gtpca.experiments.report.published import TableKey
 
 __all__ = ["EXPERIMENTS", "MODELS", "SETTINGS", "line_name", "model_name", "table_title"]
 
