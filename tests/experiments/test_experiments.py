@@ -22,7 +22,7 @@ from gtpca.experiments.report.published import published
 from gtpca.experiments.run import jobs, measures, reproduction, runner, store
 from gtpca.experiments.run.jobs import Job, plan, row_key, run_job
 from gtpca.experiments.run.store import Store, Summary, missing, read_rows
-from gtpca.experiments.settings import EXPERIMENTS, MODELS, PROFILES, find_setting
+from gtpca.experiments.spec import EXPERIMENTS, MODELS, PROFILES, find_setting
 
 QUICK = PROFILES["quick"]
 NEEDS_TORCH = 'needs torch: pip install "gtpca[torch]"'

@@ -19,7 +19,7 @@ from gtpca.datasets import (
     simulate_errp,
 )
 from gtpca.datasets.files import place
-from gtpca.experiments.settings import PROFILES, find_setting
+from gtpca.experiments.spec import PROFILES, find_setting
 
 __all__ = ["Data", "error_windows", "is_simulated", "make_data", "random_windows", "seed_of"]
 

@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA
 
 from gtpca.estimator import GTPCA
 from gtpca.experiments.kernel import make_kpca
-from gtpca.experiments.settings import MODELS, PROTOCOLS, named
+from gtpca.experiments.spec import MODELS, PROTOCOLS, named
 from gtpca.families import Identity
 from gtpca.solvers.als import ALS
 

@@ -12,7 +12,7 @@ import numpy as np
 from gtpca.experiments.data import Data, is_simulated, make_data, seed_of
 from gtpca.experiments.models import PER_COUNT, make_model, protocols_of, scored_counts
 from gtpca.experiments.run import measures
-from gtpca.experiments.settings import (
+from gtpca.experiments.spec import (
     MODELS,
     NETWORKS,
     PROFILES,

@@ -11,7 +11,7 @@ from gtpca.datasets.files import locate
 from gtpca.experiments.data import is_simulated
 from gtpca.experiments.run.jobs import plan
 from gtpca.experiments.run.runner import run
-from gtpca.experiments.settings import EXPERIMENTS, find_experiment
+from gtpca.experiments.spec import EXPERIMENTS, find_experiment
 
 __all__ = ["listing", "reproduce"]
 
