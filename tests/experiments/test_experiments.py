@@ -18,9 +18,10 @@ from gtpca.datasets import make_spikes
 from gtpca.experiments import data, models
 from gtpca.experiments.data import make_data, seed_of
 from gtpca.experiments.kernel import make_kpca
-from gtpca.experiments.report.published import published
+from gtpca.experiments.report.published import published_row
+from gtpca.experiments.rows import RowKey, TableKey
 from gtpca.experiments.run import jobs, measures, reproduction, runner, store
-from gtpca.experiments.run.jobs import Job, plan, row_key, run_job
+from gtpca.experiments.run.jobs import Job, plan, run_job
 from gtpca.experiments.run.store import Store, Summary, missing, read_rows
 from gtpca.experiments.spec import EXPERIMENTS, MODELS, PROFILES, find_setting
 
@@ -155,7 +156,8 @@ def test_error_potentials_are_split_by_session(setting, size, monkeypatch, tmp_p
 
 
 def fitted(name, counts, setting, X):
-    return models.make_model(name, counts, setting, False, 20, 0).fit(X)
+    given = {"channels": False, "steps": 20, "random_state": 0}
+    return models.make_model(name, counts=counts, setting=setting, **given).fit(X)
 
 
 @pytest.fixture(scope="module")
@@ -207,33 +209,21 @@ def test_the_network_is_trained_also_where_nothing_moves(setting, spikes):
 def test_every_model_of_every_setting_has_a_class():
     for experiment in EXPERIMENTS.values():
         for setting in experiment.settings:
-            names = experiment.models(setting)
-            assert set(names) <= set(MODELS)
+            names = [model.name for model in experiment.models(setting)]
+            assert {*names} <= {*MODELS} == {*models._CLASSES}
             assert ("gtpca-shared" in names) == (setting.family is not None)
 
 
 # --- published ---
 
 
-def test_published_values():
-    assert published("oscillations", "256", "projection", "kpca", "resmse")[0] == 0.949
-    assert published("spikes", "iii", "classification", "gtpca-als", "accuracy")[:2] == [84.3, 99.0]
-    assert published("handwriting", "700", "projection", "pca", "resmse")[9] == 0.03567
-    assert published("mnist", "i", "classification", "vae", "resmse")[3] is None
-    assert published("mnist", "iv", "outlier", "gtpca-refine", "accuracy")[-1] == 93.6
-    assert len(published("errp", "ii", "outlier", "autoencoder", "resmse")) == 4
-    assert published("errp", "ii", "outlier", "pca", "resmse") == []
-    with pytest.raises(ValueError, match="experiment='spike' must be one of"):
-        published("spike", "i", "outlier", "pca", "resmse")
-
-
 def test_the_paper_has_as_many_components_as_the_plan():
     for experiment in EXPERIMENTS.values():
         for setting in experiment.settings:
             for task, largest in experiment.largest.items():
-                for model in ("gtpca-als", *experiment.published):
-                    found = published(experiment.name, setting.name, task, model, "resmse")
-                    assert len(found) == largest
+                for model in ("gtpca-als", *experiment.baselines):
+                    key = TableKey(experiment.name, setting.name, task, "resmse")
+                    assert len(published_row(key, model)) == largest
 
 
 # --- plans and rows ---
@@ -258,7 +248,7 @@ def test_a_job_writes_the_rows_it_promises():
     for model in ("pca", "gtpca-als", "gtpca-shared"):
         (job,) = plan(["spikes"], profile="quick", setting="i", task="outlier", models=[model])
         rows = run_job(job)
-        assert sorted(map(row_key, rows)) == sorted(job.row_keys())
+        assert sorted(map(RowKey.of, rows)) == sorted(job.row_keys())
         assert all(0 <= row["value"] <= 100 for row in rows if row["metric"] == "accuracy")
         json.dumps(rows, allow_nan=False)
 

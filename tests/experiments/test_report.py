@@ -26,11 +26,11 @@ from gtpca.experiments.report import (
     write_report,
 )
 from gtpca.experiments.report.published import (
-    TableKey,
-    published,
     published_models,
+    published_row,
     published_tables,
 )
+from gtpca.experiments.rows import TableKey
 
 OSCILLATIONS = TableKey("oscillations", "512", "projection", "resmse")
 MNIST = TableKey("mnist", "iii", "classification", "accuracy")
@@ -51,7 +51,7 @@ def whole_table(factor=1.0, key=OSCILLATIONS, repetitions=2, **fields):
     """All of a table, as published but for a factor."""
     rows = []
     for model in ["gtpca-als", "gtpca-adam", *published_models(key)[1:]]:
-        for k, value in enumerate(published(*key[:3], model, key.metric), 1):
+        for k, value in enumerate(published_row(key, model), 1):
             values = [None if value is None else value * factor] * repetitions
             rows += repeated(values, key, model=model, k=k, **fields)
     return rows
@@ -89,21 +89,32 @@ def cell(table, k=1, **fields):
 # published numbers
 
 
-def test_published_rows():
-    assert published(*OSCILLATIONS[:3], "gtpca-als", "resmse")[0] == 0.635
-    assert published(*OSCILLATIONS[:3], "gtpca-refine", "resmse")[-1] == 0.183
-    assert published("handwriting", "700", "projection", "gtpca-adam", "resmse")[0] == 0.09289
-    assert published("spikes", "iii", "classification", "gtpca-als", "accuracy")[0] == 84.3
-    assert published("mnist", "i", "classification", "vae", "resmse")[3] is None
-    assert published("errp", "i", "outlier", "pca", "resmse") == []
-    assert published("spikes", "iv", "outlier", "pca", "resmse") == []
-    with pytest.raises(ValueError, match="experiment='spike' must be one of"):
-        published("spike", "i", "outlier", "pca", "resmse")
+@pytest.mark.parametrize(
+    ("key", "model", "k", "value"),
+    [
+        ("oscillations/512/projection/resmse", "gtpca-als", 1, 0.635),
+        ("oscillations/512/projection/resmse", "gtpca-refine", 10, 0.183),
+        ("oscillations/256/projection/resmse", "kpca", 1, 0.949),
+        ("handwriting/700/projection/resmse", "gtpca-adam", 1, 0.09289),
+        ("handwriting/700/projection/resmse", "pca", 10, 0.03567),
+        ("spikes/iii/classification/accuracy", "gtpca-als", 2, 99.0),
+        ("mnist/i/classification/resmse", "vae", 4, None),
+        ("mnist/iv/outlier/accuracy", "gtpca-refine", 10, 93.6),
+    ],
+)
+def test_published_rows(key, model, k, value):
+    assert published_row(TableKey(*key.split("/")), model)[k - 1] == value
+
+
+def test_rows_that_the_paper_has_not():
+    assert published_row(TableKey("errp", "i", "outlier", "resmse"), "pca") == []
+    assert published_row(TableKey("spikes", "iv", "outlier", "resmse"), "pca") == []
+    assert published_row(TableKey("spike", "i", "outlier", "resmse"), "pca") == []
 
 
 def test_published_rows_are_copies():
-    published(*OSCILLATIONS[:3], "pca", "resmse").clear()
-    assert len(published(*OSCILLATIONS[:3], "pca", "resmse")) == 10
+    published_row(OSCILLATIONS, "pca").clear()
+    assert len(published_row(OSCILLATIONS, "pca")) == 10
 
 
 def test_published_tables_are_those_of_the_paper():

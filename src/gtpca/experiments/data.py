@@ -19,7 +19,7 @@ from gtpca.datasets import (
     simulate_errp,
 )
 from gtpca.datasets.files import place
-from gtpca.experiments.spec import PROFILES, find_setting
+from gtpca.experiments.spec import ALL_CHANNELS, PROFILES, find_experiment, find_setting
 
 __all__ = ["Data", "error_windows", "is_simulated", "make_data", "random_windows", "seed_of"]
 
@@ -61,7 +61,8 @@ def seed_of(*words) -> int:
 
 def is_simulated(experiment) -> bool:
     """Whether there is no file with the real data, so that it is simulated."""
-    return experiment == "errp" and not place("errp/Subject01_s1.mat").exists()
+    spec = find_experiment(experiment)
+    return spec.simulable and not place(spec.file).exists()
 
 
 def make_data(experiment, setting, task, repetition, profile=PROFILES["default"]) -> Data:
@@ -141,7 +142,7 @@ def _moved(images, setting, rng) -> np.ndarray:
 
 
 def _errp(setting, name, task, rng, profile) -> Data:
-    every = name.endswith("-all")
+    every = name.endswith(ALL_CHANNELS)
     how = {
         "channels": "all" if every else ("Fz", "FCz"),
         "n_subjects": min(profile.n_subjects, 2) if every else profile.n_subjects,

@@ -9,32 +9,13 @@ from sklearn.decomposition import PCA
 
 from gtpca.estimator import GTPCA
 from gtpca.experiments.kernel import make_kpca
-from gtpca.experiments.spec import MODELS, PROTOCOLS, named
+from gtpca.experiments.spec import lookup
 from gtpca.families import Identity
 from gtpca.solvers.als import ALS
 
-__all__ = [
-    "PER_COUNT",
-    "Projection",
-    "make_model",
-    "pose_features",
-    "protocols_of",
-    "scored_counts",
-]
+__all__ = ["Projection", "make_model", "pose_features"]
 
-PER_COUNT = ("gtpca-refine", "autoencoder", "vae")  # fitted anew for every number of components
 SWEEPS = 10  # of gtpca-refine; twenty lower the residual by another 0.1 %
-
-
-def protocols_of(model, family) -> tuple[str, ...]:
-    """Protocols of the downstream task; relative poses need poses that differ."""
-    moving = model.startswith("gtpca") and family is not None and model != "gtpca-shared"
-    return PROTOCOLS if moving else PROTOCOLS[:2]
-
-
-def scored_counts(model, counts) -> tuple[int, ...]:
-    """Numbers of components with accuracies: where all share the pose, the largest one only."""
-    return counts[-1:] if model == "gtpca-shared" else counts
 
 
 class Projection(ABC):
@@ -52,7 +33,7 @@ class Projection(ABC):
     random_state : int
     """
 
-    def __init__(self, counts, setting, channels, steps, random_state):
+    def __init__(self, *, counts, setting, channels, steps, random_state):
         self.counts, self.setting, self.channels = counts, setting, channels
         self.steps, self.random_state = steps, random_state
 
@@ -250,16 +231,18 @@ class _VAE(_Autoencoder):
         return super().make(k).set_params(draw=True)
 
 
-_CLASSES: dict[str, type[Projection]] = dict(
-    zip(
-        MODELS,
-        (_GreedyGTPCA, _AdamGTPCA, _RefinedGTPCA, _SharedGTPCA, _PCA, _KPCA, _Autoencoder, _VAE),
-        strict=True,
-    )
-)
+_CLASSES: dict[str, type[Projection]] = {
+    "gtpca-als": _GreedyGTPCA,
+    "gtpca-adam": _AdamGTPCA,
+    "gtpca-refine": _RefinedGTPCA,
+    "gtpca-shared": _SharedGTPCA,
+    "pca": _PCA,
+    "kpca": _KPCA,
+    "autoencoder": _Autoencoder,
+    "vae": _VAE,
+}
 
 
-def make_model(name, counts, setting, channels, steps, random_state) -> Projection:
+def make_model(name, **parameters) -> Projection:
     """The model with this name, unfitted; see :class:`Projection` for the parameters."""
-    make = named("model", name, _CLASSES)
-    return make(counts, setting, channels, steps, random_state)
+    return lookup("model", name, _CLASSES)(**parameters)

@@ -6,68 +6,40 @@ import json
 import re
 from functools import cache
 from importlib import resources
-from typing import NamedTuple
 
-from gtpca import checks
+from gtpca.experiments.rows import TableKey
+from gtpca.experiments.spec import MODELS, is_gtpca, model_title
 
-__all__ = ["TableKey", "published", "published_models", "published_row", "published_tables"]
+__all__ = ["published_models", "published_row", "published_tables"]
 
-_MODELS = {
-    "GT-PCA": "gtpca",
-    "Autoencoder": "autoencoder",
-    "VAE": "vae",
-    "PCA": "pca",
-    "KPCA": "kpca",
-}
+_MODELS = {model_title(name): name for name in ("gtpca", *MODELS)}
 _TASKS = {"class": "classification", "outlier": "outlier", "": "projection"}
 
 
-class TableKey(NamedTuple):
-    """Which table: the fields of a row of results that all of its rows share."""
-
-    experiment: str
-    setting: str
-    task: str
-    metric: str
-
-    def __str__(self) -> str:
-        return "/".join(self)
-
-
-def published(experiment, setting, task, model, metric) -> list[float | None]:
-    """Published values over k = 1, 2, ..
+def published_row(key: TableKey, model: str) -> list[float | None]:
+    """Published values of a model in a table, over k = 1, 2, ..
 
     Parameters
     ----------
-    experiment : {"oscillations", "spikes", "handwriting", "mnist", "errp"}
-    setting : str
-        "512" or "256" (oscillations), "700" or "1400" (handwriting), else "i" to "iv".
-    task : {"projection", "classification", "outlier"}
+    key : TableKey
     model : str
         "gtpca-als" and all other names that start with "gtpca" are the paper's GT-PCA.
-    metric : {"resmse", "accuracy"}
-        Accuracies are in percent.
 
     Returns
     -------
     list of float or None
-        None where the gradients exploded in all repetitions. Empty if the paper has no such row.
+        Accuracies are in percent. None where the gradients exploded in all repetitions. Empty if
+        the paper has no such row.
 
     Examples
     --------
-    >>> from gtpca.experiments.report.published import published
-    >>> published("oscillations", "512", "projection", "pca", "resmse")[:3]
+    >>> key = TableKey(experiment="oscillations", setting="512", task="projection", metric="resmse")
+    >>> published_row(key, "pca")[:3]
     [0.926, 0.854, 0.779]
-    >>> published("oscillations", "512", "projection", "pca", "accuracy")
+    >>> published_row(key._replace(metric="accuracy"), "pca")
     []
     """
-    checks.choice("experiment", experiment, sorted({key.experiment for key in _tables()}))
-    return published_row(TableKey(experiment, setting, task, metric), model)
-
-
-def published_row(key: TableKey, model: str) -> list[float | None]:
-    """:func:`published` values of a model in a table; empty if there is no such table."""
-    name = "gtpca" if model.startswith("gtpca") else model
+    name = "gtpca" if is_gtpca(model) else model
     return list(_tables().get(key, {}).get(name, []))
 
 

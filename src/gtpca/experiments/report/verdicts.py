@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from gtpca.experiments.report.tables import Table, ranges
+from gtpca.experiments.spec import is_gtpca
 
 __all__ = ["counts", "sentences"]
 
@@ -23,7 +24,7 @@ def counts(table: Table) -> dict[str, Counter]:
     dict with "als", "variants" and "baselines"
     """
     model, verdict = table.cells["model"], table.cells["verdict"]
-    als, ours = model == "gtpca-als", model.str.startswith("gtpca")
+    als, ours = model == "gtpca-als", model.map(is_gtpca)
     parts = {"als": als, "variants": ours & ~als, "baselines": ~ours}
     return {name: Counter(verdict[part]) for name, part in parts.items()}
 

@@ -10,11 +10,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from gtpca.experiments.report import names
 from gtpca.experiments.report.layout import escape_markdown, printed_rows, status, to_markdown
 from gtpca.experiments.report.panels import draw_panels, panel_caption, save_figure
 from gtpca.experiments.report.pictures import make_pictures
-from gtpca.experiments.report.published import TableKey, published_tables
+from gtpca.experiments.report.published import published_tables
 from gtpca.experiments.report.tables import (
     TOLERANCE,
     make_tables,
@@ -23,6 +22,8 @@ from gtpca.experiments.report.tables import (
     write_tables,
 )
 from gtpca.experiments.report.verdicts import counts, sentences
+from gtpca.experiments.rows import TableKey
+from gtpca.experiments.spec import EXPERIMENTS, OWN_TITLES, experiment_title, rank
 from gtpca.plots.style import require_matplotlib
 
 __all__ = ["read_remarks", "write_report"]
@@ -91,7 +92,7 @@ def read_remarks(path) -> dict[str, str]:
 
 
 def _check_remark_key(key, file) -> str:
-    known = {SUMMARY, *names.EXPERIMENTS, *map(str, published_tables())}
+    known = {SUMMARY, *EXPERIMENTS, *map(str, published_tables())}
     if key not in known:
         raise ValueError(
             f"{file}: no table, experiment or section is called {key!r}; use '## summary', an "
@@ -118,10 +119,10 @@ def _flatten(value, name=""):
 def _context(tables, remarks) -> dict[str, Any]:
     """All that the page says, but for the figures."""
     experiments = dict.fromkeys(table.key.experiment for table in tables)
-    order = sorted(experiments, key=lambda e: [*names.EXPERIMENTS, e].index(e))
+    order = sorted(experiments, key=lambda e: rank(e, EXPERIMENTS))
     return {
         "sections": [_section(e, tables, remarks) for e in order],
-        "lacking": [names.table_title(key) for key in missing_tables(tables)],
+        "lacking": [key.title for key in missing_tables(tables)],
         "summary": _blocks(remarks.get(SUMMARY, "")),
         "simulated": any(table.simulated for table in tables),
         "complete": all(table.complete for table in tables) and not missing_tables(tables),
@@ -133,7 +134,7 @@ def _section(experiment, tables, remarks) -> dict[str, Any]:
     own = [table for table in tables if table.key.experiment == experiment]
     return {
         "name": experiment,
-        "title": names.EXPERIMENTS.get(experiment, experiment),
+        "title": experiment_title(experiment),
         "simulated": any(table.simulated for table in own),
         "remark": _blocks(remarks.get(experiment, "")),
         "overview": [_overview(table) for table in own],
@@ -153,7 +154,7 @@ def _entry(table, remark) -> dict[str, Any]:
         "ks": sorted(table.cells["k"].unique()),
         "rows": [row for row in rows if not row.extra],
         "extra": [row for row in rows if row.extra],
-        "extra_title": names.OWN.get(table.key.metric, "own"),
+        "extra_title": OWN_TITLES.get(table.key.metric, "own"),
         "markdown": to_markdown(table, full=False),
         "sentences": sentences(table),
         "gaps": table.gaps(),
@@ -162,11 +163,10 @@ def _entry(table, remark) -> dict[str, Any]:
 
 
 def _overview(table) -> dict[str, Any]:
-    _, setting, task, metric = table.key
-    what = [setting, *([names.TASKS.get(task, task)] if task != "projection" else [])]
+    what = [table.key.setting, table.key.task_title, table.key.metric_title]
     return {
         "anchor": _anchor(table.key),
-        "title": ", ".join([*what, names.METRICS.get(metric, metric)]),
+        "title": ", ".join(part for part in what if part),
         "present": f"{table.present} of {table.expected}",
         "complete": table.complete,
         "counts": {name: _spoken(part) for name, part in counts(table).items()},

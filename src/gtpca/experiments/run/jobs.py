@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gtpca.experiments.data import Data, is_simulated, make_data, seed_of
-from gtpca.experiments.models import PER_COUNT, make_model, protocols_of, scored_counts
+from gtpca.experiments.models import make_model
+from gtpca.experiments.rows import RowKey
 from gtpca.experiments.run import measures
 from gtpca.experiments.spec import (
+    ALL_CHANNELS,
     MODELS,
-    NETWORKS,
     PROFILES,
-    SLOW,
     find_experiment,
     find_setting,
-    named,
+    lookup,
 )
 
-__all__ = ["KEY", "Job", "plan", "row_key", "run_job"]
-
-# What tells a row from all others; the rest of a row is what was found.
-KEY = (
-    *("experiment", "setting", "task", "model", "protocol", "metric", "normalisation"),
-    *("k", "repetition", "simulated", "profile"),
-)
+__all__ = ["Job", "plan", "run_job"]
 
 
-def row_key(row) -> tuple:
-    """What a row is about: the values of ``KEY``."""
-    return tuple(row[name] for name in KEY)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Job:
     """One fit of one model to one repetition.
 
@@ -60,52 +48,60 @@ class Job:
     def name(self) -> str:
         """Unique, and a valid name of a file."""
         parts = [self.profile, self.experiment, self.setting, self.task, self.model]
-        count = [f"k{self.counts[0]}"] if self.model in PER_COUNT else []
+        count = [f"k{self.counts[0]}"] if MODELS[self.model].separate else []
         simulated = ["simulated"] if is_simulated(self.experiment) else []
         return "_".join([*parts, f"r{self.repetition}", *count, *simulated])
 
     @property
-    def needs_torch(self) -> bool:
-        """Whether it trains a network: as the model, or as the classifier of the scores."""
-        return self.model in NETWORKS or self.task != "projection"
-
-    def row_keys(self) -> list[tuple]:
-        """Keys of all rows that the job will write."""
-        return [row_key(row) for row in self.blanks()]
-
-    def blanks(self) -> Iterator[dict[str, Any]]:
-        """The rows of the job, without what will be found."""
-        for normalisation in measures.resmse_normalisations(self.task):
-            for k in self.counts:
-                yield self.blank("none", "resmse", normalisation, k)
-        if self.task == "projection":
-            return
-        n_paper = find_experiment(self.experiment).n_paper
-        for protocol in protocols_of(self.model, self.place.family):
-            for normalisation in measures.accuracy_normalisations(n_paper):
-                for k in scored_counts(self.model, self.counts):
-                    yield self.blank(protocol, "accuracy", normalisation, k)
-
-    def blank(self, protocol, metric, normalisation, k) -> dict[str, Any]:
-        """A row without value and seconds."""
-        return {
-            "experiment": self.experiment,
-            "setting": self.setting,
-            "task": self.task,
-            "model": self.model,
-            "protocol": protocol,
-            "metric": metric,
-            "normalisation": normalisation,
-            "k": k,
-            "repetition": self.repetition,
-            "simulated": is_simulated(self.experiment),
-            "profile": self.profile,
-        }
+    def classifies(self) -> bool:
+        """Whether scores are classified."""
+        return self.task != "projection"
 
     @property
-    def place(self):
-        """The setting."""
-        return find_setting(self.experiment, self.setting)
+    def needs_torch(self) -> bool:
+        """Whether it trains a network: as the model, or as the classifier of the scores."""
+        return MODELS[self.model].network or self.classifies
+
+    def row_keys(self) -> list[RowKey]:
+        """Keys of all rows that the job will write."""
+        experiment = find_experiment(self.experiment)
+        keys = [
+            self.row_key(metric="resmse", normalisation=normalisation, k=k)
+            for normalisation in experiment.normalisations(self.task, "resmse")
+            for k in self.counts
+        ]
+        return keys + [
+            self.row_key(metric="accuracy", protocol=protocol, normalisation=normalisation, k=k)
+            for protocol, k in self.classifiers()
+            for normalisation in experiment.normalisations(self.task, "accuracy")
+        ]
+
+    def classifiers(self) -> list[tuple[str, int]]:
+        """Protocol and number of components of each classifier."""
+        model = MODELS[self.model]
+        setting = find_setting(self.experiment, self.setting)
+        protocols = model.protocols(setting) if self.classifies else ()
+        return [(protocol, k) for protocol in protocols for k in model.scored(self.counts)]
+
+    def row_key(self, *, metric, normalisation, k, protocol="none") -> RowKey:
+        """Key of one of its rows."""
+        return RowKey(
+            experiment=self.experiment,
+            setting=self.setting,
+            task=self.task,
+            model=self.model,
+            protocol=protocol,
+            metric=metric,
+            normalisation=normalisation,
+            k=k,
+            repetition=self.repetition,
+            simulated=is_simulated(self.experiment),
+            profile=self.profile,
+        )
+
+    def seed(self, *words) -> int:
+        """A seed for what ``words`` name, the same in all profiles."""
+        return seed_of(self.experiment, self.setting, self.task, self.repetition, *words)
 
 
 def plan(
@@ -132,44 +128,50 @@ def plan(
     -------
     list of Job
     """
-    named("profile", profile, PROFILES)
+    lookup("profile", profile, PROFILES)
     for model in models or ():
-        named("model", model, dict.fromkeys(MODELS))
+        lookup("model", model, MODELS)
     jobs = []
     for name in experiments:
-        suffix = "-all" if channels == "all" and name == "errp" else ""
-        for place, this_task in _blocks(name, setting, task):
-            for model in _chosen(find_experiment(name).models(place), models):
-                where = (profile, name, place.name + suffix, this_task, model)
-                jobs += _repeated(where, repeats, k)
+        experiment = find_experiment(name)
+        suffix = ALL_CHANNELS if channels == "all" and experiment.more_channels else ""
+        for place, this_task in _blocks(experiment, setting, task):
+            for model in _chosen(experiment.models(place), models):
+                where = {"setting": place.name + suffix, "task": this_task}
+                size = {"profile": PROFILES[profile], "repeats": repeats, "k": k}
+                jobs += _jobs(experiment, model, **where, **size)
     return sorted(jobs, key=lambda job: job.repetition)
 
 
-def _blocks(name, setting, task):
+def _blocks(experiment, setting, task):
     """Settings and tasks of an experiment."""
-    experiment = find_experiment(name)
-    known = {each.name: each for each in experiment.settings}
-    settings = known.values() if setting is None else [named(f"setting of {name}", setting, known)]
+    settings = experiment.settings if setting is None else [experiment.setting(setting)]
     if task is not None:
-        named(f"task of {name}", task, experiment.largest)
+        lookup(f"task of {experiment.name}", task, experiment.largest)
     tasks = experiment.largest if task is None else [task]
     return [(place, each) for place in settings for each in tasks]
 
 
 def _chosen(models, wanted):
-    return [model for model in models if wanted is None or model in wanted]
+    return [model for model in models if wanted is None or model.name in wanted]
 
 
-def _repeated(where, repeats, k) -> list[Job]:
-    profile, name, setting, task, model = where
-    experiment = find_experiment(name)
-    counts = PROFILES[profile].counts(model, k or experiment.largest[task])
-    usual = experiment.repeats[profile][model in SLOW]
-    groups = [(count,) for count in counts] if model in PER_COUNT else [counts]
+def _jobs(experiment, model, *, setting, task, profile, repeats, k) -> list[Job]:
+    """Those of one model: for each repetition one, or one for each number of components."""
+    counts = profile.counts(model, k or experiment.largest[task])
+    usual = experiment.repeats[profile.name]
     return [
-        Job(profile, name, setting, task, model, r, group)
-        for r in range(repeats or usual)
-        for group in groups
+        Job(
+            profile=profile.name,
+            experiment=experiment.name,
+            setting=setting,
+            task=task,
+            model=model.name,
+            repetition=repetition,
+            counts=group,
+        )
+        for repetition in range(repeats or (usual.slow if model.slow else usual.fast))
+        for group in ([(count,) for count in counts] if model.separate else [counts])
     ]
 
 
@@ -181,15 +183,22 @@ def run_job(job) -> list[dict[str, Any]]:
     """
     profile = PROFILES[job.profile]
     data = make_data(job.experiment, job.setting, job.task, job.repetition, profile)
-    channels = find_experiment(job.experiment).channels
-    seed = seed_of(job.experiment, job.setting, job.task, job.repetition, job.model)
-    model = make_model(job.model, job.counts, job.place, channels, profile.steps, seed)
+    model = make_model(
+        job.model,
+        counts=job.counts,
+        setting=find_setting(job.experiment, job.setting),
+        channels=find_experiment(job.experiment).channels,
+        steps=profile.steps,
+        random_state=job.seed(job.model),
+    )
     start = time.perf_counter()
     model.fit(data.fit)
     rows = _residual_rows(job, model, data, time.perf_counter() - start)
-    if job.task != "projection":
-        rows += _accuracy_rows(job, model, data)
-    return rows
+    return rows + (_accuracy_rows(job, model, data) if job.classifies else [])
+
+
+def _row(key, value, seconds) -> dict[str, Any]:
+    return {**key._asdict(), "value": value, "seconds": round(seconds, 3)}
 
 
 def _residual_rows(job, model, data: Data, seconds):
@@ -199,37 +208,36 @@ def _residual_rows(job, model, data: Data, seconds):
     for k, residual in zip(job.counts, model.residuals(data.test).T, strict=True):
         values = measures.resmse(residual, energy, data.target, job.task)
         for normalisation, value in values.items():
-            found = {"value": value, "seconds": round(seconds, 3)}
-            rows.append(job.blank("none", "resmse", normalisation, k) | found)
+            key = job.row_key(metric="resmse", normalisation=normalisation, k=k)
+            rows.append(_row(key, value, seconds))
     return rows
 
 
 def _accuracy_rows(job, model, data: Data):
-    """Rows of the classifiers; they start from the same weights for all models and measures."""
+    """Rows of the classifiers; they start from the same weights for all models and protocols."""
     start = time.perf_counter()
-    kinds = [
-        (protocol, k)
-        for protocol in protocols_of(job.model, job.place.family)
-        for k in scored_counts(job.model, job.counts)
-    ]
-    predicted = _classified(job, model, data, kinds)
-    seconds = round((time.perf_counter() - start) / len(kinds), 3)
+    predicted = _classified(job, model, data)
+    seconds = (time.perf_counter() - start) / len(predicted)
     n_paper = find_experiment(job.experiment).n_paper
-    return [
-        job.blank(protocol, "accuracy", normalisation, k) | {"value": value, "seconds": seconds}
-        for (protocol, k), answers in zip(kinds, predicted, strict=True)
-        for normalisation, value in measures.accuracies(answers, data.test_y, n_paper).items()
-    ]
+    rows = []
+    for (protocol, k), answers in zip(job.classifiers(), predicted, strict=True):
+        for normalisation, value in measures.accuracies(answers, data.test_y, n_paper).items():
+            key = {"protocol": protocol, "normalisation": normalisation, "k": k}
+            rows.append(_row(job.row_key(metric="accuracy", **key), value, seconds))
+    return rows
 
 
-def _classified(job, model, data: Data, kinds):
-    """Classes of the test samples, for each protocol and number of components."""
+def _classified(job, model, data: Data):
+    """Classes of the test samples, by each classifier."""
+    classifiers, setting = job.classifiers(), find_setting(job.experiment, job.setting)
     train, test = (
-        [model.features(codes, k, protocol) for protocol, k in kinds]
+        [model.features(codes, k, protocol) for protocol, k in classifiers]
         for codes in map(model.encode, (data.train, data.test))
     )
-    where = (job.experiment, job.setting, job.task, job.repetition, "downstream")
-    epochs = job.place.downstream_epochs.get(job.task, 10)
-    seeds = [seed_of(*where, k) for _, k in kinds]
-    schedule = ([protocol for protocol, _ in kinds], epochs, PROFILES[job.profile].steps, seeds)
-    return measures.classify(train, data.train_y, test, *schedule)
+    return measures.classify(
+        *(train, data.train_y, test),
+        protocols=[protocol for protocol, _ in classifiers],
+        seeds=[job.seed("downstream", k) for _, k in classifiers],
+        epochs=setting.downstream_epochs.get(job.task, 10),
+        steps=PROFILES[job.profile].steps,
+    )

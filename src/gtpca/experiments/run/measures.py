@@ -6,21 +6,9 @@ import numpy as np
 
 __all__ = [
     "accuracies",
-    "accuracy_normalisations",
     "classify",
     "resmse",
-    "resmse_normalisations",
 ]
-
-
-def resmse_normalisations(task) -> tuple[str, ...]:
-    """Names of the values that :func:`resmse` gives."""
-    return ("paper", "own") if task == "outlier" else ("same",)
-
-
-def accuracy_normalisations(n_paper) -> tuple[str, ...]:
-    """Names of the values that :func:`accuracies` gives."""
-    return ("same",) if n_paper is None else ("paper", "own")
 
 
 def resmse(residual, energy, target, task) -> dict[str, float | None]:
@@ -77,7 +65,7 @@ def accuracies(predicted, y, n_paper) -> dict[str, float]:
     return {"paper": float(right[:n_paper].mean()), "own": float(right.mean())}
 
 
-def classify(train, y, test, protocols, epochs, steps, seeds) -> list[np.ndarray]:
+def classify(train, y, test, *, protocols, seeds, epochs, steps) -> list[np.ndarray]:
     """Classes of the test samples by the classifier of the paper, from each of several inputs.
 
     It scales its input in all protocols but the paper's.
@@ -90,10 +78,10 @@ def classify(train, y, test, protocols, epochs, steps, seeds) -> list[np.ndarray
         Classes of the training samples.
     protocols : list of str
         Of each classifier.
-    epochs, steps : int
-        And batches of an epoch.
     seeds : list of int
         One for each classifier.
+    epochs, steps : int
+        And batches of an epoch.
     """
     from gtpca.experiments.baselines.classifier import Downstream, fit_together
 
