@@ -18,7 +18,6 @@ torch = pytest.importorskip("torch", reason='needs torch: pip install "gtpca[tor
 from gtpca.experiments.baselines import networks
 from gtpca.experiments.baselines.autoencoders import VAE, Autoencoder
 from gtpca.experiments.baselines.classifier import Downstream
-from gtpca.experiments.kernel import make_kpca
 
 torch.set_num_threads(1)
 
@@ -336,17 +335,6 @@ def test_the_classifier_of_exploded_scores_says_the_most_frequent_class():
     assert sane.predict([[np.nan, 0.0]]) == ["b"]
 
 
-# --- kernel PCA ---
-
-
-def test_kernel_pca_is_polynomial():
-    model = make_kpca(2)
-    given = model.get_params()
-    assert (given["kernel"], given["degree"], given["n_components"]) == ("poly", 3, 2)
-    X = normal(30, 5)
-    assert model.fit(X).inverse_transform(model.transform(X)).shape == X.shape
-
-
 # --- habits ---
 
 MODELS = [Autoencoder(3, epochs=7), VAE(3, kl_weight=0.5), Downstream(standardize=False)]
@@ -396,8 +384,6 @@ def test_errors_of_other_shapes():
         classifier.predict(normal(9, 3))
     with pytest.raises(ValueError, match="standardize=1 must"):
         Downstream(standardize=1).fit(normal(9, 2), np.arange(9) % 2)
-    with pytest.raises(ValueError, match="n_components=0 must"):
-        make_kpca(0)
 
 
 @pytest.mark.parametrize("call", ["transform", "inverse_transform", "reconstruct"])
