@@ -35,18 +35,20 @@ needs_data = pytest.mark.skipif("GTPCA_DATA" not in os.environ, reason="GTPCA_DA
 
 def test_resmse_is_a_ratio_of_sums():
     residual, energy = np.array([1.0, 0.0]), np.array([2.0, 8.0])
-    found = measures.resmse(residual, energy, np.ones(2, bool), "classification")
+    found = measures.resmse(residual, energy, target=np.ones(2, bool), task="classification")
     assert found == {"same": 0.1}  # and not the mean of 1/2 and 0
 
 
 def test_resmse_of_outliers_has_two_denominators():
     residual, energy = np.array([1.0, 3.0, 50.0, 50.0]), np.array([4.0, 8.0, 1.0, 3.0])
-    found = measures.resmse(residual, energy, np.array([True, True, False, False]), "outlier")
+    target = np.array([True, True, False, False])
+    found = measures.resmse(residual, energy, target=target, task="outlier")
     assert found == {"paper": 2 / 4, "own": 2 / 6}
 
 
 def test_resmse_of_an_exploded_model_is_none():
-    found = measures.resmse(np.array([np.nan]), np.ones(1), np.ones(1, bool), "projection")
+    how = {"target": np.ones(1, bool), "task": "projection"}
+    found = measures.resmse(np.array([np.nan]), np.ones(1), **how)
     assert found == {"same": None}
 
 
@@ -75,7 +77,7 @@ def test_seeds_are_those_of_other_machines():
 
 @pytest.mark.parametrize("task", ["classification", "outlier"])
 def test_spikes(task):
-    found = make_data("spikes", "i", task, 0, QUICK)
+    found = make_data("spikes", "i", task=task, repetition=0, profile=QUICK)
     assert found.train.shape == found.test.shape == (200, 128)
     assert 70 < found.test_y.sum() < 130
     loud = np.abs(found.fit).max(axis=1) > 1.3
@@ -90,7 +92,9 @@ def test_spikes(task):
 
 
 def test_repetitions_differ_and_repeat():
-    first, again, second = (make_data("oscillations", "512", "projection", r) for r in (0, 0, 1))
+    first, again, second = (
+        make_data("oscillations", "512", task="projection", repetition=r) for r in (0, 0, 1)
+    )
     np.testing.assert_array_equal(first.fit, again.fit)
     assert first.fit.shape == (1000, 256)
     assert np.abs(first.fit - second.fit).max() > 0.1
@@ -100,24 +104,25 @@ def test_repetitions_differ_and_repeat():
 @needs_data
 def test_handwriting_is_split_without_leaks():
     pytest.importorskip("rdata", reason="handwriting is an R file")
-    found = make_data("handwriting", "1400", "projection", 3)
+    found = make_data("handwriting", "1400", task="projection", repetition=3)
     assert found.fit.shape == (16, 1400, 2)
     assert found.test.shape == (4, 1400, 2)
     assert len(np.unique(np.concatenate([found.fit, found.test]), axis=0)) == 20
-    assert make_data("handwriting", "700", "projection", 3).fit.shape == (16, 700, 2)
+    short = make_data("handwriting", "700", task="projection", repetition=3)
+    assert short.fit.shape == (16, 700, 2)
 
 
 @needs_data
 @pytest.mark.parametrize(("setting", "side"), [("i", 16), ("ii", 28), ("iii", 56), ("iv", 28)])
 def test_digits(setting, side):
-    found = make_data("mnist", setting, "outlier", 0, QUICK)
+    found = make_data("mnist", setting, task="outlier", repetition=0, profile=QUICK)
     assert found.train.shape == (QUICK.n_train, side, side)
     assert found.train.dtype == np.float32
     assert 200 < found.train.max() < 256
     assert len(found.fit) == found.train_y.sum()
     np.testing.assert_array_equal(found.fit, found.train[found.train_y == 1])
     np.testing.assert_array_equal(found.target, found.test_y == 1)
-    classes = make_data("mnist", setting, "classification", 0, QUICK)
+    classes = make_data("mnist", setting, task="classification", repetition=0, profile=QUICK)
     np.testing.assert_array_equal(np.unique(classes.test_y), np.arange(10))
     np.testing.assert_array_equal(classes.test_y == 8, found.test_y == 1)
 
@@ -125,14 +130,14 @@ def test_digits(setting, side):
 def test_windows_around_errors_are_labelled():
     times = np.arange(2000.0)[:, None]
     runs = [(times, np.array([1000])), (times + 10_000, np.array([], int))]
-    windows, y = data.random_windows(runs, 256, 4000, np.random.RandomState(0))
+    windows, y = data.random_windows(runs, size=256, count=4000, rng=np.random.RandomState(0))
     start = windows[:, 0, 0]
     np.testing.assert_array_equal(windows[:, :, 0], start[:, None] + np.arange(256))
     # At least 128 of the 256 points after the error, which is at 1000.
     shared = np.minimum(start + 256, 1256) - np.maximum(start, 1000)
     np.testing.assert_array_equal(y, (shared >= 128).astype(int))
     assert 0 < y.sum() < 4000
-    wrong = data.error_windows(runs, 512, 500, np.random.RandomState(0))[:, 0, 0]
+    wrong = data.error_windows(runs, size=512, count=500, rng=np.random.RandomState(0))[:, 0, 0]
     assert (wrong.min(), wrong.max()) >= (616, 1128)
     assert wrong.max() <= 1128
 
@@ -140,12 +145,12 @@ def test_windows_around_errors_are_labelled():
 @pytest.mark.parametrize(("setting", "size"), [("i", 256), ("iii", 512)])
 def test_error_potentials_are_split_by_session(setting, size, monkeypatch, tmp_path):
     monkeypatch.setenv("GTPCA_DATA", str(tmp_path))
-    outlier = make_data("errp", setting, "outlier", 0, QUICK)
+    outlier = make_data("errp", setting, task="outlier", repetition=0, profile=QUICK)
     assert outlier.simulated
     assert outlier.fit.shape[1:] == (size, 2)
     assert len(outlier.fit) == outlier.train_y.sum()
     assert outlier.target.sum() == outlier.test_y.sum()
-    classes = make_data("errp", setting, "classification", 0, QUICK)
+    classes = make_data("errp", setting, task="classification", repetition=0, profile=QUICK)
     assert len(classes.fit) == len(classes.train) == len(classes.test) == QUICK.n_windows
     assert classes.train_y.mean() == 0.2
     assert classes.test_y.mean() < 0.15
@@ -302,10 +307,10 @@ def test_a_job_that_fails_is_named_and_the_others_go_on(tmp_path, monkeypatch):
     todo = plan(["oscillations"], profile="quick", models=["pca"])
     real = make_data
 
-    def broken(experiment, setting, *rest):
+    def broken(experiment, setting, **rest):
         if setting == "512":
             raise RuntimeError("no more paper")
-        return real(experiment, setting, *rest)
+        return real(experiment, setting, **rest)
 
     monkeypatch.setattr(jobs, "make_data", broken)
     outcome = runner.run(todo, tmp_path)

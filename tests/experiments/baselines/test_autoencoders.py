@@ -136,19 +136,21 @@ def test_glorot_uniform_kernels_and_zero_biases():
 
 def test_batches_are_shuffled_passes():
     generator = torch.Generator().manual_seed(0)
-    order = networks.draw_batches(10, 7, 4, generator)
+    order = networks.draw_batches(10, n_batches=7, batch_size=4, generator=generator)
     assert order.shape == (7, 4)
     first, second = order.ravel()[:10], order.ravel()[10:20]
     assert sorted(first) == sorted(second) == list(range(10))
     assert list(first) != list(second)
-    assert networks.draw_batches(3, 2, 32, generator).shape == (2, 32)
+    wide = networks.draw_batches(3, n_batches=2, batch_size=32, generator=generator)
+    assert wide.shape == (2, 32)
 
 
 def test_training_is_adam_at_the_defaults_of_keras():
     net = torch.nn.Linear(1, 1, bias=False)
     torch.nn.init.constant_(net.weight, 0.5)
     generator = torch.Generator().manual_seed(0)
-    history = networks.train(net, lambda rows: (net.weight**4).sum(), 5, 6, 2, generator)
+    plan = {"n_rows": 5, "n_batches": 6, "batch_size": 2}
+    history = networks.train(net, lambda rows: (net.weight**4).sum(), **plan, generator=generator)
     w, m, v, losses = 0.5, 0.0, 0.0, []
     for t in range(1, 7):
         losses.append(w**4)
@@ -274,7 +276,7 @@ def test_series_are_not_images_of_height_one():
 def test_kl_term():
     """Loss with weight a minus loss without is a times torch's divergence from N(0, 1)."""
     x = torch.from_numpy(normal(6, 1, 12, 1)).float()
-    net = seeded(lambda: networks.VariationalCoder((1, 12, 1), 2, True, 0.0))
+    net = seeded(lambda: networks.VariationalCoder((1, 12, 1), 2, series=True, kl_weight=0.0))
     plain = net.loss(x, torch.Generator().manual_seed(3))
     net.kl_weight = 0.7
     full = net.loss(x, torch.Generator().manual_seed(3))
@@ -320,7 +322,8 @@ def test_an_infinite_loss_is_no_explosion_yet():
     net = torch.nn.Linear(1, 1, bias=False)
     torch.nn.init.constant_(net.weight, 2.0)
     slopes = iter([1.0, 2e38, 1.0, 1.0])  # the loss is beyond 32 bits, its gradient is not
-    history = networks.train(net, lambda rows: net.weight.sum() * next(slopes), 4, 4, 1, None)
+    plan = {"n_rows": 4, "n_batches": 4, "batch_size": 1, "generator": None}
+    history = networks.train(net, lambda rows: net.weight.sum() * next(slopes), **plan)
     assert np.isinf(history[1])
     assert np.isfinite(history[2:]).all()
     assert networks.is_finite(net)

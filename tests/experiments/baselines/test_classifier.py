@@ -63,7 +63,9 @@ def slow_training(Z, y, standardize, epochs, steps, seed):
         Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
     generator = networks.make_generator(seed)
     net = networks.initialised(lambda: Classifier(Z.shape[1], y.max() + 1), generator)
-    order = networks.draw_batches(len(Z), epochs * steps, 32, generator)
+    order = networks.draw_batches(
+        len(Z), n_batches=epochs * steps, batch_size=32, generator=generator
+    )
     adam = torch.optim.Adam(net.parameters(), lr=1e-3, eps=1e-7)
     for rows in order:
         adam.zero_grad()

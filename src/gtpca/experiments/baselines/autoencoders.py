@@ -87,8 +87,12 @@ class Autoencoder(TransformerMixin, BaseEstimator):
         generator = networks.make_generator(self.random_state)
         net = networks.initialised(self._make_net, generator)
         history = networks.train(
-            *(net, lambda rows: net.loss(self._tensor(X[rows]), generator), len(X)),
-            *(self.epochs * self.steps_per_epoch, self.batch_size, generator),
+            net,
+            lambda rows: net.loss(self._tensor(X[rows]), generator),
+            n_rows=len(X),
+            n_batches=self.epochs * self.steps_per_epoch,
+            batch_size=self.batch_size,
+            generator=generator,
         )
         self.net_, self.exploded_ = net, not networks.is_finite(net)
         self.loss_ = history.reshape(self.epochs, -1).mean(axis=1)
@@ -144,7 +148,7 @@ class Autoencoder(TransformerMixin, BaseEstimator):
         return networks.tensor(rows, self._grid())
 
     def _make_net(self):
-        return networks.Coder(self._grid(), self.n_components, self._is_series())
+        return networks.Coder(self._grid(), self.n_components, series=self._is_series())
 
     def _is_series(self):
         return len(self.sample_shape_) - self.channels == 1
@@ -220,5 +224,5 @@ class VAE(Autoencoder):
         checks.choice("draw", self.draw, (False, True))
 
     def _make_net(self):
-        shape = self._grid(), self.n_components, self._is_series()
-        return networks.VariationalCoder(*shape, self.kl_weight)
+        size = self._grid(), self.n_components
+        return networks.VariationalCoder(*size, series=self._is_series(), kl_weight=self.kl_weight)

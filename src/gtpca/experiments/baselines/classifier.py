@@ -94,8 +94,12 @@ class Downstream(ClassifierMixin, BaseEstimator):
         """Set ``net_`` to its start and return the rows of all batches, (n_batches, batch_size)."""
         generator = networks.make_generator(self.random_state)
         self.net_ = networks.initialised(self._make_net, generator)
-        n_batches = self.epochs * self.steps_per_epoch
-        return networks.draw_batches(n_rows, n_batches, self.batch_size, generator)
+        return networks.draw_batches(
+            n_rows,
+            n_batches=self.epochs * self.steps_per_epoch,
+            batch_size=self.batch_size,
+            generator=generator,
+        )
 
     def _end(self, history):
         """Set what is known after the training."""

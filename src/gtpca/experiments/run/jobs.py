@@ -182,7 +182,8 @@ def run_job(job) -> list[dict[str, Any]]:
     classifier in rows of accuracies: an equal part for each, since they are trained together.
     """
     profile = PROFILES[job.profile]
-    data = make_data(job.experiment, job.setting, job.task, job.repetition, profile)
+    drawn = {"task": job.task, "repetition": job.repetition, "profile": profile}
+    data = make_data(job.experiment, job.setting, **drawn)
     model = make_model(
         job.model,
         counts=job.counts,
@@ -206,7 +207,7 @@ def _residual_rows(job, model, data: Data, seconds):
     energy = np.einsum("ij,ij->i", flat, flat, dtype=np.float64)
     rows = []
     for k, residual in zip(job.counts, model.residuals(data.test).T, strict=True):
-        values = measures.resmse(residual, energy, data.target, job.task)
+        values = measures.resmse(residual, energy, target=data.target, task=job.task)
         for normalisation, value in values.items():
             key = job.row_key(metric="resmse", normalisation=normalisation, k=k)
             rows.append(_row(key, value, seconds))

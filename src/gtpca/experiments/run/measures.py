@@ -11,7 +11,7 @@ __all__ = [
 ]
 
 
-def resmse(residual, energy, target, task) -> dict[str, float | None]:
+def resmse(residual, energy, *, target, task) -> dict[str, float | None]:
     """Residual energy over energy: ratios of sums over test samples, not means of ratios.
 
     In the outlier task, ``paper`` is the mean residual of the target class over the mean energy of
@@ -34,7 +34,8 @@ def resmse(residual, energy, target, task) -> dict[str, float | None]:
     --------
     >>> import numpy as np
     >>> target = np.array([True, True, False, False])
-    >>> resmse(np.array([1.0, 3.0, 9.0, 9.0]), np.array([4.0, 4.0, 1.0, 1.0]), target, "outlier")
+    >>> residual, energy = np.array([1.0, 3.0, 9.0, 9.0]), np.array([4.0, 4.0, 1.0, 1.0])
+    >>> resmse(residual, energy, target=target, task="outlier")
     {'paper': 0.8, 'own': 0.5}
     """
     if task != "outlier":

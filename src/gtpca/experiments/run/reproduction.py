@@ -143,7 +143,7 @@ class _Progress:
         if self.bar is not None:
             self.bar.stop()
 
-    def __call__(self, said, done, total, left):
+    def __call__(self, said, *, done, total, left):
         text = f"{_span(left)} left; {said}"
         if self.bar is not None:
             self.bar.update(self.task, completed=done, total=total, description=text)
