@@ -42,7 +42,7 @@ class Projection(ABC):
 
     @abstractmethod
     def residuals(self, X) -> np.ndarray:
-        """``|x_i - proj_k(x_i)|^2``, (n, n_counts); NaN if the model exploded."""
+        """``|x_i - proj_k(x_i)|^2``, (n, n_counts); NaN if the model diverged."""
 
     @abstractmethod
     def encode(self, X):

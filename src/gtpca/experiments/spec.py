@@ -12,6 +12,7 @@ from gtpca import checks
 from gtpca.families import Family, Rotation, Shift
 
 __all__ = [
+    "ALL_CHANNELS",
     "EXPERIMENTS",
     "METRICS",
     "MODELS",

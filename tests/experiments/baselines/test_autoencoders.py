@@ -202,7 +202,7 @@ def test_raw_grey_levels_train():
     images = np.einsum("ni,nj->nij", bumps(200, 16), bumps(200, 16, seed=1))
     X = np.round(255 * images).astype(np.uint8)
     model = Autoencoder(4, epochs=2, steps_per_epoch=150, random_state=0).fit(X)
-    assert not model.exploded_
+    assert not model.diverged_
     assert resmse(X.astype(float), model.reconstruct(X)) < 0.3
 
 
@@ -305,20 +305,20 @@ def test_drawn_reconstructions():
     np.testing.assert_array_equal(model.reconstruct(X), model.reconstruct(X))
 
 
-# --- explosions ---
+# --- trainings that diverge ---
 
 
-def test_an_explosion_is_recorded_and_not_raised():
+def test_a_training_that_diverged_is_recorded_and_not_raised():
     X = 1e6 * normal(40, 16)
     model = VAE(2, draw=True, **QUICK).fit(X)
-    assert model.exploded_
+    assert model.diverged_
     assert np.isnan(model.loss_[-1])
     assert np.isnan(model.transform(X)).all()
     assert np.isnan(model.reconstruct(X)).all()
-    assert not VAE(2, **QUICK).fit(X / 1e6).exploded_
+    assert not VAE(2, **QUICK).fit(X / 1e6).diverged_
 
 
-def test_an_infinite_loss_is_no_explosion_yet():
+def test_an_infinite_loss_is_not_the_end_yet():
     net = torch.nn.Linear(1, 1, bias=False)
     torch.nn.init.constant_(net.weight, 2.0)
     slopes = iter([1.0, 2e38, 1.0, 1.0])  # the loss is beyond 32 bits, its gradient is not
@@ -329,10 +329,10 @@ def test_an_infinite_loss_is_no_explosion_yet():
     assert networks.is_finite(net)
 
 
-def test_the_classifier_of_exploded_scores_says_the_most_frequent_class():
+def test_the_classifier_of_diverged_scores_says_the_most_frequent_class():
     y = np.array(["a", "b", "b", "c", "b"])
     model = Downstream(**QUICK).fit(np.full((5, 2), np.nan), y)
-    assert model.exploded_
+    assert model.diverged_
     assert list(model.predict(normal(3, 2))) == ["b"] * 3
     sane = Downstream(**QUICK).fit(normal(5, 2), y)
     assert sane.predict([[np.nan, 0.0]]) == ["b"]

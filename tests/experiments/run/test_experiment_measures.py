@@ -20,7 +20,7 @@ def test_resmse_of_outliers_has_two_denominators():
     assert found == {"paper": 2 / 4, "own": 2 / 6}
 
 
-def test_resmse_of_an_exploded_model_is_none():
+def test_resmse_of_a_model_that_diverged_is_none():
     how = {"target": np.ones(1, bool), "task": "projection"}
     found = measures.resmse(np.array([np.nan]), np.ones(1), **how)
     assert found == {"same": None}

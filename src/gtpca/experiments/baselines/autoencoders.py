@@ -38,7 +38,7 @@ class Autoencoder(TransformerMixin, BaseEstimator):
     net_ : torch.nn.Module
     loss_ : array (epochs,)
         Mean loss of each epoch.
-    exploded_ : bool
+    diverged_ : bool
         Whether a loss was NaN. Training ended there, and all codes and samples are NaN.
     sample_shape_ : tuple of int
 
@@ -94,7 +94,7 @@ class Autoencoder(TransformerMixin, BaseEstimator):
             batch_size=self.batch_size,
             generator=generator,
         )
-        self.net_, self.exploded_ = net, not networks.is_finite(net)
+        self.net_, self.diverged_ = net, not networks.is_finite(net)
         self.loss_ = history.reshape(self.epochs, -1).mean(axis=1)
         return self
 
@@ -177,7 +177,7 @@ class VAE(Autoencoder):
 
     Attributes
     ----------
-    net_, loss_, exploded_, sample_shape_
+    net_, loss_, diverged_, sample_shape_
         As in :class:`Autoencoder`.
 
     Examples

@@ -28,10 +28,10 @@ __all__ = [
     "collect",
     "descend",
     "draw_batches",
-    "explode",
     "initialised",
     "is_finite",
     "make_generator",
+    "mark_diverged",
     "tensor",
     "train",
 ]
@@ -77,7 +77,7 @@ def initialised(make, generator):
 def train(net, loss, *, n_rows, n_batches, batch_size, generator):
     """Minimise ``loss(rows)``, of row numbers (batch_size,), by one step of Adam per batch.
 
-    A loss of NaN ends the training: an explosion, after which all weights are NaN.
+    A loss of NaN ends the training: it diverged, and all weights are set to NaN.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def train(net, loss, *, n_rows, n_batches, batch_size, generator):
     batches = draw_batches(n_rows, n_batches=n_batches, batch_size=batch_size, generator=generator)
     history = descend(net, loss, batches)
     if np.isnan(history).any() or not is_finite(net):
-        explode(net)
+        mark_diverged(net)
     return history
 
 
@@ -120,14 +120,14 @@ def descend(net, loss, batches):
     return np.concatenate([np.stack(history), missing]).astype(np.float64)
 
 
-def explode(net):
+def mark_diverged(net):
     """Make all weights NaN."""
     for parameter in net.parameters():
         nn.init.constant_(parameter, math.nan)
 
 
 def is_finite(net):
-    """Whether all weights are finite; after an explosion they are not."""
+    """Whether all weights are finite; after a training that diverged they are not."""
     return all(bool(torch.isfinite(parameter).all()) for parameter in net.parameters())
 
 

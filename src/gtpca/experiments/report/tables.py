@@ -114,7 +114,7 @@ def _gaps(cells) -> str:
 
 
 def ranges(numbers) -> str:
-    """Whole numbers as text, runs joined: "1-3, 5"."""
+    """Integers as text, runs joined: "1-3, 5"."""
     runs: list[list[int]] = []
     for n in sorted(int(n) for n in numbers):
         if runs and n == runs[-1][-1] + 1:

@@ -44,7 +44,7 @@ def write_report(folder, out=None, *, repetitions=None, pictures=None) -> Path:
     repetitions : int or None
         How many a complete table has; default as in the paper: 10, and 1 for "errp".
     pictures : iterable of Picture or None
-        Pictures of data and models; default: all, fitted anew. Empty for none.
+        Pictures of data and models; default: all, fitted again. Empty for none.
 
     Returns
     -------

@@ -28,7 +28,7 @@ def resmse(residual, energy, *, target, task) -> dict[str, float | None]:
     Returns
     -------
     dict of str to float or None
-        By name of the normalisation; None if the model exploded.
+        By name of the normalisation; None if the model diverged.
 
     Examples
     --------

@@ -79,7 +79,7 @@ class Store:
         write_whole(self.out / "jobs" / f"{job.name}.jsonl", to_lines(rows))
 
     def merge(self) -> list[dict[str, Any]]:
-        """Write ``rows.jsonl`` anew from all that is there, and return the rows."""
+        """Write ``rows.jsonl`` again from all that is there, and return the rows."""
         rows = read_rows(self.out)
         write_whole(self.out / "rows.jsonl", to_lines(rows))
         return rows
