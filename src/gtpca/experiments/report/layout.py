@@ -14,7 +14,6 @@ from gtpca.experiments.spec import EXPERIMENTS, Experiment, is_gtpca, model_titl
 __all__ = ["Cell", "Row", "escape_markdown", "printed_rows", "to_markdown"]
 
 EXPLODED = "--"
-UNITS = {"resmse": "%", "accuracy": "points"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +88,11 @@ def _our_rows(table, line, cells) -> Iterator[Row]:
     if cells["ratio"].notna().any():
         yield Row(
             kind="difference",
-            label=f"difference, {UNITS[table.key.metric]}",
-            cells=[_difference_cell(table.key, cell) for cell in cells.itertuples()],
+            label=f"difference, {table.unit}",
+            cells=[
+                Cell() if math.isnan(value) else Cell(text=_signed(value), verdict=verdict)
+                for value, verdict in zip(table.deviations(cells), cells["verdict"], strict=True)
+            ],
         )
 
 
@@ -99,11 +101,6 @@ def _our_cell(key, cell) -> Cell:
         return Cell()
     error = "" if math.isnan(cell.stderr) else f"± {_number(key, cell.stderr, 1)}"
     return Cell(text=_number(key, cell.mean), small=error, verdict=cell.verdict)
-
-
-def _difference_cell(key, cell) -> Cell:
-    value = 100 * (cell.ratio - 1) if key.metric == "resmse" else cell.difference
-    return Cell() if math.isnan(value) else Cell(text=_signed(value), verdict=cell.verdict)
 
 
 def _signed(value) -> str:

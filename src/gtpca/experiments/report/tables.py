@@ -80,6 +80,16 @@ class Table:
         """Whether every line has every wanted repetition at every k."""
         return bool((self.cells["count"] >= self.cells["wanted"]).all())
 
+    @property
+    def unit(self) -> str:
+        """Unit of the :meth:`deviations`."""
+        return "%" if self.key.metric == "resmse" else "points"
+
+    def deviations(self, cells):
+        """Means minus published values: of errors in percent of the latter, of accuracies as is."""
+        relative = self.key.metric == "resmse"
+        return 100 * (cells["ratio"] - 1) if relative else cells["difference"]
+
     def lines(self) -> Iterator[tuple[Line, DataFrame]]:
         """The lines (model, protocol, normalisation, profile) and their cells, over k."""
         for line, cells in self.cells.groupby(LINE, sort=False):
