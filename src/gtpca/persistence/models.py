@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+import gtpca
 from gtpca import checks
 from gtpca.estimator import GTPCA, bind_family, check_n_components, check_parameters
 from gtpca.families import Identity
@@ -38,7 +39,7 @@ def save(model: GTPCA, path) -> None:
     _family(model).check_repeatable()
     encoder, fitted = Encoder(), _fitted(model)
     content = {
-        "gtpca_version": _version(),
+        "gtpca_version": gtpca.__version__,
         "parameters": {
             name: encoder.encode(value, name)
             for name, value in model.get_params(deep=False).items()
@@ -90,12 +91,6 @@ def load(path, max_size: int = LARGEST_FAMILY) -> GTPCA:
         raise ValueError(f"{path} needs more memory than there is.") from None
     except Exception as error:  # of the estimator's checks, whatever they meet
         raise ValueError(f"{path} holds no valid model: {one_line(error)}") from None
-
-
-def _version() -> str:
-    from gtpca import __version__
-
-    return __version__
 
 
 def _fitted(model) -> dict:
