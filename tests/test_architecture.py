@@ -58,7 +58,6 @@ LATE = {
     ("data", "data.dask"),
     ("estimator", "persistence"),
     ("experiments", "experiments.baselines"),
-    ("experiments", "experiments.downstream"),
     ("experiments", "nn"),
     ("persistence", "nn"),
 }
