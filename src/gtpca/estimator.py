@@ -311,7 +311,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         X = counted(X)
         with _unchanged_by_errors(self):
             if self.horizon is not None:
-                checks.whole("horizon", self.horizon, 1)
+                checks.integer("horizon", self.horizon, 1)
             if not hasattr(self, "components_"):
                 self.fit(X, sample_weight=sample_weight)
                 rows, weight = self._batch(X, sample_weight)
@@ -493,7 +493,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         rows = new_rows(self, X, self.sample_shape_)
-        checks.whole("component", component, 0, self.n_components_ - 1)
+        checks.integer("component", component, 0, self.n_components_ - 1)
         return self.model_.align(self._open(rows, self.operator_), component)
 
     def resmse(self, X):
@@ -565,14 +565,14 @@ def check_parameters(estimator):
     checks.choice("center", estimator.center, (False, True, "samples"))
     checks.choice("shared_pose", estimator.shared_pose, (False, True))
     checks.choice("residual", estimator.residual, RESIDUALS)
-    checks.whole("refine", estimator.refine, 0)
+    checks.integer("refine", estimator.refine, 0)
     if estimator.shared_pose and estimator.polarity == "positive" and estimator.n_components != 1:
         raise ValueError(
             "polarity='positive' needs one component per pose; use polarity='both' with "
             "shared_pose=True."
         )
     if estimator.batch_size is not None:
-        checks.whole("batch_size", estimator.batch_size, 1)
+        checks.integer("batch_size", estimator.batch_size, 1)
     if estimator.family is not None and not isinstance(estimator.family, Family):
         raise TypeError(
             f"family={estimator.family!r} is not a family; use Shift(), Rotation(), .. or None."
@@ -594,10 +594,10 @@ def check_n_components(n_components, operator, shared_pose=False):
     """An int of at least 1 or a float in (0, 1)."""
     if isinstance(n_components, (float, np.floating)) and 0 < n_components < 1:
         return float(n_components)
-    whole = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)
-    if not whole or n_components < 1:
+    integer = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)
+    if not integer or n_components < 1:
         raise ValueError(
-            f"n_components={n_components!r} must be a whole number of at least 1 or a share of the "
+            f"n_components={n_components!r} must be an integer of at least 1 or a share of the "
             "energy in (0, 1)."
         )
     most = min(operator.n_weights, operator.n_features)

@@ -204,10 +204,10 @@ class PlantedRows:
     def __init__(
         self, operator, n_samples, n_templates=3, noise=0.05, dtype=np.float32, random_state=0
     ):
-        self.operator, self.n_templates = operator, checks.whole("n_templates", n_templates, 1)
-        self.shape = (checks.whole("n_samples", n_samples, 1), *operator.sample_shape)
+        self.operator, self.n_templates = operator, checks.integer("n_templates", n_templates, 1)
+        self.shape = (checks.integer("n_samples", n_samples, 1), *operator.sample_shape)
         self.dtype, self.ndim = np.dtype(dtype), len(self.shape)
-        self.noise, self.random_state = noise, checks.whole("random_state", random_state, 0)
+        self.noise, self.random_state = noise, checks.integer("random_state", random_state, 0)
         rng = np.random.default_rng(random_state)
         self.templates = rng.standard_normal((n_templates, operator.n_weights))
         self._norms = [operator.norms(w) for w in self.templates]

@@ -376,7 +376,7 @@ def test_a_killed_run_goes_on(tmp_path):
         (["spikes", "--task", "projection"], "task of spikes='projection' must be one of"),
         (["spikes", "--models", "pca,ica"], "model='ica' must be one of"),
         (["spikes", "--profile", "slow"], "profile='slow' must be one of 'quick'"),
-        (["spikes", "--jobs", "0"], "--jobs=0 must be a whole number of at least 1"),
+        (["spikes", "--jobs", "0"], "--jobs=0 must be an integer of at least 1"),
         (["spikes", "--channels", "all"], "--channels is an option of errp"),
         (["mnist", "--models", "kpca"], "mnist has no such model"),
         (["spikes", "--loud"], "--loud"),

@@ -21,5 +21,5 @@ def make_kpca(n_components):
     KernelPCA
         Unfitted; takes flat rows (n, d).
     """
-    checks.whole("n_components", n_components, 1)
+    checks.integer("n_components", n_components, 1)
     return KernelPCA(n_components, kernel="poly", degree=3, fit_inverse_transform=True)

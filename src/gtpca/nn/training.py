@@ -31,12 +31,12 @@ class Schedule:
         if clip_norm is not None:
             clip_norm = checks.number("clip_norm", clip_norm, "above 0, or None", lambda v: v > 0)
         return Schedule(
-            checks.whole("epochs", self.epochs, 0),
-            None if steps is None else checks.whole("steps_per_epoch", steps, 1),
-            checks.whole("batch_size", self.batch_size, 1),
+            checks.integer("epochs", self.epochs, 0),
+            None if steps is None else checks.integer("steps_per_epoch", steps, 1),
+            checks.integer("batch_size", self.batch_size, 1),
             checks.number("lr", self.lr, "above 0", lambda v: 0 < v < np.inf),
             clip_norm,
-            None if patience is None else checks.whole("patience", patience, 1),
+            None if patience is None else checks.integer("patience", patience, 1),
         )
 
 

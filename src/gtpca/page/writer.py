@@ -71,7 +71,7 @@ def write_page(
     environment, plotly = _environment(), _plotly()
     path = _check(model, path, title)
     labels = None if labels is None else _check_labels(labels, X)
-    most = checks.whole("max_samples", max_samples, 1)
+    most = checks.integer("max_samples", max_samples, 1)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     room = LARGEST - ROOM_LEFT - len(plotly.encode())
     contents = gather(model, X, labels, room, most, rng)

@@ -134,7 +134,7 @@ def _read_text(members, path) -> dict[str, Any]:
 def _check_version(content, path) -> None:
     found = content.get("format_version")
     if type(found) is not int or found < 1:
-        raise ValueError(f"{path}: format_version={found!r} must be a whole number of at least 1.")
+        raise ValueError(f"{path}: format_version={found!r} must be an integer of at least 1.")
     if found > FORMAT_VERSION:
         writer = str(content.get("gtpca_version"))[:40]
         raise ValueError(

@@ -246,7 +246,7 @@ class Decoder:
             raise ValueError("$sparse must hold three arrays and a shape")
         data, indices, indptr = parts
         if indices.dtype.kind != "i" or indptr.dtype.kind != "i" or data.dtype.kind not in "biuf":
-            raise ValueError("$sparse must hold numbers, and whole ones as positions")
+            raise ValueError("$sparse must hold numbers, and integers as positions")
         matrix = sparse.csr_array((data, indices, indptr), shape=tuple(shape))
         matrix.check_format(full_check=True)  # positions outside would be read by compiled code
         return matrix
