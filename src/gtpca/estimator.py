@@ -523,7 +523,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def save(self, path):
         """Write the fitted model to one file, to be read by :func:`gtpca.load`.
 
-        The file holds arrays and text, no code; it is there as a whole or not at all.
+        The file holds arrays and text, no code; it is written atomically.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Tables and arrays into files: read back exactly, and whole or not there."""
+"""Tables and arrays into files: read back exactly, written atomically."""
 
 from __future__ import annotations
 

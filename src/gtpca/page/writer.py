@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import gtpca
 from gtpca import checks
-from gtpca.files import whole_file
+from gtpca.files import atomic_file
 from gtpca.optional import require
 from gtpca.page.contents import COMPONENTS, gather
 from gtpca.page.packing import clipped, safe_json, script_hash
@@ -77,7 +77,7 @@ def write_page(
     contents = gather(model, X, labels, room, most, rng)
     context = _texts(model, X, contents, title) | _parts(plotly, contents.data)
     text = environment.get_template("page.html").render(context)
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(text.encode("utf-8", "replace"))
     return path
 

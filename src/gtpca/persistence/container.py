@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.files import npy_array, npy_bytes, whole_file
+from gtpca.files import atomic_file, npy_array, npy_bytes
 from gtpca.text import one_line
 
 __all__ = ["FORMAT", "FORMAT_VERSION", "read_container", "write_container"]
@@ -28,7 +28,7 @@ LARGEST_TEXT = 2**26  # bytes
 
 
 def write_container(path, content: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Write a model file, as a whole or not at all.
+    """Write a model file atomically.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def write_container(path, content: dict[str, Any], arrays: dict[str, np.ndarray]
             f"the parameters take {len(text)} bytes of text, more than {LARGEST_TEXT}."
         )
     check = f"{hashlib.sha256(text).hexdigest()}  {TEXT}\n".encode()
-    with whole_file(path) as file, zipfile.ZipFile(file, "w") as archive:
+    with atomic_file(path) as file, zipfile.ZipFile(file, "w") as archive:
         for name, data in {TEXT: text, TEXT_SUM: check, **members}.items():
             archive.writestr(_entry(name), data)
 

@@ -1,4 +1,4 @@
-"""Results into files: tables and arrays, as a whole or not at all."""
+"""Results into files: tables and arrays, by atomic writes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gtpca.files import npy_bytes, whole_file, write_bytes
+from gtpca.files import atomic_file, npy_bytes, write_bytes
 from gtpca.optional import require
 
 __all__ = ["write_array", "write_table"]
@@ -103,5 +103,5 @@ def _npy(array) -> bytes:
 def _write_parquet(path, arrays) -> None:
     pyarrow, parquet = require("pyarrow", "io"), require("pyarrow.parquet", "io")
     table = pyarrow.table({name: pyarrow.array(values) for name, values in arrays.items()})
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         parquet.write_table(table, file)
