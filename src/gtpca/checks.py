@@ -24,7 +24,7 @@ def warn(message, category):
     level = 2
     while frame is not None and frame.f_code.co_filename.startswith(OURS):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level - 1)
+    warnings.warn(message, category, stacklevel=level)
 
 
 def integer(label, value, low, high=None):
