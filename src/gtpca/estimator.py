@@ -73,7 +73,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     residual : {"auto", "memory", "scratch", "recompute"}
         Where what is left of the rows is kept during a fit: in memory, in a temporary file, or
         nowhere (it follows from the rows and their codes). "auto": in memory if the rows are.
-        For arrays of Dask, "memory" is that of the workers.
+        For Dask arrays, "memory" is that of the workers.
     horizon : int or None
         About how many rows ``partial_fit`` remembers: a row that came ``a`` rows ago counts
         ``exp(-a / horizon)``. None: the last sixth of all rows seen, for data that do not drift.
@@ -171,8 +171,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array (n, \\*sample_shape), or (n, d) flat rows
-            Also a memory map, a data set of h5py, an array of zarr, or an array of Dask, which are
-            read chunk by chunk and never held in memory as a whole.
+            Also a memory map, an h5py dataset, a zarr array, or a Dask array, which are read chunk
+            by chunk and never held in memory as a whole.
         y : ignored
         sample_weight : array (n,) or None
             Non-negative; weight 2 is the same as a row given twice.
@@ -290,7 +290,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """Learn from one more batch of rows, while what was learnt from earlier ones fades.
 
         The first batch is fitted with all starts and moves. As long as there are at most 1024 rows
-        they are kept, and fitted anew each time they have doubled. When there are more, those kept
+        they are kept, and fitted again each time they have doubled. When there are more, those kept
         are fitted from five seeds, the best of these is taken, and the rows are dropped. From then
         on every batch is seen once: each component is matched, its sums (those of before, times a
         decay, and those of the batch) give new weights, and the next one goes on with the residual.

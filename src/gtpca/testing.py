@@ -131,7 +131,7 @@ def _check_words(operator, rng, n_rows):
     for name in ("neighbours", "elsewhere"):
         for v in getattr(operator, name)(rng.standard_normal(operator.n_weights)):
             assert np.shape(v) == (operator.n_weights,), f"{name}: not of the shape of the weights"
-    assert 0 <= operator.reference < operator.n_transforms, "reference is no transform"
+    assert 0 <= operator.reference < operator.n_transforms, "reference is not a transform"
 
 
 def make_planted(operator, n_samples=600, score=3.0, noise=0.05, random_state=0):
@@ -242,8 +242,8 @@ class PlantedRows:
         Parameters
         ----------
         target : array-like of the same shape
-            That takes slices of rows: a memory map such as ``np.lib.format.open_memmap`` makes, a
-            data set of h5py, an array of zarr.
+            That takes slices of rows: a memory map such as ``np.lib.format.open_memmap`` makes, an
+            h5py dataset, a zarr array.
         n_rows : int
         """
         for start in range(0, len(self), n_rows):

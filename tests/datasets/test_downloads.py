@@ -48,7 +48,7 @@ class Server(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, *args):
-        """Clients that were killed are no news."""
+        """Clients that were killed are not news."""
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -168,7 +168,7 @@ class GTPCNetwork(nn.Module):
         epochs : int
             For each component.
         steps_per_epoch : int or None
-            None: one pass over the data. A loader begins anew in every epoch.
+            None: one pass over the data. A loader begins again in every epoch.
         batch_size : int
             Not used with a loader, which has its own.
         lr : float

@@ -1,6 +1,6 @@
 """Models in files: no pickle, nothing that is run on loading, every byte checked.
 
-The operator is never stored: a family is bound anew to the shape of a sample.
+The operator is never stored: a family is bound again to the shape of a sample.
 """
 
 from __future__ import annotations
