@@ -181,7 +181,7 @@ def test_a_wrong_download_is_removed(server, path):
     assert [file.name for file in path.parent.iterdir()] == [".lock"]
 
 
-def test_without_checksum_a_changed_file_is_fetched_anew(server, path, part):
+def test_without_checksum_a_changed_file_is_fetched_again(server, path, part):
     server.breaks, server.content = 1, b"x" * 200_000
     with pytest.raises(OSError, match="broke off"):
         download(server.url, path)

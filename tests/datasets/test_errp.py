@@ -18,7 +18,7 @@ from gtpca.datasets import (
 )
 
 NAMES = ["Cz", "Fz", "Pz", "FCz"]
-CODES = [[1, 5, 9, 8], [10, 4, 6, 5, 5]]  # of two runs; 1, 4 and 8 are no trials
+CODES = [[1, 5, 9, 8], [10, 4, 6, 5, 5]]  # of two runs; 1, 4 and 8 are not trials
 POSITIONS = [[100, 150, 420, 600], [129, 300, 500, 700, 216]]  # counted from 1
 N_TIMES = 600, 1000
 

@@ -74,7 +74,7 @@ def _report(out) -> int:
     from gtpca.experiments.report import write_report
 
     if not os.path.isdir(out):
-        raise typer.BadParameter(f"--out {out} is no folder; run `gtpca reproduce all` first.")
+        raise typer.BadParameter(f"--out {out} is not a folder; run `gtpca reproduce all` first.")
     typer.echo(f"The report is in {write_report(out) or out}.")
     return 0
 

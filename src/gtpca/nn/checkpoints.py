@@ -50,7 +50,9 @@ class Checkpoint:
     def _check(self, content):
         name = str(self.path)
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise ValueError(f"checkpoint={name!r} is no checkpoint of this version; move it away.")
+            raise ValueError(
+                f"checkpoint={name!r} is not a checkpoint of this version; move it away."
+            )
         for key, value in self.plan.items():
             found = content["plan"].get(key)
             if found != value:

@@ -96,7 +96,7 @@ def _read_members(file, path) -> dict[str, bytes]:
             _check_entries(entries, size)
             return {entry.filename: archive.read(entry) for entry in entries}
     except Exception as error:  # a broken file makes zipfile raise whatever comes
-        raise ValueError(f"{path} is no model file, cut or damaged: {one_line(error)}") from None
+        raise ValueError(f"{path} is cut, damaged or not a model file: {one_line(error)}") from None
 
 
 def _check_entries(entries, size) -> None:
@@ -150,11 +150,11 @@ def _unique(pairs) -> dict[str, Any]:
 
 
 def _refuse(name):
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _read_array(data: bytes, label: str) -> np.ndarray:
     try:
         return npy_array(data).copy(order="K")
     except Exception as error:  # of the header's parser, too
-        raise ValueError(f"{label} is no array that can be read: {one_line(error)}") from None
+        raise ValueError(f"{label} is not a readable array: {one_line(error)}") from None

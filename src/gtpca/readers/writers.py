@@ -60,7 +60,9 @@ def write_array(path, array) -> None:
     if str(path) != "-" and Path(path).suffix.lower() == ".npy":
         write_bytes(path, _npy(array))
     elif array.ndim != 2:
-        raise ValueError(f"{path}: an array of shape {array.shape} is no table; write it to .npy.")
+        raise ValueError(
+            f"{path}: an array of shape {array.shape} is not a table; write it to .npy."
+        )
     else:
         # no plain numbers, which would be read back as a row
         _write(path, {f"x{j}": column for j, column in enumerate(array.T)})
