@@ -42,7 +42,7 @@ def test_greedy_components_are_nested(series):
 
 
 def test_with_lookahead_all_but_the_last_component_are_nested(series):
-    """The last has no other to look out for."""
+    """The last has no other to look ahead to."""
     few = GTPCA(2, Shift(5), solver=QUICK, random_state=0).fit(series)
     many = GTPCA(3, Shift(5), solver=QUICK, random_state=0).fit(series)
     np.testing.assert_array_equal(many.components_[:1], few.components_[:1])

@@ -82,4 +82,4 @@ def _report(out) -> int:
 def _check_numbers(**values) -> None:
     for label, value in values.items():
         if value is not None:
-            checks.whole(f"--{label}" if len(label) > 1 else f"-{label}", value, 1)
+            checks.integer(f"--{label}" if len(label) > 1 else f"-{label}", value, 1)

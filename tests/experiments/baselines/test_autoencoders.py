@@ -358,7 +358,7 @@ def test_pickle():
 @pytest.mark.parametrize(
     ("model", "X", "message"),
     [
-        (Autoencoder(0), normal(9, 8), r"n_components=0 must"),
+        (Autoencoder(0), normal(9, 8), r"n_components=0 must be an integer of at least 1"),
         (Autoencoder(epochs=0), normal(9, 8), r"epochs=0 must"),
         (Autoencoder(steps_per_epoch=1.5), normal(9, 8), r"steps_per_epoch=1.5 must"),
         (Autoencoder(batch_size=None), normal(9, 8), r"batch_size=None must"),

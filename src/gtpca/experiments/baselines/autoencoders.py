@@ -115,7 +115,7 @@ class Autoencoder(TransformerMixin, BaseEstimator):
         return self.inverse_transform(self.transform(X))
 
     def _check_parameters(self):
-        checks.whole("n_components", self.n_components, 1)
+        checks.integer("n_components", self.n_components, 1)
         checks.choice("channels", self.channels, (False, True))
         networks.check_schedule(self)
 

@@ -59,7 +59,7 @@ def tensor(rows, shape):
 def check_schedule(model):
     """Check ``epochs``, ``steps_per_epoch`` and ``batch_size`` of an estimator."""
     for label in ("epochs", "steps_per_epoch", "batch_size"):
-        checks.whole(label, getattr(model, label), 1)
+        checks.integer(label, getattr(model, label), 1)
 
 
 def initialised(make, generator):

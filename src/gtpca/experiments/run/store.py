@@ -13,7 +13,7 @@ from typing import Any
 
 from gtpca.experiments.rows import RowKey
 from gtpca.experiments.run.jobs import Job
-from gtpca.files import write_whole
+from gtpca.files import write_text
 
 __all__ = ["Store", "Summary", "expected_rows", "missing", "read_rows"]
 
@@ -76,12 +76,12 @@ class Store:
 
     def keep(self, job: Job, rows) -> None:
         """Write the rows of a finished job, all or none; in a worker too."""
-        write_whole(self.out / "jobs" / f"{job.name}.jsonl", to_lines(rows))
+        write_text(self.out / "jobs" / f"{job.name}.jsonl", to_lines(rows))
 
     def merge(self) -> list[dict[str, Any]]:
         """Write ``rows.jsonl`` again from all that is there, and return the rows."""
         rows = read_rows(self.out)
-        write_whole(self.out / "rows.jsonl", to_lines(rows))
+        write_text(self.out / "rows.jsonl", to_lines(rows))
         return rows
 
     def describe(self, jobs) -> None:
@@ -95,7 +95,7 @@ class Store:
                 "processors": os.cpu_count(),
             },
         }
-        write_whole(self.out / "run.json", json.dumps(about, indent=1) + "\n")
+        write_text(self.out / "run.json", json.dumps(about, indent=1) + "\n")
 
 
 def _versions() -> dict[str, str]:
