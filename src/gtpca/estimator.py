@@ -351,7 +351,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             return
         chunks = self._open(rows, self.operator_, weight)
         mean = past.moved_mean(self.mean_.ravel(), chunks, self.horizon)
-        self.mean_ = mean.reshape(self.sample_shape_)
+        self.restore(self.operator_, mean_=mean.reshape(self.sample_shape_))
 
     def _advanced(self, stream, rows, weight):
         """The stream after the rows of a batch."""
