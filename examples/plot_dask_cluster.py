@@ -2,9 +2,9 @@
 A cluster that loses a worker
 =============================
 
-Rows that are spread over a cluster are given to :meth:`~gtpca.GTPCA.fit` as an array of Dask. What
+Rows that are spread over a cluster are given to :meth:`~gtpca.GTPCA.fit` as a Dask array. What
 travels in a pass are the component to the workers and sums back from them; rows stay where they
-are. If a worker is lost, Dask computes its part anew, and the fit ends with the result that it
+are. If a worker is lost, Dask computes its part again, and the fit ends with the result that it
 would have had without the accident. Here a local cluster of two processes stands for a real one.
 """
 
@@ -69,7 +69,7 @@ if __name__ == "__main__":
         accident = Accident(client)
         model = GTPCA(2, family, **options).set_callbacks(accident).fit(X)
         alive = set(client.run(os.getpid).values())
-        scores = model.transform(X)  # lazy: an array of Dask with the chunks of X
+        scores = model.transform(X)  # lazy: a Dask array with the chunks of X
         spread = scores.std(axis=0).compute()
     print("a worker was killed during the fit:", accident.killed not in {None, *alive})
     print("standard deviation of the scores:", spread.round(2))

@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all."""
+"""Atomic writes and the .npy format."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import sys
 import numpy as np
 import pytest
 
-from gtpca.files import npy_array, npy_bytes, whole_file, write_npy, write_whole
+from gtpca.files import atomic_file, npy_array, npy_bytes, write_npy, write_text
 
 KILLED = """
 import os, signal, sys
-from gtpca.files import whole_file
-with whole_file(sys.argv[1]) as file:
+from gtpca.files import atomic_file
+with atomic_file(sys.argv[1]) as file:
     file.write(b"half")
     file.flush()
     os.kill(os.getpid(), signal.SIGKILL)
@@ -28,7 +28,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
     for each in (path, other):
         subprocess.run([sys.executable, "-c", KILLED, str(each)], check=False)
     assert len(list(tmp_path.glob(".*.part"))) == 2
-    write_whole(path, "all of it")
+    write_text(path, "all of it")
     assert [part.name[:6] for part in tmp_path.glob(".*.part")] == [".b.txt"]
     assert path.read_text() == "all of it"
     assert not other.exists()
@@ -36,16 +36,16 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
 
 def test_a_part_that_is_being_written_stays(tmp_path):
     path = tmp_path / "a.txt"
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         (mine,) = tmp_path.glob(".*.part")
-        write_whole(tmp_path / "b.txt", "b")
+        write_text(tmp_path / "b.txt", "b")
         file.write(b"a")
         assert mine.exists()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.txt", "b.txt"]
 
 
 def interrupted(path):
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(b"new")
         raise RuntimeError("stop")
 

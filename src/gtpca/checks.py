@@ -11,7 +11,7 @@ import joblib
 import numpy as np
 import sklearn
 
-__all__ = ["choice", "number", "numbers", "sizes", "warn", "weights", "whole"]
+__all__ = ["choice", "integer", "number", "numbers", "sizes", "warn", "weights"]
 
 # Warnings are about the line of the user's that led to them: the first outside of these folders.
 FOLDERS = [os.path.dirname(module) for module in (__file__, sklearn.__file__, joblib.__file__)]
@@ -24,15 +24,15 @@ def warn(message, category):
     level = 2
     while frame is not None and frame.f_code.co_filename.startswith(OURS):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level - 1)
+    warnings.warn(message, category, stacklevel=level)
 
 
-def whole(label, value, low, high=None):
+def integer(label, value, low, high=None):
     """``value`` as an int between ``low`` and ``high``."""
-    integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not integer or value < low or (high is not None and value > high):
+    is_int = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_int or value < low or (high is not None and value > high):
         span = f"of at least {low}" if high is None else f"from {low} to {high}"
-        raise ValueError(f"{label}={value!r} must be a whole number {span}.")
+        raise ValueError(f"{label}={value!r} must be an integer {span}.")
     return int(value)
 
 
@@ -61,10 +61,10 @@ def sizes(label, value):
     """A tuple of positive ints from one or several."""
     given = (value,) if np.ndim(value) == 0 else tuple(value)
     if not given:
-        raise ValueError(f"{label}={value!r} must hold at least one whole number.")
+        raise ValueError(f"{label}={value!r} must hold at least one integer.")
     for size in given:
         if not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 1:
-            raise ValueError(f"{label}={value!r} must hold whole numbers of at least 1.")
+            raise ValueError(f"{label}={value!r} must hold integers of at least 1.")
     return tuple(int(size) for size in given)
 
 

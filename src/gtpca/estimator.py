@@ -73,7 +73,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     residual : {"auto", "memory", "scratch", "recompute"}
         Where what is left of the rows is kept during a fit: in memory, in a temporary file, or
         nowhere (it follows from the rows and their codes). "auto": in memory if the rows are.
-        For arrays of Dask, "memory" is that of the workers.
+        For Dask arrays, "memory" is that of the workers.
     horizon : int or None
         About how many rows ``partial_fit`` remembers: a row that came ``a`` rows ago counts
         ``exp(-a / horizon)``. None: the last sixth of all rows seen, for data that do not drift.
@@ -171,8 +171,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array (n, \\*sample_shape), or (n, d) flat rows
-            Also a memory map, a data set of h5py, an array of zarr, or an array of Dask, which are
-            read chunk by chunk and never held in memory as a whole.
+            Also a memory map, an h5py dataset, a zarr array, or a Dask array, which are read chunk
+            by chunk and never held in memory as a whole.
         y : ignored
         sample_weight : array (n,) or None
             Non-negative; weight 2 is the same as a row given twice.
@@ -290,7 +290,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """Learn from one more batch of rows, while what was learnt from earlier ones fades.
 
         The first batch is fitted with all starts and moves. As long as there are at most 1024 rows
-        they are kept, and fitted anew each time they have doubled. When there are more, those kept
+        they are kept, and fitted again each time they have doubled. When there are more, those kept
         are fitted from five seeds, the best of these is taken, and the rows are dropped. From then
         on every batch is seen once: each component is matched, its sums (those of before, times a
         decay, and those of the batch) give new weights, and the next one goes on with the residual.
@@ -311,7 +311,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         X = counted(X)
         with _unchanged_by_errors(self):
             if self.horizon is not None:
-                checks.whole("horizon", self.horizon, 1)
+                checks.integer("horizon", self.horizon, 1)
             if not hasattr(self, "components_"):
                 self.fit(X, sample_weight=sample_weight)
                 rows, weight = self._batch(X, sample_weight)
@@ -351,7 +351,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             return
         chunks = self._open(rows, self.operator_, weight)
         mean = past.moved_mean(self.mean_.ravel(), chunks, self.horizon)
-        self.mean_ = mean.reshape(self.sample_shape_)
+        self.restore(self.operator_, mean_=mean.reshape(self.sample_shape_))
 
     def _advanced(self, stream, rows, weight):
         """The stream after the rows of a batch."""
@@ -493,7 +493,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         rows = new_rows(self, X, self.sample_shape_)
-        checks.whole("component", component, 0, self.n_components_ - 1)
+        checks.integer("component", component, 0, self.n_components_ - 1)
         return self.model_.align(self._open(rows, self.operator_), component)
 
     def resmse(self, X):
@@ -523,7 +523,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def save(self, path):
         """Write the fitted model to one file, to be read by :func:`gtpca.load`.
 
-        The file holds arrays and text, no code; it is there as a whole or not at all.
+        The file holds arrays and text, no code; it is written atomically.
 
         Parameters
         ----------
@@ -565,14 +565,14 @@ def check_parameters(estimator):
     checks.choice("center", estimator.center, (False, True, "samples"))
     checks.choice("shared_pose", estimator.shared_pose, (False, True))
     checks.choice("residual", estimator.residual, RESIDUALS)
-    checks.whole("refine", estimator.refine, 0)
+    checks.integer("refine", estimator.refine, 0)
     if estimator.shared_pose and estimator.polarity == "positive" and estimator.n_components != 1:
         raise ValueError(
             "polarity='positive' needs one component per pose; use polarity='both' with "
             "shared_pose=True."
         )
     if estimator.batch_size is not None:
-        checks.whole("batch_size", estimator.batch_size, 1)
+        checks.integer("batch_size", estimator.batch_size, 1)
     if estimator.family is not None and not isinstance(estimator.family, Family):
         raise TypeError(
             f"family={estimator.family!r} is not a family; use Shift(), Rotation(), .. or None."
@@ -594,10 +594,10 @@ def check_n_components(n_components, operator, shared_pose=False):
     """An int of at least 1 or a float in (0, 1)."""
     if isinstance(n_components, (float, np.floating)) and 0 < n_components < 1:
         return float(n_components)
-    whole = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)
-    if not whole or n_components < 1:
+    integer = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)
+    if not integer or n_components < 1:
         raise ValueError(
-            f"n_components={n_components!r} must be a whole number of at least 1 or a share of the "
+            f"n_components={n_components!r} must be an integer of at least 1 or a share of the "
             "energy in (0, 1)."
         )
     most = min(operator.n_weights, operator.n_features)

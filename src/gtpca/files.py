@@ -1,4 +1,4 @@
-"""Atomic writes, so that a file is there as a whole or not at all, and the .npy format."""
+"""Atomic writes, after which a file is there in full or not at all, and the .npy format."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ import numpy as np
 
 __all__ = [
     "NPY_KINDS",
+    "atomic_file",
     "npy_array",
     "npy_bytes",
     "npy_header",
-    "whole_file",
     "write_bytes",
     "write_npy",
-    "write_whole",
+    "write_text",
 ]
 
 NPY_KINDS = "biufcU"  # bool, int, unsigned, float, complex, text: no objects
@@ -31,8 +31,8 @@ LONGEST_HEADER = 2**10  # of an array; deeper nesting cannot hide in it
 
 
 @contextmanager
-def whole_file(path) -> Iterator[IO[bytes]]:
-    """A binary file that takes the name ``path`` once the block has ended without an error.
+def atomic_file(path) -> Iterator[IO[bytes]]:
+    """Atomic write: a binary file that takes the name ``path`` once the block has ended well.
 
     Until then it stands beside it under another name, so that nobody ever sees a part of it. What a
     killed process has left of the same file is removed.
@@ -81,15 +81,15 @@ def _is_running(pid) -> bool:
     return True
 
 
-def write_whole(path, text: str) -> None:
-    """Write a text file, and the folders above it where they are missing."""
+def write_text(path, text: str) -> None:
+    """Write a text file atomically, and the folders above it where they are missing."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     write_bytes(path, text.encode())
 
 
 def write_bytes(path, data: bytes) -> None:
-    """Write a binary file."""
-    with whole_file(path) as file:
+    """Write a binary file atomically."""
+    with atomic_file(path) as file:
         file.write(data)
 
 

@@ -131,7 +131,7 @@ def _check_words(operator, rng, n_rows):
     for name in ("neighbours", "elsewhere"):
         for v in getattr(operator, name)(rng.standard_normal(operator.n_weights)):
             assert np.shape(v) == (operator.n_weights,), f"{name}: not of the shape of the weights"
-    assert 0 <= operator.reference < operator.n_transforms, "reference is no transform"
+    assert 0 <= operator.reference < operator.n_transforms, "reference is not a transform"
 
 
 def make_planted(operator, n_samples=600, score=3.0, noise=0.05, random_state=0):
@@ -204,10 +204,10 @@ class PlantedRows:
     def __init__(
         self, operator, n_samples, n_templates=3, noise=0.05, dtype=np.float32, random_state=0
     ):
-        self.operator, self.n_templates = operator, checks.whole("n_templates", n_templates, 1)
-        self.shape = (checks.whole("n_samples", n_samples, 1), *operator.sample_shape)
+        self.operator, self.n_templates = operator, checks.integer("n_templates", n_templates, 1)
+        self.shape = (checks.integer("n_samples", n_samples, 1), *operator.sample_shape)
         self.dtype, self.ndim = np.dtype(dtype), len(self.shape)
-        self.noise, self.random_state = noise, checks.whole("random_state", random_state, 0)
+        self.noise, self.random_state = noise, checks.integer("random_state", random_state, 0)
         rng = np.random.default_rng(random_state)
         self.templates = rng.standard_normal((n_templates, operator.n_weights))
         self._norms = [operator.norms(w) for w in self.templates]
@@ -242,8 +242,8 @@ class PlantedRows:
         Parameters
         ----------
         target : array-like of the same shape
-            That takes slices of rows: a memory map such as ``np.lib.format.open_memmap`` makes, a
-            data set of h5py, an array of zarr.
+            That takes slices of rows: a memory map such as ``np.lib.format.open_memmap`` makes, an
+            h5py dataset, a zarr array.
         n_rows : int
         """
         for start in range(0, len(self), n_rows):

@@ -215,7 +215,7 @@ def test_flat_rows_have_a_shape(tmp_path, capsys):
     assert call(capsys, *arguments, "--sample-shape", "6x6").code == 0
     assert gtpca.load(tmp_path / "m").components_.shape == (2, 5, 5)
     assert call(capsys, *arguments, "--sample-shape", "6x7").refused("sample_shape=(6, 7)")
-    assert call(capsys, *arguments, "--sample-shape", "six").refused("'six' is no shape", "28x28")
+    assert call(capsys, *arguments, "--sample-shape", "six").refused("not a shape", "28x28")
     assert call(capsys, *arguments).refused("sample")
 
 
@@ -233,10 +233,10 @@ def test_flat_rows_have_a_shape(tmp_path, capsys):
         (None, ["-k", "many"], ["Invalid value for '-k'"]),
         (None, ["--center", "middle"], ["--center", "middle", "samples"]),
         (None, ["--family", "shfit(3)"], ["Did you mean shift?"]),
-        (None, ["--family", "__import__('os').system('touch hacked')"], ["is no family"]),
+        (None, ["--family", "__import__('os').system('touch hacked')"], ["is not a family"]),
         (None, ["--family", "shift(window=0)"], ["Shift: window=0"]),
         (None, ["--key", "X"], ["key='X' has no meaning"]),
-        (None, ["--window", "long"], ["'long' is no length", "1.5s"]),
+        (None, ["--window", "long"], ["'long' is not a length", "1.5s"]),
         (None, ["--labels", "kind"], ["signals.csv", "kind"]),
     ],
 )

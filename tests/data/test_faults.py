@@ -87,7 +87,7 @@ def test_a_chunk_of_dask_that_raises_is_named(error, kind, lazily):
     assert model.fit(da.from_array(X, chunks=(60, 24))).n_components_ == 1
 
 
-@pytest.mark.parametrize("kind", ["array of Dask", "stream"])
+@pytest.mark.parametrize("kind", ["Dask array", "stream"])
 def test_nan_in_chunk_37(kind):
     X = planted(3000)
     X[2225, 3] = np.nan

@@ -22,7 +22,7 @@ def planted(family, shape, n=901, dtype=np.float64):
 
 
 def stored(X, kind, folder):
-    """``X`` as a memory map, a data set of h5py, an array of zarr, or a bare array-like."""
+    """``X`` as a memory map, an h5py dataset, a zarr array, or a bare array-like."""
     if kind == "memmap":
         np.save(folder / "x.npy", X)
         return np.load(folder / "x.npy", mmap_mode="r")

@@ -48,7 +48,7 @@ class Server(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, *args):
-        """Clients that were killed are no news."""
+        """Clients that were killed are not news."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -181,7 +181,7 @@ def test_a_wrong_download_is_removed(server, path):
     assert [file.name for file in path.parent.iterdir()] == [".lock"]
 
 
-def test_without_checksum_a_changed_file_is_fetched_anew(server, path, part):
+def test_without_checksum_a_changed_file_is_fetched_again(server, path, part):
     server.breaks, server.content = 1, b"x" * 200_000
     with pytest.raises(OSError, match="broke off"):
         download(server.url, path)

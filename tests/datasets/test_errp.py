@@ -18,7 +18,7 @@ from gtpca.datasets import (
 )
 
 NAMES = ["Cz", "Fz", "Pz", "FCz"]
-CODES = [[1, 5, 9, 8], [10, 4, 6, 5, 5]]  # of two runs; 1, 4 and 8 are no trials
+CODES = [[1, 5, 9, 8], [10, 4, 6, 5, 5]]  # of two runs; 1, 4 and 8 are not trials
 POSITIONS = [[100, 150, 420, 600], [129, 300, 500, 700, 216]]  # counted from 1
 N_TIMES = 600, 1000
 
@@ -133,7 +133,7 @@ def test_a_window_beyond_the_end_of_a_run(home):
         ({"channels": ["Fz", "Fz"]}, "channels=.* different names"),
         ({"channels": []}, r"channels=\[\] must"),
         ({"channels": 2}, "channels=2 must"),
-        ({"n_subjects": 7}, "n_subjects=7 must be a whole number from 1 to 6"),
+        ({"n_subjects": 7}, "n_subjects=7 must be an integer from 1 to 6"),
         ({"window": (0.5, 0.5)}, r"window=\(0.5, 0.5\) must be a start and a later stop"),
         ({"window": 1.0}, "window=1.0 must be"),
         ({"window": ("a", 1)}, "window=.* must be"),
@@ -320,7 +320,7 @@ def test_simulation_is_seeded(simulated):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"n_subjects": 0}, "n_subjects=0 must be a whole number from 1 to 6"),
+        ({"n_subjects": 0}, "n_subjects=0 must be an integer from 1 to 6"),
         ({"channels": "Xz"}, "channels='Xz' must be 'all' or"),
         ({"window": (1, 0)}, r"window=\(1, 0\) must be"),
         ({"outside": "pad"}, "outside='pad' must be one of"),

@@ -34,15 +34,15 @@ def test_share_of_the_energy_for_shifts(series, share):
 
 def test_greedy_components_are_nested(series):
     """The first components do not depend on how many are asked for."""
-    solver = clone(QUICK).set_params(foresight=False)
+    solver = clone(QUICK).set_params(lookahead=False)
     few = GTPCA(1, Shift(5), solver=solver, random_state=0).fit(series)
     many = GTPCA(3, Shift(5), solver=solver, random_state=0).fit(series)
     np.testing.assert_array_equal(many.components_[:1], few.components_)
     np.testing.assert_array_equal(many.transform(series)[:, :1], few.transform(series))
 
 
-def test_with_foresight_all_but_the_last_component_are_nested(series):
-    """The last has no other to look out for."""
+def test_with_lookahead_all_but_the_last_component_are_nested(series):
+    """The last has no other to look ahead to."""
     few = GTPCA(2, Shift(5), solver=QUICK, random_state=0).fit(series)
     many = GTPCA(3, Shift(5), solver=QUICK, random_state=0).fit(series)
     np.testing.assert_array_equal(many.components_[:1], few.components_[:1])

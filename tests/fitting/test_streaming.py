@@ -300,7 +300,7 @@ def test_a_batch_that_is_too_large_changes_nothing(size, dtype):
 
 def test_a_bad_horizon_is_named():
     model = GTPCA(1, Shift(13), horizon=0)
-    with pytest.raises(ValueError, match="horizon=0 must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match="horizon=0 must be an integer of at least 1"):
         model.partial_fit(bumps(100))
     assert not hasattr(model, "components_")
 

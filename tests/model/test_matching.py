@@ -42,7 +42,7 @@ def test_upright_spike_is_not_matched_upside_down():
 
 
 def test_upright_starts_that_fit_nothing_are_quiet(recwarn):
-    """A start that points downwards on every row is no reason for a warning of NumPy's."""
+    """A start that points downwards on every row does not make NumPy warn."""
     X = np.zeros((10, 12))
     for i in range(10):
         X[i, i : i + 3] = [1.0, 3.0, 1.0]

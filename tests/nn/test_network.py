@@ -176,7 +176,7 @@ def test_patience_stops_and_the_best_weights_are_kept():
     np.testing.assert_allclose(explained, max(record["watched"]), rtol=1e-5)
 
 
-def test_large_numbers_do_not_explode():
+def test_large_numbers_do_not_diverge():
     net = small_net().fit(planted() * 1e12, epochs=3, lr=1e-2, random_state=0)
     plain = small_net().fit(planted(), epochs=3, lr=1e-2, random_state=0)
     shares = [energies[2] / energies[0] for energies in (net.energies_, plain.energies_)]
@@ -248,7 +248,7 @@ def test_checkpoints_that_do_not_fit_are_refused(tmp_path):
             small_net().fit(X, epochs=1, checkpoint=path, random_state=0)
         assert path.read_bytes() == broken
     torch.save({"some": "thing"}, path)
-    with pytest.raises(ValueError, match="no checkpoint of this version"):
+    with pytest.raises(ValueError, match="not a checkpoint of this version"):
         small_net().fit(X, epochs=1, checkpoint=path)
 
 

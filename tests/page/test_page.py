@@ -354,7 +354,7 @@ def test_a_failed_page_leaves_the_old_one(tmp_path):
         ({"model": GTPCA()}, NotFittedError, "not fitted"),
         ({"labels": ["a", "b"]}, ValueError, r"labels has shape \(2,\), but X has 40 samples"),
         ({"title": 3}, TypeError, "title=3 must be a string"),
-        ({"max_samples": 0}, ValueError, "max_samples=0 must be a whole number of at least 1"),
+        ({"max_samples": 0}, ValueError, "max_samples=0 must be an integer of at least 1"),
         ({"X": np.zeros((3, 5, 5))}, ValueError, r"X has samples of shape \(5, 5\)"),
     ],
 )

@@ -45,7 +45,7 @@ def packed(members, method=zipfile.ZIP_STORED):
 
 
 def signed(members, text=None):
-    """All checksums made anew, as whoever forges a file would."""
+    """All checksums made again, as whoever forges a file would."""
     content = json.loads(members["model.json"]) if text is None else None
     if content is not None:
         names = set(members) - {"model.json", "model.json.sha256"}
@@ -81,7 +81,7 @@ def npy(array, **how):
 
 def test_a_file_that_is_cut_anywhere_is_refused(original, tmp_path):
     for length in range(0, len(original), 97):
-        refused(original[:length], tmp_path, "empty|cut or damaged")
+        refused(original[:length], tmp_path, "empty|cut, damaged")
 
 
 def test_a_changed_value_is_refused(original, tmp_path):
@@ -130,8 +130,8 @@ def test_a_newer_format_says_so(original, tmp_path):
 
 
 def test_other_zip_files_and_other_files_are_refused(tmp_path):
-    refused(packed({"a.txt": b"hello"}), tmp_path, "no model file")
-    refused(b"hello" * 100, tmp_path, "no model file")
+    refused(packed({"a.txt": b"hello"}), tmp_path, "not a model file")
+    refused(b"hello" * 100, tmp_path, "not a model file")
     refused(signed({}, b'{"format": "another"}'), tmp_path, "does not describe a gtpca model")
     refused(signed({}, b"[]"), tmp_path, "does not describe")
 
@@ -142,7 +142,7 @@ def test_other_zip_files_and_other_files_are_refused(tmp_path):
         (b"[" * 100_000, "cannot be read"),
         (b'{"a":' * 100_000, "cannot be read"),
         (b'{"format": "gtpca model", "format": "x"}', "a name is there twice"),
-        (b'{"x": NaN}', "NaN is no number"),
+        (b'{"x": NaN}', "NaN is not a JSON number"),
         (b'{"x": ' + b"9" * 5000 + b"}", "cannot be read"),
         (b"\xff\xfe", "cannot be read"),
     ],
@@ -159,9 +159,9 @@ for _ in range(200):
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        ("parameters.family.$object", "os.system", "no family or solver"),
-        ("parameters.family.$object", "GTPCA", "no family or solver"),
-        ("parameters.family.$object", ["Shift"], "no family or solver"),
+        ("parameters.family.$object", "os.system", "not a family or solver"),
+        ("parameters.family.$object", "GTPCA", "not a family or solver"),
+        ("parameters.family.$object", ["Shift"], "not a family or solver"),
         ("parameters.family.parameters.window", 10**15, "max_size"),
         ("parameters.family.parameters.window", 6, "components_"),
         ("parameters.family.parameters.window", 10**30, "64 bits"),
@@ -175,7 +175,7 @@ for _ in range(200):
         ),
         ("parameters.family", {"$object": "Compose", "parameters": {"outer": 1}}, "Compose"),
         ("parameters.family", {"$object": "Affine", "parameters": {}}, "Affine"),
-        ("parameters.family", {"$import": "os"}, "no value of this format"),
+        ("parameters.family", {"$import": "os"}, "not a value of this format"),
         ("parameters.family", {"$array": "mean_.npy"}, "missing or used twice|not a family"),
         ("parameters.solver", {"$object": "Shift", "parameters": {}}, "not a solver"),
         ("parameters.solver.parameters.n_init", "many", "n_init"),
@@ -204,7 +204,7 @@ for _ in range(200):
         ("fitted.explained_energy_ratio_", "half", "explained_energy_ratio_ must"),
         ("fitted.n_iter_", 3, "n_iter_ must"),
         ("fitted.history_", [], "history_ must"),
-        ("fitted.history_", {"$scalar": "object", "value": 1}, "no type of a number"),
+        ("fitted.history_", {"$scalar": "object", "value": 1}, "not a type of a number"),
         ("fitted.history_", {"$scalar": "int8", "value": 10**6}, "does not fit"),
         ("fitted.history_", {"$dict": [[[], 1]]}, "key"),
         ("fitted.history_", {"$strings": [1]}, "text"),
@@ -239,11 +239,11 @@ def arrays_that_are_none(trap):
     objects = np.array([Payload(trap)], dtype=object)
     shape = "{'descr': '<f8', 'fortran_order': False, 'shape': (%s,), }"
     yield "objects", npy(objects, allow_pickle=True), "dtype object"
-    yield "pickle", pickle.dumps(Payload(trap)), "no array"
+    yield "pickle", pickle.dumps(Payload(trap)), "not a readable array"
     yield "huge", header(shape % 10**14) + b"x" * 16, "bytes of values"
     yield "negative", header(shape % -1) + b"x" * 16, "makes no sense|bytes of values"
-    yield "code", header("__import__('os').system('true')"), "no array"
-    yield "nested", header("(" * 110), "no array"
+    yield "code", header("__import__('os').system('true')"), "not a readable array"
+    yield "nested", header("(" * 110), "not a readable array"
     yield "records", npy(np.zeros(2, dtype=[("a", "f8")])), "dtype"
     yield "dates", npy(np.zeros(2, dtype="M8[s]")), "dtype"
     yield "nan", npy(np.full((2, 5), np.nan)), "components_ must be finite"

@@ -79,7 +79,7 @@ def test_all_parameters_come_back(tmp_path):
         "feature_weight": np.linspace(0.5, 1.5, 24, dtype=np.float32),
         "refine": 1,
         "output": "scores+poses",
-        "solver": ALS(n_init=3, max_iter=4, tol=np.float64(1e-3), foresight=False),
+        "solver": ALS(n_init=3, max_iter=4, tol=np.float64(1e-3), lookahead=False),
         "batch_size": np.int64(7),
         "residual": "recompute",
         "n_jobs": 2,

@@ -38,7 +38,7 @@ def test_labels_and_header_can_be_given(tmp_path):
     data = read_data(path, header=True, labels="2")
     assert (data.rows.tolist(), data.labels.tolist()) == ([[5, 6], [7, 8]], ["x", "y"])
     assert read_data(path, header=False, labels=2).rows.shape == (3, 2)
-    refused(path, "labels='z' is no column; there are columns 0, 1, 2", header=True, labels="z")
+    refused(path, "labels='z' is not a column; there are columns 0, 1, 2", header=True, labels="z")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_images_must_be_alike(tmp_path):
     image.new("RGBA", (6, 4)).save(tmp_path / "b.png")
     refused(tmp_path, "b.png has mode RGBA; convert it")
     (tmp_path / "b.png").write_bytes((tmp_path / "a.png").read_bytes()[:40])
-    refused(tmp_path, "b.png is no image")
+    refused(tmp_path, "b.png is not a readable image")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_images_must_be_alike(tmp_path):
         ("@data\n1,?\n", r"line 2: '\?' is not a number"),
         ("@classLabel true a\n@data\n1,2\n", "line 3 has no label"),
         ("@timeStamps true\n@data\n(0,1)\n", "line 1: series with time stamps"),
-        ("1,2\n", "line 1 is no header line"),
+        ("1,2\n", "line 1 is not a header line"),
         ("@problemName x\n", "no line @data"),
         ("@data\n# nothing\n", "no series"),
     ],

@@ -1,4 +1,4 @@
-"""Tables and arrays into files: read back exactly, and whole or not there."""
+"""Tables and arrays into files: read back exactly, written atomically."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_arrays_are_read_back_exactly(shape, tmp_path):
         back = read_data(tmp_path / "a.csv", header=True)
         np.testing.assert_array_equal(back.rows.astype(np.float32), array)
     else:
-        with pytest.raises(ValueError, match=r"no table; write it to \.npy"):
+        with pytest.raises(ValueError, match=r"not a table; write it to \.npy"):
             write_array(tmp_path / "a.csv", array)
 
 

@@ -11,8 +11,10 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from gtpca import GTPCA, Identity, load
 from gtpca.commands.options import Json, MaxSize, Model, Source, output_option, reads_data, sizes
 from gtpca.commands.output import check_output, is_stdout, path_for_output, table, tell
+from gtpca.families.text import format_family, parse_family
 from gtpca.text import shortened
 
 __all__ = ["fit", "info", "load_model"]
@@ -109,9 +111,6 @@ def fit(
 
 def _estimator(family, k, fraction, **parameters):
     """An estimator for ``-k`` components, or for ``--fraction`` of the energy."""
-    from gtpca import GTPCA
-    from gtpca.families.text import parse_family
-
     if k is not None and fraction is not None:
         raise ValueError("-k and --fraction exclude each other; give one of them.")
     if fraction is not None and not 0 < fraction < 1:
@@ -140,8 +139,6 @@ def _fit_watched(model, rows) -> None:
 
 def load_model(path: Path, max_size: int | None = None):
     """The model in a file."""
-    from gtpca import load
-
     return load(path) if max_size is None else load(path, max_size)
 
 
@@ -159,9 +156,6 @@ def info(model: Model, as_json: Json = False, max_size: MaxSize = None) -> None:
 
 def family_name(model) -> str:
     """The family as text, as ``--family`` takes it if that is possible."""
-    from gtpca import Identity
-    from gtpca.families.text import format_family
-
     family = Identity() if model.family is None else model.family
     try:
         return format_family(family)
@@ -195,8 +189,6 @@ def _parameters(model) -> dict[str, Any]:
 
 def _changed(model) -> str:
     """The parameters that are not at their default."""
-    from gtpca import GTPCA
-
     given, default = _parameters(model), _parameters(GTPCA())
     return ", ".join(f"{name}={v!r}" for name, v in given.items() if v != default[name])
 

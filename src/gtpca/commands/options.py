@@ -38,7 +38,9 @@ def _duration(text: str) -> int | float:
         return int(text)
     if re.fullmatch(r"(\d+\.?\d*|\.\d+)s", text):
         return float(text[:-1])
-    raise typer.BadParameter(f"{text!r} is no length; write 512 for samples or 1.5s for seconds.")
+    raise typer.BadParameter(
+        f"{text!r} is not a length; write 512 for samples or 1.5s for seconds."
+    )
 
 
 def _length(option, what):
@@ -53,7 +55,7 @@ DATA_OPTIONS: dict[str, Any] = {
     ],
     "labels": Annotated[
         str | None,
-        typer.Option(help="Tables: name or number of the column of labels, which are no data."),
+        typer.Option(help="Tables: name or number of the column of labels, which are not data."),
     ],
     "header": Annotated[
         bool | None,
@@ -142,12 +144,12 @@ def output_option(endings: str) -> Any:
 def sizes(text: str) -> tuple[int, ...]:
     """``28x28`` as (28, 28)."""
     if not re.fullmatch(r"\d{1,9}([x,]\d{1,9})*", text):
-        raise typer.BadParameter(f"{text!r} is no shape; write it as 28x28.")
+        raise typer.BadParameter(f"{text!r} is not a shape; write it as 28x28.")
     return tuple(int(size) for size in re.split("[x,]", text))
 
 
 def numbers(text: str) -> list[int]:
     """``0,3,5`` as [0, 3, 5]."""
     if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", text):
-        raise typer.BadParameter(f"{text!r} is no list of whole numbers; write it as 0,3,5.")
+        raise typer.BadParameter(f"{text!r} is not a list of integers; write it as 0,3,5.")
     return [int(number) for number in text.split(",")]

@@ -1,4 +1,4 @@
-"""Where results go: files that are whole or not there, or standard output."""
+"""Where results go: files, by atomic writes, or standard output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import IO
 
 import typer
 
-from gtpca.files import whole_file
+from gtpca.files import atomic_file
 
 __all__ = ["binary_output", "check_output", "is_stdout", "path_for_output", "table", "tell"]
 
@@ -69,7 +69,7 @@ def check_output(
 def binary_output(output: Path) -> Iterator[IO[bytes]]:
     """A binary file that takes its name on success, or standard output."""
     if not is_stdout(output):
-        with whole_file(output) as file:
+        with atomic_file(output) as file:
             yield file
         return
     yield sys.stdout.buffer
@@ -78,7 +78,7 @@ def binary_output(output: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def path_for_output(output: Path) -> Iterator[Path]:
-    """A path for a writer that replaces files as a whole by itself; copied if ``-`` was given."""
+    """A path for a writer whose writes are atomic by themselves; copied if ``-`` was given."""
     if not is_stdout(output):
         yield output
         return

@@ -43,7 +43,7 @@ def reproduce(
 
     A run that was stopped goes on where it was.
     """
-    from gtpca.experiments import reproduction
+    from gtpca.experiments.run import reproduction
 
     if show:
         return _say(reproduction.listing())
@@ -74,7 +74,7 @@ def _report(out) -> int:
     from gtpca.experiments.report import write_report
 
     if not os.path.isdir(out):
-        raise typer.BadParameter(f"--out {out} is no folder; run `gtpca reproduce all` first.")
+        raise typer.BadParameter(f"--out {out} is not a folder; run `gtpca reproduce all` first.")
     typer.echo(f"The report is in {write_report(out) or out}.")
     return 0
 
@@ -82,4 +82,4 @@ def _report(out) -> int:
 def _check_numbers(**values) -> None:
     for label, value in values.items():
         if value is not None:
-            checks.whole(f"--{label}" if len(label) > 1 else f"-{label}", value, 1)
+            checks.integer(f"--{label}" if len(label) > 1 else f"-{label}", value, 1)

@@ -124,7 +124,9 @@ def _convert(source, output, function, shape, text) -> None:
     """Write ``function`` of all rows, each of ``shape``, piece by piece if it is an array file."""
     as_table = is_stdout(output) or output.suffix.lower() != ".npy"
     if as_table and len(shape) > 1:
-        raise ValueError(f"-o {output}: {text} of shape {shape} are no table; write them to .npy.")
+        raise ValueError(
+            f"-o {output}: {text} of shape {shape} are not a table; write them to .npy."
+        )
     with source.open() as data:
         pieces = _pieces(function, source.path, data.rows, text)
         if as_table:

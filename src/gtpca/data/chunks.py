@@ -72,7 +72,7 @@ def rows_per_chunk(operator, dtype, block_rows=1):
 class RowChunks:
     """Chunks of rows, with the codes on the components found so far.
 
-    What those leave over is kept, in memory or in a file without a name, or computed anew from the
+    What those leave over is kept, in memory or in a file without a name, or computed again from the
     codes whenever a chunk is read; no match is repeated for it.
 
     Parameters

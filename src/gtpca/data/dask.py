@@ -155,7 +155,7 @@ class DaskChunks:
     """The rows of a Dask array, with the codes on the components found so far.
 
     Codes, and with ``residual="memory"`` also residuals, stay on the workers (``persist``). If a
-    worker is lost, Dask computes its part anew.
+    worker is lost, Dask computes its part again.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class DaskChunks:
     def __init__(self, rows, operator, *, weight, batch_size, residual):
         if residual == "scratch":
             raise ValueError(
-                "residual='scratch' is a file on one machine; for arrays of Dask use 'recompute', "
+                "residual='scratch' is a file on one machine; for Dask arrays use 'recompute', "
                 "or 'memory', which workers of a cluster write to their disks if it is too much."
             )
         self.n_rows, self.dtype = rows.n_rows, rows.dtype
@@ -238,7 +238,7 @@ class DaskChunks:
         )
 
     def _over(self, fn, *small):
-        """An array of Dask whose chunks are ``fn(piece, *small)``, one for each of the rows."""
+        """A Dask array whose chunks are ``fn(piece, *small)``, one for each of the rows."""
         kept = self._keeps and self._state is not None
         rows = (None if kept else self._X, self._weight, self._state)
         return da.map_blocks(

@@ -64,12 +64,12 @@ class ArrayRows:
 
 
 def is_dask(X) -> bool:
-    """Whether ``X`` is an array of Dask."""
+    """Whether ``X`` is a Dask array."""
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed") and hasattr(X, "map_blocks")
 
 
 def by_rows(fn: Callable, *arrays):
-    """``fn(*arrays)``, which gives one row for each of theirs; lazy if they are of Dask."""
+    """``fn(*arrays)``, which gives one row for each of theirs; lazy if they are Dask arrays."""
     if not any(is_dask(a) for a in arrays):
         return fn(*arrays)
     from gtpca.data.dask import map_rows
@@ -78,7 +78,7 @@ def by_rows(fn: Callable, *arrays):
 
 
 def is_stream(X) -> bool:
-    """Whether ``X`` is to be read piece by piece: a memory map, or not of NumPy at all."""
+    """Whether ``X`` is to be read piece by piece: a memory map, or not a NumPy array at all."""
     if isinstance(X, np.memmap):
         return True
     if isinstance(X, (np.ndarray, np.generic)) or hasattr(X, "iloc") or hasattr(X, "toarray"):
@@ -93,8 +93,8 @@ class StreamedRows:
     Parameters
     ----------
     source : array-like (n, \\*sample_shape)
-        With ``shape``, ``dtype`` and slicing along the first axis: a memory map, a data set of
-        h5py, an array of zarr or Dask.
+        With ``shape``, ``dtype`` and slicing along the first axis: a memory map, an h5py
+        dataset, a zarr or Dask array.
     preprocess : callable or None
         What is done to every piece (n, d).
     first : int
@@ -163,7 +163,7 @@ def _streamed(estimator, X, reset):
 
 
 def counted(X):
-    """``X``; an array of Dask with chunks whose sizes are known, none of them empty."""
+    """``X``; a Dask array with chunks whose sizes are known, none of them empty."""
     X = _unframed(X)
     if not is_dask(X):
         return X
@@ -173,7 +173,7 @@ def counted(X):
 
 
 def _unframed(X):
-    """A frame of Dask as an array of Dask; everything else unchanged."""
+    """A Dask dataframe as a Dask array; everything else unchanged."""
     return X.to_dask_array() if hasattr(X, "to_dask_array") else X
 
 

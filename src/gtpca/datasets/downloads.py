@@ -44,7 +44,7 @@ def digest(path: Path, algorithm: str) -> str:
 
 
 def _complete(url: str, part: Path, checksum: str | None) -> None:
-    """Bring ``part`` to its full length and verify it; if it was no part of this file, anew."""
+    """Bring ``part`` to its full length and verify it, from the start if it was another file."""
     continued = _size(part) > 0
     if continued and checksum and not _fault(part, None, checksum):
         return

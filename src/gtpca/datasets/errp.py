@@ -82,7 +82,7 @@ def fetch_errp(
         (n_times, n_channels) float32.
     """
     names = channel_names(channels)
-    checks.whole("n_subjects", n_subjects, 1, 6)
+    checks.integer("n_subjects", n_subjects, 1, 6)
     checks.choice("outside", outside, ("raise", "drop"))
     ends = samples(window)
     paths = {

@@ -108,7 +108,7 @@ def simulate_errp(
         As of :func:`fetch_errp`, with simulated: True.
     """
     names = errp.channel_names(channels)
-    checks.whole("n_subjects", n_subjects, 1, len(errp.TOTALS))
+    checks.integer("n_subjects", n_subjects, 1, len(errp.TOTALS))
     checks.choice("outside", outside, ("raise", "drop"))
     ends = errp.samples(window)
     runs = _errp_runs(n_subjects, names, check_random_state(random_state))

@@ -19,16 +19,23 @@ from gtpca.datasets import (
     simulate_errp,
 )
 from gtpca.datasets.files import place
-from gtpca.experiments.settings import PROFILES, find_setting
+from gtpca.experiments.spec import (
+    ALL_CHANNELS,
+    PROFILES,
+    Profile,
+    Setting,
+    find_experiment,
+    find_setting,
+)
 
 __all__ = ["Data", "error_windows", "is_simulated", "make_data", "random_windows", "seed_of"]
 
 OUTLIER = 8  # the digit of the outlier task
 QUARTER = 128  # time points of 0.25 s of EEG: half an error potential
-MANY_CHANNELS = 8  # with more of them, two subjects are all that memory holds
+SUBJECTS_OF_ALL = 2  # with all channels, these are all that memory holds
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Data:
     """Samples of one repetition.
 
@@ -46,9 +53,9 @@ class Data:
 
     fit: np.ndarray
     train: np.ndarray
-    train_y: np.ndarray | None
+    train_y: np.ndarray | None = None
     test: np.ndarray
-    test_y: np.ndarray | None
+    test_y: np.ndarray | None = None
     target: np.ndarray
     simulated: bool = False
 
@@ -61,10 +68,11 @@ def seed_of(*words) -> int:
 
 def is_simulated(experiment) -> bool:
     """Whether there is no file with the real data, so that it is simulated."""
-    return experiment == "errp" and not place("errp/Subject01_s1.mat").exists()
+    spec = find_experiment(experiment)
+    return spec.simulable and not place(spec.file).exists()
 
 
-def make_data(experiment, setting, task, repetition, profile=PROFILES["default"]) -> Data:
+def make_data(experiment, setting, *, task, repetition, profile=PROFILES["default"]) -> Data:
     """Draw the samples of one repetition; all models see the same.
 
     Parameters
@@ -80,53 +88,77 @@ def make_data(experiment, setting, task, repetition, profile=PROFILES["default"]
     Data
     """
     rng = np.random.RandomState(seed_of(experiment, setting, task, repetition))
-    return _MAKERS[experiment](find_setting(experiment, setting), setting, task, rng, profile)
+    draw = _Draw(
+        setting=find_setting(experiment, setting),
+        all_channels=setting.endswith(ALL_CHANNELS),
+        task=task,
+        rng=rng,
+        profile=profile,
+    )
+    return _MAKERS[experiment](draw)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Draw:
+    """What is to be drawn."""
+
+    setting: Setting
+    all_channels: bool
+    task: str
+    rng: np.random.RandomState
+    profile: Profile
+
+
+def _oscillations(draw) -> Data:
+    size = (draw.profile.n_generated, draw.setting.size)
+    train, test = (make_oscillations(*size, random_state=draw.rng) for _ in range(2))
+    return _projected(train, test)
 
 
 def _projected(train, test) -> Data:
-    return Data(train, train, None, test, None, np.ones(len(test), bool))
+    return Data(fit=train, train=train, test=test, target=np.ones(len(test), bool))
 
 
-def _classified(train, y, test, test_y) -> Data:
-    return Data(train, train, y, test, test_y, np.ones(len(test), bool))
-
-
-def _oscillations(setting, name, task, rng, profile) -> Data:
-    size = (profile.n_generated, setting.size)
-    return _projected(*(make_oscillations(*size, random_state=rng) for _ in range(2)))
-
-
-def _spikes(setting, name, task, rng, profile) -> Data:
-    size = (profile.n_generated, setting.size)
-    half = {"spike_probability": 0.5, "random_state": rng}
+def _spikes(draw) -> Data:
+    size = (draw.profile.n_generated, draw.setting.size)
+    half = {"spike_probability": 0.5, "random_state": draw.rng}
     (train, y), (test, test_y) = (make_spikes(*size, **half) for _ in range(2))
-    if task == "classification":
-        return _classified(train, y, test, test_y)
+    labelled = {"train": train, "train_y": y, "test": test, "test_y": test_y}
+    if draw.task == "classification":
+        return Data(fit=train, **labelled, target=np.ones(len(test), bool))
     # Kernel PCA of a whole set of spikes leaves 15 % less than the paper's; of these it does not.
-    return Data(train[y == 1], train, y, test, test_y, target=test_y == 1)
+    return Data(fit=train[y == 1], **labelled, target=test_y == 1)
 
 
-def _handwriting(setting, name, task, rng, profile) -> Data:
+def _handwriting(draw) -> Data:
     samples = fetch_handwriting().data[:, :1400]
-    order = rng.permutation(len(samples))
-    windows, _ = random_crop(samples[order], setting.size, rng)
+    order = draw.rng.permutation(len(samples))
+    windows, _ = random_crop(samples[order], draw.setting.size, draw.rng)
     return _projected(windows[:16], windows[16:])
 
 
-def _mnist(setting, name, task, rng, profile) -> Data:
-    digits = [fetch_mnist(subset) for subset in ("train", "test")]
-    digits = [(b.data[:n], b.target[:n]) for b, n in zip(digits, _limits(profile), strict=True)]
-    (train, y), (test, test_y) = [(_moved(x, setting, rng), t.astype(int)) for x, t in digits]
-    if task == "classification":
-        return _classified(train, y, test, test_y)
+def _mnist(draw) -> Data:
+    train, y = _digits("train", draw.profile.n_train, draw)
+    test, test_y = _digits("test", draw.profile.n_test, draw)
+    if draw.task == "classification":
+        labelled = {"train": train, "train_y": y, "test": test, "test_y": test_y}
+        return Data(fit=train, **labelled, target=np.ones(len(test), bool))
     eight, test_eight = y == OUTLIER, test_y == OUTLIER
     return Data(
-        train[eight], train, eight.astype(int), test, test_eight.astype(int), target=test_eight
+        fit=train[eight],
+        train=train,
+        train_y=eight.astype(int),
+        test=test,
+        test_y=test_eight.astype(int),
+        target=test_eight,
     )
 
 
-def _limits(profile):
-    return profile.n_train, profile.n_test
+def _digits(subset, n, draw):
+    """The first ``n`` images of a subset, transformed, and their digits."""
+    digits = fetch_mnist(subset)
+    images = _moved(digits.data[:n], draw.setting, draw.rng)
+    return images, digits.target[:n].astype(int)
 
 
 def _moved(images, setting, rng) -> np.ndarray:
@@ -140,46 +172,57 @@ def _moved(images, setting, rng) -> np.ndarray:
     return move(images, setting.size, rng)[0]
 
 
-def _errp(setting, name, task, rng, profile) -> Data:
-    every = name.endswith("-all")
+def _errp(draw) -> Data:
+    return _errp_outliers(draw) if draw.task == "outlier" else _errp_classes(draw)
+
+
+def _recorded(draw, **options):
+    n_subjects = draw.profile.n_subjects
     how = {
-        "channels": "all" if every else ("Fz", "FCz"),
-        "n_subjects": min(profile.n_subjects, 2) if every else profile.n_subjects,
+        "channels": "all" if draw.all_channels else ("Fz", "FCz"),
+        "n_subjects": min(n_subjects, SUBJECTS_OF_ALL) if draw.all_channels else n_subjects,
         "outside": "drop",
     }
-    draw = _errp_outliers if task == "outlier" else _errp_classes
-    return draw(setting.size, how, rng, profile)
-
-
-def _recorded(how, rng, **options):
     if is_simulated("errp"):
-        return simulate_errp(**how, **options, random_state=rng)
+        return simulate_errp(**how, **options, random_state=draw.rng)
     return fetch_errp(**how, **options)
 
 
-def _errp_outliers(size, how, rng, profile) -> Data:
+def _errp_outliers(draw) -> Data:
     """A window of each trial, with at least half of what the cursor's movement evoked."""
+    size = draw.setting.size
     ends = np.array([QUARTER - size, QUARTER + size]) / 512
-    trials = _recorded(how, rng, window=tuple(ends.tolist()))
-    windows, _ = random_crop(trials.data, size, rng)
+    trials = _recorded(draw, window=tuple(ends.tolist()))
+    windows, _ = random_crop(trials.data, size, draw.rng)
     first, y = trials.session == 1, trials.target
     return Data(
-        windows[first & (y == 1)],
-        *(windows[first], y[first], windows[~first], y[~first]),
+        fit=windows[first & (y == 1)],
+        train=windows[first],
+        train_y=y[first],
+        test=windows[~first],
+        test_y=y[~first],
         target=y[~first] == 1,
         simulated=trials.simulated,
     )
 
 
-def _errp_classes(size, how, rng, profile) -> Data:
+def _errp_classes(draw) -> Data:
     """Windows anywhere in the recordings; the classifier is trained on 20 % error potentials."""
-    trials = _recorded(how, rng, recordings=True)
-    n = profile.n_windows
+    trials = _recorded(draw, recordings=True)
     first, second = (_runs(trials, session) for session in (1, 2))
-    fit, _ = random_windows(first, size, n, rng)
-    train, y = _upsampled(first, size, n, rng)
-    test, test_y = random_windows(second, size, n, rng)
-    return Data(fit, train, y, test, test_y, np.ones(n, bool), trials.simulated)
+    wanted = {"size": draw.setting.size, "count": draw.profile.n_windows, "rng": draw.rng}
+    fit, _ = random_windows(first, **wanted)
+    train, y = _upsampled(first, **wanted)
+    test, test_y = random_windows(second, **wanted)
+    return Data(
+        fit=fit,
+        train=train,
+        train_y=y,
+        test=test,
+        test_y=test_y,
+        target=np.ones(len(test), bool),
+        simulated=trials.simulated,
+    )
 
 
 def _runs(trials, session):
@@ -193,7 +236,7 @@ def _runs(trials, session):
     return runs
 
 
-def random_windows(runs, size, count, rng):
+def random_windows(runs, *, size, count, rng):
     """Windows at random times of random runs, and which are of an error potential.
 
     Those are the windows that hold at least a quarter of a second of the half second after an
@@ -218,7 +261,7 @@ def random_windows(runs, size, count, rng):
     return _cut(runs, which, starts, size), np.array(y, int)
 
 
-def error_windows(runs, size, count, rng):
+def error_windows(runs, *, size, count, rng):
     """Windows at random times around random errors; see :func:`random_windows`."""
     events = [(i, p) for i, (_, positions) in enumerate(runs) for p in positions]
     which, p = np.array(events)[rng.randint(len(events), size=count)].T
@@ -236,11 +279,12 @@ def _cut(runs, which, starts, size) -> np.ndarray:
     return np.stack([runs[i][0][s : s + size] for i, s in zip(which, starts, strict=True)])
 
 
-def _upsampled(runs, size, count, rng):
-    windows, y = random_windows(runs, size, count, rng)
-    windows, n = windows[y == 0], count // 5
-    windows = np.concatenate([error_windows(runs, size, n, rng), windows[: count - n]])
-    return windows, (np.arange(len(windows)) < n).astype(int)
+def _upsampled(runs, *, size, count, rng):
+    windows, y = random_windows(runs, size=size, count=count, rng=rng)
+    n_errors = count // 5
+    errors = error_windows(runs, size=size, count=n_errors, rng=rng)
+    windows = np.concatenate([errors, windows[y == 0][: count - n_errors]])
+    return windows, (np.arange(len(windows)) < n_errors).astype(int)
 
 
 _MAKERS = {

@@ -5,30 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, KernelPCA
 
 from gtpca.estimator import GTPCA
-from gtpca.experiments import protocols
-from gtpca.experiments.kernel import make_kpca
-from gtpca.experiments.settings import MODELS, named
+from gtpca.experiments.spec import lookup
 from gtpca.families import Identity
 from gtpca.solvers.als import ALS
 
-__all__ = ["PER_COUNT", "Projection", "make_model", "protocols_of", "scored_counts"]
+__all__ = ["Projection", "make_model", "pose_features"]
 
-PER_COUNT = ("gtpca-refine", "autoencoder", "vae")  # fitted anew for every number of components
 SWEEPS = 10  # of gtpca-refine; twenty lower the residual by another 0.1 %
-
-
-def protocols_of(model, family) -> tuple[str, ...]:
-    """Protocols of the downstream task; relative poses need poses that differ."""
-    moving = model.startswith("gtpca") and family is not None and model != "gtpca-shared"
-    return protocols.PROTOCOLS if moving else protocols.PROTOCOLS[:2]
-
-
-def scored_counts(model, counts) -> tuple[int, ...]:
-    """Numbers of components with accuracies: where all share the pose, the largest one only."""
-    return counts[-1:] if model == "gtpca-shared" else counts
 
 
 class Projection(ABC):
@@ -46,7 +32,7 @@ class Projection(ABC):
     random_state : int
     """
 
-    def __init__(self, counts, setting, channels, steps, random_state):
+    def __init__(self, *, counts, setting, channels, steps, random_state):
         self.counts, self.setting, self.channels = counts, setting, channels
         self.steps, self.random_state = steps, random_state
 
@@ -56,7 +42,7 @@ class Projection(ABC):
 
     @abstractmethod
     def residuals(self, X) -> np.ndarray:
-        """``|x_i - proj_k(x_i)|^2``, (n, n_counts); NaN if the model exploded."""
+        """``|x_i - proj_k(x_i)|^2``, (n, n_counts); NaN if the model diverged."""
 
     @abstractmethod
     def encode(self, X):
@@ -95,7 +81,36 @@ class _GreedyGTPCA(Projection):
             return np.abs(codes.scores)
         if protocol == "signed" or k == 1:
             return codes.scores
-        return np.hstack([codes.scores, protocols.pose_features(self.model.poses(codes))])
+        return np.hstack([codes.scores, pose_features(self.model.poses(codes))])
+
+
+def pose_features(poses):
+    """Poses of components 2, .., k relative to that of component 1, (n, q).
+
+    Angles become the cosine and the sine of the difference; everything else is a difference.
+
+    Parameters
+    ----------
+    poses : dict of str to array (n, k)
+        As from ``GTPCA.poses``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pose_features({"start": np.array([[3, 5]]), "centre": np.array([[4.0, 6.0]])})
+    array([[2.]])
+    >>> pose_features({"degrees": np.array([[90.0, 270.0]])}).round(6) + 0
+    array([[-1.,  0.]])
+    """
+    columns = []
+    for name, values in poses.items():
+        relative = (values[:, 1:] - values[:, :1]).astype(np.float64)
+        if name == "degrees":
+            angle = np.deg2rad(relative)
+            columns += [np.cos(angle), np.sin(angle)]
+        elif not name.startswith("centre"):  # a start says the same
+            columns.append(relative)
+    return np.hstack(columns)
 
 
 class _AdamGTPCA(_GreedyGTPCA):
@@ -186,8 +201,11 @@ class _PerCount(Projection):
 
 
 class _KPCA(_PerCount):
+    """Kernel PCA of scikit-learn, with the kernel of the paper and a learnt inverse."""
+
     def make(self, k):
-        return make_kpca(k).set_params(random_state=self.random_state)
+        kernel = {"kernel": "poly", "degree": 3, "fit_inverse_transform": True}
+        return KernelPCA(k, **kernel, random_state=self.random_state)
 
     def rows(self, X):
         return X.reshape(len(X), -1).astype(np.float64)
@@ -197,10 +215,10 @@ class _Autoencoder(_PerCount):
     name = "Autoencoder"
 
     def make(self, k):
-        from gtpca.experiments import baselines
+        from gtpca.experiments.baselines import autoencoders
 
         schedule = {"epochs": self.setting.epochs, "steps_per_epoch": self.steps}
-        return getattr(baselines, self.name)(
+        return getattr(autoencoders, self.name)(
             k, channels=self.channels, random_state=self.random_state, **schedule
         )
 
@@ -215,16 +233,18 @@ class _VAE(_Autoencoder):
         return super().make(k).set_params(draw=True)
 
 
-_CLASSES: dict[str, type[Projection]] = dict(
-    zip(
-        MODELS,
-        (_GreedyGTPCA, _AdamGTPCA, _RefinedGTPCA, _SharedGTPCA, _PCA, _KPCA, _Autoencoder, _VAE),
-        strict=True,
-    )
-)
+_CLASSES: dict[str, type[Projection]] = {
+    "gtpca-als": _GreedyGTPCA,
+    "gtpca-adam": _AdamGTPCA,
+    "gtpca-refine": _RefinedGTPCA,
+    "gtpca-shared": _SharedGTPCA,
+    "pca": _PCA,
+    "kpca": _KPCA,
+    "autoencoder": _Autoencoder,
+    "vae": _VAE,
+}
 
 
-def make_model(name, counts, setting, channels, steps, random_state) -> Projection:
+def make_model(name, **parameters) -> Projection:
     """The model with this name, unfitted; see :class:`Projection` for the parameters."""
-    make = named("model", name, _CLASSES)
-    return make(counts, setting, channels, steps, random_state)
+    return lookup("model", name, _CLASSES)(**parameters)

@@ -90,10 +90,10 @@ def resolve_axes(family, axes, rank, count=None):
             f"{label} needs samples with at least {count} axes, but they have {rank}; give flat "
             "rows their shape by GTPCA(sample_shape=(.., ..))."
         )
-    whole_numbers = all(isinstance(a, (int, np.integer)) for a in given)
-    if not given or not whole_numbers or any(not -rank <= a < rank for a in given):
+    integers = all(isinstance(a, (int, np.integer)) for a in given)
+    if not given or not integers or any(not -rank <= a < rank for a in given):
         raise ValueError(
-            f"{label} does not fit samples with {rank} axes; use whole numbers from {-rank} to "
+            f"{label} does not fit samples with {rank} axes; use integers from {-rank} to "
             f"{rank - 1}, counted without the sample axis."
         )
     resolved = tuple(int(a) % rank for a in given)

@@ -86,9 +86,9 @@ class Shift(Family):
 
     def _check(self):
         checks.choice("Shift: boundary", self.boundary, ("valid", "partial", "circular"))
-        checks.whole("Shift: step", self.step, 1)
+        checks.integer("Shift: step", self.step, 1)
         if self.max_shift is not None:
-            checks.whole("Shift: max_shift", self.max_shift, 0)
+            checks.integer("Shift: max_shift", self.max_shift, 0)
         checks.number("Shift: min_overlap", self.min_overlap, "in (0, 1]", lambda v: 0 < v <= 1)
 
     def _axes(self, sample_shape):

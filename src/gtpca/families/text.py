@@ -154,11 +154,11 @@ def _family(node, text, depth) -> Family:
     _check_depth(depth)
     name = node.func if isinstance(node, ast.Call) else node
     if not isinstance(name, ast.Name):
-        raise ValueError(f"family: {_excerpt(name, text)} is no family. Known: {KNOWN}.")
+        raise ValueError(f"family: {_excerpt(name, text)} is not a family. Known: {KNOWN}.")
     cls = CLASSES.get(name.id.lower().replace("_", ""))
     if cls is None:
         hint = _near(name.id.lower(), CLASSES)
-        raise ValueError(f"family: {_excerpt(name, text)} is no family.{hint} Known: {KNOWN}.")
+        raise ValueError(f"family: {_excerpt(name, text)} is not a family.{hint} Known: {KNOWN}.")
     return _make(cls, {} if isinstance(node, ast.Name) else _arguments(node, cls, text, depth))
 
 

@@ -92,7 +92,7 @@ class Rotation(Family):
         return resolve_axes(self, self.axes, len(sample_shape), 2)
 
     def _count(self):
-        return checks.whole("Rotation: angles", self.angles, 1)
+        return checks.integer("Rotation: angles", self.angles, 1)
 
     def _degrees(self):
         if np.ndim(self.angles) == 0:
@@ -340,8 +340,8 @@ class Deformation(Family):
             )
 
     def _counts(self):
-        n_basis = checks.whole("Deformation: n_basis", self.n_basis, 1)
-        return n_basis, checks.whole("Deformation: n_fields", self.n_fields, 1)
+        n_basis = checks.integer("Deformation: n_basis", self.n_basis, 1)
+        return n_basis, checks.integer("Deformation: n_fields", self.n_fields, 1)
 
 
 def _cosines(n_basis, shape):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from gtpca.files import whole_file
+from gtpca.files import atomic_file
 
 __all__ = ["Checkpoint"]
 
@@ -30,10 +30,10 @@ class Checkpoint:
             raise ValueError(f"checkpoint={str(path)!r} is in a folder that does not exist.")
 
     def save(self, content: dict) -> None:
-        """Write the file anew: there is always a whole one."""
+        """Write the file again, atomically: there is always a complete one."""
         if self.path is None:
             return
-        with whole_file(self.path) as file:
+        with atomic_file(self.path) as file:
             torch.save({"format": FORMAT, "plan": self.plan, **content}, file)
 
     def load(self) -> dict | None:
@@ -50,7 +50,9 @@ class Checkpoint:
     def _check(self, content):
         name = str(self.path)
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise ValueError(f"checkpoint={name!r} is no checkpoint of this version; move it away.")
+            raise ValueError(
+                f"checkpoint={name!r} is not a checkpoint of this version; move it away."
+            )
         for key, value in self.plan.items():
             found = content["plan"].get(key)
             if found != value:

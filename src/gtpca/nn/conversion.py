@@ -56,7 +56,7 @@ def make_estimator(network) -> GTPCA:
 
 
 def to_numpy(tensor):
-    """An array of NumPy, which has no bfloat16 and no use for float16."""
+    """A NumPy array: NumPy has no bfloat16 and no use for float16."""
     narrow = tensor.dtype in (torch.bfloat16, torch.float16)
     return (tensor.float() if narrow else tensor).detach().cpu().numpy()
 

@@ -22,7 +22,7 @@ SHORT_BANK = 2**17  # up to so many entries the product with the bank beats the 
 
 
 class Constants(nn.Module):
-    """Tensors that move with a module from device to device but are no part of its state."""
+    """Tensors that move with a module from device to device but are not part of its state."""
 
     def __init__(self, **arrays):
         super().__init__()

@@ -179,7 +179,7 @@ def glorot_uniform(shape, random_state=None):
     fans = sum(shape[-2:]) * math.prod(shape[:-2]) if len(shape) > 1 else 2 * shape[0]
     limit, generator = math.sqrt(6 / fans), None
     if random_state is not None:
-        seed = checks.whole("random_state", random_state, 0)
+        seed = checks.integer("random_state", random_state, 0)
         generator = torch.Generator().manual_seed(seed)
     return limit * (2 * torch.rand(shape, generator=generator) - 1)
 

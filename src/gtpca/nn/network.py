@@ -76,7 +76,7 @@ class GTPCNetwork(nn.Module):
         dtype=None,
     ):
         super().__init__()
-        checks.whole("n_components", n_components, 1)
+        checks.integer("n_components", n_components, 1)
         checks.choice("polarity", polarity, POLARITIES)
         checks.choice("center", center, (False, "samples"))
         self.family, self.polarity, self.center = family, polarity, center
@@ -168,7 +168,7 @@ class GTPCNetwork(nn.Module):
         epochs : int
             For each component.
         steps_per_epoch : int or None
-            None: one pass over the data. A loader begins anew in every epoch.
+            None: one pass over the data. A loader begins again in every epoch.
         batch_size : int
             Not used with a loader, which has its own.
         lr : float
@@ -203,7 +203,7 @@ class GTPCNetwork(nn.Module):
         if patience is not None and watched is samples and samples.n_rows is None:
             raise ValueError(f"patience={patience!r} needs validation samples beside a loader.")
         if random_state is not None:
-            random_state = checks.whole("random_state", random_state, 0)
+            random_state = checks.integer("random_state", random_state, 0)
         run = Run(self, schedule, samples, watched, checkpoint, random_state)
         with progress_bar(progress, len(self.layers) * epochs) as advance, torch.enable_grad():
             run.train(advance)
@@ -267,7 +267,7 @@ def component_seeds(random_state, count):
     """A seed for each layer, or None."""
     if random_state is None:
         return [None] * count
-    seed = checks.whole("random_state", random_state, 0)
+    seed = checks.integer("random_state", random_state, 0)
     return [int(s) for s in np.random.SeedSequence(seed).generate_state(count)]
 
 

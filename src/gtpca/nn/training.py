@@ -31,12 +31,12 @@ class Schedule:
         if clip_norm is not None:
             clip_norm = checks.number("clip_norm", clip_norm, "above 0, or None", lambda v: v > 0)
         return Schedule(
-            checks.whole("epochs", self.epochs, 0),
-            None if steps is None else checks.whole("steps_per_epoch", steps, 1),
-            checks.whole("batch_size", self.batch_size, 1),
+            checks.integer("epochs", self.epochs, 0),
+            None if steps is None else checks.integer("steps_per_epoch", steps, 1),
+            checks.integer("batch_size", self.batch_size, 1),
             checks.number("lr", self.lr, "above 0", lambda v: 0 < v < np.inf),
             clip_norm,
-            None if patience is None else checks.whole("patience", patience, 1),
+            None if patience is None else checks.integer("patience", patience, 1),
         )
 
 
@@ -87,13 +87,14 @@ class LoaderBatches:
     Parameters
     ----------
     loader : iterable of tensors, or of tuples that begin with one
-    enter : callable
+    preprocess : callable
         From samples to rows.
     schedule : Schedule
     """
 
-    def __init__(self, loader, enter: Callable, schedule: Schedule):
-        self._loader, self._enter, self._steps = loader, enter, schedule.steps_per_epoch
+    def __init__(self, loader, preprocess: Callable, schedule: Schedule):
+        self._loader, self._preprocess = loader, preprocess
+        self._steps = schedule.steps_per_epoch
         sampler = getattr(loader, "sampler", None)
         self._generator = getattr(loader, "generator", None) or getattr(sampler, "generator", None)
 
@@ -101,7 +102,7 @@ class LoaderBatches:
         """The batches of one epoch."""
         count = 0
         for batch in self._loader:
-            rows = self._enter(first_of(batch))
+            rows = self._preprocess(first_of(batch))
             if len(rows) == 0:
                 raise ValueError(f"The loader gave an empty batch, number {count + 1}.")
             yield rows, None
@@ -138,7 +139,7 @@ def first_of(batch):
 
 
 def mean_energy(rows):
-    """Mean ``|x_i|^2``, or 1 if that is no positive number."""
+    """Mean ``|x_i|^2``, or 1 if that is not a positive number."""
     energy = float(rows.double().square().sum() / len(rows))
     return energy if np.isfinite(energy) and energy > 0 else 1.0
 
@@ -203,7 +204,7 @@ class Trainer:
         return mean
 
     def step(self, rows, weight=None):
-        """One step on entered rows (n, d) with sample weights (n,); the loss before it."""
+        """One step on preprocessed rows (n, d) with sample weights (n,); the loss before it."""
         self.scale = self.scale or mean_energy(rows)
         squares = self.layer.match(rows).explained
         if weight is not None:

@@ -30,7 +30,7 @@ __all__ = [
 
 
 def is_numpy(a) -> bool:
-    """Whether ``a`` is an array of NumPy, not a tensor of torch."""
+    """Whether ``a`` is a NumPy array, not a torch tensor."""
     return isinstance(a, (np.ndarray, np.generic))
 
 

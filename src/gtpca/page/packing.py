@@ -35,9 +35,9 @@ def pack_rows(rows, levels=2**16) -> dict:
     flat = np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
     low, high = flat.min(axis=1, initial=np.inf), flat.max(axis=1, initial=-np.inf)
     step = np.where(high > low, (high - low) / (levels - 1), 1.0)
-    whole = np.rint((flat - low[:, None]) / step[:, None])
-    whole = whole.astype(np.uint8 if levels == 256 else np.uint16)
-    return {"size": flat.shape[1], "low": pack(low), "step": pack(step), "values": pack(whole)}
+    rounded = np.rint((flat - low[:, None]) / step[:, None])
+    rounded = rounded.astype(np.uint8 if levels == 256 else np.uint16)
+    return {"size": flat.shape[1], "low": pack(low), "step": pack(step), "values": pack(rounded)}
 
 
 def safe_json(value) -> str:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import gtpca
 from gtpca import checks
-from gtpca.files import whole_file
+from gtpca.files import atomic_file
 from gtpca.optional import require
 from gtpca.page.contents import COMPONENTS, gather
 from gtpca.page.packing import clipped, safe_json, script_hash
@@ -71,13 +71,13 @@ def write_page(
     environment, plotly = _environment(), _plotly()
     path = _check(model, path, title)
     labels = None if labels is None else _check_labels(labels, X)
-    most = checks.whole("max_samples", max_samples, 1)
+    most = checks.integer("max_samples", max_samples, 1)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     room = LARGEST - ROOM_LEFT - len(plotly.encode())
     contents = gather(model, X, labels, room, most, rng)
     context = _texts(model, X, contents, title) | _parts(plotly, contents.data)
     text = environment.get_template("page.html").render(context)
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(text.encode("utf-8", "replace"))
     return path
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.files import npy_array, npy_bytes, whole_file
+from gtpca.files import atomic_file, npy_array, npy_bytes
 from gtpca.text import one_line
 
 __all__ = ["FORMAT", "FORMAT_VERSION", "read_container", "write_container"]
@@ -28,7 +28,7 @@ LARGEST_TEXT = 2**26  # bytes
 
 
 def write_container(path, content: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Write a model file, as a whole or not at all.
+    """Write a model file atomically.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def write_container(path, content: dict[str, Any], arrays: dict[str, np.ndarray]
             f"the parameters take {len(text)} bytes of text, more than {LARGEST_TEXT}."
         )
     check = f"{hashlib.sha256(text).hexdigest()}  {TEXT}\n".encode()
-    with whole_file(path) as file, zipfile.ZipFile(file, "w") as archive:
+    with atomic_file(path) as file, zipfile.ZipFile(file, "w") as archive:
         for name, data in {TEXT: text, TEXT_SUM: check, **members}.items():
             archive.writestr(_entry(name), data)
 
@@ -96,7 +96,7 @@ def _read_members(file, path) -> dict[str, bytes]:
             _check_entries(entries, size)
             return {entry.filename: archive.read(entry) for entry in entries}
     except Exception as error:  # a broken file makes zipfile raise whatever comes
-        raise ValueError(f"{path} is no model file, cut or damaged: {one_line(error)}") from None
+        raise ValueError(f"{path} is cut, damaged or not a model file: {one_line(error)}") from None
 
 
 def _check_entries(entries, size) -> None:
@@ -134,7 +134,7 @@ def _read_text(members, path) -> dict[str, Any]:
 def _check_version(content, path) -> None:
     found = content.get("format_version")
     if type(found) is not int or found < 1:
-        raise ValueError(f"{path}: format_version={found!r} must be a whole number of at least 1.")
+        raise ValueError(f"{path}: format_version={found!r} must be an integer of at least 1.")
     if found > FORMAT_VERSION:
         writer = str(content.get("gtpca_version"))[:40]
         raise ValueError(
@@ -150,11 +150,11 @@ def _unique(pairs) -> dict[str, Any]:
 
 
 def _refuse(name):
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _read_array(data: bytes, label: str) -> np.ndarray:
     try:
         return npy_array(data).copy(order="K")
     except Exception as error:  # of the header's parser, too
-        raise ValueError(f"{label} is no array that can be read: {one_line(error)}") from None
+        raise ValueError(f"{label} is not a readable array: {one_line(error)}") from None

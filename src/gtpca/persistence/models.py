@@ -1,6 +1,6 @@
 """Models in files: no pickle, nothing that is run on loading, every byte checked.
 
-The operator is never stored: a family is bound anew to the shape of a sample.
+The operator is never stored: a family is bound again to the shape of a sample.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+import gtpca
 from gtpca import checks
 from gtpca.estimator import GTPCA, bind_family, check_n_components, check_parameters
 from gtpca.families import Identity
@@ -38,7 +39,7 @@ def save(model: GTPCA, path) -> None:
     _family(model).check_repeatable()
     encoder, fitted = Encoder(), _fitted(model)
     content = {
-        "gtpca_version": _version(),
+        "gtpca_version": gtpca.__version__,
         "parameters": {
             name: encoder.encode(value, name)
             for name, value in model.get_params(deep=False).items()
@@ -80,7 +81,7 @@ def load(path, max_size: int = LARGEST_FAMILY) -> GTPCA:
     >>> bool((same.transform(X) == model.transform(X)).all())
     True
     """
-    checks.whole("max_size", max_size, 1)
+    checks.integer("max_size", max_size, 1)
     content, arrays = read_container(path)
     try:
         return _rebuild(content, Decoder(arrays), max_size)
@@ -90,12 +91,6 @@ def load(path, max_size: int = LARGEST_FAMILY) -> GTPCA:
         raise ValueError(f"{path} needs more memory than there is.") from None
     except Exception as error:  # of the estimator's checks, whatever they meet
         raise ValueError(f"{path} holds no valid model: {one_line(error)}") from None
-
-
-def _version() -> str:
-    from gtpca import __version__
-
-    return __version__
 
 
 def _fitted(model) -> dict:
@@ -136,11 +131,11 @@ def _rebuild(content, decoder, max_size) -> GTPCA:
 def _check_parameters(model) -> None:
     """The checks of ``fit``, and bounds that keep a forged model from running for ever."""
     check_parameters(model)
-    checks.whole("refine", model.refine, 0, MOST_SWEEPS)
+    checks.integer("refine", model.refine, 0, MOST_SWEEPS)
     check_random_state(model.random_state)
-    checks.whole("verbose", int(model.verbose), 0)
+    checks.integer("verbose", int(model.verbose), 0)
     if model.n_jobs is not None:
-        checks.whole("n_jobs", model.n_jobs, -MOST_JOBS, MOST_JOBS)
+        checks.integer("n_jobs", model.n_jobs, -MOST_JOBS, MOST_JOBS)
     if model.sample_shape is not None:
         checks.sizes("sample_shape", model.sample_shape)
 
@@ -156,7 +151,7 @@ def _check_shapes(model, max_size) -> None:
             raise ValueError(f"{name} must be a tuple of sizes")
         if math.prod(checks.sizes(name, shape)) != model.n_features_in_:
             raise ValueError(f"{name}={shape} does not fit n_features_in_={model.n_features_in_}")
-    checks.whole("n_features_in_", model.n_features_in_, 1, max_size)
+    checks.integer("n_features_in_", model.n_features_in_, 1, max_size)
     mean = model.mean_
     if mean is not None and not _is_floats(mean, model.sample_shape_):
         raise ValueError("mean_ must be finite numbers of the shape of a sample")
@@ -167,7 +162,7 @@ def _is_floats(array, shape) -> bool:
 
 
 def _check_components(model) -> None:
-    count = checks.whole("n_components_", model.n_components_, 1)
+    count = checks.integer("n_components_", model.n_components_, 1)
     shape = (count, *model.operator_.weight_shape)
     if not _is_floats(model.components_, shape):
         raise ValueError(f"components_ must be finite numbers of shape {shape}")
@@ -182,7 +177,7 @@ def _check_record(model, count) -> None:
             raise ValueError(f"{name} must be {count} numbers")
     passes, history = model.n_iter_, model.history_
     if not any(_is_array(passes, "iu", (size,)) for size in (1, count)):
-        raise ValueError(f"n_iter_ must be 1 or {count} whole numbers")
+        raise ValueError(f"n_iter_ must be 1 or {count} integers")
     if not isinstance(history, list) or len(history) != len(passes):
         raise ValueError(f"history_ must be a list of {len(passes)} arrays")
     if not all(_is_array(values, "f", (np.size(values),)) for values in history):

@@ -41,7 +41,7 @@ def find_class(name):
 
         return Adam
     if not isinstance(name, str) or name not in CLASSES:
-        raise ValueError(f"{str(name)[:40]!r} is no family or solver of this version of gtpca")
+        raise ValueError(f"{str(name)[:40]!r} is not a family or solver of this version of gtpca")
     return CLASSES[name]
 
 
@@ -185,7 +185,7 @@ class Decoder:
             return {name: self.decode(value, depth + 1) for name, value in node.items()}
         tag = self._tags.get(tuple(sorted(node)))
         if tag is None:
-            raise ValueError(f"{str(sorted(node))[:80]} is no value of this format")
+            raise ValueError(f"{str(sorted(node))[:80]} is not a value of this format")
         return tag(*(node[name] for name in sorted(node)), depth=depth + 1)
 
     def _array(self, name, depth):
@@ -230,7 +230,7 @@ class Decoder:
 
     def _scalar(self, dtype, node, depth):
         if not isinstance(dtype, str) or dtype not in SCALARS:
-            raise ValueError(f"{str(dtype)[:40]!r} is no type of a number")
+            raise ValueError(f"{str(dtype)[:40]!r} is not a type of a number")
         value = self.decode(node, depth)
         if not isinstance(value, (bool, int, float)):
             raise ValueError("$scalar must hold a number")
@@ -246,7 +246,7 @@ class Decoder:
             raise ValueError("$sparse must hold three arrays and a shape")
         data, indices, indptr = parts
         if indices.dtype.kind != "i" or indptr.dtype.kind != "i" or data.dtype.kind not in "biuf":
-            raise ValueError("$sparse must hold numbers, and whole ones as positions")
+            raise ValueError("$sparse must hold numbers, and integers as positions")
         matrix = sparse.csr_array((data, indices, indptr), shape=tuple(shape))
         matrix.check_format(full_check=True)  # positions outside would be read by compiled code
         return matrix
@@ -256,7 +256,9 @@ class Decoder:
         if not isinstance(parameters, dict):
             raise ValueError(f"the parameters of {name} must be named")
         renamed = RENAMED.get(name, {})
-        parameters = {renamed.get(k, k): v for k, v in parameters.items()}
+        parameters = {k: v for k, v in parameters.items() if renamed.get(k) is None} | {
+            new: parameters[old] for old, new in renamed.items() if old in parameters
+        }
         unknown = set(parameters) - set(inspect.signature(cls).parameters)
         if unknown:
             raise ValueError(f"{name} has no parameter {min(unknown)[:40]!r} in this version")

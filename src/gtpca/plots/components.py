@@ -122,7 +122,7 @@ def _check_counts(model, counts):
     given = [counts] if np.ndim(counts) == 0 else list(counts)
     if not given:
         raise ValueError(f"counts={counts!r} must hold at least one number of components.")
-    return [checks.whole("counts", c, 1, model.n_components_) for c in given]
+    return [checks.integer("counts", c, 1, model.n_components_) for c in given]
 
 
 def left_over(model, values, rebuilt):

@@ -92,7 +92,7 @@ def check_components(model, components):
     given = [components] if np.ndim(components) == 0 else list(components)
     if not given:
         raise ValueError(f"components={components!r} must hold at least one number.")
-    return [checks.whole("components", k, 0, model.n_components_ - 1) for k in given]
+    return [checks.integer("components", k, 0, model.n_components_ - 1) for k in given]
 
 
 def need_samples(model, X, what):
@@ -112,7 +112,7 @@ def pick_rows(X, rows):
     given = [rows] if np.ndim(rows) == 0 else list(rows)
     if not given:
         raise ValueError(f"rows={rows!r} must hold at least one row number.")
-    numbers = [checks.whole("rows", i, 0, X.shape[0] - 1) for i in given]
+    numbers = [checks.integer("rows", i, 0, X.shape[0] - 1) for i in given]
     if hasattr(X, "iloc"):
         return X.iloc[numbers], numbers
     return np.stack([np.asarray(X[i]) for i in numbers]), numbers

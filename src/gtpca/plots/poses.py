@@ -6,7 +6,7 @@ import numpy as np
 
 from gtpca import checks
 from gtpca.plots.panels import need_samples, take_axes
-from gtpca.plots.style import quiet, whole_ticks
+from gtpca.plots.style import integer_ticks, quiet
 from gtpca.views.measures import Pose, encode, pose_columns
 from gtpca.views.palette import BLUE, LEVELS, SKY
 
@@ -42,7 +42,7 @@ def plot_poses(model, X, component=0, *, ax=None):
     ax : as given, or a new array of Axes (quantities,)
     """
     need_samples(model, X, "poses")
-    checks.whole("component", component, 0, model.n_components_ - 1)
+    checks.integer("component", component, 0, model.n_components_ - 1)
     poses = told_poses(model, encode(model, X), 0 if model.shared_pose else component)
     groups = quantities(poses)
     kinds = ["polar" if "degrees" in names[0] else None for names in groups]
@@ -125,7 +125,7 @@ def _draw_rose(ax, name, values, possible):
     ax.set_rlabel_position(np.rad2deg(edges[counts.argmin() :][:2].mean()))
     ax.set_xlabel(f"{name}, counter-clockwise", fontsize=9)
     ax.tick_params(labelsize=8)
-    whole_ticks(ax.yaxis, 4)
+    integer_ticks(ax.yaxis, 4)
 
 
 def _draw_map(ax, names, values, possible):

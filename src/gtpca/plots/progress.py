@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca.plots.panels import take_single
-from gtpca.plots.style import quiet, whole_ticks
+from gtpca.plots.style import integer_ticks, quiet
 from gtpca.views.measures import PCA, uncentred_pca
 from gtpca.views.palette import BLUE, CYCLE, MARKERS, RED
 
@@ -45,7 +45,7 @@ def plot_energy(model, X=None, *, ax=None):
     ax.set_ylim(0, 1.03)
     ax.set_xlabel("components", fontsize=9)
     ax.set_ylabel("explained share of the energy", fontsize=9)
-    whole_ticks(ax.xaxis)
+    integer_ticks(ax.xaxis)
     ax.legend(fontsize=8, frameon=False)
     quiet(ax)
     return ax
@@ -84,7 +84,7 @@ def plot_history(model, *, ax=None):
             ax.plot(passes, values / (values[-1] or 1), label=name, markersize=3.5, **look)
     ax.set_xlabel("pass", fontsize=9)
     ax.set_ylabel("explained energy / that of the last pass", fontsize=9)
-    whole_ticks(ax.xaxis)
+    integer_ticks(ax.xaxis)
     ax.legend(fontsize=8, frameon=False)
     quiet(ax)
     return ax

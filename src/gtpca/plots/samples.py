@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gtpca.plots.style import mapping, quiet, whole_ticks
+from gtpca.plots.style import integer_ticks, mapping, quiet
 from gtpca.views.palette import BLACK, CYCLE, GREY
 from gtpca.views.samples import TILES, evenly
 
@@ -48,7 +48,7 @@ def draw_picture(ax, view, values, scale):
 
 
 def _draw_rows(ax, channels, scale):
-    whole_ticks(ax.yaxis)
+    integer_ticks(ax.yaxis)
     count, points = channels.shape
     extent = (-0.5, points - 0.5, count + 0.5, 0.5)  # channels from 1
     return ax.imshow(channels, aspect="auto", extent=extent, **mapping(scale))

@@ -46,7 +46,7 @@ def plot_scores(model, X, *, labels=None, thumbnails=0, components=None, ax=None
     """
     need_samples(model, X, "scores")
     numbers = _check_pair(model, components)
-    checks.whole("thumbnails", thumbnails, 0)
+    checks.integer("thumbnails", thumbnails, 0)
     scores = encode(model, X).scores
     labels = None if labels is None else _check_labels(labels, len(scores))
     points = _points(scores, numbers)

@@ -34,7 +34,7 @@ def mapping(scale):
     return {"cmap": colours, "interpolation": "nearest", **limits}
 
 
-def whole_ticks(axis, most=9):
+def integer_ticks(axis, most=9):
     """At most ``most`` ticks, on integers."""
     from matplotlib.ticker import MaxNLocator
 

@@ -1,4 +1,4 @@
-"""Arrays of NumPy: ``.npy`` is mapped, ``.npz`` is read."""
+"""NumPy arrays: ``.npy`` is mapped, ``.npz`` is read."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ CODECS |= {"bitround", "fixedscaleoffset", "sharding_indexed", "transpose", "zli
 
 
 def read_hdf5(path: Path, key: str | None = None, matlab: bool = False) -> Data:
-    """One data set; the file stays open. MATLAB stores the axes in the reverse order."""
+    """One h5py dataset; the file stays open. MATLAB stores the axes in the reverse order."""
     h5py = require("h5py", "io")
     file = h5py.File(path, "r")
     try:

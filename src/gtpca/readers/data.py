@@ -59,7 +59,7 @@ class FileRows:
     Parameters
     ----------
     source : object
-        With ``shape``, ``dtype`` and slicing: a data set of h5py, an array of zarr, a view.
+        With ``shape``, ``dtype`` and slicing: an h5py dataset, a zarr array, a view.
     label : str
         What errors call it.
     reverse : bool

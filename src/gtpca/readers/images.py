@@ -73,4 +73,4 @@ def _opened(image, name):
         with image.open(name, formats=("PNG", "JPEG")) as picture:
             yield picture
     except Exception as error:  # Pillow raises whatever comes
-        raise ValueError(f"{name.name} is no image that can be read: {one_line(error)}") from None
+        raise ValueError(f"{name.name} is not a readable image: {one_line(error)}") from None

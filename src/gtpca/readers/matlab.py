@@ -66,7 +66,7 @@ def read_mat(path: Path, key: str | None = None) -> Data:
         if head[124:128] in (b"\x00\x02IM", b"\x02\x00MI"):
             return read_hdf5(path, key, matlab=True)
         if head[124:128] not in (b"\x00\x01IM", b"\x01\x00MI"):
-            raise ValueError("is no file of MATLAB 5 or newer; save it with -v7")
+            raise ValueError("is not a file of MATLAB 5 or newer; save it with -v7")
         order = "<" if head.endswith(b"IM") else ">"
         found = _variables(file, path.stat().st_size, order)
         key = choose({name: variable.shape for name, variable in found.items()}, key)

@@ -141,7 +141,9 @@ def _kind(path: Path) -> str:
         return ".zarr" if any((path / name).exists() for name in stores) else "folder"
     if ending not in KINDS or ending == ".zarr":
         known = ", ".join(kind for kind in KINDS if kind not in ("folder", ".zarr"))
-        raise ValueError(f"{path}: the ending {ending!r} is none of {known}, and it is no folder.")
+        raise ValueError(
+            f"{path}: the ending {ending!r} is none of {known}, and it is not a folder."
+        )
     if size == 0:
         raise ValueError(f"{path}: the file is empty.")
     return ending

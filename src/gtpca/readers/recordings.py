@@ -76,9 +76,9 @@ def _check_length(raw) -> None:
 
 
 def samples(label, value, rate) -> int:
-    """A length in samples: whole numbers are samples, others seconds."""
-    whole = isinstance(value, (int, np.integer))
-    count = int(value) if whole else round(float(value) * rate)
+    """A length in samples: integers are samples, others seconds."""
+    integer = isinstance(value, (int, np.integer))
+    count = int(value) if integer else round(float(value) * rate)
     if count < 1:
         raise ValueError(f"{label}={value!r} is less than one sample at {rate:g} Hz")
     return count

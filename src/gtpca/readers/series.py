@@ -44,7 +44,7 @@ def _header(lines) -> bool:
         if name == "@data":
             return labelled
         if not name.startswith("@"):
-            raise ValueError(f"line {number} is no header line; @data is missing before it")
+            raise ValueError(f"line {number} is not a header line; @data is missing before it")
         if name in ("@classlabel", "@targetlabel"):
             labelled = values[:1] == ["true"]
         if name == "@timestamps" and values[:1] == ["true"]:

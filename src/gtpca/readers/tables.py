@@ -110,7 +110,7 @@ def find_column(labels, names, count) -> int:
     if number is not None and -count <= number < count:
         return number % count
     there = f"{count} columns" if names is None else f"columns {', '.join(names[:20])}"
-    raise ValueError(f"labels={labels!r} is no column; there are {there}")
+    raise ValueError(f"labels={labels!r} is not a column; there are {there}")
 
 
 def _scan(path, layout, values=False) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Results into files: tables and arrays, as a whole or not at all."""
+"""Results into files: tables and arrays, by atomic writes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gtpca.files import npy_bytes, whole_file, write_bytes
+from gtpca.files import atomic_file, npy_bytes, write_bytes
 from gtpca.optional import require
 
 __all__ = ["write_array", "write_table"]
@@ -60,7 +60,9 @@ def write_array(path, array) -> None:
     if str(path) != "-" and Path(path).suffix.lower() == ".npy":
         write_bytes(path, _npy(array))
     elif array.ndim != 2:
-        raise ValueError(f"{path}: an array of shape {array.shape} is no table; write it to .npy.")
+        raise ValueError(
+            f"{path}: an array of shape {array.shape} is not a table; write it to .npy."
+        )
     else:
         # no plain numbers, which would be read back as a row
         _write(path, {f"x{j}": column for j, column in enumerate(array.T)})
@@ -103,5 +105,5 @@ def _npy(array) -> bytes:
 def _write_parquet(path, arrays) -> None:
     pyarrow, parquet = require("pyarrow", "io"), require("pyarrow.parquet", "io")
     table = pyarrow.table({name: pyarrow.array(values) for name, values in arrays.items()})
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         parquet.write_table(table, file)

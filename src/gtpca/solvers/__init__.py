@@ -1,6 +1,6 @@
 """Finding components: alternating least squares, and principal components directly."""
 
 from gtpca.solvers.als import ALS
-from gtpca.solvers.base import SolverResult
+from gtpca.solvers.base import Problem, SolverResult
 
-__all__ = ["ALS", "SolverResult"]
+__all__ = ["ALS", "Problem", "SolverResult"]

@@ -71,8 +71,8 @@ class ALS(BaseEstimator):
 
     def check(self) -> None:
         """Raise an error for parameters that make no sense."""
-        checks.whole("n_init", self.n_init, 1)
-        checks.whole("max_iter", self.max_iter, 1)
+        checks.integer("n_init", self.n_init, 1)
+        checks.integer("max_iter", self.max_iter, 1)
         checks.number("tol", self.tol, "of at least 0", lambda v: 0 <= v < np.inf)
         checks.choice("lookahead", self.lookahead, (True, False))
         checks.choice("foresight", self.foresight, ("deprecated", True, False))

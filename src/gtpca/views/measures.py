@@ -45,7 +45,7 @@ def measure(model, X) -> tuple[Codes, np.ndarray]:
 
 
 def _in_memory(*arrays):
-    """The arrays; those of Dask are computed together."""
+    """The arrays; Dask arrays are computed together."""
     if not any(is_dask(array) for array in arrays):
         return arrays
     import dask

@@ -9,8 +9,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason='needs torch: pip install "gtpca[torch]"')
 
-from gtpca.experiments import networks
-from gtpca.experiments.downstream import Classifier, Downstream, fit_together
+from gtpca.experiments.baselines import networks
+from gtpca.experiments.baselines.classifier import Classifier, Downstream, fit_together
 
 torch.set_num_threads(1)
 
@@ -46,7 +46,7 @@ def test_classifier_without_standardisation_sees_raw_scores():
 def test_classifier_bears_a_constant_column():
     Z, y = xor(100, 0)
     model = Downstream(**QUICK).fit(np.column_stack([Z, np.full(100, 0.1)]), y)
-    assert not model.exploded_
+    assert not model.diverged_
     assert model.scale_[2] == 1
 
 
@@ -63,7 +63,9 @@ def slow_training(Z, y, standardize, epochs, steps, seed):
         Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
     generator = networks.make_generator(seed)
     net = networks.initialised(lambda: Classifier(Z.shape[1], y.max() + 1), generator)
-    order = networks.draw_batches(len(Z), epochs * steps, 32, generator)
+    order = networks.draw_batches(
+        len(Z), n_batches=epochs * steps, batch_size=32, generator=generator
+    )
     adam = torch.optim.Adam(net.parameters(), lr=1e-3, eps=1e-7)
     for rows in order:
         adam.zero_grad()
@@ -92,13 +94,13 @@ def test_together_is_the_same_as_alone(standardize):
         assert model.loss_[1] < model.loss_[0]
 
 
-def test_an_explosion_harms_no_neighbour():
+def test_a_training_that_diverged_harms_no_neighbour():
     Z, y = xor(50, 0)
     broken = Z.copy()
     broken[:, 0] = np.nan
     models = [Downstream(**QUICK) for _ in range(3)]
     fit_together(models, [Z, broken, Z], y)
-    assert [model.exploded_ for model in models] == [False, True, False]
+    assert [model.diverged_ for model in models] == [False, True, False]
     alone = Downstream(**QUICK).fit(Z, y)
     for ours, theirs in zip(models[2].net_.parameters(), alone.net_.parameters(), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-6)

@@ -9,10 +9,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.experiments import networks
-from gtpca.experiments.networks import F, nn, torch  # or what to install
+from gtpca.experiments.baselines import networks
+from gtpca.experiments.baselines.networks import F, nn, torch  # or what to install
 
-__all__ = ["Abreast", "Classifier", "Downstream", "check_scores", "fit_together"]
+__all__ = ["Classifier", "Downstream", "StackedClassifiers", "check_scores", "fit_together"]
 
 
 class Downstream(ClassifierMixin, BaseEstimator):
@@ -33,10 +33,10 @@ class Downstream(ClassifierMixin, BaseEstimator):
     classes_ : array (n_classes,)
     most_frequent_ : int
         Number of the most frequent class. It is predicted for rows that are not finite, and for
-        all rows after an explosion.
+        all rows after a training that diverged.
     mean_, scale_ : array (k,)
-    loss_, exploded_
-        As in :class:`~.baselines.Autoencoder`.
+    loss_, diverged_
+        As in :class:`~.autoencoders.Autoencoder`.
     n_features_in_ : int
 
     Examples
@@ -94,14 +94,18 @@ class Downstream(ClassifierMixin, BaseEstimator):
         """Set ``net_`` to its start and return the rows of all batches, (n_batches, batch_size)."""
         generator = networks.make_generator(self.random_state)
         self.net_ = networks.initialised(self._make_net, generator)
-        n_batches = self.epochs * self.steps_per_epoch
-        return networks.draw_batches(n_rows, n_batches, self.batch_size, generator)
+        return networks.draw_batches(
+            n_rows,
+            n_batches=self.epochs * self.steps_per_epoch,
+            batch_size=self.batch_size,
+            generator=generator,
+        )
 
     def _end(self, history):
         """Set what is known after the training."""
         if np.isnan(history).any() or not networks.is_finite(self.net_):
-            networks.explode(self.net_)
-        self.exploded_ = not networks.is_finite(self.net_)
+            networks.mark_diverged(self.net_)
+        self.diverged_ = not networks.is_finite(self.net_)
         self.loss_ = history.reshape(self.epochs, -1).mean(axis=1)
 
     def _check_classes(self, y):
@@ -130,7 +134,7 @@ class Downstream(ClassifierMixin, BaseEstimator):
 
 def check_scores(Z, n_columns=None):
     """``Z`` as 64-bit floats (n, k), where ``k`` must be ``n_columns`` if that is given."""
-    # Those of an exploded autoencoder are NaN, and the accuracy after it is still a figure.
+    # Those of an autoencoder that diverged are NaN, and the accuracy after it is still a figure.
     Z = check_array(Z, dtype=np.float64, ensure_all_finite=False, input_name="Z")
     if n_columns is not None and Z.shape[1] != n_columns:
         raise ValueError(f"Z has {Z.shape[1]} columns, but {n_columns} are needed.")
@@ -148,8 +152,8 @@ class Classifier(nn.Module):
         return self.layers(z)
 
 
-class Abreast(nn.Module):
-    """Classifiers side by side, which are trained at once, each as if it were alone.
+class StackedClassifiers(nn.Module):
+    """Classifiers as one network: trained together, each as if it were alone.
 
     Parameters
     ----------
@@ -179,7 +183,7 @@ class Abreast(nn.Module):
         logits = self(z).flatten(0, 1)
         return F.cross_entropy(logits, y.flatten(), reduction="none").reshape(y.shape).mean(dim=1)
 
-    def hand_back(self, nets):
+    def unstack(self, nets):
         """Give the trained weights to ``nets``."""
         with torch.no_grad():
             for g, net in enumerate(nets):
@@ -206,7 +210,7 @@ def fit_together(models, scores, y):
     numbers, all_scores = torch.from_numpy(tasks[0][1]), _stacked([Z for Z, _ in tasks])
     n_models, n, q = all_scores.shape
     batches = torch.from_numpy(np.stack([model._draw(n) for model in models], axis=1))
-    nets = Abreast([model.net_ for model in models])
+    nets = StackedClassifiers([model.net_ for model in models])
     first = torch.arange(n_models)[:, None] * n
 
     def losses(rows):
@@ -214,7 +218,7 @@ def fit_together(models, scores, y):
         return nets.losses(z.view(n_models, -1, q), numbers[rows])
 
     history = networks.descend(nets, losses, batches)
-    nets.hand_back([model.net_ for model in models])
+    nets.unstack([model.net_ for model in models])
     for model, losses in zip(models, history.T, strict=True):
         model._end(losses)
 

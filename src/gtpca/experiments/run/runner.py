@@ -14,8 +14,8 @@ from multiprocessing import get_context
 
 from threadpoolctl import threadpool_limits
 
-from gtpca.experiments.jobs import Job, run_job
-from gtpca.experiments.store import Store, Summary, missing, read_rows
+from gtpca.experiments.run.jobs import Job, run_job
+from gtpca.experiments.run.store import Store, Summary, missing, read_rows
 
 __all__ = ["Clock", "Outcome", "run"]
 
@@ -95,7 +95,8 @@ def run(jobs, out, *, workers=1, report=None) -> Outcome:
     workers : int
         Processes; 1 is the present one.
     report : callable or None
-        Called with a message, number of jobs done, number of jobs, and seconds left or None.
+        Called with a message and, by name, the number of jobs ``done``, their ``total``, and the
+        seconds ``left`` or None.
 
     Returns
     -------
@@ -112,7 +113,7 @@ def run(jobs, out, *, workers=1, report=None) -> Outcome:
             failed[job.name] = error
         if report:
             said = f"{job.name}: {error or f'{seconds:.1f} s'}"
-            report(said, done, len(todo), clock.left())
+            report(said, done=done, total=len(todo), left=clock.left())
         if time.monotonic() - merged > MERGE_EVERY:
             store.merge()
             merged = time.monotonic()

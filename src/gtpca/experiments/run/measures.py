@@ -5,29 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 __all__ = [
-    "PROTOCOLS",
     "accuracies",
-    "accuracy_normalisations",
     "classify",
-    "pose_features",
     "resmse",
-    "resmse_normalisations",
 ]
 
-PROTOCOLS = ("paper", "signed", "signed+pose")
 
-
-def resmse_normalisations(task) -> tuple[str, ...]:
-    """Names of the values that :func:`resmse` gives."""
-    return ("paper", "own") if task == "outlier" else ("same",)
-
-
-def accuracy_normalisations(n_paper) -> tuple[str, ...]:
-    """Names of the values that :func:`accuracies` gives."""
-    return ("same",) if n_paper is None else ("paper", "own")
-
-
-def resmse(residual, energy, target, task) -> dict[str, float | None]:
+def resmse(residual, energy, *, target, task) -> dict[str, float | None]:
     """Residual energy over energy: ratios of sums over test samples, not means of ratios.
 
     In the outlier task, ``paper`` is the mean residual of the target class over the mean energy of
@@ -44,13 +28,14 @@ def resmse(residual, energy, target, task) -> dict[str, float | None]:
     Returns
     -------
     dict of str to float or None
-        By name of the normalisation; None if the model exploded.
+        By name of the normalisation; None if the model diverged.
 
     Examples
     --------
     >>> import numpy as np
     >>> target = np.array([True, True, False, False])
-    >>> resmse(np.array([1.0, 3.0, 9.0, 9.0]), np.array([4.0, 4.0, 1.0, 1.0]), target, "outlier")
+    >>> residual, energy = np.array([1.0, 3.0, 9.0, 9.0]), np.array([4.0, 4.0, 1.0, 1.0])
+    >>> resmse(residual, energy, target=target, task="outlier")
     {'paper': 0.8, 'own': 0.5}
     """
     if task != "outlier":
@@ -81,7 +66,7 @@ def accuracies(predicted, y, n_paper) -> dict[str, float]:
     return {"paper": float(right[:n_paper].mean()), "own": float(right.mean())}
 
 
-def classify(train, y, test, protocols, epochs, steps, seeds) -> list[np.ndarray]:
+def classify(train, y, test, *, protocols, seeds, epochs, steps) -> list[np.ndarray]:
     """Classes of the test samples by the classifier of the paper, from each of several inputs.
 
     It scales its input in all protocols but the paper's.
@@ -94,12 +79,12 @@ def classify(train, y, test, protocols, epochs, steps, seeds) -> list[np.ndarray
         Classes of the training samples.
     protocols : list of str
         Of each classifier.
-    epochs, steps : int
-        And batches of an epoch.
     seeds : list of int
         One for each classifier.
+    epochs, steps : int
+        And batches of an epoch.
     """
-    from gtpca.experiments.downstream import Downstream, fit_together
+    from gtpca.experiments.baselines.classifier import Downstream, fit_together
 
     schedule = {"epochs": epochs, "steps_per_epoch": steps}
     models = [
@@ -108,32 +93,3 @@ def classify(train, y, test, protocols, epochs, steps, seeds) -> list[np.ndarray
     ]
     fit_together(models, train, y)
     return [model.predict(Z) for model, Z in zip(models, test, strict=True)]
-
-
-def pose_features(poses):
-    """Poses of components 2, .., k relative to that of component 1, (n, q).
-
-    Angles become the cosine and the sine of the difference; everything else is a difference.
-
-    Parameters
-    ----------
-    poses : dict of str to array (n, k)
-        As from ``GTPCA.poses``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pose_features({"start": np.array([[3, 5]]), "centre": np.array([[4.0, 6.0]])})
-    array([[2.]])
-    >>> pose_features({"degrees": np.array([[90.0, 270.0]])}).round(6) + 0
-    array([[-1.,  0.]])
-    """
-    columns = []
-    for name, values in poses.items():
-        relative = (values[:, 1:] - values[:, :1]).astype(np.float64)
-        if name == "degrees":
-            angle = np.deg2rad(relative)
-            columns += [np.cos(angle), np.sin(angle)]
-        elif not name.startswith("centre"):  # a start says the same
-            columns.append(relative)
-    return np.hstack(columns)

@@ -12,13 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gtpca.experiments import names, store
-from gtpca.experiments.layout import to_markdown
-from gtpca.experiments.published import (
-    TableKey,
-    published_models,
-    published_row,
-    published_tables,
+from gtpca.experiments.report.layout import to_markdown
+from gtpca.experiments.report.published import published_models, published_row, published_tables
+from gtpca.experiments.rows import Line, TableKey
+from gtpca.experiments.run import store
+from gtpca.experiments.spec import (
+    EXPERIMENTS,
+    MODELS,
+    PROTOCOLS,
+    find_experiment,
+    find_setting,
+    is_gtpca,
+    rank,
 )
 from gtpca.optional import require
 
@@ -30,7 +35,8 @@ __all__ = ["Table", "make_tables", "read_rows", "write_tables"]
 TOLERANCE = 0.03  # relative difference up to which a value agrees with the published one
 ANY = "any"  # whichever protocol there is
 KEY = list(TableKey._fields)
-LINE = ["model", "protocol", "normalisation", "profile"]
+LINE = list(Line._fields)
+REPETITIONS = 10  # of an experiment that the paper has not
 EXPORTED = [*KEY, *LINE, "k", "mean", "stderr", "count", "exploded", "wanted", "seconds"]
 EXPORTED += ["simulated", "published", "difference", "ratio", "verdict"]
 
@@ -58,7 +64,7 @@ class Table:
     @property
     def title(self) -> str:
         """Title, with a note on simulation."""
-        return names.table_title(self.key) + (" (simulated data)" if self.simulated else "")
+        return self.key.title + (" (simulated data)" if self.simulated else "")
 
     @property
     def present(self) -> int:
@@ -75,19 +81,30 @@ class Table:
         """Whether every line has every wanted repetition at every k."""
         return bool((self.cells["count"] >= self.cells["wanted"]).all())
 
-    def lines(self) -> Iterator[tuple[tuple[str, str, str, str], DataFrame]]:
+    @property
+    def unit(self) -> str:
+        """Unit of the :meth:`deviations`."""
+        return "%" if self.key.metric == "resmse" else "points"
+
+    def deviations(self, cells):
+        """Means minus published values: of errors in percent of the latter, of accuracies as is."""
+        relative = self.key.metric == "resmse"
+        return 100 * (cells["ratio"] - 1) if relative else cells["difference"]
+
+    def lines(self) -> Iterator[tuple[Line, DataFrame]]:
         """The lines (model, protocol, normalisation, profile) and their cells, over k."""
-        yield from self.cells.groupby(LINE, sort=False)
+        for line, cells in self.cells.groupby(LINE, sort=False):
+            yield Line(*line), cells
 
     def label(self, line) -> str:
         """What to say of a line besides its model."""
         several = self.cells["profile"].replace("", None).nunique() > 1
-        return names.line_name(self.key.metric, line[1], line[2], line[3] if several else "")
+        return (line if several else line._replace(profile="")).label(self.key.metric)
 
     def full_name(self, line) -> str:
         """Model of a line, and what else there is to say of it."""
         label = self.label(line)
-        return names.model_name(line[0]) + (f" ({label})" if label else "")
+        return line.title + (f" ({label})" if label else "")
 
     def gaps(self) -> list[str]:
         """What is missing, one sentence per line."""
@@ -108,7 +125,7 @@ def _gaps(cells) -> str:
 
 
 def ranges(numbers) -> str:
-    """Whole numbers as text, runs joined: "1-3, 5"."""
+    """Integers as text, runs joined: "1-3, 5"."""
     runs: list[list[int]] = []
     for n in sorted(int(n) for n in numbers):
         if runs and n == runs[-1][-1] + 1:
@@ -119,7 +136,7 @@ def ranges(numbers) -> str:
 
 
 def read_rows(folder) -> DataFrame:
-    """The rows of a run, as :func:`gtpca.experiments.store.read_rows` finds them.
+    """The rows of a run, as :func:`gtpca.experiments.run.store.read_rows` finds them.
 
     Parameters
     ----------
@@ -188,11 +205,11 @@ def _summarise(rows) -> DataFrame:
 
 
 def _make_table(key, part, repetitions) -> Table:
-    wanted = repetitions or (1 if key.experiment == "errp" else 10)
+    wanted = repetitions or _usual_repetitions(key.experiment)
     simulated = bool(part["simulated"].any())
     lines = _lines(key, part)
     grid = _pandas().DataFrame(
-        [dict(zip([*LINE, "k"], (*line, k), strict=True)) for line in lines for k in _ks(key, part)]
+        [line._asdict() | {"k": k} for line in lines for k in _ks(key, part)]
     )
     cells = grid.merge(part.drop(columns=KEY), on=[*LINE, "k"], how="left")
     cells = cells.assign(**key._asdict(), simulated=simulated)
@@ -200,49 +217,57 @@ def _make_table(key, part, repetitions) -> Table:
     return Table(key, _compare(key, cells, wanted, simulated)[EXPORTED], simulated)
 
 
+def _usual_repetitions(experiment) -> int:
+    known = EXPERIMENTS.get(experiment)
+    return known.repeats["paper"].fast if known else REPETITIONS
+
+
 def _ks(key, part) -> list[int]:
     lengths = [len(published_row(key, m)) for m in published_models(key)]
     return sorted({*range(1, max(lengths, default=0) + 1), *part["k"]})
 
 
-def _lines(key, part) -> list[tuple[str, ...]]:
+def _lines(key, part) -> list[Line]:
     """Lines there are, and those of the paper's models without any, by model."""
-    there = list(part[LINE].drop_duplicates().itertuples(index=False, name=None))
-    comparable = [line for line in there if line[2] != "own"]
+    there = [Line(*line) for line in part[LINE].drop_duplicates().itertuples(index=False)]
+    found = {
+        (line.model, each) for line in there if not line.is_own for each in (line.protocol, ANY)
+    }
     absent = [
-        (model, protocol, _normalisation(key), "")
+        _absent_line(key, model, protocol)
         for model, protocol in _expected(key)
-        if not any(line[0] == model and protocol in (line[1], ANY) for line in comparable)
+        if (model, protocol) not in found
     ]
-    default = "none" if key.metric == "resmse" else "paper"
-    lines = there + [(m, default if p == ANY else p, *rest) for m, p, *rest in absent]
-    return sorted(lines, key=_rank)
+    return sorted(there + absent, key=_rank)
+
+
+def _absent_line(key, model, protocol) -> Line:
+    """The line to compare with the paper, by the paper's protocol if any will do."""
+    usual = "none" if key.metric == "resmse" else "paper"
+    normalisation, *_ = find_experiment(key.experiment).normalisations(key.task, key.metric)
+    return Line(
+        model=model,
+        protocol=usual if protocol == ANY else protocol,
+        normalisation=normalisation,
+        profile="",
+    )
 
 
 def _rank(line):
     """Order of lines: by model, own normalisations last, by protocol."""
-    models, protocols = list(names.MODELS), ["none", "paper", "signed", "signed+pose"]
-    model = models.index(line[0]) if line[0] in models else len(models)
-    protocol = protocols.index(line[1]) if line[1] in protocols else len(protocols)
-    return model, line[0], line[2] == "own", protocol, line[1], line[3]
+    model, protocol = rank(line.model, MODELS), rank(line.protocol, ("none", *PROTOCOLS))
+    return model, line.model, line.is_own, protocol, line.protocol, line.profile
 
 
 def _expected(key) -> list[tuple[str, str]]:
     """Models and protocols of a complete table; the baselines come by one protocol."""
     models = published_models(key)
-    expected = [(model, ANY) for model in models if model != "gtpca"]
+    expected = [(model, ANY) for model in models if not is_gtpca(model)]
     if "gtpca" in models:
-        moving = key[:2] not in names.STILL
-        protocols = ["paper", "signed", *(["signed+pose"] if moving else [])]
-        protocols = [ANY] if key.metric == "resmse" else protocols
+        setting = find_setting(key.experiment, key.setting)
+        protocols = MODELS["gtpca-als"].protocols(setting) if key.metric == "accuracy" else (ANY,)
         expected += [("gtpca-als", protocol) for protocol in protocols] + [("gtpca-adam", ANY)]
     return expected
-
-
-def _normalisation(key) -> str:
-    """The one to compare with the paper."""
-    differs = key.task == "outlier" if key.metric == "resmse" else key.experiment == "mnist"
-    return "paper" if differs else "same"
 
 
 def _compare(key, cells, wanted, simulated) -> DataFrame:

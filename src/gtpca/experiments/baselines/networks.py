@@ -29,10 +29,10 @@ __all__ = [
     "collect",
     "descend",
     "draw_batches",
-    "explode",
     "initialised",
     "is_finite",
     "make_generator",
+    "mark_diverged",
     "tensor",
     "train",
 ]
@@ -59,7 +59,7 @@ def tensor(rows, shape):
 def check_schedule(model):
     """Check ``epochs``, ``steps_per_epoch`` and ``batch_size`` of an estimator."""
     for label in ("epochs", "steps_per_epoch", "batch_size"):
-        checks.whole(label, getattr(model, label), 1)
+        checks.integer(label, getattr(model, label), 1)
 
 
 def initialised(make, generator):
@@ -75,24 +75,24 @@ def initialised(make, generator):
     return net.to(memory_format=torch.channels_last)
 
 
-def train(net, loss, n_rows, n_batches, batch_size, generator):
+def train(net, loss, *, n_rows, n_batches, batch_size, generator):
     """Minimise ``loss(rows)``, of row numbers (batch_size,), by one step of Adam per batch.
 
-    A loss of NaN ends the training: an explosion, after which all weights are NaN.
+    A loss of NaN ends the training: it diverged, and all weights are set to NaN.
 
     Returns
     -------
     history : array (n_batches,)
         The losses, NaN after the end.
     """
-    batches = draw_batches(n_rows, n_batches, batch_size, generator)
+    batches = draw_batches(n_rows, n_batches=n_batches, batch_size=batch_size, generator=generator)
     history = descend(net, loss, batches)
     if np.isnan(history).any() or not is_finite(net):
-        explode(net)
+        mark_diverged(net)
     return history
 
 
-def draw_batches(n_rows, n_batches, batch_size, generator):
+def draw_batches(n_rows, *, n_batches, batch_size, generator):
     """Row numbers (n_batches, batch_size): one shuffled pass over the rows after the other."""
     n_passes = math.ceil(n_batches * batch_size / n_rows)
     order = torch.cat([torch.randperm(n_rows, generator=generator) for _ in range(n_passes)])
@@ -121,14 +121,14 @@ def descend(net, loss, batches):
     return np.concatenate([np.stack(history), missing]).astype(np.float64)
 
 
-def explode(net):
+def mark_diverged(net):
     """Make all weights NaN."""
     for parameter in net.parameters():
         nn.init.constant_(parameter, math.nan)
 
 
 def is_finite(net):
-    """Whether all weights are finite; after an explosion they are not."""
+    """Whether all weights are finite; after a training that diverged they are not."""
     return all(bool(torch.isfinite(parameter).all()) for parameter in net.parameters())
 
 
@@ -184,14 +184,15 @@ class Coder(nn.Module):
 
     n_encoded = 1  # numbers per code that the encoder gives
 
-    def __init__(self, grid, n_codes, series):
+    def __init__(self, grid, n_codes, *, series):
         super().__init__()
         self.grid, self.n_codes = grid, n_codes
         kernel, pool, total = [(1 if series else a, a) for a in (3, 2, 4)]
         small = [math.ceil(size / by) for size, by in zip(grid[:2], total, strict=True)]
         self.below, self.right = (-size % by for size, by in zip(grid[:2], total, strict=True))
-        self.encoder = _encoder(grid[2], kernel, pool, small, self.n_encoded * n_codes)
-        self.decoder = _decoder(grid[2], kernel, small, n_codes)
+        sizes = {"n_channels": grid[2], "kernel": kernel, "small": small}
+        self.encoder = _encoder(**sizes, pool=pool, n_encoded=self.n_encoded * n_codes)
+        self.decoder = _decoder(**sizes, n_codes=n_codes)
 
     def encode(self, x):
         """(n, H, W, C) -> (n, k)."""
@@ -207,12 +208,12 @@ class Coder(nn.Module):
 
 
 class VariationalCoder(Coder):
-    """A coder with mean and log-variance of every code; see :class:`~.baselines.VAE`."""
+    """A coder with mean and log-variance of every code; see :class:`~.autoencoders.VAE`."""
 
     n_encoded = 2
 
-    def __init__(self, grid, n_codes, series, kl_weight):
-        super().__init__(grid, n_codes, series)
+    def __init__(self, grid, n_codes, *, series, kl_weight):
+        super().__init__(grid, n_codes, series=series)
         self.kl_weight = kl_weight
 
     def encode(self, x):
@@ -246,7 +247,7 @@ def _conv(n_in, n_out, kernel):
     return nn.Conv2d(n_in, n_out, kernel, padding=[size // 2 for size in kernel])
 
 
-def _encoder(n_channels, kernel, pool, small, n_encoded):
+def _encoder(*, n_channels, kernel, small, pool, n_encoded):
     # max(relu(a), relu(b)) = relu(max(a, b)), and after the pooling there is less to do.
     return nn.Sequential(
         *(_conv(n_channels, 16, kernel), nn.MaxPool2d(pool), nn.ReLU()),
@@ -255,7 +256,7 @@ def _encoder(n_channels, kernel, pool, small, n_encoded):
     )
 
 
-def _decoder(n_channels, kernel, small, n_codes):
+def _decoder(*, n_channels, kernel, small, n_codes):
     return nn.Sequential(
         *(nn.Linear(n_codes, 8 * math.prod(small)), nn.ReLU(), nn.Unflatten(1, (8, *small))),
         *(_conv(8, 8, kernel), nn.ReLU()),

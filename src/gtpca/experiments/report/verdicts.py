@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gtpca.experiments.tables import Table, ranges
+from gtpca.experiments.report.tables import Table, ranges
+from gtpca.experiments.spec import is_gtpca
 
 __all__ = ["counts", "sentences"]
 
@@ -23,7 +24,7 @@ def counts(table: Table) -> dict[str, Counter]:
     dict with "als", "variants" and "baselines"
     """
     model, verdict = table.cells["model"], table.cells["verdict"]
-    als, ours = model == "gtpca-als", model.str.startswith("gtpca")
+    als, ours = model == "gtpca-als", model.map(is_gtpca)
     parts = {"als": als, "variants": ours & ~als, "baselines": ~ours}
     return {name: Counter(verdict[part]) for name, part in parts.items()}
 
@@ -55,20 +56,14 @@ def _sentence(table, name, cells, part) -> str:
     kind, compared = part["verdict"].iloc[0], (cells["verdict"] != "").sum()
     everywhere = len(part) == compared and compared > 1
     where = f"all {compared} k compared" if everywhere else f"k = {ranges(part['k'])}"
-    size = _sizes(table, part)
+    size = table.deviations(part).abs()
     worst = part.loc[size.idxmax()]
     most = f"{size.max():.1f}" if size.max() < 1e5 else f"{size.max():.0e}"
-    amount = f"{most} {'%' if table.key.metric == 'resmse' else 'points'}"
+    amount = f"{most} {table.unit}"
     if kind == "agrees":
         return f"{name} agrees at {where}; the largest difference is {amount}."
     example = f"k = {worst['k']}: {worst['mean']:.4g} against {worst['published']:.4g}"
     return f"{name} is {kind} at {where}, by up to {amount} ({example}){_by_chance(part)}."
-
-
-def _sizes(table, part):
-    """Absolute differences in percent or points."""
-    relative = table.key.metric == "resmse"
-    return (100 * (part["ratio"] - 1) if relative else part["difference"]).abs()
 
 
 def _by_chance(part) -> str:

@@ -8,16 +8,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gtpca.experiments import names
-from gtpca.experiments.published import published_row
+from gtpca.experiments.report.published import published_row
+from gtpca.experiments.spec import EXPERIMENTS, Experiment, is_gtpca, model_title
 
 __all__ = ["Cell", "Row", "escape_markdown", "printed_rows", "to_markdown"]
 
 EXPLODED = "--"
-UNITS = {"resmse": "%", "accuracy": "points"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cell:
     """A number as text, what is printed smaller beside it, and the verdict on it."""
 
@@ -29,7 +28,7 @@ class Cell:
         return f"{self.text} {self.small}".strip()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """A printed row.
 
@@ -45,9 +44,9 @@ class Row:
     """
 
     kind: str
-    name: str
+    name: str = ""
     label: str
-    repetitions: str
+    repetitions: str = ""
     cells: list[Cell]
     extra: bool = False
 
@@ -57,7 +56,7 @@ def printed_rows(table) -> list[Row]:
     rows: list[Row] = []
     said = None
     for line, cells in table.lines():
-        base = "gtpca" if line[0].startswith("gtpca") else line[0]
+        base = "gtpca" if is_gtpca(line.model) else line.model
         if base != said:
             rows += _published_row(table.key, base, cells["k"])
         said = base
@@ -69,29 +68,39 @@ def _published_row(key, base, ks) -> Iterator[Row]:
     values = published_row(key, base)
     if values:
         texts = [_number(key, values[k - 1]) if k <= len(values) else "" for k in ks]
-        yield Row("published", names.model_name(base), "published", "", [Cell(t) for t in texts])
+        yield Row(
+            kind="published",
+            name=model_title(base),
+            label="published",
+            cells=[Cell(text=text) for text in texts],
+        )
 
 
 def _our_rows(table, line, cells) -> Iterator[Row]:
-    name, label = names.model_name(line[0]), table.label(line)
-    repetitions = _span(cells.loc[cells["count"] > 0, "count"])
-    extra, values = line[2] == "own", [_our_cell(table.key, c) for c in cells.itertuples()]
-    yield Row("ours", name, label, repetitions, values, extra)
+    yield Row(
+        kind="ours",
+        name=line.title,
+        label=table.label(line),
+        repetitions=_span(cells.loc[cells["count"] > 0, "count"]),
+        cells=[_our_cell(table.key, cell) for cell in cells.itertuples()],
+        extra=line.is_own,
+    )
     if cells["ratio"].notna().any():
-        differences = [_difference_cell(table.key, c) for c in cells.itertuples()]
-        yield Row("difference", "", f"difference, {UNITS[table.key.metric]}", "", differences)
+        yield Row(
+            kind="difference",
+            label=f"difference, {table.unit}",
+            cells=[
+                Cell() if math.isnan(value) else Cell(text=_signed(value), verdict=verdict)
+                for value, verdict in zip(table.deviations(cells), cells["verdict"], strict=True)
+            ],
+        )
 
 
 def _our_cell(key, cell) -> Cell:
     if not cell.count:
         return Cell()
     error = "" if math.isnan(cell.stderr) else f"± {_number(key, cell.stderr, 1)}"
-    return Cell(_number(key, cell.mean), error, cell.verdict)
-
-
-def _difference_cell(key, cell) -> Cell:
-    value = 100 * (cell.ratio - 1) if key.metric == "resmse" else cell.difference
-    return Cell() if math.isnan(value) else Cell(_signed(value), "", cell.verdict)
+    return Cell(text=_number(key, cell.mean), small=error, verdict=cell.verdict)
 
 
 def _signed(value) -> str:
@@ -103,8 +112,13 @@ def _signed(value) -> str:
 def _number(key, value, more=0) -> str:
     if value is None or math.isnan(value):
         return EXPLODED
-    digits = more + {"accuracy": 1}.get(key.metric, 5 if key.experiment == "handwriting" else 3)
-    return f"{value:.{digits}f}" if abs(value) < 1e5 else f"{value:.1e}"
+    return f"{value:.{_decimals(key) + more}f}" if abs(value) < 1e5 else f"{value:.1e}"
+
+
+def _decimals(key) -> int:
+    known = EXPERIMENTS.get(key.experiment)
+    residual = known.decimals if known else Experiment.decimals
+    return 1 if key.metric == "accuracy" else residual
 
 
 def _span(counts) -> str:

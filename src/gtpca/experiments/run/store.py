@@ -11,8 +11,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from gtpca.experiments.jobs import Job, row_key
-from gtpca.files import write_whole
+from gtpca.experiments.rows import RowKey
+from gtpca.experiments.run.jobs import Job
+from gtpca.files import write_text
 
 __all__ = ["Store", "Summary", "expected_rows", "missing", "read_rows"]
 
@@ -31,7 +32,7 @@ def from_lines(path) -> list[dict[str, Any]]:
     for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
         try:
             row = json.loads(line)
-            row_key(row), row["value"]
+            RowKey.of(row), row["value"]
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path}, line {number} is not a row of a run: {error!r}") from error
         rows.append(row)
@@ -53,13 +54,13 @@ def read_rows(out) -> list[dict[str, Any]]:
     out = Path(out)
     paths = [path for path in [out / "rows.jsonl"] if path.exists()]
     paths += sorted(out.glob("jobs/*.jsonl"))
-    rows = {row_key(row): row for path in paths for row in from_lines(path)}
+    rows = {RowKey.of(row): row for path in paths for row in from_lines(path)}
     return sorted(rows.values(), key=_place)
 
 
 def _place(row) -> tuple:
     """Where a row stands: by table, then by repetition and number of components."""
-    return (*(row[name] for name in ORDER), row["repetition"], row["k"], str(row_key(row)))
+    return (*(row[name] for name in ORDER), row["repetition"], row["k"], str(RowKey.of(row)))
 
 
 class Store:
@@ -75,12 +76,12 @@ class Store:
 
     def keep(self, job: Job, rows) -> None:
         """Write the rows of a finished job, all or none; in a worker too."""
-        write_whole(self.out / "jobs" / f"{job.name}.jsonl", to_lines(rows))
+        write_text(self.out / "jobs" / f"{job.name}.jsonl", to_lines(rows))
 
     def merge(self) -> list[dict[str, Any]]:
-        """Write ``rows.jsonl`` anew from all that is there, and return the rows."""
+        """Write ``rows.jsonl`` again from all that is there, and return the rows."""
         rows = read_rows(self.out)
-        write_whole(self.out / "rows.jsonl", to_lines(rows))
+        write_text(self.out / "rows.jsonl", to_lines(rows))
         return rows
 
     def describe(self, jobs) -> None:
@@ -94,7 +95,7 @@ class Store:
                 "processors": os.cpu_count(),
             },
         }
-        write_whole(self.out / "run.json", json.dumps(about, indent=1) + "\n")
+        write_text(self.out / "run.json", json.dumps(about, indent=1) + "\n")
 
 
 def _versions() -> dict[str, str]:
@@ -107,14 +108,14 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def expected_rows(jobs: Iterable[Job]) -> set[tuple]:
+def expected_rows(jobs: Iterable[Job]) -> set[RowKey]:
     """Keys of all rows of a plan."""
     return {key for job in jobs for key in job.row_keys()}
 
 
 def missing(jobs: Iterable[Job], rows) -> list[Job]:
     """Jobs of which a row is missing."""
-    there = {row_key(row) for row in rows}
+    there = {RowKey.of(row) for row in rows}
     return [job for job in jobs if not there.issuperset(job.row_keys())]
 
 
@@ -133,11 +134,11 @@ class Summary:
     @classmethod
     def of(cls, jobs, rows) -> Summary:
         """Count the rows of a plan."""
-        there = {row_key(row) for row in rows}
+        there = {RowKey.of(row) for row in rows}
         tables: dict[tuple[str, str], tuple[int, int]] = {}
         for key in expected_rows(jobs):
-            found, total = tables.get((key[0], key[2]), (0, 0))
-            tables[key[0], key[2]] = (found + (key in there), total + 1)
+            found, total = tables.get((key.experiment, key.task), (0, 0))
+            tables[key.experiment, key.task] = (found + (key in there), total + 1)
         return cls(dict(sorted(tables.items())))
 
     @property

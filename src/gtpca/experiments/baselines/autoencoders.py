@@ -1,4 +1,4 @@
-"""What the paper compares GT-PCA with: autoencoders and kernel PCA."""
+"""The autoencoders of the paper, plain and variational."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.experiments import networks
-from gtpca.experiments.downstream import check_scores
-from gtpca.experiments.kernel import make_kpca
+from gtpca.experiments.baselines import networks
+from gtpca.experiments.baselines.classifier import check_scores
 
-__all__ = ["VAE", "Autoencoder", "make_kpca"]
+__all__ = ["VAE", "Autoencoder"]
 
 
 class Autoencoder(TransformerMixin, BaseEstimator):
@@ -39,7 +38,7 @@ class Autoencoder(TransformerMixin, BaseEstimator):
     net_ : torch.nn.Module
     loss_ : array (epochs,)
         Mean loss of each epoch.
-    exploded_ : bool
+    diverged_ : bool
         Whether a loss was NaN. Training ended there, and all codes and samples are NaN.
     sample_shape_ : tuple of int
 
@@ -88,10 +87,14 @@ class Autoencoder(TransformerMixin, BaseEstimator):
         generator = networks.make_generator(self.random_state)
         net = networks.initialised(self._make_net, generator)
         history = networks.train(
-            *(net, lambda rows: net.loss(self._tensor(X[rows]), generator), len(X)),
-            *(self.epochs * self.steps_per_epoch, self.batch_size, generator),
+            net,
+            lambda rows: net.loss(self._tensor(X[rows]), generator),
+            n_rows=len(X),
+            n_batches=self.epochs * self.steps_per_epoch,
+            batch_size=self.batch_size,
+            generator=generator,
         )
-        self.net_, self.exploded_ = net, not networks.is_finite(net)
+        self.net_, self.diverged_ = net, not networks.is_finite(net)
         self.loss_ = history.reshape(self.epochs, -1).mean(axis=1)
         return self
 
@@ -112,7 +115,7 @@ class Autoencoder(TransformerMixin, BaseEstimator):
         return self.inverse_transform(self.transform(X))
 
     def _check_parameters(self):
-        checks.whole("n_components", self.n_components, 1)
+        checks.integer("n_components", self.n_components, 1)
         checks.choice("channels", self.channels, (False, True))
         networks.check_schedule(self)
 
@@ -145,7 +148,7 @@ class Autoencoder(TransformerMixin, BaseEstimator):
         return networks.tensor(rows, self._grid())
 
     def _make_net(self):
-        return networks.Coder(self._grid(), self.n_components, self._is_series())
+        return networks.Coder(self._grid(), self.n_components, series=self._is_series())
 
     def _is_series(self):
         return len(self.sample_shape_) - self.channels == 1
@@ -174,7 +177,7 @@ class VAE(Autoencoder):
 
     Attributes
     ----------
-    net_, loss_, exploded_, sample_shape_
+    net_, loss_, diverged_, sample_shape_
         As in :class:`Autoencoder`.
 
     Examples
@@ -221,5 +224,5 @@ class VAE(Autoencoder):
         checks.choice("draw", self.draw, (False, True))
 
     def _make_net(self):
-        shape = self._grid(), self.n_components, self._is_series()
-        return networks.VariationalCoder(*shape, self.kl_weight)
+        size = self._grid(), self.n_components
+        return networks.VariationalCoder(*size, series=self._is_series(), kl_weight=self.kl_weight)

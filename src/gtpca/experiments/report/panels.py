@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from gtpca.experiments import names
-from gtpca.experiments.published import published_models, published_row, published_tables
+from gtpca.experiments.report.published import published_models, published_row, published_tables
+from gtpca.experiments.spec import MODELS, PROTOCOLS, experiment_title, model_title, rank
 from gtpca.plots.style import new_figure, quiet
 from gtpca.views.palette import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY, YELLOW
 
@@ -29,7 +30,7 @@ OTHER = "#B0A000"
 MARKERS = {"gtpca-als": "o", "gtpca-adam": "s", "gtpca-refine": "D", "gtpca-shared": "P"}
 MARKERS |= {"pca": "v", "kpca": "<", "autoencoder": "^", "vae": ">"}
 # Accuracies have up to three protocols; these are drawn if there are rows, else the first one is.
-PROTOCOLS = {"gtpca-als": ("paper", "signed", "signed+pose"), "gtpca-shared": ("signed",)}
+DRAWN_PROTOCOLS = {"gtpca-als": tuple(PROTOCOLS), "gtpca-shared": ("signed",)}
 FILLS = {"signed": "white", "signed+pose": YELLOW}
 LARGEST = 2.0  # exploded errors would flatten everything else
 
@@ -96,32 +97,43 @@ def _draw_panel(ax, key, table):
 
 def _drawn(table):
     """Lines of a table that are drawn: comparable ones, few protocols."""
-    lines = [(line, c) for line, c in table.lines() if line[2] != "own" and c["count"].sum()]
+    lines = [(line, c) for line, c in table.lines() if not line.is_own and c["count"].sum()]
     drawn = []
-    for model in dict.fromkeys(line[0] for line, _ in lines):
-        own = [(line, cells) for line, cells in lines if line[0] == model]
-        wanted = [pair for pair in own if pair[0][1] in PROTOCOLS.get(model, ("paper",))]
-        drawn += wanted or own[:1]
+    for model in dict.fromkeys(line.model for line, _ in lines):
+        of_model = [(line, cells) for line, cells in lines if line.model == model]
+        protocols = DRAWN_PROTOCOLS.get(model, ("paper",))
+        drawn += [pair for pair in of_model if pair[0].protocol in protocols] or of_model[:1]
     return drawn
 
 
 def _draw_line(ax, line, cells):
-    model, protocol = line[:2]
     cells = cells[cells["mean"].notna()]
     k, mean, error = cells["k"], cells["mean"], cells["stderr"].fillna(0)
-    ax.fill_between(k, mean - error, mean + error, color=_colour(model), alpha=0.2, linewidth=0)
-    ax.plot(k, mean, **_style(model, protocol))
+    style = _Look.of(line).style()
+    ax.fill_between(k, mean - error, mean + error, color=style["color"], alpha=0.2, linewidth=0)
+    ax.plot(k, mean, **style)
 
 
-def _colour(model) -> str:
-    return COLOURS.get(model, OTHER)
+class _Look(NamedTuple):
+    """What a line looks like: that of its model, or of a protocol of ``gtpca-als``."""
 
+    model: str
+    protocol: str
 
-def _style(model, protocol) -> dict:
-    colour = _colour(model)
-    marker = {"marker": MARKERS.get(model, "x"), "markersize": 3.2, "markeredgewidth": 0.8}
-    face = FILLS.get(protocol, colour) if model == "gtpca-als" else colour
-    return {"color": colour, "linewidth": 1.3, "markerfacecolor": face, **marker}
+    @classmethod
+    def of(cls, line):
+        filled = line.model == "gtpca-als" and line.protocol in FILLS
+        return cls(model=line.model, protocol=line.protocol if filled else "")
+
+    @property
+    def label(self) -> str:
+        return model_title(self.model) + (f", {PROTOCOLS[self.protocol]}" if self.protocol else "")
+
+    def style(self) -> dict:
+        colour, marker = COLOURS.get(self.model, OTHER), MARKERS.get(self.model, "x")
+        face = FILLS.get(self.protocol, colour)
+        marked = {"marker": marker, "markersize": 3.2, "markeredgewidth": 0.8}
+        return {"color": colour, "linewidth": 1.3, "markerfacecolor": face, **marked}
 
 
 def _scale(ax, key):
@@ -138,7 +150,7 @@ def _label(axes, grid):
     for row, keys in zip(axes, grid, strict=True):
         before = None
         for ax, key in zip(row, keys, strict=True):
-            ax.set_title(_title(key), fontsize=8)
+            ax.set_title(key.setting_title.partition(",")[0], fontsize=8)
             if key.metric != before:
                 ax.set_ylabel(_what(key), fontsize=8)
             before = key.metric
@@ -147,46 +159,27 @@ def _label(axes, grid):
 
 
 def _what(key) -> str:
-    metric = names.METRICS.get(key.metric, key.metric)
-    return (
-        metric if key.task == "projection" else f"{names.TASKS.get(key.task, key.task)}\n{metric}"
-    )
-
-
-def _title(key) -> str:
-    text = names.SETTINGS.get((key.experiment, key.setting), key.setting)
-    return text.partition(",")[0] if key.setting.strip("iv") == "" else text
+    return "\n".join(part for part in (key.task_title, key.metric_title) if part)
 
 
 def _legend(figure, found):
     """Models that are drawn anywhere, and what dashes and fills mean."""
     from matplotlib.lines import Line2D
 
-    drawn = [line[:2] for table in found.values() for line, _ in _drawn(table)]
-    handles = [Line2D([], [], label=_label_of(*d), **_style(*d)) for d in _ordered(drawn)]
+    looks = {_Look.of(line): None for table in found.values() for line, _ in _drawn(table)}
+    ordered = sorted(looks, key=lambda look: rank(look.model, MODELS))
+    handles = [Line2D([], [], label=look.label, **look.style()) for look in ordered]
     dashes = Line2D([], [], linestyle="--", color="black", linewidth=0.9, label="published")
     columns = 4 if figure.get_figwidth() < 9 else 6
     place = {"loc": "outside lower center", "ncols": columns}
     figure.legend(handles=[*handles, dashes], fontsize=8, frameon=False, **place)
 
 
-def _label_of(model, protocol) -> str:
-    several = model == "gtpca-als" and protocol in FILLS
-    return names.model_name(model) + (f", {names.line_name('', protocol, '')}" if several else "")
-
-
-def _ordered(drawn):
-    """Without those that look the same, in the order of the models."""
-    looks = {(m, p if m == "gtpca-als" and p in FILLS else "none"): None for m, p in drawn}
-    models = list(names.MODELS)
-    return sorted(looks, key=lambda d: models.index(d[0]) if d[0] in models else len(models))
-
-
 def panel_caption(tables, experiment) -> str:
     """What the panels of an experiment show."""
     own = [table for table in tables if table.key.experiment == experiment]
     parts = [
-        f"{names.EXPERIMENTS.get(experiment, experiment)}: results over the number of components.",
+        f"{experiment_title(experiment)}: results over the number of components.",
         "Solid: ours, with bands of one standard error, markers where there are results.",
         "Dashed: published.",
         f"Errors above {LARGEST:g} are cut off.",

@@ -15,6 +15,7 @@ from gtpca.datasets import (
     random_rotation,
 )
 from gtpca.estimator import GTPCA
+from gtpca.experiments.spec import find_setting
 from gtpca.families import Rotation, Shift
 from gtpca.plots.style import mapping, new_figure, quiet
 from gtpca.views.palette import BLUE, GREY, ORANGE, RED, Scale
@@ -60,15 +61,27 @@ def make_pictures(n_samples=2000, n_projected=1024, random_state=0, data_home=No
         Those of the digits have no figure if MNIST is not to be had.
     """
     yield Picture("network", NETWORK, draw_network())
-    for name, caption, n_times, window in SPIKES:
-        X, _ = make_spikes(n_samples, n_times, random_state=random_state)
-        model = GTPCA(3, Shift(window), random_state=random_state).fit(X)
-        signals, _ = make_spikes(3, n_times, random_state=random_state + 3)
-        yield Picture(name, caption, draw_spikes(model, signals))
-    yield from _digit_pictures(n_samples, n_projected, random_state, data_home)
+    for name, number in SPIKES.items():
+        yield _spike_picture(name, number, n_samples=n_samples, seed=random_state)
+    yield from _digit_pictures(
+        n_samples=n_samples, n_projected=n_projected, seed=random_state, data_home=data_home
+    )
 
 
-def _digit_pictures(n_samples, n_projected, seed, data_home) -> Iterator[Picture]:
+def _spike_picture(name, number, *, n_samples, seed) -> Picture:
+    setting = find_setting("spikes", number)
+    X, _ = make_spikes(n_samples, setting.size, random_state=seed)
+    model = GTPCA(3, setting.family, random_state=seed).fit(X)
+    signals, _ = make_spikes(3, setting.size, random_state=seed + 3)
+    caption = (
+        f"Setting ({number}): components of {model.components_.shape[1]} points (above), and "
+        f"generated signals of {setting.size} points with their reconstructions from 1, 2 and 3 "
+        "components (below)."
+    )
+    return Picture(name, caption, draw_spikes(model, signals))
+
+
+def _digit_pictures(*, n_samples, n_projected, seed, data_home) -> Iterator[Picture]:
     try:
         train, test = (fetch_mnist(subset, data_home) for subset in ("train", "test"))
     except DatasetError as error:
@@ -84,11 +97,11 @@ def _digit_pictures(n_samples, n_projected, seed, data_home) -> Iterator[Picture
     ]
     figure = draw_digit_components(models[0], rotated, models[1], shifted)
     yield Picture("components", COMPONENTS, figure)
-    figure = _projections(train, test, n_samples, n_projected, seed)
+    figure = _projections(train, test, n_samples=n_samples, n_projected=n_projected, seed=seed)
     yield Picture("projections", PROJECTIONS, figure)
 
 
-def _projections(train, test, n_samples, n_projected, seed):
+def _projections(train, test, *, n_samples, n_projected, seed):
     eights = train.data[train.target == 8][:n_samples].astype(np.float32)
     model = GTPCA(2, Rotation(20), random_state=seed).fit(_rotate(eights, seed))
     some = _rotate(test.data[:n_projected].astype(np.float32), seed + 1)
@@ -276,19 +289,4 @@ PROJECTIONS = (
     "Rotated test digits on the first two components that were fitted to rotated images of the "
     'digit "8". Orange triangles: "8". Blue dots: other digits.'
 )
-SPIKES: list[tuple[str, str, int, int]] = [
-    (
-        "spikes-short-window",
-        "Setting (iii): components of 128 points (above), and generated signals of 256 points with "
-        "their reconstructions from 1, 2 and 3 components (below).",
-        256,
-        128,
-    ),
-    (
-        "spikes-long-window",
-        "Setting (i): components of 256 points (above), and generated signals of 128 points with "
-        "their reconstructions from 1, 2 and 3 components (below).",
-        128,
-        256,
-    ),
-]
+SPIKES = {"spikes-short-window": "iii", "spikes-long-window": "i"}  # pictures and their settings

@@ -9,9 +9,9 @@ from gtpca import checks
 from gtpca.datasets import DatasetError
 from gtpca.datasets.files import locate
 from gtpca.experiments.data import is_simulated
-from gtpca.experiments.jobs import plan
-from gtpca.experiments.runner import run
-from gtpca.experiments.settings import EXPERIMENTS, find_experiment
+from gtpca.experiments.run.jobs import plan
+from gtpca.experiments.run.runner import run
+from gtpca.experiments.spec import EXPERIMENTS, find_experiment
 from gtpca.optional import missing
 
 __all__ = ["listing", "reproduce"]
@@ -25,7 +25,8 @@ def listing() -> list[str]:
         lines += [experiment.name, f"  tasks     {tasks}"]
         for setting in experiment.settings:
             lines.append(f"  setting   {setting.name:5} {setting.title}")
-        lines.append(f"  models    {', '.join(experiment.models(experiment.settings[0]))}")
+        models = experiment.models(experiment.settings[0])
+        lines.append(f"  models    {', '.join(model.name for model in models)}")
     return lines
 
 
@@ -42,7 +43,7 @@ def reproduce(name, out, *, workers=1, say=print, wanted=None) -> int:
     say : callable
         Takes a line of text.
     wanted : dict or None
-        Parameters of :func:`~gtpca.experiments.jobs.plan`.
+        Parameters of :func:`~gtpca.experiments.run.jobs.plan`.
 
     Returns
     -------
@@ -60,8 +61,8 @@ def reproduce(name, out, *, workers=1, say=print, wanted=None) -> int:
     absent = _absent({job.experiment for job in jobs})
     if absent and name != "all":
         raise DatasetError(absent[name])
-    if is_simulated("errp") and "errp" in names:
-        say("errp: its files are not there; the data are simulated, and all rows say so.")
+    for simulated in filter(is_simulated, names):
+        say(f"{simulated}: its files are not there; the data are simulated, and all rows say so.")
     jobs = [job for job in jobs if job.experiment not in absent]
     with _Progress(say) as progress:
         outcome = run(jobs, out, workers=workers, report=progress)
@@ -84,8 +85,9 @@ def _fitting(wanted) -> list[str]:
 
 def _check_options(name, wanted) -> None:
     checks.choice("--channels", wanted.get("channels"), (None, "all"))
-    if wanted.get("channels") and name not in ("errp", "all"):
-        raise ValueError(f"--channels is an option of errp; {name} has no electrodes.")
+    able = [e.name for e in EXPERIMENTS.values() if e.more_channels]
+    if wanted.get("channels") and name not in (*able, "all"):
+        raise ValueError(f"--channels is an option of {', '.join(able)}; {name} has no electrodes.")
 
 
 def _check_torch(jobs) -> None:
@@ -97,11 +99,12 @@ def _absent(names) -> dict[str, str]:
     """Experiments whose data cannot be had, and why."""
     absent = {}
     for name in sorted(names):
-        file = find_experiment(name).file
+        experiment = find_experiment(name)
+        file = "" if experiment.simulable else experiment.file
         try:
-            if file is not None:
+            if file:
                 locate(file, None)
-            if name == "handwriting" and find_spec("rdata") is None:
+            if file.endswith(".rda") and find_spec("rdata") is None:
                 absent[name] = str(missing("rdata", "data"))
         except DatasetError as error:
             absent[name] = str(error)
@@ -141,7 +144,7 @@ class _Progress:
         if self.bar is not None:
             self.bar.stop()
 
-    def __call__(self, said, done, total, left):
+    def __call__(self, said, *, done, total, left):
         text = f"{_span(left)} left; {said}"
         if self.bar is not None:
             self.bar.update(self.task, completed=done, total=total, description=text)

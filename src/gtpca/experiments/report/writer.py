@@ -10,19 +10,20 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from gtpca.experiments import names
-from gtpca.experiments.figures import draw_panels, panel_caption, save_figure
-from gtpca.experiments.layout import escape_markdown, printed_rows, status, to_markdown
-from gtpca.experiments.pictures import make_pictures
-from gtpca.experiments.published import TableKey, published_tables
-from gtpca.experiments.tables import (
+from gtpca.experiments.report.layout import escape_markdown, printed_rows, status, to_markdown
+from gtpca.experiments.report.panels import draw_panels, panel_caption, save_figure
+from gtpca.experiments.report.pictures import make_pictures
+from gtpca.experiments.report.published import published_tables
+from gtpca.experiments.report.tables import (
     TOLERANCE,
     make_tables,
     missing_tables,
     read_rows,
     write_tables,
 )
-from gtpca.experiments.verdicts import counts, sentences
+from gtpca.experiments.report.verdicts import counts, sentences
+from gtpca.experiments.rows import TableKey
+from gtpca.experiments.spec import EXPERIMENTS, OWN_TITLES, experiment_title, rank
 from gtpca.optional import require
 from gtpca.plots.style import require_matplotlib
 
@@ -44,7 +45,7 @@ def write_report(folder, out=None, *, repetitions=None, pictures=None) -> Path:
     repetitions : int or None
         How many a complete table has; default as in the paper: 10, and 1 for "errp".
     pictures : iterable of Picture or None
-        Pictures of data and models; default: all, fitted anew. Empty for none.
+        Pictures of data and models; default: all, fitted again. Empty for none.
 
     Returns
     -------
@@ -92,7 +93,7 @@ def read_remarks(path) -> dict[str, str]:
 
 
 def _check_remark_key(key, file) -> str:
-    known = {SUMMARY, *names.EXPERIMENTS, *map(str, published_tables())}
+    known = {SUMMARY, *EXPERIMENTS, *map(str, published_tables())}
     if key not in known:
         raise ValueError(
             f"{file}: no table, experiment or section is called {key!r}; use '## summary', an "
@@ -119,10 +120,10 @@ def _flatten(value, name=""):
 def _context(tables, remarks) -> dict[str, Any]:
     """All that the page says, but for the figures."""
     experiments = dict.fromkeys(table.key.experiment for table in tables)
-    order = sorted(experiments, key=lambda e: [*names.EXPERIMENTS, e].index(e))
+    order = sorted(experiments, key=lambda e: rank(e, EXPERIMENTS))
     return {
         "sections": [_section(e, tables, remarks) for e in order],
-        "lacking": [names.table_title(key) for key in missing_tables(tables)],
+        "lacking": [key.title for key in missing_tables(tables)],
         "summary": _blocks(remarks.get(SUMMARY, "")),
         "simulated": any(table.simulated for table in tables),
         "complete": all(table.complete for table in tables) and not missing_tables(tables),
@@ -134,7 +135,7 @@ def _section(experiment, tables, remarks) -> dict[str, Any]:
     own = [table for table in tables if table.key.experiment == experiment]
     return {
         "name": experiment,
-        "title": names.EXPERIMENTS.get(experiment, experiment),
+        "title": experiment_title(experiment),
         "simulated": any(table.simulated for table in own),
         "remark": _blocks(remarks.get(experiment, "")),
         "overview": [_overview(table) for table in own],
@@ -154,7 +155,7 @@ def _entry(table, remark) -> dict[str, Any]:
         "ks": sorted(table.cells["k"].unique()),
         "rows": [row for row in rows if not row.extra],
         "extra": [row for row in rows if row.extra],
-        "extra_title": names.OWN.get(table.key.metric, "own"),
+        "extra_title": OWN_TITLES.get(table.key.metric, "own"),
         "markdown": to_markdown(table, full=False),
         "sentences": sentences(table),
         "gaps": table.gaps(),
@@ -163,11 +164,10 @@ def _entry(table, remark) -> dict[str, Any]:
 
 
 def _overview(table) -> dict[str, Any]:
-    _, setting, task, metric = table.key
-    what = [setting, *([names.TASKS.get(task, task)] if task != "projection" else [])]
+    what = [table.key.setting, table.key.task_title, table.key.metric_title]
     return {
         "anchor": _anchor(table.key),
-        "title": ", ".join([*what, names.METRICS.get(metric, metric)]),
+        "title": ", ".join(part for part in what if part),
         "present": f"{table.present} of {table.expected}",
         "complete": table.complete,
         "counts": {name: _spoken(part) for name, part in counts(table).items()},
@@ -237,5 +237,5 @@ def _environment():
 
 
 def _template(name) -> str:
-    source = resources.files("gtpca.experiments") / "templates" / f"{name}.jinja"
+    source = resources.files("gtpca.experiments.report") / "templates" / f"{name}.jinja"
     return source.read_text(encoding="utf-8")

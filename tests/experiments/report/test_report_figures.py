@@ -1,0 +1,103 @@
+"""Panels of the tables, and pictures of data and models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pandas", reason='needs pandas: pip install "gtpca[report]"')
+pytest.importorskip("matplotlib", reason='needs matplotlib: pip install "gtpca[plot]"')
+
+from result_rows import row, table_of, whole_table
+
+from gtpca import GTPCA, Rotation, Shift
+from gtpca.datasets import DatasetError
+from gtpca.experiments.report import panels, pictures
+from gtpca.experiments.report.published import published_models, published_tables
+from gtpca.experiments.rows import TableKey
+from gtpca.experiments.spec import MODELS
+
+
+def texts(figure):
+    from matplotlib.text import Text
+
+    return [artist.get_text() for artist in figure.findobj(Text)]
+
+
+@pytest.mark.parametrize(
+    ("experiment", "n_panels"), [("oscillations", 2), ("spikes", 12), ("mnist", 16)]
+)
+def test_panels_have_the_layout_of_the_paper(experiment, n_panels):
+    keys = [key for key in published_tables() if key.experiment == experiment]
+    made = [table_of(whole_table(key=keys[0], repetitions=1))]
+    figure = panels.draw_panels(made, experiment)
+    assert len(figure.axes) == n_panels
+    assert "GT-PCA by ALS" in texts(figure)
+    solid = [line for line in figure.axes[0].lines if line.get_linestyle() == "-"]
+    dashed = [line for line in figure.axes[0].lines if line.get_linestyle() == "--"]
+    models = published_models(keys[0])
+    assert (len(solid), len(dashed)) == (len(models) + 1, len(models))
+
+
+def test_panels_say_simulated():
+    made = [table_of([row(TableKey("errp", "i", "outlier", "resmse"), simulated=True)])]
+    assert any("Simulated" in text for text in texts(panels.draw_panels(made, "errp")))
+    assert "Simulated data." in panels.panel_caption(made, "errp")
+
+
+def test_same_figure_same_bytes(tmp_path):
+    once, again = (
+        [path.read_bytes() for path in panels.save_figure(pictures.draw_network(2), tmp_path / n)]
+        for n in ("a", "b")
+    )
+    assert once == again
+    assert once[0].startswith(b"\x89PNG")
+
+
+def test_network_has_a_box_per_layer():
+    said = texts(pictures.draw_network(4))
+    assert [f"GT-PC layer {j}" in said for j in (1, 4, 5)] == [True, True, False]
+
+
+def test_spikes_are_drawn_with_three_reconstructions():
+    X = np.random.default_rng(0).standard_normal((12, 10))
+    model = GTPCA(3, Shift(5), random_state=0).fit(X)
+    axes = pictures.draw_spikes(model, X).axes
+    assert [len(ax.lines) for ax in axes] == [2, 2, 2, 4, 4, 4]
+
+
+def test_digits_are_drawn():
+    X = np.random.default_rng(0).uniform(size=(9, 6, 6))
+    turned = GTPCA(4, Rotation(4), random_state=0).fit(X)
+    moved = GTPCA(4, Shift((4, 4)), random_state=0).fit(X)
+    figure = pictures.draw_digit_components(turned, X, moved, X)
+    assert sum(len(ax.images) for ax in figure.axes) == 2 * (4 + 9)
+    assert sum(len(ax.images) for ax in pictures.draw_digits(X, X).axes) == 18
+
+
+def test_projections_have_two_colours():
+    scores, is_eight = np.arange(10.0).reshape(5, 2), np.array([1, 0, 0, 1, 0])
+    others, eights = pictures.draw_projections(scores, is_eight).axes[0].collections
+    np.testing.assert_array_equal(eights.get_offsets(), scores[[0, 3]])
+    assert len(others.get_offsets()) == 3
+
+
+def test_pictures_without_mnist_say_so(monkeypatch):
+    def fetch(*_):
+        raise DatasetError("no network here")
+
+    monkeypatch.setattr(pictures, "fetch_mnist", fetch)
+    made = {picture.name: picture for picture in pictures.make_pictures(n_samples=20)}
+    assert made["spikes-long-window"].figure is not None
+    for name in ("digits", "components", "projections"):
+        assert made[name].figure is None
+        assert "Left out: no network here" in made[name].caption
+
+
+def test_every_model_has_a_colour_of_its_own():
+    assert len({panels.COLOURS[name] for name in MODELS}) == len(MODELS)
+
+
+def test_an_experiment_the_paper_has_not_is_drawn():
+    key = TableKey(experiment="mine", setting="x", task="projection", metric="resmse")
+    assert panels.draw_panels([table_of([row(key)])], "mine").axes

@@ -1,0 +1,44 @@
+"""Plans of jobs, and the rows of a job."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gtpca.experiments.rows import RowKey
+from gtpca.experiments.run import store
+from gtpca.experiments.run.jobs import Job, plan, run_job
+from gtpca.experiments.spec import EXPERIMENTS
+
+NEEDS_TORCH = 'needs torch: pip install "gtpca[torch]"'
+
+
+def test_counts_of_a_plan():
+    found = {job.model: job.counts for job in plan(["mnist"], setting="i", task="outlier", k=20)}
+    assert found["gtpca-als"] == tuple(range(1, 21))
+    in_parts = [j.counts for j in plan(["mnist"], setting="i", task="outlier", models=["vae"])]
+    assert in_parts == [(1,), (2,), (3,), (5,), (10,)]
+    refined = [j.counts for j in plan(["mnist"], setting="i", models=["gtpca-refine"])]
+    assert refined == [(2,), (5,), (10,), (20,), (2,), (5,), (10,)]
+
+
+def test_all_channels_are_another_setting():
+    assert {j.setting for j in plan(["errp"], channels="all", setting="i")} == {"i-all"}
+
+
+def test_names_of_jobs_are_unique():
+    todo = plan(list(EXPERIMENTS), profile="paper")
+    assert len({job.name for job in todo}) == len(todo)
+    assert isinstance(todo[0], Job)
+    assert len(store.expected_rows(todo)) == sum(len(job.row_keys()) for job in todo)
+
+
+def test_a_job_writes_the_rows_it_promises():
+    pytest.importorskip("torch", reason=NEEDS_TORCH)
+    for model in ("pca", "gtpca-als", "gtpca-shared"):
+        (job,) = plan(["spikes"], profile="quick", setting="i", task="outlier", models=[model])
+        rows = run_job(job)
+        assert sorted(map(RowKey.of, rows)) == sorted(job.row_keys())
+        assert all(0 <= row["value"] <= 100 for row in rows if row["metric"] == "accuracy")
+        json.dumps(rows, allow_nan=False)

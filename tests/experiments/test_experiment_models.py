@@ -1,0 +1,75 @@
+"""The models under one interface: residuals and features beside their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA, KernelPCA
+
+from gtpca.datasets import make_spikes
+from gtpca.experiments import models
+from gtpca.experiments.spec import MODELS, find_setting
+
+
+def fitted(name, counts, setting, X):
+    given = {"channels": False, "steps": 20, "random_state": 0}
+    return models.make_model(name, counts=counts, setting=setting, **given).fit(X)
+
+
+@pytest.fixture(scope="module")
+def spikes():
+    return make_spikes(150, 64, random_state=0)[0], make_spikes(60, 64, random_state=1)[0]
+
+
+def test_every_model_has_a_class():
+    assert {*models._CLASSES} == {*MODELS}
+
+
+def test_residuals_of_pca_are_those_of_scikit_learn(spikes):
+    X, test = spikes
+    found = fitted("pca", (1, 3), find_setting("spikes", "ii"), X).residuals(test)
+    for column, k in enumerate((1, 3)):
+        pca = PCA(k).fit(X)
+        rebuilt = pca.inverse_transform(pca.transform(test))
+        np.testing.assert_allclose(found[:, column], ((test - rebuilt) ** 2).sum(axis=1))
+
+
+def test_kernel_pca_is_fitted_for_every_count(spikes):
+    X, test = spikes
+    found = fitted("kpca", (1, 2), find_setting("spikes", "ii"), X).residuals(test)
+    for column, k in enumerate((1, 2)):
+        kpca = KernelPCA(k, kernel="poly", degree=3, fit_inverse_transform=True).fit(X)
+        rebuilt = kpca.inverse_transform(kpca.transform(test))
+        np.testing.assert_allclose(found[:, column], ((test - rebuilt) ** 2).sum(axis=1))
+
+
+def test_residuals_and_features_of_gtpca(spikes):
+    X, test = spikes
+    setting = find_setting("spikes", "i")
+    found = fitted("gtpca-als", (1, 3), setting, X)
+    residuals, total = found.residuals(test).sum(axis=0), (test**2).sum()
+    np.testing.assert_allclose(residuals / total, found.model.resmse(test)[[0, 2]], rtol=1e-5)
+    codes = found.encode(test)
+    np.testing.assert_array_equal(found.features(codes, 2, "signed"), codes.scores[:, :2])
+    np.testing.assert_array_equal(found.features(codes, 2, "paper"), abs(codes.scores[:, :2]))
+    start = found.model.poses(codes)["start"]
+    with_pose = found.features(codes, 3, "signed+pose")
+    np.testing.assert_array_equal(with_pose[:, 3:], start[:, 1:] - start[:, :1])
+
+
+def test_relative_poses_do_not_change_when_the_sample_moves():
+    start, degrees = np.array([[3, 7, 1]]), np.array([[350.0, 20.0, 90.0]])
+    found = models.pose_features({"start_0": start, "degrees": degrees})
+    angle = np.deg2rad([30, 100])
+    np.testing.assert_allclose(found[0], [4, -2, *np.cos(angle), *np.sin(angle)])
+    moved = {"start_0": start + 5, "degrees": (degrees + 72) % 360}
+    np.testing.assert_allclose(models.pose_features(moved), found)
+
+
+@pytest.mark.parametrize("setting", ["i", "ii"])
+def test_the_network_is_trained_also_where_nothing_moves(setting, spikes):
+    pytest.importorskip("torch", reason='needs torch: pip install "gtpca[torch]"')
+    X, test = spikes
+    found = fitted("gtpca-adam", (1, 2), find_setting("spikes", setting), X)
+    assert [len(history) for history in found.model.history_] == [6, 6]
+    assert np.all(found.residuals(test).sum(axis=0) < (test**2).sum())

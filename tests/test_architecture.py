@@ -1,0 +1,213 @@
+"""The shape of the code: layers, sizes, the walk of one array, and public names that stay."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import runpy
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gtpca
+
+SOURCE, TESTS = Path(gtpca.__file__).parent, Path(__file__).parent
+TRACE = TESTS.parent / "benchmarks" / "trace_walk.py"
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+parse = cache(ast.parse)
+
+# Each layer with those that it may import, and with them all that these may import.
+LAYERS = {
+    "checks": "",
+    "optional": "",
+    "files": "",
+    "text": "",
+    "operators": "checks",
+    "families": "operators text",
+    "data": "operators optional",
+    "model": "data",
+    "solvers": "model",
+    "fitting": "solvers",
+    "estimator": "fitting families",
+    "persistence": "estimator families files",
+    "views": "model",
+    "plots": "views",
+    "page": "views files",
+    "nn": "estimator solvers files",
+    "datasets": "checks files optional",
+    "readers": "datasets files optional text",
+    "testing": "operators",
+    "gtpca": "persistence",
+    "demo": "gtpca datasets plots",
+    "experiments": "gtpca datasets demo nn page plots readers testing",
+    "commands": "experiments",
+    "cli": "optional",
+}
+
+# Imports inside functions: of modules that need an optional dependency, and of `save`.
+LATE = {
+    ("cli", "commands"),
+    ("commands", "commands.progress"),
+    ("commands", "demo"),
+    ("commands", "experiments"),
+    ("commands", "page"),
+    ("commands", "plots"),
+    ("commands", "readers"),
+    ("data", "data.dask"),
+    ("estimator", "persistence"),
+    ("experiments", "experiments.baselines"),
+    ("experiments", "nn"),
+    ("persistence", "nn"),
+}
+
+
+PUBLIC = {
+    "gtpca": """ALS GTPCA Affine Codes Compose Custom Deformation Family Identity Operator
+        Reflection Rotation Scaling Shift TimeWarp load""",
+    "gtpca.families": "Compose Custom Family Identity Reflection Shift",
+    "gtpca.operators": "BankOperator FeatureWeightedOperator Operator",
+    "gtpca.solvers": "ALS",
+    "gtpca.persistence": "load save",
+    "gtpca.nn": "Adam GTPCLayer GTPCNetwork LayerOutput",
+    "gtpca.testing": "PlantedRows assert_same_components check_operator make_planted",
+    "gtpca.datasets": """DatasetError event_windows fetch_eeg fetch_errp fetch_handwriting
+        fetch_mnist make_oscillations make_spikes random_crop random_embedding random_rotation
+        simulate_errp sliding_windows""",
+    "gtpca.plots": """plot_components plot_energy plot_history plot_perturbation plot_poses
+        plot_reconstructions plot_scores""",
+    "gtpca.page": "write_page",
+    "gtpca.readers": "Data FileRows read_data write_array write_table",
+}
+NEEDS = {"gtpca.nn": "torch", "gtpca.plots": "matplotlib"}
+
+
+@cache
+def modules(folder):
+    """The text of all modules below a folder, by their path in it."""
+    files = sorted(folder.rglob("*.py"))
+    return {file.relative_to(folder).as_posix(): file.read_text("utf-8") for file in files}
+
+
+def allowed(layer):
+    """All layers that a layer may import."""
+    direct = LAYERS[layer].split()
+    return {layer, *direct}.union(*map(allowed, direct))
+
+
+def layer_of(name):
+    """The layer of ``gtpca.name``; "gtpca" for its public names."""
+    first = name.partition(".")[0]
+    return first if first in LAYERS else "gtpca"
+
+
+def imported(node):
+    """What a node takes from gtpca, without the name of the package; the version is free."""
+    if isinstance(node, ast.ImportFrom):
+        names = ["." * node.level + f"{node.module}.{alias.name}" for alias in node.names]
+    elif isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        names = [f"{node.value.id}.{node.attr}"]  # gtpca.name, after `import gtpca`
+    else:
+        names = []
+    ours = {name.removeprefix("gtpca.") for name in names if name.startswith(("gtpca.", "."))}
+    return ours - {"__version__"}
+
+
+def all_imports(late):
+    """File, its layer, and the name of everything imported: in functions, or else elsewhere."""
+    for file, text in modules(SOURCE).items():
+        tree = parse(text)
+        inside = {n for f in ast.walk(tree) if isinstance(f, FUNCTIONS) for n in ast.walk(f)}
+        layer = file.partition("/")[0].removesuffix(".py").replace("__init__", "gtpca")
+        for node in ast.walk(tree):
+            if (node in inside and not isinstance(node, ast.Attribute)) == late:
+                yield from ((file, layer, name) for name in imported(node))
+
+
+def test_layers_import_only_what_is_below_them():
+    wrong = [i for i in all_imports(late=False) if layer_of(i[2]) not in allowed(i[1])]
+    assert wrong == []
+
+
+def test_imports_inside_functions_are_those_listed():
+    listed = [(file, f"{target}.") for file, target in LATE]
+    wrong = [
+        (file, layer, name)
+        for file, layer, name in all_imports(late=True)
+        if not any(layer == who and f"{name}.".startswith(what) for who, what in listed)
+    ]
+    assert wrong == []
+
+
+def test_every_module_of_the_root_has_a_layer():
+    found = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py"}
+    packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    assert (found - {"__init__"}) | packages | {"gtpca"} == set(LAYERS)
+    assert len(found) <= 12
+
+
+def functions():
+    """All functions of the library."""
+    for text in modules(SOURCE).values():
+        yield from (node for node in ast.walk(parse(text)) if isinstance(node, FUNCTIONS))
+
+
+def test_few_functions_take_operator_and_polarity():
+    both = [
+        node.name
+        for node in functions()
+        if {"operator", "polarity"}
+        <= {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+    ]
+    assert len(both) <= 10, both
+
+
+def code_of(node):
+    """The statements of a module, class or function, without its docstring."""
+    return node.body[ast.get_docstring(node) is not None :]
+
+
+def test_functions_are_short():
+    bodies = [body for node in functions() if (body := code_of(node))]
+    sizes = [body[-1].end_lineno - body[0].lineno + 1 for body in bodies]
+    assert np.median(sizes) <= 5
+    assert np.percentile(sizes, 90) <= 13
+    assert max(sizes) <= 40
+
+
+def n_lines(text):
+    """Lines of a module, without docstrings and blank lines."""
+    lines = text.splitlines()
+    for node in ast.walk(parse(text)):
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.Module)) and ast.get_docstring(node):
+            place = node.body[0]
+            lines[place.lineno - 1 : place.end_lineno] = [""] * (
+                place.end_lineno - place.lineno + 1
+            )
+    return sum(bool(line.strip()) for line in lines)
+
+
+@pytest.mark.parametrize(("folder", "most"), [(SOURCE, 400), (TESTS, 600)], ids=["src", "tests"])
+def test_files_are_short(folder, most):
+    assert {file: n for file, text in modules(folder).items() if (n := n_lines(text)) > most} == {}
+
+
+@pytest.mark.skipif(not TRACE.exists(), reason="benchmarks/ is not there")
+def test_the_walk_of_an_array_is_short():
+    tools = runpy.run_path(str(TRACE))
+    walks = tools["walks"]()
+    assert len(walks["transform"]) <= 20
+    assert len(tools["packages"](walks["fit"])) <= 7
+    assert len(tools["packages"](walks["transform"])) <= 4
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_public_names_stay(module):
+    if module in NEEDS:
+        pytest.importorskip(NEEDS[module])
+    found = importlib.import_module(module)
+    assert set(PUBLIC[module].split()) <= set(found.__all__)
+    assert [name for name in found.__all__ if not hasattr(found, name)] == []
