@@ -291,10 +291,9 @@ def subsample(chunks, order, size, n_jobs=None):
     return as_chunks(chunk.rows, chunk.operator, chunk.weight, n_jobs=n_jobs), places
 
 
-def in_single_precision(chunks):
-    if os.environ.get("F64"): return chunks
+def in_single_precision(chunks, n_jobs=None):
     """Copies of few rows in float32, in units in which no square overflows or vanishes."""
     chunk = chunks.take(np.arange(chunks.n_rows))
-    largest = float(np.max(np.abs(chunk.rows), initial=0.0))
-    rows = np.ldexp(chunk.rows, -int(np.frexp(largest)[1])).astype(np.float32)
-    return as_chunks(rows, chunk.operator, chunk.weight, n_jobs=getattr(chunks, "n_jobs", None))
+    exponent = int(np.frexp(np.max(np.abs(chunk.rows), initial=0.0))[1])
+    rows = np.ldexp(chunk.rows, -exponent).astype(np.float32)
+    return as_chunks(rows, chunk.operator, chunk.weight, n_jobs=n_jobs)

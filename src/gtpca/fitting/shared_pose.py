@@ -9,20 +9,19 @@ does so from several beginnings, on few rows, and the best is finished on all of
 from __future__ import annotations
 
 import numpy as np
-from scipy import linalg
-from scipy.sparse.linalg import LinearOperator, eigsh
+from sklearn.utils.extmath import randomized_svd
 
-from gtpca.data.chunk import Chunk, energy
-from gtpca.data.chunks import live_rows, subsample
+from gtpca.data.chunk import energy
+from gtpca.data.chunks import in_single_precision, live_rows, subsample
 from gtpca.model.coding import deflate
 from gtpca.model.matching import statistics
 from gtpca.solvers.base import SolverResult
-from gtpca.solvers.pca import DENSE_WEIGHTS, covariance, project
 
 __all__ = ["grow_block", "principal_axes", "principal_order"]
 
 GROW_ROWS = 1024  # the block grows on so many rows
-N_GROWTHS = 3  # and so often; the best is finished on all rows
+N_GROWTHS = 2  # and so often; the best is finished on all rows
+GROW_PASSES = 8  # for each size but the last
 
 
 def grow_block(problem, recipe, goal):
@@ -45,11 +44,12 @@ def grow_block(problem, recipe, goal):
         return _solve(problem, recipe)
     order = recipe.rng.permutation(live_rows(chunks)) if chunks.n_rows > GROW_ROWS else None
     few, _ = subsample(chunks, order, GROW_ROWS, recipe.n_jobs)
+    few = problem.on(in_single_precision(few, recipe.n_jobs))
     grown: list[SolverResult] = []
     while len(grown) < N_GROWTHS and not recipe.progress.stop:
-        grown.append(_grow(problem.on(few), recipe, goal, most))
-    result = min(grown, key=lambda r: (len(r.weights), -r.explained))
-    return result if few is chunks else _solve(problem, recipe, result.weights)
+        grown.append(_grow(few, recipe, goal, most))
+    best = min(grown, key=lambda result: (len(result.weights), -result.explained))
+    return _solve(problem, recipe, best.weights)
 
 
 def _grow(problem, recipe, goal, most):
@@ -60,7 +60,7 @@ def _grow(problem, recipe, goal, most):
         if goal.reached(len(result.weights), goal.total * (1 - result.explained / total)):
             break
         W = widen(problem, result.weights, min(2 * len(result.weights), most), recipe.rng)
-        result = _solve(problem, recipe, W)
+        result = recipe.solver.polish(problem, W, GROW_PASSES)
     return result
 
 
@@ -78,37 +78,18 @@ def _solve(problem, recipe, start=None):
 
 
 def aligned_residual(chunk, block):
-    """What the block leaves of the rows, brought back: a chunk of ``T_i* r_i``, (n, L)."""
+    """What the block leaves of the rows, brought back: ``sqrt(q_i) T_i* r_i``, (n, L)."""
     rest = deflate(chunk, block)
     back = chunk.operator.adjoint_rows(rest.rows, rest.codes.index[:, -1])
-    return Chunk(back, chunk.operator, chunk.weight)
-
-
-def residual_covariance(chunk, block):
-    """``sum_i (T_i* r_i)(T_i* r_i)'``, shape (L, L)."""
-    return covariance(aligned_residual(chunk, block), None)
-
-
-def residual_product(chunk, block, v):
-    """The same times ``v`` (L,), without the matrix."""
-    return project(aligned_residual(chunk, block), None, v)
+    return back if chunk.weight is None else back * np.sqrt(chunk.weight)[:, None]
 
 
 def widen(problem, W, size, rng):
     """``W`` (K, L) and the leading directions of its aligned residual, (size, L)."""
-    chunks, block, wanted, length = problem.chunks, problem.block(W), size - len(W), W.shape[1]
-    v0 = rng.standard_normal(length)
-    if length <= DENSE_WEIGHTS:
-        C = chunks.sum(residual_covariance, block)
-        _, new = linalg.eigh(C, subset_by_index=[length - wanted, length - 1])
-    else:
-        C = LinearOperator(
-            (length, length),
-            lambda v: chunks.sum(residual_product, block, v.ravel()),
-            dtype=np.float64,
-        )
-        _, new = eigsh(C, k=wanted, v0=v0)
-    return np.concatenate([W, new.T])
+    rows = problem.chunks.join(aligned_residual, problem.block(W))
+    wanted = size - len(W)
+    _, _, new = randomized_svd(rows, wanted, n_iter=2, random_state=rng)
+    return np.concatenate([W, new.astype(np.float64)])
 
 
 def principal_order(problem, W):

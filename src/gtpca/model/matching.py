@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
 
-from gtpca.operators.base import CG_STEPS, CG_TOLERANCE, sum_by_index
+from gtpca.operators.base import CG_STEPS, conjugate_gradients, sum_by_index
 
 __all__ = [
     "POLARITIES",
@@ -201,7 +200,7 @@ def statistics(chunk, block) -> Stats:
     if len(block) == 1:
         rhs = operator.adjoint_at(chunk.rows, found.index, weighted[:, 0])[None]
     else:
-        rhs = weighted.T @ operator.adjoint_rows(chunk.rows, found.index)
+        rhs = operator.adjoint_block(chunk.rows, found.index, weighted)
     weight = _second_moments(operator, found, weighted)
     return Stats(rhs, weight, float(np.sum(chunk.weigh(found.explained))))
 
@@ -242,13 +241,8 @@ def solve_block(operator, weight, rhs, W0, steps=CG_STEPS):
         return W0 + np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ (rhs - A @ W0)
     if operator.selects:
         return _solve_each_weight(operator, weight, rhs, W0)
-    size = rhs.size
-    system = LinearOperator(
-        (size, size),
-        lambda v: operator.normal_block(weight, v.reshape(rhs.shape)).ravel(),
-        dtype=np.float64,
-    )
-    solved, _ = cg(system, rhs.ravel(), x0=W0.ravel(), rtol=CG_TOLERANCE, maxiter=steps)
+    system = operator.normal_system(weight)
+    solved = conjugate_gradients(system, rhs.ravel(), W0.ravel(), steps)
     return solved.reshape(rhs.shape)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
 
 from gtpca.operators.base import Operator
 
@@ -68,6 +70,51 @@ class BankOperator(Operator):
             mine = index == t
             out[mine] = (direction(self._matrix[t * d : (t + 1) * d]) @ rows[mine].T).T
         return out
+
+    def adjoint_block(self, X, index, coef):
+        M = np.zeros((self.n_transforms, self.n_features, coef.shape[1]), X.dtype)
+        for t in np.unique(index):
+            mine = index == t
+            M[t] = X[mine].T @ coef[mine].astype(X.dtype)
+        return (self._transposed @ M.reshape(-1, coef.shape[1]).astype(np.float64)).T
+
+    @cached_property
+    def _coupling(self):
+        """All ``T_t* T_t`` on their common pattern: indices, indptr, and values (m, nnz).
+
+        None where that would be larger than the transforms themselves: interpolation couples
+        neighbours only, but a list of matrices may couple everything.
+        """
+        d, n_weights = self.n_features, self.n_weights
+        grams = []
+        for t in range(self.n_transforms):
+            T = self._matrix[t * d : (t + 1) * d]
+            grams.append(sparse.coo_array(T.T @ T))
+            if grams[-1].nnz > 16 * n_weights:
+                return None
+        flat = [G.row.astype(np.int64) * n_weights + G.col for G in grams]
+        places = np.unique(np.concatenate(flat))
+        values = np.zeros((len(grams), len(places)))
+        for row, G, at in zip(values, grams, flat, strict=True):
+            row[np.searchsorted(places, at)] = G.data
+        indptr = np.searchsorted(places, np.arange(n_weights + 1) * n_weights)
+        return places % n_weights, indptr, values
+
+    def normal_system(self, weight):
+        if self._coupling is None:
+            return super().normal_system(weight)
+        indices, indptr, values = self._coupling
+        K, L = weight.shape[1], self.n_weights
+        entries = values.T @ weight.reshape(len(weight), -1)
+        if K == 1:
+            return sparse.csr_array((entries[:, 0], indices, indptr), shape=(L, L))
+        blocks = (entries.reshape(-1, K, K), indices, indptr)
+        N = sparse.bsr_array(blocks, shape=(K * L, K * L))
+
+        def times(v):
+            return (N @ v.reshape(K, L).T.ravel()).reshape(L, K).T.ravel()
+
+        return LinearOperator((K * L, K * L), times, dtype=np.float64)
 
     def normal_block(self, weight, W):
         shape = (self.n_transforms, self.n_features, len(W))

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, cg
+from scipy.sparse.linalg import LinearOperator
 
 from gtpca import checks
 from gtpca.operators.backend import cast, namespace
@@ -23,6 +23,7 @@ from gtpca.operators.backend import cast, namespace
 __all__ = ["FeatureWeightedOperator", "Operator", "sum_by_index", "weigh_features"]
 
 CG_TOLERANCE, CG_STEPS = 1e-8, 200
+FEW_GROUPS = 32  # up to here a dense product beats a sparse one
 LARGE_BANK = 2**24  # entries of moved weights up to which they are worth keeping
 
 
@@ -155,6 +156,10 @@ class Operator(ABC):
             [self.adjoint_at(x[None], np.array([t]), one) for x, t in zip(X, index, strict=True)]
         )
 
+    def adjoint_block(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """``sum_i coef_ik T_{index_i}* x_i`` for coefficients (n, K), shape (K, L), float64."""
+        return (coef.T @ self.adjoint_rows(X, index)).astype(np.float64, copy=False)
+
     def normal(self, weight: np.ndarray, w: np.ndarray) -> np.ndarray:
         """``N w`` with ``N = sum_t weight_t T_t* T_t``, shape (L,)."""
         return self.adjoint(np.asarray(weight)[:, None] * self.apply(w))
@@ -171,10 +176,17 @@ class Operator(ABC):
             return rhs / weight.sum() if weight.sum() > 0 else w0
         if self.selects:
             return divide(rhs, self.normal(weight, np.ones(self.n_weights)), w0)
-        system = LinearOperator(
-            (rhs.size, rhs.size), lambda v: self.normal(weight, v.ravel()), dtype=np.float64
-        )
-        return cg(system, rhs, x0=w0, rtol=CG_TOLERANCE, maxiter=steps)[0]
+        system = self.normal_system(np.asarray(weight)[:, None, None])
+        return conjugate_gradients(system, rhs, w0, steps)
+
+    def normal_system(self, weight: np.ndarray) -> LinearOperator:
+        """:meth:`normal_block` with ``weight`` (m, K, K) as an operator on flat blocks (K L,)."""
+        K, L = weight.shape[1], self.n_weights
+
+        def times(v):
+            return self.normal_block(weight, v.reshape(K, L)).ravel()
+
+        return LinearOperator((K * L, K * L), times, dtype=np.float64)
 
     def normal_block(self, weight: np.ndarray, W: np.ndarray) -> np.ndarray:
         """:meth:`normal` of a block: row j is ``sum_t,k weight_tjk T_t* T_t w_k``, (K, L)."""
@@ -233,11 +245,33 @@ def selection_matrix(numbers, n_weights):
 def sum_by_index(X, index, coef, n_groups):
     """``M_t = sum_{i: index_i = t} coef_i x_i`` in float64: (n, d) to (n_groups, d)."""
     n = len(X)
+    if n_groups <= FEW_GROUPS:
+        pick = np.zeros((n_groups, n), X.dtype)
+        pick[index, np.arange(n)] = coef
+        return (pick @ X).astype(np.float64)
     pick = sparse.csr_array(
         (np.asarray(coef, dtype=np.float64), np.asarray(index), np.arange(n + 1)),
         shape=(n, n_groups),
     )
     return pick.T @ X
+
+
+def conjugate_gradients(N, rhs, w, steps=CG_STEPS, tolerance=CG_TOLERANCE):
+    """At most so many steps towards the solution of ``N w = rhs``, from ``w``, all of them flat.
+
+    Those of ``scipy.sparse.linalg.cg``, without its checks: systems are small here, and many.
+    """
+    r = rhs - N @ w
+    p, energy, least = r, r @ r, tolerance**2 * (rhs @ rhs)
+    for _ in range(steps):
+        if energy <= least:
+            break
+        Np = N @ p
+        length = energy / (p @ Np)
+        w, r, before = w + length * p, r - length * Np, energy
+        energy = r @ r
+        p = r + (energy / before) * p
+    return w
 
 
 def divide(rhs, diagonal, w0):

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.fft import irfftn, next_fast_len, rfftn
+from scipy.linalg import solve_toeplitz
 from scipy.sparse.linalg import LinearOperator, cg
 
 __all__ = ["predict_unseen"]
@@ -54,9 +55,7 @@ def _predict(v, seen):
         return known
     known /= scale
     covariance = _Covariance(known, seen)
-    system = LinearOperator((v.size, v.size), covariance.between_seen, dtype=np.float64)
-    solved, _ = cg(system, known.ravel(), rtol=CG_TOLERANCE, maxiter=CG_STEPS)
-    return np.where(seen, v, scale * covariance.times(solved))
+    return np.where(seen, v, scale * covariance.times(covariance.solve(known)))
 
 
 class _Covariance:
@@ -71,6 +70,18 @@ class _Covariance:
         """``C a`` on the whole window."""
         spectrum = rfftn(a.reshape(self.shape), self.lengths) * self.spectrum
         return irfftn(spectrum, self.lengths)[tuple(slice(n) for n in self.shape)]
+
+    def solve(self, known):
+        """``(C_ss + ridge I)^-1`` of what is seen, zero elsewhere."""
+        places = np.flatnonzero(self.seen)
+        if known.ndim == 1 and len(places) == places[-1] - places[0] + 1:
+            column = irfftn(self.spectrum, self.lengths)[: len(places)]
+            column[0] += RIDGE
+            solved = np.zeros_like(known)
+            solved[places] = solve_toeplitz(column, known[places])
+            return solved
+        system = LinearOperator((known.size, known.size), self.between_seen, dtype=np.float64)
+        return cg(system, known.ravel(), rtol=CG_TOLERANCE, maxiter=CG_STEPS)[0]
 
     def between_seen(self, a):
         """``(C_ss + ridge I) a`` for ``a`` that is zero where not seen, flat."""

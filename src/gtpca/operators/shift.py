@@ -117,6 +117,11 @@ class Track:
         """The offsets with the given numbers."""
         return self.first + self.step * number
 
+    def place_at(self, number):
+        """Where the windows with the given numbers begin in a sample."""
+        offset = self.offset_at(number)
+        return offset % self.size if self.circular else offset
+
     def start_at(self, number):
         """Where the pieces with the given numbers start in the padded window."""
         start = self.before - self.first - self.step * number
@@ -153,6 +158,12 @@ class Track:
             first, second = np.split(a, 2, axis=axis)
             return cut_axis(first + second, axis, 0, self.window)
         return cut_axis(a, axis, self.before, self.window)
+
+    def wrap(self, a: np.ndarray, axis: int) -> np.ndarray:
+        """Samples of which all circular windows are pieces; others as they are."""
+        if not self.circular:
+            return a
+        return np.concatenate([a, cut_axis(a, axis, 0, self.window - 1)], axis)
 
     def lay_out(self, a: np.ndarray, axis: int) -> np.ndarray:
         """Zero-pad to the FFT length and move offset ``first`` to lag 0."""
@@ -250,7 +261,8 @@ class ShiftOperator(Operator):
         if not self._placed:
             super().add_moved(X, Q, index, coef)
             return
-        windows, rows = self._windows(X, writeable=True), np.arange(len(X))
+        grid, rows = X.reshape(len(X), *self.sample_shape), np.arange(len(X))
+        windows = self._windows(grid, writeable=True)
         for w, t, c in zip(Q, index.T, coef.T, strict=True):
             part = np.outer(c, w).reshape(-1, *self.weight_shape)
             windows[(rows, *self._positions(t, "offset_at"))] += part
@@ -279,26 +291,30 @@ class ShiftOperator(Operator):
         return self._each_axis("unpad", total).ravel()
 
     def adjoint_at(self, X, index, coef):
-        if self._placed:
+        if self.isometric:
             return (np.asarray(coef, dtype=X.dtype) @ self._cut(X, index)).astype(np.float64)
         used, index = np.unique(index, return_inverse=True)
         return self._scatter(sum_by_index(X, index, coef, len(used)), used)
 
     def _cut(self, X, index):
         """The part of each row under the window, shape (n, L)."""
-        places = (np.arange(len(X)), *self._positions(index, "offset_at"))
-        return self._windows(X)[places].reshape(len(X), self.n_weights)
+        grid = self._each_axis("wrap", X.reshape(len(X), *self.sample_shape), first=1)
+        places = (np.arange(len(X)), *self._positions(index, "place_at"))
+        return self._windows(grid)[places].reshape(len(X), self.n_weights)
 
-    def _windows(self, X, writeable=False):
-        """A view of all windows of the rows: (n, \\*places, \\*weight_shape)."""
-        grid = X.reshape(len(X), *self.sample_shape)
+    def _windows(self, grid, writeable=False):
+        """A view of all windows of a grid of rows: (n, \\*places, \\*weight_shape)."""
         axes = tuple(range(1, grid.ndim))
         return sliding_window_view(grid, self.weight_shape, axis=axes, writeable=writeable)
 
+    def adjoint_block(self, X, index, coef):
+        back = self.adjoint_rows(X, index)
+        return (coef.astype(back.dtype).T @ back).astype(np.float64)
+
     def adjoint_rows(self, X, index):
-        if self._placed:
-            return self._cut(X, index).astype(np.float64)
-        total = np.zeros((len(X), *(track.padded for track in self.tracks)))
+        if self.isometric:
+            return self._cut(X, index)
+        total = np.zeros((len(X), *(track.padded for track in self.tracks)), X.dtype)
         pieces = sliding_window_view(
             total, self.sample_shape, axis=tuple(range(1, total.ndim)), writeable=True
         )

@@ -21,14 +21,12 @@ __all__ = ["ALS"]
 SCREEN_ROWS = 512  # starts and moves are tried on so many rows
 SETTLE_ROWS = 2048  # and the best of them is finished on so many
 MANY_ROWS = 8192  # before all rows, climb on so many
-import os
-HALVINGS = eval(os.environ.get('HV','((2, 8), (4, 3), (6, 1))'))  # passes for all starts, how many go on; and again
+HALVINGS = ((1, 8), (3, 3), (5, 1))  # passes for all starts, how many go on; and again
 MOVE_PASSES = 4
-import os
-MOVES_KEPT = int(os.environ.get("MK","2"))
-SCREEN1 = int(os.environ.get("S1","1"))
 MOVE_COMPONENTS = 4  # larger blocks have settled where their first components did
+LOOK_PASSES = 2  # of each place that the lookahead compares
 SCREEN_TOL = 1e-3
+CROWD = 2**21  # products of a pass from which threads pay
 
 
 class ALS(BaseEstimator):
@@ -36,15 +34,15 @@ class ALS(BaseEstimator):
 
     ``n_init`` short runs on a few hundred rows, by successive halving; the winner is finished on a
     few thousand, followed by the operator's own moves (re-centring of a window) as long as they
-    help; then it climbs on ever more rows until only the last passes touch all of them.
+    help, all of it in single precision; then it climbs on ever more rows, in their own precision,
+    until only the last passes touch all of them.
 
     Parameters
     ----------
     n_init : int
         Number of starting points: half of them white noise, half rows of the data.
     max_iter : int
-        Largest number of passes over all rows per component, those of moves included, those of
-        the lookahead not.
+        Largest number of passes of a climb, and so over all rows, per component.
     tol : float
         Stop when a pass raises the explained energy by less than this share.
     lookahead : bool
@@ -128,12 +126,14 @@ def neighbours(operator, W):
 
 
 class _Search:
-    """One call of :meth:`ALS.solve`: the rows, copies of some of them, the passes that are left."""
+    """One call of :meth:`ALS.solve`.
+
+    Everything but the last climbs is done on copies of few rows, in single precision.
+    """
 
     def __init__(self, solver, problem, rng, n_jobs, report):
         self.solver, self.all, self.operator = solver, problem, problem.operator
-        self.n_jobs, self.report = n_jobs, report
-        self.rng, self.spent, self.halted = rng, 0, False
+        self.n_jobs, self.report, self.rng = n_jobs, report, rng
         chunks, live = problem.chunks, live_rows(problem.chunks)
         order = rng.permutation(live) if chunks.n_rows > SCREEN_ROWS else None
         self.n_live = len(live)
@@ -142,51 +142,37 @@ class _Search:
             chunks, order = subsample(chunks, order, MANY_ROWS, n_jobs)
             self.many = problem.on(chunks)
         chunks, order = subsample(chunks, order, SETTLE_ROWS, n_jobs)
-        self.middle = problem.on(in_single_precision(chunks))
-        few, _ = subsample(self.middle.chunks, order, SCREEN_ROWS, n_jobs=1)
-        self.screen = self.middle if few is self.middle.chunks else problem.on(few)
+        chunks = in_single_precision(chunks, n_jobs)
+        few, _ = subsample(chunks, order, SCREEN_ROWS, n_jobs=1)
+        self.middle, self.screen = problem.on(chunks), problem.on(few)
 
     def best_start(self, white, draws):
         """The winner of short climbs, by successive halving, (1, L)."""
         starts = self._starts(white, draws)
         for passes, keep in HALVINGS:
-            tried = self._try(self.screen, starts, passes, SCREEN_TOL)
+            tried = self._try(starts, passes, SCREEN_TOL)
             starts = [result.weights for result in best_of(tried, keep)]
         return starts[0]
 
     def settle(self, W):
-        """Climb, then move and climb again while it helps, (K, L)."""
+        """Climb, then move and climb again while it helps."""
         best = self._climb(self.middle, W)
-        while len(W) <= MOVE_COMPONENTS and not self.halted:
-            moved = self._best_move(best.weights)
-            if moved is None:
-                break
-            moved = self._climb(self.middle, moved, floor=best.explained)
+        moves = neighbours(self.operator, best.weights) if len(W) <= MOVE_COMPONENTS else []
+        while moves:
+            tried = best_of(self._try(moves, MOVE_PASSES, 0.0), 1)[0]
+            moved = self._climb(self.middle, tried.weights)
             if moved.explained <= best.explained * (1 + self.solver.tol):
                 break
-            best = moved
+            best, moves = moved, neighbours(self.operator, moved.weights)
         return best
-
-    def _best_move(self, W):
-        """The best of the operator's moves, tried on few rows; None if it is no better there."""
-        moves = neighbours(self.operator, W)
-        if not moves:
-            return None
-        if SCREEN1 < 0:
-            return None
-        if SCREEN1 == 0:
-            return best_of(self._try(self.screen, moves, MOVE_PASSES, 0.0), 1)[0].weights
-        near = best_of(self._try(self.screen, moves, SCREEN1, 0.0), MOVES_KEPT)
-        tried = self._try(self.screen, [result.weights for result in near], MOVE_PASSES, 0.0)
-        return best_of(tried, 1)[0].weights
 
     def look_ahead(self, best):
         """The pattern at the place in the window that leaves least with the next component."""
         elsewhere = self.operator.elsewhere(best.weights[0]) if len(best.weights) == 1 else ()
         others = [orthonormal(w[None]) for w in elsewhere if np.any(w)]
-        if not others or self.halted:
+        if not others:
             return best
-        tried = [best, *self._try(self.middle, others, MOVE_PASSES, 0.0)]
+        tried = [best, *self._try(others, LOOK_PASSES, 0.0)]
         found = look_ahead(tried, self.middle, self.screen, self.n_live, self.rng, self.n_jobs)
         return best if found is best else self._climb(self.middle, found.weights)
 
@@ -194,19 +180,20 @@ class _Search:
         """The last climbs, on many and on all rows."""
         if self.many is not None:
             best = self._climb(self.many, best.weights)
-        best = climb(self.all, best.weights, self.solver.max_iter, self.solver.tol, self.report)
-        return best
+        return self._climb(self.all, best.weights, self.report)
 
     def _starts(self, white, draws):
         chunk = self.screen.chunks.take(np.arange(self.screen.chunks.n_rows))
         begun = row_starts(self.screen, chunk, draws, white)
         return [*begun, *(orthonormal(w[None]) for w in white[len(begun) :])]
 
-    def _try(self, problem, starts, passes, tol):
-        """Short climbs, in threads."""
-        return Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(climb)(problem, W, passes, tol) for W in starts
+    def _try(self, starts, passes, tol):
+        """Short climbs on few rows, in threads where these pay."""
+        width = max(self.operator.n_features, self.operator.n_transforms)
+        busy = self.screen.chunks.n_rows * width * len(starts[0]) >= CROWD
+        return Parallel(n_jobs=self.n_jobs if busy else 1, prefer="threads")(
+            delayed(climb)(self.screen, W, passes, tol) for W in starts
         )
 
-    def _climb(self, problem, W, floor=0.0):
-        return climb(problem, W, self.solver.max_iter, self.solver.tol, floor=floor)
+    def _climb(self, problem, W, report=None):
+        return climb(problem, W, self.solver.max_iter, self.solver.tol, report)

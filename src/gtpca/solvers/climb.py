@@ -16,9 +16,7 @@ from gtpca.solvers.base import SolverResult
 
 __all__ = ["best_of", "climb", "draw_starts", "row_starts"]
 
-import os
-HOPE = float(os.environ.get("HOPE","20"))  # gains as large as the last one, without which a climb stays behind
-UPDATE_STEPS = 4  # of conjugate gradients: codes change before an exact solution would pay
+UPDATE_STEPS = 10  # of conjugate gradients: codes change before an exact solution would pay
 
 
 def extrapolate(new, last, age):
@@ -26,7 +24,7 @@ def extrapolate(new, last, age):
     return orthonormal(new + age / (age + 3) * (new - last))
 
 
-def climb(problem, W, max_iter, tol, report=None, floor=0.0):
+def climb(problem, W, max_iter, tol, report=None):
     """Alternate match and update until the explained energy rises by less than ``tol``, relative.
 
     Every pass but the first is taken at an extrapolated point. Where that explains less than the
@@ -45,13 +43,13 @@ def climb(problem, W, max_iter, tol, report=None, floor=0.0):
         new = update(problem.operator, stats, point, UPDATE_STEPS)
         age += 1
         point, result.weights = extrapolate(new, result.weights, age), new
-        result.stopped = _reason(result, gain, tol, report, floor)
+        result.stopped = _reason(result, gain, tol, report)
         if result.stopped != "max_iter":
             break
     return result
 
 
-def _reason(result, gain, tol, report, floor):
+def _reason(result, gain, tol, report):
     """Why to stop after this pass; "max_iter" if there is none yet."""
     if report is not None and report(result.n_iter, result.explained):
         return "callback"
@@ -59,8 +57,6 @@ def _reason(result, gain, tol, report, floor):
         return "no energy"
     if len(result.history) > 1 and gain <= tol * result.explained:
         return "converged"
-    if len(result.history) > 1 and result.explained + HOPE * gain < floor:
-        return "behind"
     return "max_iter"
 
 
