@@ -35,19 +35,22 @@ def main():
     parser.add_argument("new", nargs="?", default=str(ROOT), help="folder or revision")
     parser.add_argument("--only", default="", help="cases whose names hold this text")
     parser.add_argument("--rows", action="store_true", help="also the committed rows")
-    sys.exit(compare(**vars(parser.parse_args())))
+    try:
+        sys.exit(compare(**vars(parser.parse_args())))
+    except subprocess.CalledProcessError as error:  # which has said why
+        parser.exit(2, f"failed: {' '.join(map(str, error.cmd))}\n")
 
 
 def compare(old, new, only, rows) -> int:
-    """Print what differs and how much; 1 if anything does."""
+    """Print what differs and how much; 1 if anything does, or if there is no such case."""
     with sources(old) as old, sources(new) as new, tempfile.TemporaryDirectory() as folder:
         before, after = (run_cases(source, folder, only) for source in (old, new))
         if rows:
             before |= wanted_rows(COMMITTED, only)
             after |= compute_rows(new, Path(folder, "rows"), only)
-    lines = list(differences(before, after))
-    print(*lines, f"{len(before | after)} cases, {len(lines)} differ", sep="\n")
-    return int(bool(lines))
+    lines, n_cases = list(differences(before, after)), len(before | after)
+    print(*lines, f"{n_cases} cases, {len(lines)} differ", sep="\n")
+    return int(bool(lines) or n_cases == 0)
 
 
 def differences(old, new):
