@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 CORE_VENV ?= .venv-core
 JOBS ?= 2
+OLD ?= HEAD
 
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -19,11 +20,11 @@ CHECK_PYTHON := $(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exi
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-core browser lint format bench clean
+.PHONY: help setup demo test test-long test-core browser lint format bench same-results clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## create the virtual environment and install everything for development
 
@@ -74,6 +75,9 @@ bench: $(STAMP) ## run every benchmarks/bench_*.py
 	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do \
 		echo "$$script"; $(BIN)/python "$$script"; \
 	done
+
+same-results: $(STAMP) ## compare all results, to the last bit, with those of the revision OLD=HEAD
+	$(BIN)/python benchmarks/same_results.py $(OLD)
 
 clean: ## remove caches and build products; keeps the virtual environments
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis gtpca-demo.png
