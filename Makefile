@@ -19,11 +19,11 @@ CHECK_PYTHON := $(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exi
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-core browser lint format bench clean
+.PHONY: help setup demo test test-long test-core browser lint format bench bench-speed clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## create the virtual environment and install everything for development
 
@@ -74,6 +74,9 @@ bench: $(STAMP) ## run every benchmarks/bench_*.py
 	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do \
 		echo "$$script"; $(BIN)/python "$$script"; \
 	done
+
+bench-speed: $(STAMP) ## times beside those of an earlier version; ARGS=--quick for a few of them
+	$(BIN)/python benchmarks/bench_speed.py $(ARGS)
 
 clean: ## remove caches and build products; keeps the virtual environments
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis gtpca-demo.png
