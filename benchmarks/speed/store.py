@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 
 import numpy as np
 import scipy
@@ -20,6 +21,12 @@ def rounded(value, digits=6):
     if isinstance(value, dict):
         return {key: rounded(v, digits) for key, v in value.items()}
     return [rounded(v, digits) for v in value] if isinstance(value, list | tuple) else value
+
+
+def compact(value):
+    """JSON with lists of numbers on one line."""
+    text = json.dumps(rounded(value), indent=1)
+    return re.sub(r"\[\s([^][{}]*)\]", lambda found: f"[{' '.join(found[1].split())}]", text)
 
 
 class Store:
@@ -104,5 +111,5 @@ class Store:
         machine = {"type": platform.machine(), "processors": os.cpu_count()}
         self.content["machine"] = {**machine, "system": platform.system()}
         temporary = self.path.with_suffix(".partial")
-        temporary.write_text(json.dumps(rounded(self.content), indent=1) + "\n")
+        temporary.write_text(compact(self.content) + "\n")
         temporary.replace(self.path)
