@@ -75,18 +75,24 @@ def profile_cases(args, runner, store):
 
 
 def quick(args, runner, store):
-    """Whether every case of the subset is about as fast as the JSON says."""
+    """Fail if a case of the subset is not about as fast as the JSON says."""
     slow = []
     for name in args.cases or QUICK:
-        case = CASES[name]
-        found = compare(runner, case, "1", args.n_jobs, VERSIONS, 1)
-        ratio, committed = report.ratio(found), report.ratio(store.times(case, "1"))
-        verdict = "?" if committed is None else f"{committed:.2f}"
-        say(f"{case.name:22} {ratio:7.2f}x faster, committed {verdict}")
-        if committed is not None and ratio * SLOWER < committed:
-            slow.append(case.name)
+        committed = report.ratio(store.times(CASES[name], "1"))
+        faster = quick_ratio(runner, CASES[name], args.n_jobs, (committed or 0) / SLOWER)
+        say(f"{name:22} {faster:7.2f}x faster, committed {report.shown(committed, '.2f')}")
+        if committed is not None and faster * SLOWER < committed:
+            slow.append(name)
     if slow:
         sys.exit(f"More than {SLOWER} times slower than committed: {', '.join(slow)}")
+
+
+def quick_ratio(runner, case, n_jobs, wanted):
+    """Ratio of one run of each version, of the best of three if that is not enough."""
+    faster = report.ratio(compare(runner, case, "1", n_jobs, VERSIONS, 1))
+    if faster >= wanted:
+        return faster
+    return max(faster, report.ratio(compare(runner, case, "1", n_jobs, VERSIONS, 3)))
 
 
 def chosen(args):

@@ -123,4 +123,7 @@ LIST = (
     Case("demo", "partial Shift(64) on 256", 3, 500, demo_spikes, 5, DEMO),
 )
 CASES = {case.name: case for case in LIST}
-QUICK = ("oscillations", "circular-shared", "timewarp", "eeg")  # under 3 minutes with the base
+QUICK = (  # under 3 minutes together, with the base
+    *("oscillations", "spikes", "circular", "circular-shared", "heartbeats-3"),
+    *("affine", "deformation", "handwriting", "eeg", "demo"),
+)
