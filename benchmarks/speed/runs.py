@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 COMMIT = "d6875bd"
@@ -16,12 +15,17 @@ REPOSITORY = HERE.parents[1]
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
+def cache_folder() -> Path:
+    """Where the worktree of the base is, and its models."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "gtpca-bench"
+
+
 def base_source(given=None) -> Path:
     """``src`` of the commit, in a worktree below the user's cache folder unless it is given."""
     if given is not None:
         return Path(given)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "gtpca-bench" / COMMIT
+    folder = cache_folder() / COMMIT
     if not (folder / "src").exists():
         command = ["git", "-C", REPOSITORY, "worktree", "add", "--force", "--detach"]
         subprocess.run([*command, folder, COMMIT], check=True)
@@ -53,8 +57,6 @@ class Runner:
     def __init__(self, sources):
         self.sources = {version: src.resolve() for version, src in sources.items()}
         self.ids = {version: source_id(src) for version, src in self.sources.items()}
-        self._folder = tempfile.TemporaryDirectory(prefix="gtpca-bench-")
-        self._models: dict[tuple[str, int], str] = {}
 
     def environment(self, version, threads="1"):
         number = str(count(threads))
@@ -76,11 +78,14 @@ class Runner:
         """Where the fitted model of a case of ``transform`` is: that of the base, for both."""
         if case.fitted_to is None:
             return {}
-        if (case.name, seed) not in self._models:
-            path = f"{self._folder.name}/{case.name}-{seed}.gtpca"
-            self._run("base", {"case": case.name, "seed": seed, "prepare": True, "model": path})
-            self._models[case.name, seed] = path
-        return {"model": self._models[case.name, seed]}
+        digits = "mnist" if "GTPCA_DATA" in os.environ else "enlarged"
+        version = f"{self.ids['base']}-{source_id(HERE)}"
+        path = cache_folder() / f"{case.name}-{seed}-{digits}-{version}.gtpca"
+        task = {"case": case.name, "seed": seed, "model": str(path)}
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._run("base", {**task, "prepare": True})
+        return {"model": str(path)}
 
     def _run(self, version, task, threads="1"):
         command = [sys.executable, HERE / "measure.py", json.dumps(task)]
