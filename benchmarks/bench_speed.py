@@ -95,6 +95,11 @@ def quick_ratio(runner, case, n_jobs, wanted):
     return max(faster, report.ratio(compare(runner, case, "1", n_jobs, VERSIONS, 3)))
 
 
+def ordered(store):
+    """What the JSON has, in the order of the cases."""
+    return {name: store.cases[name] for name in CASES if name in store.cases}
+
+
 def chosen(args):
     return [CASES[name] for name in args.cases or CASES]
 
@@ -122,7 +127,7 @@ def main():
     args = parsed()
     store = Store(args.out)
     if args.docs:
-        docs.write_table(HERE.parent / "docs" / "speed.md", store.cases)
+        docs.write_table(HERE.parent / "docs" / "speed.md", ordered(store))
         return
     runner = Runner({"base": base_source(args.base_src), "new": args.new_src})
     if args.quick:
@@ -137,7 +142,7 @@ def main():
         profile_cases(args, runner, store)
     else:
         time_cases(args, runner, store)
-        say("\n".join([report.table(store.cases), *shortfalls(store.cases)]))
+        say("\n".join([report.table(ordered(store)), *shortfalls(ordered(store))]))
 
 
 if __name__ == "__main__":

@@ -48,9 +48,10 @@ class Store:
         return self.cases.get(case.name, {}).get("threads", {}).get(threads, {})
 
     def is_done(self, case, threads, args, runner):
-        """Whether the versions asked for have been run with the present source."""
+        """Whether the versions asked for have been run, in turns, with the present source."""
         found = self.times(case, threads)
-        return all(
+        in_turns = found.get("in_turns", False) or len(args.versions) == 1
+        return in_turns and all(
             version in found
             and found[version]["source"] == runner.ids[version]
             and found[version]["repeat"] >= args.repeat
@@ -63,7 +64,7 @@ class Store:
         both = [runs[version] for version in ("base", "new") if version in runs]
         if len({run["rows_crc"] for run in both}) > 1:
             raise RuntimeError(f"{case.name}: the versions were given different rows")
-        runs.pop("ratio", None), runs.pop("cpu_ratio", None)
+        runs["in_turns"] = len(found) == 2
         if len(both) == 2:
             runs["ratio"], runs["cpu_ratio"] = ratio(runs, "seconds"), ratio(runs, "cpu_seconds")
         self._entry(case).setdefault("threads", {})[threads] = runs
