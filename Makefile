@@ -20,7 +20,8 @@ CHECK_PYTHON := $(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exi
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-core browser lint format bench same-results clean
+.PHONY: help setup demo test test-long test-core browser lint format bench bench-speed
+.PHONY: same-results clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -78,6 +79,9 @@ bench: $(STAMP) ## run every benchmarks/bench_*.py
 
 same-results: $(STAMP) ## compare all results, to the last bit, with those of the revision OLD=HEAD
 	$(BIN)/python benchmarks/same_results.py $(OLD)
+
+bench-speed: $(STAMP) ## times beside those of an earlier version; ARGS=--quick for a few of them
+	$(BIN)/python benchmarks/bench_speed.py $(ARGS)
 
 clean: ## remove caches and build products; keeps the virtual environments
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis gtpca-demo.png
