@@ -146,7 +146,8 @@ class Counting(ThreadingBackend):
 
 
 @pytest.mark.parametrize("backend", ["counting", "loky"])
-def test_starts_run_on_any_backend_of_joblib(backend):
+def test_starts_run_on_any_backend_of_joblib(backend, monkeypatch):
+    monkeypatch.setattr("gtpca.solvers.als.CROWD", 0)  # threads even for few rows
     X, _, _ = make_planted(Shift(8).bind((24,)), 300)
     model = GTPCA(1, Shift(8), solver=ALS(n_init=4, max_iter=20), random_state=0)
     alone = clone(model).fit(X)
