@@ -3,8 +3,7 @@
     min over W = (w_1 .. w_K), T_i, c_i   of   sum_i | x_i - T_i (c_i1 w_1 + .. + c_iK w_K) |^2
 
 The block grows, 1, 2, 4, .., while the poses settle: a full block at once ends in worse optima. It
-does so on few rows, where windows may settle beside a pattern from two beginnings, and the best is
-finished on all of them.
+does so from two beginnings, on few rows, and the best is finished on all of them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from gtpca.solvers.base import SolverResult
 __all__ = ["grow_block", "principal_axes", "principal_order"]
 
 GROW_ROWS = 1024  # the block grows on so many rows
-N_GROWTHS = 2  # so often where an operator has moves, and so local optima; else once
+N_GROWTHS = 2  # and so often; the best is finished on all rows
 GROW_PASSES = 8  # for each size but the last
 
 
@@ -47,8 +46,7 @@ def grow_block(problem, recipe, goal):
     few, _ = subsample(chunks, order, GROW_ROWS, recipe.n_jobs)
     few = problem.on(in_single_precision(few, recipe.n_jobs))
     grown: list[SolverResult] = []
-    moves = len(list(operator.neighbours(np.ones(operator.n_weights)))) > 0
-    while len(grown) < (N_GROWTHS if moves else 1) and not recipe.progress.stop:
+    while len(grown) < N_GROWTHS and not recipe.progress.stop:
         grown.append(_grow(few, recipe, goal, most))
     best = min(grown, key=lambda result: (len(result.weights), -result.explained))
     return _solve(problem, recipe, best.weights)
