@@ -256,7 +256,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         )
 
     def restore(self, operator, **fitted) -> GTPCA:
-        """Set all fitted attributes at once: the one place where that happens.
+        """Set fitted attributes, all at once: the one place where that happens.
+
+        Where a stream stands is forgotten unless it is among them.
 
         Parameters
         ----------
@@ -270,7 +272,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
     @property
     def model_(self) -> Model:
-        """The fitted model as a value, which later changes of this estimator do not touch."""
+        """The fitted model as a value, which a later fit of this estimator does not touch."""
         check_is_fitted(self)
         return Model(
             operator=self.operator_,

@@ -99,14 +99,14 @@ def test_the_best_of_five_fits_begins_a_stream(monkeypatch, dropped):
     monkeypatch.setattr("gtpca.fitting.streaming.START_ROWS", 60)
     X = np.random.default_rng(0).standard_normal((60, 20))  # has many optima
     ratios = []
-    for seed in range(3):
+    for seed in range(6):
         model = GTPCA(2, Shift(12), solver=ALS(n_init=1), random_state=seed)
         streamed = clone(model).partial_fit(X[:30]).partial_fit(X[30:])
         if dropped:
             streamed.partial_fit(X)
         ratios.append(streamed.resmse(X)[-1] / model.fit(X).resmse(X)[-1])
     assert max(ratios) < 1.002
-    assert (min(ratios) < 0.99) == dropped
+    assert (min(ratios) < 0.995) == dropped
 
 
 def test_the_smallest_of_five_fits_begins_a_stream_with_a_share(monkeypatch):
@@ -310,3 +310,10 @@ def test_integer_batches_stay_small():
     model = stream(GTPCA(1, Shift(13), random_state=0), X, 100)
     assert model.online_["kept"]["rows"].dtype == np.float32
     assert model.score(X) > 0.9
+
+
+def test_a_shared_pose_of_a_single_transform_can_follow_a_stream():
+    X = np.random.default_rng(0).standard_normal((50, 10))
+    model = GTPCA(3, shared_pose=True, random_state=0).partial_fit(X).partial_fit(X)
+    assert model.n_iter_.shape == (1,)
+    assert model.n_samples_seen_ == 100

@@ -10,6 +10,7 @@ from gtpca.data.chunk import Chunk
 from gtpca.model.matching import make_block, match
 from gtpca.operators import FeatureWeightedOperator, Operator
 from gtpca.operators.backend import window_sums
+from gtpca.operators.base import conjugate_gradients
 from gtpca.testing import check_operator
 
 
@@ -99,3 +100,33 @@ def test_groups_are_recognised(family, shape, is_group):
     assert (moved is not None) == is_group
     if is_group:
         np.testing.assert_allclose(moved, operator.apply(w)[-1])
+
+
+def test_conjugate_gradients_at_any_scale_and_where_nothing_is_seen():
+    A = np.random.default_rng(0).standard_normal((6, 6))
+    N, rhs = A @ A.T + np.eye(6), np.arange(1.0, 7.0)
+    wanted = np.linalg.solve(N, rhs)
+    for power in (-400, -300, 0, 300, 400):
+        scale = 2.0**power
+        found = conjugate_gradients(scale * N, scale * rhs, np.zeros(6))
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    half = conjugate_gradients(np.diag([1.0, 0.0]), np.ones(2), np.zeros(2))
+    assert np.all(np.isfinite(half))
+
+
+def test_assembled_normal_equations_are_those_of_the_transforms(bound):
+    rng = np.random.default_rng(0)
+    weight = rng.standard_normal((bound.n_transforms, 3, 3))
+    weight = weight @ weight.transpose(0, 2, 1)
+    W = rng.standard_normal((3, bound.n_weights))
+    found = bound.normal_system(weight) @ W.ravel()
+    wanted = bound.normal_block(weight, W).ravel()
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max())
+
+
+def test_sums_of_integer_rows_keep_their_coefficients():
+    rows, index, half = np.arange(10).reshape(2, 5), np.array([0, 1]), np.array([0.5, 0.5])
+    for family in (Reflection(0), Shift(3, boundary="partial"), Shift(3)):
+        operator = family.bind((5,))
+        found = operator.adjoint_at(rows, index, half)
+        np.testing.assert_allclose(found, operator.adjoint_at(rows.astype(float), index, half))

@@ -147,7 +147,7 @@ class Counting(ThreadingBackend):
 
 @pytest.mark.parametrize("backend", ["counting", "loky"])
 def test_starts_run_on_any_backend_of_joblib(backend, monkeypatch):
-    monkeypatch.setattr("gtpca.solvers.als.CROWD", 0)  # threads even for few rows
+    monkeypatch.setattr("gtpca.solvers.als.BUSY", 0)  # threads even for few rows
     X, _, _ = make_planted(Shift(8).bind((24,)), 300)
     model = GTPCA(1, Shift(8), solver=ALS(n_init=4, max_iter=20), random_state=0)
     alone = clone(model).fit(X)
@@ -157,3 +157,16 @@ def test_starts_run_on_any_backend_of_joblib(backend, monkeypatch):
         found = clone(model).fit(X)
     assert np.array_equal(found.components_, alone.components_)
     assert (Counting.calls > 0) == (backend == "counting")
+
+
+@pytest.mark.parametrize("shared_pose", [False, True])
+@pytest.mark.parametrize("size", [1e25, 1e50])
+def test_rows_of_weight_zero_may_be_of_any_size(size, shared_pose):
+    """Searches in single precision must not take their unit from rows that do not count."""
+    rng = np.random.default_rng(0)
+    X, weight = rng.standard_normal((150, 30)).cumsum(axis=1), np.ones(150)
+    weight[::10] = 0.0
+    model = GTPCA(2, Shift(12), shared_pose=shared_pose, random_state=0)
+    alone = model.fit(X, sample_weight=weight).components_
+    X[::10] *= size
+    assert np.array_equal(model.fit(X, sample_weight=weight).components_, alone)

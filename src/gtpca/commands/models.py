@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from gtpca import GTPCA, Identity, load
+from gtpca import GTPCA, Identity, checks, load
 from gtpca.commands.options import Json, MaxSize, Model, Source, output_option, reads_data, sizes
 from gtpca.commands.output import check_output, is_stdout, path_for_output, table, tell
 from gtpca.families.text import format_family, parse_family
@@ -130,10 +129,10 @@ def _fit_watched(model, rows) -> None:
     model.set_callbacks()
     hint = model.family.hint_if_still
     if model.operator_.n_transforms == 1 and hint is not None:
-        warnings.warn(
+        checks.warn(
             f"{family_name(model)} leaves a single position to samples of shape "
             f"{model.sample_shape_}: nothing moves, as in ordinary PCA. {hint}".rstrip(),
-            stacklevel=2,
+            UserWarning,
         )
 
 

@@ -28,6 +28,7 @@ __all__ = ["Chunks", "RowChunks", "as_chunks", "live_rows", "rows_per_chunk", "s
 
 CHUNK_BYTES = 2**22  # temporaries of a chunk should stay in the processor's cache
 CACHE_BYTES = 2**31
+SINGLE_ROWS = 64  # from here on searches run in single precision
 CROWD = 4  # chunks per thread from which threads pay
 RESIDUALS = ("auto", "memory", "scratch", "recompute")
 
@@ -256,9 +257,7 @@ def _stack(parts):
     )
 
 
-def as_chunks(
-    rows, operator, weight=None, batch_size=None, n_jobs=None, codes=None, residual="auto"
-) -> Chunks:
+def as_chunks(rows, operator, weight=None, batch_size=None, n_jobs=None, residual="auto") -> Chunks:
     """The chunks of an array (n, d) or of rows; ``batch_size=None`` chooses one for the operator.
 
     ``residual`` says where the residual is kept: "memory", "scratch" (a file), or "recompute";
@@ -274,7 +273,7 @@ def as_chunks(
         from gtpca.data.dask import DaskChunks
 
         return DaskChunks(rows, operator, **how)
-    return RowChunks(rows, operator, codes=codes, n_jobs=n_jobs, **how)
+    return RowChunks(rows, operator, n_jobs=n_jobs, **how)
 
 
 def live_rows(chunks):
@@ -292,8 +291,16 @@ def subsample(chunks, order, size, n_jobs=None):
 
 
 def in_single_precision(chunks, n_jobs=None):
-    """Copies of few rows in float32, in units in which no square overflows or vanishes."""
+    """Copies of few rows in float32, in units in which no square overflows or vanishes.
+
+    Where there is hardly any row, nothing is to be gained, and they are returned as they are.
+    """
+    if chunks.n_rows <= SINGLE_ROWS:
+        return chunks
     chunk = chunks.take(np.arange(chunks.n_rows))
-    exponent = int(np.frexp(np.max(np.abs(chunk.rows), initial=0.0))[1])
-    rows = np.ldexp(chunk.rows, -exponent).astype(np.float32)
+    rows = chunk.rows
+    if chunk.weight is not None:  # rows that do not count may be of any size
+        rows = np.where(chunk.weight[:, None] > 0, rows, 0)
+    exponent = int(np.frexp(np.max(np.abs(rows), initial=0.0))[1])
+    rows = np.ldexp(rows, -exponent).astype(np.float32)
     return as_chunks(rows, chunk.operator, chunk.weight, n_jobs=n_jobs)

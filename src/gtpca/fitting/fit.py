@@ -182,7 +182,10 @@ def _direct(problem, recipe, goal):
         left -= result.explained
         recipe.progress.explained(len(found), 1 - left / goal.total, result)
     explained = np.array([result.explained for result in found])
-    return Components(np.concatenate([r.weights for r in found]), explained, found)
+    W = np.concatenate([result.weights for result in found])
+    if recipe.shared_pose:
+        found = [SolverResult(W, [float(explained.sum())], 1)]
+    return Components(W, explained, found)
 
 
 def _greedy(problem, recipe, goal):

@@ -9,7 +9,6 @@ does so from two beginnings, on few rows, and the best is finished on all of the
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils.extmath import randomized_svd
 
 from gtpca.data.chunk import energy
 from gtpca.data.chunks import in_single_precision, live_rows, subsample
@@ -22,6 +21,7 @@ __all__ = ["grow_block", "principal_axes", "principal_order"]
 GROW_ROWS = 1024  # the block grows on so many rows
 N_GROWTHS = 2  # and so often; the best is finished on all rows
 GROW_PASSES = 8  # for each size but the last
+SUBSPACE_STEPS, SPARE = 3, 8  # towards the next directions, with so many more than needed
 
 
 def grow_block(problem, recipe, goal):
@@ -48,6 +48,8 @@ def grow_block(problem, recipe, goal):
     grown: list[SolverResult] = []
     while len(grown) < N_GROWTHS and not recipe.progress.stop:
         grown.append(_grow(few, recipe, goal, most))
+    if recipe.progress.stop and len(grown) > 1:
+        grown.pop()  # stopped half-way
     best = min(grown, key=lambda result: (len(result.weights), -result.explained))
     return _solve(problem, recipe, best.weights)
 
@@ -85,11 +87,18 @@ def aligned_residual(chunk, block):
 
 
 def widen(problem, W, size, rng):
-    """``W`` (K, L) and the leading directions of its aligned residual, (size, L)."""
-    rows = problem.chunks.join(aligned_residual, problem.block(W))
-    wanted = size - len(W)
-    _, _, new = randomized_svd(rows, wanted, n_iter=2, random_state=rng)
-    return np.concatenate([W, new.astype(np.float64)])
+    """``W`` (K, L) and the leading directions of its aligned residual, (size, L).
+
+    By a few subspace iterations from directions drawn among the weights, so that weight 2 is the
+    same as a row given twice.
+    """
+    rows, wanted = problem.chunks.join(aligned_residual, problem.block(W)), size - len(W)
+    Q = rng.standard_normal((W.shape[1], min(W.shape[1], wanted + SPARE)))
+    for _ in range(SUBSPACE_STEPS):
+        Q, _ = np.linalg.qr(rows.T @ (rows @ Q.astype(rows.dtype)))
+    seen = rows @ Q
+    _, axes = np.linalg.eigh((seen.T @ seen).astype(np.float64))
+    return np.concatenate([W, (Q @ axes[:, ::-1][:, :wanted]).T.astype(np.float64)])
 
 
 def principal_order(problem, W):

@@ -9,9 +9,11 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
-from gtpca.operators.base import Operator
+from gtpca.operators.base import LARGE_BANK, Operator
 
 __all__ = ["BankOperator"]
+
+NEIGHBOURS = 16  # entries per weight up to which normal equations are assembled
 
 
 class BankOperator(Operator):
@@ -72,39 +74,44 @@ class BankOperator(Operator):
         return out
 
     def adjoint_block(self, X, index, coef):
-        M = np.zeros((self.n_transforms, self.n_features, coef.shape[1]), X.dtype)
+        dtype = np.result_type(X, np.float32)
+        M = np.zeros((self.n_transforms, self.n_features, coef.shape[1]), dtype)
         for t in np.unique(index):
             mine = index == t
-            M[t] = X[mine].T @ coef[mine].astype(X.dtype)
+            M[t] = X[mine].T @ coef[mine].astype(dtype)
         return (self._transposed @ M.reshape(-1, coef.shape[1]).astype(np.float64)).T
 
     @cached_property
     def _coupling(self):
         """All ``T_t* T_t`` on their common pattern: indices, indptr, and values (m, nnz).
 
-        None where that would be larger than the transforms themselves: interpolation couples
-        neighbours only, but a list of matrices may couple everything.
+        Interpolation couples neighbours only; None where a list of matrices couples more.
         """
         d, n_weights = self.n_features, self.n_weights
         grams = []
         for t in range(self.n_transforms):
             T = self._matrix[t * d : (t + 1) * d]
             grams.append(sparse.coo_array(T.T @ T))
-            if grams[-1].nnz > 16 * n_weights:
+            if grams[-1].nnz > NEIGHBOURS * n_weights:
                 return None
         flat = [G.row.astype(np.int64) * n_weights + G.col for G in grams]
         places = np.unique(np.concatenate(flat))
+        if len(places) > NEIGHBOURS * n_weights:
+            return None
         values = np.zeros((len(grams), len(places)))
         for row, G, at in zip(values, grams, flat, strict=True):
             row[np.searchsorted(places, at)] = G.data
         indptr = np.searchsorted(places, np.arange(n_weights + 1) * n_weights)
         return places % n_weights, indptr, values
 
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "_coupling"}
+
     def normal_system(self, weight):
-        if self._coupling is None:
+        K, L = weight.shape[1], self.n_weights
+        if self._coupling is None or NEIGHBOURS * L * K * K > LARGE_BANK:
             return super().normal_system(weight)
         indices, indptr, values = self._coupling
-        K, L = weight.shape[1], self.n_weights
         entries = values.T @ weight.reshape(len(weight), -1)
         if K == 1:
             return sparse.csr_array((entries[:, 0], indices, indptr), shape=(L, L))

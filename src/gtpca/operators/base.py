@@ -243,10 +243,13 @@ def selection_matrix(numbers, n_weights):
 
 
 def sum_by_index(X, index, coef, n_groups):
-    """``M_t = sum_{i: index_i = t} coef_i x_i`` in float64: (n, d) to (n_groups, d)."""
+    """``M_t = sum_{i: index_i = t} coef_i x_i``, (n, d) to (n_groups, d), float64.
+
+    Few groups are summed in the precision of the rows.
+    """
     n = len(X)
     if n_groups <= FEW_GROUPS:
-        pick = np.zeros((n_groups, n), X.dtype)
+        pick = np.zeros((n_groups, n), np.result_type(X, np.float32))
         pick[index, np.arange(n)] = coef
         return (pick @ X).astype(np.float64)
     pick = sparse.csr_array(
@@ -262,12 +265,17 @@ def conjugate_gradients(N, rhs, w, steps=CG_STEPS, tolerance=CG_TOLERANCE):
     Those of ``scipy.sparse.linalg.cg``, without its checks: systems are small here, and many.
     """
     r = rhs - N @ w
-    p, energy, least = r, r @ r, tolerance**2 * (rhs @ rhs)
+    unit = np.abs(r).max(initial=0.0)
+    if not 0 < unit < np.inf:
+        return w
+    r = r / unit  # whose square might overflow or vanish
+    p, energy, least = r, r @ r, tolerance**2 * np.sum((rhs / unit) ** 2)
     for _ in range(steps):
-        if energy <= least:
+        Np = (N @ p) / unit
+        bend = p @ Np
+        if energy <= least or not bend > 0:
             break
-        Np = N @ p
-        length = energy / (p @ Np)
+        length = energy / bend
         w, r, before = w + length * p, r - length * Np, energy
         energy = r @ r
         p = r + (energy / before) * p

@@ -292,7 +292,8 @@ class ShiftOperator(Operator):
 
     def adjoint_at(self, X, index, coef):
         if self.isometric:
-            return (np.asarray(coef, dtype=X.dtype) @ self._cut(X, index)).astype(np.float64)
+            coef = np.asarray(coef, dtype=np.result_type(X, np.float32))
+            return (coef @ self._cut(X, index)).astype(np.float64)
         used, index = np.unique(index, return_inverse=True)
         return self._scatter(sum_by_index(X, index, coef, len(used)), used)
 
@@ -309,7 +310,8 @@ class ShiftOperator(Operator):
 
     def adjoint_block(self, X, index, coef):
         back = self.adjoint_rows(X, index)
-        return (coef.astype(back.dtype).T @ back).astype(np.float64)
+        coef = coef.astype(np.result_type(back, np.float32))
+        return (coef.T @ back).astype(np.float64)
 
     def adjoint_rows(self, X, index):
         if self.isometric:

@@ -26,7 +26,7 @@ MOVE_PASSES = 4
 MOVE_COMPONENTS = 4  # larger blocks have settled where their first components did
 LOOK_PASSES = 2  # of each place that the lookahead compares
 SCREEN_TOL = 1e-3
-CROWD = 2**21  # products of a pass from which threads pay
+BUSY = 2**21  # products of a pass from which threads pay
 
 
 class ALS(BaseEstimator):
@@ -107,7 +107,6 @@ class ALS(BaseEstimator):
         report : callable or None
             ``report(iteration, explained)`` after each pass over all rows; True stops the climb.
         """
-        self.check()
         rng = check_random_state(random_state)
         begin = draw_starts(rng, self.n_init, problem.operator)
         search = _Search(self, problem, rng, n_jobs, report)
@@ -190,7 +189,7 @@ class _Search:
     def _try(self, starts, passes, tol):
         """Short climbs on few rows, in threads where these pay."""
         width = max(self.operator.n_features, self.operator.n_transforms)
-        busy = self.screen.chunks.n_rows * width * len(starts[0]) >= CROWD
+        busy = self.screen.chunks.n_rows * width * len(starts[0]) >= BUSY
         return Parallel(n_jobs=self.n_jobs if busy else 1, prefer="threads")(
             delayed(climb)(self.screen, W, passes, tol) for W in starts
         )

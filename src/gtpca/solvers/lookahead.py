@@ -33,9 +33,9 @@ def look_ahead(results, problem, few, n_rows, rng, n_jobs=None):
     Parameters
     ----------
     results : list of SolverResult
-        Single components, fitted to the rows of ``problem``; the first wins ties.
+        Single components; the first wins ties.
     problem, few : Problem
-        What the results were fitted to, and fewer rows to look ahead on.
+        The rows on which results are compared, and fewer rows to look ahead on.
     n_rows : int
         Number of all rows that count, of which those of ``problem`` may be a sample. The standard
         error is theirs: the more rows there are, the less is given up.
