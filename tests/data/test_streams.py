@@ -101,10 +101,15 @@ def test_single_precision_hardly_depends_on_the_chunks(family, shape, tmp_path):
     model = GTPCA(2, family, solver=SOLVER, random_state=0, batch_size=100)
     model.fit(stored(X, "memmap", tmp_path))
     np.testing.assert_allclose(model.explained_energy_, whole.explained_energy_, rtol=1e-3)
-    for a, b in zip(model.components_, whole.components_, strict=True):
-        assert abs(np.vdot(a, b)) >= 0.999
     if family.bind(shape).__class__.__name__ == "ShiftOperator":
         assert_same_components(model, whole, atol=1e-5)
+    for a, b in zip(model.components_, whole.components_, strict=True):
+        assert max(abs(np.vdot(a, c)) for c in equally_good(b)) >= 0.999
+
+
+def equally_good(component):
+    """``component``, and of an image its quarter turns: they explain as much, to the last bit."""
+    return [np.rot90(component, k) for k in range(4)] if component.ndim == 2 else [component]
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float16])
