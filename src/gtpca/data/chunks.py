@@ -146,7 +146,8 @@ class RowChunks:
 
     def _each(self, fn, *small):
         """Yield ``fn(chunk, *small)`` in the order of the rows; few of them wait at a time."""
-        threads = min(effective_n_jobs(self.n_jobs), self.n_rows // self.batch_size // CROWD)
+        crowds = self.n_rows // self.batch_size // CROWD
+        threads = min(effective_n_jobs(self.n_jobs), crowds) if crowds > 1 else 1
         if threads < 2:
             yield from (fn(chunk, *small) for chunk in self)
             return

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gtpca.operators.base import CG_STEPS, conjugate_gradients, sum_by_index
+from gtpca.operators.base import CG_STEPS, conjugate_gradients
 
 __all__ = [
     "POLARITIES",
@@ -209,9 +209,13 @@ def _second_moments(operator, found, weighted):
     """``sum_{i: t_i = t} a_i a_i'``, shape (m, K, K); the sum over ``t`` for isometries."""
     if operator.isometric:
         return (weighted.T @ found.coef)[None]
-    n, K = weighted.shape
-    outer = (weighted[:, :, None] * found.coef[:, None]).reshape(n, K * K)
-    return sum_by_index(outer, found.index, np.ones(n), operator.n_transforms).reshape(-1, K, K)
+    m, K = operator.n_transforms, weighted.shape[1]
+    total = np.empty((m, K, K))
+    for j in range(K):
+        for k in range(j + 1):
+            products = np.bincount(found.index, weighted[:, j] * found.coef[:, k], m)
+            total[:, j, k] = total[:, k, j] = products
+    return total
 
 
 def update(operator, stats, W, steps=CG_STEPS):

@@ -291,9 +291,9 @@ class ShiftOperator(Operator):
         return self._each_axis("unpad", total).ravel()
 
     def adjoint_at(self, X, index, coef):
-        if self.isometric:
+        if self.isometric or self.n_features <= SHORT_SAMPLE:
             coef = np.asarray(coef, dtype=np.result_type(X, np.float32))
-            return (coef @ self._cut(X, index)).astype(np.float64)
+            return (coef @ self.adjoint_rows(X, index)).astype(np.float64)
         used, index = np.unique(index, return_inverse=True)
         return self._scatter(sum_by_index(X, index, coef, len(used)), used)
 
