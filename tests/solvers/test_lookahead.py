@@ -130,6 +130,33 @@ def test_weight_two_is_a_row_twice():
         assert [id(r) for r in one] == [id(r) for r in other]
 
 
+def pulses(seed, n_samples=60):
+    """A pulse of 4 points at a random place in noise, and sample weights 0 to 3."""
+    rng = np.random.default_rng(seed)
+    X = 0.1 * rng.standard_normal((n_samples, 32))
+    for row, place in zip(X, rng.integers(0, 29, n_samples), strict=True):
+        row[place : place + 4] += 1
+    return X, rng.integers(0, 4, n_samples)
+
+
+@pytest.mark.parametrize("seed", [2, 7, 8, 10])
+def test_a_fit_that_looks_ahead_takes_weight_two_for_a_row_twice(seed):
+    X, weight = pulses(seed)
+    weighted, repeated = (GTPCA(2, Shift(16), random_state=0) for _ in range(2))
+    weighted.fit(X, sample_weight=weight)
+    repeated.fit(np.repeat(X, weight, axis=0))
+    assert np.allclose(weighted.components_, repeated.components_, atol=1e-6)
+
+
+def test_weights_below_one_count_as_one_row():
+    """Weights that add up to 1 are common; then a standard error over one row would not do."""
+    X, _ = pulses(2)
+    plain, equal = (GTPCA(2, Shift(16), random_state=0) for _ in range(2))
+    assert np.allclose(
+        plain.fit(X).components_, equal.fit(X, sample_weight=np.full(60, 1 / 60)).components_
+    )
+
+
 @pytest.mark.parametrize("power", [-400, -300, 300, 500])
 def test_the_unit_of_the_rows_does_not_matter(power):
     """Squares of energies overflow, or vanish, long before the energies do."""

@@ -14,6 +14,8 @@ __all__ = [
     "Codes",
     "Memory",
     "energy",
+    "live_counts",
+    "row_counts",
     "row_energies",
     "weighted_energies",
     "weighted_sums",
@@ -131,6 +133,18 @@ class Chunk:
 def row_energies(rows):
     """``|x_i|^2`` in float64, shape (n,)."""
     return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+
+
+def row_counts(chunk):
+    """How many rows each row stands for, (n,): its sample weight, at least 1; 0 for weight 0."""
+    if chunk.weight is None:
+        return np.ones(len(chunk.rows))
+    return np.where(chunk.weight > 0, np.maximum(chunk.weight, 1.0), 0.0)
+
+
+def live_counts(chunk):
+    """:func:`row_counts`, but 0 for rows without energy, shape (n,)."""
+    return np.where(weighted_energies(chunk) > 0, row_counts(chunk), 0.0)
 
 
 def weighted_energies(chunk):

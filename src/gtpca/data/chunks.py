@@ -20,11 +20,19 @@ from typing import Any, Protocol
 import numpy as np
 from joblib import effective_n_jobs
 
-from gtpca.data.chunk import Chunk, Codes, Memory, weighted_energies
+from gtpca.data.chunk import Chunk, Codes, Memory, live_counts, row_counts
 from gtpca.data.residual import Subtraction
 from gtpca.data.rows import ArrayRows, is_dask
 
-__all__ = ["Chunks", "RowChunks", "as_chunks", "live_rows", "rows_per_chunk", "subsample"]
+__all__ = [
+    "Chunks",
+    "RowChunks",
+    "as_chunks",
+    "count_live_rows",
+    "live_rows",
+    "rows_per_chunk",
+    "subsample",
+]
 
 CHUNK_BYTES = 2**22  # temporaries of a chunk should stay in the processor's cache
 CACHE_BYTES = 2**31
@@ -277,9 +285,14 @@ def as_chunks(rows, operator, weight=None, batch_size=None, n_jobs=None, residua
     return RowChunks(rows, operator, n_jobs=n_jobs, **how)
 
 
+def count_live_rows(chunks):
+    """How many rows each row stands for, (n,), weight 2 being a row twice; 0 without energy."""
+    return np.concatenate(chunks.collect(live_counts))
+
+
 def live_rows(chunks):
     """The numbers of all rows that count, with energy and weight."""
-    return np.flatnonzero(np.concatenate(chunks.collect(weighted_energies)) > 0)
+    return np.flatnonzero(count_live_rows(chunks))
 
 
 def subsample(chunks, order, size, n_jobs=None):
@@ -296,9 +309,9 @@ def in_single_precision(chunks, n_jobs=None):
 
     Where there is hardly any row, nothing is to be gained, and they are returned as they are.
     """
-    if chunks.n_rows <= SINGLE_ROWS:
-        return chunks
     chunk = chunks.take(np.arange(chunks.n_rows))
+    if np.sum(row_counts(chunk)) <= SINGLE_ROWS:
+        return chunks
     rows = chunk.rows
     if chunk.weight is not None:  # rows that do not count may be of any size
         rows = np.where(chunk.weight[:, None] > 0, rows, 0)

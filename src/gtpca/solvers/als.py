@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.data.chunks import in_single_precision, live_rows, subsample
+from gtpca.data.chunks import count_live_rows, in_single_precision, subsample
 from gtpca.model.matching import orthonormal
 from gtpca.solvers.base import Problem, SolverResult
 from gtpca.solvers.climb import best_of, climb, draw_starts, row_starts
@@ -133,9 +133,10 @@ class _Search:
     def __init__(self, solver, problem, rng, n_jobs, report):
         self.solver, self.all, self.operator = solver, problem, problem.operator
         self.n_jobs, self.report, self.rng = n_jobs, report, rng
-        chunks, live = problem.chunks, live_rows(problem.chunks)
+        chunks, counts = problem.chunks, count_live_rows(problem.chunks)
+        live = np.flatnonzero(counts)
         order = rng.permutation(live) if chunks.n_rows > SCREEN_ROWS else None
-        self.n_live = len(live)
+        self.n_live = float(counts.sum())
         self.many: Problem | None = None
         if chunks.n_rows > 2 * MANY_ROWS:  # the others are drawn from it: all rows are read once
             chunks, order = subsample(chunks, order, MANY_ROWS, n_jobs)

@@ -36,9 +36,9 @@ def look_ahead(results, problem, few, n_rows, rng, n_jobs=None):
         Single components; the first wins ties.
     problem, few : Problem
         The rows on which results are compared, and fewer rows to look ahead on.
-    n_rows : int
-        Number of all rows that count, of which those of ``problem`` may be a sample. The standard
-        error is theirs: the more rows there are, the less is given up.
+    n_rows : float
+        Number of all rows that count, weight 2 being a row twice, of which those of ``problem``
+        may be a sample. The standard error is theirs: the more rows, the less is given up.
     rng : RandomState
     n_jobs : int or None
         Threads over the results.
