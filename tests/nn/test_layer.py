@@ -133,6 +133,22 @@ def test_the_length_of_the_weights_does_not_matter():
     torch.testing.assert_close(layer(x), first)
 
 
+@pytest.mark.parametrize("length", [1e-21, 1e21])
+@pytest.mark.parametrize("family", [Shift(8), Shift(40), Rotation(4)], ids=str)
+def test_squares_of_very_long_or_short_weights_stay_in_range(family, length):
+    """Those of float32 end at 1e19; gradients fall as weights grow."""
+    shape = (6, 6) if isinstance(family, Rotation) else (16,)
+    x = torch.randn(5, *shape, generator=torch.Generator().manual_seed(0))
+    layers = [GTPCLayer(family, shape, random_state=0) for _ in range(2)]
+    with torch.no_grad():
+        layers[1].weight *= length
+    here, there = (layer(x) for layer in layers)
+    torch.testing.assert_close(there, here)
+    for found in (here, there):
+        found.score.square().sum().backward()
+    torch.testing.assert_close(layers[1].weight.grad * length, layers[0].weight.grad)
+
+
 def test_zero_samples_and_zero_weights_are_harmless():
     layer = GTPCLayer(Shift(40), (16,), random_state=0)
     out = layer(torch.zeros(3, 16))

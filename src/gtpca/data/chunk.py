@@ -14,12 +14,17 @@ __all__ = [
     "Codes",
     "Memory",
     "energy",
+    "exponent_of",
     "live_counts",
     "row_counts",
     "row_energies",
+    "row_sizes",
     "weighted_energies",
     "weighted_sums",
 ]
+
+
+ORDINARY = 32  # values between 2^-32 and 2^32 have squares and sums in any precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +140,20 @@ def row_energies(rows):
     return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
 
 
+def row_sizes(rows):
+    """Largest absolute value of each row, shape (n,)."""
+    return np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
+
+
+def exponent_of(sizes):
+    """The powers of two that values of these sizes are divided by, lest their squares overflow.
+
+    It is 0 for ordinary sizes: nothing is to be done then.
+    """
+    exponent = np.frexp(sizes)[1]
+    return np.where(np.abs(exponent) > ORDINARY, exponent, 0)
+
+
 def row_counts(chunk):
     """How many rows each row stands for, (n,): its sample weight, at least 1; 0 for weight 0."""
     if chunk.weight is None:
@@ -155,6 +174,12 @@ def weighted_energies(chunk):
 def energy(chunk):
     """``sum_i |x_i|^2``, weighted."""
     return float(np.sum(weighted_energies(chunk)))
+
+
+def energies_and_mass(chunk):
+    """``sum_i q_i |x_i|^2`` with the sample weights q, ``sum_{q_i > 0} |x_i|^2``, ``sum_i q_i``."""
+    live = np.where(row_counts(chunk) > 0, row_energies(chunk.rows), 0.0)
+    return np.array([energy(chunk), np.sum(live), np.sum(chunk.weigh(np.ones(len(chunk.rows))))])
 
 
 def weighted_sums(chunk):

@@ -13,7 +13,7 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any, Protocol
 
@@ -62,6 +62,9 @@ class Chunks(Protocol):
 
     def take(self, rows: np.ndarray) -> Chunk:
         """Some rows, in memory."""
+
+    def scaled(self, exponent: int) -> Chunks:
+        """The same rows times ``2**exponent``, before there are any codes."""
 
     def here(self) -> Chunks:
         """The same rows in this process, for few of them."""
@@ -218,9 +221,24 @@ class RowChunks:
         rows = self._subtract(self.rows.take(numbers), codes)
         return Chunk(rows, self.operator, weight)
 
+    def scaled(self, exponent):
+        """The same rows times ``2**exponent``, before there are any codes."""
+        after = copy.copy(self)
+        after.rows, after._views = scaled_rows(self.rows, exponent), None
+        return after
+
     def here(self):
         """These chunks."""
         return self
+
+
+def scaled_rows(rows, exponent):
+    """Rows times ``2**exponent``, which is exact but for what vanishes beside the others."""
+    return rows if exponent == 0 else rows.preprocessed(partial(_times_power, exponent))
+
+
+def _times_power(exponent, rows):
+    return np.ldexp(rows, exponent)
 
 
 def scratch(shape, dtype):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from gtpca.data.chunk import Chunk, Codes
-from gtpca.data.chunks import RowChunks, as_chunks, unreadable
+from gtpca.data.chunks import RowChunks, as_chunks, scaled_rows, unreadable
 from gtpca.data.residual import Subtraction
 from gtpca.data.rows import StreamedRows, is_dask
 from gtpca.optional import missing
@@ -177,23 +177,26 @@ class DaskChunks:
                 "or 'memory', which workers of a cluster write to their disks if it is too much."
             )
         self.n_rows, self.dtype = rows.n_rows, rows.dtype
-        self._rows, self._X, self.operator = rows, rows.source, operator
+        self._X, self.operator = rows.source, operator
         self._batch_size = batch_size
         sizes = np.array(self._X.chunks[0])
         self._firsts: Any = None if np.isnan(sizes).any() else np.cumsum(sizes) - sizes
-        self._plan = send(
-            Plan(
-                operator=operator,
-                preprocess=rows.preprocess,
-                batch_size=batch_size,
-                residual=residual,
-                firsts=self._firsts,
-            )
-        )
+        self._keeps = residual == "memory"
+        self._make_plan(rows)
         self._weight = None if weight is None else _column(weight, self._X).persist()
-        self._keeps, self._persisted = residual == "memory", False
         self._blocks: Any = None
         self._state: Any = None
+
+    def _make_plan(self, rows):
+        """Tell the workers how to read rows."""
+        plan = Plan(
+            operator=self.operator,
+            preprocess=rows.preprocess,
+            batch_size=self._batch_size,
+            residual="memory" if self._keeps else "recompute",
+            firsts=self._firsts,
+        )
+        self._rows, self._plan, self._persisted = rows, send(plan), False
 
     def sum(self, fn, *small):
         """Sum of ``fn(chunk, *small)`` over all chunks, added up on the workers."""
@@ -216,6 +219,12 @@ class DaskChunks:
         rows, weights = zip(*parts, strict=True)
         weight = None if self._weight is None else np.concatenate(weights)
         return Chunk(np.concatenate(rows), self.operator, weight)
+
+    def scaled(self, exponent):
+        """The same rows times ``2**exponent``, before there are any codes."""
+        after = copy.copy(self)
+        after._make_plan(scaled_rows(self._rows, exponent))
+        return after
 
     def here(self):
         """All rows in the memory of this process."""

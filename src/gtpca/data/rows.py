@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from sklearn.utils.validation import validate_data
@@ -136,7 +137,13 @@ class StreamedRows:
 
     def preprocessed(self, preprocess: Callable) -> StreamedRows:
         """The rows after ``preprocess``, piece by piece."""
+        if self.preprocess is not None:
+            preprocess = partial(_one_after_the_other, self.preprocess, preprocess)
         return StreamedRows(self.source, preprocess, self.first)
+
+
+def _one_after_the_other(first, second, rows):
+    return second(first(rows))
 
 
 def _small_float(X):

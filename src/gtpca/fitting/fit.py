@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gtpca import checks
-from gtpca.data.chunk import energy
+from gtpca.data.chunk import energies_and_mass, energy, exponent_of
 from gtpca.fitting.progress import Progress
 from gtpca.fitting.shared_pose import grow_block, principal_order
 from gtpca.model.coding import deflate, energy_shares, nested_energies, rematch, restore
@@ -46,6 +46,13 @@ class Fit:
     total: float
     results: list
     n_rows: int = 0
+
+    def scaled(self, exponent) -> Fit:
+        """The same fit for rows times ``2**exponent``."""
+        for result in self.results:
+            result.history = np.ldexp(result.history, 2 * exponent).tolist()
+        explained, total = (np.ldexp(e, 2 * exponent) for e in (self.explained, self.total))
+        return replace(self, explained=explained, total=float(total))
 
 
 @dataclass
@@ -122,10 +129,20 @@ class Recipe:
 
 
 def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
-    """The model of the rows in ``problem``, which were preprocessed as it says."""
+    """The model of the rows in ``problem``, which were preprocessed as it says.
+
+    Very large or small rows are fitted in other units, a power of two, and so exactly.
+    """
     if problem.chunks.n_rows <= SETTLE_ROWS:
         problem = problem.on(problem.chunks.here())
-    total = _total(problem.chunks)
+    total, exponent = _total(problem.chunks)
+    problem = problem.on(problem.chunks.scaled(-exponent))
+    found = _fit(problem, recipe, preprocessing, float(np.ldexp(total, -2 * exponent)))
+    return found.scaled(exponent)
+
+
+def _fit(problem, recipe, preprocessing, total):
+    """The model of rows whose squares and sums can be formed."""
     goal = Goal(recipe.n_components, total)
     if problem.operator.n_transforms == 1 and problem.polarity == "both":
         found = _direct(problem, recipe, goal)
@@ -149,15 +166,15 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
 
 
 def _total(chunks):
-    """Energy of all rows, which there must be."""
-    total = chunks.sum(energy)
-    check_size(total)
+    """Energy of all rows, which there must be, and the power of two that they are divided by."""
+    total, live, _ = chunks.sum(energies_and_mass)
+    check_size(total, live)
     if total <= 0:
         raise ValueError(
             "X has no energy to explain: all rows are zero, after centring if there is any "
             f"(n_samples = {chunks.n_rows}, n_features = {chunks.operator.n_features})."
         )
-    return total
+    return float(total), int(exponent_of(np.sqrt(live)))
 
 
 def check_size(*sums):

@@ -119,6 +119,9 @@ def principal_axes(block, stats):
     share = np.einsum("tkk->t", stats.weight)
     values, vectors = np.linalg.eigh(np.tensordot(share / share.sum(), block.gram, axes=1))
     root = np.sqrt(np.maximum(values, values[-1] * block.floor))[:, None] * vectors.T
-    energies, axes = np.linalg.eigh(root @ stats.weight.sum(axis=0) @ root.T)
+    exponent = np.frexp(share.sum())[1]  # LAPACK rounds otherwise where values are very large
+    second = np.ldexp(stats.weight.sum(axis=0), -exponent)
+    energies, axes = np.linalg.eigh(root @ second @ root.T)
     ordered = axes[:, ::-1].T @ np.linalg.solve(root.T, block.weights)
-    return ordered / np.linalg.norm(ordered, axis=1, keepdims=True), energies[::-1]
+    unit = ordered / np.linalg.norm(ordered, axis=1, keepdims=True)
+    return unit, np.ldexp(energies[::-1], exponent)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.data.chunk import energy, weighted_sums
+from gtpca.data.chunk import energies_and_mass, exponent_of, weighted_sums
 from gtpca.fitting.fit import Fit, check_size
 from gtpca.fitting.shared_pose import principal_axes
 from gtpca.model.coding import deflate
@@ -88,16 +88,19 @@ class Stream:
         """The stream after one more batch."""
         chunks, n_new = problem.chunks, problem.chunks.n_rows
         decay = fading(self.n_rows, n_new, horizon)
-        new_energy, new_mass = chunks.sum(energy_and_mass)
-        check_size(new_energy)
+        new_energy, live, new_mass = chunks.sum(energies_and_mass)
+        check_size(new_energy, live)
+        exponent = int(exponent_of(np.sqrt(live)))
+        chunks, unit = chunks.scaled(-exponent), 4.0**exponent
         sums: list[Stats] = []
         blocks: list[Block] = []
         for W, *old in zip(self.weights, self.rhs, self.weight, self.explained, strict=True):
             if blocks:
                 chunks = chunks.then(deflate, blocks[-1], blocks=list(blocks))
-            sums.append(decay * Stats(*old) + chunks.sum(statistics, problem.block(W)))
-            check_size(sums[-1].rhs, sums[-1].explained)
-            blocks.append(problem.block(update(problem.operator, sums[-1], W)))
+            known = decay / unit * Stats(*old) + chunks.sum(statistics, problem.block(W))
+            check_size(known.rhs, known.explained)
+            blocks.append(problem.block(update(problem.operator, known, W)))
+            sums.append(unit * known)
         return Stream(
             weights=np.array([block.weights for block in blocks]),
             rhs=np.array([stats.rhs for stats in sums]),
@@ -127,11 +130,6 @@ class Stream:
         if model.polarity == "both":
             W = W * signs(W)[:, None]
         return Fit(replace(model, weights=W), explained, self.energy, results, self.n_rows)
-
-
-def energy_and_mass(chunk):
-    """``sum_i q_i |x_i|^2`` and ``sum_i q_i`` with the sample weights ``q``, (2,)."""
-    return np.array([energy(chunk), np.sum(chunk.weigh(np.ones(len(chunk.rows))))])
 
 
 def _times(weight, W):

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gtpca.data.chunk import Codes, row_energies
+from gtpca.data.chunk import Codes, exponent_of, row_energies, row_sizes
 from gtpca.model.matching import match
 
 __all__ = [
@@ -82,14 +82,31 @@ def sweep(chunk, blocks, sweeps=0):
     return chunk
 
 
+def ordinary(chunk):
+    """The chunk in units in which no square overflows or vanishes, powers of two for each row.
+
+    Returns
+    -------
+    chunk : Chunk
+    exponent : int array (n, 1)
+        Rows were divided by ``2**exponent``.
+    """
+    exponent = exponent_of(row_sizes(chunk.rows))[:, None]
+    if np.any(exponent):
+        chunk = replace(chunk, rows=np.ldexp(chunk.rows, -exponent), memory=None)
+    return chunk, exponent
+
+
 def encode(chunk, blocks, sweeps=0) -> Codes:
     """Codes of a chunk, with the scores in the precision of the rows."""
+    chunk, exponent = ordinary(chunk)
     codes = sweep(chunk, blocks, sweeps).codes
-    return Codes(codes.scores.astype(chunk.rows.dtype), codes.index)
+    return Codes(np.ldexp(codes.scores, exponent).astype(chunk.rows.dtype), codes.index)
 
 
 def explained_shares(chunk, blocks, sweeps=0):
     """Share of the energy of every row that all components explain, (n,); 0 for zero rows."""
+    chunk, _ = ordinary(chunk)
     total, left = row_energies(chunk.rows), row_energies(sweep(chunk, blocks, sweeps).rows)
     return 1 - np.divide(left, total, out=np.ones_like(total), where=total > 0)
 
@@ -98,7 +115,7 @@ def align(chunk, preprocessing, column, blocks, sweeps=0):
     """Rows as they came, brought back from the pose of a component, (n, \\*weight_shape)."""
     operator = chunk.operator
     seen = replace(chunk, rows=preprocessing(chunk.rows, operator), memory=None)
-    index = sweep(seen, blocks, sweeps).codes.index[:, column]
+    index = sweep(ordinary(seen)[0], blocks, sweeps).codes.index[:, column]
     aligned = bring_back(chunk.rows, operator.plain, index)
     return aligned.reshape(-1, *operator.weight_shape)
 
@@ -114,12 +131,13 @@ def bring_back(rows, operator, index):
 def decode(codes, operator, blocks, dtype=np.float64):
     """``sum_k a_k T_k w_k`` without the feature weight, shape (n, d)."""
     total = np.zeros((len(codes), operator.n_features), dtype=dtype)
-    used = 0
+    exponent = exponent_of(row_sizes(codes.scores))[:, None]
+    scores, used = np.ldexp(codes.scores.astype(np.float64), -exponent), 0
     for block, index in zip(blocks, codes.index.T, strict=False):
-        scores = codes.scores[:, used : used + len(block)].astype(np.float64)
-        total += projection(operator.plain, block, index, block.coef(scores, index), dtype)
+        coef = block.coef(scores[:, used : used + len(block)], index)
+        total += projection(operator.plain, block, index, coef, dtype)
         used += len(block)
-    return total
+    return np.ldexp(total, exponent) if np.any(exponent) else total
 
 
 def measure(chunk, blocks, sweeps=0):
@@ -134,6 +152,7 @@ def measure(chunk, blocks, sweeps=0):
         ``scores`` (n, k) and ``index`` (n, k) or (n, 1) as in :class:`Codes`, ``energies``
         (n, k + 1).
     """
+    chunk, exponent = ordinary(chunk)
     columns = [row_energies(chunk.rows)]
     rest = swept = chunk = replace(chunk, codes=None, memory=None)
     for number, block in enumerate(blocks, start=1):
@@ -142,8 +161,9 @@ def measure(chunk, blocks, sweeps=0):
             columns += list(_nested_energies(before, block, rest.codes.index[:, -1]))
         swept = rest if sweeps == 0 else sweep(chunk, blocks[:number], sweeps)
         columns.append(row_energies(swept.rows))
-    scores = swept.codes.scores.astype(chunk.rows.dtype)
-    return {"scores": scores, "index": swept.codes.index, "energies": np.stack(columns, axis=1)}
+    scores = np.ldexp(swept.codes.scores, exponent).astype(chunk.rows.dtype)
+    energies = np.ldexp(np.stack(columns, axis=1), 2 * exponent)
+    return {"scores": scores, "index": swept.codes.index, "energies": energies}
 
 
 def nested_energies(chunk, blocks, sweeps=0):

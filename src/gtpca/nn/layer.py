@@ -127,6 +127,7 @@ class GTPCLayer(nn.Module):
         w = self.weight.reshape(-1)
         if w.dtype in (torch.float16, torch.bfloat16):  # too narrow for squares
             rows, w = rows.float(), w.float()
+        w = at_ordinary_length(w)
         index = self.geometry.best(rows, w, self.polarity)
         moved, root = self.geometry.move(w, index), self.geometry.root
         seen = moved if root is None else moved * root.to(moved.dtype)
@@ -169,6 +170,15 @@ class LayerMatch(NamedTuple):
     def projection(self):
         """What the component explains of preprocessed rows, (n, d)."""
         return self.coef[:, None] * self.seen
+
+
+def at_ordinary_length(w):
+    """``w`` times the power of two that makes its largest entry about 1: squares stay in range."""
+    with torch.no_grad():
+        largest = w.abs().max()
+        exponent = torch.frexp(largest).exponent.clamp(-126, 126)
+        factor = torch.ldexp(torch.ones_like(largest), -exponent)
+    return w * factor
 
 
 def glorot_uniform(shape, random_state=None):

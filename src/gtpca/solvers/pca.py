@@ -16,6 +16,7 @@ from gtpca.solvers.base import SolverResult
 __all__ = ["solve_directly"]
 
 DENSE_WEIGHTS = 4096  # up to here the covariance matrix is formed
+BISECTED = 64  # exponent of its trace: LAPACK looks for few eigenvalues up to an absolute error
 
 
 def solve_directly(chunks, n_components, random_state):
@@ -96,8 +97,10 @@ def _few_rows(Y, whiten, k):
 def _dense(C, whiten, k):
     if whiten is not None:
         C = whiten.T @ (whiten.T @ C.T).T
-    size = len(C)
-    return linalg.eigh(C, subset_by_index=[size - k, size - 1], overwrite_a=True)
+    size, shift = len(C), BISECTED - int(np.frexp(np.trace(C))[1])
+    C = np.ldexp(C, shift)
+    values, U = linalg.eigh(C, subset_by_index=[size - k, size - 1], overwrite_a=True)
+    return np.ldexp(values, -shift), U
 
 
 def _lanczos(chunks, T, whiten, k, v0):
