@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def listed_families():
     """``ALL_FAMILIES`` of the tests of this checkout, for both versions."""
+    sys.path.append(str(ROOT / "tests"))  # for what conftest.py imports
     spec = importlib.util.spec_from_file_location("listed", ROOT / "tests" / "conftest.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
