@@ -17,8 +17,7 @@ from gtpca.data.chunk import Codes
 from gtpca.data.chunks import RESIDUALS, as_chunks
 from gtpca.data.rows import by_rows, counted, new_rows, training_rows
 from gtpca.families import Family, Identity
-from gtpca.fitting.fit import Fit, Recipe, fit
-from gtpca.fitting.progress import Progress, show_log
+from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
 from gtpca.model.matching import POLARITIES
 from gtpca.model.model import Model
@@ -195,19 +194,20 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         preprocessing = Preprocessing(mean, self.center == "samples")
         rows = rows.preprocessed(partial(preprocessing, operator=operator))
         known = None if self.shared_pose or count != int(count) else count
-        progress = Progress(self, self._init_callback_context(max_subtasks=known))
+        context = self._init_callback_context(max_subtasks=known)
+        context.call_on_fit_task_begin(estimator=self)
         recipe = Recipe(
             n_components=count,
             solver=solver,
             refine=self.refine,
             n_jobs=self.n_jobs,
             rng=check_random_state(self.random_state),
-            progress=progress,
+            progress=Progress(self, context),
             shared_pose=self.shared_pose,
         )
         found = fit(Problem(open_rows(rows), self.polarity), recipe, preprocessing)
         self.adopt(found, row_shape)
-        progress.end()
+        context.call_on_fit_task_end(estimator=self)
         return self
 
     def _preprocessed(self, rows):

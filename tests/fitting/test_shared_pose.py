@@ -20,8 +20,8 @@ from gtpca.model.matching import (
     statistics,
     update,
 )
+from gtpca.solvers.als import climb
 from gtpca.solvers.base import Problem
-from gtpca.solvers.climb import climb
 from gtpca.testing import assert_same_components, make_planted
 
 

@@ -7,9 +7,8 @@ import pytest
 
 from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
 from gtpca.data.chunks import as_chunks
+from gtpca.solvers.als import comparable, draw_starts, left_after_next, look_ahead
 from gtpca.solvers.base import Problem, SolverResult
-from gtpca.solvers.climb import draw_starts
-from gtpca.solvers.lookahead import comparable, left_after_next, look_ahead
 
 
 def bumps(n_samples, seed, size=64):

@@ -17,7 +17,9 @@ def _bar() -> Progress:
 
 
 class FitBar:
-    """A callback of scikit-learn: one bar for a fit, with its component and pass.
+    """A callback of scikit-learn: one bar for a fit, with its component and step.
+
+    A step is one of the search, or a pass over all rows.
 
     Parameters
     ----------
@@ -38,10 +40,10 @@ class FitBar:
         self.found = self.passes = 0
 
     def on_fit_task_begin(self, estimator, context) -> None:
-        """A component, or one pass for it, begins."""
+        """A component, or one step towards it, begins."""
         if context.task_name == "component":
             self.passes = 0
-        elif context.task_name == "iteration":
+        elif context.task_name in ("iteration", "search"):
             self.passes += 1
         self._show()
 
@@ -53,7 +55,7 @@ class FitBar:
 
     def _show(self) -> None:
         text = f"component {self.found + 1}" + (f" of {self.count}" if self.count else "")
-        text += f", pass {self.passes}"
+        text += f", step {self.passes}"
         if self.count == self.found:
             text = f"{self.refine} sweeps over all components" if self.refine else "finishing"
         self.bar.update(self.task, completed=self.found, description=text)

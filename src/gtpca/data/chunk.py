@@ -18,7 +18,7 @@ __all__ = [
     "live_counts",
     "row_counts",
     "row_energies",
-    "row_sizes",
+    "row_exponents",
     "weighted_energies",
     "weighted_sums",
 ]
@@ -140,9 +140,10 @@ def row_energies(rows):
     return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
 
 
-def row_sizes(rows):
-    """Largest absolute value of each row, shape (n,)."""
-    return np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
+def row_exponents(rows):
+    """:func:`exponent_of` the largest absolute value of each row, shape (n, 1)."""
+    largest = np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
+    return exponent_of(largest)[:, None]
 
 
 def exponent_of(sizes):

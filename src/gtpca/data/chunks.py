@@ -29,9 +29,8 @@ __all__ = [
     "RowChunks",
     "as_chunks",
     "count_live_rows",
-    "live_rows",
+    "nested_samples",
     "rows_per_chunk",
-    "subsample",
 ]
 
 CHUNK_BYTES = 2**22  # temporaries of a chunk should stay in the processor's cache
@@ -308,18 +307,37 @@ def count_live_rows(chunks):
     return np.concatenate(chunks.collect(live_counts))
 
 
-def live_rows(chunks):
-    """The numbers of all rows that count, with energy and weight."""
-    return np.flatnonzero(count_live_rows(chunks))
+def nested_samples(chunks, sizes, rng, n_jobs=None):
+    """Copies of ever fewer rows, each drawn from the ones before, in single precision.
 
+    Parameters
+    ----------
+    chunks : Chunks
+    sizes : list of int
+        Descending. Where there are no more rows than that, all are taken.
+    rng : RandomState
+    n_jobs : int or None
 
-def subsample(chunks, order, size, n_jobs=None):
-    """Chunks of the first ``size`` rows in ``order`` and their own order; all if not more."""
-    if chunks.n_rows <= size:
-        return chunks, order
-    chunk = chunks.take(np.sort(order[:size]))
-    places = np.argsort(np.argsort(order[:size]))
-    return as_chunks(chunk.rows, chunk.operator, chunk.weight, n_jobs=n_jobs), places
+    Returns
+    -------
+    samples : list of Chunks
+    n_live : float
+        Number of all rows that count, weight 2 being a row twice.
+    """
+    counts = count_live_rows(chunks)
+    order = np.flatnonzero(counts)
+    if chunks.n_rows > sizes[-1]:
+        order = rng.permutation(order)
+    samples: list[Chunks] = []
+    for size in sizes:
+        if chunks.n_rows > size:
+            chunk = chunks.take(np.sort(order[:size]))
+            order = np.argsort(np.argsort(order[:size]))
+            chunks = as_chunks(chunk.rows, chunk.operator, chunk.weight, n_jobs=n_jobs)
+        if not samples:
+            chunks = in_single_precision(chunks, n_jobs)
+        samples.append(chunks)
+    return samples, float(counts.sum())
 
 
 def in_single_precision(chunks, n_jobs=None):

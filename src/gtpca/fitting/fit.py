@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gtpca import checks
 from gtpca.data.chunk import energies_and_mass, energy, exponent_of
-from gtpca.fitting.progress import Progress
 from gtpca.fitting.shared_pose import grow_block, principal_order
 from gtpca.model.coding import deflate, energy_shares, nested_energies, rematch, restore
 from gtpca.model.conventions import centred, code_poses, conventional, match_poses, signs
@@ -21,8 +23,9 @@ from gtpca.solvers.als import SETTLE_ROWS
 from gtpca.solvers.base import Problem, SolverResult
 from gtpca.solvers.pca import solve_directly
 
-__all__ = ["Fit", "Recipe", "check_size", "fit"]
+__all__ = ["Fit", "Progress", "Recipe", "check_size", "fit", "show_log"]
 
+logger = logging.getLogger("gtpca")
 GONE = 1e-7  # share of the energy below which nothing is left to explain
 
 
@@ -100,6 +103,63 @@ class Goal:
             )
 
 
+@dataclass
+class Progress:
+    """Tells scikit-learn's callbacks and the logger "gtpca" how a fit goes.
+
+    Callbacks see the tasks fit > component > iteration, which is a pass over all rows, and
+    fit > component > search for each step of the search before it; in one pose, also fit > growth.
+
+    Attributes
+    ----------
+    estimator : GTPCA
+    root : callback context of scikit-learn
+        That of the fit.
+    stop : bool
+        Whether a callback has asked for no further component.
+    """
+
+    estimator: Any
+    root: Any
+    stop: bool = False
+
+    @contextmanager
+    def component(self):
+        """Yields ``report(iteration, explained) -> bool`` for one component."""
+        context = self.root.subcontext("component", max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self.estimator)
+
+        def report(iteration, explained):
+            return self.step(context, "iteration" if iteration else "search")
+
+        yield report
+        self.stop = bool(context.call_on_fit_task_end(estimator=self.estimator))
+
+    def step(self, context, name):
+        """Tell of a task that has no parts; True if it asks to stop."""
+        leaf = context.subcontext(name)
+        leaf.call_on_fit_task_begin(estimator=self.estimator)
+        return leaf.call_on_fit_task_end(estimator=self.estimator)
+
+    def log(self, message, *args):
+        """Tell the logger "gtpca": everybody if the estimator is verbose, else who debugs."""
+        logger.log(logging.INFO if self.estimator.verbose else logging.DEBUG, message, *args)
+
+    def explained(self, number, share, result):
+        """Log how much of the energy is explained after a component."""
+        self.log(
+            "component %d: %.2f %% of the energy explained so far, %d passes, %s",
+            *(number, 100 * share, result.n_iter, result.stopped),
+        )
+
+
+def show_log():
+    """Make the messages of ``verbose`` visible where nobody has set up logging."""
+    logger.setLevel(logging.INFO)
+    if not logger.hasHandlers():
+        logger.addHandler(logging.StreamHandler(sys.stderr))
+
+
 @dataclass(frozen=True)
 class Recipe:
     """How to fit: what :class:`gtpca.GTPCA` was told, checked.
@@ -134,9 +194,9 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
     Very large or small rows are fitted in other units, a power of two, and so exactly.
     """
     if problem.chunks.n_rows <= SETTLE_ROWS:
-        problem = problem.on(problem.chunks.here())
+        problem = Problem(problem.chunks.here(), problem.polarity)
     total, exponent = _total(problem.chunks)
-    problem = problem.on(problem.chunks.scaled(-exponent))
+    problem = Problem(problem.chunks.scaled(-exponent), problem.polarity)
     found = _fit(problem, recipe, preprocessing, float(np.ldexp(total, -2 * exponent)))
     return found.scaled(exponent)
 
@@ -144,7 +204,7 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
 def _fit(problem, recipe, preprocessing, total):
     """The model of rows whose squares and sums can be formed."""
     goal = Goal(recipe.n_components, total)
-    if problem.operator.n_transforms == 1 and problem.polarity == "both":
+    if problem.chunks.operator.n_transforms == 1 and problem.polarity == "both":
         found = _direct(problem, recipe, goal)
     elif recipe.shared_pose:
         found = _shared(problem, recipe, goal)
@@ -155,7 +215,7 @@ def _fit(problem, recipe, preprocessing, total):
     if problem.polarity == "both":
         found.weights *= signs(found.weights)[:, None]
     model = Model(
-        operator=problem.operator,
+        operator=problem.chunks.operator,
         weights=found.weights,
         polarity=problem.polarity,
         shared_pose=recipe.shared_pose,
@@ -185,7 +245,7 @@ def check_size(*sums):
 
 def _direct(problem, recipe, goal):
     """All principal components of a single transform at once."""
-    operator, n_rows = problem.operator, problem.chunks.n_rows
+    operator, n_rows = problem.chunks.operator, problem.chunks.n_rows
     most = min(operator.n_weights, operator.n_features, n_rows)
     count = most if goal.count is None else min(goal.count, most)
     found: list[SolverResult] = []
@@ -214,12 +274,12 @@ def _greedy(problem, recipe, goal):
         more = len(results) + 1 != goal.count
         result = _solve(problem, recipe, more)
         blocks.append(problem.block(result.weights))
-        rest = problem.on(problem.chunks.then(deflate, blocks[-1], blocks=list(blocks)))
-        left.append(rest.chunks.sum(energy))
+        chunks = problem.chunks.then(deflate, blocks[-1], blocks=list(blocks))
+        left.append(chunks.sum(energy))
         if results and left[-2] - left[-1] <= GONE * goal.total:
             left.pop()  # the family has no way to the rest of the energy
             break
-        problem = rest
+        problem = Problem(chunks, problem.polarity)
         results.append(result)
         recipe.progress.explained(len(results), 1 - left[-1] / goal.total, result)
     found = Components(np.concatenate([r.weights for r in results]), -np.diff(left), results)
@@ -231,9 +291,9 @@ def _solve(problem, recipe, more):
     with recipe.progress.component() as report:
         how = {"n_jobs": recipe.n_jobs, "more": more, "report": report}
         result = recipe.solver.solve(problem, recipe.seed(), **how)
-    if problem.operator.crops:
+    if problem.chunks.operator.crops:
         poses = problem.chunks.sum(match_poses, problem.block(result.weights))
-        result.weights = centred(problem.operator, result.weights, poses.used)
+        result.weights = centred(problem.chunks.operator, result.weights, poses.used)
     return result
 
 
@@ -242,10 +302,10 @@ def _finished(problem, recipe, found, total):
     chunks = problem.chunks
     if recipe.refine:
         chunks = _refine(problem, recipe, found, total)
-    if recipe.refine or not problem.operator.crops:
+    if recipe.refine or not problem.chunks.operator.crops:
         for k, w in enumerate(found.weights):
             poses = chunks.sum(code_poses, k)
-            found.weights[k] = conventional(problem.operator, w[None], poses)[0]
+            found.weights[k] = conventional(problem.chunks.operator, w[None], poses)[0]
     return found.sorted() if recipe.refine else found
 
 
@@ -256,7 +316,7 @@ def _refine(problem, recipe, found, total):
         for k, block in enumerate(blocks):
             others = [*blocks[:k], None, *blocks[k + 1 :]]
             chunks = chunks.then(restore, block, k, blocks=others)
-            result = recipe.solver.polish(problem.on(chunks), block.weights)
+            result = recipe.solver.polish(Problem(chunks, problem.polarity), block.weights)
             blocks[k] = problem.block(result.weights)
             chunks = chunks.then(rematch, blocks[k], k, blocks=list(blocks))
         share = 1 - chunks.sum(energy) / total
@@ -271,7 +331,7 @@ def _shared(problem, recipe, goal):
     result = grow_block(problem, recipe, goal)
     W = principal_order(problem, result.weights)
     poses = problem.chunks.sum(match_poses, problem.block(W))
-    W, left = _falling_order(problem, conventional(problem.operator, W, poses))
+    W, left = _falling_order(problem, conventional(problem.chunks.operator, W, poses))
     count = goal.enough(left)
     return Components(W[:count], -np.diff(left)[:count], [result])
 
@@ -281,7 +341,7 @@ def _falling_order(problem, W, tries=5):
     for _ in range(tries):
         left = problem.chunks.sum(nested_energies, [problem.block(W)])
         order = np.argsort(np.diff(left), kind="stable")
-        if problem.operator.isometric or np.all(order == np.arange(len(order))):
+        if problem.chunks.operator.isometric or np.all(order == np.arange(len(order))):
             break
         W = W[order]
     return W, left

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from gtpca.data.chunk import energy
-from gtpca.data.chunks import in_single_precision, live_rows, subsample
+from gtpca.data.chunks import nested_samples
 from gtpca.model.coding import deflate
 from gtpca.model.matching import statistics
-from gtpca.solvers.base import SolverResult
+from gtpca.solvers.base import Problem, SolverResult
 
 __all__ = ["grow_block", "principal_axes", "principal_order"]
 
@@ -38,13 +38,12 @@ def grow_block(problem, recipe, goal):
     SolverResult
         With ``weights`` (K, L), in no particular order.
     """
-    operator, chunks = problem.operator, problem.chunks
+    operator, chunks = problem.chunks.operator, problem.chunks
     most = min(operator.n_weights, operator.n_features, goal.count or operator.n_weights)
     if most == 1:
         return _solve(problem, recipe)
-    order = recipe.rng.permutation(live_rows(chunks)) if chunks.n_rows > GROW_ROWS else None
-    few, _ = subsample(chunks, order, GROW_ROWS, recipe.n_jobs)
-    few = problem.on(in_single_precision(few, recipe.n_jobs))
+    [chunks], _ = nested_samples(chunks, [GROW_ROWS], recipe.rng, recipe.n_jobs)
+    few = Problem(chunks, problem.polarity)
     grown: list[SolverResult] = []
     while len(grown) < N_GROWTHS and not recipe.progress.stop:
         grown.append(_grow(few, recipe, goal, most))
@@ -63,6 +62,7 @@ def _grow(problem, recipe, goal, most):
             break
         W = widen(problem, result.weights, min(2 * len(result.weights), most), recipe.rng)
         result = recipe.solver.polish(problem, W, GROW_PASSES)
+        recipe.progress.step(recipe.progress.root, "growth")
     return result
 
 

@@ -99,7 +99,7 @@ class Stream:
                 chunks = chunks.then(deflate, blocks[-1], blocks=list(blocks))
             known = decay / unit * Stats(*old) + chunks.sum(statistics, problem.block(W))
             check_size(known.rhs, known.explained)
-            blocks.append(problem.block(update(problem.operator, known, W)))
+            blocks.append(problem.block(update(problem.chunks.operator, known, W)))
             sums.append(unit * known)
         return Stream(
             weights=np.array([block.weights for block in blocks]),

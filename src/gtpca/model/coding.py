@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gtpca.data.chunk import Codes, exponent_of, row_energies, row_sizes
+from gtpca.data.chunk import Codes, row_energies, row_exponents
 from gtpca.model.matching import match
 
 __all__ = [
@@ -91,7 +91,7 @@ def ordinary(chunk):
     exponent : int array (n, 1)
         Rows were divided by ``2**exponent``.
     """
-    exponent = exponent_of(row_sizes(chunk.rows))[:, None]
+    exponent = row_exponents(chunk.rows)
     if np.any(exponent):
         chunk = replace(chunk, rows=np.ldexp(chunk.rows, -exponent), memory=None)
     return chunk, exponent
@@ -131,7 +131,7 @@ def bring_back(rows, operator, index):
 def decode(codes, operator, blocks, dtype=np.float64):
     """``sum_k a_k T_k w_k`` without the feature weight, shape (n, d)."""
     total = np.zeros((len(codes), operator.n_features), dtype=dtype)
-    exponent = exponent_of(row_sizes(codes.scores))[:, None]
+    exponent = row_exponents(codes.scores)
     scores, used = np.ldexp(codes.scores.astype(np.float64), -exponent), 0
     for block, index in zip(blocks, codes.index.T, strict=False):
         coef = block.coef(scores[:, used : used + len(block)], index)

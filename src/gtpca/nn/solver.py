@@ -97,7 +97,7 @@ class Adam(BaseEstimator):
         return short.solve(problem, 0, start=W)
 
     def _layer(self, problem, seed, start):
-        operator = problem.operator
+        operator = problem.chunks.operator
         dtype = torch.from_numpy(np.empty(0, problem.chunks.dtype)).dtype
         options = {"polarity": problem.polarity, "random_state": seed, "device": self.device}
         layer = GTPCLayer(Geometry(operator), operator.sample_shape, dtype=dtype, **options)

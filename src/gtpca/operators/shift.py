@@ -145,6 +145,11 @@ class Track:
         """A length of the FFT that is at least :attr:`extent`."""
         return self.size if self.circular else next_fast_len(self.extent, real=True)
 
+    @cached_property
+    def n_frequencies(self) -> int:
+        """Length of the spectrum of real values."""
+        return self.fft_length // 2 + 1
+
     def pad(self, a: np.ndarray, axis: int) -> np.ndarray:
         """The padded window of which all shifted ones are pieces."""
         if self.circular:
@@ -164,11 +169,6 @@ class Track:
         if not self.circular:
             return a
         return np.concatenate([a, cut_axis(a, axis, 0, self.window - 1)], axis)
-
-    def lay_out(self, a: np.ndarray, axis: int) -> np.ndarray:
-        """Zero-pad to the FFT length and move offset ``first`` to lag 0."""
-        laid_out = pad_axis(a, axis, 0, self.fft_length - self.window)
-        return namespace(a).roll(laid_out, self.first, axis) if self.first else laid_out
 
     def keep_lags(self, a: np.ndarray, axis: int) -> np.ndarray:
         """The lags that are offsets of this track; others are dropped before the next axis."""
@@ -342,11 +342,22 @@ class ShiftOperator(Operator):
         return lags.reshape(-1, self.n_transforms)
 
     def _spectrum(self, w):
-        laid_out = w.reshape(self.weight_shape)
+        grid, axes = w.reshape(self.weight_shape), [a - 1 for a in self._fft_axes]
+        spectrum = fft_of(w).rfftn(grid, self._fft_shape, axes).conj()
+        return spectrum if self._phases is None else spectrum * constant(self._phases, w)
+
+    @cached_property
+    def _phases(self):
+        """What moves the first offset of every axis to lag 0 in a spectrum; None: it is there."""
+        phases = None
         for j in self._moving:
-            laid_out = self.tracks[j].lay_out(laid_out, j)
-        axes = [a - 1 for a in self._fft_axes]
-        return fft_of(w).rfftn(laid_out, None, axes).conj()
+            track = self.tracks[j]
+            numbers = np.arange(track.fft_length if j != self._moving[-1] else track.n_frequencies)
+            angles = numbers * track.first % track.fft_length / track.fft_length
+            shape = [-1 if axis == j else 1 for axis in range(len(self.tracks))]
+            turn = np.exp(2j * np.pi * angles).reshape(shape)
+            phases = turn if phases is None else phases * turn
+        return phases if any(self.tracks[j].first for j in self._moving) else None
 
     def _multiply(self, P, spectrum):
         """Product of the spectra, summed over the channels."""

@@ -1,4 +1,19 @@
-"""Finding one component: short climbs from many starts, moves, lookahead, and the last climb."""
+"""Finding one component: short climbs from many starts, moves, lookahead, and the last climb.
+
+A climb alternates two steps, each of which can only raise the explained energy ``sum_i s_i^2``:
+
+    match:   t_i, a_i  for fixed w           (:func:`gtpca.model.matching.match`)
+    update:  N w = rhs  for fixed t_i, a_i,   N = sum_t weight_t T_t* T_t,  rhs = sum_i a_i T_i* r_i
+
+The *lookahead* is for windows that must stay inside the sample. A pattern at place ``p`` of a
+window of length L reaches the times ``p .. p + D - L`` of a sample of D points. Where it sits
+hardly matters for what one component explains, and much for what it leaves: two components with the
+pattern near the two ends of the window reach all times; after one with the pattern in the middle,
+no second reaches both ends of the sample. Of the places that explain as much as the best, up to a
+standard error of the difference over the rows, the one is taken that leaves least together with the
+next component. (The rule of one standard error is that of Breiman et al., Classification and
+Regression Trees, 1984, section 3.4.3.)
+"""
 
 from __future__ import annotations
 
@@ -10,13 +25,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.data.chunks import count_live_rows, in_single_precision, subsample
-from gtpca.model.matching import orthonormal
+from gtpca.data.chunk import Chunk, energy, row_energies, weighted_energies
+from gtpca.data.chunks import as_chunks, nested_samples
+from gtpca.model.coding import deflate
+from gtpca.model.matching import match, orthonormal, statistics, update
 from gtpca.solvers.base import Problem, SolverResult
-from gtpca.solvers.climb import best_of, climb, draw_starts, row_starts
-from gtpca.solvers.lookahead import look_ahead
 
-__all__ = ["ALS"]
+__all__ = ["ALS", "climb", "comparable", "draw_starts", "left_after_next", "look_ahead"]
 
 SCREEN_ROWS = 512  # starts and moves are tried on so many rows
 SETTLE_ROWS = 2048  # and the best of them is finished on so many
@@ -26,6 +41,9 @@ MOVE_PASSES = 4
 MOVE_COMPONENTS = 4  # larger blocks have settled where their first components did
 LOOK_PASSES = 2  # of each place that the lookahead compares
 SCREEN_TOL = 1e-3
+UPDATE_STEPS = 10  # of conjugate gradients: codes change before an exact solution would pay
+LOOK_INIT = 16  # the next component is looked for from half as many rows,
+NEXT_PASSES = 3  # with so many passes each
 BUSY = 2**21  # products of a pass from which threads pay
 
 
@@ -49,7 +67,7 @@ class ALS(BaseEstimator):
         Whether to look one component ahead where a window is shorter than the sample: of the places
         that a pattern may have in the window and that explain the same, up to a standard error,
         take the one that leaves least together with the next component, if there is one and the
-        pose is not shared. See :mod:`gtpca.solvers.lookahead`.
+        pose is not shared. See :mod:`gtpca.solvers.als`.
     foresight : bool
         The old name of ``lookahead``; it will go.
 
@@ -105,10 +123,11 @@ class ALS(BaseEstimator):
         more : bool
             Whether another component will be looked for in the residual: where there is lookahead.
         report : callable or None
-            ``report(iteration, explained)`` after each pass over all rows; True stops the climb.
+            ``report(iteration, explained)`` after each pass over all rows, and with iteration 0
+            at each step of the search before them; True ends the search, or stops the climb.
         """
         rng = check_random_state(random_state)
-        begin = draw_starts(rng, self.n_init, problem.operator)
+        begin = draw_starts(rng, self.n_init, problem.chunks.operator)
         search = _Search(self, problem, rng, n_jobs, report)
         best = search.settle(search.best_start(*begin) if start is None else start)
         return search.finish(search.look_ahead(best) if more and self.looks_ahead else best)
@@ -131,35 +150,25 @@ class _Search:
     """
 
     def __init__(self, solver, problem, rng, n_jobs, report):
-        self.solver, self.all, self.operator = solver, problem, problem.operator
-        self.n_jobs, self.report, self.rng = n_jobs, report, rng
-        chunks, counts = problem.chunks, count_live_rows(problem.chunks)
-        live = np.flatnonzero(counts)
-        order = rng.permutation(live) if chunks.n_rows > SCREEN_ROWS else None
-        self.n_live = float(counts.sum())
-        self.many: Problem | None = None
-        if chunks.n_rows > 2 * MANY_ROWS:  # the others are drawn from it: all rows are read once
-            chunks, order = subsample(chunks, order, MANY_ROWS, n_jobs)
-            self.many = problem.on(chunks)
-        chunks, order = subsample(chunks, order, SETTLE_ROWS, n_jobs)
-        chunks = in_single_precision(chunks, n_jobs)
-        few, _ = subsample(chunks, order, SCREEN_ROWS, n_jobs=1)
-        self.middle, self.screen = problem.on(chunks), problem.on(few)
+        self.solver, self.all, self.operator = solver, problem, problem.chunks.operator
+        self.n_jobs, self.report, self.rng, self.stop = n_jobs, report, rng, False
+        sizes = [MANY_ROWS] * (problem.chunks.n_rows > 2 * MANY_ROWS) + [SETTLE_ROWS, SCREEN_ROWS]
+        found, self.n_live = nested_samples(problem.chunks, sizes, rng, n_jobs)
+        *self.many, self.middle, self.screen = (Problem(c, problem.polarity) for c in found)
 
     def best_start(self, white, draws):
         """The winner of short climbs, by successive halving, (1, L)."""
         starts = self._starts(white, draws)
         for passes, keep in HALVINGS:
-            tried = self._try(starts, passes, SCREEN_TOL)
-            starts = [result.weights for result in best_of(tried, keep)]
+            starts = [result.weights for result in self._try(starts, passes, SCREEN_TOL, keep)]
         return starts[0]
 
     def settle(self, W):
         """Climb, then move and climb again while it helps."""
         best = self._climb(self.middle, W)
         moves = neighbours(self.operator, best.weights) if len(W) <= MOVE_COMPONENTS else []
-        while moves:
-            tried = best_of(self._try(moves, MOVE_PASSES, 0.0), 1)[0]
+        while moves and not self.stop:
+            [tried] = self._try(moves, MOVE_PASSES, 0.0, keep=1)
             moved = self._climb(self.middle, tried.weights)
             if moved.explained <= best.explained * (1 + self.solver.tol):
                 break
@@ -170,7 +179,7 @@ class _Search:
         """The pattern at the place in the window that leaves least with the next component."""
         elsewhere = self.operator.elsewhere(best.weights[0]) if len(best.weights) == 1 else ()
         others = [orthonormal(w[None]) for w in elsewhere if np.any(w)]
-        if not others:
+        if not others or self.stop:
             return best
         tried = [best, *self._try(others, LOOK_PASSES, 0.0)]
         found = look_ahead(tried, self.middle, self.screen, self.n_live, self.rng, self.n_jobs)
@@ -178,8 +187,8 @@ class _Search:
 
     def finish(self, best):
         """The last climbs, on many and on all rows."""
-        if self.many is not None:
-            best = self._climb(self.many, best.weights)
+        for problem in self.many:
+            best = self._climb(problem, best.weights)
         return self._climb(self.all, best.weights, self.report)
 
     def _starts(self, white, draws):
@@ -187,13 +196,162 @@ class _Search:
         begun = row_starts(self.screen, chunk, draws, white)
         return [*begun, *(orthonormal(w[None]) for w in white[len(begun) :])]
 
-    def _try(self, starts, passes, tol):
-        """Short climbs on few rows, in threads where these pay."""
+    def _try(self, starts, passes, tol, keep=None):
+        """Short climbs on few rows, in threads where these pay; the best first, if not all."""
         width = max(self.operator.n_features, self.operator.n_transforms)
         busy = self.screen.chunks.n_rows * width * len(starts[0]) >= BUSY
-        return Parallel(n_jobs=self.n_jobs if busy else 1, prefer="threads")(
+        tried = Parallel(n_jobs=self.n_jobs if busy else 1, prefer="threads")(
             delayed(climb)(self.screen, W, passes, tol) for W in starts
         )
+        self.tell(tried[0])
+        return tried if keep is None else best_of(tried, keep)
+
+    def tell(self, result):
+        """Say that the search goes on, and hear whether it shall."""
+        if self.report is not None and self.report(0, result.explained):
+            self.stop = True
 
     def _climb(self, problem, W, report=None):
-        return climb(problem, W, self.solver.max_iter, self.solver.tol, report)
+        result = climb(problem, W, self.solver.max_iter, self.solver.tol, report)
+        if report is None:
+            self.tell(result)
+        return result
+
+
+def extrapolate(new, last, age):
+    """A step beyond ``new`` in the direction from ``last``, longer the more steps went well."""
+    return orthonormal(new + age / (age + 3) * (new - last))
+
+
+def climb(problem, W, max_iter, tol, report=None):
+    """Alternate match and update until the explained energy rises by less than ``tol``, relative.
+
+    Every pass but the first is taken at an extrapolated point. Where that explains less than the
+    point before, it is rejected and the plain update is taken: the history never falls.
+    """
+    result = SolverResult(W, stopped="max_iter")
+    point, age = W, 0
+    while result.n_iter < max_iter:
+        stats = problem.chunks.sum(statistics, problem.block(point))
+        result.n_iter += 1
+        if stats.explained < result.explained and age:
+            point, age = result.weights, 0
+            continue
+        gain = stats.explained - result.explained
+        result.history.append(stats.explained)
+        new = update(problem.chunks.operator, stats, point, UPDATE_STEPS)
+        age += 1
+        point, result.weights = extrapolate(new, result.weights, age), new
+        result.stopped = _reason(result, gain, tol, report)
+        if result.stopped != "max_iter":
+            break
+    return result
+
+
+def _reason(result, gain, tol, report):
+    """Why to stop after this pass; "max_iter" if there is none yet."""
+    if report is not None and report(result.n_iter, result.explained):
+        return "callback"
+    if result.explained <= 0:
+        return "no energy"
+    if len(result.history) > 1 and gain <= tol * result.explained:
+        return "converged"
+    return "max_iter"
+
+
+def best_of(results, n):
+    """The ``n`` results that explain most, best first."""
+    return sorted(results, key=lambda r: r.explained, reverse=True)[:n]
+
+
+def draw_starts(rng, n_init, operator):
+    """White weights (n_init, L) and one uniform number per start that begins at a row."""
+    white = rng.standard_normal((n_init, operator.n_weights))
+    white *= operator.normal(np.ones(operator.n_transforms), white[0]) != 0  # not what none sees
+    return white, rng.uniform(size=n_init // 2)
+
+
+def pick_rows(chunk, draws):
+    """Rows drawn with probability proportional to their energy.
+
+    The order of the rows does not matter, and weight 2 is the same as a row given twice.
+    """
+    energies = row_energies(chunk.rows)
+    order = np.argsort(energies, kind="stable")
+    share = np.cumsum(chunk.weigh(energies)[order])
+    place = np.searchsorted(share, draws * share[-1])
+    return chunk.rows[order[np.minimum(place, len(order) - 1)]]
+
+
+def row_starts(problem, chunk, draws, white):
+    """Rows of a chunk as weights, one for each draw, posed by the white weights (n, L)."""
+    pairs = zip(pick_rows(chunk, draws), white, strict=False)
+    return [_row_start(problem, Chunk(x[None], chunk.operator), w[None]) for x, w in pairs]
+
+
+def _row_start(problem, chunk, w):
+    """The row of a chunk as weights, in the pose in which it fits ``w`` best."""
+    w = orthonormal(w)
+    index = match(chunk, problem.block(w)).index
+    start = chunk.operator.adjoint_at(chunk.rows, index, np.ones(1))[None]
+    return orthonormal(start) if np.any(start) else w
+
+
+def look_ahead(results, problem, few, n_rows, rng, n_jobs=None):
+    """Of the results that explain about the same, that which leaves least with the next component.
+
+    Parameters
+    ----------
+    results : list of SolverResult
+        Single components; the first wins ties.
+    problem, few : Problem
+        The rows on which results are compared, and fewer rows to look ahead on.
+    n_rows : float
+        Number of all rows that count, weight 2 being a row twice, of which those of ``problem``
+        may be a sample. The standard error is theirs: the more rows, the less is given up.
+    rng : RandomState
+    n_jobs : int or None
+        Threads over the results.
+    """
+    near = comparable(results, problem, n_rows)
+    if len(near) == 1:
+        return near[0]
+    begin = draw_starts(rng, LOOK_INIT, problem.chunks.operator)
+    ahead = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(left_after_next)(few, result.weights, *begin) for result in near
+    )
+    return near[int(np.argmin(ahead))]
+
+
+def comparable(results, problem, n_rows):
+    """Results that explain as much as the best, up to a standard error of the difference."""
+    chunks, blocks = problem.chunks, [problem.block(result.weights) for result in results]
+    largest = max(float(energies.max()) for energies in chunks.collect(weighted_energies))
+    products = chunks.sum(explained_products, blocks, int(np.frexp(largest)[1]))
+    mean, second = products[0, 1:] / products[0, 0], products[1:, 1:] / products[0, 0]
+    best = int(mean.argmax())
+    behind = mean[best] - mean
+    square = second[best, best] - 2 * second[best] + second.diagonal()
+    error = np.sqrt(np.maximum(square - behind**2, 0.0) / n_rows)
+    return [result for result, near in zip(results, behind <= error, strict=True) if near]
+
+
+def explained_products(chunk, blocks, exponent):
+    """``sum_i q_i e_i e_i'``, sample weights q, ``e_i = (1, explained by each block)``, (C, C).
+
+    Rows without energy do not count. Energies are in units of ``2**exponent``, without which their
+    squares may overflow.
+    """
+    columns = [match(chunk, block).explained for block in blocks]
+    explained = np.stack([row_energies(chunk.rows) > 0, *np.ldexp(columns, -exponent)])
+    return chunk.weigh(explained) @ explained.T
+
+
+def left_after_next(problem, W, white, draws) -> float:
+    """The energy that ``W`` (1, L) and the next component leave of the rows, roughly."""
+    chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
+    rest = deflate(chunk, problem.block(W))
+    left = Problem(as_chunks(rest.rows, rest.operator, rest.weight), problem.polarity)
+    starts = row_starts(left, rest, draws, white)
+    climbs = [climb(left, start, NEXT_PASSES, tol=0.0) for start in starts]
+    return energy(rest) - max(found.explained for found in climbs)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from gtpca.data.chunks import Chunks
 from gtpca.model.matching import Block, make_block
-from gtpca.operators import Operator
 
 __all__ = ["Problem", "SolverResult"]
 
@@ -26,18 +25,9 @@ class Problem:
     chunks: Chunks
     polarity: str = "both"
 
-    @property
-    def operator(self) -> Operator:
-        """What components do to reach the rows."""
-        return self.chunks.operator
-
-    def on(self, chunks: Chunks) -> Problem:
-        """The same problem for other rows."""
-        return replace(self, chunks=chunks)
-
     def block(self, W: np.ndarray) -> Block:
         """The block of weights ``W`` (K, L) for these rows."""
-        return make_block(self.operator, W, self.chunks.dtype, self.polarity)
+        return make_block(self.chunks.operator, W, self.chunks.dtype, self.polarity)
 
 
 @dataclass
