@@ -5,17 +5,69 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from functools import partial
 from types import FrameType
 
 import joblib
 import numpy as np
 import sklearn
 
-__all__ = ["choice", "integer", "number", "numbers", "sizes", "warn", "weights"]
+__all__ = [
+    "at_least",
+    "choice",
+    "integer",
+    "non_negative",
+    "number",
+    "numbers",
+    "one_of",
+    "optional",
+    "parameters",
+    "positive",
+    "share",
+    "sizes",
+    "warn",
+    "weights",
+]
 
 # Warnings are about the line of the user's that led to them: the first outside of these folders.
 FOLDERS = [os.path.dirname(module) for module in (__file__, sklearn.__file__, joblib.__file__)]
 OURS = tuple(folder + os.sep for folder in FOLDERS)
+
+
+def parameters(owner, rules, prefix=""):
+    """Check attributes of an object: ``rules`` says for each name how, as in ``at_least(1)``."""
+    for name, rule in rules.items():
+        rule(prefix + name, getattr(owner, name))
+
+
+def at_least(low):
+    """A rule for :func:`parameters`: an integer of at least ``low``."""
+    return partial(integer, low=low)
+
+
+def one_of(*choices):
+    """A rule for :func:`parameters`: one of ``choices``."""
+    return partial(choice, choices=choices)
+
+
+def optional(rule):
+    """The same rule, or None."""
+    return lambda label, value: None if value is None else rule(label, value)
+
+
+def positive(label, value):
+    """``value`` as a finite float above 0."""
+    return number(label, value, "above 0", lambda v: 0 < v < np.inf)
+
+
+def non_negative(label, value):
+    """``value`` as a finite float of at least 0."""
+    return number(label, value, "of at least 0", lambda v: 0 <= v < np.inf)
+
+
+def share(label, value):
+    """``value`` as a float in (0, 1]."""
+    return number(label, value, "in (0, 1]", lambda v: 0 < v <= 1)
 
 
 def warn(message, category):

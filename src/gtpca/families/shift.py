@@ -12,6 +12,13 @@ from gtpca.operators.shift import ShiftOperator, Track
 
 __all__ = ["Shift"]
 
+RULES = {
+    "boundary": checks.one_of("valid", "partial", "circular"),
+    "step": checks.at_least(1),
+    "max_shift": checks.optional(checks.at_least(0)),
+    "min_overlap": checks.share,
+}
+
 
 class Shift(Family):
     """The component is a window that may stand at any position.
@@ -76,20 +83,13 @@ class Shift(Family):
         return Size(n_transforms, windows, n_values)
 
     def _tracks(self, sample_shape):
-        self._check()
+        checks.parameters(self, RULES, "Shift: ")
         axes = self._axes(sample_shape)
         windows = dict(zip(axes, self._windows(sample_shape, axes), strict=True))
         return [
             self._track(size, windows[j]) if j in windows else Track(size, size)
             for j, size in enumerate(sample_shape)
         ]
-
-    def _check(self):
-        checks.choice("Shift: boundary", self.boundary, ("valid", "partial", "circular"))
-        checks.integer("Shift: step", self.step, 1)
-        if self.max_shift is not None:
-            checks.integer("Shift: max_shift", self.max_shift, 0)
-        checks.number("Shift: min_overlap", self.min_overlap, "in (0, 1]", lambda v: 0 < v <= 1)
 
     def _axes(self, sample_shape):
         rank = len(sample_shape)

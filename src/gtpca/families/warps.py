@@ -309,7 +309,7 @@ class Deformation(Family):
 
     def bind(self, sample_shape):
         """All fields for samples of ``sample_shape``."""
-        checks.number("Deformation: amplitude", self.amplitude, "above 0", lambda v: 0 < v < np.inf)
+        checks.positive("Deformation: amplitude", self.amplitude)
         n_basis, n_fields = self._counts()
         axes = resolve_axes(self, self.axes, len(sample_shape))
         shape = tuple(sample_shape[a] for a in axes)

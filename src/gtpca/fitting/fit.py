@@ -196,7 +196,8 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
     if problem.chunks.n_rows <= SETTLE_ROWS:
         problem = Problem(problem.chunks.here(), problem.polarity)
     total, exponent = _total(problem.chunks)
-    problem = Problem(problem.chunks.scaled(-exponent), problem.polarity)
+    if exponent:
+        problem = Problem(problem.chunks.scaled(-exponent), problem.polarity)
     found = _fit(problem, recipe, preprocessing, float(np.ldexp(total, -2 * exponent)))
     return found.scaled(exponent)
 

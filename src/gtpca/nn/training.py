@@ -34,7 +34,7 @@ class Schedule:
             checks.integer("epochs", self.epochs, 0),
             None if steps is None else checks.integer("steps_per_epoch", steps, 1),
             checks.integer("batch_size", self.batch_size, 1),
-            checks.number("lr", self.lr, "above 0", lambda v: 0 < v < np.inf),
+            checks.positive("lr", self.lr),
             clip_norm,
             None if patience is None else checks.integer("patience", patience, 1),
         )

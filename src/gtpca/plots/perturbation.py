@@ -108,7 +108,7 @@ def plot_perturbation(model, X, *, components=None, multiple=2.0, ax=None):
     """
     need_samples(model, X, "scores, their mean and their spread")
     numbers = check_components(model, components)
-    checks.number("multiple", multiple, "above 0", lambda v: 0 < v < np.inf)
+    checks.positive("multiple", multiple)
     view, found = component_view(model), perturbation(model, X)
     steps = [multiple * found.spread[k] * found.effects[k] for k in numbers]
     triples = [(found.mean - step, found.mean, found.mean + step) for step in steps]

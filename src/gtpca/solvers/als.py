@@ -45,6 +45,13 @@ UPDATE_STEPS = 10  # of conjugate gradients: codes change before an exact soluti
 LOOK_INIT = 16  # the next component is looked for from half as many rows,
 NEXT_PASSES = 3  # with so many passes each
 BUSY = 2**21  # products of a pass from which threads pay
+RULES = {
+    "n_init": checks.at_least(1),
+    "max_iter": checks.at_least(1),
+    "tol": checks.non_negative,
+    "lookahead": checks.one_of(True, False),
+    "foresight": checks.one_of("deprecated", True, False),
+}
 
 
 class ALS(BaseEstimator):
@@ -87,11 +94,7 @@ class ALS(BaseEstimator):
 
     def check(self) -> None:
         """Raise an error for parameters that make no sense."""
-        checks.integer("n_init", self.n_init, 1)
-        checks.integer("max_iter", self.max_iter, 1)
-        checks.number("tol", self.tol, "of at least 0", lambda v: 0 <= v < np.inf)
-        checks.choice("lookahead", self.lookahead, (True, False))
-        checks.choice("foresight", self.foresight, ("deprecated", True, False))
+        checks.parameters(self, RULES)
         if self.foresight != "deprecated":
             checks.warn("ALS(foresight=) is now called lookahead; use that.", FutureWarning)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
@@ -220,7 +218,7 @@ class VAE(Autoencoder):
 
     def _check_parameters(self):
         super()._check_parameters()
-        checks.number("kl_weight", self.kl_weight, "of at least 0", lambda a: 0 <= a < math.inf)
+        checks.non_negative("kl_weight", self.kl_weight)
         checks.choice("draw", self.draw, (False, True))
 
     def _make_net(self):
