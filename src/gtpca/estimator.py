@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.data.chunk import Codes
 from gtpca.data.chunks import RESIDUALS, as_chunks
 from gtpca.data.rows import by_rows, counted, new_rows, training_rows
 from gtpca.families import Family, Identity
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
+from gtpca.model import outputs
 from gtpca.model.matching import POLARITIES
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
@@ -26,9 +26,9 @@ from gtpca.operators.base import weigh_features
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem, SolverResult
 
-__all__ = ["GTPCA", "bind_family", "check_n_components", "check_parameters"]
+__all__ = ["FROZEN", "GTPCA", "bind_family", "check_n_components", "check_parameters"]
 
-OUTPUTS = ("scores", "scores+poses")
+FROZEN = ("polarity", "center", "shared_pose")  # decide about scores, and are kept by a fit
 
 
 class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
@@ -40,6 +40,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
     where :math:`r_i` is what the components before it left of sample :math:`i`. Each sample gets a
     signed *score* and a *pose* (which transform) on every component.
+
+    A fit keeps what decides about scores. Of the parameters, ``refine``, ``output``, ``batch_size``
+    and ``n_jobs`` may be changed after it; all others take effect with the next fit.
 
     Parameters
     ----------
@@ -63,12 +66,15 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Non-negative weights ``q`` of the inner product ``sum_j q_j x_j y_j``.
     refine : int
         Joint sweeps over components and codes after the greedy fit, and code sweeps in ``encode``.
-    output : {"scores", "scores+poses"}
-        What ``transform`` returns: (n, k) scores, or (n, 2 k) scores and transform indices.
+        May be changed after a fit, for ``encode`` and all that follows from it.
+    output : {"scores", "scores+poses", "scores+units"}
+        What ``transform`` returns: (n, k) scores; (n, 2 k) scores and transform indices, which
+        ``inverse_transform`` takes; or scores and poses in a person's units, such as the ``start``
+        of a window, with a column per component and quantity. May be changed after a fit.
     solver : ALS, gtpca.nn.Adam or None
         Default ``ALS()``.
     batch_size : int or None
-        Rows per chunk; default: a few megabytes.
+        Rows per chunk; default: a few megabytes. May be changed after a fit.
     residual : {"auto", "memory", "scratch", "recompute"}
         Where what is left of the rows is kept during a fit: in memory, in a temporary file, or
         nowhere (it follows from the rows and their codes). "auto": in memory if the rows are.
@@ -77,7 +83,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         About how many rows ``partial_fit`` remembers: a row that came ``a`` rows ago counts
         ``exp(-a / horizon)``. None: the last sixth of all rows seen, for data that do not drift.
     n_jobs : int or None
-        Threads, over starts or over chunks of rows; None is 1. It does not change the result.
+        Threads, over starts or over chunks of rows; None is 1. It does not change the result, and
+        may be changed after a fit.
     random_state : int, RandomState or None
     verbose : int
         Above 0, each component is reported through ``logging`` (logger "gtpca").
@@ -95,6 +102,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     history_ : list of arrays
         Explained energy of each pass, for each entry of ``n_iter_``.
     mean_ : array of the shape of a sample or None
+    polarity_, center_, shared_pose_
+        What these parameters were in the fit.
     sample_shape_ : tuple of int
     operator_ : Operator
         The family, bound to ``sample_shape_``.
@@ -238,7 +247,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self
         """
         model, operator = found.model, found.model.operator
-        mean = model.preprocessing.mean
+        mean, per_sample = model.preprocessing.mean, model.preprocessing.per_sample
         return self.restore(
             operator,
             components_=model.weights.reshape(-1, *operator.weight_shape),
@@ -251,6 +260,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             mean_=None if mean is None else mean.reshape(operator.sample_shape),
             n_features_in_=operator.n_features,
             n_samples_seen_=found.n_rows,
+            polarity_=model.polarity,
+            shared_pose_=model.shared_pose,
+            center_="samples" if per_sample else mean is not None,
             _row_shape=operator.sample_shape if row_shape is None else row_shape,
             **({} if online is None else {"online_": online}),
         )
@@ -277,11 +289,11 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return Model(
             operator=self.operator_,
             weights=self.components_.reshape(self.n_components_, -1),
-            polarity=self.polarity,
-            shared_pose=self.shared_pose,
+            polarity=self.polarity_,
+            shared_pose=self.shared_pose_,
             sweeps=self.refine,
             preprocessing=Preprocessing(
-                None if self.mean_ is None else self.mean_.ravel(), self.center == "samples"
+                None if self.mean_ is None else self.mean_.ravel(), self.center_ == "samples"
             ),
         )
 
@@ -296,8 +308,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         are fitted from five seeds, the best of these is taken, and the rows are dropped. From then
         on every batch is seen once: each component is matched, its sums (those of before, times a
         decay, and those of the batch) give new weights, and the next one goes on with the residual.
-        After ``fit``, it goes on from the components found. With ``center=True`` the mean fades
-        with the horizon, or is that of all rows; with ``refine`` only codes are swept.
+        After ``fit``, it goes on from the components found, with what the fit was told. With
+        ``center=True`` the mean fades with the horizon, or is that of all rows; with ``refine``
+        only codes are swept.
 
         Parameters
         ----------
@@ -358,7 +371,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def _advanced(self, stream, rows, weight):
         """The stream after the rows of a batch."""
         rows = self._preprocessed(rows)
-        problem = Problem(self._open(rows, self.operator_, weight), self.polarity)
+        problem = Problem(self._open(rows, self.operator_, weight), self.polarity_)
         return stream.advance(problem, self.horizon)
 
     def _fit_kept(self, kept, n_fits=1):
@@ -373,9 +386,10 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
     def _rivals(self, n):
         """Models to be fitted from other starts; the first has the seed of this one."""
+        same = clone(self).set_params(**{name: getattr(self, f"{name}_") for name in FROZEN})
         seeds = check_random_state(clone(self).random_state).randint(2**31 - 1, size=n - 1)
-        others = (clone(self).set_params(random_state=int(seed)) for seed in seeds)
-        return [clone(self), *others]
+        others = (clone(same).set_params(random_state=int(seed)) for seed in seeds)
+        return [same, *others]
 
     def _stream_of(self, rows, weight):
         """The stream of these rows alone, to which the model has just been fitted."""
@@ -452,17 +466,24 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return self.decode(self.encode(X))
 
     def transform(self, X):
-        """Signed scores (n, k); with ``output="scores+poses"`` also the indices, (n, 2 k)."""
+        """Signed scores (n, k), and beside them what ``output`` asks for.
+
+        Returns
+        -------
+        array (n, k), or more columns; see :meth:`get_feature_names_out`
+        """
         codes = self.encode(X)
         if self.output == "scores":
             return codes.scores
-        return by_rows(_side_by_side, codes.scores, codes.index)
+        put_out = partial(outputs.side_by_side, self.model_, self.output)
+        return by_rows(put_out, codes.scores, codes.index)
 
     def inverse_transform(self, X):
         """Samples from what ``transform`` returned.
 
         With plain scores every component is in its reference pose: the window centred, no rotation,
-        no flip. With ``output="scores+poses"`` it is the reconstruction.
+        no flip. With ``output="scores+poses"`` it is the reconstruction. Poses in a person's units
+        cannot be inverted.
 
         Parameters
         ----------
@@ -472,8 +493,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         -------
         array (n, d) if the training rows were flat, else (n, \\*sample_shape)
         """
-        wanted = len(self.get_feature_names_out())
-        return by_rows(partial(_inverse, self.model_, self._row_shape, wanted), X)
+        return by_rows(partial(_inverse, self.model_, self._row_shape, self.output), X)
 
     def poses(self, codes):
         """The transforms of ``codes`` in a person's units.
@@ -515,12 +535,13 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return self.model_.explained_shares(self.chunks(X))
 
     def get_feature_names_out(self, input_features=None):
-        """Names ``gtpca0, gtpca1, ..``, and ``gtpca0_index, ..`` with ``output="scores+poses"``."""
-        check_is_fitted(self)
-        names = [f"gtpca{k}" for k in range(self.n_components_)]
-        if self.output == "scores+poses":
-            names += ["gtpca_index"] if self.shared_pose else [f"{name}_index" for name in names]
-        return np.asarray(names, dtype=object)
+        """Names of the columns that ``transform`` returns.
+
+        ``gtpca0, gtpca1, ..``; with ``output="scores+poses"`` also ``gtpca0_index, ..``, with
+        ``output="scores+units"`` one per component and quantity, such as ``gtpca0_start``. If the
+        pose is shared, these are ``gtpca_index`` and ``start``.
+        """
+        return np.asarray(outputs.names(self.model_, self.output), dtype=object)
 
     def save(self, path):
         """Write the fitted model to one file, to be read by :func:`gtpca.load`.
@@ -563,7 +584,7 @@ def bind_family(family, sample_shape, feature_weight=None):
 def check_parameters(estimator):
     """Raise an error for parameters that make no sense; return a solver of our own."""
     checks.choice("polarity", estimator.polarity, POLARITIES)
-    checks.choice("output", estimator.output, OUTPUTS)
+    checks.choice("output", estimator.output, outputs.OUTPUTS)
     checks.choice("center", estimator.center, (False, True, "samples"))
     checks.choice("shared_pose", estimator.shared_pose, (False, True))
     checks.choice("residual", estimator.residual, RESIDUALS)
@@ -611,24 +632,7 @@ def check_n_components(n_components, operator, shared_pose=False):
     return int(n_components)
 
 
-def _side_by_side(scores, index):
-    return np.hstack([scores, index.astype(scores.dtype)])
-
-
-def _inverse(model, row_shape, n_columns, X):
-    """Samples in the shape in which rows came, from scores, with or without transforms."""
-    codes = _codes_from_output(model, n_columns, X)
+def _inverse(model, row_shape, output, X):
+    """Samples in the shape in which rows came, from what ``transform`` put out."""
+    codes = outputs.codes_of(model, output, X)
     return model.decode(codes).reshape(len(codes), *row_shape)
-
-
-def _codes_from_output(model, n_columns, X):
-    """The codes that ``transform`` put out, or codes in the reference pose for plain scores."""
-    scores, k = check_array(X, dtype=[np.float64, np.float32]), len(model.weights)
-    if scores.shape[1] != n_columns:
-        raise ValueError(f"X has {scores.shape[1]} columns, but {n_columns} are needed.")
-    if n_columns == k:
-        return Codes(scores, np.full((len(scores), model.n_poses), model.operator.reference))
-    index = np.rint(scores[:, k:]).astype(np.int64)
-    if index.min() < 0 or index.max() >= model.operator.n_transforms:
-        raise ValueError("X holds transform indices that the family does not have.")
-    return Codes(scores[:, :k], index)

@@ -22,6 +22,7 @@ from gtpca.commands.options import (
 from gtpca.commands.output import binary_output, check_output, is_stdout, tell
 from gtpca.data.chunk import Codes
 from gtpca.files import write_npy
+from gtpca.model.outputs import named_columns
 
 __all__ = ["align", "reconstruct", "transform"]
 
@@ -59,18 +60,9 @@ def transform(
     with source.open() as data:
         parts = list(_pieces(fitted.encode, source.path, data.rows, "scores"))
     codes = Codes(*(np.concatenate([getattr(c, n) for c in parts]) for n in ("scores", "index")))
-    write_table(output, score_columns(fitted, codes, poses))
+    columns = named_columns(fitted.model_, codes, "scores+units" if poses else "scores")
+    write_table(output, columns)
     tell(output, f"Scores of {len(codes)} samples are")
-
-
-def score_columns(model, codes, poses: bool = False) -> dict[str, np.ndarray]:
-    """Named columns: ``gtpca0, ..``, and with ``poses`` ``gtpca0_start, ..`` or ``start``."""
-    columns = {f"gtpca{k}": scores for k, scores in enumerate(codes.scores.T)}
-    found = model.poses(codes) if poses else {}
-    for name, values in found.items():
-        for k, column in enumerate(values.T):
-            columns[name if model.shared_pose else f"gtpca{k}_{name}"] = column
-    return columns
 
 
 @reads_data()

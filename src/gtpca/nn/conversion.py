@@ -19,7 +19,7 @@ __all__ = ["check_convertible", "make_estimator"]
 def check_convertible(estimator) -> None:
     """Raise an error for estimators that encode otherwise than a network."""
     check_is_fitted(estimator)
-    if estimator.shared_pose and estimator.n_components_ > 1:
+    if estimator.shared_pose_ and estimator.n_components_ > 1:
         raise ValueError(
             "shared_pose=True cannot be converted: every layer of a network finds its own pose."
         )

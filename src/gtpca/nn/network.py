@@ -233,8 +233,8 @@ class GTPCNetwork(nn.Module):
         weights = torch.from_numpy(np.ascontiguousarray(estimator.components_))
         net = cls(
             *(estimator.n_components_, estimator.operator_, estimator.sample_shape_),
-            polarity=estimator.polarity,
-            center="samples" if estimator.center == "samples" else False,
+            polarity=estimator.polarity_,
+            center="samples" if estimator.center_ == "samples" else False,
             mean=estimator.mean_,
             device=device,
             dtype=dtype or weights.dtype,

@@ -126,7 +126,7 @@ def _components(model):
 def _builder(model, codes, layout):
     """Every component in the reference pose with score 1, and where its slider may go."""
     count = model.n_components_
-    index = np.full((count, 1 if model.shared_pose else count), model.operator_.reference)
+    index = np.full((count, 1 if model.shared_pose_ else count), model.operator_.reference)
     parts = model.decode(Codes(np.eye(count), index))
     base = np.zeros(model.sample_shape_) if model.mean_ is None else model.mean_
     drawn = layout((parts - base)[:COMPONENTS])

@@ -119,8 +119,8 @@ def _texts(model, X, contents, title):
         "n_shown": min(count, COMPONENTS),
         "moves": model.operator_.n_transforms > 1,
         "n_transforms": model.operator_.n_transforms,
-        "shared": bool(model.shared_pose),
-        "center": model.center,
+        "shared": bool(model.shared_pose_),
+        "center": model.center_,
         "weighted": model.operator_.feature_weight is not None,
         "pca_name": measures.PCA,
         "positive": palette.POSITIVE,
@@ -147,7 +147,7 @@ def _facts(model, X, contents):
         "values": f"{getattr(X, 'dtype', 'numbers')}",
         "shape of a component": " × ".join(map(str, model.operator_.weight_shape)),
         "transforms": f"{model.operator_.n_transforms:,}",
-        "poses per sample": "one" if model.shared_pose else "one per component",
+        "poses per sample": "one" if model.shared_pose_ else "one per component",
         "passes of the fit": ", ".join(map(str, model.n_iter_)),
     }
     if contents.labels:

@@ -10,12 +10,13 @@ import math
 import re
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 import gtpca
 from gtpca import checks
-from gtpca.estimator import GTPCA, bind_family, check_n_components, check_parameters
+from gtpca.estimator import FROZEN, GTPCA, bind_family, check_n_components, check_parameters
 from gtpca.families import Identity
 from gtpca.persistence.container import read_container, write_container
 from gtpca.persistence.values import Decoder, Encoder
@@ -120,6 +121,8 @@ def _rebuild(content, decoder, max_size) -> GTPCA:
     model = GTPCA(**parameters)
     for name in fitted:
         _check_name(name)
+    for name in FROZEN:
+        fitted.setdefault(f"{name}_", getattr(model, name))  # older files do not tell
     model.restore(None, **fitted)
     _check_shapes(model, max_size)
     _check_parameters(model)
@@ -131,6 +134,7 @@ def _rebuild(content, decoder, max_size) -> GTPCA:
 def _check_parameters(model) -> None:
     """The checks of ``fit``, and bounds that keep a forged model from running for ever."""
     check_parameters(model)
+    check_parameters(clone(model).set_params(**{n: getattr(model, f"{n}_") for n in FROZEN}))
     checks.integer("refine", model.refine, 0, MOST_SWEEPS)
     check_random_state(model.random_state)
     checks.integer("verbose", int(model.verbose), 0)
@@ -166,7 +170,7 @@ def _check_components(model) -> None:
     shape = (count, *model.operator_.weight_shape)
     if not _is_floats(model.components_, shape):
         raise ValueError(f"components_ must be finite numbers of shape {shape}")
-    check_n_components(model.n_components, model.operator_, model.shared_pose)
+    check_n_components(model.n_components, model.operator_, model.shared_pose_)
     _check_record(model, count)
 
 

@@ -43,7 +43,7 @@ def plot_poses(model, X, component=0, *, ax=None):
     """
     need_samples(model, X, "poses")
     checks.integer("component", component, 0, model.n_components_ - 1)
-    poses = told_poses(model, encode(model, X), 0 if model.shared_pose else component)
+    poses = told_poses(model, encode(model, X), 0 if model.shared_pose_ else component)
     groups = quantities(poses)
     kinds = ["polar" if "degrees" in names[0] else None for names in groups]
     given, axes = take_axes(ax, (1, len(groups)), len(groups), (3.4, 3.0), kinds)
@@ -55,7 +55,7 @@ def plot_poses(model, X, component=0, *, ax=None):
 
 
 def _title(model, component):
-    return "pose of all components" if model.shared_pose else f"pose of component {component + 1}"
+    return "pose of all components" if model.shared_pose_ else f"pose of component {component + 1}"
 
 
 def told_poses(model, codes, column):

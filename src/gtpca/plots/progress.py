@@ -79,7 +79,7 @@ def plot_history(model, *, ax=None):
     for k, values in enumerate(model.history_):
         if len(values):
             look = {"color": CYCLE[k % len(CYCLE)], "marker": MARKERS[k % len(MARKERS)]}
-            name = "all components" if model.shared_pose else f"component {k + 1}"
+            name = "all components" if model.shared_pose_ else f"component {k + 1}"
             passes = np.arange(1, len(values) + 1)
             ax.plot(passes, values / (values[-1] or 1), label=name, markersize=3.5, **look)
     ax.set_xlabel("pass", fontsize=9)

@@ -61,7 +61,7 @@ def as_seen(model, X, numbers=None) -> np.ndarray:
     """
     source = new_rows(model, counted(X), model.sample_shape_)
     rows = source.take(np.arange(source.n_rows) if numbers is None else numbers)
-    if model.center == "samples":
+    if model.center_ == "samples":
         rows = rows - sample_means(rows, model.operator_)
     return rows.reshape(-1, *model.sample_shape_)
 

@@ -1,0 +1,83 @@
+"""What ``transform`` puts out: scores, with or without transforms or poses; and the way back."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils import check_array
+
+from gtpca import checks
+from gtpca.data.chunk import Codes
+
+__all__ = ["OUTPUTS", "codes_of", "named_columns", "names", "side_by_side"]
+
+OUTPUTS = ("scores", "scores+poses", "scores+units")
+EXACT = 2**24  # float32 holds the integers up to here
+
+
+def names(model, output: str) -> list[str]:
+    """Of the columns: ``gtpca0, ..``, then ``gtpca0_index, ..`` or ``gtpca0_start, ..``.
+
+    If the pose is shared, ``gtpca_index`` or ``start``.
+    """
+    checks.choice("output", output, OUTPUTS)
+    scores = [f"gtpca{k}" for k in range(len(model.weights))]
+    if output == "scores":
+        return scores
+    if output == "scores+poses":
+        return scores + (["gtpca_index"] if model.shared_pose else [f"{s}_index" for s in scores])
+    told = model.operator.describe(np.zeros(1, dtype=np.int64))
+    return scores + [n for pose in told for n in _pose_names(scores, pose, model.shared_pose)]
+
+
+def _pose_names(scores, pose, shared):
+    return [pose] if shared else [f"{score}_{pose}" for score in scores]
+
+
+def named_columns(model, codes: Codes, output: str) -> dict[str, np.ndarray]:
+    """The columns (n,) by name, each of its own type."""
+    tables = (codes.scores, *_beside(model, codes, output))
+    columns = (column for table in tables for column in table.T)
+    return dict(zip(names(model, output), columns, strict=True))
+
+
+def _beside(model, codes, output):
+    """Arrays (n, k), or (n, 1) if the pose is shared, that stand beside the scores."""
+    if output == "scores+poses":
+        return [codes.index]
+    return list(model.poses(codes).values()) if output == "scores+units" else []
+
+
+def side_by_side(model, output: str, scores, index) -> np.ndarray:
+    """All columns in one array (n, columns) of floats, in which nothing is rounded.
+
+    Transforms have the type of the scores, unless float32 does not hold the number of each.
+    """
+    checks.choice("output", output, OUTPUTS)
+    tables = _beside(model, Codes(scores, index), output)
+    if output == "scores+poses":
+        exact = model.operator.n_transforms <= EXACT
+        return np.hstack([scores, *tables], dtype=scores.dtype if exact else np.float64)
+    if not all(table.dtype.kind in "biuf" for table in tables):
+        raise ValueError(
+            f"output={output!r}: these poses are text, which an array of numbers cannot hold; use "
+            "output='scores+poses', or poses(encode(X))."
+        )
+    return np.hstack([scores, *tables])
+
+
+def codes_of(model, output: str, X) -> Codes:
+    """The codes that :func:`side_by_side` put out; plain scores are in the reference pose."""
+    if output == "scores+units":
+        raise ValueError(
+            f"output={output!r} cannot be inverted; use output='scores+poses', or decode(codes)."
+        )
+    scores, k = check_array(X, dtype=[np.float64, np.float32]), len(model.weights)
+    wanted = len(names(model, output))
+    if scores.shape[1] != wanted:
+        raise ValueError(f"X has {scores.shape[1]} columns, but {wanted} are needed.")
+    if output == "scores":
+        return Codes(scores, np.full((len(scores), model.n_poses), model.operator.reference))
+    index = np.rint(scores[:, k:]).astype(np.int64)
+    if index.min() < 0 or index.max() >= model.operator.n_transforms:
+        raise ValueError("X holds transform indices that the family does not have.")
+    return Codes(scores[:, :k], index)
