@@ -25,6 +25,7 @@ __all__ = [
     "positive",
     "share",
     "sizes",
+    "unmasked",
     "warn",
     "weights",
 ]
@@ -126,9 +127,21 @@ def choice(label, value, choices):
         raise ValueError(f"{label}={value!r} must be one of {', '.join(map(repr, choices))}.")
 
 
+def unmasked(label, values):
+    """Raise an error if some of the values are masked, which NumPy would silently ignore."""
+    rows = values if isinstance(values, (list, tuple)) else (values,)
+    count = sum(np.ma.count_masked(row) for row in rows if np.ma.is_masked(row))
+    if count:
+        raise ValueError(
+            f"{label} is a masked array with {count} masked values, but missing values are not "
+            "supported: fill them, as X.filled(0) does, or leave out their rows."
+        )
+
+
 def weights(label, values, shapes):
     """Finite, non-negative float64 weights of one of the ``shapes``, flat."""
     wanted = f"numbers of shape {' or '.join(str(tuple(s)) for s in shapes)}"
+    unmasked(label, values)
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):

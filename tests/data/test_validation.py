@@ -97,3 +97,26 @@ def test_other_objects_are_refused(series):
 def test_complex_data(series):
     with pytest.raises(ValueError, match="Complex data"):
         GTPCA().fit(series + 1j)
+
+
+def test_masked_values_are_refused(series, fitted):
+    mask = np.zeros(series.shape, dtype=bool)
+    whole = np.ma.masked_array(series, mask)
+    np.testing.assert_array_equal(fitted.transform(whole), fitted.transform(series))
+    holes = np.ma.masked_array(series, mask | (series > 2))
+    count = int((series > 2).sum())
+    for data in (holes, list(holes), holes.reshape(30, 3, 4)):
+        with pytest.raises(ValueError, match=rf"X is a masked array with {count} masked"):
+            GTPCA(1).fit(data)
+    for method in (fitted.transform, fitted.resmse, fitted.align, fitted.partial_fit):
+        with pytest.raises(ValueError, match="X is a masked array"):
+            method(holes)
+    with pytest.raises(ValueError, match="sample_weight is a masked array"):
+        GTPCA(1).fit(series, sample_weight=np.ma.masked_array(np.ones(30), np.eye(30)[0]))
+
+
+def test_masked_values_of_a_dask_array_are_refused(series):
+    da = pytest.importorskip("dask.array", reason="Dask arrays")
+    X = da.ma.masked_greater(da.from_array(series, chunks=(10, -1)), 2)
+    with pytest.raises(ValueError, match="X is a masked array"):
+        GTPCA(1, Shift(5), solver=QUICK).fit(X)

@@ -117,6 +117,7 @@ class StreamedRows:
 
     def _checked(self, rows, numbers):
         """Rows as they come, as finite floats (n, d), after ``preprocess``."""
+        checks.unmasked("X", rows)
         rows = np.asarray(rows).reshape(len(numbers), self.n_features)
         rows = rows.astype(self.dtype, copy=False)
         if not np.isfinite(rows).all():
@@ -197,6 +198,8 @@ def _flatten(X):
     """``X`` as (n, d) and the shape of its samples; frames and sparse matrices pass untouched."""
     if hasattr(X, "toarray") or hasattr(X, "iloc"):
         return X, None
+    if type(X) is not np.ndarray:
+        checks.unmasked("X", X)
     X = np.asarray(X)
     if X.ndim <= 2:
         return _small_float(X), None

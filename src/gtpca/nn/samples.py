@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from gtpca import checks
 from gtpca.nn.training import LoaderBatches, RowBatches, first_of
 
 __all__ = ["LoaderSamples", "TensorSamples", "as_samples"]
@@ -134,6 +135,7 @@ def as_samples(label, data, preprocess):
     """Samples of a tensor, an array or a loader."""
     if hasattr(data, "to_numpy"):
         data = data.to_numpy()
+    checks.unmasked(label, data)
     if isinstance(data, np.ndarray):
         plain = data.flags.writeable and all(step > 0 for step in data.strides)
         data = torch.from_numpy(data if plain else data.copy())
