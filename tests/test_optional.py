@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import gtpca
 from gtpca.optional import require
 
 WITHOUT = """
@@ -47,9 +48,11 @@ def test_the_package_imports_nothing_optional():
         assert f"'{module}'" not in done.stdout
 
 
-@pytest.mark.parametrize(("name", "module"), [("gtpca.nn", "torch"), ("gtpca.data.dask", "dask")])
-def test_the_error_names_the_extra(name, module):
-    line = last_line(WITHOUT.format(module=module) + f"import {name}")
+@pytest.mark.parametrize(
+    ("code", "module"), [("import gtpca; gtpca.nn", "torch"), ("import gtpca.data.dask", "dask")]
+)
+def test_the_error_names_the_extra(code, module):
+    line = last_line(WITHOUT.format(module=module) + code)
     assert line == f'ImportError: {module} is missing: pip install "gtpca[{module}]"'
 
 
@@ -60,3 +63,19 @@ def test_a_drawing_names_its_extra():
         "plots.plot_history(GTPCA(1).fit(np.eye(3)))\n"
     )
     assert last_line(code) == 'ImportError: matplotlib is missing: pip install "gtpca[plot]"'
+
+
+def test_submodules_are_imported_when_they_are_asked_for():
+    code = (
+        "import sys, gtpca; assert 'nn' in dir(gtpca); assert 'gtpca.page' not in sys.modules;"
+        "print(gtpca.page.write_page.__name__, gtpca.plots.plot_scores.__name__,"
+        "gtpca.datasets.make_spikes.__name__, gtpca.readers.read_data.__name__,"
+        "gtpca.testing.make_planted.__name__, {'torch', 'matplotlib'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "write_page plot_scores make_spikes read_data make_planted set()\n"
+
+
+def test_a_submodule_that_is_not_there():
+    with pytest.raises(AttributeError, match="'gtpca' has no attribute 'plot'"):
+        gtpca.plot  # noqa: B018

@@ -1,5 +1,8 @@
 """GT-PCA: principal components that may move to fit every sample."""
 
+from importlib import import_module
+from typing import Any
+
 from gtpca.data.chunk import Codes
 from gtpca.estimator import GTPCA
 from gtpca.families import (
@@ -39,3 +42,16 @@ __all__ = [
     "TimeWarp",
     "load",
 ]
+
+# Imported when first asked for, as gtpca.plots: some of them need optional packages.
+SUBMODULES = ("datasets", "experiments", "nn", "page", "plots", "readers", "testing")
+
+
+def __getattr__(name: str) -> Any:
+    if name in SUBMODULES:
+        return import_module(f"gtpca.{name}")
+    raise AttributeError(f"module 'gtpca' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *SUBMODULES})
