@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gtpca import checks
 from gtpca.data.chunks import RESIDUALS, as_chunks
 from gtpca.data.rows import by_rows, counted, new_rows, training_rows
-from gtpca.families import Family, Identity
+from gtpca.families.text import as_family
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
 from gtpca.model import outputs
@@ -48,8 +48,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     ----------
     n_components : int or float in (0, 1)
         Number of components, or the share of the energy to explain.
-    family : Family or None
-        The transforms, such as ``Shift(window=100)``; None is ``Identity()``: ordinary PCA.
+    family : Family, str or None
+        The transforms, such as ``Shift(window=100)``, or the same as text, as on the command line:
+        ``"shift(window=100)"``. None is ``Identity()``: ordinary PCA.
     sample_shape : tuple of int or None
         Shape of one sample if ``X`` holds flat rows; default: ``X.shape[1:]``.
     shared_pose : bool
@@ -168,9 +169,11 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.verbose = verbose
 
     def set_params(self, **params):
-        """Set parameters; ``solver__n_init`` also works where the solver is the default."""
+        """Set parameters; also ``solver__n_init`` of the default, ``family__window`` of a text."""
         if self.solver is None and any(name.startswith("solver__") for name in params):
             params.setdefault("solver", ALS())
+        if isinstance(self.family, str) and any(name.startswith("family__") for name in params):
+            params.setdefault("family", as_family(self.family))
         return super().set_params(**params)
 
     def fit(self, X, y=None, sample_weight=None):
@@ -198,6 +201,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         rows, row_shape, shape = training_rows(self, X, self.sample_shape)
         operator = bind_family(self.family, shape, self.feature_weight)
         count = check_n_components(self.n_components, operator, self.shared_pose)
+        warn_early(self, operator, rows.n_rows)
         open_rows = partial(self._open, operator=operator, weight=sample_weight)
         mean = feature_means(open_rows(rows)) if self.center is True else None
         preprocessing = Preprocessing(mean, self.center == "samples")
@@ -576,9 +580,8 @@ def _unchanged_by_errors(estimator):
 
 
 def bind_family(family, sample_shape, feature_weight=None):
-    """The operator of a family, None being the identity, in the inner product of the weight."""
-    operator = (Identity() if family is None else family).bind(sample_shape)
-    return weigh_features(operator, feature_weight)
+    """The operator of a family, or of its text, in the inner product of the weight."""
+    return weigh_features(as_family(family).bind(sample_shape), feature_weight)
 
 
 def check_parameters(estimator):
@@ -596,10 +599,7 @@ def check_parameters(estimator):
         )
     if estimator.batch_size is not None:
         checks.integer("batch_size", estimator.batch_size, 1)
-    if estimator.family is not None and not isinstance(estimator.family, Family):
-        raise TypeError(
-            f"family={estimator.family!r} is not a family; use Shift(), Rotation(), .. or None."
-        )
+    as_family(estimator.family)
     if estimator.verbose:
         show_log()
     solver = ALS() if estimator.solver is None else estimator.solver
@@ -611,6 +611,23 @@ def check_parameters(estimator):
         )
     solver.check()
     return clone(solver)
+
+
+def warn_early(estimator, operator, n_rows):
+    """Warn, before any work is done, of what is allowed but hardly meant."""
+    family, count = as_family(estimator.family), estimator.n_components
+    if operator.n_transforms == 1 and family.hint_if_still is not None:
+        checks.warn(
+            f"{family!r} leaves a single position to samples of shape {operator.sample_shape}: "
+            f"nothing moves, as in ordinary PCA. {family.hint_if_still}".rstrip(),
+            UserWarning,
+        )
+    if operator.n_transforms > 1 and count > n_rows:
+        checks.warn(
+            f"n_components={count} is more than the {n_rows} rows of X: there are components for "
+            "single rows, and finding all of them may take long.",
+            UserWarning,
+        )
 
 
 def check_n_components(n_components, operator, shared_pose=False):

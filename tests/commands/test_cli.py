@@ -311,7 +311,7 @@ def test_a_warning_is_one_line(tmp_path, capsys):
 def test_a_shift_that_cannot_move_is_told(signals, tmp_path, capsys):
     done = call(capsys, "fit", signals, "-o", tmp_path / "m", "--family", "shift", "-k", 1)
     assert done.code == 0
-    assert done.err.startswith("gtpca: warning: shift() leaves a single position")
+    assert done.err.startswith("gtpca: warning: Shift() leaves a single position")
     done = call(capsys, "fit", signals, "-o", tmp_path / "m", "--family", "timewarp(1)", "-k", 1)
     assert "nothing moves" in done.err
     assert "window" not in done.err

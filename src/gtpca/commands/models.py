@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from gtpca import GTPCA, Identity, checks, load
+from gtpca import GTPCA, load
 from gtpca.commands.options import Json, MaxSize, Model, Source, output_option, reads_data, sizes
 from gtpca.commands.output import check_output, is_stdout, path_for_output, table, tell
-from gtpca.families.text import format_family, parse_family
+from gtpca.families.text import as_family, format_family, parse_family
 from gtpca.text import shortened
 
 __all__ = ["fit", "info", "load_model"]
@@ -127,13 +127,6 @@ def _fit_watched(model, rows) -> None:
     )
     model.set_callbacks(FitBar(count, model.refine)).fit(rows)
     model.set_callbacks()
-    hint = model.family.hint_if_still
-    if model.operator_.n_transforms == 1 and hint is not None:
-        checks.warn(
-            f"{family_name(model)} leaves a single position to samples of shape "
-            f"{model.sample_shape_}: nothing moves, as in ordinary PCA. {hint}".rstrip(),
-            UserWarning,
-        )
 
 
 def load_model(path: Path, max_size: int | None = None):
@@ -155,7 +148,7 @@ def info(model: Model, as_json: Json = False, max_size: MaxSize = None) -> None:
 
 def family_name(model) -> str:
     """The family as text, as ``--family`` takes it if that is possible."""
-    family = Identity() if model.family is None else model.family
+    family = as_family(model.family)
     try:
         return format_family(family)
     except ValueError:

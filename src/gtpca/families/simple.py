@@ -103,6 +103,8 @@ class Custom(Family):
     2
     """
 
+    hint_if_still = None
+
     def __init__(self, transforms, weight_shape=None):
         self.transforms = transforms
         self.weight_shape = weight_shape

@@ -13,14 +13,31 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.families import FAMILIES, Compose, Family
+from gtpca.families import FAMILIES, Compose, Family, Identity
 from gtpca.text import shortened
 
-__all__ = ["format_family", "parse_family"]
+__all__ = ["as_family", "format_family", "parse_family"]
 
 CLASSES = {cls.__name__.lower(): cls for cls in FAMILIES}
 KNOWN = ", ".join(CLASSES)
 MOST_CHARACTERS, DEEPEST, LARGEST = 20_000, 12, 10_000_000
+
+
+def as_family(family) -> Family:
+    """What ``GTPCA(family=..)`` may be, as a family: also text, and None for ``Identity()``.
+
+    Examples
+    --------
+    >>> from gtpca.families.text import as_family
+    >>> as_family("shift(64)")
+    Shift(window=64)
+    """
+    if isinstance(family, str):
+        return parse_family(family)
+    family = Identity() if family is None else family
+    if not isinstance(family, Family):
+        raise TypeError(f"family={family!r} is not a family; use Shift(), Rotation(), .. or None.")
+    return family
 
 
 def parse_family(text: str) -> Family:

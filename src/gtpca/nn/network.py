@@ -8,6 +8,7 @@ from torch import nn
 
 from gtpca import checks
 from gtpca.estimator import GTPCA
+from gtpca.families.text import as_family
 from gtpca.model.matching import POLARITIES
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.nn.conversion import check_convertible, make_estimator
@@ -239,7 +240,7 @@ class GTPCNetwork(nn.Module):
             device=device,
             dtype=dtype or weights.dtype,
         )
-        net.family = estimator.family
+        net.family = as_family(estimator.family)
         net.load_weights(weights)
         total = estimator.explained_energy_[0] / estimator.explained_energy_ratio_[0]
         net.energies_ = total - np.cumsum([0, *estimator.explained_energy_])

@@ -113,7 +113,7 @@ def _texts(model, X, contents, title):
     noun = "component" if count == 1 else "components"
     return {
         "title": title or f"GTPCA: {count} {noun}",
-        "family": clipped("Identity()" if model.family is None else repr(model.family), 200),
+        "family": clipped("Identity()" if model.family is None else str(model.family), 200),
         "contents": contents,
         "n_components": count,
         "n_shown": min(count, COMPONENTS),

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 import gtpca
 from gtpca import checks
 from gtpca.estimator import FROZEN, GTPCA, bind_family, check_n_components, check_parameters
-from gtpca.families import Identity
+from gtpca.families.text import as_family
 from gtpca.persistence.container import read_container, write_container
 from gtpca.persistence.values import Decoder, Encoder
 from gtpca.text import one_line
@@ -37,7 +37,7 @@ def save(model: GTPCA, path) -> None:
         raise ValueError(f"a {type(model).__name__} cannot be saved; only GTPCA itself can.")
     check_is_fitted(model)
     _check_parameters(model)
-    _family(model).check_repeatable()
+    as_family(model.family).check_repeatable()
     encoder, fitted = Encoder(), _fitted(model)
     content = {
         "gtpca_version": gtpca.__version__,
@@ -194,7 +194,7 @@ def _is_array(array, kinds, shape) -> bool:
 
 def _bind(model, max_size):
     """The operator, if it is not larger than allowed."""
-    family = _family(model)
+    family = as_family(model.family)
     needed = family.size(model.sample_shape_).n_values
     if not needed <= max_size:
         raise ValueError(
@@ -202,10 +202,6 @@ def _bind(model, max_size):
             "if you trust the file, pass a larger max_size to load"
         )
     return bind_family(model.family, model.sample_shape_, model.feature_weight)
-
-
-def _family(model):
-    return Identity() if model.family is None else model.family
 
 
 def _check_operator(model) -> None:
