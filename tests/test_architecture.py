@@ -26,7 +26,7 @@ LAYERS = {
     "text": "",
     "operators": "checks",
     "families": "operators text",
-    "data": "operators optional",
+    "data": "operators optional files",
     "model": "data",
     "solvers": "model",
     "fitting": "solvers",

@@ -79,3 +79,17 @@ def test_pieces_make_the_file_of_the_whole():
 def test_a_file_that_is_shorter_than_its_header_says_is_refused():
     with pytest.raises(ValueError, match="31 bytes of values do not make float64 of shape"):
         npy_array(npy_bytes(np.ones(4))[:-1])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_an_existing_file_keeps_its_mode(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    for mode in (0o600, 0o664):
+        path.chmod(mode)
+        with atomic_file(path) as file:
+            (part,) = tmp_path.glob(".*.part")
+            assert part.stat().st_mode & 0o777 == mode
+            file.write(b"new")
+        assert path.stat().st_mode & 0o777 == mode
+    assert path.read_text() == "new"

@@ -7,6 +7,7 @@ import io
 import math
 import os
 import platform
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,7 +36,7 @@ def atomic_file(path) -> Iterator[IO[bytes]]:
     """Atomic write: a binary file that takes the name ``path`` once the block has ended well.
 
     Until then it stands beside it under another name, so that nobody ever sees a part of it. What a
-    killed process has left of the same file is removed.
+    killed process has left of the same file is removed. An existing file keeps its permissions.
 
     Parameters
     ----------
@@ -50,6 +51,8 @@ def atomic_file(path) -> Iterator[IO[bytes]]:
     beside = path.with_name(f"{stem}{os.getpid()}-{get_ident()}.part")
     try:
         with open(beside, "wb") as file:
+            if path.exists():
+                beside.chmod(stat.S_IMODE(path.stat().st_mode))  # before anything is in it
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from helpers import QUICK
 
 from gtpca import GTPCA, Codes, Shift
+
+FULL = """
+import resource, signal, sys
+import numpy as np
+from gtpca import Codes
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    Codes(np.ones((1000, 2)), np.zeros((1000, 2), int)).save(sys.argv[1])
+except OSError as error:
+    print(error.strerror)
+"""
 
 
 def test_codes(series, tmp_path):
@@ -35,6 +51,16 @@ def test_codes(series, tmp_path):
         assert loaded.scores.dtype == codes.scores.dtype
         np.testing.assert_array_equal(model.decode(loaded), model.decode(codes))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["codes", "codes.gtpca", "codes.npz"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of the size of files")
+def test_a_full_disk_leaves_the_old_codes(tmp_path):
+    path = tmp_path / "codes.npz"
+    Codes(np.ones((2, 1)), np.zeros((2, 1), int)).save(path)
+    done = subprocess.run([sys.executable, "-c", FULL, path], capture_output=True, check=False)
+    assert done.stdout == b"File too large\n"
+    assert len(Codes.load(path)) == 2
+    assert [p.name for p in tmp_path.iterdir()] == ["codes.npz"]
 
 
 def test_codes_of_fewer_components(series):

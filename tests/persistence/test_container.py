@@ -247,12 +247,14 @@ def arrays_that_are_none(trap):
     yield "records", npy(np.zeros(2, dtype=[("a", "f8")])), "dtype"
     yield "dates", npy(np.zeros(2, dtype="M8[s]")), "dtype"
     yield "nan", npy(np.full((2, 5), np.nan)), "components_ must be finite"
+    yield "zeros", npy(np.zeros((2, 5))), "components_ must not be zero"
+    yield "a zero", npy(np.eye(2, 5) * [1.0, 0, 0, 0, 0]), "components_ must not be zero"
     yield "ints", npy(np.ones((2, 5), dtype=int)), "components_ must be finite"
     yield "cut", npy(np.ones((2, 5)))[:-1], "bytes of values"
     yield "longer", npy(np.ones((2, 5))) + b"x", "bytes of values"
 
 
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", range(14))
 def test_forged_arrays_are_refused(original, tmp_path, number):
     trap = tmp_path / "trap"
     name, data, message = list(arrays_that_are_none(trap))[number]

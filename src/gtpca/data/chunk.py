@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gtpca.files import atomic_file
 from gtpca.operators import Operator
 
 __all__ = [
@@ -64,8 +65,8 @@ class Codes:
         return Codes(self.scores[:, :n_components], self.index[:, :n_components])
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write both arrays to one ``.npz`` file, without pickle."""
-        with open(path, "wb") as file:
+        """Write both arrays to one ``.npz`` file, without pickle, by an atomic write."""
+        with atomic_file(path) as file:
             np.savez(file, scores=self.scores, index=self.index)
 
     @classmethod

@@ -170,6 +170,8 @@ def _check_components(model) -> None:
     shape = (count, *model.operator_.weight_shape)
     if not _is_floats(model.components_, shape):
         raise ValueError(f"components_ must be finite numbers of shape {shape}")
+    if not model.components_.reshape(count, -1).any(axis=1).all():
+        raise ValueError("components_ must not be zero")
     check_n_components(model.n_components, model.operator_, model.shared_pose_)
     _check_record(model, count)
 
