@@ -193,6 +193,19 @@ class Geometry(nn.Module):
         self.weighting = None if q is None else Constants(root=np.sqrt(q))
         function = getattr(operator.plain, "_function", None)
         self.function = function if isinstance(function, nn.Module) else None
+        if function is None:
+            self._settle()
+
+    @torch.no_grad()
+    def _settle(self):
+        """Match once, so that operators keep what they compute at first use.
+
+        They do so under a lock (``cached_property`` in Python 3.11), which ``torch.compile``
+        refuses.
+        """
+        w = torch.zeros(self.bound.n_weights, dtype=torch.float32)
+        rows = torch.zeros(1, self.bound.n_features, dtype=torch.float32)
+        self.move(w, self.best(rows, w, "both"))
 
     @property
     def root(self):
