@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
 from gtpca.data.chunks import as_chunks
 from gtpca.datasets import make_oscillations
-from gtpca.nn import Adam, GTPCNetwork
+from gtpca.nn import Adam, GTPCLayer, GTPCNetwork, geometry
 from gtpca.nn.checkpoints import Checkpoint
 from gtpca.solvers.base import Problem
 
@@ -330,6 +330,19 @@ def test_state_survives():
     torch.testing.assert_close(other(planted(5)), net(planted(5)), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("short", [True, False], ids=["bank", "fft"])
+@pytest.mark.parametrize(
+    "family", [Shift(5), Shift(20, boundary="partial"), Compose(Shift(5), Reflection())], ids=str
+)
+def test_layers_compile_as_one_graph(family, short, monkeypatch):
+    torch._dynamo.reset()
+    monkeypatch.setattr(geometry, "SHORT_BANK", 2**17 if short else 0)
+    layer = GTPCLayer(family, (12,), feature_weight=np.linspace(0.5, 2, 12), random_state=0)
+    x = torch.randn(7, 12, generator=torch.Generator().manual_seed(0))
+    compiled = torch.compile(layer, fullgraph=True, backend="eager")
+    torch.testing.assert_close(compiled(x), layer(x))
+
+
 def test_a_progress_bar_is_shown(capsys):
     pytest.importorskip("rich", reason="needs rich")
     small_net().fit(planted(64), epochs=2, progress=True, random_state=0)
@@ -446,3 +459,52 @@ def test_the_mean_and_sample_means_exclude_each_other():
 def test_seeds_of_layers_do_not_overlap():
     first, second = (GTPCNetwork(2, Shift(8), (24,), random_state=s) for s in (0, 1))
     assert not torch.equal(first.layers[1].weight, second.layers[0].weight)
+
+
+OTHER_PLANS = {
+    "mean": ({"mean": np.zeros(24)}, {"mean": np.full(24, 0.1)}),
+    "feature_weight": ({}, {"feature_weight": np.linspace(0.5, 2, 24)}),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_PLANS)
+def test_another_mean_or_weight_does_not_go_on_from_a_checkpoint(name, tmp_path):
+    loader, path = DataLoader(TensorDataset(planted(64)), 16), tmp_path / "run.pt"
+    first, second = OTHER_PLANS[name]
+    small_net(**first).fit(loader, epochs=1, checkpoint=path, random_state=0)
+    small_net(**first).fit(loader, epochs=1, checkpoint=path, random_state=0)
+    with pytest.raises(ValueError, match=f"a training with another {name}; move it away"):
+        small_net(**second).fit(loader, epochs=1, checkpoint=path, random_state=0)
+
+
+def test_another_validation_set_does_not_go_on_from_a_checkpoint(tmp_path):
+    X, Y = planted(96).split(48)
+    loaders = [DataLoader(TensorDataset(part), 16, shuffle=True) for part in (Y, Y[:40])]
+    for seen, (same, other) in enumerate([(Y, Y.flip(0)), loaders]):
+        how = {"epochs": 1, "checkpoint": tmp_path / f"{seen}.pt", "random_state": 0}
+        small_net().fit(X, validation=same, **how)
+        small_net().fit(X, validation=same, **how)
+        for validation in (other, None):
+            with pytest.raises(ValueError, match="another validation; move it away"):
+                small_net().fit(X, validation=validation, **how)
+
+
+def test_loaded_weights_have_no_energies():
+    X = planted(64)
+    net, other = (small_net().fit(X, epochs=1, random_state=seed) for seed in (0, 1))
+    assert np.isfinite(net.energies_).all()
+    for outer in (net, torch.nn.ModuleList([net])):
+        net.keep([], other.energies_)
+        outer.load_state_dict(outer.state_dict())
+        assert np.isnan(net.energies_).all()
+        assert net.energies_.shape == (3,)
+    assert net.history_ == []
+    assert np.isnan(net.to_estimator().explained_energy_).all()
+
+
+def test_the_bar_of_a_finished_training_is_full(tmp_path, capsys):
+    pytest.importorskip("rich")
+    how = {"epochs": 2, "checkpoint": tmp_path / "run.pt", "random_state": 0}
+    small_net().fit(planted(64), **how)
+    small_net().fit(planted(64), progress=True, **how)
+    assert "100%" in capsys.readouterr().out

@@ -10,7 +10,8 @@ from gtpca.files import atomic_file
 
 __all__ = ["Checkpoint"]
 
-FORMAT = 1
+FORMAT = 2
+FINGERPRINTS = ("mean", "feature_weight", "validation")
 
 
 class Checkpoint:
@@ -56,7 +57,9 @@ class Checkpoint:
         for key, value in self.plan.items():
             found = content["plan"].get(key)
             if found != value:
+                other = f"{key}={found!r}, not {value!r}"
                 raise ValueError(
-                    f"checkpoint={name!r} belongs to a training with {key}={found!r}, not "
-                    f"{value!r}; move it away or go on as before."
+                    f"checkpoint={name!r} belongs to a training with "
+                    f"{f'another {key}' if key in FINGERPRINTS else other}; move it away or go on "
+                    "as before."
                 )

@@ -46,7 +46,8 @@ class GTPCNetwork(nn.Module):
         For each component: ``loss`` of each epoch, what was ``watched`` (the explained energy
         before and after each epoch), and why it ``stopped``.
     energies_ : array (k + 1,)
-        Energy of the training samples that is left after 0, 1, .., k components; NaN if unknown.
+        Energy of the training samples that is left after 0, 1, .., k components; NaN if unknown,
+        as after ``load_state_dict``.
 
     Examples
     --------
@@ -92,7 +93,7 @@ class GTPCNetwork(nn.Module):
             GTPCLayer(geometry, shape, random_state=seed, **options) for seed in seeds
         )
         self.register_buffer("mean", self._mean(mean, shape))
-        self.keep([], [np.nan] * (n_components + 1))
+        self.forget()
 
     def _mean(self, mean, shape):
         if mean is None:
@@ -184,7 +185,8 @@ class GTPCNetwork(nn.Module):
         checkpoint : path or None
             Written after each epoch. If it is there, the training goes on from it, to the same
             weights as without a break; with a loader that needs one that is not shuffled or has a
-            generator of its own. Data, family and schedule must be the same.
+            generator of its own. Data, validation, mean, feature weight, family and schedule must
+            be the same.
         progress : bool
             Show a progress bar.
         random_state : int or None
@@ -206,8 +208,8 @@ class GTPCNetwork(nn.Module):
         if random_state is not None:
             random_state = checks.integer("random_state", random_state, 0)
         run = Run(self, schedule, samples, watched, checkpoint, random_state)
-        with progress_bar(progress, len(self.layers) * epochs) as advance, torch.enable_grad():
-            run.train(advance)
+        with progress_bar(progress, len(self.layers) * epochs) as show, torch.enable_grad():
+            run.train(show)
         return self
 
     def _check_trainable(self):
@@ -258,6 +260,16 @@ class GTPCNetwork(nn.Module):
         """Set the weights of all layers from (k, \\*weight_shape)."""
         for layer, w in zip(self.layers, weights, strict=True):
             layer.weight.copy_(w)
+        self.forget()
+
+    def _load_from_state_dict(self, *args, **options):
+        """Also what was trained is another network then; torch calls this for nested ones too."""
+        super()._load_from_state_dict(*args, **options)
+        self.forget()
+
+    def forget(self) -> None:
+        """Nothing is known of a training of these weights."""
+        self.keep([], [np.nan] * (len(self.layers) + 1))
 
     def keep(self, history, energies) -> None:
         """Remember how a training went, and the energy left after 0, 1, .. components."""

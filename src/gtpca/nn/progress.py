@@ -11,10 +11,10 @@ __all__ = ["progress_bar"]
 
 @contextmanager
 def progress_bar(show: bool, total: int):
-    """Yields ``advance(text)``, to be called ``total`` times."""
+    """Yields ``show(done, text)``: so many of ``total`` steps are done."""
     if not show:
-        yield lambda text: None
+        yield lambda done, text: None
         return
     with require("rich.progress", "torch").Progress() as bar:
         task = bar.add_task("training", total=total)
-        yield lambda text: bar.update(task, advance=1, description=text)
+        yield lambda done, text: bar.update(task, completed=done, description=text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from hashlib import sha256
 
 import numpy as np
 import torch
@@ -32,7 +33,7 @@ class Run:
     def __init__(self, network, schedule, samples, watched, path, seed):
         self.network, self.schedule = network, schedule
         self.samples, self.watched = samples, watched
-        self.checkpoint = Checkpoint(path, self._plan(seed))
+        self.checkpoint = Checkpoint(path, {} if path is None else self._plan(seed))
         self.saved = self.checkpoint.load() or {
             "start": snapshot(network),
             "now": snapshot(network),
@@ -51,6 +52,7 @@ class Run:
     def _plan(self, seed):
         """What must be the same for a training to go on."""
         net, schedule = self.network, asdict(self.schedule)
+        weight = net.operator.feature_weight
         plan = {
             "family": repr(net.family) if isinstance(net.family, Family) else "callable",
             "n_components": len(net.layers),
@@ -62,9 +64,19 @@ class Run:
             "dtype": str(net.weight.dtype),
             "n_samples": self.samples.n_rows,
             "energy": None if self.samples.n_rows is None else self.samples.energy(),
-            "validation": self.watched is not self.samples,
+            "mean": None if net.mean is None else fingerprint(net.mean),
+            "feature_weight": None if weight is None else fingerprint(torch.from_numpy(weight)),
+            "validation": self._validation(),
         }
         return {**plan, **schedule, **({} if seed is None else {"random_state": seed})}
+
+    def _validation(self):
+        """What tells one validation set from another; None if there is none."""
+        if self.watched is self.samples:
+            return None
+        if self.watched.n_rows is not None:
+            return fingerprint(self.watched.rows)
+        return f"energy {self.watched.remaining():.6g}"  # of a loader, in any order
 
     def _before(self):
         """Energies left by a network which comes here trained already, else None."""
@@ -72,8 +84,8 @@ class Run:
             return None
         return self.watched.left(self.network.layers).tolist()
 
-    def train(self, advance) -> None:
-        """Train all components that are not yet; ``advance(text)`` after each epoch.
+    def train(self, show) -> None:
+        """Train all components that are not yet; ``show(done, text)`` after each epoch.
 
         A network that comes here trained already, and whose components together explained more
         before, keeps them: what one component gains the next ones may lose.
@@ -82,7 +94,8 @@ class Run:
         energies = [self.samples.energy()]
         for k, layer in enumerate(self.network.layers):
             if k >= len(self.saved["histories"]):
-                self._component(k, layer, advance)
+                self._component(k, layer, show)
+            show((k + 1) * self.schedule.epochs, f"component {k + 1}")
             for part in dict.fromkeys((self.samples, self.watched)):
                 part.deflate(layer)
             energies.append(self.samples.energy())
@@ -94,7 +107,7 @@ class Run:
             energies = before if self.watched is self.samples else self.network.energies_
         self.network.keep(histories, energies)
 
-    def _component(self, k, layer, advance):
+    def _component(self, k, layer, show):
         watch = None if self.blind else lambda: self.watched.explained(layer)
         trainer = Trainer(layer, self.schedule, watch, only_weights=k > 0)
         batches = self.samples.batches(self.schedule, [self.saved["seed"], k])
@@ -104,7 +117,8 @@ class Run:
 
         def after_epoch():
             self._save(trainer.state(), batches.state())
-            advance(f"component {k + 1}, loss {trainer.losses[-1]:.4f}")
+            done = k * self.schedule.epochs + len(trainer.losses)
+            show(done, f"component {k + 1}, loss {trainer.losses[-1]:.4f}")
 
         stopped = trainer.run(batches, after_epoch)
         record = {"loss": trainer.losses, "watched": trainer.watched, "stopped": stopped}
@@ -119,6 +133,12 @@ class Run:
             "batches": batches,
         }
         self.checkpoint.save(self.saved)
+
+
+def fingerprint(tensor) -> str:
+    """The same for equal tensors only, on whatever device."""
+    values = tensor.detach().cpu().contiguous().reshape(-1)
+    return sha256(values.view(torch.uint8).numpy().data).hexdigest()
 
 
 def snapshot(network) -> dict[str, torch.Tensor]:
