@@ -50,9 +50,18 @@ def browser():
     driver.quit()
 
 
-def fitted(family, shape, n_components=2, **options):
+class Sided(Reflection):
+    """Flips that are told in words."""
+
+    def bind(self, sample_shape):
+        operator = super().bind(sample_shape)
+        operator._poses = {"side": np.array(["<b>left</b>", "right"])}
+        return operator
+
+
+def fitted(family, shape, n_components=2, unit=1.0, **options):
     """A small model of noise, and the rows."""
-    X = np.random.default_rng(0).standard_normal((30, *shape))
+    X = unit * np.random.default_rng(0).standard_normal((30, *shape))
     X = np.abs(X) if shape[-1] == 3 else X
     return GTPCA(n_components, family, solver=QUICK, random_state=0, **options).fit(X), X
 
@@ -73,6 +82,8 @@ KINDS = {
     "images": lambda: fitted(Rotation(4), (8, 8), feature_weight=np.ones((8, 8))),
     "colours": lambda: fitted(Shift((4, 4)), (8, 8, 3)),
     "tiles": lambda: fitted(Shift((4, 4)), (8, 8, 2)),
+    "words": lambda: fitted(Sided(), (20,)),
+    "tesla": lambda: fitted(Rotation(4), (8, 8), unit=2.0**-46),
 }
 
 
@@ -175,6 +186,25 @@ def test_signs_have_the_colours_of_the_drawings(browser, opened):
     shown = pixels(browser, "#components canvas")
     np.testing.assert_allclose(shown, np.stack(wanted, axis=-1), atol=1.5)
     assert "Purple is positive, orange negative" in find(browser, "#section-components p").text
+
+
+def test_small_values_have_colours_as_any_others(browser, opened):
+    """The scale had a floor of 1e-12, below which samples were nearly white."""
+    opened("images")
+    wanted = pixels(browser, "#sample-view canvas")
+    opened("tesla")
+    np.testing.assert_array_equal(pixels(browser, "#sample-view canvas"), wanted)
+
+
+def test_poses_may_be_words(browser, opened):
+    model, X = opened("words")
+    told_of = model.poses(model.encode(X))["side"]
+    find(browser, "#next").click()
+    cells = browser.find_elements("css selector", "#codes tr td:last-child")
+    assert [cell.text for cell in cells] == told_of[told(browser)].tolist()
+    bars = browser.execute_script("return document.querySelector('#poses .plot').data[0]")
+    assert bars["x"] == ["&lt;b&gt;left&lt;/b&gt;", "right"]
+    assert bars["y"] == [int((told_of[:, 0] == side).sum()) for side in ("<b>left</b>", "right")]
 
 
 def test_tiles_are_kept_apart(browser, opened):

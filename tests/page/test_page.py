@@ -18,7 +18,7 @@ pytest.importorskip("jinja2", reason='needs jinja2: pip install "gtpca[report]"'
 
 from sklearn.exceptions import NotFittedError
 
-from gtpca import ALS, GTPCA, Rotation, Shift
+from gtpca import ALS, GTPCA, Reflection, Rotation, Shift
 from gtpca.datasets import make_spikes
 from gtpca.page import contents, layouts, packing, write_page
 from gtpca.views import measures
@@ -133,6 +133,28 @@ def test_every_family_has_a_page(family_and_shape):
     for pose in data["histograms"]["poses"]:
         assert [sum(bars["counts"]) for bars in pose["bars"]] == [30, 30]
     assert all(len(v["bars"]) == 2 for v in data["histograms"]["poses"])
+
+
+class Sided(Reflection):
+    """Flips that are told in words."""
+
+    def bind(self, sample_shape):
+        operator = super().bind(sample_shape)
+        operator._poses = {"side": np.array(["left", "right"])}
+        return operator
+
+
+def test_poses_may_be_words(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((30, 12))
+    model = GTPCA(2, Sided(), solver=QUICK, random_state=0).fit(X)
+    data = gathered(model, X).data
+    (told,), (bars,) = data["points"]["poses"], data["histograms"]["poses"]
+    sides = model.poses(model.encode(X))["side"]
+    assert told["words"] == bars["words"] == ["left", "right"]
+    assert [told["words"][int(i)] for i in numbers(told["values"])] == sides.ravel().tolist()
+    assert bars["bars"][1]["counts"][1] == np.sum(sides[:, 1] == "right")
+    monkeypatch.setattr(contents, "NAMES", 1)
+    assert gathered(model, X).data["points"]["poses"][0]["words"] is None
 
 
 def test_pca_beside_it(tmp_path, monkeypatch):

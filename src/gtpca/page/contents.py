@@ -18,7 +18,7 @@ __all__ = ["Contents", "gather"]
 
 COMPONENTS = 32  # that are shown
 CLASSES = 10  # labels that get a colour
-NAMES = 2048  # features whose names are shown
+NAMES = 2048  # features, or poses in words, whose names are shown
 BASE64 = 4 / 3  # characters per byte
 POINTS_SHARE = 0.4  # of the room, for the numbers of the points; the rest is for pictures
 BARS, BINS = 60, 50  # single values up to here have a bar each
@@ -143,14 +143,11 @@ def _builder(model, codes, layout):
 
 
 def _histograms(poses, explained):
-    columns = [
-        {
-            "name": clipped(name),
-            "truth": values.dtype == bool,
-            "bars": [histogram(v, possible) for v in values.T[:COMPONENTS]],
-        }
-        for name, (values, possible) in poses.items()
-    ]
+    columns = []
+    for name, pose in poses.items():
+        (values, possible), words = _in_numbers(pose)
+        bars = [histogram(v, possible) for v in values.T[:COMPONENTS]]
+        columns.append({"name": clipped(name), "words": words, "bars": bars})
     floor = min(0.0, float(explained.min()))
     return {"poses": columns, "explained": histogram(explained, np.linspace(floor, 1, 99))}
 
@@ -167,17 +164,26 @@ def histogram(values, possible) -> dict:
     return {"x": middle.tolist(), "counts": counts.tolist(), "width": float(edges[1] - edges[0])}
 
 
+def _in_numbers(pose):
+    """A pose in numbers, and the words that the numbers 0, 1, .. stand for, if any."""
+    values, possible = pose
+    if values.dtype == bool:
+        return pose, ["no", "yes"]
+    if values.dtype.kind in "iuf":
+        return pose, None
+    levels = np.unique(possible)
+    words = [clipped(level) for level in levels] if len(levels) <= NAMES else None
+    return measures.Pose(np.searchsorted(levels, values), np.arange(len(levels))), words
+
+
 def _points(codes, poses, explained, numbers):
     """Scores, poses and explained shares of some rows."""
-    columns = [
-        {
-            "name": clipped(name),
-            "truth": values.dtype == bool,
-            "width": min(values.shape[1], COMPONENTS),
-            "values": pack(values[numbers, :COMPONENTS].astype(np.float64)),
-        }
-        for name, (values, _) in poses.items()
-    ]
+    columns = []
+    for name, pose in poses.items():
+        (values, _), words = _in_numbers(pose)
+        shown = values[numbers, :COMPONENTS].astype(np.float64)
+        column = {"name": clipped(name), "words": words, "width": shown.shape[1]}
+        columns.append(column | {"values": pack(shown)})
     scores = codes.scores[numbers, :COMPONENTS]
     return {
         "number": pack(numbers),

@@ -52,7 +52,7 @@ function short(value) {
 
 /** A value of a pose in words. */
 function poseText(pose, value) {
-  return pose.truth ? (value ? "yes" : "no") : short(value);
+  return pose.words ? pose.words[value] : short(value);
 }
 
 /** A share in percent. */

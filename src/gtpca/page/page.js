@@ -42,13 +42,14 @@ function drawComponents() {
   });
 }
 
-/** Bars over values, or over bins. */
-function drawBars(host, bars, name, truth) {
-  const x = truth ? bars.x.map((value) => (value ? "yes" : "no")) : bars.x;
+/** Bars over values, which may stand for words, or over bins. */
+function drawBars(host, bars, name, words) {
+  const named = words && !bars.width, x = named ? bars.x.map((value) => plain(words[value])) : bars.x;
   const trace = { type: "bar", x, y: bars.counts, marker: { color: COLOURS.blue }, hovertemplate: "%{x:.4~g}: %{y}" };
-  if (truth) trace.hovertemplate = "%{x}: %{y}";
+  if (named) trace.hovertemplate = "%{x}: %{y}";
   if (bars.width) trace.width = bars.width;
-  const layout = { xaxis: { title: { text: plain(name) } }, yaxis: { title: { text: "samples" } }, bargap: 0.15 };
+  const xaxis = { title: { text: plain(name) }, ...(named ? { type: "category" } : {}) };
+  const layout = { xaxis, yaxis: { title: { text: "samples" } }, bargap: 0.15 };
   chart(host, [trace], layout);
 }
 
@@ -57,7 +58,7 @@ function drawPoses() {
   const k = byId("pose-component") ? Number(byId("pose-component").value) : 0;
   page.histograms.poses.forEach((pose, j) => {
     const bars = pose.bars[Math.min(k, pose.bars.length - 1)];
-    drawBars(byId("poses").children[j], bars, pose.name, pose.truth);
+    drawBars(byId("poses").children[j], bars, pose.name, pose.words);
   });
 }
 
@@ -74,7 +75,7 @@ function startPoses() {
   byId("poses").append(last);
   if (byId("pose-component")) byId("pose-component").addEventListener("change", drawPoses);
   drawPoses();
-  drawBars(last, page.histograms.explained, "explained share", false);
+  drawBars(last, page.histograms.explained, "explained share", null);
 }
 
 const builder = page.builder;

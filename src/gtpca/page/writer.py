@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import gtpca
 from gtpca import checks
+from gtpca.data.rows import counted
 from gtpca.files import atomic_file
 from gtpca.optional import require
 from gtpca.page.contents import COMPONENTS, gather
@@ -69,7 +70,7 @@ def write_page(
     'spikes.html'
     """
     environment, plotly = _environment(), _plotly()
-    path = _check(model, path, title)
+    path, X = _check(model, path, title), counted(X)
     labels = None if labels is None else _check_labels(labels, X)
     most = checks.integer("max_samples", max_samples, 1)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
