@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers import GROUPS, QUICK
 
-from gtpca import ALS, GTPCA, Custom, Scaling, Shift
+from gtpca import ALS, GTPCA, Compose, Custom, Reflection, Scaling, Shift
 
 
 def planted(rng, operator, w, n=40):
@@ -113,3 +113,17 @@ def test_align_to_another_component():
         first = model.poses(model.encode(X))["start"][:, k]
         expected = [x[s : s + 4] for x, s in zip(X, first, strict=True)]
         np.testing.assert_array_equal(model.align(X, component=k), expected)
+
+
+@pytest.mark.parametrize("inner", [None, Reflection()], ids=str)
+def test_maps_whose_rows_cancel_bring_samples_back(inner):
+    """``D 1 = 0``: samples were brought back as zeros."""
+    D = np.eye(10) - np.roll(np.eye(10), 1, axis=1)
+    family = Custom([D, np.roll(D, 3, axis=0)])
+    X = np.random.default_rng(0).standard_normal((20, 10))
+    model = GTPCA(1, family if inner is None else Compose(family, inner), random_state=0).fit(X)
+    aligned, index = model.align(X), model.encode(X).index[:, 0]
+    matrices = model.operator_.matrix().toarray().reshape(-1, 10, 10)
+    wanted = [matrices[t].T @ x / 4 for t, x in zip(index, X, strict=True)]
+    np.testing.assert_allclose(aligned, wanted, atol=1e-12)
+    assert np.linalg.norm(aligned, axis=1).min() > 0.1

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from gtpca import checks
-from gtpca.families.base import STEP, Family, Size, bank_size, moved_axes, n_points
+from gtpca.families.base import STEP, Family, Size, bank_size, moved_axes, n_points, resolve_axes
 from gtpca.operators.bank import BankOperator
 from gtpca.operators.shift import ShiftOperator, Track
 
@@ -94,6 +94,9 @@ class Custom(Family):
         must be linear and is called once per weight when bound.
     weight_shape : tuple of int or None
         Default: the shape of the sample; for matrices with another number of columns ``(L,)``.
+    axes : int, tuple of int or None
+        The axes of a sample that the transforms move; the others hold channels, such as colours,
+        which are centred and drawn on their own. Default: all.
 
     Examples
     --------
@@ -105,9 +108,10 @@ class Custom(Family):
 
     hint_if_still = None
 
-    def __init__(self, transforms, weight_shape=None):
+    def __init__(self, transforms, weight_shape=None, axes=None):
         self.transforms = transforms
         self.weight_shape = weight_shape
+        self.axes = axes
 
     def bind(self, sample_shape):
         """The given transforms, checked, for samples of ``sample_shape``."""
@@ -115,9 +119,9 @@ class Custom(Family):
         shape = self._weight_shape(sample_shape, blocks[0].shape[1])
         self._check_blocks(blocks, (math.prod(sample_shape), math.prod(shape)))
         poses = {"transform": np.arange(len(blocks))}
-        return BankOperator(
-            sparse.vstack(blocks), sample_shape=sample_shape, weight_shape=shape, poses=poses
-        )
+        rank = len(sample_shape)
+        axes = None if self.axes is None else resolve_axes(self, self.axes, rank)
+        return BankOperator(sparse.vstack(blocks), sample_shape, shape, poses, axes)
 
     def size(self, sample_shape):
         """The matrices that are given, or that will be made of callables."""

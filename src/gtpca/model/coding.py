@@ -121,9 +121,13 @@ def align(chunk, preprocessing, column, blocks, sweeps=0):
 
 
 def bring_back(rows, operator, index):
-    """``T_i* x_i / T_i* T_i 1`` of every row: the average value at each weight, (n, L)."""
+    """``T_i* x_i / |T_i|* |T_i| 1`` of every row: the average value at each weight, (n, L).
+
+    With absolute values, as the entries of a difference cancel.
+    """
     used, place = np.unique(index, return_inverse=True)
-    cover = operator.adjoint_rows(operator.apply_at(np.ones(operator.n_weights), used), used)
+    whole = operator.magnitude
+    cover = whole.adjoint_rows(whole.apply_at(np.ones(operator.n_weights), used), used)
     scale = np.where(cover > 1e-9, 1 / np.maximum(cover, 1e-9), 0.0)
     return (operator.adjoint_rows(rows, index) * scale[place]).astype(rows.dtype)
 

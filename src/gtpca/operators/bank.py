@@ -44,6 +44,13 @@ class BankOperator(Operator):
             self.selects and bool(np.all(counts == self.n_weights)) and self._injective()
         )
 
+    @property
+    def magnitude(self):
+        if self._matrix.data.min(initial=0.0) >= 0:
+            return self
+        shapes = (self.sample_shape, self.weight_shape)
+        return BankOperator(abs(self._matrix), *shapes, self._poses, self.moved_axes)
+
     def _injective(self):
         """Whether every transform shows every weight exactly once."""
         rows = np.repeat(np.arange(self.n_transforms), self.n_weights)

@@ -84,6 +84,11 @@ class Operator(ABC):
         """The operator without its feature weight."""
         return self
 
+    @property
+    def magnitude(self) -> Operator:
+        """The operator with the entries ``|T_t|``: itself where none of them is negative."""
+        return self
+
     def weighted(self, feature_weight: np.ndarray) -> Operator:
         """The same transforms in the inner product ``sum_j q_j x_j y_j``, ``q`` (d,)."""
         return FeatureWeightedOperator(self, feature_weight)

@@ -39,6 +39,10 @@ class ComposedOperator(Operator):
         same = self.outer.plain is self.outer
         return self if same else ComposedOperator(self.outer.plain, self.inner)
 
+    @property
+    def magnitude(self):
+        return ComposedOperator(self.outer.magnitude, self.inner.magnitude)
+
     def weighted(self, feature_weight):
         return ComposedOperator(self.outer.weighted(feature_weight), self.inner)
 
