@@ -168,6 +168,7 @@ def test_fit_finds_what_the_library_finds(signals, tmp_path):
     head, *rows = done.out.splitlines()
     assert head.split() == ["component", "energy", "so", "far"]
     share = expected.explained_energy_ratio_
+    assert [row.split()[0] for row in rows] == ["1", "2", "3"]
     assert [row.split()[1] for row in rows] == [f"{100 * value:.2f}%" for value in share]
     assert done.err == f"The model is in {path}.\n"
 

@@ -77,7 +77,7 @@ def test_options_choose_what_is_drawn(folder, tmp_path, capsys):
         assert call(capsys, *arguments).code == 0
         return size(tmp_path / "p.png")
 
-    assert drawn("components", "--components", "0")[0] < drawn("components")[0]
+    assert drawn("components", "--components", "1")[0] < drawn("components")[0]
     data = folder / "x.npy"
     one, three = (drawn("reconstructions", data, "--rows", rows) for rows in ("5", "0,5,7"))
     assert one < three
@@ -93,9 +93,10 @@ def test_options_choose_what_is_drawn(folder, tmp_path, capsys):
         (["energy", "m.gtpca", "--rows", "1"], ["--rows has no meaning for energy"]),
         (["scores", "m.gtpca", "x.npy", "--labels-file", "x.npy"], ["(24, 40)", "24 are needed"]),
         (["poses", "m.gtpca", "x.npy", "--labels-file", "x.npy"], ["--labels-file has no meaning"]),
-        (["components", "m.gtpca", "--components", "3"], ["components=3", "from 0 to 2"]),
-        (["components", "m.gtpca", "--components", "a"], ["0,3,5"]),
-        (["poses", "m.gtpca", "x.npy", "--components", "0,1"], ["takes one component"]),
+        (["components", "m.gtpca", "--components", "4"], ["--components=4", "from 1 to 3"]),
+        (["components", "m.gtpca", "--components", "0"], ["--components=0", "from 1 to 3"]),
+        (["components", "m.gtpca", "--components", "a"], ["1,3,5"]),
+        (["poses", "m.gtpca", "x.npy", "--components", "1,2"], ["takes one component"]),
         (["reconstructions", "m.gtpca", "x.npy", "--rows", "24"], ["rows=24", "23"]),
         (["components", "x.npy"], ["x.npy"]),
     ],

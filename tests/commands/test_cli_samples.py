@@ -107,7 +107,7 @@ def test_reconstructions_are_those_of_the_library(folder, tmp_path):
 def test_aligned_samples_are_those_of_the_library(folder, capsys):
     arguments = ["align", folder / "own.gtpca", folder / "x.csv", "-o", "-"]
     model = gtpca.load(folder / "own.gtpca")
-    first, second = process(*arguments), call(capsys, *arguments, "--component", 1)
+    first, second = process(*arguments), call(capsys, *arguments, "--component", 2)
     assert (first.code, second.code) == (0, 0)
     np.testing.assert_array_equal(numbers(first.out)[1], model.align(X, 0))
     np.testing.assert_array_equal(numbers(second.out)[1], model.align(X, 1))
@@ -214,8 +214,9 @@ def test_a_key_chooses_the_array(folder, tmp_path, capsys):
 
 def test_a_component_that_is_not_there(folder, tmp_path, capsys):
     out = tmp_path / "a.npy"
-    arguments = ["align", folder / "own.gtpca", folder / "x.npy", "-o", out, "--component", 2]
-    assert call(capsys, *arguments).refused("component=2", "from 0 to 1")
+    arguments = ["align", folder / "own.gtpca", folder / "x.npy", "-o", out, "--component"]
+    for number in (0, 3):
+        assert call(capsys, *arguments, number).refused(f"--component={number}", "from 1 to 2")
     assert not out.exists()
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from gtpca.commands.models import load_model
+from gtpca.commands.models import from_zero, load_model
 from gtpca.commands.options import MaxSize, Model, Source, numbers, output_option, reads_data
 from gtpca.commands.output import binary_output, check_output, path_for_output, tell
 
@@ -50,7 +50,7 @@ def plot(
     source: Source,
     components: Annotated[
         Any,
-        typer.Option(parser=numbers, metavar="LIST", help="Only these, from 0, such as 0,1."),
+        typer.Option(parser=numbers, metavar="LIST", help="Only these, from 1, such as 1,2."),
     ] = None,
     rows: Annotated[
         Any,
@@ -82,8 +82,10 @@ def plot(
     check_output(output, PICTURES, model, source.path)
     given = {"components": components, "rows": rows, "labels-file": labels_file}
     _check_kind(kind, source.path, given)
-    options = _options(kind, components, rows)
     fitted = load_model(model, max_size)
+    if components is not None:
+        components = [from_zero(fitted, "--components", number) for number in components]
+    options = _options(kind, components, rows)
     if source.path is None:
         figure = _draw(kind, (fitted,), options)
     else:
@@ -116,7 +118,7 @@ def _options(kind, components, rows) -> dict[str, Any]:
         given = {"components": components, "rows": rows}
         return {name: value for name, value in given.items() if value is not None}
     if len(components) != 1:
-        raise ValueError("gtpca plot poses takes one component, such as --components 0.")
+        raise ValueError("gtpca plot poses takes one component, such as --components 1.")
     return {"component": components[0]}
 
 

@@ -10,13 +10,13 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from gtpca import GTPCA, load
+from gtpca import GTPCA, checks, load
 from gtpca.commands.options import Json, MaxSize, Model, Source, output_option, reads_data, sizes
 from gtpca.commands.output import check_output, is_stdout, path_for_output, table, tell
 from gtpca.families.text import as_family, format_family, parse_family
 from gtpca.text import shortened
 
-__all__ = ["fit", "info", "load_model"]
+__all__ = ["fit", "from_zero", "info", "load_model"]
 
 
 class Center(StrEnum):
@@ -134,6 +134,11 @@ def load_model(path: Path, max_size: int | None = None):
     return load(path) if max_size is None else load(path, max_size)
 
 
+def from_zero(model, option: str, component: int) -> int:
+    """The number of a component as Python counts, from that of a person, who begins with 1."""
+    return checks.integer(option, component, 1, model.n_components_) - 1
+
+
 def info(model: Model, as_json: Json = False, max_size: MaxSize = None) -> None:
     """Show what is in a model file.
 
@@ -195,7 +200,7 @@ def _summary(model) -> str:
     """The components, one per line, and how much of the energy of the rows each explains."""
     share = model.explained_energy_ratio_
     shares = zip(share, np.cumsum(share), strict=True)
-    rows = [[str(k), f"{own:.2%}", f"{sum_:.2%}"] for k, (own, sum_) in enumerate(shares)]
+    rows = [[str(k), f"{own:.2%}", f"{sum_:.2%}"] for k, (own, sum_) in enumerate(shares, 1)]
     return table(["component", "energy", "so far"], rows)
 
 

@@ -149,7 +149,7 @@ def sizes(text: str) -> tuple[int, ...]:
 
 
 def numbers(text: str) -> list[int]:
-    """``0,3,5`` as [0, 3, 5]."""
+    """``1,3,5`` as [1, 3, 5]."""
     if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", text):
-        raise typer.BadParameter(f"{text!r} is not a list of integers; write it as 0,3,5.")
+        raise typer.BadParameter(f"{text!r} is not a list of integers; write it as 1,3,5.")
     return [int(number) for number in text.split(",")]

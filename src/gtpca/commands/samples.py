@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from gtpca.commands.models import load_model
+from gtpca.commands.models import from_zero, load_model
 from gtpca.commands.options import (
     MaxSize,
     Model,
@@ -91,7 +91,7 @@ def align(
     model: Model,
     source: Source,
     output: Annotated[Path, output_option("a .npy file, or .csv, .parquet for flat components")],
-    component: Annotated[int, typer.Option(help="By which one, counted from 0.")] = 0,
+    component: Annotated[int, typer.Option(help="By which one, counted from 1.")] = 1,
     max_size: MaxSize = None,
 ) -> None:
     """Write samples moved to where a component is at rest.
@@ -104,10 +104,10 @@ def align(
     """
     check_output(output, TABLES, model, source.path, is_text=True)
     fitted = load_model(model, max_size)
-    shape = fitted.operator_.weight_shape
+    shape, number = fitted.operator_.weight_shape, from_zero(fitted, "--component", component)
 
     def aligned(rows):
-        return fitted.align(rows, component)
+        return fitted.align(rows, number)
 
     _convert(source, output, aligned, shape, "aligned samples")
 
