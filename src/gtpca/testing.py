@@ -266,7 +266,7 @@ def assert_same_components(first, second, atol=1e-6) -> None:
     assert A.shape == B.shape, f"{A.shape} and {B.shape} components"
     for k, (a, b) in enumerate(zip(A, B, strict=True)):
         gap = min(np.linalg.norm(pose - sign * b) for pose in _poses(first, a) for sign in (1, -1))
-        assert gap <= atol, f"component {k} differs by {gap:.2e}, more than {atol:.2e}"
+        assert gap <= atol, f"component {k + 1} differs by {gap:.2e}, more than {atol:.2e}"
 
 
 def _poses(model, w):
