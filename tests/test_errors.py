@@ -124,7 +124,7 @@ def test_parameters_of_the_solver(series, name, value, family):
     refused(series, name, value, family=family, solver=ALS(**{name: value}))
 
 
-@pytest.mark.parametrize("value", [Shift, "shift", 5, [Shift(5)], ALS()], ids=str)
+@pytest.mark.parametrize("value", [Shift, 5, [Shift(5)], ALS()], ids=str)
 def test_family_that_is_none(series, value):
     refused(series, r"family.*Shift\(\)", value, family=value)
 

@@ -312,9 +312,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         are fitted from five seeds, the best of these is taken, and the rows are dropped. From then
         on every batch is seen once: each component is matched, its sums (those of before, times a
         decay, and those of the batch) give new weights, and the next one goes on with the residual.
-        After ``fit``, it goes on from the components found, with what the fit was told. With
-        ``center=True`` the mean fades with the horizon, or is that of all rows; with ``refine``
-        only codes are swept.
+        After ``fit``, it goes on from the components found. Parameters that are changed count from
+        the next fit of the rows kept. With ``center=True`` the mean fades with the horizon, or is
+        that of all rows; with ``refine`` only codes are swept.
 
         Parameters
         ----------
@@ -385,15 +385,15 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         fits = [model.fit(X, sample_weight=weight) for model in rivals]
         found = min(fits, key=lambda model: (model.n_components_, -model.explained_energy_.sum()))
         names = {"components_", "n_components_", "n_iter_", "history_", "mean_"}
+        names |= {f"{name}_" for name in FROZEN}
         self.restore(found.operator_, **{name: getattr(found, name) for name in names})
         return self._stream_of(*self._batch(X, weight))
 
     def _rivals(self, n):
         """Models to be fitted from other starts; the first has the seed of this one."""
-        same = clone(self).set_params(**{name: getattr(self, f"{name}_") for name in FROZEN})
         seeds = check_random_state(clone(self).random_state).randint(2**31 - 1, size=n - 1)
-        others = (clone(same).set_params(random_state=int(seed)) for seed in seeds)
-        return [same, *others]
+        others = (clone(self).set_params(random_state=int(seed)) for seed in seeds)
+        return [clone(self), *others]
 
     def _stream_of(self, rows, weight):
         """The stream of these rows alone, to which the model has just been fitted."""

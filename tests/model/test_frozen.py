@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers import QUICK, noise
+from sklearn.base import clone
 
 from gtpca import GTPCA, Shift, load
 
@@ -48,13 +49,17 @@ def test_centring_cannot_be_turned_on_or_off_later(center):
     assert model.center_ == center
 
 
-def test_a_stream_goes_on_as_it_began():
+def test_a_stream_goes_on_as_it_began_until_its_rows_are_fitted_again():
     kept, changed = (GTPCA(2, Shift(5), solver=QUICK, random_state=0) for _ in range(2))
     kept.partial_fit(X[:10])
     changed.partial_fit(X[:10]).set_params(polarity="positive", center="samples")
     for model in (kept, changed):
-        model.partial_fit(X[10:15]).partial_fit(X[15:])  # an update, and a fit of all rows kept
+        model.partial_fit(X[10:15])
     np.testing.assert_array_equal(kept.transform(X), changed.transform(X))
+    changed.partial_fit(X[15:])  # there are twice as many rows now
+    assert (changed.polarity_, changed.center_) == ("positive", "samples")
+    fresh = clone(changed).fit(X)
+    np.testing.assert_allclose(changed.transform(X), fresh.transform(X), atol=1e-4)
 
 
 def test_a_file_keeps_what_was_fitted(tmp_path):
