@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command import COMMANDS, call, environment, process
+from command import COMMANDS, Done, call, done_with, environment, process
 
 import gtpca
 from gtpca import GTPCA, Custom, Shift
@@ -104,7 +104,8 @@ def test_standard_output_may_be_closed(model, signals, tmp_path):
         command = f'"{sys.executable}" -m gtpca.cli {arguments} >&-'
         how = {"shell": True, "capture_output": True, "text": True, "check": False}
         done = subprocess.run(command, **how, cwd=tmp_path, env=environment())
-        return done.returncode, done.stderr
+        done = done_with(done.returncode, done.stdout, done.stderr)
+        return done.code, done.err
 
     done = closed(f"fit {signals.name} -o new.gtpca --family 'shift(12)' -k 1")
     assert done == (0, "The model is in new.gtpca.\n")
@@ -117,7 +118,8 @@ def test_a_reader_that_goes_away_is_no_error(model, tmp_path):
     command = f'"{sys.executable}" -m gtpca.cli transform "{model}" many.npy -o - | head -n 1'
     how = {"shell": True, "capture_output": True, "text": True, "check": True, "cwd": tmp_path}
     done = subprocess.run(command, **how, env=environment())
-    assert (done.stdout, done.stderr) == ("gtpca0,gtpca1\n", "")
+    done = done_with(done.returncode, done.stdout, done.stderr)
+    assert (done.out, done.err) == ("gtpca0,gtpca1\n", "")
 
 
 def on_a_terminal(*arguments, **more):
@@ -170,6 +172,8 @@ def test_fit_finds_what_the_library_finds(signals, tmp_path):
     share = expected.explained_energy_ratio_
     assert [row.split()[1] for row in rows] == [f"{100 * value:.2f}%" for value in share]
     assert done.err == f"The model is in {path}.\n"
+    what = "40 samples of shape 32; names none, labels none, ids none"
+    assert done.read == f"Read {signals}: {what}.\n"
 
 
 def test_fit_to_standard_output(signals, tmp_path, capsys):
@@ -292,7 +296,7 @@ def test_an_interrupt_leaves_nothing(tmp_path):
     wait_until_open(fitting, "noise.npy")
     fitting.send_signal(signal.SIGINT)
     out, err = fitting.communicate(timeout=60)
-    assert (fitting.returncode, out, err) == (130, "", "gtpca: stopped\n")
+    assert done_with(fitting.returncode, out, err) == Done(130, "", "gtpca: stopped\n")
     assert [path.name for path in tmp_path.iterdir()] == ["noise.npy"]
 
 
