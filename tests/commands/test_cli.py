@@ -260,6 +260,20 @@ def test_outputs_are_checked_before_the_work(signals, tmp_path, capsys):
     assert call(capsys, *arguments, tmp_path).refused("is a folder")
     assert call(capsys, *arguments, signals).refused("would replace the input")
     assert call(capsys, "fit", tmp_path / "x.csv", *arguments[2:], "m").refused("x.csv: No such")
+    too_long = tmp_path / ("ä" * 128)  # 256 bytes
+    missing = ["fit", tmp_path / "x.csv", *arguments[2:]]
+    assert call(capsys, *missing, too_long).refused("cannot be written: File name too long")
+    if Path("/proc").exists():
+        assert call(capsys, *missing, "/proc/m.gtpca").refused("/proc/m.gtpca cannot be written")
+        assert call(capsys, "demo", "--path", "/proc/a.png").refused("--path /proc/a.png cannot")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["signals.csv"]
+
+
+def test_a_long_name_is_counted_in_bytes(signals, tmp_path, capsys):
+    out = tmp_path / ("ö" * 120 + ".gtpca")  # 246 bytes
+    done = call(capsys, "fit", signals, "--family", FAMILY, "-k", 1, "-o", out)
+    assert (done.code, done.err) == (0, f"The model is in {out}.\n")
+    assert sorted(tmp_path.iterdir()) == [signals, out]
 
 
 def test_a_failed_fit_leaves_the_model_that_was_there(signals, model, tmp_path, capsys):

@@ -12,11 +12,10 @@ import typer
 
 from gtpca.commands.models import load_model
 from gtpca.commands.options import MaxSize, Model, Source, numbers, output_option, reads_data
-from gtpca.commands.output import binary_output, check_output, path_for_output, tell
+from gtpca.commands.output import PICTURES, binary_output, check_output, path_for_output, tell
 
 __all__ = ["plot", "report"]
 
-PICTURES = (".png", ".svg", ".pdf")
 LabelsFile = Annotated[
     Path | None, typer.Option(help="Labels of the samples: text, one per line, or .npy.")
 ]
