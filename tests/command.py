@@ -47,7 +47,7 @@ def environment(**more):
 
 def process(*arguments, **more):
     """Run the command in a process of its own."""
-    command = [sys.executable, "-m", "gtpca.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "gtpca_command", *map(str, arguments)]
     how = {"capture_output": True, "text": True, "check": False, "env": environment()} | more
     done = subprocess.run(command, **how)
     return done_with(done.returncode, done.stdout, done.stderr)

@@ -90,7 +90,7 @@ def test_nothing_to_write_to_is_failed_work(model):
         pytest.skip("needs a device that is always full")
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "gtpca.cli", "info", str(model)],
+            [sys.executable, "-m", "gtpca_command", "info", str(model)],
             **{"stdout": full, "stderr": subprocess.PIPE, "text": True, "check": False},
             env=environment(),
         )
@@ -101,7 +101,7 @@ def test_nothing_to_write_to_is_failed_work(model):
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell that closes standard output")
 def test_standard_output_may_be_closed(model, signals, tmp_path):
     def closed(arguments):
-        command = f'"{sys.executable}" -m gtpca.cli {arguments} >&-'
+        command = f'"{sys.executable}" -m gtpca_command {arguments} >&-'
         how = {"shell": True, "capture_output": True, "text": True, "check": False}
         done = subprocess.run(command, **how, cwd=tmp_path, env=environment())
         done = done_with(done.returncode, done.stdout, done.stderr)
@@ -115,7 +115,7 @@ def test_standard_output_may_be_closed(model, signals, tmp_path):
 
 def test_a_reader_that_goes_away_is_no_error(model, tmp_path):
     np.save(tmp_path / "many.npy", np.ones((20_000, 32), np.float32))
-    command = f'"{sys.executable}" -m gtpca.cli transform "{model}" many.npy -o - | head -n 1'
+    command = f'"{sys.executable}" -m gtpca_command transform "{model}" many.npy -o - | head -n 1'
     how = {"shell": True, "capture_output": True, "text": True, "check": True, "cwd": tmp_path}
     done = subprocess.run(command, **how, env=environment())
     done = done_with(done.returncode, done.stdout, done.stderr)
@@ -127,7 +127,7 @@ def on_a_terminal(*arguments, **more):
     pty = pytest.importorskip("pty", reason="needs a terminal")
     ours, theirs = pty.openpty()
     how = {"stderr": theirs, "stdout": theirs if more.pop("both", False) else subprocess.DEVNULL}
-    command = [sys.executable, "-m", "gtpca.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "gtpca_command", *map(str, arguments)]
     how["env"] = environment(COLUMNS="80", TERM="xterm", **more)
     shown = b""
     with subprocess.Popen(command, **how) as running:
@@ -284,15 +284,15 @@ def test_a_failed_fit_leaves_the_model_that_was_there(signals, model, tmp_path, 
     assert gtpca.load(model).components_.shape == (1, 3)
 
 
-def wait_until_open(running, name):
+def wait_until_open(running, name, more=0.5):
     """Until a process has mapped the file ``name``, and some time for the work to begin."""
     maps = Path(f"/proc/{running.pid}/maps")
     if not maps.exists():
         pytest.skip("needs /proc to see when the fit begins")
     deadline = time.monotonic() + 60
     while name not in maps.read_text() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(0.5)
+        time.sleep(more / 10)
+    time.sleep(more)
     assert running.poll() is None
 
 
@@ -303,7 +303,7 @@ def heed_interrupts():
 
 def test_an_interrupt_leaves_nothing(tmp_path):
     np.save(tmp_path / "noise.npy", np.random.default_rng(0).standard_normal((20_000, 256)))
-    command = [sys.executable, "-m", "gtpca.cli", "fit", "noise.npy", "-o", "m.gtpca"]
+    command = [sys.executable, "-m", "gtpca_command", "fit", "noise.npy", "-o", "m.gtpca"]
     command += ["--family", "shift(window=64)", "-k", "60"]
     how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": tmp_path, "text": True}
     fitting = subprocess.Popen(command, **how, env=environment(), preexec_fn=heed_interrupts)
@@ -312,6 +312,27 @@ def test_an_interrupt_leaves_nothing(tmp_path):
     out, err = fitting.communicate(timeout=60)
     assert done_with(fitting.returncode, out, err) == Done(130, "", "gtpca: stopped\n")
     assert [path.name for path in tmp_path.iterdir()] == ["noise.npy"]
+
+
+@pytest.mark.parametrize("library", ["_multiarray_umath", "_sparsetools", "sklearn"])
+def test_an_interrupt_during_imports_is_one_line(library, tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "gtpca_command",
+        "fit",
+        "x.npy",
+        "-o",
+        "m",
+        "--family",
+        "shift",
+    ]
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": tmp_path, "text": True}
+    importing = subprocess.Popen(command, **how, env=environment(), preexec_fn=heed_interrupts)
+    wait_until_open(importing, library, more=0.01)
+    importing.send_signal(signal.SIGINT)
+    out, err = importing.communicate(timeout=60)
+    assert (importing.returncode, out, err) == (130, "", "gtpca: stopped\n")
 
 
 def test_a_warning_is_one_line(tmp_path, capsys):
