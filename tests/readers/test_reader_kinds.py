@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
+
 import numpy as np
 import pytest
 import samples
@@ -204,6 +207,18 @@ def test_images_must_be_alike(tmp_path):
     refused(tmp_path, "b.png has mode RGBA; convert it")
     (tmp_path / "b.png").write_bytes((tmp_path / "a.png").read_bytes()[:40])
     refused(tmp_path, "b.png is not a readable image")
+
+
+def test_many_images_that_claim_much_are_refused_together(tmp_path):
+    """Each of 40 MB in the header, 2 GB together."""
+    image = pytest.importorskip("PIL.Image")
+    image.new("L", (6, 4)).save(tmp_path / "00.png")
+    data = bytearray((tmp_path / "00.png").read_bytes())
+    data[16:24] = struct.pack(">II", 8000, 5000)
+    data[29:33] = struct.pack(">I", zlib.crc32(data[12:29]))
+    for i in range(50):
+        (tmp_path / f"{i:02}.png").write_bytes(data)
+    refused(tmp_path, r"\d+ bytes claim to hold 2000000000 bytes of values")
 
 
 @pytest.mark.parametrize(
