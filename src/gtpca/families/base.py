@@ -109,17 +109,35 @@ def moved_axes(family, sample_shape):
     return resolve_axes(family, given, len(sample_shape))
 
 
-def single_axis(family, sample_shape, **others):
-    """Axis 0 for samples of rank 1; for others an error that shows both readings.
+def single_axis(family, sample_shape, window=None, several=True):
+    """Axis 0 for samples of rank 1; for others an error that shows the readings that make sense.
 
-    ``others`` are further parameters of the second reading, which moves all axes.
+    These are the longest axis with the others as channels, and all axes, unless the family moves
+    only one, or some axes are shorter than its ``window`` and others are not.
     """
-    rank = len(sample_shape)
-    if rank == 1:
+    if len(sample_shape) == 1:
         return 0
-    first = clone(family).set_params(axes=0)
-    second = clone(family).set_params(**{"axes": tuple(range(rank)), **others})
+    texts = [_one_axis(family, sample_shape)]
+    if several and (window is None or not min(sample_shape) < window <= max(sample_shape)):
+        texts.append(_every_axis(family, len(sample_shape), window))
     raise ValueError(
         f"{type(family).__name__}: axes is ambiguous for samples of shape {tuple(sample_shape)}. "
-        f"Write {first!r} to move axis 0 and take the others along, or {second!r}."
+        f"Write {', or '.join(texts)}."
     )
+
+
+def _one_axis(family, shape) -> str:
+    """How to move the longest axis alone."""
+    axis = int(np.argmax(shape))
+    one = clone(family).set_params(axes=axis)
+    others = [j for j in range(len(shape)) if j != axis]
+    names = f"ax{'i' if len(others) == 1 else 'e'}s {', '.join(map(str, others))}"
+    channels = f"{' x '.join(str(shape[j]) for j in others)} channels"
+    return f"{one!r} to move axis {axis} ({shape[axis]} points) and take {names} ({channels}) along"
+
+
+def _every_axis(family, rank, window) -> str:
+    """How to move all axes."""
+    others = {} if window is None else {"window": (window,) * rank}
+    every = clone(family).set_params(axes=tuple(range(rank)), **others)
+    return f"{every!r} to move {'both' if rank == 2 else 'all'} axes"
