@@ -17,6 +17,7 @@ from gtpca.data.chunk import Codes
 from gtpca.data.chunks import RESIDUALS, as_chunks
 from gtpca.data.rows import by_rows, counted, new_rows, training_rows
 from gtpca.families import Family, Identity
+from gtpca.families.base import check_size
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
 from gtpca.model.matching import POLARITIES
@@ -556,8 +557,9 @@ def _unchanged_by_errors(estimator):
 
 def bind_family(family, sample_shape, feature_weight=None):
     """The operator of a family, None being the identity, in the inner product of the weight."""
-    operator = (Identity() if family is None else family).bind(sample_shape)
-    return weigh_features(operator, feature_weight)
+    family = Identity() if family is None else family
+    check_size(family, sample_shape)
+    return weigh_features(family.bind(sample_shape), feature_weight)
 
 
 def check_parameters(estimator):

@@ -14,10 +14,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from gtpca.operators import Operator
+from gtpca.text import shortened
 
-__all__ = ["Family", "Size", "bank_size", "moved_axes", "n_points", "resolve_axes", "single_axis"]
+__all__ = [
+    *("Family", "Size", "bank_size", "check_size"),
+    *("moved_axes", "n_points", "resolve_axes", "single_axis"),
+]
 
 STEP = 512  # numbers that take as long as one step of a loop in Python
+MOST_VALUES = 2**30  # 12 to 64 GB as a bank: five scalings of 256 x 256 x 256 voxels, and no typo
+MOST_WEIGHTS, PER_VALUE = 2**20, 2**10  # of a component; more only as so many per value of a sample
 
 
 @dataclass(frozen=True)
@@ -59,8 +65,8 @@ class Family(BaseEstimator, ABC):
     def size(self, sample_shape: tuple[int, ...]) -> Size:
         """How large the family is on samples of ``sample_shape``, before anything is allocated.
 
-        The default binds the family and counts; override it where a short parameter can make a
-        large operator.
+        A fit refuses more than 2 ** 30 numbers, a file more than ``load(max_size=)``. The default
+        binds the family and counts; override it where a short parameter can make a large operator.
         """
         operator = self.bind(sample_shape)
         n_values = operator.n_transforms * operator.n_features + operator.n_weights
@@ -68,6 +74,28 @@ class Family(BaseEstimator, ABC):
 
     def check_repeatable(self) -> None:
         """Raise a ValueError if the family is not bound to the same operator every time."""
+
+
+def check_size(family: Family, sample_shape: tuple[int, ...]) -> None:
+    """Refuse what would fill the memory, before anything is allocated.
+
+    A family without a ``size`` of its own is bound in order to be counted: it is not.
+    """
+    if type(family).size is Family.size:
+        return
+    size, label = family.size(sample_shape), shortened(repr(family), 80)
+    where = f"on samples of shape {tuple(sample_shape)}"
+    if not size.n_values <= MOST_VALUES:
+        raise ValueError(
+            f"{label} needs about {size.n_values:.3g} numbers {where}; {MOST_VALUES:.3g} are "
+            "allowed. Use fewer transforms or smaller samples."
+        )
+    most = max(MOST_WEIGHTS, PER_VALUE * n_points(sample_shape))
+    if n_points(size.weight_shape) > most:
+        raise ValueError(
+            f"{label} has components of {n_points(size.weight_shape):.3g} weights {where}; "
+            f"{most:.3g} are allowed. Use a smaller window."
+        )
 
 
 def n_points(shape) -> float:
