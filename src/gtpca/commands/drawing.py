@@ -83,7 +83,9 @@ def plot(
     _check_kind(kind, source.path, given)
     options = _options(kind, components, rows)
     fitted = load_model(model, max_size)
-    if source.path is None:
+    if source.path is not None and kind in NO_DATA:
+        typer.echo(f"A plot of {kind} needs no data; {source.path} is not read.", err=True)
+    if source.path is None or kind in NO_DATA:
         figure = _draw(kind, (fitted,), options)
     else:
         with source.open() as data:
@@ -98,8 +100,6 @@ def plot(
 def _check_kind(kind, data, options) -> None:
     if data is None and kind not in NO_DATA + ANY_DATA:
         raise ValueError(f"gtpca plot {kind} needs DATA after MODEL: {kind} are not in a model.")
-    if data is not None and kind in NO_DATA:
-        raise ValueError(f"gtpca plot {kind} is drawn from the model alone; leave {data} out.")
     for name, value in options.items():
         if value is not None and kind not in TAKES[name]:
             raise ValueError(f"--{name} has no meaning for {kind}; only for {_listed(name)}.")
