@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -146,6 +147,26 @@ def test_there_is_a_bar_on_a_terminal(signals, tmp_path):
     assert re.search(r"component [12] of 2, step \d+", shown)
     assert not re.search("\x1b\\[[0-9;]*[1-9][0-9;]*m", shown)  # no colours
     assert shown.endswith(f"The model is in {tmp_path / 'm'}.\r\n")
+
+
+@pytest.mark.parametrize(("k", "rounds"), [(1, 1), (4, 3)])
+def test_a_bar_of_a_shared_pose_has_a_total(k, rounds, signals):
+    from gtpca.commands.progress import FitBar
+
+    class Kept(FitBar):
+        shown: ClassVar = []
+
+        def _show(self):
+            super()._show()
+            self.shown.append(self.bar.tasks[0].description)
+
+    model = GTPCA(k, Shift(12), shared_pose=True, random_state=0)
+    bar = Kept.of(model)
+    model.set_callbacks(bar).fit(np.loadtxt(signals, delimiter=","))
+    (task,) = bar.bar.tasks
+    assert task.total == task.completed == rounds
+    assert any(text.startswith(f"round {rounds} of {rounds}, step ") for text in bar.shown)
+    assert bar.shown[-1] == "finishing"
 
 
 def test_a_terminal_gets_no_bytes(signals, tmp_path):

@@ -122,10 +122,7 @@ def _fit_watched(model, rows) -> None:
     """Fit with a progress bar, of which the model keeps nothing."""
     from gtpca.commands.progress import FitBar
 
-    count = (
-        None if model.shared_pose or isinstance(model.n_components, float) else model.n_components
-    )
-    model.set_callbacks(FitBar(count, model.refine)).fit(rows)
+    model.set_callbacks(FitBar.of(model)).fit(rows)
     model.set_callbacks()
     hint = model.family.hint_if_still
     if model.operator_.n_transforms == 1 and hint is not None:
