@@ -189,6 +189,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         solver = check_parameters(self)
         rows, row_shape, shape = training_rows(self, X, self.sample_shape)
         operator = bind_family(self.family, shape, self.feature_weight)
+        _warn_of_windows(operator)
         count = check_n_components(self.n_components, operator, self.shared_pose)
         open_rows = partial(self._open, operator=operator, weight=sample_weight)
         mean = feature_means(open_rows(rows)) if self.center is True else None
@@ -560,6 +561,20 @@ def bind_family(family, sample_shape, feature_weight=None):
     family = Identity() if family is None else family
     check_size(family, sample_shape)
     return weigh_features(family.bind(sample_shape), feature_weight)
+
+
+def _warn_of_windows(operator):
+    """Warn where a component is more than twice as long as the sample."""
+    sample, window = operator.sample_shape, operator.weight_shape
+    pairs = enumerate(zip(sample, window, strict=True)) if len(sample) == len(window) else ()
+    for axis, (size, length) in pairs:
+        if length > 2 * size:
+            checks.warn(
+                f"components have {length} points on axis {axis}, more than twice the {size} of "
+                f"samples of shape {sample}; a window of at most {2 * size} is plenty there. Should "
+                "the samples be longer, or have other axes?",
+                UserWarning,
+            )
 
 
 def check_parameters(estimator):

@@ -369,6 +369,50 @@ def test_a_warning_is_one_line(tmp_path, capsys):
     assert last == f"The model is in {tmp_path / 'm'}."
 
 
+def fit_table(folder, capsys, head, columns, *options):
+    """What is said about a table of columns."""
+    path = folder / "table.csv"
+    np.savetxt(path, np.column_stack(columns), delimiter=",", header=head, comments="", fmt="%.6g")
+    given = ["--family", "shift(window=3)", "-k", 1, "-o", folder / "m", *options]
+    done = call(capsys, "fit", path, *given)
+    assert done.code == 0
+    return done.err.splitlines()[:-1]
+
+
+def test_columns_that_are_hardly_data_are_told(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    columns, ids = list(rng.standard_normal((6, 40))), 7 + np.arange(40)
+    head = "id,a,b,c,d,e,f"
+    large, counter = fit_table(tmp_path, capsys, head, [10 * ids, *columns])
+    assert re.match(r"gtpca: warning: column 'id' holds 99\.\d\d% of the energy", large)
+    assert "column 'id' is integers that increase from sample to sample, as ids" in counter
+    assert large.endswith(advice := "name it by --labels or remove it.")
+    assert counter.endswith(advice)
+    (counter,) = fit_table(tmp_path, capsys, "", [ids, *(99 * c for c in columns)])
+    assert "column 0 is integers" in counter
+
+
+def test_columns_that_are_data_are_not_told(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    columns, ids = list(rng.standard_normal((6, 40))), np.arange(40)
+    assert fit_table(tmp_path, capsys, "id,a,b,c,d,e,f", [ids, *columns], "--labels", "id") == []
+    short = [column[:19] for column in (ids, *(99 * c for c in columns))]
+    assert fit_table(tmp_path, capsys, "", short) == []
+    twice = np.repeat(np.arange(20), 2)  # not strictly increasing
+    assert fit_table(tmp_path, capsys, "", [twice, *(99 * c for c in columns)]) == []
+
+
+def test_a_long_table_under_a_window_is_told(tmp_path, capsys):
+    time = np.tile(np.arange(10), 4)
+    columns = [time, np.sin(time), np.repeat(np.arange(4), 10)]
+    np.savetxt(
+        tmp_path / "x.csv", np.column_stack(columns), delimiter=",", header="time,value,trial"
+    )
+    given = ["--family", "shift(window=60)", "-k", 1, "-o", tmp_path / "m"]
+    done = call(capsys, "fit", tmp_path / "x.csv", *given)
+    assert "components have 60 points on axis 0, more than twice the 3 of samples" in done.err
+
+
 def test_a_shift_that_cannot_move_is_told(signals, tmp_path, capsys):
     done = call(capsys, "fit", signals, "-o", tmp_path / "m", "--family", "shift", "-k", 1)
     assert done.code == 0

@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from gtpca import GTPCA, Identity, checks, load
+from gtpca.commands.advice import warn_of_columns
 from gtpca.commands.options import Json, MaxSize, Model, Source, output_option, reads_data, sizes
 from gtpca.commands.output import check_output, is_stdout, path_for_output, table, tell
 from gtpca.families.text import format_family, parse_family
@@ -100,6 +101,7 @@ def fit(
         n_jobs=jobs,
     )
     with source.open() as data:
+        warn_of_columns(data)
         _fit_watched(model, data.rows)
     with path_for_output(output) as path:
         model.save(path)
