@@ -571,8 +571,8 @@ def _warn_of_windows(operator):
         if length > 2 * size:
             checks.warn(
                 f"components have {length} points on axis {axis}, more than twice the {size} of "
-                f"samples of shape {sample}; a window of at most {2 * size} is plenty there. Should "
-                "the samples be longer, or have other axes?",
+                f"samples of shape {sample}; a window of at most {2 * size} is plenty there. Are "
+                "the samples meant to be longer, or to have other axes?",
                 UserWarning,
             )
 

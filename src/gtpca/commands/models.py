@@ -76,9 +76,9 @@ def fit(
 
     \b
     Examples:
-      gtpca fit signals.csv -o signals.gtpca --family "shift(window=64)" -k 3
-      gtpca fit cut.npy -o cut.gtpca --fraction 0.9 \\
-          --family "shift(64, boundary='partial')"
+      gtpca fit signals.csv -o signals.gtpca -k 3 \\
+          --family "shift(window=64, boundary='partial')"
+      gtpca fit inside.npy -o inside.gtpca --fraction 0.9 --family "shift(64)"
       gtpca fit digits.csv -o digits.gtpca -k 5 --sample-shape 28x28 \\
           --shared-pose --family "compose(shift((20, 20)), rotation(20))"
       gtpca fit eeg.edf -o eeg.gtpca --tmin -0.2 --tmax 0.8 \\
