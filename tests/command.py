@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import gtpca
@@ -17,11 +17,12 @@ COMMANDS = {
 
 @dataclass(frozen=True)
 class Done:
-    """What a command did."""
+    """What a command did; ``read`` is the line that says what was read, ``err`` all others."""
 
     code: int
     out: str
     err: str
+    read: str = field(default="", compare=False)
 
     def refused(self, *words) -> bool:
         """Whether it said these words, in one line on standard error, and nothing else."""
@@ -32,6 +33,13 @@ class Done:
         return (self.code, self.out) == (2, "")
 
 
+def done_with(code, out, err) -> Done:
+    """What a process did, the line about what was read apart."""
+    lines = err.splitlines(keepends=True)
+    read = "".join(line for line in lines if line.startswith("Read "))
+    return Done(code, out, "".join(line for line in lines if line not in read), read)
+
+
 def environment(**more):
     source = str(Path(gtpca.__file__).parents[1])
     return {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1", **more}
@@ -39,10 +47,10 @@ def environment(**more):
 
 def process(*arguments, **more):
     """Run the command in a process of its own."""
-    command = [sys.executable, "-m", "gtpca.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "gtpca_command", *map(str, arguments)]
     how = {"capture_output": True, "text": True, "check": False, "env": environment()} | more
     done = subprocess.run(command, **how)
-    return Done(done.returncode, done.stdout, done.stderr)
+    return done_with(done.returncode, done.stdout, done.stderr)
 
 
 def call(capsys, *arguments):
@@ -55,4 +63,4 @@ def call(capsys, *arguments):
         main([str(argument) for argument in arguments])
     except SystemExit as stop:
         code = stop.code
-    return Done(code, *capsys.readouterr())
+    return done_with(code, *capsys.readouterr())

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import resource
 import shutil
 import signal
@@ -62,6 +63,15 @@ def mutate(data: bytes, rng) -> bytes:
         else:
             data[a] = int(rng.integers(256))
     return bytes(data)
+
+
+def peak_memory() -> int:
+    """Bytes that this program has had in memory at most; ``ru_maxrss`` would be that of all before.
+
+    A process begins with the maximum of the one that it was forked from, up to its exec.
+    """
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(re.search(r"^VmHWM:\s*(\d+) kB", status, re.MULTILINE)[1])
 
 
 def limit_memory() -> None:
@@ -237,6 +247,7 @@ def main(what, folder, first, last) -> None:
     seen: list[str] = []
     watch(seen)
     limit_memory()
+    before = peak_memory()
     counts: dict = {"error": 0, "load": 0, "failures": []}
     for i in range(int(first), int(last)):
         print(i, flush=True)
@@ -246,8 +257,8 @@ def main(what, folder, first, last) -> None:
             counts[found] += 1
         else:
             counts["failures"].append(f"{i}, {getattr(one, 'kind', what)}: {found}")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({**counts, "peak": peak}), flush=True)
+    growth = peak_memory() - before
+    print(json.dumps({**counts, "growth": growth}), flush=True)
 
 
 if __name__ == "__main__":

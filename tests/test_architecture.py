@@ -43,7 +43,7 @@ LAYERS = {
     "demo": "gtpca datasets plots",
     "experiments": "gtpca datasets demo nn page plots readers testing",
     "commands": "experiments",
-    "cli": "optional",
+    "cli": "optional text",
 }
 
 # Imports inside functions: of modules that need an optional dependency, and of `save`.

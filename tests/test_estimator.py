@@ -226,3 +226,25 @@ def test_the_data_are_never_changed():
     before = X.copy()
     GTPCA(2, Rotation(4), refine=1).fit(X).reconstruct(X)
     assert np.array_equal(X, before)
+
+
+@pytest.mark.parametrize(
+    ("family", "shape", "warned"),
+    [
+        (Shift(60), (3,), True),
+        (Shift(7), (3,), True),
+        (Shift(6), (3,), False),
+        (Shift(60, axes=0), (8, 30), True),
+        (Compose(Shift(20), Reflection()), (9,), True),
+        (Shift((5, 5)), (4, 4), False),
+    ],
+)
+def test_windows_of_more_than_twice_the_sample_are_told(family, shape, warned, recwarn):
+    rng = np.random.default_rng(0)
+    solver = ALS(n_init=1, max_iter=2)
+    GTPCA(1, family, solver=solver, random_state=0).fit(rng.standard_normal((30, *shape)))
+    told = [w for w in recwarn if "more than twice the" in str(w.message)]
+    assert len(told) == warned
+    if warned:
+        assert f"of samples of shape {shape}" in str(told[0].message)
+        assert told[0].filename == __file__

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from gtpca.files import atomic_file, npy_array, npy_bytes, write_npy, write_text
+from gtpca.files import atomic_file, check_writable, npy_array, npy_bytes, write_npy, write_text
 
 KILLED = """
 import os, signal, sys
@@ -57,6 +57,25 @@ def test_an_error_leaves_what_was_there(tmp_path):
         interrupted(path)
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
     assert path.read_text() == "old"
+
+
+@pytest.mark.parametrize("name", ["a" * 255, "ö" * 127, "汉" * 85, "a" + "汉" * 84])
+def test_parts_of_long_names_are_cut_by_bytes(name, tmp_path):
+    check_writable(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+    write_text(tmp_path / name, "text")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_what_cannot_be_written_is_known_before(tmp_path):
+    with pytest.raises(OSError, match="name too long"):
+        check_writable(tmp_path / ("ö" * 128))
+    with pytest.raises(FileNotFoundError):
+        check_writable(tmp_path / "no" / "a.txt")
+    (tmp_path / "a.txt").write_text("old")
+    check_writable(tmp_path / "a.txt")
+    check_writable(os.devnull)
+    assert (tmp_path / "a.txt").read_text() == "old"
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

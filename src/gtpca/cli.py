@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import re
 import sys
 import warnings
 
 from gtpca.optional import missing
+from gtpca.text import did_you_mean
 
 __all__ = ["main"]
 
@@ -54,7 +56,7 @@ def _wording(error) -> tuple[str, int]:
         return "stopped", 130
     if hasattr(error, "format_message"):  # of typer: a wrong option or argument
         path = getattr(getattr(error, "ctx", None), "command_path", "gtpca")
-        return f"{error.format_message().rstrip('.')}. See `{path} --help`.", 2
+        return f"{_sentence(error.format_message())} See `{path} --help`.", 2
     if isinstance(error, MemoryError):
         return f"there is not enough memory: {error}", 1
     if isinstance(error, OSError) and error.strerror:
@@ -63,6 +65,14 @@ def _wording(error) -> tuple[str, int]:
     if isinstance(error, (ValueError, OSError, ImportError)):
         return str(error), 2
     raise error
+
+
+def _sentence(message) -> str:
+    """A message of typer, and which of its choices may have been meant."""
+    message = message.replace("Value error, ", "").rstrip(".")
+    found = re.search("'([^']*)' is not one of (.*)", message)
+    hint = did_you_mean(found[1], re.findall("'([^']*)'", found[2])) if found else ""
+    return message + hint if message.endswith("?") else f"{message}.{hint}"
 
 
 def _show_warning(message, category, *place, **more) -> None:

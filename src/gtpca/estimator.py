@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gtpca import checks
 from gtpca.data.chunks import RESIDUALS, as_chunks
 from gtpca.data.rows import by_rows, counted, new_rows, training_rows
+from gtpca.families.base import check_size
 from gtpca.families.text import as_family
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
@@ -581,7 +582,23 @@ def _unchanged_by_errors(estimator):
 
 def bind_family(family, sample_shape, feature_weight=None):
     """The operator of a family, or of its text, in the inner product of the weight."""
-    return weigh_features(as_family(family).bind(sample_shape), feature_weight)
+    family = as_family(family)
+    check_size(family, sample_shape)
+    return weigh_features(family.bind(sample_shape), feature_weight)
+
+
+def _warn_of_windows(operator):
+    """Warn where a component is more than twice as long as the sample."""
+    sample, window = operator.sample_shape, operator.weight_shape
+    pairs = enumerate(zip(sample, window, strict=True)) if len(sample) == len(window) else ()
+    for axis, (size, length) in pairs:
+        if length > 2 * size:
+            checks.warn(
+                f"components have {length} points on axis {axis}, more than twice the {size} of "
+                f"samples of shape {sample}; a window of at most {2 * size} is plenty there. Are "
+                "the samples meant to be longer, or to have other axes?",
+                UserWarning,
+            )
 
 
 def check_parameters(estimator):
@@ -616,6 +633,7 @@ def check_parameters(estimator):
 def warn_early(estimator, operator, n_rows):
     """Warn, before any work is done, of what is allowed but hardly meant."""
     family, count = as_family(estimator.family), estimator.n_components
+    _warn_of_windows(operator)
     if operator.n_transforms == 1 and family.hint_if_still is not None:
         checks.warn(
             f"{family!r} leaves a single position to samples of shape {operator.sample_shape}: "

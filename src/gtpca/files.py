@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import io
 import math
@@ -9,7 +10,7 @@ import os
 import platform
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
 from typing import IO
@@ -19,6 +20,7 @@ import numpy as np
 __all__ = [
     "NPY_KINDS",
     "atomic_file",
+    "check_writable",
     "npy_array",
     "npy_bytes",
     "npy_header",
@@ -47,8 +49,7 @@ def atomic_file(path) -> Iterator[IO[bytes]]:
         with open(path, "wb") as file:
             yield file
         return
-    stem = f".{path.name[:150]}.{platform.node()[:50]}."
-    beside = path.with_name(f"{stem}{os.getpid()}-{get_ident()}.part")
+    beside = _beside(path)
     try:
         with open(beside, "wb") as file:
             if path.exists():
@@ -57,10 +58,44 @@ def atomic_file(path) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
-        _sweep(path.parent, stem)
+        _sweep(path.parent, _stem(path))
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+def _stem(path) -> str:
+    """How the names of all parts of a file begin."""
+    return f".{_cut(path.name, 150)}.{_cut(platform.node(), 50)}."
+
+
+def _cut(name, longest) -> str:
+    """At most so many bytes of a name: systems count 255 of them, not characters."""
+    return os.fsencode(name)[:longest].decode(errors="ignore")
+
+
+def _beside(path) -> Path:
+    """Where this thread writes what is to become ``path``."""
+    return path.with_name(f"{_stem(path)}{os.getpid()}-{get_ident()}.part")
+
+
+def check_writable(path) -> None:
+    """Raise the OSError that :func:`atomic_file` would raise, and leave nothing behind.
+
+    Parameters
+    ----------
+    path : path
+    """
+    path = Path(os.path.realpath(path))
+    with suppress(FileNotFoundError):
+        os.lstat(path)  # the name may be too long
+    if path.exists() and not path.is_file():  # opening a pipe would wait for its reader
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return
+    beside = _beside(path)
+    beside.open("wb").close()
+    beside.unlink()
 
 
 def _sweep(folder, stem) -> None:

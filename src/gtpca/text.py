@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-__all__ = ["one_line", "shortened"]
+from difflib import get_close_matches
+
+__all__ = ["did_you_mean", "one_line", "shortened"]
+
+
+def did_you_mean(word: str, known) -> str:
+    """A question that names what may have been meant, after a space; nothing if nothing is near.
+
+    Examples
+    --------
+    >>> from gtpca.text import did_you_mean
+    >>> did_you_mean("shfit", ["shift", "rotation"]), did_you_mean("x", ["shift"])
+    (' Did you mean shift?', '')
+    """
+    found = get_close_matches(word, known, 2)
+    return f" Did you mean {' or '.join(found)}?" if found else ""
 
 
 def one_line(error) -> str:

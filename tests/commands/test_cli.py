@@ -11,10 +11,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
-from command import COMMANDS, call, environment, process
+from command import COMMANDS, Done, call, done_with, environment, process
 
 import gtpca
 from gtpca import GTPCA, Custom, Shift
@@ -90,7 +91,7 @@ def test_nothing_to_write_to_is_failed_work(model):
         pytest.skip("needs a device that is always full")
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "gtpca.cli", "info", str(model)],
+            [sys.executable, "-m", "gtpca_command", "info", str(model)],
             **{"stdout": full, "stderr": subprocess.PIPE, "text": True, "check": False},
             env=environment(),
         )
@@ -101,10 +102,11 @@ def test_nothing_to_write_to_is_failed_work(model):
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell that closes standard output")
 def test_standard_output_may_be_closed(model, signals, tmp_path):
     def closed(arguments):
-        command = f'"{sys.executable}" -m gtpca.cli {arguments} >&-'
+        command = f'"{sys.executable}" -m gtpca_command {arguments} >&-'
         how = {"shell": True, "capture_output": True, "text": True, "check": False}
         done = subprocess.run(command, **how, cwd=tmp_path, env=environment())
-        return done.returncode, done.stderr
+        done = done_with(done.returncode, done.stdout, done.stderr)
+        return done.code, done.err
 
     done = closed(f"fit {signals.name} -o new.gtpca --family 'shift(12)' -k 1")
     assert done == (0, "The model is in new.gtpca.\n")
@@ -114,10 +116,11 @@ def test_standard_output_may_be_closed(model, signals, tmp_path):
 
 def test_a_reader_that_goes_away_is_no_error(model, tmp_path):
     np.save(tmp_path / "many.npy", np.ones((20_000, 32), np.float32))
-    command = f'"{sys.executable}" -m gtpca.cli transform "{model}" many.npy -o - | head -n 1'
+    command = f'"{sys.executable}" -m gtpca_command transform "{model}" many.npy -o - | head -n 1'
     how = {"shell": True, "capture_output": True, "text": True, "check": True, "cwd": tmp_path}
     done = subprocess.run(command, **how, env=environment())
-    assert (done.stdout, done.stderr) == ("gtpca0,gtpca1\n", "")
+    done = done_with(done.returncode, done.stdout, done.stderr)
+    assert (done.out, done.err) == ("gtpca0,gtpca1\n", "")
 
 
 def on_a_terminal(*arguments, **more):
@@ -125,7 +128,7 @@ def on_a_terminal(*arguments, **more):
     pty = pytest.importorskip("pty", reason="needs a terminal")
     ours, theirs = pty.openpty()
     how = {"stderr": theirs, "stdout": theirs if more.pop("both", False) else subprocess.DEVNULL}
-    command = [sys.executable, "-m", "gtpca.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "gtpca_command", *map(str, arguments)]
     how["env"] = environment(COLUMNS="80", TERM="xterm", **more)
     shown = b""
     with subprocess.Popen(command, **how) as running:
@@ -144,6 +147,26 @@ def test_there_is_a_bar_on_a_terminal(signals, tmp_path):
     assert re.search(r"component [12] of 2, step \d+", shown)
     assert not re.search("\x1b\\[[0-9;]*[1-9][0-9;]*m", shown)  # no colours
     assert shown.endswith(f"The model is in {tmp_path / 'm'}.\r\n")
+
+
+@pytest.mark.parametrize(("k", "rounds"), [(1, 1), (4, 3)])
+def test_a_bar_of_a_shared_pose_has_a_total(k, rounds, signals):
+    from gtpca.commands.progress import FitBar
+
+    class Kept(FitBar):
+        shown: ClassVar = []
+
+        def _show(self):
+            super()._show()
+            self.shown.append(self.bar.tasks[0].description)
+
+    model = GTPCA(k, Shift(12), shared_pose=True, random_state=0)
+    bar = Kept.of(model)
+    model.set_callbacks(bar).fit(np.loadtxt(signals, delimiter=","))
+    (task,) = bar.bar.tasks
+    assert task.total == task.completed == rounds
+    assert any(text.startswith(f"round {rounds} of {rounds}, step ") for text in bar.shown)
+    assert bar.shown[-1] == "finishing"
 
 
 def test_a_terminal_gets_no_bytes(signals, tmp_path):
@@ -171,6 +194,8 @@ def test_fit_finds_what_the_library_finds(signals, tmp_path):
     assert [row.split()[0] for row in rows] == ["1", "2", "3"]
     assert [row.split()[1] for row in rows] == [f"{100 * value:.2f}%" for value in share]
     assert done.err == f"The model is in {path}.\n"
+    what = "40 samples of shape 32; names none, labels none, ids none"
+    assert done.read == f"Read {signals}: {what}.\n"
 
 
 def test_fit_to_standard_output(signals, tmp_path, capsys):
@@ -236,6 +261,7 @@ def test_flat_rows_have_a_shape(tmp_path, capsys):
         (None, ["--family", "shfit(3)"], ["Did you mean shift?"]),
         (None, ["--family", "__import__('os').system('touch hacked')"], ["is not a family"]),
         (None, ["--family", "shift(window=0)"], ["Shift: window=0"]),
+        (None, ["--family", "shift(window=10000000)"], ["1e+07 weights", "1.05e+06 are allowed"]),
         (None, ["--key", "X"], ["key='X' has no meaning"]),
         (None, ["--window", "long"], ["'long' is not a length", "1.5s"]),
         (None, ["--labels", "kind"], ["signals.csv", "kind"]),
@@ -257,6 +283,20 @@ def test_outputs_are_checked_before_the_work(signals, tmp_path, capsys):
     assert call(capsys, *arguments, tmp_path).refused("is a folder")
     assert call(capsys, *arguments, signals).refused("would replace the input")
     assert call(capsys, "fit", tmp_path / "x.csv", *arguments[2:], "m").refused("x.csv: No such")
+    too_long = tmp_path / ("ä" * 128)  # 256 bytes
+    missing = ["fit", tmp_path / "x.csv", *arguments[2:]]
+    assert call(capsys, *missing, too_long).refused("cannot be written: File name too long")
+    if Path("/proc").exists():
+        assert call(capsys, *missing, "/proc/m.gtpca").refused("/proc/m.gtpca cannot be written")
+        assert call(capsys, "demo", "--path", "/proc/a.png").refused("--path /proc/a.png cannot")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["signals.csv"]
+
+
+def test_a_long_name_is_counted_in_bytes(signals, tmp_path, capsys):
+    out = tmp_path / ("ö" * 120 + ".gtpca")  # 246 bytes
+    done = call(capsys, "fit", signals, "--family", FAMILY, "-k", 1, "-o", out)
+    assert (done.code, done.err) == (0, f"The model is in {out}.\n")
+    assert sorted(tmp_path.iterdir()) == [signals, out]
 
 
 def test_a_failed_fit_leaves_the_model_that_was_there(signals, model, tmp_path, capsys):
@@ -267,15 +307,15 @@ def test_a_failed_fit_leaves_the_model_that_was_there(signals, model, tmp_path, 
     assert gtpca.load(model).components_.shape == (1, 3)
 
 
-def wait_until_open(running, name):
+def wait_until_open(running, name, more=0.5):
     """Until a process has mapped the file ``name``, and some time for the work to begin."""
     maps = Path(f"/proc/{running.pid}/maps")
     if not maps.exists():
         pytest.skip("needs /proc to see when the fit begins")
     deadline = time.monotonic() + 60
     while name not in maps.read_text() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(0.5)
+        time.sleep(more / 10)
+    time.sleep(more)
     assert running.poll() is None
 
 
@@ -286,15 +326,36 @@ def heed_interrupts():
 
 def test_an_interrupt_leaves_nothing(tmp_path):
     np.save(tmp_path / "noise.npy", np.random.default_rng(0).standard_normal((20_000, 256)))
-    command = [sys.executable, "-m", "gtpca.cli", "fit", "noise.npy", "-o", "m.gtpca"]
+    command = [sys.executable, "-m", "gtpca_command", "fit", "noise.npy", "-o", "m.gtpca"]
     command += ["--family", "shift(window=64)", "-k", "60"]
     how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": tmp_path, "text": True}
     fitting = subprocess.Popen(command, **how, env=environment(), preexec_fn=heed_interrupts)
     wait_until_open(fitting, "noise.npy")
     fitting.send_signal(signal.SIGINT)
     out, err = fitting.communicate(timeout=60)
-    assert (fitting.returncode, out, err) == (130, "", "gtpca: stopped\n")
+    assert done_with(fitting.returncode, out, err) == Done(130, "", "gtpca: stopped\n")
     assert [path.name for path in tmp_path.iterdir()] == ["noise.npy"]
+
+
+@pytest.mark.parametrize("library", ["_multiarray_umath", "_sparsetools", "sklearn"])
+def test_an_interrupt_during_imports_is_one_line(library, tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "gtpca_command",
+        "fit",
+        "x.npy",
+        "-o",
+        "m",
+        "--family",
+        "shift",
+    ]
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": tmp_path, "text": True}
+    importing = subprocess.Popen(command, **how, env=environment(), preexec_fn=heed_interrupts)
+    wait_until_open(importing, library, more=0.01)
+    importing.send_signal(signal.SIGINT)
+    out, err = importing.communicate(timeout=60)
+    assert (importing.returncode, out, err) == (130, "", "gtpca: stopped\n")
 
 
 def test_a_warning_is_one_line(tmp_path, capsys):
@@ -307,6 +368,50 @@ def test_a_warning_is_one_line(tmp_path, capsys):
     warning, last = done.err.splitlines()
     assert warning.startswith("gtpca: warning: n_components=3 is out of reach")
     assert last == f"The model is in {tmp_path / 'm'}."
+
+
+def fit_table(folder, capsys, head, columns, *options):
+    """What is said about a table of columns."""
+    path = folder / "table.csv"
+    np.savetxt(path, np.column_stack(columns), delimiter=",", header=head, comments="", fmt="%.6g")
+    given = ["--family", "shift(window=3)", "-k", 1, "-o", folder / "m", *options]
+    done = call(capsys, "fit", path, *given)
+    assert done.code == 0
+    return done.err.splitlines()[:-1]
+
+
+def test_columns_that_are_hardly_data_are_told(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    columns, ids = list(rng.standard_normal((6, 40))), 7 + np.arange(40)
+    head = "id,a,b,c,d,e,f"
+    large, counter = fit_table(tmp_path, capsys, head, [10 * ids, *columns])
+    assert re.match(r"gtpca: warning: column 'id' holds 99\.\d\d% of the energy", large)
+    assert "column 'id' is integers that increase from sample to sample, as ids" in counter
+    assert large.endswith(advice := "name it by --labels or remove it.")
+    assert counter.endswith(advice)
+    (counter,) = fit_table(tmp_path, capsys, "", [ids, *(99 * c for c in columns)])
+    assert "column 0 is integers" in counter
+
+
+def test_columns_that_are_data_are_not_told(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    columns, ids = list(rng.standard_normal((6, 40))), np.arange(40)
+    assert fit_table(tmp_path, capsys, "id,a,b,c,d,e,f", [ids, *columns], "--labels", "id") == []
+    short = [column[:19] for column in (ids, *(99 * c for c in columns))]
+    assert fit_table(tmp_path, capsys, "", short) == []
+    twice = np.repeat(np.arange(20), 2)  # not strictly increasing
+    assert fit_table(tmp_path, capsys, "", [twice, *(99 * c for c in columns)]) == []
+
+
+def test_a_long_table_under_a_window_is_told(tmp_path, capsys):
+    time = np.tile(np.arange(10), 4)
+    columns = [time, np.sin(time), np.repeat(np.arange(4), 10)]
+    np.savetxt(
+        tmp_path / "x.csv", np.column_stack(columns), delimiter=",", header="time,value,trial"
+    )
+    given = ["--family", "shift(window=60)", "-k", 1, "-o", tmp_path / "m"]
+    done = call(capsys, "fit", tmp_path / "x.csv", *given)
+    assert "components have 60 points on axis 0, more than twice the 3 of samples" in done.err
 
 
 def test_a_shift_that_cannot_move_is_told(signals, tmp_path, capsys):

@@ -8,8 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command import COMMANDS, call, environment
+
+from gtpca.families.text import parse_family
 
 pytest.importorskip("typer", reason='needs typer: pip install "gtpca[cli]"')
 pytest.importorskip("rich", reason='needs rich: pip install "gtpca[cli]"')
@@ -44,6 +47,14 @@ def test_every_option_is_documented(name):
 
 
 @pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not installed")
+def test_the_readme_fits_the_same_family_in_python_and_on_the_command_line():
+    text = (ROOT / "README.md").read_text()
+    python = re.search(r"family=(Shift\(.*?\))", text)[1]
+    typed = re.search(r"^gtpca fit .*--family \"(.*?)\"", text, re.MULTILINE)[1]
+    assert repr(parse_family(typed)) == repr(parse_family(python))
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not installed")
 def test_the_commands_of_the_readme_work(tmp_path, capsys, monkeypatch):
     for name in ("matplotlib", "plotly", "jinja2"):
         pytest.importorskip(name, reason="the README draws")
@@ -57,7 +68,12 @@ def test_the_commands_of_the_readme_work(tmp_path, capsys, monkeypatch):
         if program == "python":
             subprocess.run([sys.executable, *arguments], check=True, env=environment())
         else:
-            assert call(capsys, *arguments).code == 0
+            done = call(capsys, *arguments)
+            assert done.code == 0
+            if arguments[0] == "fit":
+                explained = re.search(r"one (.*) %, two (.*) % and three (.*) %", section).groups()
+                found = re.findall(r"([\d.]+)%$", done.out, re.MULTILINE)
+                np.testing.assert_allclose(*(np.float64(x) for x in (found, explained)), atol=0.1)
     expected = {"signals.csv", "signals.gtpca", "scores.csv", "rebuilt.png", "signals.html"}
     assert {path.name for path in tmp_path.iterdir()} == expected
     assert "gtpca0_centre" in (tmp_path / "scores.csv").read_text().partition("\n")[0]

@@ -89,7 +89,8 @@ def test_options_choose_what_is_drawn(folder, tmp_path, capsys):
     [
         (["faces", "m.gtpca"], ["faces", "components", "perturbation"]),
         (["scores", "m.gtpca"], ["gtpca plot scores needs DATA"]),
-        (["history", "m.gtpca", "x.npy"], ["from the model alone"]),
+        (["score", "m.gtpca", "x.npy"], ["'score' is not one of", "Did you mean scores? See"]),
+        (["scores", "m.gtpca", "x.csv", "--labels", "kint"], ["Did you mean kind?"]),
         (["energy", "m.gtpca", "--rows", "1"], ["--rows has no meaning for energy"]),
         (["scores", "m.gtpca", "x.npy", "--labels-file", "x.npy"], ["(24, 40)", "24 are needed"]),
         (["poses", "m.gtpca", "x.npy", "--labels-file", "x.npy"], ["--labels-file has no meaning"]),
@@ -106,6 +107,18 @@ def test_what_cannot_be_drawn(arguments, said, folder, tmp_path, capsys, monkeyp
     out = tmp_path / "p.png"
     assert call(capsys, "plot", *arguments, "-o", out).refused(*said)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["components", "history"])
+def test_data_that_are_not_needed_are_not_read(kind, folder, tmp_path, capsys):
+    drawn = []
+    for data in ([], [tmp_path / "none.npy"]):
+        out = tmp_path / "p.png"
+        done = call(capsys, "plot", kind, folder / "m.gtpca", *data, "-o", out)
+        assert (done.code, done.read) == (0, "")
+        drawn.append(out.read_bytes())
+    assert "none.npy is not read" in done.err
+    assert drawn[0] == drawn[1]
 
 
 def test_an_ending_that_is_no_picture(folder, tmp_path, capsys):

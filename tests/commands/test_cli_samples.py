@@ -164,7 +164,15 @@ def test_a_column_of_labels_may_have_a_number_as_its_name(folder, tmp_path, caps
     lines = [f"{','.join(map(str, row))},a" for row in X.tolist()]
     head = ",".join([*(f"t{j}" for j in range(16)), "2020"])
     (tmp_path / "x.csv").write_text("\n".join([head, *lines]))
-    given = ["transform", folder / "own.gtpca", tmp_path / "x.csv", "-o", "-", "--labels"]
+    given = [
+        "transform",
+        folder / "own.gtpca",
+        tmp_path / "x.csv",
+        "-o",
+        "-",
+        "--header",
+        "--labels",
+    ]
     by_name, by_number = (call(capsys, *given, column) for column in (2020, 16))
     assert (by_name.code, by_name.out) == (0, by_number.out)
 

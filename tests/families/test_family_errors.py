@@ -43,14 +43,33 @@ def test_ambiguous_axes_of_a_shift_show_both_readings(family, shape):
     assert every.bind(shape).weight_shape == tuple(expected)
 
 
-@pytest.mark.parametrize("family", [Scaling(), TimeWarp(), Reflection()], ids=str)
-def test_ambiguous_axes_of_other_families(family):
-    texts = readings(family, (6, 5), type(family).__name__)
+@pytest.mark.parametrize(
+    ("shape", "window", "said"),
+    [
+        ((8, 300), 60, "(8, 300). Write Shift(axes=1, window=60) to move axis 1 (300 points)"),
+        ((8, 300), 60, "and take axis 0 (8 channels) along."),
+        ((300, 8), 60, "Write Shift(axes=0, window=60) to move axis 0 (300 points)"),
+        ((2, 300, 8), 60, "move axis 1 (300 points) and take axes 0, 2 (2 x 8 channels) along."),
+        ((64, 64), 9, "or Shift(axes=(0, 1), window=(9, 9)) to move both axes."),
+        ((8, 300), 400, "Write Shift(axes=1, window=400) to move axis 1 (300 points)"),
+    ],
+)
+def test_the_axis_that_is_advised_is_long_enough(shape, window, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        Shift(window).bind(shape)
+
+
+@pytest.mark.parametrize(
+    ("family", "expected"),
+    [(Scaling(), [1, (0, 1)]), (TimeWarp(), [1]), (Reflection(), [1, (0, 1)])],
+    ids=str,
+)
+def test_ambiguous_axes_of_other_families(family, expected):
+    texts = readings(family, (5, 6), type(family).__name__)
     axes = [eval(re.search(r"axes=(.*)\)$", text)[1]) for text in texts]
-    assert len(axes) == 2
-    assert axes[0] != axes[1]
+    assert axes == expected
     for value in axes:
-        clone(family).set_params(axes=value).bind((6, 5))
+        clone(family).set_params(axes=value).bind((5, 6))
 
 
 def test_ambiguous_axes_reach_the_user_of_fit(images):

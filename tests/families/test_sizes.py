@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 from gtpca import (
+    GTPCA,
     Affine,
     Compose,
     Custom,
@@ -22,6 +23,7 @@ from gtpca import (
     TimeWarp,
 )
 from gtpca.families import Family, Size
+from gtpca.families.base import check_size
 from gtpca.operators import BankOperator
 
 MANY = 10**12
@@ -129,6 +131,42 @@ def test_sizes_beyond_any_number_are_infinite():
     assert Compose(huge, huge, Reflection(0)).size((2,) * 30).n_values == math.inf
     most = Deformation(n_basis=2**63, n_fields=2**63, axes=tuple(range(30)))
     assert most.size((1,) * 30).n_values == math.inf
+
+
+@pytest.mark.parametrize(
+    ("family", "shape", "said"),
+    [
+        (Rotation(10_000_000), (28, 28), r"Rotation\(angles=10000000\) needs about 5.18e\+10 num"),
+        (Deformation(n_basis=3000), (28, 28), r"numbers on samples of shape \(28, 28\); 1.07e\+09"),
+        (Shift(10_000_000), (256,), r"components of 1e\+07 weights .* 1.05e\+06 are allowed"),
+        (Compose(Shift((8, 8)), Rotation(10**9)), (16, 16), "needs about"),
+    ],
+)
+def test_a_fit_refuses_what_would_fill_the_memory(family, shape, said):
+    model = GTPCA(1, family)
+
+    def refused():
+        with pytest.raises(ValueError, match=said):
+            model.fit(np.ones((3, *shape)))
+
+    assert memory(refused) < 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("family", "shape"),
+    [
+        (Rotation(360), (512, 512)),
+        (Rotation(3600), (28, 28)),
+        (Scaling((0.8, 0.9, 1, 1.1, 1.2), axes=(0, 1, 2)), (256, 256, 256)),
+        (Shift((64, 64, 64)), (256, 256, 256)),
+        (Shift(2000), (10_000_000,)),
+        (Shift(20_000_000), (10_000_000,)),
+        (Compose(Shift((28, 28)), Rotation(90), Scaling(axes=(0, 1)), Reflection(0)), (56, 56)),
+        (Deformation(n_fields=1000), (128, 128)),
+    ],
+)
+def test_what_is_large_but_makes_sense_is_allowed(family, shape):
+    check_size(family, shape)
 
 
 def test_a_size_is_refused_with_the_words_of_bind():

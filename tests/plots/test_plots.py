@@ -17,7 +17,7 @@ from helpers import noise
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-from gtpca import ALS, GTPCA, Custom, Reflection, Rotation, Shift, plots
+from gtpca import ALS, GTPCA, Codes, Custom, Reflection, Rotation, Shift, plots
 from gtpca.views.palette import Scale
 
 QUICK = ALS(n_init=2, max_iter=8)
@@ -269,6 +269,21 @@ def test_reconstructed_curves(curves, spikes):
     assert [text.get_text() for text in axes[0, 0].get_legend().texts] == [
         *("sample", "1 component", "3 components")
     ]
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+def test_no_line_of_a_residual_is_cut(channels, spikes):
+    """Half a bump is rebuilt as a whole one: the residual falls far below all samples."""
+    X = np.stack([spikes] * channels, axis=2)
+    model = fit(Shift(20, axes=0), X, 1)
+    half = model.decode(Codes(np.ones((1, 1)), np.full((1, 1), 10)))
+    half *= np.sign(half.sum())
+    half[:, half[0, :, 0].argmax() :] = 0
+    for ax in np.ravel(plots.plot_reconstructions(model, half)):
+        low, high = ax.get_ylim()
+        for line in ax.lines:
+            assert low < np.min(line.get_ydata())
+            assert np.max(line.get_ydata()) < high
 
 
 def test_reconstructed_images(images, digits):

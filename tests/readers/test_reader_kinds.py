@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
+
 import numpy as np
 import pytest
 import samples
@@ -13,13 +16,13 @@ from gtpca.readers import read_data
 @pytest.mark.parametrize(
     ("text", "rows", "features"),
     [
-        ("1,2\n3,4\n", [[1, 2], [3, 4]], None),
+        ("1,3\n3,4\n", [[1, 3], [3, 4]], None),
         ("a,b\n1,2\n", [[1, 2]], ["a", "b"]),
         ("\ufeffa;b\n1;2.5e3\n", [[1, 2500]], ["a", "b"]),
         ("# a,b\n1,2\n", [[1, 2]], ["a", "b"]),
         ('"a, too","b"\n"1","2"\n', [[1, 2]], ["a, too", "b"]),
         (",a,b\nfirst,1,2\n", [[1, 2]], ["a", "b"]),
-        ("\n\n1, 2\r\n\r\n3, 4", [[1, 2], [3, 4]], None),
+        ("\n\n1, 3\r\n\r\n3, 4", [[1, 3], [3, 4]], None),
         ("7\n", [[7]], None),
     ],
 )
@@ -31,14 +34,90 @@ def test_text_tables(text, rows, features, tmp_path):
     assert data.features == features
 
 
+NAMES, SAMPLE, ERROR = "names", "a sample", "an error"
+HEADERS = [  # the table of docs/command-line.md, line by line
+    ("3,5,8", NAMES, True),
+    ("a,b,c", SAMPLE, False),
+    ("3,5,8", SAMPLE, None),
+    ("0,2,1", SAMPLE, None),
+    ("0.0,1.0,2.0", SAMPLE, None),
+    ("nan,1,2", SAMPLE, None),
+    ("0,1,2", NAMES, None),
+    ('"0","1","2"', NAMES, None),
+    ("1,2,3", NAMES, None),
+    ("a,b,c", NAMES, None),
+    ("# a,b,c", NAMES, None),
+    (",a,b", NAMES, None),
+    (",0,1", NAMES, None),
+    ("label,0,1", NAMES, None),
+    ("label,1,2", ERROR, None),
+    ("0,1,label", ERROR, None),
+    ("a,b,2020", ERROR, None),
+    ("1.5,NA,2.5", ERROR, None),
+    ("1.5,,2.5", ERROR, None),
+    (",1.5,2.5", ERROR, None),
+    ("5,NA,7", ERROR, None),
+]
+
+
+@pytest.mark.parametrize(("line", "what", "header"), HEADERS)
+def test_what_the_first_line_of_a_table_is(line, what, header, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{line}\n7,8,9\n4,5,6\n")
+    if what == ERROR:
+        refused(path, rf"line 1 mixes .*'{line}'; give --header if .* --no-header if")
+    elif what == SAMPLE and line == "a,b,c":
+        refused(path, "column 0 holds text, 'a' in line 1", header=header)
+    else:
+        data = read_data(path, header=header)
+        assert len(data.rows) == 2 + (what == SAMPLE)
+        assert (data.features is not None) == (what == NAMES)
+        assert (data.ids is not None) == line.startswith(",")
+
+
+def test_what_pandas_and_r_write_loses_no_sample(tmp_path):
+    frame = pytest.importorskip("pandas").DataFrame(samples.X)
+    path = tmp_path / "a.csv"
+    frame.to_csv(path, index=False)
+    assert read_data(path).features == list("01234")
+    frame.to_csv(path)
+    data = read_data(path)
+    assert data.ids.tolist() == list("012345")
+    np.testing.assert_array_equal(data.rows, samples.X)
+    frame.to_csv(path, index_label="kind")
+    np.testing.assert_array_equal(read_data(path, labels="kind").rows, samples.X)
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_a_csv_file_may_be_separated_by_any_of_three_marks(mark, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(f"a{mark}b\n1{mark}3.5\n")
+    data = read_data(path)
+    assert (data.rows.tolist(), data.features) == ([[1, 3.5]], ["a", "b"])
+
+
+def test_a_summary_says_what_was_taken_as_what(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(",kind,t0,t1,t2,t3\nr0,x,1,2,3,4\nr1,y,1,2,3,4\nr2,x,1,2,3,4\n")
+    said = "3 samples of shape 4; names 't0', 't1', .., 't3' (4), labels 'x', 'y' (2), "
+    assert read_data(path, labels="kind").summary() == said + "ids 'r0', 'r1', 'r2' (3)"
+    assert read_data(samples.npy(tmp_path)).summary().startswith("6 samples of shape 5; names none")
+
+
+def test_a_misspelt_column_of_labels(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("label,a\nx,1\n")
+    refused(path, r"labels='lable' is not a column\. Did you mean label\? There", labels="lable")
+
+
 def test_labels_and_header_can_be_given(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text("0\t1\t2\n5\t6\tx\n7\t8\ty\n")
-    refused(path, "column 2 holds text, 'x' in line 2")
+    refused(path, "column '2' holds text, 'x' in line 2")
     data = read_data(path, header=True, labels="2")
     assert (data.rows.tolist(), data.labels.tolist()) == ([[5, 6], [7, 8]], ["x", "y"])
     assert read_data(path, header=False, labels=2).rows.shape == (3, 2)
-    refused(path, "labels='z' is not a column; there are columns 0, 1, 2", header=True, labels="z")
+    refused(path, r"labels='z' is not a column\. There are columns 0, 1, 2", labels="z")
 
 
 @pytest.mark.parametrize(
@@ -51,10 +130,11 @@ def test_labels_and_header_can_be_given(tmp_path):
         ("a,b\n1,2\n3,4,5\n", "line 3 has 3 columns"),
         ("a,b\n1,2\n3,\n", "line 3: column 'b' is empty"),
         ("a,kind\n1,x\n", "column 'kind' holds text, 'x' in line 2; remove it or name it"),
-        ("1,2\n3,1_0\n", "column 1 holds text, '1_0' in line 2"),
+        ("1,3\n3,1_0\n", "column 1 holds text, '1_0' in line 2"),
         ("a\n\x00\n", "a.csv"),
         ("a\n\udc80\n", "cannot be read as table: 'utf-8'"),
         ("a,b\n1,2,\n", "line 2 has 3"),
+        ("a,b,c\n1,2\n3,4\n", "line 2 has 2 columns, but the first line has 3"),
     ],
 )
 def test_wrong_text_tables_name_line_and_column(text, message, tmp_path):
@@ -79,6 +159,7 @@ def test_parquet_columns(tmp_path):
     data = read_data(path, labels="kind")
     assert data.rows.tolist() == [[1, 0.5], [2, 1.5]]
     assert (data.features, data.labels.tolist()) == (["a", "b"], ["x", "y"])
+    assert data.ids.tolist() == ["7", "8"]
     parquet.write_table(pyarrow.table({"a": [1.0, None]}), path)
     refused(path, "column 'a' has 1 missing values")
 
@@ -126,6 +207,18 @@ def test_images_must_be_alike(tmp_path):
     refused(tmp_path, "b.png has mode RGBA; convert it")
     (tmp_path / "b.png").write_bytes((tmp_path / "a.png").read_bytes()[:40])
     refused(tmp_path, "b.png is not a readable image")
+
+
+def test_many_images_that_claim_much_are_refused_together(tmp_path):
+    """Each of 40 MB in the header, 2 GB together."""
+    image = pytest.importorskip("PIL.Image")
+    image.new("L", (6, 4)).save(tmp_path / "00.png")
+    data = bytearray((tmp_path / "00.png").read_bytes())
+    data[16:24] = struct.pack(">II", 8000, 5000)
+    data[29:33] = struct.pack(">I", zlib.crc32(data[12:29]))
+    for i in range(50):
+        (tmp_path / f"{i:02}.png").write_bytes(data)
+    refused(tmp_path, r"\d+ bytes claim to hold 2000000000 bytes of values")
 
 
 @pytest.mark.parametrize(

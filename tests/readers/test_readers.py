@@ -180,12 +180,35 @@ def test_sizes_are_not_believed(tmp_path):
 def test_a_huge_chunk_of_a_hdf5_file_is_refused(tmp_path):
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "a.h5", "w") as file:
-        file.create_dataset("X", (10**9, 10**6), "f8", chunks=(10**4, 10**4))
         file.create_dataset("Y", (10**9, 10), "f8", chunks=(3 * 10**7, 10))
-        file.create_dataset("Z", (10**7, 10**4), "f8", chunks=(10, 10**4))
-    assert read_data(tmp_path / "a.h5", "X").rows[:1].shape == (1, 10**6)
     refused(tmp_path / "a.h5", "too large", key="Y")
-    assert not read_data(tmp_path / "a.h5", "Z").rows[-2:].any()
+
+
+def test_rows_of_a_hdf5_file_that_are_not_stored_are_refused(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("claimed", (10**11, 8), "f4", chunks=(1000, 8))
+        file.create_dataset("plain", (10**11, 8), "f4")
+        file.create_dataset("cut", (1000, 8), "f4", chunks=(100, 8))[:420] = 1
+        file.create_dataset("whole", (1000, 8), "f4", chunks=(300, 8))[:] = 1
+    assert path.stat().st_size < 2**20
+    refused(path, "100000000 of 100000000 chunks, about 100000000000 of", key="claimed")
+    refused(path, "about 100000000000 of 100000000000 rows, are not stored", key="plain")
+    refused(path, "5 of 10 chunks, about 500 of 1000 rows, are not stored", key="cut")
+    with read_data(path, "whole") as data:
+        assert np.all(data.rows[990:] == 1)
+
+
+def test_chunks_of_a_zarr_store_that_are_not_stored_are_told(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(str(tmp_path / "a.zarr"), mode="w")
+    array = group.create_array("X", shape=(10**11, 5), dtype="f8", chunks=(100, 5))
+    refused(tmp_path / "a.zarr", "none of 1000000000 chunks is stored")
+    array[:6] = X
+    with pytest.warns(UserWarning, match="999999999 of 1000000000 chunks, about 99999999900 of"):
+        data = read_data(tmp_path / "a.zarr")
+    np.testing.assert_array_equal(data.rows[:6], X)
 
 
 def test_options_and_endings_that_make_no_sense(tmp_path):

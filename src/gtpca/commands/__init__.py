@@ -33,7 +33,8 @@ def gtpca(
 
     \b
     A first round, with a table of one sample per line:
-      gtpca fit signals.csv -o signals.gtpca --family "shift(window=64)" -k 3
+      gtpca fit signals.csv -o signals.gtpca -k 3 \\
+          --family "shift(window=64, boundary='partial')"
       gtpca transform signals.gtpca signals.csv -o scores.csv --poses
       gtpca report signals.gtpca signals.csv -o signals.html
 

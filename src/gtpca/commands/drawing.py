@@ -12,11 +12,10 @@ import typer
 
 from gtpca.commands.models import from_zero, load_model
 from gtpca.commands.options import MaxSize, Model, Source, numbers, output_option, reads_data
-from gtpca.commands.output import binary_output, check_output, path_for_output, tell
+from gtpca.commands.output import PICTURES, binary_output, check_output, path_for_output, tell
 
 __all__ = ["plot", "report"]
 
-PICTURES = (".png", ".svg", ".pdf")
 LabelsFile = Annotated[
     Path | None, typer.Option(help="Labels of the samples: text, one per line, or .npy.")
 ]
@@ -86,7 +85,9 @@ def plot(
     if components is not None:
         components = [from_zero(fitted, "--components", number) for number in components]
     options = _options(kind, components, rows)
-    if source.path is None:
+    if source.path is not None and kind in NO_DATA:
+        typer.echo(f"A plot of {kind} needs no data; {source.path} is not read.", err=True)
+    if source.path is None or kind in NO_DATA:
         figure = _draw(kind, (fitted,), options)
     else:
         with source.open() as data:
@@ -101,8 +102,6 @@ def plot(
 def _check_kind(kind, data, options) -> None:
     if data is None and kind not in NO_DATA + ANY_DATA:
         raise ValueError(f"gtpca plot {kind} needs DATA after MODEL: {kind} are not in a model.")
-    if data is not None and kind in NO_DATA:
-        raise ValueError(f"gtpca plot {kind} is drawn from the model alone; leave {data} out.")
     for name, value in options.items():
         if value is not None and kind not in TAKES[name]:
             raise ValueError(f"--{name} has no meaning for {kind}; only for {_listed(name)}.")

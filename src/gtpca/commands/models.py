@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from gtpca import GTPCA, checks, load
+from gtpca.commands.advice import warn_of_columns
 from gtpca.commands.options import Json, MaxSize, Model, Source, output_option, reads_data, sizes
 from gtpca.commands.output import check_output, is_stdout, path_for_output, table, tell
 from gtpca.families.text import as_family, format_family, parse_family
@@ -75,9 +76,9 @@ def fit(
 
     \b
     Examples:
-      gtpca fit signals.csv -o signals.gtpca --family "shift(window=64)" -k 3
-      gtpca fit cut.npy -o cut.gtpca --fraction 0.9 \\
-          --family "shift(64, boundary='partial')"
+      gtpca fit signals.csv -o signals.gtpca -k 3 \\
+          --family "shift(window=64, boundary='partial')"
+      gtpca fit inside.npy -o inside.gtpca --fraction 0.9 --family "shift(64)"
       gtpca fit digits.csv -o digits.gtpca -k 5 --sample-shape 28x28 \\
           --shared-pose --family "compose(shift((20, 20)), rotation(20))"
       gtpca fit eeg.edf -o eeg.gtpca --tmin -0.2 --tmax 0.8 \\
@@ -100,6 +101,7 @@ def fit(
         n_jobs=jobs,
     )
     with source.open() as data:
+        warn_of_columns(data)
         _fit_watched(model, data.rows)
     with path_for_output(output) as path:
         model.save(path)
@@ -122,10 +124,7 @@ def _fit_watched(model, rows) -> None:
     """Fit with a progress bar, of which the model keeps nothing."""
     from gtpca.commands.progress import FitBar
 
-    count = (
-        None if model.shared_pose or isinstance(model.n_components, float) else model.n_components
-    )
-    model.set_callbacks(FitBar(count, model.refine)).fit(rows)
+    model.set_callbacks(FitBar.of(model)).fit(rows)
     model.set_callbacks()
 
 

@@ -61,7 +61,7 @@ DATA_OPTIONS: dict[str, Any] = {
         bool | None,
         typer.Option(
             "--header/--no-header",
-            help="Tables: whether the first line holds names; default: if not all are numbers.",
+            help="Tables: whether the first line holds names; default: as the documentation says.",
         ),
     ],
     "window": _length("--window", "length of sliding windows"),
@@ -89,10 +89,11 @@ class Source:
     options: dict[str, Any]
 
     def open(self):
-        """The data, as a context; see :class:`gtpca.readers.Data`."""
+        """The data, as a context, after a line that says what they are."""
         from gtpca.readers import read_data
 
         data = read_data(self.path, **self.options)
+        typer.echo(f"Read {self.path}: {data.summary()}.", err=True)
         if type(data.rows) is np.ndarray:  # others are read piece by piece
             check_finite(self.path, data.rows)
         return data

@@ -13,9 +13,13 @@ from typing import IO
 
 import typer
 
-from gtpca.files import atomic_file
+from gtpca.files import atomic_file, check_writable
 
-__all__ = ["binary_output", "check_output", "is_stdout", "path_for_output", "table", "tell"]
+__all__ = [
+    *("PICTURES", "binary_output", "check_output", "is_stdout", "path_for_output", "table", "tell"),
+]
+
+PICTURES = (".png", ".svg", ".pdf")
 
 
 def is_stdout(output: Path) -> bool:
@@ -30,7 +34,11 @@ def tell(output: Path, what: str) -> None:
 
 
 def check_output(
-    output: Path, endings: tuple[str, ...], *inputs: Path | None, is_text: bool = False
+    output: Path,
+    endings: tuple[str, ...],
+    *inputs: Path | None,
+    is_text: bool = False,
+    option: str = "-o",
 ) -> None:
     """Refuse, before any work is done, what could not be written after it.
 
@@ -43,8 +51,10 @@ def check_output(
         Files that must not be replaced.
     is_text : bool
         Whether it may be shown by a terminal.
+    option : str
+        What errors call it.
     """
-    if is_stdout(output):
+    if is_stdout(output) and option == "-o":
         if sys.stdout is None:
             raise ValueError("-o -: standard output is closed; name a file.")
         if sys.stdout.isatty() and not is_text:
@@ -52,17 +62,25 @@ def check_output(
         return
     if endings and output.suffix.lower() not in endings:
         raise ValueError(
-            f"-o {output}: the ending {output.suffix!r} is none of {', '.join(endings)}."
+            f"{option} {output}: the ending {output.suffix!r} is none of {', '.join(endings)}."
         )
-    folder = output.absolute().parent
-    if not folder.is_dir():
-        raise ValueError(f"-o {output}: there is no folder {folder}.")
-    if output.is_dir() or not os.access(folder, os.W_OK):
-        reason = "is a folder" if output.is_dir() else "cannot be written to its folder"
-        raise ValueError(f"-o {output} {reason}.")
+    _check_file(output, option)
     for path in inputs:
         if path is not None and path.exists() and output.exists() and output.samefile(path):
             raise ValueError(f"-o {output} would replace the input; give another name.")
+
+
+def _check_file(output, option) -> None:
+    """Try whether a file can be written where ``output`` is to be."""
+    folder = output.absolute().parent
+    if not folder.is_dir():
+        raise ValueError(f"{option} {output}: there is no folder {folder}.")
+    if os.path.isdir(output):
+        raise ValueError(f"{option} {output} is a folder.")
+    try:
+        check_writable(output)
+    except OSError as error:
+        raise ValueError(f"{option} {output} cannot be written: {error.strerror}.") from None
 
 
 @contextmanager

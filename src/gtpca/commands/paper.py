@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from gtpca import checks
+from gtpca.commands.output import PICTURES, check_output
 
 __all__ = ["demo", "reproduce"]
 
@@ -16,9 +17,12 @@ OUT = Path("gtpca-results")
 
 
 def demo(
-    path: Annotated[Path, typer.Option(help="Where the figure goes.")] = Path("gtpca-demo.png"),
+    path: Annotated[
+        Path, typer.Option(help="Where the figure goes: a .png, .svg or .pdf file.")
+    ] = Path("gtpca-demo.png"),
 ) -> None:
     """Fit spikes at random times: a table and a figure."""
+    check_output(path, PICTURES, option="--path")
     from gtpca.demo import main
 
     main(path)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from gtpca.fitting.shared_pose import N_GROWTHS
+
 __all__ = ["FitBar", "watched"]
 
 
@@ -27,11 +29,21 @@ class FitBar:
         Number of components, if it is known.
     refine : int
         Joint sweeps after the last of them.
+    unit : str
+        What is counted, if it is something else.
     """
 
-    def __init__(self, count: int | None, refine: int = 0):
-        self.count, self.refine = count, refine
+    def __init__(self, count: int | None, refine: int = 0, unit: str = "component"):
+        self.count, self.refine, self.unit = count, refine, unit
         self.bar = _bar()
+
+    @classmethod
+    def of(cls, model):
+        """For a fit of ``model``: components, or the rounds to a block of them in one pose."""
+        if model.shared_pose:
+            return cls(1 if model.n_components == 1 else N_GROWTHS + 1, model.refine, "round")
+        known = not isinstance(model.n_components, float)
+        return cls(model.n_components if known else None, model.refine)
 
     def setup(self, estimator, context) -> None:
         """The fit begins."""
@@ -43,7 +55,7 @@ class FitBar:
         """A component, or one step towards it, begins."""
         if context.task_name == "component":
             self.passes = 0
-        elif context.task_name in ("iteration", "search"):
+        elif context.task_name in ("iteration", "search", "growth"):
             self.passes += 1
         self._show()
 
@@ -54,7 +66,7 @@ class FitBar:
             self._show()
 
     def _show(self) -> None:
-        text = f"component {self.found + 1}" + (f" of {self.count}" if self.count else "")
+        text = f"{self.unit} {self.found + 1}" + (f" of {self.count}" if self.count else "")
         text += f", step {self.passes}"
         if self.count == self.found:
             text = f"{self.refine} sweeps over all components" if self.refine else "finishing"

@@ -14,10 +14,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from gtpca.operators import Operator
+from gtpca.text import shortened
 
-__all__ = ["Family", "Size", "bank_size", "moved_axes", "n_points", "resolve_axes", "single_axis"]
+__all__ = [
+    *("Family", "Size", "bank_size", "check_size"),
+    *("moved_axes", "n_points", "resolve_axes", "single_axis"),
+]
 
 STEP = 512  # numbers that take as long as one step of a loop in Python
+MOST_VALUES = 2**30  # 12 to 64 GB as a bank: five scalings of 256 x 256 x 256 voxels, and no typo
+MOST_WEIGHTS, PER_VALUE = 2**20, 2**10  # of a component; more only as so many per value of a sample
 
 
 @dataclass(frozen=True)
@@ -59,8 +65,8 @@ class Family(BaseEstimator, ABC):
     def size(self, sample_shape: tuple[int, ...]) -> Size:
         """How large the family is on samples of ``sample_shape``, before anything is allocated.
 
-        The default binds the family and counts; override it where a short parameter can make a
-        large operator.
+        A fit refuses more than 2 ** 30 numbers, a file more than ``load(max_size=)``. The default
+        binds the family and counts; override it where a short parameter can make a large operator.
         """
         operator = self.bind(sample_shape)
         n_values = operator.n_transforms * operator.n_features + operator.n_weights
@@ -68,6 +74,28 @@ class Family(BaseEstimator, ABC):
 
     def check_repeatable(self) -> None:
         """Raise a ValueError if the family is not bound to the same operator every time."""
+
+
+def check_size(family: Family, sample_shape: tuple[int, ...]) -> None:
+    """Refuse what would fill the memory, before anything is allocated.
+
+    A family without a ``size`` of its own is bound in order to be counted: it is not.
+    """
+    if type(family).size is Family.size:
+        return
+    size, label = family.size(sample_shape), shortened(repr(family), 80)
+    where = f"on samples of shape {tuple(sample_shape)}"
+    if not size.n_values <= MOST_VALUES:
+        raise ValueError(
+            f"{label} needs about {size.n_values:.3g} numbers {where}; {MOST_VALUES:.3g} are "
+            "allowed. Use fewer transforms or smaller samples."
+        )
+    most = max(MOST_WEIGHTS, PER_VALUE * n_points(sample_shape))
+    if n_points(size.weight_shape) > most:
+        raise ValueError(
+            f"{label} has components of {n_points(size.weight_shape):.3g} weights {where}; "
+            f"{most:.3g} are allowed. Use a smaller window."
+        )
 
 
 def n_points(shape) -> float:
@@ -109,17 +137,35 @@ def moved_axes(family, sample_shape):
     return resolve_axes(family, given, len(sample_shape))
 
 
-def single_axis(family, sample_shape, **others):
-    """Axis 0 for samples of rank 1; for others an error that shows both readings.
+def single_axis(family, sample_shape, window=None, several=True):
+    """Axis 0 for samples of rank 1; for others an error that shows the readings that make sense.
 
-    ``others`` are further parameters of the second reading, which moves all axes.
+    These are the longest axis with the others as channels, and all axes, unless the family moves
+    only one, or some axes are shorter than its ``window`` and others are not.
     """
-    rank = len(sample_shape)
-    if rank == 1:
+    if len(sample_shape) == 1:
         return 0
-    first = clone(family).set_params(axes=0)
-    second = clone(family).set_params(**{"axes": tuple(range(rank)), **others})
+    texts = [_one_axis(family, sample_shape)]
+    if several and (window is None or not min(sample_shape) < window <= max(sample_shape)):
+        texts.append(_every_axis(family, len(sample_shape), window))
     raise ValueError(
         f"{type(family).__name__}: axes is ambiguous for samples of shape {tuple(sample_shape)}. "
-        f"Write {first!r} to move axis 0 and take the others along, or {second!r}."
+        f"Write {', or '.join(texts)}."
     )
+
+
+def _one_axis(family, shape) -> str:
+    """How to move the longest axis alone."""
+    axis = int(np.argmax(shape))
+    one = clone(family).set_params(axes=axis)
+    others = [j for j in range(len(shape)) if j != axis]
+    names = f"ax{'i' if len(others) == 1 else 'e'}s {', '.join(map(str, others))}"
+    channels = f"{' x '.join(str(shape[j]) for j in others)} channels"
+    return f"{one!r} to move axis {axis} ({shape[axis]} points) and take {names} ({channels}) along"
+
+
+def _every_axis(family, rank, window) -> str:
+    """How to move all axes."""
+    others = {} if window is None else {"window": (window,) * rank}
+    every = clone(family).set_params(axes=tuple(range(rank)), **others)
+    return f"{every!r} to move {'both' if rank == 2 else 'all'} axes"

@@ -103,8 +103,7 @@ class Shift(Family):
             return resolve_axes(self, self.axes, rank, count)
         if count is not None:
             return tuple(range(count))
-        both = None if self.window is None else (self.window,) * rank
-        return resolve_axes(self, single_axis(self, sample_shape, window=both), rank)
+        return resolve_axes(self, single_axis(self, sample_shape, self.window), rank)
 
     def _windows(self, sample_shape, axes):
         if self.window is None:

@@ -8,13 +8,12 @@ from __future__ import annotations
 import ast
 import inspect
 import warnings
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
 from gtpca.families import FAMILIES, Compose, Family, Identity
-from gtpca.text import shortened
+from gtpca.text import did_you_mean, shortened
 
 __all__ = ["as_family", "format_family", "parse_family"]
 
@@ -174,7 +173,7 @@ def _family(node, text, depth) -> Family:
         raise ValueError(f"family: {_excerpt(name, text)} is not a family. Known: {KNOWN}.")
     cls = CLASSES.get(name.id.lower().replace("_", ""))
     if cls is None:
-        hint = _near(name.id.lower(), CLASSES)
+        hint = did_you_mean(name.id.lower(), CLASSES)
         raise ValueError(f"family: {_excerpt(name, text)} is not a family.{hint} Known: {KNOWN}.")
     return _make(cls, {} if isinstance(node, ast.Name) else _arguments(node, cls, text, depth))
 
@@ -198,13 +197,9 @@ def _arguments(call, cls, text, depth) -> dict:
 
 def _unknown_argument(cls, key, names) -> str:
     what = f"no argument {key[:40]!r}" if key else "no use for **"
-    return f"family: {cls.__name__.lower()} has {what}; {_takes(cls)}{_near(key or '', names)}"
-
-
-def _near(word, known) -> str:
-    """A question that names what may have been meant."""
-    found = get_close_matches(word, known, 2)
-    return f" Did you mean {' or '.join(found)}?" if found else ""
+    return (
+        f"family: {cls.__name__.lower()} has {what}; {_takes(cls)}{did_you_mean(key or '', names)}"
+    )
 
 
 def _make(cls, values) -> Family:

@@ -199,7 +199,7 @@ class TimeWarp(Family):
     def _axes(self, sample_shape):
         given = self.axes
         if given is None:
-            given = single_axis(self, sample_shape, axes=len(sample_shape) - 1)
+            given = single_axis(self, sample_shape, several=False)
         return resolve_axes(self, given, len(sample_shape), 1)
 
     def _map(self, s):

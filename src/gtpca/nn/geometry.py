@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from gtpca import checks
+from gtpca.estimator import bind_family
 from gtpca.families import Family
 from gtpca.operators.base import FeatureWeightedOperator, Operator, weigh_features
 from gtpca.operators.composed import ComposedOperator
@@ -163,7 +164,7 @@ def make_operator(family, sample_shape, weight_shape=None, feature_weight=None):
         return family
     shape = checks.sizes("sample_shape", sample_shape)
     if isinstance(family, Family):
-        operator = family.bind(shape)
+        operator = bind_family(family, shape)
     elif callable(family) and not isinstance(family, type):
         given = shape if weight_shape is None else checks.sizes("weight_shape", weight_shape)
         operator = CallableBank(family, shape, given)

@@ -147,7 +147,9 @@ def _draw_curve_row(panels, view, x, parts, counts, first, last):
         fit.plot(part, linestyle=style, color=colour, linewidth=1.5, label=label)
     rest.axhline(0, color=GREY, linewidth=0.8)
     rest.plot(x - parts[-1], color=BLACK, linewidth=1.0)
-    rest.set_ylim(fit.get_ylim())
+    ends = (*fit.get_ylim(), *rest.get_ylim())
+    for ax in panels:
+        ax.set_ylim(min(ends), max(ends))
     samples.finish(fit, view, "sample and reconstructions" if first else "", last=last)
     samples.finish(rest, view, first=False, last=last)
     if first:
@@ -161,12 +163,22 @@ def _looks(count):
 
 
 def _draw_panel_row(signed, panels, view, x, parts, counts, first, last):
-    scale = Scale.of(x, signed)
+    rest = x - parts[-1]
+    scale, left = _scales(view, x, parts, rest, signed)
     names = ["sample", *(f"{c} component{'s' if c > 1 else ''}" for c in counts)]
     for ax, values, name in zip(panels, [x, *parts], names, strict=False):
         samples.draw_panel(ax, view, values, scale)
         samples.finish(ax, view, name if first else "", ax is panels[0], last)
-    samples.draw_panel(panels[-1], view, x - parts[-1], scale.residual)
+    samples.draw_panel(panels[-1], view, rest, left)
     samples.finish(panels[-1], view, first=False, last=last)
     if first:
         samples.name_channels(panels[-1])
+
+
+def _scales(view, x, parts, rest, signed):
+    """Scales of the samples and of the residual: that of ``x``, for lines wide enough for all."""
+    if view.kind != "lines":
+        scale = Scale.of(x, signed)
+        return scale, scale.residual
+    scale = Scale.of(np.stack([x, *parts]), signed)
+    return scale, Scale.around_zero(max(scale.residual.high, np.abs(rest).max()))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
+from gtpca import checks
 from gtpca.optional import require
 from gtpca.readers.data import Data, FileRows, check_rows, choose
 
@@ -26,6 +28,7 @@ def read_hdf5(path: Path, key: str | None = None, matlab: bool = False) -> Data:
         dataset = file[key]
         _check_dataset(dataset, key)
         check_rows(found[key], dataset.dtype, dataset.chunks)
+        _check_stored(dataset, found[key][0], path.stat().st_size)
         rows = FileRows(dataset, f"{path}, {key!r}", reverse=matlab)
     except BaseException:
         file.close()
@@ -38,6 +41,32 @@ def _check_dataset(dataset, key) -> None:
         raise ValueError(f"{key!r} is kept in other files; copy it into one")
     if dataset.attrs.get("MATLAB_class", b"") == b"char":
         raise ValueError(f"{key!r} is text, but must hold real numbers")
+
+
+def _check_stored(dataset, n_rows, file_size) -> None:
+    """HDF5 makes up chunks that were never written: a tiny file can claim any number of rows."""
+    stored = dataset.id.get_storage_size()
+    if stored > file_size:
+        raise ValueError(f"{file_size} bytes claim to hold {stored} bytes of values")
+    if dataset.chunks is None:
+        there, claimed = int(stored > 0), 1
+    else:
+        there, claimed = dataset.id.get_num_chunks(), _n_chunks(dataset.shape, dataset.chunks)
+    if there < claimed:
+        raise ValueError(
+            f"{_not_stored(there, claimed, n_rows)} and would be read as zeros; copy those that are"
+        )
+
+
+def _n_chunks(shape, chunks) -> int:
+    return math.prod(-(-size // chunk) for size, chunk in zip(shape, chunks, strict=True))
+
+
+def _not_stored(there, claimed, n_rows) -> str:
+    """How many chunks are missing, and how many rows if there are equally many in each."""
+    missing = -(-n_rows * (claimed - there) // claimed)
+    chunks = f"{claimed - there} of {claimed} chunks"
+    return f"{chunks}, about {missing} of {n_rows} rows, are not stored"
 
 
 def _datasets(h5py, file) -> dict[str, tuple]:
@@ -65,7 +94,20 @@ def read_zarr(path: Path, key: str | None = None) -> Data:
         raise ValueError(f"is one array; leave key={key!r} out")
     _check_codecs(node.metadata.to_dict())
     check_rows(node.shape, node.dtype, node.chunks)
+    _check_files(path / node.path, node)
     return Data(FileRows(node, f"{path}, {key!r}" if key else str(path)))
+
+
+def _check_files(folder, node) -> None:
+    """Chunks without a file hold the fill value, by design; too few of them are worth a word."""
+    files = (p for p in folder.rglob("*") if p.is_file())
+    there = sum(not p.name.startswith((".z", "zarr.json")) for p in files)
+    claimed = _n_chunks(node.shape, node.shards or node.chunks)
+    if not there:
+        raise ValueError(f"none of {claimed} chunks is stored")
+    if there < claimed:
+        said = _not_stored(there, claimed, node.shape[0])
+        checks.warn(f"{folder}: {said} and are read as {node.fill_value}.", UserWarning)
 
 
 def _check_codecs(metadata: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.text import one_line
+from gtpca.text import one_line, shortened
 
 __all__ = ["Data", "FileRows", "check_inflated", "check_rows", "choose", "is_number"]
 
@@ -32,6 +32,8 @@ class Data:
         Names along the last axis of a recording.
     sampling_rate : float or None
         In Hz.
+    ids : array (n,) of str, or None
+        Names of the rows of a table.
     """
 
     rows: Any
@@ -39,7 +41,18 @@ class Data:
     features: list[str] | None = None
     channels: list[str] | None = None
     sampling_rate: float | None = None
+    ids: np.ndarray | None = None
     _close: Callable[[], None] | None = None
+
+    def summary(self) -> str:
+        """What was read, in one line: samples, their shape, names, labels and ids."""
+        n, *shape = self.rows.shape
+        labels = None if self.labels is None else np.unique(self.labels)
+        taken = {"names": self.features, "labels": labels, "ids": self.ids}
+        if self.channels is not None:
+            taken["channels"] = self.channels
+        said = ", ".join(f"{what} {_some(values)}" for what, values in taken.items())
+        return f"{n} samples of shape {'x'.join(map(str, shape))}; {said}"
 
     def close(self) -> None:
         """Close the file behind ``rows``, if it is still open."""
@@ -51,6 +64,15 @@ class Data:
 
     def __exit__(self, *error) -> None:
         self.close()
+
+
+def _some(values) -> str:
+    """The first and the last of some texts, and how many there are."""
+    if values is None:
+        return "none"
+    texts = [repr(shortened(str(value), 20)) for value in values]
+    shown = texts if len(texts) <= 3 else [*texts[:2], "..", texts[-1]]
+    return f"{', '.join(shown)} ({len(texts)})"
 
 
 class FileRows:

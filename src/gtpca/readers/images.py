@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,13 +15,13 @@ from gtpca.text import one_line
 __all__ = ["read_images"]
 
 ENDINGS = (".png", ".jpg", ".jpeg")
-# What an image is read as, by Pillow's mode: shape after height and width, dtype.
-MODES: dict[str, tuple[str, tuple[int, ...], type]] = {
-    "1": ("L", (), np.uint8),
-    "L": ("L", (), np.uint8),
-    "I;16": ("I;16", (), np.uint16),
-    "RGB": ("RGB", (3,), np.uint8),
-    "P": ("RGB", (3,), np.uint8),
+# What an image is read as, by Pillow's mode, and its shape after height and width.
+MODES: dict[str, tuple[str, tuple[int, ...]]] = {
+    "1": ("L", ()),
+    "L": ("L", ()),
+    "I;16": ("I;16", ()),
+    "RGB": ("RGB", (3,)),
+    "P": ("RGB", (3,)),
 }
 
 
@@ -38,7 +39,10 @@ def read_images(path: Path) -> Data:
                 "images must be alike"
             )
     mode, shape = kinds[0]
-    rows = np.empty((len(names), *shape), dtype=np.uint16 if mode == "I;16" else np.uint8)
+    dtype = np.dtype(np.uint16 if mode == "I;16" else np.uint8)
+    needed = len(names) * math.prod(shape) * dtype.itemsize
+    check_inflated(needed=needed, stored=sum(name.stat().st_size for name in names))
+    rows = np.empty((len(names), *shape), dtype)
     for row, name in zip(rows, names, strict=True):
         row[...] = _pixels(image, name, mode)
     return Data(rows)
@@ -50,11 +54,8 @@ def _kind(image, name) -> tuple[str, tuple[int, ...]]:
         mode, (width, height) = picture.mode, picture.size
     if mode not in MODES:
         raise ValueError(f"{name.name} has mode {mode}; convert it to grey or RGB")
-    mode, channels, dtype = MODES[mode]
-    shape = (height, width, *channels)
-    needed = int(np.prod(shape, dtype=float)) * np.dtype(dtype).itemsize
-    check_inflated(needed=needed, stored=name.stat().st_size)
-    return mode, shape
+    mode, channels = MODES[mode]
+    return mode, (height, width, *channels)
 
 
 def _words(kind) -> str:

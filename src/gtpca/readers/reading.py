@@ -76,8 +76,10 @@ def read_data(
     labels : str, int or None
         Tables: name or number of the column that holds labels, which may be text.
     header : bool or None
-        Text tables: whether the first line holds names; None: if not all of it are numbers. A
-        first column without a name holds the names of the rows and is left out.
+        Text tables: whether the first line holds names. None: lines of numbers are a sample, and
+        lines without a number, those of ``0, 1, 2, ..`` or ``1, 2, 3, ..``, and one word or nothing
+        followed by ``0, 1, 2, ..`` are names; others are an error. A first column without a name
+        holds the names of the rows, ``ids``, and is left out.
     window, step : int, float or None
         Recordings: length and distance of sliding windows, an int in samples or a float in
         seconds. The default step is the window.

@@ -12,8 +12,11 @@ import numpy as np
 
 from gtpca.optional import require
 from gtpca.readers.data import Data, check_inflated, check_rows, is_number
+from gtpca.text import did_you_mean, shortened
 
 __all__ = ["read_parquet", "read_text"]
+
+DELIMITERS = {".csv": ",;\t", ".tsv": "\t;"}  # the first that is in the first line
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Layout:
         The columns with values.
     label : int or None
         The column with labels.
+    ids : int or None
+        The column with the names of the rows.
     """
 
     delimiter: str
@@ -40,6 +45,7 @@ class Layout:
     names: list[str] | None
     chosen: list[int]
     label: int | None
+    ids: int | None
 
     def name(self, i: int) -> str:
         """How errors call a column."""
@@ -49,57 +55,85 @@ class Layout:
 def read_text(path: Path, labels=None, header: bool | None = None) -> Data:
     """Numbers separated by commas, semicolons or tabs."""
     layout = _layout(path, labels, header)
-    partly = len(layout.chosen) < len(layout.head)
-    text = list(_scan(path, layout)) if partly else None
+    aside = [i for i in (layout.label, layout.ids) if i is not None]
+    text = [[fields[i].strip() for i in aside] for fields in _scan(path, layout)] if aside else []
+    rows = _values(path, layout)
+    check_rows(rows.shape, rows.dtype)
+    if aside and len(text) != len(rows):
+        raise ValueError(f"there are {len(text)} lines, but {len(rows)} rows of values")
+    found = {i: np.array([line[j] for line in text]) for j, i in enumerate(aside)}
+    return Data(
+        rows,
+        labels=None if layout.label is None else found[layout.label],
+        features=None if layout.names is None else [layout.names[i] for i in layout.chosen],
+        ids=None if layout.ids is None else found[layout.ids],
+    )
+
+
+def _values(path, layout) -> np.ndarray:
+    """The columns with values, (n, d)."""
+    try:
+        rows = _load(path, layout)
+        if not len(rows) or rows.shape[1] == len(layout.chosen):
+            return rows
+        raise ValueError(f"there are {len(layout.chosen)} names, but {rows.shape[1]} columns")
+    except ValueError:
+        for _ in _scan(path, layout, values=True):
+            pass
+        raise
+
+
+def _load(path, layout) -> np.ndarray:
+    how = {"skiprows": layout.skip, "comments": None, "quotechar": '"', "ndmin": 2}
+    if len(layout.chosen) < len(layout.head):
+        how["usecols"] = layout.chosen
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that there is nothing: check_rows says so
-        try:
-            rows = np.loadtxt(
-                path,
-                delimiter=layout.delimiter,
-                comments=None,
-                quotechar='"',
-                skiprows=layout.skip,
-                usecols=layout.chosen if partly else None,
-                ndmin=2,
-                encoding="utf-8-sig",
-            )
-        except ValueError:
-            for _ in _scan(path, layout, values=True):
-                pass
-            raise
-    check_rows(rows.shape, rows.dtype)
-    if text is not None and len(text) != len(rows):
-        raise ValueError(f"there are {len(text)} lines, but {len(rows)} rows of values")
-    names = None if layout.names is None else [layout.names[i] for i in layout.chosen]
-    found = None if layout.label is None else np.array(text, dtype=str)
-    return Data(rows, labels=found, features=names)
+        return np.loadtxt(path, delimiter=layout.delimiter, encoding="utf-8-sig", **how)
 
 
 def _layout(path, labels, header) -> Layout:
     with open(path, encoding="utf-8-sig", newline="") as file:
         numbered = ((i, line) for i, line in enumerate(file) if line.strip())
         skip, line = next(numbered, (0, ""))
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    delimiter = ";" if ";" in line and delimiter not in line else delimiter
+    known = DELIMITERS[path.suffix.lower()]
+    delimiter = next((mark for mark in known if mark in line), known[0])
     head = next(csv.reader([line], delimiter=delimiter), [])
-    named = not all(map(is_number, head)) if header is None else header
-    names = [field.strip().removeprefix("# ") for field in head] if named else None
-    columns = list(range(len(head)))
-    if names and not names[0]:  # names of rows, as pandas and R write them
-        columns.remove(0)
+    fields = [field.strip().removeprefix("# ") for field in head]
+    names = fields if (_are_names(fields, skip) if header is None else header) else None
     label = None if labels is None else find_column(labels, names, len(head))
-    chosen = [i for i in columns if i != label]
+    ids = 0 if names and not names[0] and label != 0 else None  # as pandas and R write them
+    chosen = [i for i in range(len(head)) if i not in (label, ids)]
     if not chosen:
         raise ValueError("there is no column with values")
     return Layout(
         delimiter=delimiter,
-        skip=skip + 1 if named else skip,
+        skip=skip if names is None else skip + 1,
         head=head,
         names=names,
         chosen=chosen,
         label=label,
+        ids=ids,
     )
+
+
+def _are_names(fields, line) -> bool:
+    """Whether the first line holds names; docs/command-line.md has the rule as a table."""
+    are_numbers = [is_number(field) for field in fields]
+    if all(are_numbers):
+        return _counts(fields, 0) or _counts(fields, 1)
+    if not any(are_numbers) or _counts(fields[1:], 0):
+        return True
+    raise ValueError(
+        f"line {line + 1} mixes numbers with other fields, {shortened(','.join(fields), 80)!r}; "
+        "give --header if it holds names, or --no-header if it is a sample (in Python header=True "
+        "or header=False)"
+    )
+
+
+def _counts(fields, start) -> bool:
+    """Whether the fields are ``start, start + 1, ..``, as pandas names columns by default."""
+    return bool(fields) and fields == [str(start + i) for i in range(len(fields))]
 
 
 def find_column(labels, names, count) -> int:
@@ -110,11 +144,12 @@ def find_column(labels, names, count) -> int:
     if number is not None and -count <= number < count:
         return number % count
     there = f"{count} columns" if names is None else f"columns {', '.join(names[:20])}"
-    raise ValueError(f"labels={labels!r} is not a column; there are {there}")
+    hint = did_you_mean(str(labels), names or ())
+    raise ValueError(f"labels={labels!r} is not a column.{hint} There are {there}")
 
 
-def _scan(path, layout, values=False) -> Iterator[str]:
-    """The label of each row; an error names the first line, and column, that is wrong."""
+def _scan(path, layout, values=False) -> Iterator[list[str]]:
+    """The fields of each row; an error names the first line, and column, that is wrong."""
     with open(path, encoding="utf-8-sig", newline="") as file:
         for _ in range(layout.skip):
             next(file)
@@ -123,7 +158,7 @@ def _scan(path, layout, values=False) -> Iterator[str]:
             if not fields:
                 continue
             _check_fields(fields, layout, layout.skip + table.line_num, values)
-            yield "" if layout.label is None else fields[layout.label].strip()
+            yield fields
 
 
 def _check_fields(fields, layout, line, values) -> None:
@@ -145,21 +180,27 @@ def read_parquet(path: Path, labels=None) -> Data:
     """All columns of numbers, in memory."""
     parquet = require("pyarrow.parquet", "io")
     with parquet.ParquetFile(path) as file:
-        fields = [field for field in file.schema_arrow if not field.name.startswith("__index_")]
+        index = [name for name in file.schema_arrow.names if name.startswith("__index_")]
+        fields = [field for field in file.schema_arrow if field.name not in index]
         names = [field.name for field in fields]
         label = None if labels is None else names[find_column(labels, names, len(names))]
         kept = [name for name in names if name != label]
         _check_types(fields, label)
         n_values = file.metadata.num_rows * len(fields)
         check_inflated(needed=8 * n_values, stored=path.stat().st_size)
-        table = file.read(columns=[*kept, *([] if label is None else [label])])
+        table = file.read(columns=[*kept, *index, *([] if label is None else [label])])
     columns = [_numbers(table.column(name), name) for name in kept]
     if not columns:
         raise ValueError("there is no column with values")
     rows = np.column_stack(columns)
     check_rows(rows.shape, rows.dtype)
-    text = None if label is None else np.array([str(v) for v in table.column(label).to_pylist()])
-    return Data(rows, labels=text, features=kept)
+    aside = {"labels": label, "ids": index[0] if index else None}
+    text = {what: _text(table.column(name)) for what, name in aside.items() if name is not None}
+    return Data(rows, features=kept, **text)
+
+
+def _text(column) -> np.ndarray:
+    return np.array([str(value) for value in column.to_pylist()])
 
 
 def _check_types(fields, label) -> None:

@@ -28,7 +28,7 @@ def environment(**more):
 def command(*arguments, **more):
     pytest.importorskip("typer", reason=NEEDS_TYPER)
     return subprocess.run(
-        [sys.executable, "-m", "gtpca.cli", *map(str, arguments)],
+        [sys.executable, "-m", "gtpca_command", *map(str, arguments)],
         **{"capture_output": True, "text": True, "check": False, "env": environment(**more)},
     )
 
@@ -38,7 +38,7 @@ def test_a_killed_run_goes_on(tmp_path):
     arguments = ["reproduce", "oscillations", "--profile", "quick", "--models", "pca,kpca"]
     arguments += ["--repeats", "2", "--jobs", "2", "--out"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "gtpca.cli", *arguments, str(tmp_path / "killed")],
+        [sys.executable, "-m", "gtpca_command", *arguments, str(tmp_path / "killed")],
         **{"env": environment(), "stdout": subprocess.DEVNULL},
     )
     deadline = time.monotonic() + 60
@@ -65,6 +65,7 @@ def test_a_killed_run_goes_on(tmp_path):
         (["spikes", "--channels", "all"], "--channels is an option of errp"),
         (["mnist", "--models", "kpca"], "mnist has no such model"),
         (["spikes", "--loud"], "--loud"),
+        (["spikes", "--models", "pca", "--out", __file__], f"--out {__file__} cannot be written"),
     ],
 )
 def test_bad_input_is_one_line(arguments, said, capsys, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from importlib.util import find_spec
+from pathlib import Path
 
 from gtpca import checks
 from gtpca.datasets import DatasetError
@@ -12,6 +13,7 @@ from gtpca.experiments.data import is_simulated
 from gtpca.experiments.run.jobs import plan
 from gtpca.experiments.run.runner import run
 from gtpca.experiments.spec import EXPERIMENTS, find_experiment
+from gtpca.files import check_writable
 from gtpca.optional import missing
 
 __all__ = ["listing", "reproduce"]
@@ -64,6 +66,7 @@ def reproduce(name, out, *, workers=1, say=print, wanted=None) -> int:
     for simulated in filter(is_simulated, names):
         say(f"{simulated}: its files are not there; the data are simulated, and all rows say so.")
     jobs = [job for job in jobs if job.experiment not in absent]
+    _check_folder(out)
     with _Progress(say) as progress:
         outcome = run(jobs, out, workers=workers, report=progress)
     return _conclude(outcome, absent, out, say)
@@ -88,6 +91,14 @@ def _check_options(name, wanted) -> None:
     able = [e.name for e in EXPERIMENTS.values() if e.more_channels]
     if wanted.get("channels") and name not in (*able, "all"):
         raise ValueError(f"--channels is an option of {', '.join(able)}; {name} has no electrodes.")
+
+
+def _check_folder(out) -> None:
+    try:
+        Path(out).mkdir(parents=True, exist_ok=True)
+        check_writable(Path(out) / "rows.jsonl")
+    except OSError as error:
+        raise ValueError(f"--out {out} cannot be written: {error.strerror}.") from None
 
 
 def _check_torch(jobs) -> None:

@@ -1,0 +1,66 @@
+"""Warnings about columns of a table that are hardly meant to be fitted."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gtpca import checks
+
+__all__ = ["warn_of_columns"]
+
+LARGEST_SHARE = 0.99  # of the energy, in one column
+ENOUGH_ROWS = 20  # that increase by more than chance
+ADVICE = "If it is not data, name it by --labels or remove it."
+
+
+def warn_of_columns(data) -> None:
+    """Warn of a column with nearly all the energy, and of one that counts the samples.
+
+    Parameters
+    ----------
+    data : gtpca.readers.Data
+        Only rows of numbers in memory, (n, d), are looked at: those of tables are.
+    """
+    rows = data.rows
+    if type(rows) is not np.ndarray or rows.ndim != 2 or rows.shape[1] == 1:
+        return
+    share, column = _largest_share(rows)
+    if share > LARGEST_SHARE:
+        checks.warn(
+            f"{_name(data, column)} holds {share:.2%} of the energy of all samples. {ADVICE}",
+            UserWarning,
+        )
+    counters = _increasing_integers(rows)
+    if len(counters):
+        more = f", and so are {len(counters) - 1} more" if len(counters) > 1 else ""
+        checks.warn(
+            f"{_name(data, counters[0])} is integers that increase from sample to sample{more}, as "
+            f"ids and times are. {ADVICE}",
+            UserWarning,
+        )
+
+
+def _name(data, column) -> str:
+    return f"column {column if data.features is None else repr(data.features[column])}"
+
+
+def _largest_share(rows) -> tuple[float, int]:
+    """The largest share of the energy that is in one column, and its number."""
+    largest = np.abs(rows).max()
+    scale = largest if largest > 0 else 1.0
+    energy = np.array([np.sum((column / scale) ** 2) for column in rows.T])
+    column = int(energy.argmax())
+    return float(energy[column] / max(energy.sum(), 1e-300)), column
+
+
+def _increasing_integers(rows) -> np.ndarray:
+    """Numbers of the columns that are strictly increasing integers."""
+    if len(rows) < ENOUGH_ROWS:
+        return np.array([], dtype=int)
+    few = rows[:ENOUGH_ROWS]  # nearly always enough to see that it is not
+    some = np.flatnonzero(_increases(few))
+    return some[_increases(rows[:, some])]
+
+
+def _increases(rows) -> np.ndarray:
+    return np.all(rows[1:] > rows[:-1], axis=0) & np.all(rows == np.rint(rows), axis=0)

@@ -1,0 +1,46 @@
+"""Starts the command ``gtpca``; an interrupt is one line, also while the library is imported.
+
+It stands beside the package because whatever is in the package is imported after all of it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Import the command and run it."""
+    heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not by background jobs
+    if heeded:
+        signal.signal(signal.SIGINT, _leave)
+    from gtpca import cli
+
+    with suppress(ImportError):  # cli says what is missing
+        import gtpca.commands  # noqa: F401
+    try:
+        if heeded:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        cli.main()
+    except KeyboardInterrupt:  # a second one, while the command was leaving
+        _leave()
+    except SystemExit as end:
+        if end.code == 130:  # Python would die of the signal if it had come within an exec()
+            os._exit(130)
+        raise
+    finally:
+        if heeded:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # there is nothing left to stop
+
+
+def _leave(*_) -> None:
+    """Leave at once: as long as there are only imports, there is nothing to clean up."""
+    os.write(2, b"gtpca: stopped\n")
+    os._exit(130)
+
+
+if __name__ == "__main__":
+    main()
