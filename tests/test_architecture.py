@@ -199,6 +199,7 @@ def test_files_are_short(folder, most):
 def test_the_walk_of_an_array_is_short():
     tools = runpy.run_path(str(TRACE))
     walks = tools["walks"]()
+    assert len(walks["fit"]) <= 60
     assert len(walks["transform"]) <= 20
     assert len(tools["packages"](walks["fit"])) <= 7
     assert len(tools["packages"](walks["transform"])) <= 4

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from gtpca.data.chunk import Codes
+from gtpca.data.chunks import Codes
 from gtpca.estimator import GTPCA
 from gtpca.families import (
     Affine,

@@ -29,6 +29,16 @@ from gtpca.solvers.base import Problem, SolverResult
 
 __all__ = ["FROZEN", "GTPCA", "bind_family", "check_n_components", "check_parameters"]
 
+RULES = {
+    "polarity": checks.one_of(*POLARITIES),
+    "output": checks.one_of(*outputs.OUTPUTS),
+    "center": checks.one_of(False, True, "samples"),
+    "shared_pose": checks.one_of(False, True),
+    "residual": checks.one_of(*RESIDUALS),
+    "refine": checks.at_least(0),
+    "n_restarts": checks.at_least(1),
+    "batch_size": checks.optional(checks.at_least(1)),
+}
 FROZEN = ("polarity", "center", "shared_pose")  # decide about scores, and are kept by a fit
 
 
@@ -75,6 +85,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         of a window, with a column per component and quantity. May be changed after a fit.
     solver : ALS, gtpca.nn.Adam or None
         Default ``ALS()``.
+    n_restarts : int
+        How often to fit, from other starts each time; the fit that explains most is kept.
     batch_size : int or None
         Rows per chunk; default: a few megabytes. May be changed after a fit.
     residual : {"auto", "memory", "scratch", "recompute"}
@@ -145,6 +157,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         refine=0,
         output="scores",
         solver=None,
+        n_restarts=1,
         batch_size=None,
         residual="auto",
         horizon=None,
@@ -162,6 +175,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.refine = refine
         self.output = output
         self.solver = solver
+        self.n_restarts = n_restarts
         self.batch_size = batch_size
         self.residual = residual
         self.horizon = horizon
@@ -207,7 +221,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         mean = feature_means(open_rows(rows)) if self.center is True else None
         preprocessing = Preprocessing(mean, self.center == "samples")
         rows = rows.preprocessed(partial(preprocessing, operator=operator))
-        known = None if self.shared_pose or count != int(count) else count
+        known = None if self.shared_pose or count != int(count) else count * self.n_restarts
         context = self._init_callback_context(max_subtasks=known)
         context.call_on_fit_task_begin(estimator=self)
         recipe = Recipe(
@@ -218,6 +232,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             rng=check_random_state(self.random_state),
             progress=Progress(self, context),
             shared_pose=self.shared_pose,
+            n_restarts=self.n_restarts,
         )
         found = fit(Problem(open_rows(rows), self.polarity), recipe, preprocessing)
         self.adopt(found, row_shape)
@@ -382,19 +397,12 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def _fit_kept(self, kept, n_fits=1):
         """Fit the rows kept so far; of several fits from other starts the best is taken."""
         X, weight = kept.rows.reshape(-1, *self._row_shape), kept.faded(self.horizon)
-        rivals = self._rivals(n_fits if self.operator_.n_transforms > 1 else 1)
-        fits = [model.fit(X, sample_weight=weight) for model in rivals]
-        found = min(fits, key=lambda model: (model.n_components_, -model.explained_energy_.sum()))
+        restarts = {"n_restarts": max(n_fits, self.n_restarts)}
+        found = clone(self).set_params(**restarts).fit(X, sample_weight=weight)
         names = {"components_", "n_components_", "n_iter_", "history_", "mean_"}
         names |= {f"{name}_" for name in FROZEN}
         self.restore(found.operator_, **{name: getattr(found, name) for name in names})
         return self._stream_of(*self._batch(X, weight))
-
-    def _rivals(self, n):
-        """Models to be fitted from other starts; the first has the seed of this one."""
-        seeds = check_random_state(clone(self).random_state).randint(2**31 - 1, size=n - 1)
-        others = (clone(self).set_params(random_state=int(seed)) for seed in seeds)
-        return [clone(self), *others]
 
     def _stream_of(self, rows, weight):
         """The stream of these rows alone, to which the model has just been fitted."""
@@ -603,19 +611,12 @@ def _warn_of_windows(operator):
 
 def check_parameters(estimator):
     """Raise an error for parameters that make no sense; return a solver of our own."""
-    checks.choice("polarity", estimator.polarity, POLARITIES)
-    checks.choice("output", estimator.output, outputs.OUTPUTS)
-    checks.choice("center", estimator.center, (False, True, "samples"))
-    checks.choice("shared_pose", estimator.shared_pose, (False, True))
-    checks.choice("residual", estimator.residual, RESIDUALS)
-    checks.integer("refine", estimator.refine, 0)
+    checks.parameters(estimator, RULES)
     if estimator.shared_pose and estimator.polarity == "positive" and estimator.n_components != 1:
         raise ValueError(
             "polarity='positive' needs one component per pose; use polarity='both' with "
             "shared_pose=True."
         )
-    if estimator.batch_size is not None:
-        checks.integer("batch_size", estimator.batch_size, 1)
     as_family(estimator.family)
     if estimator.verbose:
         show_log()

@@ -11,7 +11,7 @@ from conftest import ALL_FAMILIES
 from helpers import two_planted
 
 from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
-from gtpca.data.chunks import scratch
+from gtpca.data.residual import scratch
 from gtpca.testing import assert_same_components
 
 SOLVER = ALS(n_init=4)

@@ -9,8 +9,7 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from gtpca import ALS, GTPCA, Compose, Identity, Reflection, Rotation, Shift
-from gtpca.data.chunk import Chunk
-from gtpca.data.chunks import as_chunks
+from gtpca.data.chunks import Chunk, as_chunks
 from gtpca.datasets import fetch_mnist, random_embedding
 from gtpca.model.matching import (
     make_block,

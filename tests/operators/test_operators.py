@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gtpca import Compose, Reflection, Rotation, Scaling, Shift
-from gtpca.data.chunk import Chunk
+from gtpca.data.chunks import Chunk
 from gtpca.model.matching import make_block, match
 from gtpca.operators import FeatureWeightedOperator, Operator
 from gtpca.operators.backend import window_sums

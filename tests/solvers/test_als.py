@@ -10,10 +10,9 @@ from joblib.parallel import ThreadingBackend
 from sklearn.base import clone
 
 from gtpca import ALS, GTPCA, Identity, Shift
-from gtpca.data.chunk import Chunk
-from gtpca.data.chunks import as_chunks
+from gtpca.data.chunks import Chunk, as_chunks, pick_rows
 from gtpca.model.matching import make_block, statistics, update
-from gtpca.solvers.als import climb, pick_rows
+from gtpca.solvers.als import climb
 from gtpca.solvers.base import Problem
 from gtpca.testing import make_planted
 
@@ -90,9 +89,9 @@ def test_rows_are_drawn_by_energy_whatever_their_order_and_weight():
     X, weight = rng.standard_normal((12, 5)), rng.integers(0, 4, 12).astype(float)
     draws = rng.uniform(size=20)
     order, operator = rng.permutation(12), Identity().bind((5,))
-    weighted = pick_rows(Chunk(X, operator, weight), draws)
+    weighted = pick_rows(as_chunks(X, operator, weight), draws)
     rows = np.repeat(X[order], weight[order].astype(int), axis=0)
-    repeated = pick_rows(Chunk(rows, operator), draws)
+    repeated = pick_rows(as_chunks(rows, operator), draws)
     assert np.array_equal(weighted, repeated)
 
 

@@ -65,6 +65,9 @@ def fit(
         typer.Option(parser=sizes, metavar="SHAPE", help="Shape of flat rows, such as 28x28."),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
+    restarts: Annotated[
+        int, typer.Option(help="Fit so often, from other starts; the best is kept.")
+    ] = 1,
     batch_size: Annotated[int | None, typer.Option(help="Rows that are read at a time.")] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads; default: 1.")] = None,
     as_json: Json = False,
@@ -97,6 +100,7 @@ def fit(
         center=CENTER[center],
         sample_shape=sample_shape,
         random_state=seed,
+        n_restarts=restarts,
         batch_size=batch_size,
         n_jobs=jobs,
     )

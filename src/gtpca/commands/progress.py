@@ -41,9 +41,10 @@ class FitBar:
     def of(cls, model):
         """For a fit of ``model``: components, or the rounds to a block of them in one pose."""
         if model.shared_pose:
-            return cls(1 if model.n_components == 1 else N_GROWTHS + 1, model.refine, "round")
+            rounds = 1 if model.n_components == 1 else N_GROWTHS + 1
+            return cls(rounds * model.n_restarts, model.refine, "round")
         known = not isinstance(model.n_components, float)
-        return cls(model.n_components if known else None, model.refine)
+        return cls(model.n_components * model.n_restarts if known else None, model.refine)
 
     def setup(self, estimator, context) -> None:
         """The fit begins."""

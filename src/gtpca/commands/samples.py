@@ -20,7 +20,7 @@ from gtpca.commands.options import (
     reads_data,
 )
 from gtpca.commands.output import binary_output, check_output, is_stdout, tell
-from gtpca.data.chunk import Codes
+from gtpca.data.chunks import Codes
 from gtpca.files import write_npy
 from gtpca.model.outputs import named_columns
 

@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.data.chunk import Chunk, Codes
-from gtpca.data.chunks import RowChunks, as_chunks, scaled_rows, unreadable
+from gtpca.data.chunks import Chunk, Codes, RowChunks, as_chunks, scaled_rows, unreadable
 from gtpca.data.residual import Subtraction
 from gtpca.data.rows import StreamedRows, is_dask
 from gtpca.optional import missing

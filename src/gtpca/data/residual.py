@@ -1,10 +1,14 @@
-"""What components leave of the rows, from their codes alone."""
+"""What components leave of the rows: from their codes alone, or kept in a file."""
 
 from __future__ import annotations
 
+import math
+import os
+import tempfile
+
 import numpy as np
 
-__all__ = ["Subtraction"]
+__all__ = ["Subtraction", "scratch"]
 
 
 class Subtraction:
@@ -38,3 +42,29 @@ class Subtraction:
         coef = (codes.scores[:, self.used] * scale).astype(rows.dtype)
         self.operator.add_moved(rows, self.prepared, index, coef)
         return rows
+
+
+def scratch(shape, dtype):
+    """An array in a temporary file that has no name: it is gone when nobody uses it any more.
+
+    The room is reserved first: a disk that is full is an error here, not later.
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    with tempfile.TemporaryFile(prefix="gtpca-") as file:
+        try:
+            reserve(file, size)
+        except OSError as error:
+            raise OSError(
+                error.errno,
+                f"residual='scratch' needs {size / 1e9:.2f} GB in {tempfile.gettempdir()}: "
+                f"{error.strerror}; set TMPDIR to another disk or use residual='recompute'",
+            ) from error
+        return np.memmap(file, dtype=dtype, mode="r+", shape=shape)
+
+
+def reserve(file, size):
+    """Make the file ``size`` bytes long, with room on the disk for all of them."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+    else:
+        file.truncate(size)

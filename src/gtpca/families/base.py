@@ -83,18 +83,18 @@ def check_size(family: Family, sample_shape: tuple[int, ...]) -> None:
     """
     if type(family).size is Family.size:
         return
-    size, label = family.size(sample_shape), shortened(repr(family), 80)
+    size = family.size(sample_shape)
     where = f"on samples of shape {tuple(sample_shape)}"
     if not size.n_values <= MOST_VALUES:
         raise ValueError(
-            f"{label} needs about {size.n_values:.3g} numbers {where}; {MOST_VALUES:.3g} are "
-            "allowed. Use fewer transforms or smaller samples."
+            f"{shortened(repr(family), 80)} needs about {size.n_values:.3g} numbers {where}; "
+            f"{MOST_VALUES:.3g} are allowed. Use fewer transforms or smaller samples."
         )
     most = max(MOST_WEIGHTS, PER_VALUE * n_points(sample_shape))
     if n_points(size.weight_shape) > most:
         raise ValueError(
-            f"{label} has components of {n_points(size.weight_shape):.3g} weights {where}; "
-            f"{most:.3g} are allowed. Use a smaller window."
+            f"{shortened(repr(family), 80)} has components of {n_points(size.weight_shape):.3g} "
+            f"weights {where}; {most:.3g} are allowed. Use a smaller window."
         )
 
 
@@ -131,9 +131,9 @@ def resolve_axes(family, axes, rank, count=None):
     return resolved
 
 
-def moved_axes(family, sample_shape):
+def moved_axes(family, sample_shape, window=None):
     """The ``axes`` of a family, by default the only one there is."""
-    given = single_axis(family, sample_shape) if family.axes is None else family.axes
+    given = single_axis(family, sample_shape, window) if family.axes is None else family.axes
     return resolve_axes(family, given, len(sample_shape))
 
 

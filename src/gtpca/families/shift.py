@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from gtpca import checks
-from gtpca.families.base import Family, Size, n_points, resolve_axes, single_axis
+from gtpca.families.base import Family, Size, moved_axes, resolve_axes
 from gtpca.operators.shift import ShiftOperator, Track
 
 __all__ = ["Shift"]
@@ -15,6 +15,7 @@ __all__ = ["Shift"]
 RULES = {
     "boundary": checks.one_of("valid", "partial", "circular"),
     "step": checks.at_least(1),
+    "window": checks.optional(checks.sizes),
     "max_shift": checks.optional(checks.at_least(0)),
     "min_overlap": checks.share,
 }
@@ -78,9 +79,10 @@ class Shift(Family):
     def size(self, sample_shape):
         """The grid of the FFT, the weights of a component and a score per transform."""
         tracks = self._tracks(sample_shape)
-        n_transforms, windows = n_points(t.count for t in tracks), tuple(t.window for t in tracks)
-        n_values = n_points(t.extent for t in tracks) + n_points(windows) + n_transforms
-        return Size(n_transforms, windows, n_values)
+        windows = tuple(track.window for track in tracks)
+        n_transforms = math.prod(track.count for track in tracks)
+        n_grid = math.prod(track.extent for track in tracks)
+        return Size(n_transforms, windows, n_grid + math.prod(windows) + n_transforms)
 
     def _tracks(self, sample_shape):
         checks.parameters(self, RULES, "Shift: ")
@@ -103,13 +105,13 @@ class Shift(Family):
             return resolve_axes(self, self.axes, rank, count)
         if count is not None:
             return tuple(range(count))
-        return resolve_axes(self, single_axis(self, sample_shape, self.window), rank)
+        return moved_axes(self, sample_shape, self.window)
 
     def _windows(self, sample_shape, axes):
         if self.window is None:
             return [sample_shape[a] for a in axes]
-        windows = checks.sizes("Shift: window", self.window)
-        return windows * len(axes) if np.ndim(self.window) == 0 else windows
+        windows = self.window if np.ndim(self.window) else (self.window,) * len(axes)
+        return [int(window) for window in windows]
 
     def _track(self, size, window):
         centre = (size - window) // 2

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gtpca import checks
-from gtpca.data.chunk import energies_and_mass, energy, exponent_of
+from gtpca.data.chunks import energies_and_mass, energy, exponent_of
 from gtpca.fitting.shared_pose import grow_block, principal_order
 from gtpca.model.coding import deflate, energy_shares, nested_energies, rematch, restore
 from gtpca.model.conventions import centred, code_poses, conventional, match_poses, signs
@@ -173,6 +173,7 @@ class Recipe:
     rng : RandomState
     progress : Progress
     shared_pose : bool
+    n_restarts : int
     """
 
     n_components: int | float
@@ -182,6 +183,7 @@ class Recipe:
     rng: np.random.RandomState
     progress: Progress
     shared_pose: bool = False
+    n_restarts: int = 1
 
     def seed(self) -> int:
         """A new seed for a solver."""
@@ -198,23 +200,10 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
     total, exponent = _total(problem.chunks)
     if exponent:
         problem = Problem(problem.chunks.scaled(-exponent), problem.polarity)
-    found = _fit(problem, recipe, preprocessing, float(np.ldexp(total, -2 * exponent)))
-    return found.scaled(exponent)
-
-
-def _fit(problem, recipe, preprocessing, total):
-    """The model of rows whose squares and sums can be formed."""
-    goal = Goal(recipe.n_components, total)
-    if problem.chunks.operator.n_transforms == 1 and problem.polarity == "both":
-        found = _direct(problem, recipe, goal)
-    elif recipe.shared_pose:
-        found = _shared(problem, recipe, goal)
-    else:
-        found = _greedy(problem, recipe, goal)
+    goal = Goal(recipe.n_components, float(np.ldexp(total, -2 * exponent)))
+    found = _best_components(problem, recipe, goal)
     if not recipe.progress.stop:
         goal.check(found)
-    if problem.polarity == "both":
-        found.weights *= signs(found.weights)[:, None]
     model = Model(
         operator=problem.chunks.operator,
         weights=found.weights,
@@ -223,7 +212,32 @@ def _fit(problem, recipe, preprocessing, total):
         sweeps=recipe.refine,
         preprocessing=preprocessing,
     )
-    return Fit(model, found.explained, total, found.results, problem.chunks.n_rows)
+    done = Fit(model, found.explained, goal.total, found.results, problem.chunks.n_rows)
+    return done.scaled(exponent)
+
+
+def _best_components(problem, recipe, goal):
+    """The components of the best restart: the fewest, if these differ, that explain most."""
+    found = [_components(problem, recipe, goal)]
+    wanted = 1 if _is_direct(problem) else recipe.n_restarts
+    while len(found) < wanted and not recipe.progress.stop:
+        found.append(_components(problem, recipe, goal))
+    if recipe.progress.stop and len(found) > 1:
+        found.pop()  # stopped half-way
+    return min(found, key=lambda one: (len(one.weights), -one.explained.sum()))
+
+
+def _components(problem, recipe, goal):
+    """All components, in the sign that is kept."""
+    if _is_direct(problem):
+        found = _direct(problem, recipe, goal)
+    elif recipe.shared_pose:
+        found = _shared(problem, recipe, goal)
+    else:
+        found = _greedy(problem, recipe, goal)
+    if problem.polarity == "both":
+        found.weights *= signs(found.weights)[:, None]
+    return found
 
 
 def _total(chunks):
@@ -242,6 +256,11 @@ def check_size(*sums):
     """Raise an error if sums over the rows are not finite."""
     if not all(np.isfinite(values).all() for values in sums):
         raise ValueError("X is too large: its energy overflows; divide it by a suitable constant.")
+
+
+def _is_direct(problem):
+    """Whether the components are principal components."""
+    return problem.chunks.operator.n_transforms == 1 and problem.polarity == "both"
 
 
 def _direct(problem, recipe, goal):

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gtpca.data.chunk import energy
-from gtpca.data.chunks import nested_samples
+from gtpca.data.chunks import energy, nested_samples
 from gtpca.model.coding import deflate
 from gtpca.model.matching import statistics
 from gtpca.solvers.base import Problem, SolverResult

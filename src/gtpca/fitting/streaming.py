@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.data.chunk import energies_and_mass, exponent_of, weighted_sums
+from gtpca.data.chunks import energies_and_mass, exponent_of, weighted_sums
 from gtpca.fitting.fit import Fit, check_size
 from gtpca.fitting.shared_pose import principal_axes
 from gtpca.model.coding import deflate

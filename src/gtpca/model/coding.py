@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gtpca.data.chunk import Codes, row_energies, row_exponents
+from gtpca.data.chunks import Codes, row_energies, row_exponents
 from gtpca.model.matching import match
 
 __all__ = [

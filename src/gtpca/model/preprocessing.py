@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.data.chunk import weighted_sums
+from gtpca.data.chunks import weighted_sums
 from gtpca.operators.backend import cast, constant, namespace
 
 __all__ = ["Preprocessing", "feature_means", "sample_means"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.data.chunk import Codes
+from gtpca.data.chunks import Codes
 from gtpca.page.layouts import Layout, lay_out
 from gtpca.page.packing import clipped, pack, pack_rows, safe_json
 from gtpca.views import measures, palette

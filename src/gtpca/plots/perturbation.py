@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gtpca import checks
-from gtpca.data.chunk import Codes
+from gtpca.data.chunks import Codes
 from gtpca.model.coding import bring_back
 from gtpca.plots import samples
 from gtpca.plots.components import component_title

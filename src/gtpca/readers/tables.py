@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -195,7 +196,9 @@ def read_parquet(path: Path, labels=None) -> Data:
     rows = np.column_stack(columns)
     check_rows(rows.shape, rows.dtype)
     aside = {"labels": label, "ids": index[0] if index else None}
-    text = {what: _text(table.column(name)) for what, name in aside.items() if name is not None}
+    text: dict[str, Any] = {
+        what: _text(table.column(name)) for what, name in aside.items() if name is not None
+    }
     return Data(rows, features=kept, **text)
 
 

@@ -25,8 +25,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.data.chunk import Chunk, energy, row_energies, weighted_energies
-from gtpca.data.chunks import as_chunks, nested_samples
+from gtpca.data.chunks import (
+    Chunk,
+    as_chunks,
+    energy,
+    nested_samples,
+    pick_rows,
+    row_energies,
+    weighted_energies,
+)
 from gtpca.model.coding import deflate
 from gtpca.model.matching import match, orthonormal, statistics, update
 from gtpca.solvers.base import Problem, SolverResult
@@ -195,8 +202,7 @@ class _Search:
         return self._climb(self.all, best.weights, self.report)
 
     def _starts(self, white, draws):
-        chunk = self.screen.chunks.take(np.arange(self.screen.chunks.n_rows))
-        begun = row_starts(self.screen, chunk, draws, white)
+        begun = row_starts(self.screen, draws, white)
         return [*begun, *(orthonormal(w[None]) for w in white[len(begun) :])]
 
     def _try(self, starts, passes, tol, keep=None):
@@ -274,29 +280,16 @@ def draw_starts(rng, n_init, operator):
     return white, rng.uniform(size=n_init // 2)
 
 
-def pick_rows(chunk, draws):
-    """Rows drawn with probability proportional to their energy.
-
-    The order of the rows does not matter, and weight 2 is the same as a row given twice.
-    """
-    energies = row_energies(chunk.rows)
-    order = np.argsort(energies, kind="stable")
-    share = np.cumsum(chunk.weigh(energies)[order])
-    place = np.searchsorted(share, draws * share[-1])
-    return chunk.rows[order[np.minimum(place, len(order) - 1)]]
+def row_starts(problem, draws, white):
+    """Rows as weights, one for each draw, posed by the white weights (n, L)."""
+    pairs = zip(pick_rows(problem.chunks, draws), white, strict=False)
+    return [_row_start(problem, x[None], w[None]) for x, w in pairs]
 
 
-def row_starts(problem, chunk, draws, white):
-    """Rows of a chunk as weights, one for each draw, posed by the white weights (n, L)."""
-    pairs = zip(pick_rows(chunk, draws), white, strict=False)
-    return [_row_start(problem, Chunk(x[None], chunk.operator), w[None]) for x, w in pairs]
-
-
-def _row_start(problem, chunk, w):
-    """The row of a chunk as weights, in the pose in which it fits ``w`` best."""
+def _row_start(problem, row, w):
+    """A row (1, d) as weights, in the pose in which it fits ``w`` (1, L) best."""
     w = orthonormal(w)
-    index = match(chunk, problem.block(w)).index
-    start = chunk.operator.adjoint_at(chunk.rows, index, np.ones(1))[None]
+    start = statistics(Chunk(row, problem.chunks.operator), problem.block(w)).rhs
     return orthonormal(start) if np.any(start) else w
 
 
@@ -355,6 +348,6 @@ def left_after_next(problem, W, white, draws) -> float:
     chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
     rest = deflate(chunk, problem.block(W))
     left = Problem(as_chunks(rest.rows, rest.operator, rest.weight), problem.polarity)
-    starts = row_starts(left, rest, draws, white)
+    starts = row_starts(left, draws, white)
     climbs = [climb(left, start, NEXT_PASSES, tol=0.0) for start in starts]
     return energy(rest) - max(found.explained for found in climbs)
