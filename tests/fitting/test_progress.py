@@ -90,6 +90,18 @@ def test_callback_stops_the_iterations(series):
     assert [len(h) for h in stopped.model.history_] == [1, 1, 1]
 
 
+def test_callback_stops_the_search(series):
+    free, stopped = (recorded(series, Shift(5), stop) for stop in ((), ("search",)))
+    path = ("fit", "component", "search")
+    assert 3 * 3 <= stopped.log.count(*path) < free.log.count(*path)  # the halvings are made
+    assert stopped.model.n_components_ == 3
+
+
+def test_a_block_in_one_pose_tells_of_its_growth(series):
+    run = recorded(series, Shift(5), n_components=4, shared_pose=True)
+    assert run.log.count("fit", "growth") == 2 * 2  # to 2 and to 4 components, twice
+
+
 @pytest.mark.parametrize("family", [None, Shift(5)], ids=str)
 def test_callback_stops_the_components(series, family):
     run = recorded(series, family, stop=("component",))

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import toeplitz
 from sklearn.base import clone
 
-from gtpca import ALS, GTPCA, Shift
+from gtpca import ALS, GTPCA, Compose, Reflection, Shift
 from gtpca.data.chunks import as_chunks
 from gtpca.model.conventions import conventional, match_poses
 from gtpca.model.matching import make_block
@@ -109,6 +109,9 @@ FITS = {
     "steps": (WALKS, Shift(40, step=3), {}),
     "over the border": (WALKS, Shift(15, boundary="partial"), {}),
     "shared": (WALKS, Shift(40), {"shared_pose": True}),
+    "mirrored": (WALKS, Compose(Shift(40), Reflection()), {}),
+    "mirrored before": (WALKS, Compose(Reflection(), Shift(40)), {}),
+    "other axes": (WALKS.reshape(12, 10, 2), Compose(Shift(20, axes=0), Reflection(1)), {}),
     "masked": (WALKS, Shift(40), {"feature_weight": np.repeat([0.0, 1.0], [5, 15])}),
 }
 
@@ -145,6 +148,17 @@ def test_features_of_weight_zero_show_nothing(random_state):
     model = GTPCA(1, Shift(80), **options).fit(X)
     (w,), seen = model.components_, seen_in(model, X)
     assert np.sum(~seen) > 30
+    assert_allclose(w, predict_unseen(w, seen, (0,)), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "family", [Compose(Shift(80), Reflection()), Compose(Reflection(), Shift(80))], ids=str
+)
+def test_windows_inside_compositions_are_completed(family):
+    X = cropped(30, 8, 33)
+    model = GTPCA(1, family, solver=SOLVER, random_state=0).fit(X)
+    (w,), seen = model.components_, seen_in(model, X)
+    assert not seen.all()
     assert_allclose(w, predict_unseen(w, seen, (0,)), atol=1e-9)
 
 

@@ -225,6 +225,10 @@ class Operator(ABC):
         """
         return None
 
+    def complete(self, w: np.ndarray, seen: np.ndarray) -> np.ndarray | None:
+        """The same component with predictions for what is not ``seen`` (L,); None: as it is."""
+        return None
+
     def translate(self, w: np.ndarray, index: int) -> np.ndarray | None:
         """``T_index w`` as weights, if that is the same component in another pose.
 
@@ -376,6 +380,9 @@ class FeatureWeightedOperator(Operator):
 
     def centre(self, w, used, seen):
         return self._plain.centre(w, used, seen)
+
+    def complete(self, w, seen):
+        return self._plain.complete(w, seen)
 
     def neighbours(self, w):
         return self.plain.neighbours(w)

@@ -33,6 +33,8 @@ class ComposedOperator(Operator):
         self.reference = inner.reference * outer.n_transforms + outer.reference
         self.selects = outer.selects and inner.selects
         self.isometric = outer.isometric and inner.isometric
+        self._same_grid = outer.weight_shape == inner.weight_shape
+        self.crops = inner.crops or (outer.crops and self._same_grid)
 
     @property
     def plain(self):
@@ -127,12 +129,26 @@ class ComposedOperator(Operator):
             columns[name] = values
         return columns
 
+    def centre(self, w, used, seen):
+        """A roll of the weights is one of the window if nothing between turns it round."""
+        inside, outside = (np.unique(part) for part in self._split(used))
+        if np.all(seen) or not self.crops:
+            return None
+        if self.inner.crops:
+            return self.inner.centre(w, inside, seen)
+        if set(self.inner.moved_axes).isdisjoint(self.outer.moved_axes):
+            return self.outer.centre(w, outside, seen)
+        return self.outer.complete(w, seen)
+
+    def complete(self, w, seen):
+        return (self.inner if self.inner.crops else self.outer).complete(w, seen)
+
     def neighbours(self, w):
         yield from self.inner.neighbours(w)
-        if self.inner.weight_shape == self.outer.weight_shape:
+        if self._same_grid:
             yield from self.outer.neighbours(w)
 
     def elsewhere(self, w):
         yield from self.inner.elsewhere(w)
-        if self.inner.weight_shape == self.outer.weight_shape:
+        if self._same_grid:
             yield from self.outer.elsewhere(w)

@@ -412,9 +412,12 @@ class ShiftOperator(Operator):
         rolls = [track.roll_for(at) for track, at in zip(self.tracks, places, strict=True)]
         axes = tuple(range(len(rolls)))
         w, seen = (np.roll(a.reshape(self.weight_shape), rolls, axes) for a in (w, seen))
-        filled = predict_unseen(w, seen, self._moving).ravel()
+        return self.complete(w, seen)
+
+    def complete(self, w, seen):
+        filled = predict_unseen(*(a.reshape(self.weight_shape) for a in (w, seen)), self._moving)
         size = np.linalg.norm(filled)
-        return filled / size if size > 0 else None
+        return filled.ravel() / size if size > 0 else None
 
     def neighbours(self, w):
         return self._slid(w, recentring_steps)
