@@ -50,6 +50,9 @@ def test_every_kind_is_drawn(kind, data, folder, tmp_path, capsys):
     arguments = ["plot", kind, folder / "m.gtpca", *([folder / "x.npy"] if data else [])]
     done = call(capsys, *arguments, "-o", out)
     assert (done.code, done.out, done.err) == (0, "", f"The picture is in {out}.\n")
+    assert done.read.startswith(
+        f"Read {folder / 'x.npy'}: 24 samples of shape 40; " if data else ""
+    )
     assert min(size(out)) > 300
 
 
@@ -161,6 +164,7 @@ def test_a_page_through_a_process(folder, tmp_path):
     arguments = ["report", folder / "m.gtpca", folder / "x.csv", "--labels", "kind"]
     done = process(*arguments, "--title", "Spikes & more", "-o", out)
     assert (done.code, done.out, done.err) == (0, "", f"The page is in {out}.\n")
+    assert "names 't0', 't1', .., 't39' (40), labels 'a', 'b' (2), ids none" in done.read
     page = out.read_text()
     assert page.lstrip().lower().startswith("<!doctype html>")
     assert "<title>Spikes &amp; more" in page

@@ -136,13 +136,13 @@ def test_every_kind_of_file_is_fitted_and_scored(kind, tmp_path, capsys):
     options = samples.options(kind)
     given = [text for name, value in options.items() for text in (f"--{name}", value)]
     with read_data(path, **options) as data:
-        rows = np.asarray(data.rows[:])
+        rows, said = np.asarray(data.rows[:]), f"Read {path}: {data.summary()}.\n"
     model, out = tmp_path / "m", tmp_path / "out.npy"
     family = ["--family", "shift(axes=0, max_shift=1)", "-k", 1]
     done = call(capsys, "fit", path, "-o", model, *family, *given)
-    assert done.code == 0, done.err
+    assert (done.code, done.read) == (0, said), done.err
     done = call(capsys, "transform", model, path, "-o", out, *given)
-    assert done.code == 0, done.err
+    assert (done.code, done.read) == (0, said), done.err
     expected = gtpca.load(model).transform(rows)
     np.testing.assert_allclose(np.load(out), expected, rtol=1e-5, atol=1e-12)
 

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -195,15 +194,13 @@ def read_parquet(path: Path, labels=None) -> Data:
         raise ValueError("there is no column with values")
     rows = np.column_stack(columns)
     check_rows(rows.shape, rows.dtype)
-    aside = {"labels": label, "ids": index[0] if index else None}
-    text: dict[str, Any] = {
-        what: _text(table.column(name)) for what, name in aside.items() if name is not None
-    }
-    return Data(rows, features=kept, **text)
+    ids = _text(table, index[0] if index else None)
+    return Data(rows, labels=_text(table, label), features=kept, ids=ids)
 
 
-def _text(column) -> np.ndarray:
-    return np.array([str(value) for value in column.to_pylist()])
+def _text(table, name) -> np.ndarray | None:
+    """A column as text, if there is one."""
+    return None if name is None else np.array([str(v) for v in table.column(name).to_pylist()])
 
 
 def _check_types(fields, label) -> None:
