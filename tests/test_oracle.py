@@ -1,0 +1,94 @@
+"""The library beside :mod:`oracle`, which shares no code with it, for every family."""
+
+from __future__ import annotations
+
+import definitions
+import numpy as np
+import oracle
+import pytest
+from helpers import noise
+
+from gtpca import GTPCA
+from gtpca.data.chunk import Chunk
+from gtpca.estimator import bind_family
+from gtpca.fitting.fit import Fit
+from gtpca.model.matching import make_block, statistics, update
+from gtpca.model.model import Model
+from gtpca.solvers.base import SolverResult
+
+MODES = {
+    "greedy": ({}, {}),
+    "refined": ({"refine": 2}, {"sweeps": 2}),
+    "shared": ({"shared_pose": True}, {"joint": True}),
+    "positive": ({"polarity": "positive"}, {"upright": True}),
+    "weighted": ({"feature_weight": True}, {}),
+}
+
+
+@pytest.fixture(scope="module")
+def matrices():
+    """The matrices of a family by definition, computed once."""
+    known = {}
+
+    def look_up(family, shape):
+        if id(family) not in known:
+            known[id(family)] = definitions.transforms(family, shape)
+        return known[id(family)]
+
+    return look_up
+
+
+def orthonormal(W):
+    return np.linalg.qr(W.T)[0].T
+
+
+def as_fitted(family, shape, W, **options):
+    """An estimator with the components ``W``, as if it had been fitted."""
+    model = GTPCA(len(W), family, **options)
+    value = Model(bind_family(family, shape, model.feature_weight), W, model.polarity)
+    return model.adopt(Fit(value, np.ones(len(W)), 2.0 * len(W), [SolverResult(W)]))
+
+
+def test_transforms_are_those_of_the_definitions(family_and_shape, matrices):
+    T, weight_shape = matrices(*family_and_shape)
+    operator = family_and_shape[0].bind(family_and_shape[1])
+    assert operator.weight_shape == tuple(weight_shape)
+    assert np.allclose(operator.matrix().toarray(), T.reshape(-1, T.shape[2]), atol=1e-8)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_codes_and_all_that_follows(family_and_shape, matrices, mode):
+    (family, shape), (options, how) = family_and_shape, MODES[mode]
+    T, weight_shape = matrices(family, shape)
+    X, W = noise(7, T.shape[1]), orthonormal(noise(2, T.shape[2], seed=1))
+    q = np.random.default_rng(2).uniform(0.5, 2, T.shape[1]) if mode == "weighted" else np.ones(1)
+    if mode == "weighted":
+        options = {"feature_weight": q.reshape(shape)}
+    Y, S = X * np.sqrt(q), T * np.sqrt(q)[:, None]
+    model, grid = as_fitted(family, shape, W, **options), X.reshape(-1, *shape)
+
+    codes, (scores, index, _) = model.encode(grid), oracle.encode(Y, S, W, **how)
+    assert np.array_equal(codes.index, index)
+    assert np.allclose(codes.scores, scores, atol=1e-9)
+    assert np.allclose(model.resmse(grid), oracle.resmse(Y, S, W, **how), atol=1e-9)
+    lengths = np.linalg.norm(S[index] @ W[:, :, None], axis=(2, 3))
+    plain = np.linalg.norm(T[index] @ W[:, :, None], axis=(2, 3))
+    decoded = oracle.decode(scores * plain / lengths, index, T, W).reshape(grid.shape)
+    assert np.allclose(model.decode(codes), decoded, atol=1e-9)
+    for k in range(index.shape[1]):
+        aligned = oracle.align(X, index[:, k], T).reshape(-1, *weight_shape)
+        assert np.allclose(model.align(grid, component=k), aligned, atol=1e-9)
+
+
+@pytest.mark.parametrize("mode", ["greedy", "positive", "shared"])
+def test_one_pass(family_and_shape, matrices, mode):
+    (family, shape), upright = family_and_shape, mode == "positive"
+    T, _ = matrices(family, shape)
+    X = noise(16, T.shape[1])
+    W = orthonormal(noise(2 if mode == "shared" else 1, T.shape[2], seed=1))
+    operator, polarity = family.bind(shape), "positive" if upright else "both"
+    stats = statistics(Chunk(X, operator), make_block(operator, W, polarity=polarity))
+    explained = np.sum(oracle.project(X, T, W, upright)[2] ** 2)
+    assert np.isclose(stats.explained, explained)
+    found, wanted = update(operator, stats, W), oracle.als_pass(X, T, W, upright)
+    assert np.allclose(found, wanted, atol=1e-5)
