@@ -5,7 +5,7 @@ of them is made one at a time, in a copy of the sources, and the tests that conc
 A run that was stopped goes on where it was. Survivors are listed with their reasons in
 mutate_survivors.md.
 
-Run: python benchmarks/mutate.py FOLDER [--count 200] [--seed 0]
+Run: python benchmarks/mutate.py FOLDER [--count 200] [--seed 0] [--again]
 
 FOLDER    for the copy of the sources and for the session; not in this checkout
 """
@@ -16,6 +16,7 @@ import argparse
 import os
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,7 @@ ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
 MODULES = ["src/gtpca/model/matching.py", "src/gtpca/operators/shift.py"]
 TESTS = [
     "tests/families/test_shift.py",
+    "tests/operators/test_shift_operator.py",
     "tests/operators/test_operators.py",
     "tests/test_oracle.py",
     "tests/model/test_matching.py",
@@ -55,11 +57,12 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--count", type=int, default=200, help="changes that are tried")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--again", action="store_true", help="try survivors again: new tests")
     arguments = parser.parse_args()
-    mutate(arguments.folder.resolve(), arguments.count, arguments.seed)
+    mutate(arguments.folder.resolve(), arguments.count, arguments.seed, arguments.again)
 
 
-def mutate(folder, count, seed):
+def mutate(folder, count, seed, again=False):
     """Try what has not been tried yet, and print what survived."""
     folder.mkdir(parents=True, exist_ok=True)
     copy_sources(folder)
@@ -67,6 +70,8 @@ def mutate(folder, count, seed):
     if not session.exists():
         run(folder, "init", "cosmic-ray.toml", "all.sqlite")
         choose(folder / "all.sqlite", session, count, seed)
+    if again:
+        forget_survivors(session)
     run(folder, "exec", "cosmic-ray.toml", session.name)
     report(session)
 
@@ -101,6 +106,12 @@ def place(item):
     """Where a change is made, and which it is."""
     change = item.mutations[0]
     return str(change.module_path), change.start_pos, change.operator_name, change.occurrence
+
+
+def forget_survivors(session):
+    """Make what survived untried."""
+    with sqlite3.connect(session) as database:
+        database.execute("DELETE FROM work_results WHERE test_outcome = 'SURVIVED'")
 
 
 def report(session):

@@ -85,7 +85,7 @@ def test_one_pass(family_and_shape, matrices, mode):
     (family, shape), upright = family_and_shape, mode == "positive"
     T, _ = matrices(family, shape)
     X = noise(16, T.shape[1])
-    W = orthonormal(noise(2 if mode == "shared" else 1, T.shape[2], seed=1))
+    W = orthonormal(noise(3 if mode == "shared" else 1, T.shape[2], seed=1))
     operator, polarity = family.bind(shape), "positive" if upright else "both"
     stats = statistics(Chunk(X, operator), make_block(operator, W, polarity=polarity))
     explained = np.sum(oracle.project(X, T, W, upright)[2] ** 2)

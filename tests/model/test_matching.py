@@ -1,12 +1,14 @@
-"""Which sign and which rows a component may match: polarity, and rows without energy."""
+"""Which sign and which rows a component may match; what an update needs to know of them."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import QUICK
+from helpers import QUICK, noise
 
 from gtpca import GTPCA, Compose, Identity, Reflection, Scaling, Shift
+from gtpca.data.chunk import Chunk
+from gtpca.model.matching import make_block, match, statistics, update
 
 # --- polarity ---
 
@@ -87,3 +89,39 @@ def test_only_zero_rows_score_zero(series, fitted):
     zeros = np.zeros_like(series)
     assert np.all(fitted.score_samples(zeros) == 0)
     assert fitted.score(zeros) == 0
+
+
+# --- what an update needs to know of rows ---
+
+
+@pytest.mark.parametrize("family", [Shift(8), Shift(40), Scaling()], ids=str)
+def test_stats_of_chunks_add_up_and_can_fade(family):
+    operator = family.bind((24,))
+    X, W = noise(20, 24), np.linalg.qr(noise(operator.n_weights, 3, seed=1))[0].T
+    block = make_block(operator, W)
+    whole, first, second = (statistics(Chunk(x, operator), block) for x in (X, X[:7], X[7:]))
+    twice = statistics(Chunk(np.sqrt(2.0) * X, operator), block)
+    weighted = statistics(Chunk(X, operator, weight=np.full(20, 2.0)), block)
+    for name in ("rhs", "weight", "explained"):
+        wanted = getattr(whole, name)
+        assert np.allclose(getattr(first + second, name), wanted)
+        for other in (2.0 * whole, twice, weighted):
+            assert np.allclose(getattr(other, name), 2 * wanted)
+
+
+def test_weights_that_are_nothing_or_not_finite_stay():
+    operator = Shift(8).bind((24,))
+    W = np.linalg.qr(noise(8, 1))[0].T
+    empty = statistics(Chunk(np.zeros((5, 24)), operator), make_block(operator, W))
+    assert np.array_equal(update(operator, empty, W), W)
+    assert np.array_equal(update(operator, np.nan * empty, W), W)
+
+
+def test_components_in_a_plane_share_what_the_plane_explains():
+    """A singular Gram matrix: what is too faint is left out, not inverted."""
+    operator, w = Identity().bind((9,)), noise(9, seed=1)
+    w /= np.linalg.norm(w)
+    X = noise(6, 9)
+    found = match(Chunk(X, operator), make_block(operator, np.stack([w, -w])))
+    assert np.allclose(found.explained, (X @ w) ** 2)
+    assert np.allclose(found.coef @ np.stack([w, -w]), np.outer(X @ w, w))

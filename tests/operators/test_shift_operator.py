@@ -1,0 +1,124 @@
+"""Tracks and shifts by their definition: ``(T_o w)[x] = w[x - o]``, zero beyond the window."""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import product
+
+import numpy as np
+import pytest
+from helpers import noise
+
+from gtpca import Shift
+from gtpca.operators import shift
+from gtpca.operators.shift import ShiftOperator, Track, recentring_steps, relocation_steps
+from gtpca.testing import check_operator
+
+TRACKS = {
+    "inside": Track(24, 8, first=2, step=1, count=10),
+    "right": Track(10, 4, first=3, step=1, count=9),
+    "left": Track(10, 4, first=-3, step=2, count=4),
+    "far right": Track(6, 3, first=5, step=4, count=3),
+    "crops": Track(9, 30, first=-21, step=1, count=22),
+    "crops in steps": Track(9, 30, first=-20, step=3, count=6),
+    "circular": Track(20, 20, first=0, step=1, count=20, circular=True),
+    "circular part": Track(20, 7, first=18, step=1, count=18, circular=True),
+    "circular steps": Track(20, 6, first=-4, step=3, count=4, circular=True),
+    "still": Track(5, 5),
+}
+PAIRS = [("inside", "still"), ("left", "crops in steps"), ("circular part", "right")]
+
+
+def on_one_axis(track):
+    """The matrices (size, window) of a track, entry by entry."""
+    offsets = [track.first + track.step * k for k in range(track.count)]
+    x, y = np.arange(track.size)[:, None], np.arange(track.window)
+    if track.circular:
+        return [((x - o) % track.size == y).astype(float) for o in offsets]
+    return [(x - o == y).astype(float) for o in offsets]
+
+
+def bound(names):
+    """The operator of some tracks, and its matrices (m, d, L) by definition."""
+    tracks = [TRACKS[name] for name in names]
+    matrices = [reduce(np.kron, parts) for parts in product(*map(on_one_axis, tracks))]
+    return ShiftOperator(tracks, range(len(tracks))), np.array(matrices)
+
+
+@pytest.mark.parametrize("names", [*((name,) for name in TRACKS), *PAIRS], ids=" x ".join)
+def test_shifts_by_definition(names):
+    operator, T = bound(names)
+    X, w = noise(3, operator.n_features), noise(operator.n_weights, seed=1)
+    assert np.array_equal(operator.apply(w), T @ w)
+    assert np.allclose(operator.correlate(operator.prepare(X), w), X @ (T @ w).T)
+    assert np.allclose(operator.norms(w), np.linalg.norm(T @ w, axis=1))
+    assert operator.isometric == all(np.array_equal(t.T @ t, np.eye(w.size)) for t in T)
+    check_operator(operator)
+
+
+@pytest.mark.parametrize("names", [("right",), ("crops",), ("circular part",), *PAIRS])
+def test_all_ways_to_the_same_numbers(names, monkeypatch):
+    """By FFT or by a product, scattered at once or row by row."""
+    for transforms, samples in product((0, 10**6), repeat=2):
+        monkeypatch.setattr(shift, "FEW_TRANSFORMS", transforms)
+        monkeypatch.setattr(shift, "SHORT_SAMPLE", samples)
+        operator, T = bound(names)
+        M = noise(*T.shape[:2])
+        assert operator.by_fft == (transforms == 0)
+        assert np.allclose(operator.adjoint(M), np.einsum("tdl,td->l", T, M))
+        check_operator(operator)
+
+
+@pytest.mark.parametrize(
+    ("family", "size", "start"),
+    [
+        (Shift(8), 24, 8),
+        (Shift(8), 25, 8),
+        (Shift(8, step=3), 24, 8),
+        (Shift(30), 16, -7),
+        (Shift(9, boundary="partial"), 24, 7),
+        (Shift(7, boundary="circular"), 20, 6),
+    ],
+)
+def test_the_reference_is_the_window_in_the_middle(family, size, start):
+    operator = family.bind((size,))
+    assert operator.describe(operator.reference)["start"] == start
+
+
+def test_which_windows_cover_a_sample_everywhere():
+    assert TRACKS["crops"].covers
+    assert TRACKS["crops in steps"].covers
+    assert Shift(30, max_shift=3).bind((16,)).tracks[0].covers
+    assert not Shift(30, boundary="partial").bind((16,)).tracks[0].covers
+    assert not any(TRACKS[name].covers for name in ("inside", "left", "circular", "still"))
+
+
+@pytest.mark.parametrize(
+    ("used", "roll"), [((0, 21), 0), ((0, 0), -10), ((21, 21), 11), ((3, 8), -5), ((14, 20), 7)]
+)
+def test_rolling_brings_what_is_used_amid_all_offsets(used, roll):
+    """Offset number k shows weights from 21 - k on: a roll by s moves k to k - s."""
+    track, used = TRACKS["crops"], np.array(used)
+    assert track.roll_for(used) == roll
+    moved = used - roll
+    assert abs((moved.min() - 0) - (track.count - 1 - moved.max())) <= 1
+    assert TRACKS["inside"].roll_for(used) == 0
+
+
+def test_steps_that_are_tried_for_a_window():
+    assert recentring_steps(Track(40, 16, count=25)) == [1, -1, 2, -2, 4, -4]
+    assert recentring_steps(Track(100, 64, count=37)) == [1, -1, 2, -2, 4, -4, 8, -8, 16, -16]
+    assert recentring_steps(Track(9, 2, count=8)) == [1, -1]
+    assert recentring_steps(TRACKS["circular part"]) == [1, -1, 2, -2]
+    assert recentring_steps(TRACKS["circular"]) == recentring_steps(TRACKS["still"]) == []
+    both = [sign * size for size in range(1, 9) for sign in (1, -1)]
+    assert relocation_steps(Track(40, 16, count=25)) == both
+    assert relocation_steps(TRACKS["crops"]) == relocation_steps(TRACKS["circular part"]) == []
+    assert relocation_steps(TRACKS["right"]) == relocation_steps(Track(16, 16)) == []
+
+
+def test_sliding_lets_zeros_in():
+    a = np.arange(1.0, 7.0).reshape(3, 2)
+    assert shift.slide(a, 1, 0).tolist() == [[0, 0], [1, 2], [3, 4]]
+    assert shift.slide(a, -2, 0).tolist() == [[5, 6], [0, 0], [0, 0]]
+    assert shift.slide(a, -1, 1).tolist() == [[2, 0], [4, 0], [6, 0]]
