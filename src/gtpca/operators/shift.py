@@ -415,7 +415,8 @@ class ShiftOperator(Operator):
         return self.complete(w, seen)
 
     def complete(self, w, seen):
-        filled = predict_unseen(*(a.reshape(self.weight_shape) for a in (w, seen)), self._moving)
+        shape = self.weight_shape
+        filled = predict_unseen(w.reshape(shape), seen.reshape(shape), self._moving)
         size = np.linalg.norm(filled)
         return filled.ravel() / size if size > 0 else None
 
