@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -36,6 +37,11 @@ class Projection(ABC):
         self.counts, self.setting, self.channels = counts, setting, channels
         self.steps, self.random_state = steps, random_state
 
+    @property
+    def scale(self) -> float:
+        """What scores are divided by before they are classified as in the paper."""
+        return 1.0
+
     @abstractmethod
     def fit(self, X):
         """Fit to ``X`` (n, *sample_shape)."""
@@ -60,6 +66,16 @@ class _GreedyGTPCA(Projection):
         """Parameters of GTPCA that the variants change."""
         return {"solver": ALS()}
 
+    @property
+    def scale(self):
+        """``sqrt(n)``, of the ``n`` weights or features, whichever are more.
+
+        The authors' weights have norm ``sqrt(n)`` and their scores are ``<x, w> / n``; ours are
+        products with weights of norm 1.
+        """
+        operator = self.model.operator_
+        return math.sqrt(max(operator.n_weights, operator.n_features))
+
     def fit(self, X):
         self.model = GTPCA(
             *(self.counts[-1], self.setting.family),
@@ -78,7 +94,7 @@ class _GreedyGTPCA(Projection):
     def features(self, codes, k, protocol):
         codes = codes.first(k)
         if protocol == "paper":
-            return np.abs(codes.scores)
+            return np.abs(codes.scores) / self.scale
         if protocol == "signed" or k == 1:
             return codes.scores
         return np.hstack([codes.scores, pose_features(self.model.poses(codes))])
