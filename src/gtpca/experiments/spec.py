@@ -182,6 +182,10 @@ class Repeats(NamedTuple):
     fast: int
     slow: int
 
+    def of(self, model) -> int:
+        """Repetitions of a :class:`ModelSpec`."""
+        return self.slow if model.slow else self.fast
+
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:

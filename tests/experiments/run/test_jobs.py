@@ -27,6 +27,14 @@ def test_all_channels_are_another_setting():
     assert {j.setting for j in plan(["errp"], channels="all", setting="i")} == {"i-all"}
 
 
+def test_repetitions_are_chosen():
+    chosen = plan(["spikes"], setting="i", models=["pca", "vae"], repetitions=[7, 3])
+    assert [job.repetition for job in chosen if job.model == "pca"] == [3, 3, 7, 7]  # two tasks
+    assert {job.repetition for job in chosen} == {3, 7}
+    ten = plan(["spikes"], setting="i", models=["pca"])
+    assert {job for job in chosen if job.model == "pca"} <= {*ten}
+
+
 def test_names_of_jobs_are_unique():
     todo = plan(list(EXPERIMENTS), profile="paper")
     assert len({job.name for job in todo}) == len(todo)

@@ -105,8 +105,8 @@ class Job:
 
 
 def plan(
-    experiments, *, profile="default", setting=None, task=None, models=None, repeats=None, k=None,
-    channels=None,
+    experiments, *, profile="default", setting=None, task=None, models=None, repeats=None,
+    repetitions=None, k=None, channels=None,
 ) -> list[Job]:  # fmt: skip
     """All jobs, those of the first repetition first.
 
@@ -118,7 +118,9 @@ def plan(
         Only this one; None: all.
     models : list of str or None
     repeats : int or None
-        Repetitions; default: those of the profile.
+        How many repetitions, from the first one; default: those of the profile.
+    repetitions : list of int or None
+        These repetitions, counted from 0, instead of the first ones.
     k : int or None
         Largest number of components; default: the paper's.
     channels : {"all"} or None
@@ -138,7 +140,8 @@ def plan(
         for place, this_task in _blocks(experiment, setting, task):
             for model in _chosen(experiment.models(place), models):
                 where = {"setting": place.name + suffix, "task": this_task}
-                size = {"profile": PROFILES[profile], "repeats": repeats, "k": k}
+                chosen = repetitions or range(repeats or experiment.repeats[profile].of(model))
+                size = {"profile": PROFILES[profile], "repetitions": chosen, "k": k}
                 jobs += _jobs(experiment, model, **where, **size)
     return sorted(jobs, key=lambda job: job.repetition)
 
@@ -156,10 +159,9 @@ def _chosen(models, wanted):
     return [model for model in models if wanted is None or model.name in wanted]
 
 
-def _jobs(experiment, model, *, setting, task, profile, repeats, k) -> list[Job]:
+def _jobs(experiment, model, *, setting, task, profile, repetitions, k) -> list[Job]:
     """Those of one model: for each repetition one, or one for each number of components."""
     counts = profile.counts(model, k or experiment.largest[task])
-    usual = experiment.repeats[profile.name]
     return [
         Job(
             profile=profile.name,
@@ -170,7 +172,7 @@ def _jobs(experiment, model, *, setting, task, profile, repeats, k) -> list[Job]
             repetition=repetition,
             counts=group,
         )
-        for repetition in range(repeats or (usual.slow if model.slow else usual.fast))
+        for repetition in repetitions
         for group in ([(count,) for count in counts] if model.separate else [counts])
     ]
 
