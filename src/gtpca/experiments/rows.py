@@ -10,11 +10,12 @@ from gtpca.experiments.spec import (
     PROTOCOLS,
     TASKS,
     experiment_title,
+    is_gtpca,
     model_title,
     setting_title,
 )
 
-__all__ = ["Line", "RowKey", "TableKey"]
+__all__ = ["Line", "RowKey", "TableKey", "is_outdated", "is_whole"]
 
 
 class RowKey(NamedTuple):
@@ -36,6 +37,17 @@ class RowKey(NamedTuple):
     def of(cls, row) -> RowKey:
         """The key of a row."""
         return cls(**{name: row[name] for name in cls._fields})
+
+
+def is_outdated(row) -> bool:
+    """Whether a row is of absolute scores of GT-PCA that were not scaled as in the paper."""
+    absolute = (row["metric"], row["protocol"]) == ("accuracy", "paper")
+    return absolute and is_gtpca(row["model"]) and "scale" not in row
+
+
+def is_whole(row) -> bool:
+    """Whether a row has all columns; those of older runs lack the balanced accuracy."""
+    return (row["metric"], row["task"]) != ("accuracy", "outlier") or "balanced" in row
 
 
 class TableKey(NamedTuple):

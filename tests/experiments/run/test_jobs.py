@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gtpca.experiments.rows import RowKey
+from gtpca.experiments.rows import RowKey, is_outdated, is_whole
 from gtpca.experiments.run import store
 from gtpca.experiments.run.jobs import Job, plan, run_job
 from gtpca.experiments.spec import EXPERIMENTS
@@ -48,5 +48,9 @@ def test_a_job_writes_the_rows_it_promises():
         (job,) = plan(["spikes"], profile="quick", setting="i", task="outlier", models=[model])
         rows = run_job(job)
         assert sorted(map(RowKey.of, rows)) == sorted(job.row_keys())
-        assert all(0 <= row["value"] <= 100 for row in rows if row["metric"] == "accuracy")
+        scores = [row for row in rows if row["metric"] == "accuracy"]
+        assert all(0 <= row["value"] <= 100 and 0 <= row["balanced"] <= 100 for row in scores)
+        scale = 1.0 if model == "pca" else 16.0  # weights of 256 points
+        assert {row.get("scale") for row in scores if row["protocol"] == "paper"} == {scale}
+        assert all(is_whole(row) and not is_outdated(row) for row in rows)
         json.dumps(rows, allow_nan=False)

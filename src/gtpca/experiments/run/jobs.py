@@ -182,6 +182,8 @@ def run_job(job) -> list[dict[str, Any]]:
 
     ``seconds`` is the time of the fit in rows of residuals, and that of training and applying the
     classifier in rows of accuracies: an equal part for each, since they are trained together.
+    Accuracies of outliers have ``balanced`` beside them, those of the paper's protocol ``scale``,
+    see :attr:`~gtpca.experiments.models.Projection.scale`.
     """
     profile = PROFILES[job.profile]
     drawn = {"task": job.task, "repetition": job.repetition, "profile": profile}
@@ -200,8 +202,8 @@ def run_job(job) -> list[dict[str, Any]]:
     return rows + (_accuracy_rows(job, model, data) if job.classifies else [])
 
 
-def _row(key, value, seconds) -> dict[str, Any]:
-    return {**key._asdict(), "value": value, "seconds": round(seconds, 3)}
+def _row(key, value, seconds, **more) -> dict[str, Any]:
+    return {**key._asdict(), "value": value, "seconds": round(seconds, 3), **more}
 
 
 def _residual_rows(job, model, data: Data, seconds):
@@ -221,13 +223,24 @@ def _accuracy_rows(job, model, data: Data):
     start = time.perf_counter()
     predicted = _classified(job, model, data)
     seconds = (time.perf_counter() - start) / len(predicted)
-    n_paper = find_experiment(job.experiment).n_paper
+    scales = {"paper": {"scale": model.scale}}
     rows = []
     for (protocol, k), answers in zip(job.classifiers(), predicted, strict=True):
-        for normalisation, value in measures.accuracies(answers, data.test_y, n_paper).items():
+        for normalisation, found in _measured(job, answers, data.test_y).items():
             key = {"protocol": protocol, "normalisation": normalisation, "k": k}
-            rows.append(_row(job.row_key(metric="accuracy", **key), value, seconds))
+            more = {"seconds": seconds, **found, **scales.get(protocol, {})}
+            rows.append(_row(job.row_key(metric="accuracy", **key), **more))
     return rows
+
+
+def _measured(job, answers, y) -> dict[str, dict[str, float]]:
+    """Columns of the rows of one classifier, by normalisation."""
+    n_paper = find_experiment(job.experiment).n_paper
+    found = {part: {"value": v} for part, v in measures.accuracies(answers, y, n_paper).items()}
+    if job.task == "outlier":  # always answering "not 8" is right for 9 of 10 digits
+        for part, value in measures.balanced_accuracies(answers, y, n_paper).items():
+            found[part]["balanced"] = value
+    return found
 
 
 def _classified(job, model, data: Data):
