@@ -12,8 +12,8 @@ from gtpca.experiments.spec import MODELS, find_setting
 
 
 def fitted(name, counts, setting, X):
-    given = {"channels": False, "steps": 20, "random_state": 0}
-    return models.make_model(name, counts=counts, setting=setting, **given).fit(X)
+    given = {"channels": False, "epochs": setting.epochs, "steps": 20, "random_state": 0}
+    return models.make_model(name, counts=counts, family=setting.family, **given).fit(X)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from gtpca.experiments.rows import RowKey, is_outdated, is_whole
 from gtpca.experiments.run import store
 from gtpca.experiments.run.jobs import Job, plan, run_job
-from gtpca.experiments.spec import EXPERIMENTS
+from gtpca.experiments.spec import EXPERIMENTS, MODELS, PROFILES
 
 NEEDS_TORCH = 'needs torch: pip install "gtpca[torch]"'
 
@@ -18,9 +18,27 @@ def test_counts_of_a_plan():
     found = {job.model: job.counts for job in plan(["mnist"], setting="i", task="outlier", k=20)}
     assert found["gtpca-als"] == tuple(range(1, 21))
     in_parts = [j.counts for j in plan(["mnist"], setting="i", task="outlier", models=["vae"])]
-    assert in_parts == [(1,), (2,), (3,), (5,), (10,)]
-    refined = [j.counts for j in plan(["mnist"], setting="i", models=["gtpca-refine"])]
-    assert refined == [(2,), (5,), (10,), (20,), (2,), (5,), (10,)]
+    assert in_parts == [(k,) for k in range(1, 11)]
+    refined = plan(["mnist"], setting="i", models=["gtpca-refine"], repeats=1)
+    assert [j.counts for j in refined] == [(2,), (5,), (10,), (20,), (2,), (5,), (10,)]
+
+
+def test_every_model_is_in_every_profile():
+    for profile in PROFILES:
+        assert {job.model for job in plan(list(EXPERIMENTS), profile=profile)} == {*MODELS}
+
+
+def test_trainings_of_other_lengths_are_of_one_experiment():
+    todo = plan(list(EXPERIMENTS), models=["gtpca-adam-1", "gtpca-adam-20"])
+    assert {job.experiment for job in todo} == {"oscillations"}
+
+
+def test_the_length_of_a_training_is_that_of_the_model():
+    pytest.importorskip("torch", reason=NEEDS_TORCH)
+    names = ["gtpca-adam-1", "gtpca-adam"]  # the same training, which ends after 1 or 5 epochs
+    todo = plan(["oscillations"], profile="quick", setting="512", models=names)
+    left = {job.model: [row["value"] for row in run_job(job)] for job in todo}
+    assert left["gtpca-adam"][0] < left["gtpca-adam-1"][0]
 
 
 def test_all_channels_are_another_setting():

@@ -78,10 +78,9 @@ class Job:
 
     def classifiers(self) -> list[tuple[str, int]]:
         """Protocol and number of components of each classifier."""
-        model = MODELS[self.model]
         setting = find_setting(self.experiment, self.setting)
-        protocols = model.protocols(setting) if self.classifies else ()
-        return [(protocol, k) for protocol in protocols for k in model.scored(self.counts)]
+        protocols = MODELS[self.model].protocols(setting) if self.classifies else ()
+        return [(protocol, k) for protocol in protocols for k in self.counts]
 
     def row_key(self, *, metric, normalisation, k, protocol="none") -> RowKey:
         """Key of one of its rows."""
@@ -188,13 +187,15 @@ def run_job(job) -> list[dict[str, Any]]:
     profile = PROFILES[job.profile]
     drawn = {"task": job.task, "repetition": job.repetition, "profile": profile}
     data = make_data(job.experiment, job.setting, **drawn)
+    setting, spec = find_setting(job.experiment, job.setting), MODELS[job.model]
     model = make_model(
         job.model,
         counts=job.counts,
-        setting=find_setting(job.experiment, job.setting),
+        family=setting.family,
         channels=find_experiment(job.experiment).channels,
+        epochs=spec.epochs or setting.epochs,
         steps=profile.steps,
-        random_state=job.seed(job.model),
+        random_state=job.seed(spec.like or spec.name),
     )
     start = time.perf_counter()
     model.fit(data.fit)
