@@ -68,6 +68,14 @@ class TableKey(NamedTuple):
         return f"{', '.join(part for part in parts if part)}: {self.metric_title}"
 
     @property
+    def short_title(self) -> str:
+        """Experiment, name of the setting and task, e.g. "MNIST (iv), outlier detection"."""
+        numbered = not self.setting.strip("iv")
+        setting = f"({self.setting})" if numbered else self.setting
+        parts = [f"{experiment_title(self.experiment)} {setting}", self.task_title]
+        return ", ".join(filter(None, parts))
+
+    @property
     def setting_title(self) -> str:
         """Title of the setting."""
         return setting_title(self.experiment, self.setting)

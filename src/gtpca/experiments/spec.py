@@ -43,13 +43,21 @@ TASKS = {
     "classification": "classification",
     "outlier": "outlier detection",
 }
-METRICS = {"resmse": "ResMSE", "accuracy": "accuracy (%)"}
+METRICS = {
+    "resmse": "ResMSE",
+    "accuracy": "accuracy (%)",
+    "balanced": "balanced accuracy (%)",  # a column of rows of accuracies, a table of its own
+}
 PROTOCOLS = {  # forms of the scores that are classified
     "paper": "scores as in the paper",
     "signed": "signed scores",
     "signed+pose": "signed scores and poses",
 }
-OWN_TITLES = {"resmse": "own normalisation", "accuracy": "all test samples"}
+OWN_TITLES = {
+    "resmse": "own normalisation",
+    "accuracy": "all test samples",
+    "balanced": "all test samples",
+}
 ALL_CHANNELS = "-all"  # ends the name of a setting with all channels, such as "i-all"
 REFINED = (2, 5, 10)  # numbers of components of gtpca-refine; the largest is added
 
