@@ -90,7 +90,7 @@ def draw_panels(tables, experiment, metric="resmse"):
             drawn |= _draw_panel(ax, key, found.get(key), strip.protocol)
         _label(row, strip, last=strip is strips[-1])
     _scale(axes.flat, metric)
-    dashed = [_dashes()] if any(s.protocol in ("none", "paper") for s in strips) else []
+    dashed = [_dashes()] if any(_published(k, s.protocol) for s in strips for k in s.keys) else []
     legend_below(figure, map(_ours, drawn), more=dashed)
     if any(table.simulated for table in found.values()):
         figure.suptitle("Simulated data; published numbers are of real data", fontsize=10)
@@ -115,9 +115,7 @@ def _keys(experiment, found) -> list[TableKey]:
 def _draw_panel(ax, key, table, protocol) -> set[str]:
     """Draw the lines of a protocol, and return their models."""
     lines = dict(_drawn(table, protocol)) if table else {}
-    published = {}
-    if protocol in ("none", "paper"):
-        published = {model: published_row(key, model) for model in published_models(key)}
+    published = _published(key, protocol)
     for model, row in published.items():
         values = np.array(row, dtype=np.float64)
         ax.plot(np.arange(1, len(row) + 1), values, "--", color=COLOURS[model], linewidth=0.9)
@@ -128,6 +126,12 @@ def _draw_panel(ax, key, table, protocol) -> set[str]:
         ax.set(xticks=[], yticks=[])
     quiet(ax, labelsize=7)
     return {*lines, *published}
+
+
+def _published(key, protocol) -> dict[str, list[float | None]]:
+    """Published rows of the panel of a protocol, by model."""
+    models = published_models(key) if protocol in ("none", "paper") else ()
+    return {model: published_row(key, model) for model in models}
 
 
 def _drawn(table, protocol):
@@ -165,7 +169,7 @@ def _scale(axes, metric):
     if metric != "resmse":
         for ax in drawn:
             low, high = ax.dataLim.intervaly
-            room = 0.06 * max(high - low, 1)
+            room = max(0.06 * (high - low), 0.5)
             ax.set_ylim(max(low - room, 0), min(high, 100) + room)
         return
     spans = [_span(ax) for ax in drawn]

@@ -241,7 +241,7 @@ def _make_table(key, part, repetitions) -> Table:
     simulated = bool(part["simulated"].any())
     lines = _lines(part, wanted)
     grid = _pandas().DataFrame(
-        [line._asdict() | {"k": k} for line in lines for k in _ks(key, part)]
+        [line._asdict() | {"k": k} for line in lines for k in _ks(key, part, wanted)]
     )
     cells = grid.merge(part.drop(columns=KEY), on=[*LINE, "k"], how="left")
     cells = cells.assign(**key._asdict(), simulated=simulated)
@@ -257,9 +257,10 @@ def _wanted_values(key, part, repetitions) -> Wanted:
     return Wanted(dict.fromkeys(wanted, repetitions)) if repetitions else wanted
 
 
-def _ks(key, part) -> list[int]:
+def _ks(key, part, wanted) -> list[int]:
     lengths = [len(published_row(key, m)) for m in published_models(key)]
-    return sorted({*range(1, max(lengths, default=0) + 1), *part["k"]})
+    there = {*part["k"], *(k for _, k in wanted)}
+    return sorted({*range(1, max(lengths, default=0) + 1), *there})
 
 
 def _lines(part, wanted) -> list[Line]:
@@ -319,11 +320,8 @@ def compared(tables, metric) -> DataFrame:
         for table in tables
         if table.key.metric == metric
     ]
-    cells = (
-        _pandas().concat(parts, ignore_index=True)
-        if parts
-        else _pandas().DataFrame(columns=EXPORTED)
-    )
+    none = _pandas().DataFrame(columns=[*EXPORTED, "deviation", "table"])
+    cells = _pandas().concat(parts, ignore_index=True) if parts else none
     return cells[cells["verdict"] != ""]
 
 
