@@ -75,7 +75,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Subtract nothing, the mean of every feature, or the mean of each row and channel. Energies
         and ``resmse`` are those of the rows after this. The means of "samples" are not restored.
     feature_weight : array of the shape of a sample or None
-        Non-negative weights ``q`` of the inner product ``sum_j q_j x_j y_j``.
+        Non-negative weights ``q`` of the inner product ``sum_j q_j x_j y_j``; for functions on an
+        uneven grid see :func:`gtpca.quadrature`.
     refine : int
         Joint sweeps over components and codes after the greedy fit, and code sweeps in ``encode``.
         May be changed after a fit, for ``encode`` and all that follows from it.
