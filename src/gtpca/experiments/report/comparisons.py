@@ -125,9 +125,10 @@ def draw_budgets(blocks: list[Block], by):
         row[0].set_ylabel("\n".join(filter(None, (_task(task), balanced + name))), fontsize=8)
     for ax in axes[-1]:
         ax.set_xlabel(f"{by} per sample", fontsize=8)
-    legend_below(
-        figure, drawn, more=[_dots()] if any(b.entries["accuracy"] for b in blocks) else []
-    )
+    dotted = any(block.entries["accuracy"] for block in blocks)
+    legend_below(figure, drawn, more=[_dots()] if dotted else [])
+    if any(block.simulated for block in blocks):
+        figure.suptitle("Simulated data", fontsize=10)
     return figure
 
 
