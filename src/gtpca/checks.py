@@ -156,7 +156,8 @@ def weights(label, values, shapes):
         raise ValueError(f"{label} is zero everywhere; at least one weight must be positive.")
     if not 1 / LARGEST <= array.max() <= LARGEST:
         raise ValueError(
-            f"{label} has the largest value {array.max():g}, but it must be from {1 / LARGEST:g} to "
-            f"{LARGEST:g}: multiply all weights by one number; components depend on ratios only."
+            f"{label} has the largest value {array.max():g}, but must have one from "
+            f"{1 / LARGEST:g} to {LARGEST:g}: multiply all weights by a number; components depend "
+            "on their ratios only."
         )
     return array.ravel()

@@ -358,6 +358,24 @@ def test_an_interrupt_during_imports_is_one_line(library, tmp_path):
     assert (importing.returncode, out, err) == (130, "", "gtpca: stopped\n")
 
 
+FIRST_IMPORT = """
+import runpy, sys
+class Interrupted:
+    def find_spec(self, name, *_):
+        if name == "signal":
+            raise KeyboardInterrupt
+del sys.modules["signal"]
+sys.meta_path.insert(0, Interrupted())
+runpy.run_module("gtpca_command", run_name="__main__")
+"""
+
+
+def test_an_interrupt_during_the_first_import_is_one_line():
+    how = {"capture_output": True, "text": True, "check": False, "env": environment()}
+    done = subprocess.run([sys.executable, "-c", "import signal\n" + FIRST_IMPORT], **how)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "gtpca: stopped\n")
+
+
 def test_a_warning_is_one_line(tmp_path, capsys):
     X = np.zeros((10, 12))
     X[np.arange(10), np.arange(10)] = 1.0
