@@ -219,6 +219,7 @@ def test_fit_to_standard_output(signals, tmp_path, capsys):
         (["--polarity", "positive"], {"polarity": "positive"}),
         (["--seed", "7", "--jobs", "2"], {"random_state": 7, "n_jobs": 2}),
         (["--batch-size", "16"], {"batch_size": 16}),
+        (["--restarts", "2"], {"n_restarts": 2}),
     ],
 )
 def test_options_of_fit_are_those_of_the_estimator(options, parameters, signals, tmp_path, capsys):
