@@ -163,6 +163,13 @@ class ComposedOperator(Operator):
         best = (self.correlate(self.prepare(shown), moved) * scale).max(axis=1)
         return np.allclose(best, np.linalg.norm(shown, axis=1), rtol=1e-9, atol=0)
 
+    def translate(self, w, index):
+        """``T_index w`` if all transforms form a group; ``T_inner w`` if these do by themselves."""
+        moved = super().translate(w, index)
+        if moved is not None or self.crops:
+            return moved
+        return self.inner.translate(w, self._split(index)[0])
+
     def complete(self, w, seen):
         return (self.inner if self.inner.crops else self.outer).complete(w, seen)
 
