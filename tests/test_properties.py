@@ -296,6 +296,7 @@ def threads_and_chunks_do_not_matter(case):
     threads = case.fit(X, batch_size=size, n_jobs=2)
     assert_same_fit(case, model, chunked, X)
     assert np.array_equal(chunked.components_, threads.components_)
+    assert np.array_equal(model.components_, case.fit(X).components_)
 
 
 def the_kind_of_rows_does_not_matter(case):
