@@ -270,8 +270,9 @@ def assert_same_components(first, second, atol=1e-6) -> None:
 
 
 def _poses(model, w):
-    """``w`` and, for groups, ``w`` in every other pose."""
+    """``w`` and, where others are the same component, these poses of it."""
     operator = model.operator_
     if operator.translate(w, operator.reference) is None:
         return [w]
-    return [w, *(operator.translate(w, t) for t in range(operator.n_transforms))]
+    poses = [operator.translate(w, t) for t in range(operator.n_transforms)]
+    return [w, *(pose for pose in poses if pose is not None)]
