@@ -22,14 +22,18 @@ __all__ = [
     "Match",
     "Stats",
     "make_block",
+    "make_blocks",
     "match",
     "orthonormal",
     "solve_block",
     "statistics",
+    "statistics_each",
     "update",
+    "update_each",
 ]
 
 POLARITIES = ("both", "positive")
+STACKED = 2**20  # numbers up to which components are matched at once
 SINGULAR = 1e-12  # eigenvalues below this share of the largest count as zero
 
 
@@ -81,6 +85,19 @@ class Block:
 def make_block(operator, W, dtype=np.float64, polarity="both") -> Block:
     """The block of weights ``W`` (K, L), for rows of ``dtype``."""
     G = (W @ W.T)[None] if operator.isometric else operator.gram(W)
+    return _block(W, G, dtype, polarity)
+
+
+def make_blocks(operator, stack, dtype=np.float64, polarity="both") -> list[Block]:
+    """The blocks of several weights (S, K, L), for rows of ``dtype``."""
+    if operator.isometric or stack.shape[1] > 1:
+        return [make_block(operator, W, dtype, polarity) for W in stack]
+    grams = operator.norms_each(stack[:, 0])[:, :, None, None] ** 2
+    return [_block(W, G, dtype, polarity) for W, G in zip(stack, grams, strict=True)]
+
+
+def _block(W, G, dtype, polarity):
+    """The block of weights (K, L) with Gram matrices (m, K, K)."""
     floor = max(np.finfo(dtype).eps, SINGULAR)
     norms = np.sqrt(np.einsum("tkk->tk", G).clip(min=0.0))
     return Block(W, _inverse_root(G, floor), norms, G, floor, polarity)
@@ -129,29 +146,44 @@ class Match:
 
 def match(chunk, block) -> Match:
     """The transform under which a block holds most of each row of a chunk."""
-    pick = _pick_single if len(block) == 1 else _pick_joint
-    index, z = pick(chunk.prepared, chunk.operator, block)
+    if len(block) == 1:
+        index, z = (found[0] for found in _pick_each(chunk.prepared, chunk.operator, [block]))
+        z = z[:, None]
+    else:
+        index, z = _pick_joint(chunk.prepared, chunk.operator, block)
     coef = np.einsum("nj,njk->nk", z, block.at(block.root, index))
     return Match(index, coef * block.at(block.norms, index), coef, np.sum(z**2, axis=1))
 
 
-def _pick_single(P, operator, block):
-    """Best transform (n,) and ``z`` (n, 1) of one component, with its sign."""
-    if len(block.root) == 1:
-        products = operator.correlate(P, block.root[0, 0, 0] * block.weights[0])
-    else:
-        products = operator.correlate(P, block.weights[0])
-        products *= block.root[:, 0, 0].astype(products.dtype)
-    rows = np.arange(len(products))
-    index = products.argmax(axis=1)
-    z = products[rows, index]
-    if block.polarity == "positive":
+def _pick_each(P, operator, blocks):
+    """Best transforms (S, n) and ``z`` (S, n), with its sign, of S components by themselves."""
+    products = _products(P, operator, blocks)
+    rows, each = np.arange(products.shape[1]), np.arange(len(blocks))[:, None]
+    index = products.argmax(axis=2)
+    z = products[each, rows, index]
+    if blocks[0].polarity == "positive":
         z = np.maximum(z, 0)
     else:
-        low = products.argmin(axis=1)
-        flipped = -products[rows, low] > z
-        index, z = np.where(flipped, low, index), np.where(flipped, products[rows, low], z)
-    return index, z.astype(np.float64)[:, None]
+        low = products.argmin(axis=2)
+        least = products[each, rows, low]
+        flipped = -least > z
+        index, z = np.where(flipped, low, index), np.where(flipped, least, z)
+    return index, z.astype(np.float64)
+
+
+def _products(P, operator, blocks):
+    """``<x_i, T_t w> / |T_t w|`` of S components by themselves, (S, n, m)."""
+    W, root = (np.concatenate(a) for a in zip(*((b.weights, b.root) for b in blocks), strict=True))
+    root = root.reshape(len(blocks), 1, -1)
+    constant = root.shape[2] == 1
+    W = W * root[:, 0] if constant else W
+    if len(W) == 1:
+        products = operator.correlate(P, W[0])[None]
+    else:
+        products = operator.correlate_each(P, W)
+    if not constant:
+        products *= root.astype(products.dtype)
+    return products
 
 
 def _pick_joint(P, operator, block):
@@ -189,6 +221,10 @@ class Stats:
             self.rhs + other.rhs, self.weight + other.weight, self.explained + other.explained
         )
 
+    def __getitem__(self, number: int) -> Stats:
+        """One of several, where there is a leading axis for them."""
+        return Stats(self.rhs[number], self.weight[number], self.explained[number])
+
     def __rmul__(self, factor: float) -> Stats:
         return Stats(factor * self.rhs, factor * self.weight, factor * self.explained)
 
@@ -201,21 +237,52 @@ def statistics(chunk, block) -> Stats:
         rhs = operator.adjoint_at(chunk.rows, found.index, weighted[:, 0])[None]
     else:
         rhs = operator.adjoint_block(chunk.rows, found.index, weighted)
-    weight = _second_moments(operator, found, weighted)
+    weight = _second_moments(operator, found.index, weighted, found.coef)
     return Stats(rhs, weight, float(np.sum(chunk.weigh(found.explained))))
 
 
-def _second_moments(operator, found, weighted):
+def _second_moments(operator, index, weighted, coef):
     """``sum_{i: t_i = t} a_i a_i'``, shape (m, K, K); the sum over ``t`` for isometries."""
     if operator.isometric:
-        return (weighted.T @ found.coef)[None]
+        return (weighted.T @ coef)[None]
     m, K = operator.n_transforms, weighted.shape[1]
     total = np.empty((m, K, K))
     for j in range(K):
         for k in range(j + 1):
-            products = np.bincount(found.index, weighted[:, j] * found.coef[:, k], m)
+            products = np.bincount(index, weighted[:, j] * coef[:, k], m)
             total[:, j, k] = total[:, k, j] = products
     return total
+
+
+def statistics_each(chunk, blocks) -> Stats:
+    """:func:`statistics` of several blocks, as one with a leading axis (S, ..)."""
+    if len(blocks) > 1 and len(blocks[0]) == 1:
+        size = max(1, STACKED // (len(chunk.rows) * _width(chunk.operator)))
+        parts = [_stacked(chunk, blocks[i : i + size]) for i in range(0, len(blocks), size)]
+    else:
+        parts = [statistics(chunk, block) for block in blocks]
+        parts = [Stats(p.rhs[None], p.weight[None], np.array([p.explained])) for p in parts]
+    fields = zip(*((p.rhs, p.weight, p.explained) for p in parts), strict=True)
+    return Stats(*(np.concatenate(field) for field in fields))
+
+
+def _width(operator):
+    return max(operator.n_features, operator.n_weights, operator.n_transforms)
+
+
+def _stacked(chunk, blocks):
+    """:class:`Stats` of S components by themselves, all at once."""
+    operator = chunk.operator
+    index, z = _pick_each(chunk.prepared, operator, blocks)
+    pairs = zip(blocks, index, z, strict=True)
+    coef = np.stack([z * b.at(b.root[:, 0, 0], t) for b, t, z in pairs])
+    weighted = chunk.weigh(coef)
+    weight = [
+        _second_moments(operator, t, q[:, None], c[:, None])
+        for t, q, c in zip(index, weighted, coef, strict=True)
+    ]
+    rhs = operator.adjoint_each(chunk.rows, index, weighted)
+    return Stats(rhs[:, None], np.stack(weight), np.sum(chunk.weigh(z**2), axis=1))
 
 
 def update(operator, stats, W, steps=CG_STEPS):
@@ -225,6 +292,17 @@ def update(operator, stats, W, steps=CG_STEPS):
     """
     new = orthonormal(solve_block(operator, stats.weight, stats.rhs, W, steps))
     return new if np.all(np.isfinite(new)) and np.any(new) else W
+
+
+def update_each(operator, stats, stack, steps=CG_STEPS):
+    """:func:`update` of several weights (S, K, L), each with its own of the stacked ``stats``."""
+    if len(stack) == 1 or stack.shape[1] > 1:
+        return np.array([update(operator, stats[s], W, steps) for s, W in enumerate(stack)])
+    how = (stats.weight[:, :, 0, 0], stats.rhs[:, 0], stack[:, 0], steps)
+    solved = operator.solve_normal_each(*how)
+    norms = np.linalg.norm(solved, axis=1)[:, None]
+    good = (norms > 0) & (norms < np.inf)
+    return np.where(good, solved / np.where(good, norms, 1.0), stack[:, 0])[:, None]
 
 
 def solve_block(operator, weight, rhs, W0, steps=CG_STEPS):
@@ -246,16 +324,14 @@ def solve_block(operator, weight, rhs, W0, steps=CG_STEPS):
     if operator.selects:
         return _solve_each_weight(operator, weight, rhs, W0)
     system = operator.normal_system(weight)
-    solved = conjugate_gradients(system, rhs.ravel(), W0.ravel(), steps)
-    return solved.reshape(rhs.shape)
+    flat = (rhs.reshape(1, -1), W0.reshape(1, -1))
+    return conjugate_gradients(lambda v: (system @ v[0])[None], *flat, steps).reshape(rhs.shape)
 
 
 def _solve_each_weight(operator, weight, rhs, W0):
     """One K x K system per weight, for operators with a diagonal ``T* T``."""
-    K, ones = len(rhs), np.ones(operator.n_weights)
-    A = np.empty((operator.n_weights, K, K))
-    for j in range(K):
-        for k in range(j + 1):
-            A[:, j, k] = A[:, k, j] = operator.normal(weight[:, j, k], ones)
+    K = len(rhs)
+    pairs = weight.transpose(1, 2, 0).reshape(K * K, -1)
+    A = operator.normal_diagonals(pairs).reshape(K, K, -1).transpose(2, 0, 1)
     gap = rhs.T[:, :, None] - A @ W0.T[:, :, None]
     return W0 + (np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ gap)[:, :, 0].T

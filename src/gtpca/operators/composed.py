@@ -6,9 +6,25 @@ import numpy as np
 from scipy import sparse
 
 from gtpca.operators.backend import namespace
+from gtpca.operators.bank import BankOperator
 from gtpca.operators.base import Operator
 
-__all__ = ["ComposedOperator"]
+__all__ = ["ComposedOperator", "composed"]
+
+BANK_VALUES = 2**20  # numbers of all moved weights up to which two banks are made one
+
+
+def composed(outer, inner) -> Operator:
+    """Every pair ``T_outer T_inner``: of two banks that are not too large, a bank again."""
+    pairs = ComposedOperator(outer, inner)
+    banks = isinstance(outer, BankOperator) and isinstance(inner, BankOperator)
+    if not banks or pairs.n_transforms * pairs.n_features > BANK_VALUES:
+        return pairs
+    poses = pairs.describe(np.arange(pairs.n_transforms))
+    how = {"moved_axes": pairs.moved_axes, "reference": pairs.reference}
+    on_grid = outer.on_grid and inner.on_grid
+    shapes = (pairs.sample_shape, pairs.weight_shape)
+    return BankOperator(pairs.matrix(), *shapes, poses, **how, on_grid=on_grid)
 
 
 class ComposedOperator(Operator):
@@ -110,9 +126,25 @@ class ComposedOperator(Operator):
         M = np.stack([self.outer.normal_block(b, V) for b, V in zip(blocks, banks, strict=True)])
         return np.array([self.inner.adjoint(M[:, k]) for k in range(len(W))])
 
+    def normal_times(self, weight):
+        if not self.outer.isometric:
+            return super().normal_times(weight)
+        shape = (len(weight), self.inner.n_transforms, self.outer.n_transforms)
+        return self.inner.normal_times(weight.reshape(shape).sum(axis=2))
+
+    def normal_system(self, weight):
+        if not self.outer.isometric:
+            return super().normal_system(weight)
+        shape = (self.inner.n_transforms, self.outer.n_transforms, *weight.shape[1:])
+        return self.inner.normal_system(weight.reshape(shape).sum(axis=1))
+
     def adjoint_rows(self, X, index):
         inside, outside = self._split(index)
         return self.inner.adjoint_rows(self.outer.adjoint_rows(X, outside), inside)
+
+    def coarser(self, axes):
+        outer, inner = self.outer.coarser(axes), self.inner.coarser(axes)
+        return None if outer is None or inner is None else ComposedOperator(outer, inner)
 
     def matrix(self):
         outer, inner = self.outer.matrix(), self.inner.matrix()
