@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from gtpca import checks
-from gtpca.families.base import Family, Size, moved_axes, n_points, resolve_axes
+from gtpca.families.base import Family, Size, moved_axes, resolve_axes
 from gtpca.operators.shift import ShiftOperator, Track
 
 __all__ = ["Shift"]
@@ -80,9 +80,10 @@ class Shift(Family):
         """The grid of the FFT, the weights of a component and a score per transform."""
         tracks = self._tracks(sample_shape)
         windows = tuple(track.window for track in tracks)
-        n_transforms = n_points(track.count for track in tracks)
-        n_grid = n_points(track.extent for track in tracks)
-        return Size(n_transforms, windows, n_grid + n_points(windows) + n_transforms)
+        n_transforms = math.prod(float(track.count) for track in tracks)
+        n_grid = math.prod(float(track.extent) for track in tracks)
+        n_weights = math.prod(map(float, windows))
+        return Size(n_transforms, windows, n_grid + n_weights + n_transforms)
 
     def _tracks(self, sample_shape):
         checks.parameters(self, RULES, "Shift: ")

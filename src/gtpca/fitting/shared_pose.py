@@ -13,8 +13,8 @@ import numpy as np
 from gtpca.data.chunks import energy, nested_samples
 from gtpca.model.coding import deflate
 from gtpca.model.matching import statistics
+from gtpca.solvers.als import coarsened
 from gtpca.solvers.base import Problem, SolverResult
-from gtpca.solvers.coarse import coarsened
 
 __all__ = ["grow_block", "principal_axes", "principal_order"]
 

@@ -177,10 +177,7 @@ def _products(P, operator, blocks):
     root = root.reshape(len(blocks), 1, -1)
     constant = root.shape[2] == 1
     W = W * root[:, 0] if constant else W
-    if len(W) == 1:
-        products = operator.correlate(P, W[0])[None]
-    else:
-        products = operator.correlate_each(P, W)
+    products = operator.correlate_each(P, W)
     if not constant:
         products *= root.astype(products.dtype)
     return products
@@ -256,7 +253,7 @@ def _second_moments(operator, index, weighted, coef):
 
 def statistics_each(chunk, blocks) -> Stats:
     """:func:`statistics` of several blocks, as one with a leading axis (S, ..)."""
-    if len(blocks) > 1 and len(blocks[0]) == 1:
+    if len(blocks[0]) == 1:
         size = max(1, STACKED // (len(chunk.rows) * _width(chunk.operator)))
         parts = [_stacked(chunk, blocks[i : i + size]) for i in range(0, len(blocks), size)]
     else:
@@ -296,7 +293,7 @@ def update(operator, stats, W, steps=CG_STEPS):
 
 def update_each(operator, stats, stack, steps=CG_STEPS):
     """:func:`update` of several weights (S, K, L), each with its own of the stacked ``stats``."""
-    if len(stack) == 1 or stack.shape[1] > 1:
+    if stack.shape[1] > 1:
         return np.array([update(operator, stats[s], W, steps) for s, W in enumerate(stack)])
     how = (stats.weight[:, :, 0, 0], stats.rhs[:, 0], stack[:, 0], steps)
     solved = operator.solve_normal_each(*how)

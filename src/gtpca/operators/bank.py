@@ -78,7 +78,7 @@ class BankOperator(Operator):
         return (self._matrix @ W.T).reshape(shape).transpose(2, 0, 1)
 
     def correlate_each(self, P, W):
-        return self._product_each(P, W)
+        return super().correlate_each(P, W) if len(W) == 1 else self._product_each(P, W)
 
     def norms_each(self, W):
         if self.isometric:
@@ -86,6 +86,8 @@ class BankOperator(Operator):
         return np.sqrt(((self._matrix @ W.T) ** 2).reshape(self.n_transforms, -1, len(W)).sum(1).T)
 
     def adjoint_each(self, X, index, coef):
+        if len(index) == 1:
+            return self.adjoint_at(X, index[0], coef[0])[None]
         groups = index + np.arange(len(index))[:, None] * self.n_transforms
         rows = np.broadcast_to(np.arange(len(X)), index.shape)
         pick = np.zeros((len(index) * self.n_transforms, len(X)), np.result_type(X, np.float32))

@@ -103,6 +103,8 @@ class Operator(ABC):
 
     def correlate_each(self, P: np.ndarray, W: np.ndarray) -> np.ndarray:
         """:meth:`correlate` of several weights (S, L), shape (S, n, m)."""
+        if len(W) == 1:
+            return self.correlate(P, W[0])[None]
         return np.stack([self.correlate(P, w) for w in W])
 
     def _product_each(self, P, W):

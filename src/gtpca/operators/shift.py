@@ -326,8 +326,9 @@ class ShiftOperator(Operator):
         return self._scatter(sum_by_index(X, index, coef, len(used)), used)
 
     def adjoint_each(self, X, index, coef):
-        if not (self.isometric or self.n_features <= SHORT_SAMPLE):
-            return super().adjoint_each(X, index, coef)
+        if len(index) == 1 or not (self.isometric or self.n_features <= SHORT_SAMPLE):
+            pairs = zip(index, coef, strict=True)
+            return np.array([self.adjoint_at(X, t, c) for t, c in pairs])
         coef = np.asarray(coef, dtype=np.result_type(X, np.float32))
         back = self.adjoint_rows(np.tile(X, (len(index), 1)), index.ravel())
         back = back.reshape(*index.shape, self.n_weights)
@@ -378,7 +379,13 @@ class ShiftOperator(Operator):
         return lags.reshape(-1, self.n_transforms)
 
     def correlate_each(self, P, W):
-        return super().correlate_each(P, W) if self.by_fft else self._product_each(P, W)
+        if not self.by_fft:
+            return self._product_each(P, W)
+        return (
+            self.correlate(P, W[0])[None]
+            if len(W) == 1
+            else np.stack([self.correlate(P, w) for w in W])
+        )
 
     def coarser(self, axes):
         tracks = [t.coarser if j in axes else t for j, t in enumerate(self.tracks)]

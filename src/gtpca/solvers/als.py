@@ -5,6 +5,10 @@ A climb alternates two steps, each of which can only raise the explained energy 
     match:   t_i, a_i  for fixed w           (:func:`gtpca.model.matching.match`)
     update:  N w = rhs  for fixed t_i, a_i,   N = sum_t weight_t T_t* T_t,  rhs = sum_i a_i T_i* r_i
 
+Starts, moves and lookahead are tried on coarser grids. Samples and weights are pooled by ``P``
+(:mod:`gtpca.operators.pooling`), as often as rows stay far from white noise and every axis that
+moves keeps enough points; a pass there costs a fraction, and what is found is spread by ``P*``.
+
 The *lookahead* is for windows that must stay inside the sample. A pattern at place ``p`` of a
 window of length L reaches the times ``p .. p + D - L`` of a sample of D points. Where it sits
 hardly matters for what one component explains, and much for what it leaves: two components with the
@@ -21,6 +25,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
@@ -35,16 +40,19 @@ from gtpca.data.chunks import (
     weighted_energies,
 )
 from gtpca.model.coding import deflate
-from gtpca.model.matching import match, orthonormal, statistics, statistics_each, update_each
+from gtpca.model.matching import match, orthonormal, statistics_each, update_each
+from gtpca.operators.pooling import pooling
 from gtpca.solvers.base import Problem, SolverResult
-from gtpca.solvers.coarse import coarsened
 
-__all__ = ["ALS", "climb", "comparable", "draw_starts", "left_after_next", "look_ahead"]
+__all__ = [
+    *("ALS", "Coarse", "climb", "climb_each", "coarsened"),
+    *("comparable", "draw_starts", "left_after_next", "look_ahead"),
+]
 
 SCREEN_ROWS = 512  # starts and places are tried on so many rows
 SETTLE_ROWS = 2048  # and the best of them is finished on so many
 MANY_ROWS = 8192  # before all rows, climb on so many
-HALVINGS = ((2, 8, 128), (4, 3, 256), (6, 1, 512))  # passes, how many go on, rows; and again
+HALVINGS = ((2, 8, 256), (4, 3, 256), (6, 1, 512))  # passes, how many go on, rows; and again
 MOVE_PASSES, MOVE_ROWS = 4, 1024  # of each move, on so many rows
 MOVE_COMPONENTS = 4  # larger blocks have settled where their first components did
 LOOK_PASSES = 2  # of each place that the lookahead compares
@@ -53,6 +61,8 @@ LOOSE = 10  # times tol: what a climb must gain that others follow
 LOOSEST = 100  # and one over so many rows that each pass counts
 NEARLY = 1e-3  # a move that explains so much less on few rows may still explain more
 UPDATE_STEPS = 5  # of conjugate gradients: codes change before an exact solution would pay
+SMOOTH = 0.2  # how far from white noise rows must be to be pooled
+LEAST = {1: (24, 24, 64), 2: (12, 20, 32)}  # points on an axis after pooling, by how many move
 LOOK_INIT = 16  # the next component is looked for from half as many rows,
 NEXT_PASSES = 3  # with so many passes each
 RULES = {
@@ -148,6 +158,87 @@ class ALS(BaseEstimator):
     def polish(self, problem: Problem, W: np.ndarray, n_passes: int = 1) -> SolverResult:
         """A few passes from ``W`` (K, L) on all rows: one step of a joint sweep."""
         return climb(problem, W, n_passes, tol=0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Coarse:
+    """A problem on a coarse grid, and the way between the grids.
+
+    Parameters
+    ----------
+    problem : Problem
+    pool : sparse array (L', L) or None
+        ``P`` of the weights, with orthonormal rows; None where the grid is the same.
+    """
+
+    problem: Problem
+    pool: sparse.csr_array | None = None
+
+    def pooled(self, stack):
+        """Weights (S, K, L) on the coarse grid, orthonormal, (S, K, L')."""
+        if self.pool is None:
+            return stack
+        flat = (self.pool @ stack.reshape(-1, stack.shape[-1]).T).T
+        return np.array([orthonormal(W) for W in flat.reshape(*stack.shape[:2], -1)])
+
+    def spread(self, W):
+        """Weights (K, L') on the fine grid, (K, L)."""
+        return W if self.pool is None else W @ self.pool
+
+    def refined(self, W, coarse):
+        """``W`` (K, L) with ``coarse`` (K, L') in place of what the coarse grid can hold of it."""
+        if self.pool is None:
+            return coarse
+        held = W @ self.pool.T
+        return orthonormal(W + (np.linalg.norm(held) / np.sqrt(len(W)) * coarse - held) @ self.pool)
+
+    def on(self, n_rows):
+        """The problem on so many of its rows, evenly spread."""
+        chunks, n = self.problem.chunks, self.problem.chunks.n_rows
+        if n <= n_rows:
+            return self.problem
+        chunk = chunks.take(np.arange(n_rows) * n // n_rows)
+        return Problem(as_chunks(chunk.rows, chunk.operator, chunk.weight), self.problem.polarity)
+
+
+def coarse_axes(operator, level):
+    """The axes that move and have points to spare."""
+    sizes = (operator.sample_shape, operator.weight_shape)
+    if len(sizes[0]) != len(sizes[1]):
+        return ()
+    least = 2 * LEAST.get(len(operator.moved_axes), LEAST[2])[level]
+    return tuple(a for a in operator.moved_axes if min(s[a] for s in sizes) >= least)
+
+
+def coarsened(problem, levels=3) -> Coarse:
+    """The rows of a problem, few of them and in memory, on as coarse a grid as they allow."""
+    found, total = Coarse(problem), problem.chunks.sum(energy)
+    for level in range(levels):
+        step = _halved(found.problem, level)
+        if step is None or _smoothness(problem, step.problem, total) < SMOOTH:
+            break
+        pool = step.pool if found.pool is None else step.pool @ found.pool
+        found = Coarse(step.problem, pool)
+    return found
+
+
+def _smoothness(fine, coarse, total):
+    """0 for white noise, 1 for rows of which the coarse grid holds everything."""
+    white = coarse.chunks.operator.n_features / fine.chunks.operator.n_features
+    return (coarse.chunks.sum(energy) / total - white) / (1 - white)
+
+
+def _halved(problem, level):
+    """The problem with half as many points along its axes; None if it has too few."""
+    operator = problem.chunks.operator
+    axes = coarse_axes(operator, level)
+    coarser = operator.coarser(axes) if axes else None
+    if coarser is None:
+        return None
+    chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
+    pool = pooling(operator.sample_shape, axes).astype(chunk.rows.dtype)
+    chunks = as_chunks(np.ascontiguousarray((pool @ chunk.rows.T).T), coarser, chunk.weight)
+    return Coarse(Problem(chunks, problem.polarity), pooling(operator.weight_shape, axes))
 
 
 def neighbours(operator, W):
@@ -336,7 +427,7 @@ def row_starts(problem, draws, white):
 def _row_start(problem, row, w):
     """A row (1, d) as weights, in the pose in which it fits ``w`` (1, L) best."""
     w = orthonormal(w)
-    start = statistics(Chunk(row, problem.chunks.operator), problem.block(w)).rhs
+    [start] = statistics_each(Chunk(row, problem.chunks.operator), problem.blocks(w[None])).rhs
     return orthonormal(start) if np.any(start) else w
 
 
@@ -370,7 +461,10 @@ def look_ahead(stack, problem, few, n_rows, rng):
 
 
 def comparable(stack, problem, n_rows):
-    """Which of the weights (S, 1, L) explain as much as the best, up to a standard error of the difference."""
+    """Which of the weights (S, 1, L) explain as much as the best, up to a standard error.
+
+    That of the difference to the best, over the rows.
+    """
     chunks, blocks = problem.chunks, problem.blocks(stack)
     largest = max(float(energies.max()) for energies in chunks.collect(weighted_energies))
     products = chunks.sum(explained_products, blocks, int(np.frexp(largest)[1]))
