@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -207,11 +208,13 @@ class Stats:
         ``sum_{i: t_i = t} a_i a_i'``, summed over ``t`` for isometries.
     explained : float
         Explained energy ``sum_i |z_i|^2``; ``sum_i s_i^2`` for one component.
+
+    Those of several blocks have one more axis in front, (S, ..).
     """
 
     rhs: np.ndarray
     weight: np.ndarray
-    explained: float
+    explained: Any
 
     def __add__(self, other: Stats) -> Stats:
         return Stats(

@@ -188,9 +188,15 @@ class BankOperator(Operator):
     def _pooled(self, axes):
         few, many = pooling(self.weight_shape, axes), pooling(self.sample_shape, axes)
         every = sparse.kron(sparse.eye_array(self.n_transforms), many, format="csr")
-        shapes = (pooled_shape(shape, axes) for shape in (self.sample_shape, self.weight_shape))
-        how = (self._poses, self.moved_axes, self.reference)
-        return BankOperator(every @ self._matrix @ few.T, *shapes, *how, on_grid=True)
+        return BankOperator(
+            every @ self._matrix @ few.T,
+            pooled_shape(self.sample_shape, axes),
+            pooled_shape(self.weight_shape, axes),
+            self._poses,
+            self.moved_axes,
+            self.reference,
+            on_grid=True,
+        )
 
     def matrix(self):
         return self._matrix

@@ -33,6 +33,7 @@ from gtpca import checks
 from gtpca.data.chunks import (
     Chunk,
     as_chunks,
+    count_live_rows,
     energy,
     nested_samples,
     pick_rows,
@@ -193,11 +194,12 @@ class Coarse:
         return orthonormal(W + (np.linalg.norm(held) / np.sqrt(len(W)) * coarse - held) @ self.pool)
 
     def on(self, n_rows):
-        """The problem on so many of its rows, evenly spread."""
-        chunks, n = self.problem.chunks, self.problem.chunks.n_rows
-        if n <= n_rows:
+        """The problem on so many of the rows that count, evenly spread."""
+        chunks = self.problem.chunks
+        live = np.flatnonzero(count_live_rows(chunks)) if chunks.n_rows > n_rows else ()
+        if len(live) <= n_rows:
             return self.problem
-        chunk = chunks.take(np.arange(n_rows) * n // n_rows)
+        chunk = chunks.take(live[np.arange(n_rows) * len(live) // n_rows])
         return Problem(as_chunks(chunk.rows, chunk.operator, chunk.weight), self.problem.polarity)
 
 
