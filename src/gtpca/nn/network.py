@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
 import torch
 from torch import nn
@@ -14,10 +16,10 @@ from gtpca.model.preprocessing import Preprocessing
 from gtpca.nn.conversion import check_convertible, make_estimator
 from gtpca.nn.geometry import Geometry, make_operator
 from gtpca.nn.layer import GTPCLayer, check_samples
-from gtpca.nn.progress import progress_bar
 from gtpca.nn.runs import Run
 from gtpca.nn.samples import as_samples
 from gtpca.nn.training import Schedule
+from gtpca.optional import require
 
 __all__ = ["GTPCNetwork"]
 
@@ -282,6 +284,17 @@ def component_seeds(random_state, count):
         return [None] * count
     seed = checks.integer("random_state", random_state, 0)
     return [int(s) for s in np.random.SeedSequence(seed).generate_state(count)]
+
+
+@contextmanager
+def progress_bar(show: bool, total: int):
+    """Yields ``show(done, text)``: so many of ``total`` steps are done."""
+    if not show:
+        yield lambda done, text: None
+        return
+    with require("rich.progress", "torch").Progress() as bar:
+        task = bar.add_task("training", total=total)
+        yield lambda done, text: bar.update(task, completed=done, description=text)
 
 
 class Encoder(nn.Module):
