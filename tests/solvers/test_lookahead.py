@@ -183,7 +183,9 @@ def test_the_one_taken_is_among_the_comparable():
     problem = Problem(as_chunks(X, operator))
     for n_rows in (3, 10**9):
         near = comparable(results, problem, n_rows)
-        found = look_ahead(results, problem, problem, n_rows, np.random.RandomState(0))
+        found = look_ahead(
+            results, problem, few=problem, n_rows=n_rows, rng=np.random.RandomState(0)
+        )
         assert any(found is result for result in near)
     assert len(near) == 1
 

@@ -212,7 +212,13 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
         sweeps=recipe.refine,
         preprocessing=preprocessing,
     )
-    done = Fit(model, found.explained, goal.total, found.results, problem.chunks.n_rows)
+    done = Fit(
+        model=model,
+        explained=found.explained,
+        total=goal.total,
+        results=found.results,
+        n_rows=problem.chunks.n_rows,
+    )
     return done.scaled(exponent)
 
 

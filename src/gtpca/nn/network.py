@@ -198,8 +198,14 @@ class GTPCNetwork(nn.Module):
         -------
         self
         """
-        limits = (epochs, steps_per_epoch, batch_size)
-        schedule = Schedule(*limits, lr, clip_norm, patience).checked()
+        schedule = Schedule(
+            epochs=epochs,
+            steps_per_epoch=steps_per_epoch,
+            batch_size=batch_size,
+            lr=lr,
+            clip_norm=clip_norm,
+            patience=patience,
+        ).checked()
         self._check_trainable()
         samples = as_samples("data", data, self._preprocess_on_device)
         watched = samples
@@ -209,7 +215,9 @@ class GTPCNetwork(nn.Module):
             raise ValueError(f"patience={patience!r} needs validation samples beside a loader.")
         if random_state is not None:
             random_state = checks.integer("random_state", random_state, 0)
-        run = Run(self, schedule, samples, watched, checkpoint, random_state)
+        run = Run(
+            self, schedule, samples=samples, watched=watched, path=checkpoint, seed=random_state
+        )
         with progress_bar(progress, len(self.layers) * epochs) as show, torch.enable_grad():
             run.train(show)
         return self

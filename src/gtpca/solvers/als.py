@@ -192,7 +192,8 @@ class _Search:
         if not others or self.stop:
             return best
         tried = [best, *self._try(others, LOOK_PASSES, 0.0)]
-        found = look_ahead(tried, self.middle, self.screen, self.n_live, self.rng, self.n_jobs)
+        how = {"few": self.screen, "n_rows": self.n_live, "rng": self.rng, "n_jobs": self.n_jobs}
+        found = look_ahead(tried, self.middle, **how)
         return best if found is best else self._climb(self.middle, found.weights)
 
     def finish(self, best):
@@ -293,7 +294,7 @@ def _row_start(problem, row, w):
     return orthonormal(start) if np.any(start) else w
 
 
-def look_ahead(results, problem, few, n_rows, rng, n_jobs=None):
+def look_ahead(results, problem, *, few, n_rows, rng, n_jobs=None):
     """Of the results that explain about the same, that which leaves least with the next component.
 
     Parameters
