@@ -18,6 +18,7 @@ Regression Trees, 1984, section 3.4.3.)
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -164,7 +165,7 @@ class _Search:
         self.n_jobs, self.report, self.rng, self.stop = n_jobs, report, rng, False
         sizes = [MANY_ROWS] * (problem.chunks.n_rows > 2 * MANY_ROWS) + [SETTLE_ROWS, SCREEN_ROWS]
         found, self.n_live = nested_samples(problem.chunks, sizes, rng, n_jobs)
-        *self.many, self.middle, self.screen = (Problem(c, problem.polarity) for c in found)
+        *self.many, self.middle, self.screen = (replace(problem, chunks=c) for c in found)
 
     def best_start(self, white, draws):
         """The winner of short climbs, by successive halving, (1, L)."""
@@ -348,7 +349,7 @@ def left_after_next(problem, W, white, draws) -> float:
     """The energy that ``W`` (1, L) and the next component leave of the rows, roughly."""
     chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
     rest = deflate(chunk, problem.block(W))
-    left = Problem(as_chunks(rest.rows, rest.operator, rest.weight), problem.polarity)
+    left = replace(problem, chunks=as_chunks(rest.rows, rest.operator, rest.weight))
     starts = row_starts(left, draws, white)
     climbs = [climb(left, start, NEXT_PASSES, tol=0.0) for start in starts]
     return energy(rest) - max(found.explained for found in climbs)
