@@ -52,10 +52,14 @@ class Fit:
 
     def scaled(self, exponent) -> Fit:
         """The same fit for rows times ``2**exponent``."""
-        for result in self.results:
-            result.history = np.ldexp(result.history, 2 * exponent).tolist()
-        explained, total = (np.ldexp(e, 2 * exponent) for e in (self.explained, self.total))
-        return replace(self, explained=explained, total=float(total))
+        squared = 2 * exponent  # energies are squares
+        histories = [np.ldexp(result.history, squared).tolist() for result in self.results]
+        return replace(
+            self,
+            explained=np.ldexp(self.explained, squared),
+            total=float(np.ldexp(self.total, squared)),
+            results=[replace(r, history=h) for r, h in zip(self.results, histories, strict=True)],
+        )
 
 
 @dataclass
