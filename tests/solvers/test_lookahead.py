@@ -183,7 +183,8 @@ def test_the_one_taken_is_among_the_comparable():
     problem = Problem(as_chunks(X, operator))
     for n_rows in (3, 10**9):
         near = comparable(stack, problem, n_rows)
-        found = look_ahead(stack, problem, Coarse(problem), n_rows, np.random.RandomState(0))
+        how = {"few": Coarse(problem), "n_rows": n_rows, "rng": np.random.RandomState(0)}
+        found = look_ahead(stack, problem, **how)
         assert found in near
     assert len(near) == 1
 

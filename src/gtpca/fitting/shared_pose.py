@@ -8,13 +8,15 @@ does so from two beginnings, on few rows, and the best is finished on all of the
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gtpca.data.chunks import energy, nested_samples
 from gtpca.model.coding import deflate
 from gtpca.model.matching import statistics
 from gtpca.solvers.als import coarsened
-from gtpca.solvers.base import Problem, SolverResult
+from gtpca.solvers.base import SolverResult
 
 __all__ = ["grow_block", "principal_axes", "principal_order"]
 
@@ -44,7 +46,7 @@ def grow_block(problem, recipe, goal):
     if most == 1:
         return _solve(problem, recipe)
     [chunks], _ = nested_samples(chunks, [GROW_ROWS], recipe.rng, recipe.n_jobs)
-    coarse = coarsened(Problem(chunks, problem.polarity), GROW_LEVELS)
+    coarse = coarsened(replace(problem, chunks=chunks), GROW_LEVELS)
     most = min(most, coarse.problem.chunks.operator.n_weights)
     grown: list[SolverResult] = []
     while len(grown) < N_GROWTHS and not recipe.progress.stop:

@@ -129,7 +129,13 @@ class Stream:
             W, explained = principal_axes(block, stats)
         if model.polarity == "both":
             W = W * signs(W)[:, None]
-        return Fit(replace(model, weights=W), explained, self.energy, results, self.n_rows)
+        return Fit(
+            model=replace(model, weights=W),
+            explained=explained,
+            total=self.energy,
+            results=results,
+            n_rows=self.n_rows,
+        )
 
 
 def _times(weight, W):

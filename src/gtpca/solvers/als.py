@@ -200,7 +200,8 @@ class Coarse:
         if len(live) <= n_rows:
             return self.problem
         chunk = chunks.take(live[np.arange(n_rows) * len(live) // n_rows])
-        return Problem(as_chunks(chunk.rows, chunk.operator, chunk.weight), self.problem.polarity)
+        chunks = as_chunks(chunk.rows, chunk.operator, chunk.weight)
+        return replace(self.problem, chunks=chunks)
 
 
 def coarse_axes(operator, level):
@@ -240,7 +241,7 @@ def _halved(problem, level):
     chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
     pool = pooling(operator.sample_shape, axes).astype(chunk.rows.dtype)
     chunks = as_chunks(np.ascontiguousarray((pool @ chunk.rows.T).T), coarser, chunk.weight)
-    return Coarse(Problem(chunks, problem.polarity), pooling(operator.weight_shape, axes))
+    return Coarse(replace(problem, chunks=chunks), pooling(operator.weight_shape, axes))
 
 
 def neighbours(operator, W):
@@ -260,7 +261,7 @@ class _Search:
         self.n_jobs, self.report, self.rng, self.stop = n_jobs, report, rng, False
         sizes = [MANY_ROWS] * (problem.chunks.n_rows > 2 * MANY_ROWS) + [SETTLE_ROWS]
         found, self.n_live = nested_samples(problem.chunks, sizes, rng, n_jobs)
-        *self.many, self.middle = (Problem(c, problem.polarity) for c in found)
+        *self.many, self.middle = (replace(problem, chunks=c) for c in found)
         self.coarse = coarsened(self.middle)
         self.screen = self.coarse.on(SCREEN_ROWS)
         self.moves = self.coarse.on(MOVE_ROWS)
@@ -307,7 +308,7 @@ class _Search:
         tried = self._try(self.screen, self.coarse.pooled(np.array(others)), LOOK_PASSES)
         moved = [self.coarse.refined(W, r.weights) for W, r in zip(others, tried, strict=True)]
         stack, few = np.array([best.weights, *moved]), replace(self.coarse, problem=self.screen)
-        found = look_ahead(stack, self.middle, few, self.n_live, self.rng)
+        found = look_ahead(stack, self.middle, few=few, n_rows=self.n_live, rng=self.rng)
         return best if found == 0 else self._climb(self.middle, stack[found])
 
     def finish(self, best):
@@ -433,7 +434,7 @@ def _row_start(problem, row, w):
     return orthonormal(start) if np.any(start) else w
 
 
-def look_ahead(stack, problem, few, n_rows, rng):
+def look_ahead(stack, problem, *, few, n_rows, rng):
     """Of weights that explain about the same, those that leave least with the next component.
 
     Parameters
@@ -493,7 +494,7 @@ def left_after_next(problem, W, white, draws) -> float:
     """The energy that ``W`` (1, L) and the next component leave of the rows, roughly."""
     chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
     rest = deflate(chunk, problem.block(W))
-    left = Problem(as_chunks(rest.rows, rest.operator, rest.weight), problem.polarity)
+    left = replace(problem, chunks=as_chunks(rest.rows, rest.operator, rest.weight))
     starts = row_starts(left, draws, white)
     climbs = climb_each(left, np.array(starts), NEXT_PASSES, tol=0.0)
     return energy(rest) - max(found.explained for found in climbs)
