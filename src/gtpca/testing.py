@@ -296,4 +296,4 @@ def _poses(model, w):
     operator = model.operator_
     if operator.translate(w, operator.reference) is None:
         return [w]
-    return [w, *operator.plain.apply(w)]
+    return [w, *(operator.translate(w, t) for t in range(operator.n_transforms))]
