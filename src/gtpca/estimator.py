@@ -97,7 +97,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         About how many rows ``partial_fit`` remembers: a row that came ``a`` rows ago counts
         ``exp(-a / horizon)``. None: the last sixth of all rows seen, for data that do not drift.
     n_jobs : int or None
-        Threads, over starts or over chunks of rows; None is 1. It does not change the result, and
+        Threads over chunks of rows; None is 1. It does not change the result, and
         may be changed after a fit.
     random_state : int, RandomState or None
     verbose : int

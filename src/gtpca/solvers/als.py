@@ -78,9 +78,9 @@ RULES = {
 class ALS(BaseEstimator):
     """Alternating least squares from many short starts, with moves out of local optima.
 
-    ``n_init`` short runs on a few hundred rows, by successive halving; the winner is finished on a
-    few thousand, followed by the operator's own moves (re-centring of a window) as long as they
-    help, all of it in single precision; then it climbs on ever more rows, in their own precision,
+    ``n_init`` short runs on a few hundred rows, by successive halving, on a coarser grid if the rows
+    are smooth; the winner is finished on a few thousand, followed by the operator's own moves
+    (re-centring of a window) as long as they help, all of it in single precision; then it climbs on ever more rows, in their own precision,
     until only the last passes touch all of them.
 
     Parameters
@@ -90,7 +90,8 @@ class ALS(BaseEstimator):
     max_iter : int
         Largest number of passes of a climb, and so over all rows, per component.
     tol : float
-        Stop when a pass raises the explained energy by less than this share.
+        Stop when a pass raises the explained energy by less than this share: ten times as much in
+        climbs that others follow, a hundred times in the last one over very many rows.
     lookahead : bool
         Whether to look one component ahead where a window is shorter than the sample: of the places
         that a pattern may have in the window and that explain the same, up to a standard error,
@@ -141,7 +142,7 @@ class ALS(BaseEstimator):
         problem : Problem
         random_state : int, RandomState or None
         n_jobs : int or None
-            Threads over the starts and moves, which are tried on few rows.
+            Threads over chunks of the rows that climbs are tried on.
         start : array (K, L) or None
             Weights to begin with instead of looking for starting points.
         more : bool
