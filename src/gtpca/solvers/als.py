@@ -78,10 +78,10 @@ RULES = {
 class ALS(BaseEstimator):
     """Alternating least squares from many short starts, with moves out of local optima.
 
-    ``n_init`` short runs on a few hundred rows, by successive halving, on a coarser grid if the rows
-    are smooth; the winner is finished on a few thousand, followed by the operator's own moves
-    (re-centring of a window) as long as they help, all of it in single precision; then it climbs on ever more rows, in their own precision,
-    until only the last passes touch all of them.
+    ``n_init`` short runs on a few hundred rows, by successive halving, on a coarser grid where the
+    rows are smooth; the winner is finished on a few thousand, followed by the operator's own moves
+    (re-centring of a window) as long as they help, all of it in single precision; then it climbs on
+    ever more rows, in their own precision, until only the last passes touch all of them.
 
     Parameters
     ----------
