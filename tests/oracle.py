@@ -57,8 +57,8 @@ def resmse(X, T, W, joint=False, upright=False, sweeps=0):
 
 def align(X, index, T):
     """The average at each weight of the values that it explains, zero where there are none."""
-    back = np.einsum("ndl,nd->nl", T[index], X)
-    cover = np.einsum("ndl,nd->nl", T[index], T[index].sum(axis=2))
+    back, size = np.einsum("ndl,nd->nl", T[index], X), np.abs(T[index])
+    cover = np.einsum("ndl,nd->nl", size, size.sum(axis=2))
     return np.where(cover > 1e-9, back / np.maximum(cover, 1e-9), 0.0)
 
 
