@@ -61,7 +61,8 @@ SCREEN_TOL = 1e-3
 LOOSE = 10  # times tol: what a climb must gain that others follow
 LOOSEST = 100  # and one over so many rows that each pass counts
 NEARLY = 1e-3  # a move that explains so much less on few rows may still explain more
-UPDATE_STEPS = 5  # of conjugate gradients: codes change before an exact solution would pay
+UPDATE_STEPS = 10  # of conjugate gradients: codes change before an exact solution would pay
+SCREEN_STEPS = 5  # where climbs are short
 SMOOTH = 0.2  # how far from white noise rows must be to be pooled
 LEAST = {1: (24, 24, 64), 2: (12, 20, 32)}  # points on an axis after pooling, by how many move
 LOOK_INIT = 16  # the next component is looked for from half as many rows,
@@ -214,10 +215,10 @@ def coarse_axes(operator, level):
     return tuple(a for a in operator.moved_axes if min(s[a] for s in sizes) >= least)
 
 
-def coarsened(problem, levels=3) -> Coarse:
+def coarsened(problem) -> Coarse:
     """The rows of a problem, few of them and in memory, on as coarse a grid as they allow."""
     found, total = Coarse(problem), problem.chunks.sum(energy)
-    for level in range(levels):
+    for level in range(len(LEAST[1])):
         step = _halved(found.problem, level)
         if step is None or _smoothness(problem, step.problem, total) < SMOOTH:
             break
@@ -324,7 +325,7 @@ class _Search:
 
     def _try(self, problem, stack, passes):
         """Short climbs on few rows of a coarse grid."""
-        tried = climb_each(problem, stack, passes, SCREEN_TOL)
+        tried = climb_each(problem, stack, passes, SCREEN_TOL, steps=SCREEN_STEPS)
         self.tell(tried[0])
         return tried
 
@@ -352,7 +353,7 @@ def climb(problem, W, max_iter, tol, report=None):
     return climb_each(problem, W[None], max_iter, tol, report)[0]
 
 
-def climb_each(problem, stack, max_iter, tol, report=None):
+def climb_each(problem, stack, max_iter, tol, report=None, steps=UPDATE_STEPS):
     """Alternate match and update until the explained energy rises by less than ``tol``, relative.
 
     From several weights (S, K, L) at once, which know nothing of one another; a list of results.
@@ -362,7 +363,7 @@ def climb_each(problem, stack, max_iter, tol, report=None):
     while active:
         points = np.array([one.point for one in active])
         stats = problem.chunks.sum(statistics_each, problem.blocks(points))
-        updated = update_each(problem.chunks.operator, stats, points, UPDATE_STEPS)
+        updated = update_each(problem.chunks.operator, stats, points, steps)
         for one, explained, new in zip(active, stats.explained, updated, strict=True):
             one.take(float(explained), new, tol, report)
         active = [one for one in active if one.goes_on(max_iter)]
