@@ -128,7 +128,8 @@ def bring_back(rows, operator, index):
     used, place = np.unique(index, return_inverse=True)
     whole = operator.magnitude
     cover = whole.adjoint_rows(whole.apply_at(np.ones(operator.n_weights), used), used)
-    scale = np.where(cover > 1e-9, 1 / np.maximum(cover, 1e-9), 0.0)
+    shown = cover > 1e-9 * cover.max(axis=1, keepdims=True, initial=0.0)
+    scale = np.divide(1.0, cover, out=np.zeros_like(cover), where=shown)
     return (operator.adjoint_rows(rows, index) * scale[place]).astype(rows.dtype)
 
 
