@@ -9,7 +9,7 @@ import pytest
 from helpers import noise
 
 from gtpca import GTPCA
-from gtpca.data.chunk import Chunk
+from gtpca.data.chunks import Chunk
 from gtpca.estimator import bind_family
 from gtpca.fitting.fit import Fit
 from gtpca.model.matching import make_block, statistics, update

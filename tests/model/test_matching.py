@@ -7,7 +7,7 @@ import pytest
 from helpers import QUICK, noise
 
 from gtpca import GTPCA, Compose, Identity, Reflection, Scaling, Shift
-from gtpca.data.chunk import Chunk
+from gtpca.data.chunks import Chunk
 from gtpca.model.matching import make_block, match, statistics, update
 
 # --- polarity ---
