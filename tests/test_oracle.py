@@ -45,7 +45,8 @@ def orthonormal(W):
 def as_fitted(family, shape, W, **options):
     """An estimator with the components ``W``, as if it had been fitted."""
     model = GTPCA(len(W), family, **options)
-    value = Model(bind_family(family, shape, model.feature_weight), W, model.polarity)
+    operator = bind_family(family, shape, model.feature_weight)
+    value = Model(operator, W, model.polarity, model.shared_pose)
     return model.adopt(Fit(value, np.ones(len(W)), 2.0 * len(W), [SolverResult(W)]))
 
 
