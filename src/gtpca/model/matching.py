@@ -14,7 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from gtpca.operators.base import CG_STEPS, conjugate_gradients
+from gtpca.model.gaps import Whitening, hidden_sums, less_hidden
+from gtpca.operators.base import CG_STEPS, conjugate_gradients, divide
 
 __all__ = [
     "POLARITIES",
@@ -129,19 +130,40 @@ class Match:
 
 def match(chunk, block) -> Match:
     """The transform under which a block holds most of each row of a chunk."""
-    pick = _pick_single if len(block) == 1 else _pick_joint
-    index, z = pick(chunk.prepared, chunk.operator, block)
-    coef = np.einsum("nj,njk->nk", z, block.at(block.root, index))
+    z = _whitened(chunk.prepared, chunk.operator, block)
+    if chunk.hidden is not None:
+        gaps = Whitening(chunk.prepared_mask, chunk.operator, block)
+        z = gaps(z)
+    index, z = _pick_single(z[0], block) if len(block) == 1 else _pick_joint(z)
+    root = block.at(block.root, index)
+    if chunk.hidden is not None:
+        root = gaps.root_at(index) @ root
+    coef = np.einsum("nj,njk->nk", z, root)
     return Match(index, coef * block.at(block.norms, index), coef, np.sum(z**2, axis=1))
 
 
-def _pick_single(P, operator, block):
-    """Best transform (n,) and ``z`` (n, 1) of one component, with its sign."""
+def _whitened(P, operator, block):
+    """``root_t b`` of all rows and transforms, (K, n, m)."""
+    if len(block) == 1:
+        return _whitened_single(P, operator, block)[None]
     if len(block.root) == 1:
-        products = operator.correlate(P, block.root[0, 0, 0] * block.weights[0])
-    else:
-        products = operator.correlate(P, block.weights[0])
-        products *= block.root[:, 0, 0].astype(products.dtype)
+        return np.stack([operator.correlate(P, w) for w in block.root[0] @ block.weights])
+    b = np.stack([operator.correlate(P, w) for w in block.weights], axis=-1)
+    root = block.root.astype(b.dtype).transpose(0, 2, 1)
+    return (b.transpose(1, 0, 2) @ root).transpose(2, 1, 0)
+
+
+def _whitened_single(P, operator, block):
+    """``b / |T_t w|`` of all rows and transforms, (n, m)."""
+    if len(block.root) == 1:
+        return operator.correlate(P, block.root[0, 0, 0] * block.weights[0])
+    products = operator.correlate(P, block.weights[0])
+    products *= block.root[:, 0, 0].astype(products.dtype)
+    return products
+
+
+def _pick_single(products, block):
+    """Best transform (n,) and ``z`` (n, 1) of one component, with its sign."""
     rows = np.arange(len(products))
     index = products.argmax(axis=1)
     z = products[rows, index]
@@ -154,14 +176,8 @@ def _pick_single(P, operator, block):
     return index, z.astype(np.float64)[:, None]
 
 
-def _pick_joint(P, operator, block):
+def _pick_joint(z):
     """Best transform (n,) and ``z`` (n, K) of a block."""
-    if len(block.root) == 1:
-        z = np.stack([operator.correlate(P, w) for w in block.root[0] @ block.weights])
-    else:
-        b = np.stack([operator.correlate(P, w) for w in block.weights], axis=-1)
-        root = block.root.astype(b.dtype).transpose(0, 2, 1)
-        z = (b.transpose(1, 0, 2) @ root).transpose(2, 1, 0)
     index = np.einsum("knm,knm->nm", z, z).argmax(axis=1)
     return index, z[:, np.arange(len(index)), index].T.astype(np.float64)
 
@@ -178,31 +194,40 @@ class Stats:
         ``sum_{i: t_i = t} a_i a_i'``, summed over ``t`` for isometries.
     explained : float
         Explained energy ``sum_i |z_i|^2``; ``sum_i s_i^2`` for one component.
+    hidden : array (K, K, p), or 0
+        What the gaps take away from ``N``, see :func:`gtpca.model.gaps.hidden_sums`.
     """
 
     rhs: np.ndarray
     weight: np.ndarray
     explained: float
+    hidden: np.ndarray | float = 0.0
 
     def __add__(self, other: Stats) -> Stats:
-        return Stats(
-            self.rhs + other.rhs, self.weight + other.weight, self.explained + other.explained
-        )
+        return Stats(*(a + b for a, b in zip(self.values, other.values, strict=True)))
 
     def __rmul__(self, factor: float) -> Stats:
-        return Stats(factor * self.rhs, factor * self.weight, factor * self.explained)
+        return Stats(*(factor * value for value in self.values))
+
+    @property
+    def values(self) -> tuple:
+        """All of them."""
+        return self.rhs, self.weight, self.explained, self.hidden
 
 
 def statistics(chunk, block) -> Stats:
     """Match a chunk and reduce it to its :class:`Stats`."""
     operator, found = chunk.operator, match(chunk, block)
     weighted = (chunk.weigh(found.coef.T)).T
+    rows, hidden = chunk.rows, 0.0
+    if chunk.hidden is not None:
+        rows, hidden = chunk.filled, hidden_sums(chunk, found.index, found.coef, weighted)
     if len(block) == 1:
-        rhs = operator.adjoint_at(chunk.rows, found.index, weighted[:, 0])[None]
+        rhs = operator.adjoint_at(rows, found.index, weighted[:, 0])[None]
     else:
-        rhs = operator.adjoint_block(chunk.rows, found.index, weighted)
+        rhs = operator.adjoint_block(rows, found.index, weighted)
     weight = _second_moments(operator, found, weighted)
-    return Stats(rhs, weight, float(np.sum(chunk.weigh(found.explained))))
+    return Stats(rhs, weight, float(np.sum(chunk.weigh(found.explained))), hidden)
 
 
 def _second_moments(operator, found, weighted):
@@ -223,11 +248,12 @@ def update(operator, stats, W, steps=CG_STEPS):
 
     ``steps`` of conjugate gradients, where these are needed, bring them nearer at least.
     """
-    new = orthonormal(solve_block(operator, stats.weight, stats.rhs, W, steps))
+    solved = solve_block(operator, stats.weight, stats.rhs, W, steps, stats.hidden)
+    new = orthonormal(solved)
     return new if np.all(np.isfinite(new)) and np.any(new) else W
 
 
-def solve_block(operator, weight, rhs, W0, steps=CG_STEPS):
+def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0):
     """Solve ``sum_t,k weight_tjk T_t* T_t w_k = rhs_j`` from ``W0``; the unseen keeps its value.
 
     Parameters
@@ -237,25 +263,40 @@ def solve_block(operator, weight, rhs, W0, steps=CG_STEPS):
     rhs, W0 : arrays (K, L)
     steps : int
         Of conjugate gradients, where these are needed.
+    hidden : array (K, K, p) or 0
+        What the gaps take away, see :class:`Stats`.
     """
-    if len(rhs) == 1:
+    gaps = np.ndim(hidden) > 0
+    if len(rhs) == 1 and not gaps:
         return operator.solve_normal(weight[:, 0, 0], rhs[0], W0[0], steps)[None]
-    if operator.isometric:
+    if operator.isometric and not gaps:
         A = weight.sum(axis=0)
         return W0 + np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ (rhs - A @ W0)
     if operator.selects:
-        return _solve_each_weight(operator, weight, rhs, W0)
+        return _solve_each_weight(_diagonals(operator, weight) - hidden, rhs, W0)
     system = operator.normal_system(weight)
+    if gaps:
+        system = less_hidden(operator, system, hidden)
     solved = conjugate_gradients(system, rhs.ravel(), W0.ravel(), steps)
     return solved.reshape(rhs.shape)
 
 
-def _solve_each_weight(operator, weight, rhs, W0):
-    """One K x K system per weight, for operators with a diagonal ``T* T``."""
-    K, ones = len(rhs), np.ones(operator.n_weights)
-    A = np.empty((operator.n_weights, K, K))
+def _diagonals(operator, weight):
+    """``sum_t weight_tjk T_t* T_t`` of operators for which it is diagonal, (K, K, L)."""
+    K, ones = weight.shape[1], np.ones(operator.n_weights)
+    if operator.isometric:
+        return weight.sum(axis=0)[:, :, None] * ones
+    A = np.empty((K, K, operator.n_weights))
     for j in range(K):
         for k in range(j + 1):
-            A[:, j, k] = A[:, k, j] = operator.normal(weight[:, j, k], ones)
+            A[j, k] = A[k, j] = operator.normal(weight[:, j, k], ones)
+    return A
+
+
+def _solve_each_weight(A, rhs, W0):
+    """One K x K system per weight: ``sum_k A_jkl w_kl = rhs_jl``."""
+    if len(rhs) == 1:
+        return divide(rhs, A[0], W0)
+    A = np.ascontiguousarray(A.transpose(2, 0, 1))
     gap = rhs.T[:, :, None] - A @ W0.T[:, :, None]
     return W0 + (np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ gap)[:, :, 0].T
