@@ -26,7 +26,8 @@ def check_operator(operator: Operator, random_state=0, n_rows=12) -> None:
     """Compare every method of an operator with its slow and obvious meaning.
 
     Dot test ``sum_t <T_t w, M_t> = <w, sum_t T_t* M_t>``, linearity, the fast correlation, norms,
-    gather, adjoint of a gather, normal equations and their solution, the matrix, the description.
+    gather, adjoint of a gather, normal equations and their solution, masks of what is missing, the
+    matrix, the description.
 
     Parameters
     ----------
@@ -44,6 +45,7 @@ def check_operator(operator: Operator, random_state=0, n_rows=12) -> None:
     _check_gather(operator, rng, n_rows)
     _check_correlate(operator, rng, n_rows)
     _check_normal(operator, rng)
+    _check_masks(operator, rng, n_rows)
     _check_words(operator, rng, n_rows)
 
 
@@ -121,6 +123,21 @@ def _check_normal(operator, rng):
     unseen = operator.normal(weight, np.ones_like(w)) == 0
     if operator.selects:
         assert np.array_equal(solved[unseen], w0[unseen]), "solve_normal changed unseen weights"
+
+
+def _check_masks(operator, rng, n_rows):
+    H = (rng.random((n_rows, operator.n_features)) < 0.4).astype(float)
+    v, w = rng.standard_normal((2, operator.n_weights))
+    first, second = operator.apply(v), operator.apply(w)
+    P = operator.prepare_mask(H)
+    _close(operator.correlate_mask(P, v, w), H @ (first * second).T, "correlate_mask")
+    _close(operator.correlate_mask(P, w, w), H @ (second**2).T, "correlate_mask of one")
+    index, coef = rng.integers(operator.n_transforms, size=n_rows), rng.uniform(size=(n_rows, 2))
+    sums = operator.mask_sums(H, index, coef)
+    for k in range(2):
+        M = np.zeros_like(second)
+        np.add.at(M, index, coef[:, k, None] * H * second[index])
+        _close(operator.mask_normal(sums[k], w), operator.adjoint(M), "mask_sums, mask_normal")
 
 
 def _check_words(operator, rng, n_rows):
