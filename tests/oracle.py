@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-RHO = 0.1
+RHO = 0.05
 
 
 def roots(X):

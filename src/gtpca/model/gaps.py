@@ -10,10 +10,10 @@ so a match takes the transform with the largest ``<x, T w>^2 / <m, (T w)^2>`` an
 energy, and nothing changes where nothing is missing. With ``rho = 0`` a transform under which hardly
 anything of ``T w`` is observed could win, with coefficients as large as it likes.
 
-For a block, ``root_t G_t root_t' = 1`` for complete rows. With gaps the Gram matrix of row ``i`` is
-``root_t G_it root_t' = 1 - (1 - rho) S_it = C C'`` where ``S_it`` is that of what is hidden, between
-0 and 1. All eigenvalues are at least ``rho``, so the Cholesky factor ``C`` is always there, and the
-explained energy is ``|z|^2`` with ``z = C^-1 root_t b``.
+For a block the Gram matrix of row ``i`` under ``T_t`` is ``G_it = G_t - (1 - rho) H_it = C C'``, where
+``H_it`` is that of what is hidden: one correlation of the masks for every pair of components. As
+``G_it >= rho G_t``, every pivot of its Cholesky factor ``C`` is at least ``rho`` times that of
+``G_t``; the energy that a block explains is ``|z|^2`` with ``z = C^-1 b``.
 """
 
 from __future__ import annotations
@@ -21,13 +21,22 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-__all__ = ["HIDDEN_WEIGHT", "Whitening", "hidden_sums", "less_hidden"]
+__all__ = ["HIDDEN_WEIGHT", "Factors", "gram_at", "hidden_sums", "less_hidden", "pieces"]
 
-HIDDEN_WEIGHT = 0.1  # rho; benchmarks/bench_gaps.py compares others
+HIDDEN_WEIGHT = 0.05  # rho; benchmarks/bench_gaps.py compares others
+PIECE_BYTES = 2**22  # of all factors of some rows: they should stay in the processor's cache
 
 
-class Whitening:
-    """The Cholesky factors ``C`` of all rows and transforms, for K components.
+def pieces(n_rows, operator, block, dtype):
+    """Slices of the rows whose factors take about ``PIECE_BYTES``."""
+    pairs = len(block) * (len(block) + 1) // 2
+    width = pairs * operator.n_transforms * np.dtype(dtype).itemsize
+    step = max(1, PIECE_BYTES // width) if pairs > 1 else n_rows
+    return [slice(start, start + step) for start in range(0, n_rows, step)]
+
+
+class Factors:
+    """The Cholesky factors ``C`` of some rows and all transforms: a lower triangle of (n, m).
 
     Parameters
     ----------
@@ -37,57 +46,55 @@ class Whitening:
     """
 
     def __init__(self, P, operator, block):
-        S = hidden_grams(P, operator, block)
-        self.factor = cholesky(S)
+        W, G = block.weights, visible_gram(block)
+        least = HIDDEN_WEIGHT * np.einsum("tkk->tk", np.linalg.cholesky(G)) ** 2
+        self.rows: list[list[np.ndarray]] = []
+        for j, w in enumerate(W):
+            row = [operator.correlate_mask(P, w, v) for v in [*W[:j], w]]
+            self._factorise(row, G[:, j], least[:, j])
+            self.rows.append(row)
 
-    def __call__(self, z):
-        """``C^-1 z`` of ``z`` (K, n, m), in place."""
-        for k, row in enumerate(self.factor):
-            for j in range(k):
-                z[k] -= row[j] * z[j]
-            z[k] /= row[k]
-        return z
+    def _factorise(self, row, G, least):
+        """Turn a row of ``H``, in place, into one of ``C``; ``G`` (m, K), pivots at least (m,)."""
+        *others, pivot = row
+        for k, entries in enumerate(row):
+            entries *= HIDDEN_WEIGHT - 1
+            entries += G[:, k].astype(entries.dtype)
+            for first, second in zip(row[:k], (self.rows + [row])[k], strict=False):
+                entries -= first * second
+            if entries is not pivot:
+                entries /= self.rows[k][k]
+        np.maximum(pivot, least.astype(pivot.dtype), out=pivot)
+        np.sqrt(pivot, out=pivot)
+
+    def whiten(self, b):
+        """``C^-1 b`` of products (K, n, m), in place."""
+        for k, row in enumerate(self.rows):
+            for entries, before in zip(row[:-1], b, strict=False):
+                b[k] -= entries * before
+            b[k] /= row[k]
+        return b
 
     def root_at(self, index):
         """``C^-1`` of every row at its transform, (n, K, K) in float64."""
-        K, rows = len(self.factor), np.arange(len(index))
+        K, at = len(self.rows), (np.arange(len(index)), index)
         C = np.zeros((len(index), K, K))
-        for k, row in enumerate(self.factor):
-            for j, entries in enumerate(row):
-                C[:, k, j] = entries[rows, index]
-        return np.linalg.inv(C)
+        for j, row in enumerate(self.rows):
+            for k, entries in enumerate(row):
+                C[:, j, k] = entries[at]
+        return 1 / C if K == 1 else np.linalg.inv(C)
 
 
-def hidden_grams(P, operator, block):
-    """``S_it`` of all rows and transforms: arrays (n, m) in a lower triangle, S[j][k], k <= j."""
-    if len(block.root) == 1:
-        return mask_products(P, operator, block.root[0] @ block.weights)
-    S = mask_products(P, operator, block.weights)
-    root = block.root.astype(S[0][0].dtype)
-    if len(S) == 1:
-        return [[S[0][0] * root[:, 0, 0] ** 2]]
-    K = range(len(S))
-    half = [[sum(root[:, j, a] * S[max(a, b)][min(a, b)] for a in K) for b in K] for j in K]
-    return [[sum(half[j][b] * root[:, k, b] for b in K) for k in range(j + 1)] for j in K]
+def visible_gram(block):
+    """Gram matrices (m, K, K) in which directions too faint to mean anything are as long as can be.
 
-
-def mask_products(P, operator, W):
-    """``<h_i, (T_t w_j) (T_t w_k)>`` for k <= j, arrays (n, m) in a lower triangle."""
-    return [[operator.correlate_mask(P, w, v) for v in [*W[:j], w]] for j, w in enumerate(W)]
-
-
-def cholesky(S):
-    """The lower triangle of ``C`` with ``C C' = 1 - (1 - rho) S``, in place of ``S``."""
-    for j, row in enumerate(S):
-        for k, entries in enumerate(row):
-            entries *= HIDDEN_WEIGHT - 1
-            for i in range(k):
-                entries -= row[i] * S[k][i]
-            if k < j:
-                entries /= S[k][k]
-        row[j] += 1
-        np.sqrt(np.maximum(row[j], HIDDEN_WEIGHT, out=row[j]), out=row[j])
-    return S
+    Nothing of a row lies along them, so they get no coefficient.
+    """
+    length = np.linalg.norm(block.root, axis=2, keepdims=True)
+    kept = np.divide(block.root, length, out=np.zeros_like(block.root), where=length > 0)
+    faint = np.eye(len(block)) - kept.transpose(0, 2, 1) @ kept
+    faint[np.all(length > 0, axis=(1, 2))] = 0.0
+    return block.gram + max(block.gram.max(initial=0.0), np.finfo(float).tiny) * faint
 
 
 def gram_at(chunk, block, index):

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gtpca.model.gaps import Whitening, hidden_sums, less_hidden
+from gtpca.model.gaps import Factors, hidden_sums, less_hidden, pieces
 from gtpca.operators.base import CG_STEPS, conjugate_gradients, divide
 
 __all__ = [
@@ -130,16 +130,31 @@ class Match:
 
 def match(chunk, block) -> Match:
     """The transform under which a block holds most of each row of a chunk."""
-    z = _whitened(chunk.prepared, chunk.operator, block)
-    if chunk.hidden is not None:
-        gaps = Whitening(chunk.prepared_mask, chunk.operator, block)
-        z = gaps(z)
-    index, z = _pick_single(z[0], block) if len(block) == 1 else _pick_joint(z)
-    root = block.at(block.root, index)
-    if chunk.hidden is not None:
-        root = gaps.root_at(index) @ root
+    if chunk.hidden is None:
+        index, z = _pick(_whitened(chunk.prepared, chunk.operator, block), block)
+        root = block.at(block.root, index)
+    else:
+        index, z, root = _pick_in_gaps(chunk, block)
     coef = np.einsum("nj,njk->nk", z, root)
     return Match(index, coef * block.at(block.norms, index), coef, np.sum(z**2, axis=1))
+
+
+def _pick_in_gaps(chunk, block):
+    """Best transform (n,), ``z`` (n, K) and its root (n, K, K), some rows at a time."""
+    operator, P, masks = chunk.operator, chunk.prepared, chunk.prepared_mask
+    found = []
+    for part in pieces(len(chunk.rows), operator, block, chunk.rows.dtype):
+        factors = Factors(masks[part], operator, block)
+        index, z = _pick(factors.whiten(_products(P[part], operator, block.weights)), block)
+        found.append((index, z, factors.root_at(index)))
+    return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+
+
+def _products(P, operator, W):
+    """``<x_i, T_t w_k>`` of all rows and transforms, (K, n, m)."""
+    if len(W) == 1:
+        return operator.correlate(P, W[0])[None]
+    return np.stack([operator.correlate(P, w) for w in W])
 
 
 def _whitened(P, operator, block):
@@ -147,7 +162,7 @@ def _whitened(P, operator, block):
     if len(block) == 1:
         return _whitened_single(P, operator, block)[None]
     if len(block.root) == 1:
-        return np.stack([operator.correlate(P, w) for w in block.root[0] @ block.weights])
+        return _products(P, operator, block.root[0] @ block.weights)
     b = np.stack([operator.correlate(P, w) for w in block.weights], axis=-1)
     root = block.root.astype(b.dtype).transpose(0, 2, 1)
     return (b.transpose(1, 0, 2) @ root).transpose(2, 1, 0)
@@ -162,24 +177,26 @@ def _whitened_single(P, operator, block):
     return products
 
 
-def _pick_single(products, block):
-    """Best transform (n,) and ``z`` (n, 1) of one component, with its sign."""
+def _pick(z, block):
+    """Best transform (n,) of ``z`` (K, n, m), and ``z`` there, (n, K)."""
+    if len(z) == 1:
+        return _pick_single(z[0], block.polarity)
+    index = np.einsum("knm,knm->nm", z, z).argmax(axis=1)
+    return index, z[:, np.arange(len(index)), index].T.astype(np.float64)
+
+
+def _pick_single(products, polarity):
+    """The same of one component, with its sign."""
     rows = np.arange(len(products))
     index = products.argmax(axis=1)
     z = products[rows, index]
-    if block.polarity == "positive":
+    if polarity == "positive":
         z = np.maximum(z, 0)
     else:
         low = products.argmin(axis=1)
         flipped = -products[rows, low] > z
         index, z = np.where(flipped, low, index), np.where(flipped, products[rows, low], z)
     return index, z.astype(np.float64)[:, None]
-
-
-def _pick_joint(z):
-    """Best transform (n,) and ``z`` (n, K) of a block."""
-    index = np.einsum("knm,knm->nm", z, z).argmax(axis=1)
-    return index, z[:, np.arange(len(index)), index].T.astype(np.float64)
 
 
 @dataclass(frozen=True)

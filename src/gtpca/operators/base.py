@@ -94,7 +94,7 @@ class Operator(ABC):
         return FeatureWeightedOperator(self, feature_weight)
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
-        """What every :meth:`correlate` needs of the rows ``X`` (n, d), computed once."""
+        """What every :meth:`correlate` needs of the rows ``X`` (n, d), computed once, (n, ..)."""
         return X
 
     def correlate(self, P: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -102,7 +102,7 @@ class Operator(ABC):
         return P @ cast(self.apply(w), P).T
 
     def prepare_mask(self, H: np.ndarray) -> np.ndarray:
-        """What every :meth:`correlate_mask` needs of masks ``H`` (n, d), computed once."""
+        """What every :meth:`correlate_mask` needs of masks ``H`` (n, d), computed once, (n, ..)."""
         return self.prepare(H) if self.selects else H
 
     def correlate_mask(self, P: np.ndarray, v: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -191,8 +191,13 @@ class Operator(ABC):
         """
         if self.selects:
             return self.adjoint_block(H, index, coef)
-        sums = [sum_by_index(H, index, c, self.n_transforms).ravel() for c in coef.T]
-        return np.stack(sums)
+        if coef.shape[1] == 1:
+            return sum_by_index(H, index, coef[:, 0], self.n_transforms).reshape(1, -1)
+        sums = np.zeros((coef.shape[1], self.n_transforms, self.n_features))
+        for t in np.unique(index):
+            mine = index == t
+            sums[:, t] = coef[mine].T.astype(H.dtype) @ H[mine]
+        return sums.reshape(len(sums), -1)
 
     def mask_normal(self, sums: np.ndarray, w: np.ndarray) -> np.ndarray:
         """``N_k w``, shape (L,), for one row (p,) of :meth:`mask_sums`."""
