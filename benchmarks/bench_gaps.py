@@ -97,7 +97,9 @@ def run(name, kind, share, noise, seed):
     start = time.process_time()
     model.fit(Y)
     seconds = time.process_time() - start
-    rebuilt, true = (m.reconstruct(Y).reshape(X.shape) for m in (model, as_fitted(family, shape, W)))
+    rebuilt, true = (
+        m.reconstruct(Y).reshape(X.shape) for m in (model, as_fitted(family, shape, W))
+    )
     sizes = [np.sum(rows**2, axis=1).max() for rows in (rebuilt, X)]
     shares = explained(X, rebuilt), explained(X, true)
     return {
@@ -119,7 +121,10 @@ def cases(only, seeds):
 
 def table(rows):
     """The worst ratio over families and seeds for each kind of gap, share and noise."""
-    lines = ["| gaps | share | noise | wanted | worst ratio | where | largest row |", "|" + "---|" * 7]
+    lines = [
+        "| gaps | share | noise | wanted | worst ratio | where | largest row |",
+        "|" + "---|" * 7,
+    ]
     for kind, share in GAPS:
         for noise in NOISES:
             mine = [r for r in rows if (r["kind"], r["share"], r["noise"]) == (kind, share, noise)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-RHO = 0.05
+RHO = 0.02
 
 
 def roots(X):

@@ -81,8 +81,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     missing : {"error", "ignore"}
         What NaN, masked values, None and pandas' NA are: an error, or *not observed*. Then matches,
         means and energies are those of what was observed; in gaps a component is drawn to zero with
-        a weight of .05, without which poses would win in which hardly anything is seen of it. May be
-        changed after a fit.
+        a weight of .02, without which poses would win in which hardly anything of it is seen. May
+        be changed after a fit.
     refine : int
         Joint sweeps over components and codes after the greedy fit, and code sweeps in ``encode``.
         May be changed after a fit, for ``encode`` and all that follows from it.

@@ -147,7 +147,7 @@ class Chunk:
 
     @property
     def prepared(self):
-        """``operator.prepare`` of the rows; it is kept in this very chunk, so it never is another's."""
+        """``operator.prepare`` of the rows; kept in this very chunk, so it never is another's."""
         return self._kept("_prepared", lambda: self.operator.prepare(self.filled))
 
     @property
@@ -165,7 +165,7 @@ class Chunk:
     @property
     def mask(self) -> np.ndarray:
         """1 where nothing was observed, else 0, in the data type of the rows, (n, d)."""
-        return self.hidden.astype(self.rows.dtype)
+        return np.isnan(self.rows).astype(self.rows.dtype)
 
     @cached_property
     def hidden(self) -> np.ndarray | None:
@@ -289,7 +289,7 @@ def totals(chunk) -> Totals:
 
 
 def masses(chunk):
-    """``sum_i q_i`` over the rows in which a feature was observed, with the sample weights, (d,)."""
+    """``sum_i q_i`` of the sample weights, over the rows in which a feature was observed, (d,)."""
     weight = chunk.weigh(np.ones(len(chunk.rows)))
     total = np.full(chunk.rows.shape[1], weight.sum())
     return total if chunk.hidden is None else weight @ ~chunk.hidden

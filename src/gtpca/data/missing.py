@@ -19,7 +19,7 @@ def as_nan(X):
     if isinstance(X, (list, tuple)) and any(np.ma.isMaskedArray(row) for row in X):
         return np.array([as_nan(row) for row in X])
     if np.ma.isMaskedArray(X):
-        return X.astype(np.result_type(X.dtype, np.float32)).filled(np.nan)
+        return np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
     X = np.asarray(X)
     return np.where(_is_nothing(X), np.nan, X) if X.dtype == object else X
 

@@ -118,7 +118,8 @@ class Stream:
     @property
     def stats(self) -> list[Stats]:
         """What is known of the rows, for each block."""
-        hidden = self.hidden if np.ndim(self.hidden) else np.zeros(len(self.weights))
+        hidden = np.asarray(self.hidden)
+        hidden = hidden if hidden.ndim else np.zeros(len(self.weights))
         return [Stats(*s) for s in zip(self.rhs, self.weight, self.explained, hidden, strict=True)]
 
     def faded_mass(self, n_new, horizon):
@@ -137,6 +138,8 @@ class Stream:
         if self.weights.shape[1] > 1:
             (block,) = replace(model, weights=self.weights[0]).blocks()
             W, explained = principal_axes(block, self.stats[0])
+            if np.any(self.hidden):  # these would be the energies in gaps, too
+                explained = explained * (self.explained[0] / explained.sum())
         if model.polarity == "both":
             W = W * signs(W)[:, None]
         return Fit(replace(model, weights=W), explained, self.energy, results, self.n_rows)

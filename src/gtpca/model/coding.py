@@ -140,13 +140,11 @@ def bring_back(rows, operator, index):
     of both.
     """
     chunk, whole = Chunk(rows, operator), operator.magnitude
-    if chunk.hidden is None:
-        used, place = np.unique(index, return_inverse=True)
-        seen = 1.0
-    else:
-        used, place, seen = index, slice(None), ~chunk.hidden
-    shown = whole.apply_at(np.ones(operator.n_weights), used) * seen
-    cover = whole.adjoint_rows(shown, used)
+    used, place = np.unique(index, return_inverse=True)
+    if chunk.hidden is not None:
+        used, place = index, np.arange(len(index))
+    shown = whole.apply_at(np.ones(operator.n_weights), used)
+    cover = whole.adjoint_rows(shown if chunk.hidden is None else shown * ~chunk.hidden, used)
     scale = np.where(cover > 1e-9, 1 / np.maximum(cover, 1e-9), 0.0)
     return (operator.adjoint_rows(chunk.filled, index) * scale[place]).astype(rows.dtype)
 

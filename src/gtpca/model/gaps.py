@@ -7,12 +7,12 @@ The objective weighs features with ``m_i = 1 - (1 - rho) h_i``: 1 where observed
 
 so a match takes the transform with the largest ``<x, T w>^2 / <m, (T w)^2>`` and an update solves
 ``N w = sum_i a_i T_i* x_i`` with ``N = sum_i a_i^2 T_i* diag(m_i) T_i``. Both raise the explained
-energy, and nothing changes where nothing is missing. With ``rho = 0`` a transform under which hardly
-anything of ``T w`` is observed could win, with coefficients as large as it likes.
+energy, and nothing changes where nothing is missing. With ``rho = 0`` a transform under which
+hardly anything of ``T w`` is observed could win, with coefficients as large as it likes.
 
-For a block the Gram matrix of row ``i`` under ``T_t`` is ``G_it = G_t - (1 - rho) H_it = C C'``, where
-``H_it`` is that of what is hidden: one correlation of the masks for every pair of components. As
-``G_it >= rho G_t``, every pivot of its Cholesky factor ``C`` is at least ``rho`` times that of
+For a block the Gram matrix of row ``i`` is ``G_it = G_t - (1 - rho) H_it = C C'`` where ``H_it``
+is that of what is hidden under ``T_t``, one correlation of the masks for every pair of components.
+As ``G_it >= rho G_t``, every pivot of its Cholesky factor ``C`` is at least ``rho`` times that of
 ``G_t``; the energy that a block explains is ``|z|^2`` with ``z = C^-1 b``.
 """
 
@@ -23,7 +23,7 @@ from scipy.sparse.linalg import LinearOperator
 
 __all__ = ["HIDDEN_WEIGHT", "Factors", "gram_at", "hidden_sums", "less_hidden", "pieces"]
 
-HIDDEN_WEIGHT = 0.05  # rho; benchmarks/bench_gaps.py compares others
+HIDDEN_WEIGHT = 0.02  # rho; benchmarks/bench_gaps.py compares others
 PIECE_BYTES = 2**22  # of all factors of some rows: they should stay in the processor's cache
 
 
@@ -47,25 +47,26 @@ class Factors:
 
     def __init__(self, P, operator, block):
         W, G = block.weights, visible_gram(block)
-        least = HIDDEN_WEIGHT * np.einsum("tkk->tk", np.linalg.cholesky(G)) ** 2
+        least = np.sqrt(HIDDEN_WEIGHT) * np.einsum("tkk->tk", np.linalg.cholesky(G))
         self.rows: list[list[np.ndarray]] = []
         for j, w in enumerate(W):
             row = [operator.correlate_mask(P, w, v) for v in [*W[:j], w]]
-            self._factorise(row, G[:, j], least[:, j])
             self.rows.append(row)
+            for k, entries in enumerate(row):
+                entries *= HIDDEN_WEIGHT - 1
+                entries += G[:, j, k].astype(entries.dtype)
+                self._factorise(j, k, least[:, j])
 
-    def _factorise(self, row, G, least):
-        """Turn a row of ``H``, in place, into one of ``C``; ``G`` (m, K), pivots at least (m,)."""
-        *others, pivot = row
-        for k, entries in enumerate(row):
-            entries *= HIDDEN_WEIGHT - 1
-            entries += G[:, k].astype(entries.dtype)
-            for first, second in zip(row[:k], (self.rows + [row])[k], strict=False):
-                entries -= first * second
-            if entries is not pivot:
-                entries /= self.rows[k][k]
-        np.maximum(pivot, least.astype(pivot.dtype), out=pivot)
-        np.sqrt(pivot, out=pivot)
+    def _factorise(self, j, k, least):
+        """``C_jk = (G_jk - sum_{i < k} C_ji C_ki) / C_kk`` in place of ``G_jk``."""
+        entries = self.rows[j][k]
+        for i in range(k):
+            entries -= self.rows[j][i] * self.rows[k][i]
+        if k < j:
+            entries /= self.rows[k][k]
+        else:
+            floor = least.astype(entries.dtype)
+            np.sqrt(np.maximum(entries, floor**2, out=entries), out=entries)
 
     def whiten(self, b):
         """``C^-1 b`` of products (K, n, m), in place."""

@@ -40,7 +40,6 @@ class Preprocessing:
             rows = rows * cast(constant(np.sqrt(operator.feature_weight), rows), rows)
         return rows
 
-
     def undo(self, values, rows, operator):
         """Predictions (n, d) with the means of the ``rows`` (n, d) that they are of."""
         if self.mean is not None:

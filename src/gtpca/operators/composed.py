@@ -77,9 +77,10 @@ class ComposedOperator(Operator):
         return self.outer.prepare_mask(H)
 
     def correlate_mask(self, P, v, w):
-        moved = self.inner.apply(v)
-        pairs = zip(moved, self.inner.apply(w), strict=True) if v is not w else ((a, a) for a in moved)
-        return namespace(w).concat([self.outer.correlate_mask(P, a, b) for a, b in pairs], 1)
+        first = list(self.inner.apply(v))
+        second = first if v is w else self.inner.apply(w)
+        parts = [self.outer.correlate_mask(P, a, b) for a, b in zip(first, second, strict=True)]
+        return namespace(w).concat(parts, 1)
 
     def mask_rows(self, H, index):
         inside, outside = self._split(index)
