@@ -72,6 +72,7 @@ def mutate(folder, count, seed, again=False):
         choose(folder / "all.sqlite", session, count, seed)
     if again:
         forget_survivors(session)
+    run(folder, "baseline", "cosmic-ray.toml")  # without a change nothing must be noticed
     run(folder, "exec", "cosmic-ray.toml", session.name)
     report(session)
 

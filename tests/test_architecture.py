@@ -49,12 +49,10 @@ LAYERS = {
 # Imports inside functions: of modules that need an optional dependency, and of `save`.
 LATE = {
     ("cli", "commands"),
-    ("commands", "commands.progress"),
     ("commands", "demo"),
     ("commands", "experiments"),
     ("commands", "page"),
     ("commands", "plots"),
-    ("commands", "readers"),
     ("data", "data.dask"),
     ("estimator", "persistence"),
     ("experiments", "experiments.baselines"),

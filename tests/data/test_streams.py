@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from helpers import two_planted
 
 from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
 from gtpca.data.residual import scratch
-from gtpca.testing import assert_same_components
+from gtpca.testing import PlantedRows, assert_same_components
 
 SOLVER = ALS(n_init=4)
 
@@ -113,6 +115,30 @@ def equally_good(component):
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float16])
+def memory(function):
+    """Largest number of bytes that NumPy has in use while ``function`` runs."""
+    tracemalloc.start()
+    try:
+        function()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("residual", ["auto", "scratch"])
+def test_rows_that_are_read_in_pieces_never_are_in_memory(residual, tmp_path):
+    """What grows with their number is scores and transforms, a tenth of them at most."""
+    family, length = Shift(32), 256
+    PlantedRows(family.bind((length,)), 40_000).write(
+        X := np.lib.format.open_memmap(tmp_path / "x.npy", "w+", "f4", (40_000, length))
+    )
+    solver = ALS(n_init=2, max_iter=2, lookahead=False)
+    model = GTPCA(2, family, solver=solver, residual=residual, random_state=0)
+    for use in (model.fit, model.transform, model.resmse, model.partial_fit):
+        few, many = (memory(partial(use, X[:n])) for n in (20_000, 40_000))
+        assert many - few < X[20_000:].nbytes / 10
+
+
 def test_small_types_are_converted_piece_by_piece(dtype, tmp_path):
     X = np.abs(20 * planted(Shift(8), (24,), n=600)).clip(0, 250).astype(dtype)
     source = stored(X, "bare", tmp_path)

@@ -80,7 +80,7 @@ class Piece(RowChunks):
         return f"chunk {self.number}, rows {first} to {last}" + ("" if self.known else " of it")
 
     @classmethod
-    def open(cls, plan, blocks, block, weight, state, number):
+    def open(cls, plan, blocks, *, block, weight, state, number):
         """The rows ``block`` with their codes, or their residual if that was kept."""
         first = 0 if plan.firsts is None else int(plan.firsts[number])
         kept = None if state is None else state.residual
@@ -102,7 +102,8 @@ class Piece(RowChunks):
 
 def work(plan, blocks, task, block, weight, state, block_id):
     """One task of a worker: ``task`` is a function of the piece and its further arguments."""
-    piece = Piece.open(plan, blocks, block, weight, state, block_id[0])
+    number = block_id[0]
+    piece = Piece.open(plan, blocks, block=block, weight=weight, state=state, number=number)
     fn, *small = task
     return fn(piece, *small)
 

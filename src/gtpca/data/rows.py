@@ -171,7 +171,7 @@ def _one_after_the_other(first, second, rows):
     return second(first(rows))
 
 
-def _small_float(X):
+def _as_small_float(X):
     """float32 for small integers and halves, which it holds exactly; everything else unchanged."""
     dtype = getattr(X, "dtype", None)
     if not isinstance(dtype, np.dtype) or dtype.kind not in "biuf":
@@ -228,10 +228,10 @@ def _flatten(X, missing):
         _refuse_masked(X)
     X = np.asarray(X)
     if X.ndim <= 2:
-        return _small_float(X), None
+        return _as_small_float(X), None
     if 0 in X.shape:
         raise ValueError(f"X has shape {X.shape}: there is nothing in it.")
-    return _small_float(X.reshape(len(X), -1)), X.shape[1:]
+    return _as_small_float(X.reshape(len(X), -1)), X.shape[1:]
 
 
 def _refuse_masked(X):

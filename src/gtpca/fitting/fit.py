@@ -53,10 +53,14 @@ class Fit:
 
     def scaled(self, exponent) -> Fit:
         """The same fit for rows times ``2**exponent``."""
-        for result in self.results:
-            result.history = np.ldexp(result.history, 2 * exponent).tolist()
-        explained, total = (np.ldexp(e, 2 * exponent) for e in (self.explained, self.total))
-        return replace(self, explained=explained, total=float(total))
+        squared = 2 * exponent  # energies are squares
+        histories = [np.ldexp(result.history, squared).tolist() for result in self.results]
+        return replace(
+            self,
+            explained=np.ldexp(self.explained, squared),
+            total=float(np.ldexp(self.total, squared)),
+            results=[replace(r, history=h) for r, h in zip(self.results, histories, strict=True)],
+        )
 
 
 @dataclass
@@ -197,7 +201,7 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
     Very large or small rows are fitted in other units, a power of two, and so exactly.
     """
     if problem.chunks.n_rows <= SETTLE_ROWS:
-        problem = Problem(problem.chunks.here(), problem.polarity)
+        problem = replace(problem, chunks=problem.chunks.here())
     total, exponent, complete = _total(problem.chunks)
     problem = replace(problem, complete=complete)
     if exponent:
@@ -214,7 +218,13 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
         sweeps=recipe.refine,
         preprocessing=preprocessing,
     )
-    done = Fit(model, found.explained, goal.total, found.results, problem.chunks.n_rows)
+    done = Fit(
+        model=model,
+        explained=found.explained,
+        total=goal.total,
+        results=found.results,
+        n_rows=problem.chunks.n_rows,
+    )
     return done.scaled(exponent)
 
 
@@ -306,7 +316,7 @@ def _greedy(problem, recipe, goal):
         if results and left[-2] - left[-1] <= GONE * goal.total:
             left.pop()  # the family has no way to the rest of the energy
             break
-        problem = Problem(chunks, problem.polarity)
+        problem = replace(problem, chunks=chunks)
         results.append(result)
         recipe.progress.explained(len(results), 1 - left[-1] / goal.total, result)
     found = Components(np.concatenate([r.weights for r in results]), -np.diff(left), results)
@@ -343,7 +353,7 @@ def _refine(problem, recipe, found, total):
         for k, block in enumerate(blocks):
             others = [*blocks[:k], None, *blocks[k + 1 :]]
             chunks = chunks.then(restore, block, k, blocks=others)
-            result = recipe.solver.polish(Problem(chunks, problem.polarity), block.weights)
+            result = recipe.solver.polish(replace(problem, chunks=chunks), block.weights)
             blocks[k] = problem.block(result.weights)
             chunks = chunks.then(rematch, blocks[k], k, blocks=list(blocks))
         share = 1 - chunks.sum(energy) / total

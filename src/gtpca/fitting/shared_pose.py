@@ -8,17 +8,21 @@ does so from two beginnings, on few rows, and the best is finished on all of the
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gtpca.data.chunks import energy, nested_samples
 from gtpca.model.coding import deflate
 from gtpca.model.matching import statistics
-from gtpca.solvers.base import Problem, SolverResult
+from gtpca.solvers.als import coarsened
+from gtpca.solvers.base import SolverResult
 
 __all__ = ["grow_block", "principal_axes", "principal_order"]
 
 GROW_ROWS = 1024  # the block grows on so many rows
 N_GROWTHS = 2  # and so often; the best is finished on all rows
+GROW_LEVELS = 1  # the grid may be so much coarser: poses settle there
 GROW_PASSES = 8  # for each size but the last
 SUBSPACE_STEPS, SPARE = 3, 8  # towards the next directions, with so many more than needed
 
@@ -42,14 +46,15 @@ def grow_block(problem, recipe, goal):
     if most == 1:
         return _solve(problem, recipe)
     [chunks], _ = nested_samples(chunks, [GROW_ROWS], recipe.rng, recipe.n_jobs)
-    few = Problem(chunks, problem.polarity)
+    coarse = coarsened(replace(problem, chunks=chunks), GROW_LEVELS)
+    most = min(most, coarse.problem.chunks.operator.n_weights)
     grown: list[SolverResult] = []
     while len(grown) < N_GROWTHS and not recipe.progress.stop:
-        grown.append(_grow(few, recipe, goal, most))
+        grown.append(_grow(coarse.problem, recipe, goal, most))
     if recipe.progress.stop and len(grown) > 1:
         grown.pop()  # stopped half-way
     best = min(grown, key=lambda result: (len(result.weights), -result.explained))
-    return _solve(problem, recipe, best.weights)
+    return _solve(problem, recipe, coarse.spread(best.weights))
 
 
 def _grow(problem, recipe, goal, most):

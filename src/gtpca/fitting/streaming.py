@@ -142,7 +142,13 @@ class Stream:
                 explained = explained * (self.explained[0] / explained.sum())
         if model.polarity == "both":
             W = W * signs(W)[:, None]
-        return Fit(replace(model, weights=W), explained, self.energy, results, self.n_rows)
+        return Fit(
+            model=replace(model, weights=W),
+            explained=explained,
+            total=self.energy,
+            results=results,
+            n_rows=self.n_rows,
+        )
 
 
 def _times(weight, W):

@@ -19,7 +19,6 @@ As ``G_it >= rho G_t``, every pivot of its Cholesky factor ``C`` is at least ``r
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator
 
 __all__ = ["HIDDEN_WEIGHT", "Factors", "gram_at", "hidden_sums", "less_hidden", "pieces"]
 
@@ -133,12 +132,12 @@ def hidden_sums(chunk, index, coef, weighted):
 
 
 def less_hidden(operator, system, hidden):
-    """The operator ``system - hidden`` on flat blocks (K L,), for ``hidden`` (K, K, p)."""
-    K, L = len(hidden), operator.n_weights
+    """The function from flat blocks (1, K L) to ``(system - hidden) w``, ``hidden`` (K, K, p)."""
+    K = range(len(hidden))
 
     def times(v):
-        W = v.reshape(K, L)
-        pairs = [[operator.mask_normal(hidden[j, k], W[k]) for k in range(K)] for j in range(K)]
-        return system @ v - np.array([sum(row) for row in pairs]).ravel()
+        W = v.reshape(len(hidden), -1)
+        less = [sum(operator.mask_normal(hidden[j, k], W[k]) for k in K) for j in K]
+        return system(v) - np.array(less).reshape(v.shape)
 
-    return LinearOperator((K * L, K * L), times, dtype=np.float64)
+    return times

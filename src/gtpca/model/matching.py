@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -23,15 +24,19 @@ __all__ = [
     "Match",
     "Stats",
     "make_block",
+    "make_blocks",
     "match",
     "orthonormal",
     "solve_block",
     "statistics",
+    "statistics_each",
     "update",
+    "update_each",
 ]
 
 POLARITIES = ("both", "positive")
 SINGULAR = 1e-12  # eigenvalues below this share of the largest count as zero
+STACKED = 2**20  # numbers up to which components are matched at once
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,19 @@ class Block:
 def make_block(operator, W, dtype=np.float64, polarity="both") -> Block:
     """The block of weights ``W`` (K, L), for rows of ``dtype``."""
     G = (W @ W.T)[None] if operator.isometric else operator.gram(W)
+    return _block(W, G, dtype, polarity)
+
+
+def make_blocks(operator, stack, dtype=np.float64, polarity="both") -> list[Block]:
+    """The blocks of several weights (S, K, L), for rows of ``dtype``."""
+    if operator.isometric or stack.shape[1] > 1:
+        return [make_block(operator, W, dtype, polarity) for W in stack]
+    grams = operator.norms_each(stack[:, 0])[:, :, None, None] ** 2
+    return [_block(W, G, dtype, polarity) for W, G in zip(stack, grams, strict=True)]
+
+
+def _block(W, G, dtype, polarity):
+    """The block of weights (K, L) with Gram matrices (m, K, K)."""
     floor = max(np.finfo(dtype).eps, SINGULAR)
     norms = np.sqrt(np.einsum("tkk->tk", G).clip(min=0.0))
     return Block(W, _inverse_root(G, floor), norms, G, floor, polarity)
@@ -130,11 +148,11 @@ class Match:
 
 def match(chunk, block) -> Match:
     """The transform under which a block holds most of each row of a chunk."""
-    if chunk.hidden is None:
-        index, z = _pick(_whitened(chunk.prepared, chunk.operator, block), block)
-        root = block.at(block.root, index)
-    else:
+    if chunk.hidden is not None:
         index, z, root = _pick_in_gaps(chunk, block)
+    else:
+        index, z = _pick(_whitened(chunk.prepared, chunk.operator, block), block.polarity)
+        root = block.at(block.root, index)
     coef = np.einsum("nj,njk->nk", z, root)
     return Match(index, coef * block.at(block.norms, index), coef, np.sum(z**2, axis=1))
 
@@ -145,58 +163,57 @@ def _pick_in_gaps(chunk, block):
     found = []
     for part in pieces(len(chunk.rows), operator, block, chunk.rows.dtype):
         factors = Factors(masks[part], operator, block)
-        index, z = _pick(factors.whiten(_products(P[part], operator, block.weights)), block)
+        z = factors.whiten(operator.correlate_each(P[part], block.weights))
+        index, z = _pick(z, block.polarity)
         found.append((index, z, factors.root_at(index)))
     return [np.concatenate(parts) for parts in zip(*found, strict=True)]
 
 
-def _products(P, operator, W):
-    """``<x_i, T_t w_k>`` of all rows and transforms, (K, n, m)."""
-    if len(W) == 1:
-        return operator.correlate(P, W[0])[None]
-    return np.stack([operator.correlate(P, w) for w in W])
+def _pick(z, polarity):
+    """Best transform (n,) of ``z`` (K, n, m), and ``z`` there, (n, K)."""
+    if len(z) == 1:
+        index, z = _pick_each(z, polarity)
+        return index[0], z.T
+    index = np.einsum("knm,knm->nm", z, z).argmax(axis=1)
+    return index, z[:, np.arange(len(index)), index].T.astype(np.float64)
+
+
+def _pick_each(products, polarity):
+    """Best transforms (S, n) and ``z`` (S, n), with its sign, of S components by themselves."""
+    rows, each = np.arange(products.shape[1]), np.arange(len(products))[:, None]
+    index = products.argmax(axis=2)
+    z = products[each, rows, index]
+    if polarity == "positive":
+        z = np.maximum(z, 0)
+    else:
+        low = products.argmin(axis=2)
+        least = products[each, rows, low]
+        flipped = -least > z
+        index, z = np.where(flipped, low, index), np.where(flipped, least, z)
+    return index, z.astype(np.float64)
+
+
+def _products(P, operator, blocks):
+    """``<x_i, T_t w> / |T_t w|`` of S components by themselves, (S, n, m)."""
+    W, root = (np.concatenate(a) for a in zip(*((b.weights, b.root) for b in blocks), strict=True))
+    root = root.reshape(len(blocks), 1, -1)
+    constant = root.shape[2] == 1
+    W = W * root[:, 0] if constant else W
+    products = operator.correlate_each(P, W)
+    if not constant:
+        products *= root.astype(products.dtype)
+    return products
 
 
 def _whitened(P, operator, block):
     """``root_t b`` of all rows and transforms, (K, n, m)."""
     if len(block) == 1:
-        return _whitened_single(P, operator, block)[None]
+        return _products(P, operator, [block])
     if len(block.root) == 1:
-        return _products(P, operator, block.root[0] @ block.weights)
+        return np.stack([operator.correlate(P, w) for w in block.root[0] @ block.weights])
     b = np.stack([operator.correlate(P, w) for w in block.weights], axis=-1)
     root = block.root.astype(b.dtype).transpose(0, 2, 1)
     return (b.transpose(1, 0, 2) @ root).transpose(2, 1, 0)
-
-
-def _whitened_single(P, operator, block):
-    """``b / |T_t w|`` of all rows and transforms, (n, m)."""
-    if len(block.root) == 1:
-        return operator.correlate(P, block.root[0, 0, 0] * block.weights[0])
-    products = operator.correlate(P, block.weights[0])
-    products *= block.root[:, 0, 0].astype(products.dtype)
-    return products
-
-
-def _pick(z, block):
-    """Best transform (n,) of ``z`` (K, n, m), and ``z`` there, (n, K)."""
-    if len(z) == 1:
-        return _pick_single(z[0], block.polarity)
-    index = np.einsum("knm,knm->nm", z, z).argmax(axis=1)
-    return index, z[:, np.arange(len(index)), index].T.astype(np.float64)
-
-
-def _pick_single(products, polarity):
-    """The same of one component, with its sign."""
-    rows = np.arange(len(products))
-    index = products.argmax(axis=1)
-    z = products[rows, index]
-    if polarity == "positive":
-        z = np.maximum(z, 0)
-    else:
-        low = products.argmin(axis=1)
-        flipped = -products[rows, low] > z
-        index, z = np.where(flipped, low, index), np.where(flipped, products[rows, low], z)
-    return index, z.astype(np.float64)[:, None]
 
 
 @dataclass(frozen=True)
@@ -212,24 +229,36 @@ class Stats:
     explained : float
         Explained energy ``sum_i |z_i|^2``; ``sum_i s_i^2`` for one component.
     hidden : array (K, K, p), or 0
-        What the gaps take away from ``N``, see :func:`gtpca.model.gaps.hidden_sums`.
+        What gaps take away from ``N``, see :func:`gtpca.model.gaps.hidden_sums`.
+
+    Those of several blocks have one more axis in front, (S, ..).
     """
 
     rhs: np.ndarray
     weight: np.ndarray
-    explained: float
-    hidden: np.ndarray | float = 0.0
+    explained: Any
+    hidden: Any = 0.0
 
     def __add__(self, other: Stats) -> Stats:
-        return Stats(*(a + b for a, b in zip(self.values, other.values, strict=True)))
+        return Stats(*(a + b for a, b in zip(self.fields, other.fields, strict=True)))
+
+    def __getitem__(self, number: int) -> Stats:
+        """One of several, where there is a leading axis for them."""
+        hidden = self.hidden[number] if self.has_gaps else 0.0
+        return Stats(self.rhs[number], self.weight[number], self.explained[number], hidden)
 
     def __rmul__(self, factor: float) -> Stats:
-        return Stats(*(factor * value for value in self.values))
+        return Stats(*(factor * field for field in self.fields))
 
     @property
-    def values(self) -> tuple:
+    def fields(self) -> tuple:
         """All of them."""
         return self.rhs, self.weight, self.explained, self.hidden
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether something was hidden."""
+        return np.ndim(self.hidden) > 0
 
 
 def statistics(chunk, block) -> Stats:
@@ -243,21 +272,52 @@ def statistics(chunk, block) -> Stats:
         rhs = operator.adjoint_at(rows, found.index, weighted[:, 0])[None]
     else:
         rhs = operator.adjoint_block(rows, found.index, weighted)
-    weight = _second_moments(operator, found, weighted)
+    weight = _second_moments(operator, found.index, weighted, found.coef)
     return Stats(rhs, weight, float(np.sum(chunk.weigh(found.explained))), hidden)
 
 
-def _second_moments(operator, found, weighted):
+def _second_moments(operator, index, weighted, coef):
     """``sum_{i: t_i = t} a_i a_i'``, shape (m, K, K); the sum over ``t`` for isometries."""
     if operator.isometric:
-        return (weighted.T @ found.coef)[None]
+        return (weighted.T @ coef)[None]
     m, K = operator.n_transforms, weighted.shape[1]
     total = np.empty((m, K, K))
     for j in range(K):
         for k in range(j + 1):
-            products = np.bincount(found.index, weighted[:, j] * found.coef[:, k], m)
+            products = np.bincount(index, weighted[:, j] * coef[:, k], m)
             total[:, j, k] = total[:, k, j] = products
     return total
+
+
+def statistics_each(chunk, blocks) -> Stats:
+    """:func:`statistics` of several blocks, as one with a leading axis (S, ..)."""
+    if len(blocks[0]) == 1 and chunk.hidden is None:
+        size = max(1, STACKED // (len(chunk.rows) * _width(chunk.operator)))
+        parts = [_stacked(chunk, blocks[i : i + size]) for i in range(0, len(blocks), size)]
+        fields = zip(*(p.fields[:3] for p in parts), strict=True)
+        return Stats(*(np.concatenate(field) for field in fields))
+    each = zip(*(statistics(chunk, block).fields for block in blocks), strict=True)
+    rhs, weight, explained, hidden = (np.array(field) for field in each)
+    return Stats(rhs, weight, explained, 0.0 if chunk.hidden is None else hidden)
+
+
+def _width(operator):
+    return max(operator.n_features, operator.n_weights, operator.n_transforms)
+
+
+def _stacked(chunk, blocks):
+    """:class:`Stats` of S components by themselves, all at once."""
+    operator = chunk.operator
+    index, z = _pick_each(_products(chunk.prepared, operator, blocks), blocks[0].polarity)
+    pairs = zip(blocks, index, z, strict=True)
+    coef = np.stack([z * b.at(b.root[:, 0, 0], t) for b, t, z in pairs])
+    weighted = chunk.weigh(coef)
+    weight = [
+        _second_moments(operator, t, q[:, None], c[:, None])
+        for t, q, c in zip(index, weighted, coef, strict=True)
+    ]
+    rhs = operator.adjoint_each(chunk.rows, index, weighted)
+    return Stats(rhs[:, None], np.stack(weight), np.sum(chunk.weigh(z**2), axis=1))
 
 
 def update(operator, stats, W, steps=CG_STEPS):
@@ -265,9 +325,19 @@ def update(operator, stats, W, steps=CG_STEPS):
 
     ``steps`` of conjugate gradients, where these are needed, bring them nearer at least.
     """
-    solved = solve_block(operator, stats.weight, stats.rhs, W, steps, stats.hidden)
-    new = orthonormal(solved)
+    new = orthonormal(solve_block(operator, stats.weight, stats.rhs, W, steps, stats.hidden))
     return new if np.all(np.isfinite(new)) and np.any(new) else W
+
+
+def update_each(operator, stats, stack, steps=CG_STEPS):
+    """:func:`update` of several weights (S, K, L), each with its own of the stacked ``stats``."""
+    if stack.shape[1] > 1 or stats.has_gaps:
+        return np.array([update(operator, stats[s], W, steps) for s, W in enumerate(stack)])
+    how = (stats.weight[:, :, 0, 0], stats.rhs[:, 0], stack[:, 0], steps)
+    solved = operator.solve_normal_each(*how)
+    norms = np.linalg.norm(solved, axis=1)[:, None]
+    good = (norms > 0) & (norms < np.inf)
+    return np.where(good, solved / np.where(good, norms, 1.0), stack[:, 0])[:, None]
 
 
 def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0):
@@ -281,7 +351,7 @@ def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0):
     steps : int
         Of conjugate gradients, where these are needed.
     hidden : array (K, K, p) or 0
-        What the gaps take away, see :class:`Stats`.
+        What gaps take away, see :class:`Stats`.
     """
     gaps = np.ndim(hidden) > 0
     if len(rhs) == 1 and not gaps:
@@ -292,28 +362,28 @@ def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0):
     if operator.selects:
         return _solve_each_weight(_diagonals(operator, weight) - hidden, rhs, W0)
     system = operator.normal_system(weight)
-    if gaps:
-        system = less_hidden(operator, system, hidden)
-    solved = conjugate_gradients(system, rhs.ravel(), W0.ravel(), steps)
-    return solved.reshape(rhs.shape)
+
+    def times(v):
+        return (system @ v[0])[None]
+
+    flat = (rhs.reshape(1, -1), W0.reshape(1, -1))
+    times = less_hidden(operator, times, hidden) if gaps else times
+    return conjugate_gradients(times, *flat, steps).reshape(rhs.shape)
 
 
 def _diagonals(operator, weight):
     """``sum_t weight_tjk T_t* T_t`` of operators for which it is diagonal, (K, K, L)."""
-    K, ones = weight.shape[1], np.ones(operator.n_weights)
+    K = weight.shape[1]
     if operator.isometric:
-        return weight.sum(axis=0)[:, :, None] * ones
-    A = np.empty((K, K, operator.n_weights))
-    for j in range(K):
-        for k in range(j + 1):
-            A[j, k] = A[k, j] = operator.normal(weight[:, j, k], ones)
-    return A
+        return weight.sum(axis=0)[:, :, None] * np.ones(operator.n_weights)
+    pairs = weight.transpose(1, 2, 0).reshape(K * K, -1)
+    return operator.normal_diagonals(pairs).reshape(K, K, -1)
 
 
 def _solve_each_weight(A, rhs, W0):
-    """One K x K system per weight: ``sum_k A_jkl w_kl = rhs_jl``."""
+    """One K x K system per weight: ``sum_k A_jkl w_kl = rhs_jl``, from ``W0`` (K, L)."""
     if len(rhs) == 1:
         return divide(rhs, A[0], W0)
-    A = np.ascontiguousarray(A.transpose(2, 0, 1))
+    A = A.transpose(2, 0, 1)
     gap = rhs.T[:, :, None] - A @ W0.T[:, :, None]
     return W0 + (np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ gap)[:, :, 0].T

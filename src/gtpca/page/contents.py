@@ -52,7 +52,7 @@ class Contents:
     labels: list[str]
 
 
-def gather(model, X, labels, room, max_samples, rng) -> Contents:
+def gather(model, X, *, labels, room, max_samples, rng) -> Contents:
     """Encode all rows of ``X``, choose some, and pack what is shown into ``room`` characters.
 
     All rows are read once; some of them again for PCA, and those that are shown.
@@ -80,8 +80,16 @@ def gather(model, X, labels, room, max_samples, rng) -> Contents:
         "rows": pack(np.searchsorted(numbers, pictured)),
         "names": _names(model),
     }
-    counts = (len(codes), len(numbers), len(pictured))
-    return Contents(data, *counts, explained, pca, layout.described(), classes)
+    return Contents(
+        data=data,
+        n_rows=len(codes),
+        n_points=len(numbers),
+        n_pictures=len(pictured),
+        explained=explained,
+        pca=pca,
+        sample_layout=layout.described(),
+        labels=classes,
+    )
 
 
 def _line(pca):

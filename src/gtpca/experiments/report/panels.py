@@ -32,7 +32,7 @@ MARKERS |= {"pca": "v", "kpca": "<", "autoencoder": "^", "vae": ">"}
 # Accuracies have up to three protocols; these are drawn if there are rows, else the first one is.
 DRAWN_PROTOCOLS = {"gtpca-als": tuple(PROTOCOLS), "gtpca-shared": ("signed",)}
 FILLS = {"signed": "white", "signed+pose": YELLOW}
-LARGEST = 2.0  # exploded errors would flatten everything else
+LARGEST = 2.0  # diverged errors would flatten everything else
 
 
 def save_figure(figure, stem, dpi=150) -> list[Path]:

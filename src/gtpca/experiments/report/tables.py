@@ -37,7 +37,7 @@ ANY = "any"  # whichever protocol there is
 KEY = list(TableKey._fields)
 LINE = list(Line._fields)
 REPETITIONS = 10  # of an experiment that the paper has not
-EXPORTED = [*KEY, *LINE, "k", "mean", "stderr", "count", "exploded", "wanted", "seconds"]
+EXPORTED = [*KEY, *LINE, "k", "mean", "stderr", "count", "diverged", "wanted", "seconds"]
 EXPORTED += ["simulated", "published", "difference", "ratio", "verdict"]
 
 
@@ -50,7 +50,7 @@ class Table:
     key : TableKey
     cells : DataFrame
         One row per line (model, protocol, normalisation, profile) and k, also where results are
-        missing. ``mean`` and ``stderr`` are over the repetitions that did not explode, ``count``
+        missing. ``mean`` and ``stderr`` are over the repetitions that did not diverge, ``count``
         is how many of the ``wanted`` repetitions there are, ``ratio`` and ``difference`` compare
         the mean with ``published``, ``verdict`` is "agrees", "better", "worse" or "".
     simulated : bool
@@ -198,7 +198,7 @@ def _summarise(rows) -> DataFrame:
     """One row per line and k."""
     groups = rows.groupby([*KEY, *LINE, "k"], sort=False)
     frame = groups["value"].agg(mean="mean", stderr="sem", valid="count", count="size")
-    frame["exploded"] = frame["count"] - frame["valid"]
+    frame["diverged"] = frame["count"] - frame["valid"]
     frame["seconds"] = groups["seconds"].mean()
     frame["simulated"] = groups["simulated"].any()
     return frame.drop(columns="valid").reset_index()
@@ -213,7 +213,7 @@ def _make_table(key, part, repetitions) -> Table:
     )
     cells = grid.merge(part.drop(columns=KEY), on=[*LINE, "k"], how="left")
     cells = cells.assign(**key._asdict(), simulated=simulated)
-    cells = cells.fillna({"count": 0, "exploded": 0}).astype({"count": int, "exploded": int})
+    cells = cells.fillna({"count": 0, "diverged": 0}).astype({"count": int, "diverged": int})
     return Table(key, _compare(key, cells, wanted, simulated)[EXPORTED], simulated)
 
 
