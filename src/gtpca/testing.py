@@ -153,6 +153,8 @@ def _check_masks(operator, rng, n_rows):
     P = operator.prepare_mask(H)
     _close(operator.correlate_mask(P, v, w), H @ (first * second).T, "correlate_mask")
     _close(operator.correlate_mask(P, w, w), H @ (second**2).T, "correlate_mask of one")
+    slow = np.stack([H @ (first**2).T, H @ (second**2).T])
+    _close(operator.correlate_mask_each(P, np.stack([v, w])), slow, "correlate_mask_each")
     index, coef = rng.integers(operator.n_transforms, size=n_rows), rng.uniform(size=(n_rows, 2))
     sums = operator.mask_sums(H, index, coef)
     for k in range(2):

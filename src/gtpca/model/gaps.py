@@ -20,17 +20,39 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["HIDDEN_WEIGHT", "Factors", "gram_at", "hidden_sums", "less_hidden", "pieces"]
+from gtpca.operators.base import conjugate_gradients, divide
+
+__all__ = [
+    *("HIDDEN_WEIGHT", "Factors", "gram_at", "hidden_sums"),
+    *("lengths_each", "less_hidden", "pieces", "solve_each"),
+]
 
 HIDDEN_WEIGHT = 0.02  # rho; benchmarks/bench_gaps.py compares others
 PIECE_BYTES = 2**22  # of all factors of some rows: they should stay in the processor's cache
 
 
+def lengths_each(P, operator, blocks):
+    """``<m_i, (T_t w)^2>^(1/2)`` of S components by themselves, (S, n, m).
+
+    Parameters
+    ----------
+    P : what ``operator.prepare_mask`` made of masks (n, d)
+    operator : Operator
+    blocks : list of Block
+    """
+    squares = operator.correlate_mask_each(P, np.concatenate([block.weights for block in blocks]))
+    G = np.stack([visible_gram(block)[:, 0, 0] for block in blocks])[:, None]
+    G = G.astype(squares.dtype)
+    squares *= HIDDEN_WEIGHT - 1
+    squares += G
+    np.maximum(squares, HIDDEN_WEIGHT * G, out=squares)
+    return np.sqrt(squares, out=squares)
+
+
 def pieces(n_rows, operator, block, dtype):
     """Slices of the rows whose factors take about ``PIECE_BYTES``."""
     pairs = len(block) * (len(block) + 1) // 2
-    width = pairs * operator.n_transforms * np.dtype(dtype).itemsize
-    step = max(1, PIECE_BYTES // width) if pairs > 1 else n_rows
+    step = max(1, PIECE_BYTES // (pairs * operator.n_transforms * np.dtype(dtype).itemsize))
     return [slice(start, start + step) for start in range(0, n_rows, step)]
 
 
@@ -82,7 +104,7 @@ class Factors:
         for j, row in enumerate(self.rows):
             for k, entries in enumerate(row):
                 C[:, j, k] = entries[at]
-        return 1 / C if K == 1 else np.linalg.inv(C)
+        return np.linalg.inv(C)
 
 
 def visible_gram(block):
@@ -108,15 +130,15 @@ def gram_at(chunk, block, index):
     return (moved * weight[:, None]) @ moved.transpose(0, 2, 1) + ridge
 
 
-def hidden_sums(chunk, index, coef, weighted):
+def hidden_sums(chunk, index, weighted, coef):
     """``(1 - rho) sum_i a_ij a_ik T_i* diag(h_i) T_i`` of a chunk with gaps, (K, K, p).
 
     Parameters
     ----------
     chunk : Chunk
     index : int array (n,)
-    coef, weighted : arrays (n, K)
-        Coefficients, and the same times the sample weights.
+    weighted, coef : arrays (n, K)
+        Coefficients times the sample weights, and coefficients.
 
     Returns
     -------
@@ -129,6 +151,21 @@ def hidden_sums(chunk, index, coef, weighted):
     total = np.empty((K, K, sums.shape[1]))
     total[first, second] = total[second, first] = sums
     return total
+
+
+def solve_each(operator, stats, w0, steps):
+    """The least-squares weights of S components by themselves, from ``w0`` (S, L)."""
+    weight, rhs, hidden = stats.weight[:, :, 0, 0], stats.rhs[:, 0], stats.hidden[:, 0, 0]
+    if operator.isometric:
+        return divide(rhs, weight.sum(axis=1, keepdims=True) - hidden, w0)
+    if operator.selects:
+        return divide(rhs, operator.normal_diagonals(weight) - hidden, w0)
+    system = operator.normal_times(weight)
+
+    def times(W):
+        return system(W) - np.array([operator.mask_normal(*p) for p in zip(hidden, W, strict=True)])
+
+    return conjugate_gradients(times, rhs, w0, steps)
 
 
 def less_hidden(operator, system, hidden):

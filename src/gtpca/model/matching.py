@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.model.gaps import Factors, hidden_sums, less_hidden, pieces
-from gtpca.operators.base import CG_STEPS, conjugate_gradients, divide
+from gtpca.model.gaps import Factors, hidden_sums, lengths_each, less_hidden, pieces, solve_each
+from gtpca.operators.base import CG_STEPS, conjugate_gradients
 
 __all__ = [
     "POLARITIES",
@@ -148,34 +148,62 @@ class Match:
 
 def match(chunk, block) -> Match:
     """The transform under which a block holds most of each row of a chunk."""
-    if chunk.hidden is not None:
-        index, z, root = _pick_in_gaps(chunk, block)
+    P = chunk.prepared
+    if len(block) == 1:
+        index, z, coef = (found.T for found in _coded_each(chunk, P, [block]))
+        index = index[:, 0]
     else:
-        index, z = _pick(_whitened(chunk.prepared, chunk.operator, block), block.polarity)
-        root = block.at(block.root, index)
-    coef = np.einsum("nj,njk->nk", z, root)
+        index, z, coef = _coded(chunk, P, block)
     return Match(index, coef * block.at(block.norms, index), coef, np.sum(z**2, axis=1))
 
 
-def _pick_in_gaps(chunk, block):
+def _coded(chunk, P, block):
+    """Best transform (n,) of a block, ``z`` (n, K) and coefficients (n, K)."""
+    if chunk.hidden is not None:
+        index, z, root = _pick_in_gaps(chunk, P, block)
+    else:
+        index, z = _pick_joint(_whitened(P, chunk.operator, block))
+        root = block.at(block.root, index)
+    return index, z, np.einsum("nj,njk->nk", z, root)
+
+
+def _pick_in_gaps(chunk, P, block):
     """Best transform (n,), ``z`` (n, K) and its root (n, K, K), some rows at a time."""
-    operator, P, masks = chunk.operator, chunk.prepared, chunk.prepared_mask
-    found = []
+    operator, masks, found = chunk.operator, chunk.prepared_mask, []
     for part in pieces(len(chunk.rows), operator, block, chunk.rows.dtype):
         factors = Factors(masks[part], operator, block)
-        z = factors.whiten(operator.correlate_each(P[part], block.weights))
-        index, z = _pick(z, block.polarity)
+        b = np.stack([operator.correlate(P[part], w) for w in block.weights])
+        index, z = _pick_joint(factors.whiten(b))
         found.append((index, z, factors.root_at(index)))
     return [np.concatenate(parts) for parts in zip(*found, strict=True)]
 
 
-def _pick(z, polarity):
+def _pick_joint(z):
     """Best transform (n,) of ``z`` (K, n, m), and ``z`` there, (n, K)."""
-    if len(z) == 1:
-        index, z = _pick_each(z, polarity)
-        return index[0], z.T
     index = np.einsum("knm,knm->nm", z, z).argmax(axis=1)
     return index, z[:, np.arange(len(index)), index].T.astype(np.float64)
+
+
+def _whitened(P, operator, block):
+    """``root_t b`` of all rows and transforms, (K, n, m)."""
+    if len(block.root) == 1:
+        return np.stack([operator.correlate(P, w) for w in block.root[0] @ block.weights])
+    b = np.stack([operator.correlate(P, w) for w in block.weights], axis=-1)
+    root = block.root.astype(b.dtype).transpose(0, 2, 1)
+    return (b.transpose(1, 0, 2) @ root).transpose(2, 1, 0)
+
+
+def _coded_each(chunk, P, blocks):
+    """Best transforms, ``z`` and coefficients of S components by themselves, (S, n) each."""
+    operator, polarity = chunk.operator, blocks[0].polarity
+    if chunk.hidden is None:
+        index, z = _pick_each(_products(P, operator, blocks), polarity)
+        pairs = zip(blocks, index, z, strict=True)
+        return index, z, np.stack([z * b.at(b.root[:, 0, 0], t) for b, t, z in pairs])
+    lengths = lengths_each(chunk.prepared_mask, operator, blocks)
+    b = operator.correlate_each(P, np.concatenate([block.weights for block in blocks]))
+    index, z = _pick_each(np.divide(b, lengths, out=b), polarity)
+    return index, z, z / np.take_along_axis(lengths, index[:, :, None], axis=2)[:, :, 0]
 
 
 def _pick_each(products, polarity):
@@ -203,17 +231,6 @@ def _products(P, operator, blocks):
     if not constant:
         products *= root.astype(products.dtype)
     return products
-
-
-def _whitened(P, operator, block):
-    """``root_t b`` of all rows and transforms, (K, n, m)."""
-    if len(block) == 1:
-        return _products(P, operator, [block])
-    if len(block.root) == 1:
-        return np.stack([operator.correlate(P, w) for w in block.root[0] @ block.weights])
-    b = np.stack([operator.correlate(P, w) for w in block.weights], axis=-1)
-    root = block.root.astype(b.dtype).transpose(0, 2, 1)
-    return (b.transpose(1, 0, 2) @ root).transpose(2, 1, 0)
 
 
 @dataclass(frozen=True)
@@ -255,6 +272,11 @@ class Stats:
         """All of them."""
         return self.rhs, self.weight, self.explained, self.hidden
 
+    def stacked(self) -> Stats:
+        """The same with a leading axis, (1, ..)."""
+        hidden = self.hidden[None] if self.has_gaps else 0.0
+        return Stats(self.rhs[None], self.weight[None], np.array([self.explained]), hidden)
+
     @property
     def has_gaps(self) -> bool:
         """Whether something was hidden."""
@@ -267,7 +289,7 @@ def statistics(chunk, block) -> Stats:
     weighted = (chunk.weigh(found.coef.T)).T
     rows, hidden = chunk.rows, 0.0
     if chunk.hidden is not None:
-        rows, hidden = chunk.filled, hidden_sums(chunk, found.index, found.coef, weighted)
+        rows, hidden = chunk.filled, hidden_sums(chunk, found.index, weighted, found.coef)
     if len(block) == 1:
         rhs = operator.adjoint_at(rows, found.index, weighted[:, 0])[None]
     else:
@@ -291,33 +313,33 @@ def _second_moments(operator, index, weighted, coef):
 
 def statistics_each(chunk, blocks) -> Stats:
     """:func:`statistics` of several blocks, as one with a leading axis (S, ..)."""
-    if len(blocks[0]) == 1 and chunk.hidden is None:
-        size = max(1, STACKED // (len(chunk.rows) * _width(chunk.operator)))
-        parts = [_stacked(chunk, blocks[i : i + size]) for i in range(0, len(blocks), size)]
-        fields = zip(*(p.fields[:3] for p in parts), strict=True)
-        return Stats(*(np.concatenate(field) for field in fields))
-    each = zip(*(statistics(chunk, block).fields for block in blocks), strict=True)
-    rhs, weight, explained, hidden = (np.array(field) for field in each)
-    return Stats(rhs, weight, explained, 0.0 if chunk.hidden is None else hidden)
+    if len(blocks[0]) == 1:
+        P, size = chunk.prepared, max(1, STACKED // (len(chunk.rows) * _width(chunk.operator)))
+        parts = [_stacked(chunk, P, blocks[i : i + size]) for i in range(0, len(blocks), size)]
+    else:
+        parts = [statistics(chunk, block).stacked() for block in blocks]
+    *sums, hidden = zip(*(part.fields for part in parts), strict=True)
+    rhs, weight, explained = (np.concatenate(field) for field in sums)
+    return Stats(rhs, weight, explained, 0.0 if chunk.hidden is None else np.concatenate(hidden))
 
 
 def _width(operator):
     return max(operator.n_features, operator.n_weights, operator.n_transforms)
 
 
-def _stacked(chunk, blocks):
+def _stacked(chunk, P, blocks):
     """:class:`Stats` of S components by themselves, all at once."""
     operator = chunk.operator
-    index, z = _pick_each(_products(chunk.prepared, operator, blocks), blocks[0].polarity)
-    pairs = zip(blocks, index, z, strict=True)
-    coef = np.stack([z * b.at(b.root[:, 0, 0], t) for b, t, z in pairs])
+    index, z, coef = _coded_each(chunk, P, blocks)
     weighted = chunk.weigh(coef)
-    weight = [
-        _second_moments(operator, t, q[:, None], c[:, None])
-        for t, q, c in zip(index, weighted, coef, strict=True)
-    ]
-    rhs = operator.adjoint_each(chunk.rows, index, weighted)
-    return Stats(rhs[:, None], np.stack(weight), np.sum(chunk.weigh(z**2), axis=1))
+    each = [(t, q[:, None], c[:, None]) for t, q, c in zip(index, weighted, coef, strict=True)]
+    weight = [_second_moments(operator, *one) for one in each]
+    hidden: Any = 0.0
+    if chunk.hidden is not None:
+        hidden = np.stack([hidden_sums(chunk, *one) for one in each])
+    rows = chunk.rows if chunk.hidden is None else chunk.filled
+    rhs = operator.adjoint_each(rows, index, weighted)
+    return Stats(rhs[:, None], np.stack(weight), np.sum(chunk.weigh(z**2), axis=1), hidden)
 
 
 def update(operator, stats, W, steps=CG_STEPS):
@@ -325,16 +347,23 @@ def update(operator, stats, W, steps=CG_STEPS):
 
     ``steps`` of conjugate gradients, where these are needed, bring them nearer at least.
     """
-    new = orthonormal(solve_block(operator, stats.weight, stats.rhs, W, steps, stats.hidden))
+    if len(W) == 1 and stats.has_gaps:
+        solved = solve_each(operator, stats.stacked(), W, steps)
+    else:
+        solved = solve_block(operator, stats.weight, stats.rhs, W, steps, stats.hidden)
+    new = orthonormal(solved)
     return new if np.all(np.isfinite(new)) and np.any(new) else W
 
 
 def update_each(operator, stats, stack, steps=CG_STEPS):
     """:func:`update` of several weights (S, K, L), each with its own of the stacked ``stats``."""
-    if stack.shape[1] > 1 or stats.has_gaps:
+    if stack.shape[1] > 1:
         return np.array([update(operator, stats[s], W, steps) for s, W in enumerate(stack)])
-    how = (stats.weight[:, :, 0, 0], stats.rhs[:, 0], stack[:, 0], steps)
-    solved = operator.solve_normal_each(*how)
+    if stats.has_gaps:
+        solved = solve_each(operator, stats, stack[:, 0], steps)
+    else:
+        how = (stats.weight[:, :, 0, 0], stats.rhs[:, 0], stack[:, 0], steps)
+        solved = operator.solve_normal_each(*how)
     norms = np.linalg.norm(solved, axis=1)[:, None]
     good = (norms > 0) & (norms < np.inf)
     return np.where(good, solved / np.where(good, norms, 1.0), stack[:, 0])[:, None]
@@ -382,8 +411,6 @@ def _diagonals(operator, weight):
 
 def _solve_each_weight(A, rhs, W0):
     """One K x K system per weight: ``sum_k A_jkl w_kl = rhs_jl``, from ``W0`` (K, L)."""
-    if len(rhs) == 1:
-        return divide(rhs, A[0], W0)
     A = A.transpose(2, 0, 1)
     gap = rhs.T[:, :, None] - A @ W0.T[:, :, None]
     return W0 + (np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ gap)[:, :, 0].T

@@ -131,6 +131,12 @@ class Operator(ABC):
         """:meth:`apply` of several weights (S, L), shape (S, m, d)."""
         return np.stack([self.apply(w) for w in W])
 
+    def correlate_mask_each(self, P: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """``<h_i, (T_t w_s)^2>`` of several weights (S, L), shape (S, n, m)."""
+        if self.selects:
+            return self.correlate_each(P, W * W)
+        return np.stack([self.correlate_mask(P, w, w) for w in W])
+
     def norms(self, w: np.ndarray) -> np.ndarray:
         """``|T_t w|``, shape (m,)."""
         return namespace(w).linalg.norm(self.apply(w), None, 1)
@@ -434,6 +440,9 @@ class FeatureWeightedOperator(Operator):
 
     def correlate_mask(self, P, v, w):
         return self.plain.correlate_mask(P, v, w)
+
+    def correlate_mask_each(self, P, W):
+        return self.plain.correlate_mask_each(P, W)
 
     def mask_rows(self, H, index):
         return self.plain.mask_rows(self._weigh(H), index)

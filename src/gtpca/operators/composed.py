@@ -98,6 +98,9 @@ class ComposedOperator(Operator):
         parts = [self.outer.correlate_mask(P, a, b) for a, b in zip(first, second, strict=True)]
         return namespace(w).concat(parts, 1)
 
+    def correlate_mask_each(self, P, W):
+        return np.stack([self.correlate_mask(P, w, w) for w in W])
+
     def mask_rows(self, H, index):
         inside, outside = self._split(index)
         return self.inner.mask_rows(self.outer.mask_rows(H, outside), inside)
