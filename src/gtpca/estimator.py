@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
 from gtpca.data.chunks import RESIDUALS, as_chunks
+from gtpca.data.missing import MISSING, warn_of_blank
 from gtpca.data.rows import by_rows, counted, new_rows, training_rows
 from gtpca.families.base import check_size
 from gtpca.families.text import as_family
@@ -34,6 +35,7 @@ RULES = {
     "output": checks.one_of(*outputs.OUTPUTS),
     "center": checks.one_of(False, True, "samples"),
     "shared_pose": checks.one_of(False, True),
+    "missing": checks.one_of(*MISSING),
     "residual": checks.one_of(*RESIDUALS),
     "refine": checks.at_least(0),
     "n_restarts": checks.at_least(1),
@@ -52,8 +54,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     where :math:`r_i` is what the components before it left of sample :math:`i`. Each sample gets a
     signed *score* and a *pose* (which transform) on every component.
 
-    A fit keeps what decides about scores. Of the parameters, ``refine``, ``output``, ``batch_size``
-    and ``n_jobs`` may be changed after it; all others take effect with the next fit.
+    A fit keeps what decides about scores. Of the parameters, ``refine``, ``missing``, ``output``,
+    ``batch_size`` and ``n_jobs`` may be changed after it; all others take effect with the next fit.
 
     Parameters
     ----------
@@ -76,6 +78,11 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         and ``resmse`` are those of the rows after this. The means of "samples" are not restored.
     feature_weight : array of the shape of a sample or None
         Non-negative weights ``q`` of the inner product ``sum_j q_j x_j y_j``.
+    missing : {"error", "ignore"}
+        What NaN, masked values, None and pandas' NA are: an error, or *not observed*. Then matches,
+        means and energies are those of what was observed; in gaps a component is drawn to zero with
+        a weight of .02, without which poses would win in which hardly anything of it is seen. May
+        be changed after a fit.
     refine : int
         Joint sweeps over components and codes after the greedy fit, and code sweeps in ``encode``.
         May be changed after a fit, for ``encode`` and all that follows from it.
@@ -154,6 +161,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         polarity="both",
         center=False,
         feature_weight=None,
+        missing="error",
         refine=0,
         output="scores",
         solver=None,
@@ -172,6 +180,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.polarity = polarity
         self.center = center
         self.feature_weight = feature_weight
+        self.missing = missing
         self.refine = refine
         self.output = output
         self.solver = solver
@@ -411,7 +420,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def _past(self):
         """Where the stream stands; after a fit, what is known of its rows."""
         if hasattr(self, "online_"):
-            return Stream(**{name: self.online_[name] for name in Stream.__annotations__})
+            told = {name: self.online_[name] for name in vars(self)["online_"] if name != "kept"}
+            return Stream(**told)
         if self.n_samples_seen_ == 0:  # the weights of a network
             return Stream.begin(self.model_)
         total = self.explained_energy_[0] / self.explained_energy_ratio_[0]
@@ -437,9 +447,15 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Chunks
             See :mod:`gtpca.data.chunks`.
         """
+        return self._open(self._preprocessed(self._new_rows(X)), self.operator_, sample_weight)
+
+    def _new_rows(self, X):
+        """Rows of new data, after a warning of those that hold nothing."""
         check_is_fitted(self)
         rows = new_rows(self, X, self.sample_shape_)
-        return self._open(self._preprocessed(rows), self.operator_, sample_weight)
+        if self.missing == "ignore" and rows.in_memory:
+            warn_of_blank(rows.n_blank, rows.n_rows)
+        return rows
 
     def encode(self, X):
         """Scores and transforms of new samples.
@@ -526,15 +542,22 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         none: the part of the sample under the window, or the sample turned or flipped back. The
         sign of the score is not undone, and nothing is centred.
         """
-        check_is_fitted(self)
-        rows = new_rows(self, X, self.sample_shape_)
+        rows = self._new_rows(X)
         checks.integer("component", component, 0, self.n_components_ - 1)
         return self.model_.align(self._open(rows, self.operator_), component)
+
+    def impute(self, X):
+        """``X`` with predictions for what was not observed, (n, \\*sample_shape).
+
+        Observed values stay as they are; in gaps is the reconstruction, with the mean that was
+        subtracted. Needs ``missing="ignore"`` unless nothing is missing.
+        """
+        return self.model_.impute(self._open(self._new_rows(X), self.operator_))
 
     def resmse(self, X):
         """Residual energy over energy, after 1, 2, .., k components, shape (k,).
 
-        ``sum_i |x_i - proj_k(x_i)|^2 / sum_i |x_i|^2``
+        ``sum_i |x_i - proj_k(x_i)|^2 / sum_i |x_i|^2``, both over what was observed.
         """
         energies = self.model_.energies(self.chunks(X))
         return energies[1:] / energies[0] if energies[0] > 0 else np.ones(self.n_components_)
@@ -573,6 +596,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.allow_nan = self.missing == "ignore"
         return tags
 
 

@@ -27,7 +27,7 @@ def check_operator(operator: Operator, random_state=0, n_rows=12) -> None:
 
     Dot test ``sum_t <T_t w, M_t> = <w, sum_t T_t* M_t>``, linearity, the fast correlation, norms,
     gather, adjoint of a gather, normal equations and their solution, the same for several weights
-    at once, the matrix, the description.
+    at once, masks of what is missing, the matrix, the description.
 
     Parameters
     ----------
@@ -46,6 +46,7 @@ def check_operator(operator: Operator, random_state=0, n_rows=12) -> None:
     _check_correlate(operator, rng, n_rows)
     _check_normal(operator, rng)
     _check_each(operator, rng, n_rows)
+    _check_masks(operator, rng, n_rows)
     _check_words(operator, rng, n_rows)
 
 
@@ -143,6 +144,23 @@ def _check_each(operator, rng, n_rows):
     found = operator.solve_normal_each(weight, rhs, 0 * W)
     slow = np.array([operator.normal(q, w) for q, w in zip(weight, found, strict=True)])
     _close(slow, rhs, "solve_normal_each", 1e-6)
+
+
+def _check_masks(operator, rng, n_rows):
+    H = (rng.random((n_rows, operator.n_features)) < 0.4).astype(float)
+    v, w = rng.standard_normal((2, operator.n_weights))
+    first, second = operator.apply(v), operator.apply(w)
+    P = operator.prepare_mask(H)
+    _close(operator.correlate_mask(P, v, w), H @ (first * second).T, "correlate_mask")
+    _close(operator.correlate_mask(P, w, w), H @ (second**2).T, "correlate_mask of one")
+    slow = np.stack([H @ (first**2).T, H @ (second**2).T])
+    _close(operator.correlate_mask_each(P, np.stack([v, w])), slow, "correlate_mask_each")
+    index, coef = rng.integers(operator.n_transforms, size=n_rows), rng.uniform(size=(n_rows, 2))
+    sums = operator.mask_sums(H, index, coef)
+    for k in range(2):
+        M = np.zeros_like(second)
+        np.add.at(M, index, coef[:, k, None] * H * second[index])
+        _close(operator.mask_normal(sums[k], w), operator.adjoint(M), "mask_sums, mask_normal")
 
 
 def _check_words(operator, rng, n_rows):

@@ -47,6 +47,8 @@ class Plan:
     batch_size : int
         Rows that a worker treats at a time.
     residual : {"memory", "recompute"}
+    missing : {"error", "ignore"}
+        Whether rows may have gaps.
     firsts : int array (number of chunks,) or None
         Number of the first row of each chunk, where it is known.
     """
@@ -55,6 +57,7 @@ class Plan:
     preprocess: Callable | None
     batch_size: int
     residual: str
+    missing: str
     firsts: np.ndarray | None
 
 
@@ -82,7 +85,7 @@ class Piece(RowChunks):
         first = 0 if plan.firsts is None else int(plan.firsts[number])
         kept = None if state is None else state.residual
         source, preprocess = (block, plan.preprocess) if kept is None else (kept, None)
-        rows = StreamedRows(source, preprocess, first)
+        rows = StreamedRows(source, preprocess, first, plan.missing)
         subtracts = blocks is not None and kept is None
         piece = cls(
             rows,
@@ -194,6 +197,7 @@ class DaskChunks:
             preprocess=rows.preprocess,
             batch_size=self._batch_size,
             residual="memory" if self._keeps else "recompute",
+            missing=rows.missing,
             firsts=self._firsts,
         )
         self._rows, self._plan, self._persisted = rows, send(plan), False

@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gtpca import checks
-from gtpca.data.chunks import energies_and_mass, energy, exponent_of
+from gtpca.data.chunks import energy, exponent_of, totals
+from gtpca.data.missing import warn_of_blank
 from gtpca.fitting.shared_pose import grow_block, principal_order
 from gtpca.model.coding import deflate, energy_shares, nested_energies, rematch, restore
 from gtpca.model.conventions import centred, code_poses, conventional, match_poses, signs
@@ -201,7 +202,8 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
     """
     if problem.chunks.n_rows <= SETTLE_ROWS:
         problem = replace(problem, chunks=problem.chunks.here())
-    total, exponent = _total(problem.chunks)
+    total, exponent, complete = _total(problem.chunks)
+    problem = replace(problem, complete=complete)
     if exponent:
         problem = replace(problem, chunks=problem.chunks.scaled(-exponent))
     goal = Goal(recipe.n_components, float(np.ldexp(total, -2 * exponent)))
@@ -251,15 +253,19 @@ def _components(problem, recipe, goal):
 
 
 def _total(chunks):
-    """Energy of all rows, which there must be, and the power of two that they are divided by."""
-    total, live, _ = chunks.sum(energies_and_mass)
-    check_size(total, live)
-    if total <= 0:
+    """Energy of all rows, which there must be, the power of two that they are divided by, and
+    whether nothing is missing.
+    """
+    found = chunks.sum(totals)
+    check_size(found.energy, found.live)
+    if found.energy <= 0:
         raise ValueError(
             "X has no energy to explain: all rows are zero, after centring if there is any "
             f"(n_samples = {chunks.n_rows}, n_features = {chunks.operator.n_features})."
         )
-    return float(total), int(exponent_of(np.sqrt(live)))
+    if found.blank:
+        warn_of_blank(found.blank, chunks.n_rows)
+    return found.energy, int(exponent_of(np.sqrt(found.live))), found.hidden == 0
 
 
 def check_size(*sums):
@@ -269,8 +275,9 @@ def check_size(*sums):
 
 
 def _is_direct(problem):
-    """Whether the components are principal components."""
-    return problem.chunks.operator.n_transforms == 1 and problem.polarity == "both"
+    """Whether the components are principal components, of rows without gaps."""
+    still = problem.chunks.operator.n_transforms == 1
+    return still and problem.polarity == "both" and problem.complete
 
 
 def _direct(problem, recipe, goal):

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gtpca.model.gaps import Factors, hidden_sums, lengths_each, less_hidden, pieces, solve_each
 from gtpca.operators.base import CG_STEPS, conjugate_gradients
 
 __all__ = [
@@ -34,8 +35,8 @@ __all__ = [
 ]
 
 POLARITIES = ("both", "positive")
-STACKED = 2**20  # numbers up to which components are matched at once
 SINGULAR = 1e-12  # eigenvalues below this share of the largest count as zero
+STACKED = 2**20  # numbers up to which components are matched at once
 
 
 @dataclass(frozen=True)
@@ -147,22 +148,70 @@ class Match:
 
 def match(chunk, block) -> Match:
     """The transform under which a block holds most of each row of a chunk."""
+    P = chunk.prepared
     if len(block) == 1:
-        index, z = (found[0] for found in _pick_each(chunk.prepared, chunk.operator, [block]))
-        z = z[:, None]
+        index, z, coef = (found.T for found in _coded_each(chunk, P, [block]))
+        index = index[:, 0]
     else:
-        index, z = _pick_joint(chunk.prepared, chunk.operator, block)
-    coef = np.einsum("nj,njk->nk", z, block.at(block.root, index))
+        index, z, coef = _coded(chunk, P, block)
     return Match(index, coef * block.at(block.norms, index), coef, np.sum(z**2, axis=1))
 
 
-def _pick_each(P, operator, blocks):
+def _coded(chunk, P, block):
+    """Best transform (n,) of a block, ``z`` (n, K) and coefficients (n, K)."""
+    if chunk.hidden is not None:
+        index, z, root = _pick_in_gaps(chunk, P, block)
+    else:
+        index, z = _pick_joint(_whitened(P, chunk.operator, block))
+        root = block.at(block.root, index)
+    return index, z, np.einsum("nj,njk->nk", z, root)
+
+
+def _pick_in_gaps(chunk, P, block):
+    """Best transform (n,), ``z`` (n, K) and its root (n, K, K), some rows at a time."""
+    operator, masks, found = chunk.operator, chunk.prepared_mask, []
+    for part in pieces(len(chunk.rows), operator, block, chunk.rows.dtype):
+        factors = Factors(masks[part], operator, block)
+        b = np.stack([operator.correlate(P[part], w) for w in block.weights])
+        index, z = _pick_joint(factors.whiten(b))
+        found.append((index, z, factors.root_at(index)))
+    return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+
+
+def _pick_joint(z):
+    """Best transform (n,) of ``z`` (K, n, m), and ``z`` there, (n, K)."""
+    index = np.einsum("knm,knm->nm", z, z).argmax(axis=1)
+    return index, z[:, np.arange(len(index)), index].T.astype(np.float64)
+
+
+def _whitened(P, operator, block):
+    """``root_t b`` of all rows and transforms, (K, n, m)."""
+    if len(block.root) == 1:
+        return np.stack([operator.correlate(P, w) for w in block.root[0] @ block.weights])
+    b = np.stack([operator.correlate(P, w) for w in block.weights], axis=-1)
+    root = block.root.astype(b.dtype).transpose(0, 2, 1)
+    return (b.transpose(1, 0, 2) @ root).transpose(2, 1, 0)
+
+
+def _coded_each(chunk, P, blocks):
+    """Best transforms, ``z`` and coefficients of S components by themselves, (S, n) each."""
+    operator, polarity = chunk.operator, blocks[0].polarity
+    if chunk.hidden is None:
+        index, z = _pick_each(_products(P, operator, blocks), polarity)
+        pairs = zip(blocks, index, z, strict=True)
+        return index, z, np.stack([z * b.at(b.root[:, 0, 0], t) for b, t, z in pairs])
+    lengths = lengths_each(chunk.prepared_mask, operator, blocks)
+    b = operator.correlate_each(P, np.concatenate([block.weights for block in blocks]))
+    index, z = _pick_each(np.divide(b, lengths, out=b), polarity)
+    return index, z, z / np.take_along_axis(lengths, index[:, :, None], axis=2)[:, :, 0]
+
+
+def _pick_each(products, polarity):
     """Best transforms (S, n) and ``z`` (S, n), with its sign, of S components by themselves."""
-    products = _products(P, operator, blocks)
-    rows, each = np.arange(products.shape[1]), np.arange(len(blocks))[:, None]
+    rows, each = np.arange(products.shape[1]), np.arange(len(products))[:, None]
     index = products.argmax(axis=2)
     z = products[each, rows, index]
-    if blocks[0].polarity == "positive":
+    if polarity == "positive":
         z = np.maximum(z, 0)
     else:
         low = products.argmin(axis=2)
@@ -184,18 +233,6 @@ def _products(P, operator, blocks):
     return products
 
 
-def _pick_joint(P, operator, block):
-    """Best transform (n,) and ``z`` (n, K) of a block."""
-    if len(block.root) == 1:
-        z = np.stack([operator.correlate(P, w) for w in block.root[0] @ block.weights])
-    else:
-        b = np.stack([operator.correlate(P, w) for w in block.weights], axis=-1)
-        root = block.root.astype(b.dtype).transpose(0, 2, 1)
-        z = (b.transpose(1, 0, 2) @ root).transpose(2, 1, 0)
-    index = np.einsum("knm,knm->nm", z, z).argmax(axis=1)
-    return index, z[:, np.arange(len(index)), index].T.astype(np.float64)
-
-
 @dataclass(frozen=True)
 class Stats:
     """All that an update needs to know of the rows: additive over chunks, float64.
@@ -208,6 +245,8 @@ class Stats:
         ``sum_{i: t_i = t} a_i a_i'``, summed over ``t`` for isometries.
     explained : float
         Explained energy ``sum_i |z_i|^2``; ``sum_i s_i^2`` for one component.
+    hidden : array (K, K, p), or 0
+        What gaps take away from ``N``, see :func:`gtpca.model.gaps.hidden_sums`.
 
     Those of several blocks have one more axis in front, (S, ..).
     """
@@ -215,30 +254,48 @@ class Stats:
     rhs: np.ndarray
     weight: np.ndarray
     explained: Any
+    hidden: Any = 0.0
 
     def __add__(self, other: Stats) -> Stats:
-        return Stats(
-            self.rhs + other.rhs, self.weight + other.weight, self.explained + other.explained
-        )
+        return Stats(*(a + b for a, b in zip(self.fields, other.fields, strict=True)))
 
     def __getitem__(self, number: int) -> Stats:
         """One of several, where there is a leading axis for them."""
-        return Stats(self.rhs[number], self.weight[number], self.explained[number])
+        hidden = self.hidden[number] if self.has_gaps else 0.0
+        return Stats(self.rhs[number], self.weight[number], self.explained[number], hidden)
 
     def __rmul__(self, factor: float) -> Stats:
-        return Stats(factor * self.rhs, factor * self.weight, factor * self.explained)
+        return Stats(*(factor * field for field in self.fields))
+
+    @property
+    def fields(self) -> tuple:
+        """All of them."""
+        return self.rhs, self.weight, self.explained, self.hidden
+
+    def stacked(self) -> Stats:
+        """The same with a leading axis, (1, ..)."""
+        hidden = self.hidden[None] if self.has_gaps else 0.0
+        return Stats(self.rhs[None], self.weight[None], np.array([self.explained]), hidden)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether something was hidden."""
+        return np.ndim(self.hidden) > 0
 
 
 def statistics(chunk, block) -> Stats:
     """Match a chunk and reduce it to its :class:`Stats`."""
     operator, found = chunk.operator, match(chunk, block)
     weighted = (chunk.weigh(found.coef.T)).T
+    rows, hidden = chunk.rows, 0.0
+    if chunk.hidden is not None:
+        rows, hidden = chunk.filled, hidden_sums(chunk, found.index, weighted, found.coef)
     if len(block) == 1:
-        rhs = operator.adjoint_at(chunk.rows, found.index, weighted[:, 0])[None]
+        rhs = operator.adjoint_at(rows, found.index, weighted[:, 0])[None]
     else:
-        rhs = operator.adjoint_block(chunk.rows, found.index, weighted)
+        rhs = operator.adjoint_block(rows, found.index, weighted)
     weight = _second_moments(operator, found.index, weighted, found.coef)
-    return Stats(rhs, weight, float(np.sum(chunk.weigh(found.explained))))
+    return Stats(rhs, weight, float(np.sum(chunk.weigh(found.explained))), hidden)
 
 
 def _second_moments(operator, index, weighted, coef):
@@ -257,32 +314,32 @@ def _second_moments(operator, index, weighted, coef):
 def statistics_each(chunk, blocks) -> Stats:
     """:func:`statistics` of several blocks, as one with a leading axis (S, ..)."""
     if len(blocks[0]) == 1:
-        size = max(1, STACKED // (len(chunk.rows) * _width(chunk.operator)))
-        parts = [_stacked(chunk, blocks[i : i + size]) for i in range(0, len(blocks), size)]
+        P, size = chunk.prepared, max(1, STACKED // (len(chunk.rows) * _width(chunk.operator)))
+        parts = [_stacked(chunk, P, blocks[i : i + size]) for i in range(0, len(blocks), size)]
     else:
-        parts = [statistics(chunk, block) for block in blocks]
-        parts = [Stats(p.rhs[None], p.weight[None], np.array([p.explained])) for p in parts]
-    fields = zip(*((p.rhs, p.weight, p.explained) for p in parts), strict=True)
-    return Stats(*(np.concatenate(field) for field in fields))
+        parts = [statistics(chunk, block).stacked() for block in blocks]
+    *sums, hidden = zip(*(part.fields for part in parts), strict=True)
+    rhs, weight, explained = (np.concatenate(field) for field in sums)
+    return Stats(rhs, weight, explained, 0.0 if chunk.hidden is None else np.concatenate(hidden))
 
 
 def _width(operator):
     return max(operator.n_features, operator.n_weights, operator.n_transforms)
 
 
-def _stacked(chunk, blocks):
+def _stacked(chunk, P, blocks):
     """:class:`Stats` of S components by themselves, all at once."""
     operator = chunk.operator
-    index, z = _pick_each(chunk.prepared, operator, blocks)
-    pairs = zip(blocks, index, z, strict=True)
-    coef = np.stack([z * b.at(b.root[:, 0, 0], t) for b, t, z in pairs])
+    index, z, coef = _coded_each(chunk, P, blocks)
     weighted = chunk.weigh(coef)
-    weight = [
-        _second_moments(operator, t, q[:, None], c[:, None])
-        for t, q, c in zip(index, weighted, coef, strict=True)
-    ]
-    rhs = operator.adjoint_each(chunk.rows, index, weighted)
-    return Stats(rhs[:, None], np.stack(weight), np.sum(chunk.weigh(z**2), axis=1))
+    each = [(t, q[:, None], c[:, None]) for t, q, c in zip(index, weighted, coef, strict=True)]
+    weight = [_second_moments(operator, *one) for one in each]
+    hidden: Any = 0.0
+    if chunk.hidden is not None:
+        hidden = np.stack([hidden_sums(chunk, *one) for one in each])
+    rows = chunk.rows if chunk.hidden is None else chunk.filled
+    rhs = operator.adjoint_each(rows, index, weighted)
+    return Stats(rhs[:, None], np.stack(weight), np.sum(chunk.weigh(z**2), axis=1), hidden)
 
 
 def update(operator, stats, W, steps=CG_STEPS):
@@ -290,7 +347,11 @@ def update(operator, stats, W, steps=CG_STEPS):
 
     ``steps`` of conjugate gradients, where these are needed, bring them nearer at least.
     """
-    new = orthonormal(solve_block(operator, stats.weight, stats.rhs, W, steps))
+    if len(W) == 1 and stats.has_gaps:
+        solved = solve_each(operator, stats.stacked(), W, steps)
+    else:
+        solved = solve_block(operator, stats.weight, stats.rhs, W, steps, stats.hidden)
+    new = orthonormal(solved)
     return new if np.all(np.isfinite(new)) and np.any(new) else W
 
 
@@ -298,14 +359,17 @@ def update_each(operator, stats, stack, steps=CG_STEPS):
     """:func:`update` of several weights (S, K, L), each with its own of the stacked ``stats``."""
     if stack.shape[1] > 1:
         return np.array([update(operator, stats[s], W, steps) for s, W in enumerate(stack)])
-    how = (stats.weight[:, :, 0, 0], stats.rhs[:, 0], stack[:, 0], steps)
-    solved = operator.solve_normal_each(*how)
+    if stats.has_gaps:
+        solved = solve_each(operator, stats, stack[:, 0], steps)
+    else:
+        how = (stats.weight[:, :, 0, 0], stats.rhs[:, 0], stack[:, 0], steps)
+        solved = operator.solve_normal_each(*how)
     norms = np.linalg.norm(solved, axis=1)[:, None]
     good = (norms > 0) & (norms < np.inf)
     return np.where(good, solved / np.where(good, norms, 1.0), stack[:, 0])[:, None]
 
 
-def solve_block(operator, weight, rhs, W0, steps=CG_STEPS):
+def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0):
     """Solve ``sum_t,k weight_tjk T_t* T_t w_k = rhs_j`` from ``W0``; the unseen keeps its value.
 
     Parameters
@@ -315,23 +379,38 @@ def solve_block(operator, weight, rhs, W0, steps=CG_STEPS):
     rhs, W0 : arrays (K, L)
     steps : int
         Of conjugate gradients, where these are needed.
+    hidden : array (K, K, p) or 0
+        What gaps take away, see :class:`Stats`.
     """
-    if len(rhs) == 1:
+    gaps = np.ndim(hidden) > 0
+    if len(rhs) == 1 and not gaps:
         return operator.solve_normal(weight[:, 0, 0], rhs[0], W0[0], steps)[None]
-    if operator.isometric:
+    if operator.isometric and not gaps:
         A = weight.sum(axis=0)
         return W0 + np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ (rhs - A @ W0)
     if operator.selects:
-        return _solve_each_weight(operator, weight, rhs, W0)
+        return _solve_each_weight(_diagonals(operator, weight) - hidden, rhs, W0)
     system = operator.normal_system(weight)
+
+    def times(v):
+        return (system @ v[0])[None]
+
     flat = (rhs.reshape(1, -1), W0.reshape(1, -1))
-    return conjugate_gradients(lambda v: (system @ v[0])[None], *flat, steps).reshape(rhs.shape)
+    times = less_hidden(operator, times, hidden) if gaps else times
+    return conjugate_gradients(times, *flat, steps).reshape(rhs.shape)
 
 
-def _solve_each_weight(operator, weight, rhs, W0):
-    """One K x K system per weight, for operators with a diagonal ``T* T``."""
-    K = len(rhs)
+def _diagonals(operator, weight):
+    """``sum_t weight_tjk T_t* T_t`` of operators for which it is diagonal, (K, K, L)."""
+    K = weight.shape[1]
+    if operator.isometric:
+        return weight.sum(axis=0)[:, :, None] * np.ones(operator.n_weights)
     pairs = weight.transpose(1, 2, 0).reshape(K * K, -1)
-    A = operator.normal_diagonals(pairs).reshape(K, K, -1).transpose(2, 0, 1)
+    return operator.normal_diagonals(pairs).reshape(K, K, -1)
+
+
+def _solve_each_weight(A, rhs, W0):
+    """One K x K system per weight: ``sum_k A_jkl w_kl = rhs_jl``, from ``W0`` (K, L)."""
+    A = A.transpose(2, 0, 1)
     gap = rhs.T[:, :, None] - A @ W0.T[:, :, None]
     return W0 + (np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ gap)[:, :, 0].T

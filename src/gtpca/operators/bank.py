@@ -80,6 +80,11 @@ class BankOperator(Operator):
     def correlate_each(self, P, W):
         return super().correlate_each(P, W) if len(W) == 1 else self._product_each(P, W)
 
+    def correlate_mask_each(self, P, W):
+        squares = self.apply_each(W).reshape(-1, self.n_features) ** 2
+        products = P @ squares.astype(P.dtype, copy=False).T
+        return products.reshape(len(P), len(W), -1).transpose(1, 0, 2)
+
     def norms_each(self, W):
         if self.isometric:
             return super().norms_each(W)

@@ -94,12 +94,26 @@ class Operator(ABC):
         return FeatureWeightedOperator(self, feature_weight)
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
-        """What every :meth:`correlate` needs of the rows ``X`` (n, d), computed once."""
+        """What every :meth:`correlate` needs of the rows ``X`` (n, d), computed once, (n, ..)."""
         return X
 
     def correlate(self, P: np.ndarray, w: np.ndarray) -> np.ndarray:
         """``<x_i, T_t w>`` for all rows and transforms, shape (n, m); ``P = prepare(X)``."""
         return P @ cast(self.apply(w), P).T
+
+    def prepare_mask(self, H: np.ndarray) -> np.ndarray:
+        """What every :meth:`correlate_mask` needs of masks ``H`` (n, d), computed once, (n, ..)."""
+        return self.prepare(H) if self.selects else H
+
+    def correlate_mask(self, P: np.ndarray, v: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """``<h_i, (T_t v) (T_t w)>`` for all masks and transforms, (n, m).
+
+        ``P = prepare_mask(H)``. Where the operator selects, ``(T v) (T w) = T (v w)``.
+        """
+        if self.selects:
+            return self.correlate(P, v * w)
+        moved = self.apply(v)
+        return P @ cast(moved * (moved if v is w else self.apply(w)), P).T
 
     def correlate_each(self, P: np.ndarray, W: np.ndarray) -> np.ndarray:
         """:meth:`correlate` of several weights (S, L), shape (S, n, m)."""
@@ -116,6 +130,12 @@ class Operator(ABC):
     def apply_each(self, W: np.ndarray) -> np.ndarray:
         """:meth:`apply` of several weights (S, L), shape (S, m, d)."""
         return np.stack([self.apply(w) for w in W])
+
+    def correlate_mask_each(self, P: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """``<h_i, (T_t w_s)^2>`` of several weights (S, L), shape (S, n, m)."""
+        if self.selects:
+            return self.correlate_each(P, W * W)
+        return np.stack([self.correlate_mask(P, w, w) for w in W])
 
     def norms(self, w: np.ndarray) -> np.ndarray:
         """``|T_t w|``, shape (m,)."""
@@ -188,6 +208,33 @@ class Operator(ABC):
     def adjoint_block(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """``sum_i coef_ik T_{index_i}* x_i`` for coefficients (n, K), shape (K, L), float64."""
         return (coef.T @ self.adjoint_rows(X, index)).astype(np.float64, copy=False)
+
+    def mask_rows(self, H: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """The diagonals of ``T_i* diag(h_i) T_i``, (n, L), where the operator selects."""
+        return self.adjoint_rows(H, index)
+
+    def mask_sums(self, H: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """``N_k = sum_i coef_ik T_i* diag(h_i) T_i`` for coefficients (n, K), in short, (K, p).
+
+        The diagonals, p = L, where the operator selects; else ``sum_{i: t_i = t} coef_ik h_i`` for
+        every transform, p = m d. Additive over rows; :meth:`mask_normal` knows what it means.
+        """
+        if self.selects:
+            return self.adjoint_block(H, index, coef)
+        if coef.shape[1] == 1:
+            return sum_by_index(H, index, coef[:, 0], self.n_transforms).reshape(1, -1)
+        sums = np.zeros((coef.shape[1], self.n_transforms, self.n_features))
+        for t in np.unique(index):
+            mine = index == t
+            sums[:, t] = coef[mine].T.astype(H.dtype) @ H[mine]
+        return sums.reshape(len(sums), -1)
+
+    def mask_normal(self, sums: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """``N_k w``, shape (L,), for one row (p,) of :meth:`mask_sums`."""
+        if self.selects:
+            return sums * w
+        bank = self.apply(w)
+        return self.adjoint(sums.reshape(bank.shape) * bank)
 
     def normal(self, weight: np.ndarray, w: np.ndarray) -> np.ndarray:
         """``N w`` with ``N = sum_t weight_t T_t* T_t``, shape (L,)."""
@@ -387,6 +434,28 @@ class FeatureWeightedOperator(Operator):
 
     def correlate(self, P, w):
         return self.plain.correlate(P, w)
+
+    def prepare_mask(self, H):
+        return self.plain.prepare_mask(self._weigh(H))
+
+    def correlate_mask(self, P, v, w):
+        return self.plain.correlate_mask(P, v, w)
+
+    def correlate_mask_each(self, P, W):
+        return self.plain.correlate_mask_each(P, W)
+
+    def mask_rows(self, H, index):
+        return self.plain.mask_rows(self._weigh(H), index)
+
+    def mask_sums(self, H, index, coef):
+        return self.plain.mask_sums(self._weigh(H), index, coef)
+
+    def mask_normal(self, sums, w):
+        return self.plain.mask_normal(sums, w)
+
+    def _weigh(self, H):
+        """Masks (n, d) times the weight."""
+        return H * cast(self.root**2, H)
 
     def norms(self, w):
         if not self.selects:

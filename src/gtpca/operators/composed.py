@@ -89,6 +89,34 @@ class ComposedOperator(Operator):
         parts = [self.outer.correlate(P, v) for v in self.inner.apply(w)]
         return namespace(w).concat(parts, 1)
 
+    def prepare_mask(self, H):
+        return self.outer.prepare_mask(H)
+
+    def correlate_mask(self, P, v, w):
+        first = list(self.inner.apply(v))
+        second = first if v is w else self.inner.apply(w)
+        parts = [self.outer.correlate_mask(P, a, b) for a, b in zip(first, second, strict=True)]
+        return namespace(w).concat(parts, 1)
+
+    def correlate_mask_each(self, P, W):
+        return np.stack([self.correlate_mask(P, w, w) for w in W])
+
+    def mask_rows(self, H, index):
+        inside, outside = self._split(index)
+        return self.inner.mask_rows(self.outer.mask_rows(H, outside), inside)
+
+    def mask_sums(self, H, index, coef):
+        """With an outer operator that selects, ``T* diag(h) T = T_i* diag(T_o* h) T_i``."""
+        if not self.outer.selects:
+            return super().mask_sums(H, index, coef)
+        inside, outside = self._split(index)
+        return self.inner.mask_sums(self.outer.mask_rows(H, outside), inside, coef)
+
+    def mask_normal(self, sums, w):
+        if not self.outer.selects:
+            return super().mask_normal(sums, w)
+        return self.inner.mask_normal(sums, w)
+
     def norms(self, w):
         if self.isometric:
             return self._constant_norms(w)

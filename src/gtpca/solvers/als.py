@@ -242,8 +242,16 @@ def _halved(problem, level):
         return None
     chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
     pool = pooling(operator.sample_shape, axes).astype(chunk.rows.dtype)
-    chunks = as_chunks(np.ascontiguousarray((pool @ chunk.rows.T).T), coarser, chunk.weight)
+    chunks = as_chunks(_pooled_rows(chunk, pool), coarser, chunk.weight)
     return Coarse(replace(problem, chunks=chunks), pooling(operator.weight_shape, axes))
+
+
+def _pooled_rows(chunk, pool):
+    """Rows on a coarse grid, (n, d'); hidden there is what no observed value is pooled into."""
+    rows = np.ascontiguousarray((pool @ chunk.filled.T).T)
+    if chunk.hidden is not None:
+        rows[(pool @ ~chunk.hidden.T).T == 0] = np.nan
+    return rows
 
 
 def neighbours(operator, W):

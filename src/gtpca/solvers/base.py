@@ -20,10 +20,13 @@ class Problem:
     ----------
     chunks : Chunks
     polarity : {"both", "positive"}
+    complete : bool
+        Whether all values of the rows were observed.
     """
 
     chunks: Chunks
     polarity: str = "both"
+    complete: bool = True
 
     def block(self, W: np.ndarray) -> Block:
         """The block of weights ``W`` (K, L) for these rows."""
