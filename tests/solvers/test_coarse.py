@@ -43,13 +43,15 @@ def test_the_way_between_the_grids():
 
 
 def test_rows_that_count_are_taken_evenly():
-    X, weight = smooth_rows(100, 64), np.ones(100)
+    X, weight = smooth_rows(600, 64), np.ones(600)
     weight[::2] = 0
     problem = Problem(as_chunks(X, Shift(32).bind((64,)), weight))
     few = Coarse(problem).on(10).chunks
     assert few.n_rows == 10
     assert np.all(few.weight == 1)
-    assert Coarse(problem).on(50) is problem
+    assert Coarse(problem).on(300) is problem
+    weight[256:] = 0
+    assert Coarse(problem).on(10) is problem  # few rows are not made fewer
 
 
 @pytest.mark.parametrize("family", [Shift(64), Shift(200), Shift(boundary="circular")])

@@ -53,7 +53,8 @@ __all__ = [
 SCREEN_ROWS = 512  # starts and places are tried on so many rows
 SETTLE_ROWS = 2048  # and the best of them is finished on so many
 MANY_ROWS = 8192  # before all rows, climb on so many
-HALVINGS = ((2, 8, 256), (4, 3, 256), (6, 1, 512))  # passes, how many go on, rows; and again
+HALVINGS = ((2, 8, 128), (4, 3, 256), (6, 1, 512))  # passes, how many go on, rows; and again
+WHOLE_ROWS = 256  # up to here all rows are used in any case
 MOVE_PASSES, MOVE_ROWS = 4, 1024  # of each move, on so many rows
 MOVE_COMPONENTS = 4  # larger blocks have settled where their first components did
 LOOK_PASSES = 2  # of each place that the lookahead compares
@@ -196,10 +197,11 @@ class Coarse:
         return orthonormal(W + (np.linalg.norm(held) / np.sqrt(len(W)) * coarse - held) @ self.pool)
 
     def on(self, n_rows):
-        """The problem on so many of the rows that count, evenly spread."""
+        """The problem on so many of the rows that count, evenly spread; on all if they are few."""
         chunks = self.problem.chunks
-        live = np.flatnonzero(count_live_rows(chunks)) if chunks.n_rows > n_rows else ()
-        if len(live) <= n_rows:
+        most = max(n_rows, WHOLE_ROWS)
+        live = np.flatnonzero(count_live_rows(chunks)) if chunks.n_rows > most else ()
+        if len(live) <= most:
             return self.problem
         chunk = chunks.take(live[np.arange(n_rows) * len(live) // n_rows])
         chunks = as_chunks(chunk.rows, chunk.operator, chunk.weight)
