@@ -312,6 +312,5 @@ def assert_same_components(first, second, atol=1e-6) -> None:
 def _poses(model, w):
     """``w`` and, for groups, ``w`` in every other pose."""
     operator = model.operator_
-    if operator.translate(w, operator.reference) is None:
-        return [w]
-    return [w, *(operator.translate(w, t) for t in range(operator.n_transforms))]
+    moved = (operator.translate(w, t) for t in range(operator.n_transforms))
+    return [w, *(v for v in moved if v is not None)]

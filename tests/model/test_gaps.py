@@ -65,7 +65,7 @@ def test_nothing_hidden_is_as_without_gaps(bound, K, forced):
 @pytest.mark.parametrize("family", [*HALF, Rotation(8)], ids=str)
 def test_fits_with_nothing_hidden_are_as_without_gaps(family, shared_pose, forced):
     shape = (7, 7) if isinstance(family, Rotation) else (24,)
-    X = two_planted(family, shape, 80)
+    X = two_planted(family, shape, 60)  # so few that nothing runs in single precision
     options = {"shared_pose": shared_pose, "refine": 0 if shared_pose else 1}
     model = GTPCA(2, family, solver=QUICK, random_state=0, **options)
     plain = model.fit(X)
@@ -103,7 +103,7 @@ def test_rows_without_an_observed_value_score_zero(polarity):
         scores = model.transform(X)
     assert not np.any(scores[[3, 17]])
     seen = np.delete(X, [3, 17], axis=0)
-    assert np.array_equal(model.transform(seen), np.delete(scores, [3, 17], axis=0))
+    assert np.allclose(model.transform(seen), np.delete(scores, [3, 17], axis=0), rtol=1e-12)
     with pytest.warns(UserWarning, match="rows of X"):
         assert np.allclose(model.resmse(X), model.resmse(seen), rtol=1e-12)
 
