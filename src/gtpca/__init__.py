@@ -18,7 +18,7 @@ from gtpca.families import (
     Shift,
     TimeWarp,
 )
-from gtpca.operators import Operator
+from gtpca.operators import Operator, quadrature
 from gtpca.persistence.models import load
 from gtpca.solvers.als import ALS
 
@@ -41,6 +41,7 @@ __all__ = [
     "Shift",
     "TimeWarp",
     "load",
+    "quadrature",
 ]
 
 # Imported when first asked for, as gtpca.plots: some of them need optional packages.

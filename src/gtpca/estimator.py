@@ -77,7 +77,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Subtract nothing, the mean of every feature, or the mean of each row and channel. Energies
         and ``resmse`` are those of the rows after this. The means of "samples" are not restored.
     feature_weight : array of the shape of a sample or None
-        Non-negative weights ``q`` of the inner product ``sum_j q_j x_j y_j``.
+        Non-negative weights ``q`` of the inner product ``sum_j q_j x_j y_j``; for functions on an
+        uneven grid see :func:`gtpca.quadrature`.
     missing : {"error", "ignore"}
         What NaN, masked values, None and pandas' NA are: an error, or *not observed*. Then matches,
         means and energies are those of what was observed; in gaps a component is drawn to zero with

@@ -309,7 +309,7 @@ _SERIES_REPEATS = {
     "default": Repeats(fast=10, ours=10, slow=3),
     "paper": Repeats(fast=10, ours=10, slow=10),
 }
-_MNIST_REPEATS = _SERIES_REPEATS | {"default": Repeats(fast=10, ours=3, slow=1)}
+_MNIST_REPEATS = _SERIES_REPEATS | {"default": Repeats(fast=10, ours=1, slow=1)}
 _ONE_SPLIT = dict.fromkeys(_SERIES_REPEATS, Repeats(fast=1, ours=1, slow=1))
 
 EXPERIMENTS = _by_name(

@@ -43,7 +43,7 @@ def draw_winners(standings: dict[str, list[Standing]]):
     rows = [names for names in SHOWN if any(standings[name] for name in names)]
     heights = [max(len(standings[name]) for name in names) for names in rows]
     widest = max(10, *(m.at for name in CONTESTS for s in standings[name] for m in s.matches))
-    figure = new_figure(3.0 + 0.5 * widest, 0.22 * sum(heights) + 0.5 * len(rows) + 1.0)
+    figure = new_figure(2.8 + 0.38 * widest, 0.22 * sum(heights) + 0.5 * len(rows) + 1.0)
     axes = figure.subplots(len(rows), 2, squeeze=False, height_ratios=heights)
     winners = set()
     for pair, names in zip(axes, rows, strict=True):
