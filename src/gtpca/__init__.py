@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from gtpca.data.chunks import Codes
+from gtpca.data.series import pad, quadrature
 from gtpca.estimator import GTPCA
 from gtpca.families import (
     Affine,
@@ -41,6 +42,8 @@ __all__ = [
     "Shift",
     "TimeWarp",
     "load",
+    "pad",
+    "quadrature",
 ]
 
 # Imported when first asked for, as gtpca.plots: some of them need optional packages.
