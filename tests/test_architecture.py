@@ -63,7 +63,7 @@ LATE = {
 
 PUBLIC = {
     "gtpca": """ALS GTPCA Affine Codes Compose Custom Deformation Family Identity Operator
-        Reflection Rotation Scaling Shift TimeWarp load quadrature""",
+        Reflection Rotation Scaling Shift TimeWarp load pad quadrature""",
     "gtpca.families": "Compose Custom Family Identity Reflection Shift",
     "gtpca.operators": "BankOperator FeatureWeightedOperator Operator",
     "gtpca.solvers": "ALS",

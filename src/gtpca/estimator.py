@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from gtpca import checks
 from gtpca.data.chunks import RESIDUALS, as_chunks
 from gtpca.data.missing import MISSING, warn_of_blank
 from gtpca.data.rows import by_rows, counted, new_rows, training_rows
+from gtpca.data.series import cut, shapes_of
 from gtpca.families.base import check_size
 from gtpca.families.text import as_family
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
@@ -208,7 +210,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ----------
         X : array (n, \\*sample_shape), or (n, d) flat rows
             Also a memory map, an h5py dataset, a zarr array, or a Dask array, which are read chunk
-            by chunk and never held in memory as a whole.
+            by chunk and never held in memory as a whole. With ``missing="ignore"`` also a list of
+            samples of unequal size, which :func:`gtpca.pad` makes one array of.
         y : ignored
         sample_weight : array (n,) or None
             Non-negative; weight 2 is the same as a row given twice.
@@ -470,7 +473,12 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Codes
             With ``scores`` (n, k) and ``index`` (n, k), or (n, 1) if the pose is shared.
         """
-        return self.model_.encode(self.chunks(X))
+        return self._shaped(self.model_.encode(self.chunks(X)), X)
+
+    def _shaped(self, codes, X):
+        """Codes that know the shapes of samples of unequal size."""
+        unequal = isinstance(X, (list, tuple))
+        return replace(codes, shapes=shapes_of(X)) if unequal else codes
 
     def measure(self, X):
         """Codes of new samples and the energy that they leave, in one pass.
@@ -485,11 +493,16 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         energies : array (n, k + 1)
             ``|r_i|^2`` after 0, 1, .., k components; see :meth:`resmse`.
         """
-        return self.model_.measure(self.chunks(X))
+        codes, energies = self.model_.measure(self.chunks(X))
+        return self._shaped(codes, X), energies
 
     def decode(self, codes):
-        """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape)."""
-        return self.model_.decode(codes)
+        """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape).
+
+        A list of samples of unequal size, if such a list was encoded.
+        """
+        samples = self.model_.decode(codes)
+        return samples if codes.shapes is None else cut(samples, codes.shapes)
 
     def reconstruct(self, X):
         """``decode(encode(X))``, shape (n, \\*sample_shape)."""
@@ -553,7 +566,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Observed values stay as they are; in gaps is the reconstruction, with the mean that was
         subtracted. Needs ``missing="ignore"`` unless nothing is missing.
         """
-        return self.model_.impute(self._open(self._new_rows(X), self.operator_))
+        filled = self.model_.impute(self._open(self._new_rows(X), self.operator_))
+        return cut(filled, shapes_of(X))
 
     def resmse(self, X):
         """Residual energy over energy, after 1, 2, .., k components, shape (k,).

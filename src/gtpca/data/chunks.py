@@ -11,7 +11,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from operator import add
 from typing import Any, Protocol
@@ -64,6 +64,9 @@ class Codes:
         Signed length of each projection.
     index : int array (n, k) or (n, 1)
         Which transform each component took; ``GTPCA.poses`` says it in a person's units.
+    shapes : int array (n, r) or None
+        Of the samples, if these came in a list of unequal sizes: ``GTPCA.decode`` gives such a list
+        back.
 
     Examples
     --------
@@ -75,6 +78,7 @@ class Codes:
 
     scores: np.ndarray
     index: np.ndarray
+    shapes: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -82,22 +86,26 @@ class Codes:
     def __getitem__(self, rows) -> Codes:
         if isinstance(rows, (int, np.integer)):
             rows = np.array([rows])
-        return Codes(self.scores[rows], self.index[rows])
+        shapes = None if self.shapes is None else self.shapes[rows]
+        return Codes(self.scores[rows], self.index[rows], shapes)
 
     def first(self, n_components: int) -> Codes:
         """The codes on the first components only."""
-        return Codes(self.scores[:, :n_components], self.index[:, :n_components])
+        return replace(
+            self, scores=self.scores[:, :n_components], index=self.index[:, :n_components]
+        )
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write both arrays to one ``.npz`` file, without pickle, by an atomic write."""
+        """Write all arrays to one ``.npz`` file, without pickle, by an atomic write."""
+        arrays = {name: values for name, values in vars(self).items() if values is not None}
         with atomic_file(path) as file:
-            np.savez(file, scores=self.scores, index=self.index)
+            np.savez(file, **arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Codes:
         """Read what :meth:`save` wrote."""
         with np.load(path, allow_pickle=False) as arrays:
-            return cls(arrays["scores"], arrays["index"])
+            return cls(arrays["scores"], arrays["index"], arrays.get("shapes"))
 
 
 @dataclass

@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from gtpca import checks
 from gtpca.data.missing import as_nan, check_observed, where_missing
+from gtpca.data.series import as_one_array
 
 __all__ = [
     "ArrayRows",
@@ -259,6 +260,8 @@ def _validated(estimator, flat, reset, shape=None):
 
 def training_rows(estimator, X, sample_shape):
     """Rows of training data, the shape of a row as it came, and that of a sample."""
+    if isinstance(X, (list, tuple)):
+        X = as_one_array(X, estimator.missing)
     rows, shape = _open(estimator, _unframed(X), reset=True)
     got = (rows.n_features,) if shape is None else shape
     if sample_shape is None:
@@ -274,6 +277,8 @@ def training_rows(estimator, X, sample_shape):
 
 def new_rows(estimator, X, sample_shape):
     """Rows of data for a fitted estimator."""
+    if isinstance(X, (list, tuple)):
+        X = as_one_array(X, estimator.missing, sample_shape)
     X = _unframed(X)
     if is_stream(X):
         shape = tuple(X.shape[1:]) if len(X.shape) > 2 else None

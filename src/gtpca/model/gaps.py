@@ -31,21 +31,21 @@ HIDDEN_WEIGHT = 0.02  # rho; benchmarks/bench_gaps.py compares others
 PIECE_BYTES = 2**22  # of all factors of some rows: they should stay in the processor's cache
 
 
-def lengths_each(P, operator, blocks):
-    """``<m_i, (T_t w)^2>^(1/2)`` of S components by themselves, (S, n, m).
+def lengths_each(P, operator, W, root):
+    """``<m_i, (T_t w)^2>^(1/2) / |T_t w|`` of S components by themselves, (S, n, m).
 
     Parameters
     ----------
     P : what ``operator.prepare_mask`` made of masks (n, d)
     operator : Operator
-    blocks : list of Block
+    W : array (S, L)
+    root : array (S, m), or (S, 1) for isometries
+        ``1 / |T_t w|``, zero where that is too little to mean anything.
     """
-    squares = operator.correlate_mask_each(P, np.concatenate([block.weights for block in blocks]))
-    G = np.stack([visible_gram(block)[:, 0, 0] for block in blocks])[:, None]
-    G = G.astype(squares.dtype)
-    squares *= HIDDEN_WEIGHT - 1
-    squares += G
-    np.maximum(squares, HIDDEN_WEIGHT * G, out=squares)
+    squares = operator.correlate_mask_each(P, W)
+    squares *= ((HIDDEN_WEIGHT - 1) * root[:, None] ** 2).astype(squares.dtype)
+    squares += 1
+    np.maximum(squares, HIDDEN_WEIGHT, out=squares)
     return np.sqrt(squares, out=squares)
 
 

@@ -195,15 +195,18 @@ def _whitened(P, operator, block):
 
 def _coded_each(chunk, P, blocks):
     """Best transforms, ``z`` and coefficients of S components by themselves, (S, n) each."""
-    operator, polarity = chunk.operator, blocks[0].polarity
-    if chunk.hidden is None:
-        index, z = _pick_each(_products(P, operator, blocks), polarity)
-        pairs = zip(blocks, index, z, strict=True)
-        return index, z, np.stack([z * b.at(b.root[:, 0, 0], t) for b, t, z in pairs])
-    lengths = lengths_each(chunk.prepared_mask, operator, blocks)
-    b = operator.correlate_each(P, np.concatenate([block.weights for block in blocks]))
-    index, z = _pick_each(np.divide(b, lengths, out=b), polarity)
-    return index, z, z / np.take_along_axis(lengths, index[:, :, None], axis=2)[:, :, 0]
+    W = np.concatenate([block.weights for block in blocks])
+    root = np.concatenate([block.root for block in blocks]).reshape(len(W), -1)
+    products, lengths = _products(P, chunk.operator, W, root), None
+    if chunk.hidden is not None:
+        lengths = lengths_each(chunk.prepared_mask, chunk.operator, W, root)
+        products /= lengths
+    index, z = _pick_each(products, blocks[0].polarity)
+    pairs = zip(blocks, index, z, strict=True)
+    coef = np.stack([z * b.at(b.root[:, 0, 0], t) for b, t, z in pairs])
+    if lengths is not None:
+        coef /= np.take_along_axis(lengths, index[:, :, None], axis=2)[:, :, 0]
+    return index, z, coef
 
 
 def _pick_each(products, polarity):
@@ -221,15 +224,12 @@ def _pick_each(products, polarity):
     return index, z.astype(np.float64)
 
 
-def _products(P, operator, blocks):
+def _products(P, operator, W, root):
     """``<x_i, T_t w> / |T_t w|`` of S components by themselves, (S, n, m)."""
-    W, root = (np.concatenate(a) for a in zip(*((b.weights, b.root) for b in blocks), strict=True))
-    root = root.reshape(len(blocks), 1, -1)
-    constant = root.shape[2] == 1
-    W = W * root[:, 0] if constant else W
-    products = operator.correlate_each(P, W)
+    constant = root.shape[1] == 1
+    products = operator.correlate_each(P, W * root if constant else W)
     if not constant:
-        products *= root.astype(products.dtype)
+        products *= root[:, None].astype(products.dtype)
     return products
 
 
