@@ -66,3 +66,9 @@ def poisoned(X, value):
     X = X.copy()
     X.flat[7] = value
     return X
+
+
+def falling_scales(n=200, d=30, seed=0):
+    """Rows (n, d) with a mean, whose features have falling scales."""
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) * np.linspace(3, 0.1, d) + rng.standard_normal(d)

@@ -29,8 +29,9 @@ def test_there_are_examples():
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, pyplot, capsys, request):
-    if "fetch_eeg" in path.read_text(encoding="utf-8"):
+    if "fetch_" in path.read_text(encoding="utf-8"):
         request.getfixturevalue("data_home")
+    if "fetch_eeg" in path.read_text(encoding="utf-8"):
         pytest.importorskip("rdata", reason="reading .rda files needs rdata: gtpca[data]")
     if "gtpca.nn" in path.read_text(encoding="utf-8"):
         pytest.importorskip("torch", reason="the layer needs torch: gtpca[torch]")

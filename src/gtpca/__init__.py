@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from gtpca.data.chunks import Codes
+from gtpca.data.series import pad
 from gtpca.estimator import GTPCA
 from gtpca.families import (
     Affine,
@@ -18,7 +19,7 @@ from gtpca.families import (
     Shift,
     TimeWarp,
 )
-from gtpca.operators import Operator
+from gtpca.operators import Operator, quadrature
 from gtpca.persistence.models import load
 from gtpca.solvers.als import ALS
 
@@ -41,6 +42,8 @@ __all__ = [
     "Shift",
     "TimeWarp",
     "load",
+    "pad",
+    "quadrature",
 ]
 
 # Imported when first asked for, as gtpca.plots: some of them need optional packages.

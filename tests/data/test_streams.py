@@ -114,7 +114,6 @@ def equally_good(component):
     return [np.rot90(component, k) for k in range(4)] if component.ndim == 2 else [component]
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float16])
 def memory(function):
     """Largest number of bytes that NumPy has in use while ``function`` runs."""
     tracemalloc.start()
@@ -139,6 +138,7 @@ def test_rows_that_are_read_in_pieces_never_are_in_memory(residual, tmp_path):
         assert many - few < X[20_000:].nbytes / 10
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float16])
 def test_small_types_are_converted_piece_by_piece(dtype, tmp_path):
     X = np.abs(20 * planted(Shift(8), (24,), n=600)).clip(0, 250).astype(dtype)
     source = stored(X, "bare", tmp_path)

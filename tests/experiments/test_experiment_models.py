@@ -12,8 +12,8 @@ from gtpca.experiments.spec import MODELS, find_setting
 
 
 def fitted(name, counts, setting, X):
-    given = {"channels": False, "steps": 20, "random_state": 0}
-    return models.make_model(name, counts=counts, setting=setting, **given).fit(X)
+    given = {"channels": False, "epochs": setting.epochs, "steps": 20, "random_state": 0}
+    return models.make_model(name, counts=counts, family=setting.family, **given).fit(X)
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +52,40 @@ def test_residuals_and_features_of_gtpca(spikes):
     np.testing.assert_allclose(residuals / total, single[[0, 2]], rtol=1e-5)
     codes = found.encode(test)
     np.testing.assert_array_equal(found.features(codes, 2, "signed"), codes.scores[:, :2])
-    np.testing.assert_array_equal(found.features(codes, 2, "paper"), abs(codes.scores[:, :2]))
     start = found.model.poses(codes)["start"]
     with_pose = found.features(codes, 3, "signed+pose")
     np.testing.assert_array_equal(with_pose[:, 3:], start[:, 1:] - start[:, :1])
+
+
+@pytest.mark.parametrize(
+    ("experiment", "setting", "shape", "n"),
+    [
+        ("spikes", "i", (128,), 256),  # weights of 256 points
+        ("spikes", "iii", (256,), 256),  # samples of 256 points
+        ("mnist", "i", (16, 16), 784),
+        ("mnist", "ii", (28, 28), 784),
+        ("mnist", "iii", (56, 56), 3136),
+        ("mnist", "iv", (28, 28), 784),
+        ("errp", "i", (256, 2), 1024),
+    ],
+)
+def test_the_scores_of_the_paper_are_divided_by_the_root_of_the_size(experiment, setting, shape, n):
+    X = np.random.default_rng(0).standard_normal((6, *shape))
+    found = fitted("gtpca-als", (1,), find_setting(experiment, setting), X)
+    codes = found.encode(X)
+    w = found.model.components_[0] * np.sqrt(n)  # as the authors have it
+    if setting == "ii":  # nothing moves: their score is <x, w> / n
+        theirs = np.abs(np.tensordot(X, w, w.ndim)) / n
+        np.testing.assert_allclose(found.features(codes, 1, "paper")[:, 0], theirs, rtol=1e-5)
+    scores = np.abs(codes.scores) / np.sqrt(n)
+    np.testing.assert_allclose(found.features(codes, 1, "paper"), scores, rtol=1e-6)
+
+
+def test_scores_of_other_models_are_as_they_are(spikes):
+    X, test = spikes
+    found = fitted("pca", (2,), find_setting("spikes", "ii"), X)
+    codes = found.encode(test)
+    np.testing.assert_array_equal(found.features(codes, 2, "paper"), codes)
 
 
 def test_relative_poses_do_not_change_when_the_sample_moves():

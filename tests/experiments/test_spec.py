@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from gtpca.experiments.report.published import published_models, published_row, published_tables
@@ -48,6 +50,19 @@ def test_poses_are_scored_where_they_differ():
     assert "signed+pose" in MODELS["gtpca-als"].protocols(moving)
     for model, setting in (("gtpca-als", still), ("gtpca-shared", moving), ("pca", moving)):
         assert MODELS[model].protocols(setting) == ("paper", "signed")
+
+
+def test_what_is_stored_of_a_sample():
+    shifted, rotated, still = (find_setting("mnist", s) for s in ("iii", "iv", "ii"))
+    assert [s.n_transforms for s in (shifted, rotated, still)] == [29 * 29, 20, 1]
+    assert find_setting("handwriting", "700").n_transforms == 701
+    als, shared, pca = (MODELS[name] for name in ("gtpca-als", "gtpca-shared", "pca"))
+    assert als.budget(rotated, 5) == (5, 5, pytest.approx(5 * (32 + math.log2(20))))
+    assert als.budget(rotated, 5, "signed") == (5, 0, 160)
+    assert als.budget(rotated, 5, "signed+pose") == (5, 4, pytest.approx(160 + 4 * math.log2(20)))
+    assert shared.budget(shifted, 5) == (5, 1, pytest.approx(160 + 2 * math.log2(29)))
+    assert pca.budget(shifted, 5) == als.budget(still, 5) == (5, 0, 160)
+    assert als.budget(shifted, 5).numbers == 10
 
 
 def test_titles():

@@ -35,7 +35,8 @@ def spikes(n=40, **options):
 
 def gathered(model, X, labels=None, room=2_500_000, most=2000):
     labels = None if labels is None else np.array(labels, dtype=object)
-    return contents.gather(model, X, labels, room, most, np.random.default_rng(0))
+    how = {"labels": labels, "room": room, "max_samples": most}
+    return contents.gather(model, X, **how, rng=np.random.default_rng(0))
 
 
 def numbers(entry):

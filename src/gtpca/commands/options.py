@@ -13,6 +13,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from gtpca.readers import read_data
+
 __all__ = [
     *("Json", "MaxSize", "Model", "Source"),
     *("check_finite", "numbers", "output_option", "reads_data", "sizes"),
@@ -90,8 +92,6 @@ class Source:
 
     def open(self):
         """The data, as a context, after a line that says what they are."""
-        from gtpca.readers import read_data
-
         data = read_data(self.path, **self.options)
         typer.echo(f"Read {self.path}: {data.summary()}.", err=True)
         if type(data.rows) is np.ndarray:  # others are read piece by piece

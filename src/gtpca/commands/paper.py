@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from gtpca import checks
+from gtpca.commands.options import numbers
 from gtpca.commands.output import PICTURES, check_output
 
 __all__ = ["demo", "reproduce"]
@@ -37,7 +38,10 @@ def reproduce(
     task: Annotated[str | None, typer.Option(help="Only this task.")] = None,
     models: Annotated[str | None, typer.Option(help="Only these, as in pca,gtpca-als.")] = None,
     profile: Annotated[str, typer.Option(help="quick, default or paper.")] = "default",
-    repeats: Annotated[int | None, typer.Option(help="Repetitions.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="How many repetitions.")] = None,
+    repetitions: Annotated[
+        Any, typer.Option(parser=numbers, metavar="LIST", help="Only these, from 0, such as 3,7.")
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Processes, of one thread each.")] = 1,
     k: Annotated[int | None, typer.Option("-k", help="Largest number of components.")] = None,
     channels: Annotated[str | None, typer.Option(help="`all` electrodes, of errp.")] = None,
@@ -61,7 +65,8 @@ def reproduce(
         "task": task,
         "models": models and models.split(","),
     }
-    wanted |= {"profile": profile, "repeats": repeats, "k": k, "channels": channels}
+    wanted |= {"profile": profile, "repeats": repeats, "repetitions": repetitions}
+    wanted |= {"k": k, "channels": channels}
     try:
         return reproduction.reproduce(name, out, workers=jobs, say=typer.echo, wanted=wanted)
     except KeyboardInterrupt:

@@ -20,9 +20,11 @@ from gtpca.commands.options import (
     reads_data,
 )
 from gtpca.commands.output import binary_output, check_output, is_stdout, tell
+from gtpca.commands.progress import watched
 from gtpca.data.chunks import Codes
 from gtpca.files import write_npy
 from gtpca.model.outputs import named_columns
+from gtpca.readers import write_array, write_table
 
 __all__ = ["align", "reconstruct", "transform"]
 
@@ -55,8 +57,6 @@ def transform(
     """
     check_output(output, TABLES, model, source.path, is_text=True)
     fitted = load_model(model, max_size)
-    from gtpca.readers import write_table
-
     with source.open() as data:
         parts = list(_pieces(fitted.encode, source.path, data.rows, "scores"))
     codes = Codes(*(np.concatenate([getattr(c, n) for c in parts]) for n in ("scores", "index")))
@@ -122,8 +122,6 @@ def _convert(source, output, function, shape, text) -> None:
     with source.open() as data:
         pieces = _pieces(function, source.path, data.rows, text)
         if as_table:
-            from gtpca.readers import write_array
-
             write_array(output, np.concatenate(list(pieces)))
         else:
             with binary_output(output) as file:
@@ -133,8 +131,6 @@ def _convert(source, output, function, shape, text) -> None:
 
 def _pieces(function: Callable, path, rows, text: str) -> Iterator:
     """``function`` of some rows of a file at a time, with a progress bar."""
-    from gtpca.commands.progress import watched
-
     step = max(1, PIECE // math.prod(rows.shape[1:]))
     starts = range(0, len(rows), step)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -24,17 +25,24 @@ class Projection(ABC):
     ----------
     counts : tuple of int
         Increasing.
-    setting : Setting
+    family : Family or None
+        Of GT-PCA.
     channels : bool
         Whether the last axis of a sample holds channels.
-    steps : int
-        Batches per epoch, where there are any.
+    epochs, steps : int
+        And batches per epoch, where a network is trained.
     random_state : int
     """
 
-    def __init__(self, *, counts, setting, channels, steps, random_state):
-        self.counts, self.setting, self.channels = counts, setting, channels
-        self.steps, self.random_state = steps, random_state
+    def __init__(self, *, counts, family, channels, epochs, steps, random_state):
+        self.counts, self.family, self.channels = counts, family, channels
+        self.schedule = {"epochs": epochs, "steps_per_epoch": steps}
+        self.random_state = random_state
+
+    @property
+    def scale(self) -> float:
+        """What scores are divided by before they are classified as in the paper."""
+        return 1.0
 
     @abstractmethod
     def fit(self, X):
@@ -60,9 +68,19 @@ class _GreedyGTPCA(Projection):
         """Parameters of GTPCA that the variants change."""
         return {"solver": ALS()}
 
+    @property
+    def scale(self):
+        """``sqrt(n)``, of the ``n`` weights or features, whichever are more.
+
+        The authors' weights have norm ``sqrt(n)`` and their scores are ``<x, w> / n``; ours are
+        products with weights of norm 1.
+        """
+        operator = self.model.operator_
+        return math.sqrt(max(operator.n_weights, operator.n_features))
+
     def fit(self, X):
         self.model = GTPCA(
-            *(self.counts[-1], self.setting.family),
+            *(self.counts[-1], self.family),
             **{"n_jobs": 1, "random_state": self.random_state, **self.options()},
         )
         self.model.fit(X.astype(np.float32, copy=False))
@@ -78,7 +96,7 @@ class _GreedyGTPCA(Projection):
     def features(self, codes, k, protocol):
         codes = codes.first(k)
         if protocol == "paper":
-            return np.abs(codes.scores)
+            return np.abs(codes.scores) / self.scale
         if protocol == "signed" or k == 1:
             return codes.scores
         return np.hstack([codes.scores, pose_features(self.model.poses(codes))])
@@ -121,10 +139,9 @@ class _AdamGTPCA(_GreedyGTPCA):
 
         X = X.astype(np.float32, copy=False)
         seed = self.random_state % 2**31
-        family = Identity() if self.setting.family is None else self.setting.family
+        family = Identity() if self.family is None else self.family
         network = GTPCNetwork(self.counts[-1], family, X.shape[1:], random_state=seed)
-        schedule = {"epochs": self.setting.epochs, "steps_per_epoch": self.steps}
-        self.model = network.fit(X, **schedule, random_state=seed).to_estimator()
+        self.model = network.fit(X, **self.schedule, random_state=seed).to_estimator()
         return self
 
 
@@ -138,8 +155,7 @@ class _RefinedGTPCA(_GreedyGTPCA):
 class _SharedGTPCA(_GreedyGTPCA):
     """One pose per sample.
 
-    The fit is that of the largest count. Residuals of smaller ones are of the first components, in
-    the poses of all; there are accuracies for all components only.
+    The fit is that of the largest count. Smaller ones are its first components, in poses of all.
     """
 
     def options(self):
@@ -217,9 +233,8 @@ class _Autoencoder(_PerCount):
     def make(self, k):
         from gtpca.experiments.baselines import autoencoders
 
-        schedule = {"epochs": self.setting.epochs, "steps_per_epoch": self.steps}
         return getattr(autoencoders, self.name)(
-            k, channels=self.channels, random_state=self.random_state, **schedule
+            k, channels=self.channels, random_state=self.random_state, **self.schedule
         )
 
     def rebuild(self, model, rows):
@@ -236,6 +251,8 @@ class _VAE(_Autoencoder):
 _CLASSES: dict[str, type[Projection]] = {
     "gtpca-als": _GreedyGTPCA,
     "gtpca-adam": _AdamGTPCA,
+    "gtpca-adam-1": _AdamGTPCA,
+    "gtpca-adam-20": _AdamGTPCA,
     "gtpca-refine": _RefinedGTPCA,
     "gtpca-shared": _SharedGTPCA,
     "pca": _PCA,

@@ -10,11 +10,12 @@ from gtpca.experiments.spec import (
     PROTOCOLS,
     TASKS,
     experiment_title,
+    is_gtpca,
     model_title,
     setting_title,
 )
 
-__all__ = ["Line", "RowKey", "TableKey"]
+__all__ = ["Line", "RowKey", "TableKey", "is_outdated", "is_whole"]
 
 
 class RowKey(NamedTuple):
@@ -38,6 +39,17 @@ class RowKey(NamedTuple):
         return cls(**{name: row[name] for name in cls._fields})
 
 
+def is_outdated(row) -> bool:
+    """Whether a row is of absolute scores of GT-PCA that were not scaled as in the paper."""
+    absolute = (row["metric"], row["protocol"]) == ("accuracy", "paper")
+    return absolute and is_gtpca(row["model"]) and "scale" not in row
+
+
+def is_whole(row) -> bool:
+    """Whether a row has all columns; those of older runs lack the balanced accuracy."""
+    return (row["metric"], row["task"]) != ("accuracy", "outlier") or "balanced" in row
+
+
 class TableKey(NamedTuple):
     """Which table: the fields that all of its rows share."""
 
@@ -54,6 +66,14 @@ class TableKey(NamedTuple):
         """Title of the table, with what its numbers are."""
         parts = [experiment_title(self.experiment), self.setting_title, self.task_title]
         return f"{', '.join(part for part in parts if part)}: {self.metric_title}"
+
+    @property
+    def short_title(self) -> str:
+        """Experiment, name of the setting and task, e.g. "MNIST (iv), outlier detection"."""
+        numbered = not self.setting.strip("iv")
+        setting = f"({self.setting})" if numbered else self.setting
+        parts = [f"{experiment_title(self.experiment)} {setting}", self.task_title]
+        return ", ".join(filter(None, parts))
 
     @property
     def setting_title(self) -> str:

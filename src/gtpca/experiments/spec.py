@@ -5,8 +5,9 @@ Data, jobs, tables, figures and the command all read it from here.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gtpca import checks
 from gtpca.families import Family, Rotation, Shift
@@ -20,6 +21,7 @@ __all__ = [
     "PROFILES",
     "PROTOCOLS",
     "TASKS",
+    "Budget",
     "Experiment",
     "ModelSpec",
     "Profile",
@@ -41,13 +43,21 @@ TASKS = {
     "classification": "classification",
     "outlier": "outlier detection",
 }
-METRICS = {"resmse": "ResMSE", "accuracy": "accuracy (%)"}
+METRICS = {
+    "resmse": "ResMSE",
+    "accuracy": "accuracy (%)",
+    "balanced": "balanced accuracy (%)",  # a column of rows of accuracies, a table of its own
+}
 PROTOCOLS = {  # forms of the scores that are classified
     "paper": "scores as in the paper",
     "signed": "signed scores",
     "signed+pose": "signed scores and poses",
 }
-OWN_TITLES = {"resmse": "own normalisation", "accuracy": "all test samples"}
+OWN_TITLES = {
+    "resmse": "own normalisation",
+    "accuracy": "all test samples",
+    "balanced": "all test samples",
+}
 ALL_CHANNELS = "-all"  # ends the name of a setting with all channels, such as "i-all"
 REFINED = (2, 5, 10)  # numbers of components of gtpca-refine; the largest is added
 
@@ -79,6 +89,8 @@ class ModelSpec:
     name : str
         As in the rows.
     title : str
+    variant : bool
+        Whether it is a form of GT-PCA that the paper has not.
     moving : bool
         Whether it is left out where nothing moves, since it is the same as "gtpca-als" there.
     shared_pose : bool
@@ -89,37 +101,74 @@ class ModelSpec:
         Whether every number of components is a job of its own.
     slow : bool
         Whether it gets the repetitions of slow models.
+    epochs : int or None
+        Of the training, where it is not that of the setting.
+    like : str
+        The model whose random numbers it shares; empty: it has its own.
+    only : str
+        The one experiment it is run in; empty: all.
     """
 
     name: str
     title: str
+    variant: bool = False
     moving: bool = False
     shared_pose: bool = False
     network: bool = False
     separate: bool = False
     slow: bool = False
+    epochs: int | None = None
+    like: str = ""
+    only: str = ""
 
     def protocols(self, setting) -> tuple[str, ...]:
         """Forms of the scores that are classified; relative poses need poses that differ."""
         relative = is_gtpca(self.name) and setting.moves and not self.shared_pose
         return tuple(PROTOCOLS) if relative else ("paper", "signed")
 
-    def scored(self, counts) -> tuple[int, ...]:
-        """Numbers of components with accuracies: where all share the pose, the largest one only."""
-        return counts[-1:] if self.shared_pose else counts
+    def budget(self, setting, k, protocol="none") -> Budget:
+        """What is stored of a sample to rebuild it, or to classify it by a protocol.
 
+        A pose is the number of a transform. Poses relative to that of the first component are one
+        fewer than components.
+        """
+        if protocol in ("paper", "signed") or not (is_gtpca(self.name) and setting.moves):
+            return Budget(k, 0, 32.0 * k)
+        poses = 1 if self.shared_pose else k - (protocol == "signed+pose")
+        return Budget(k, poses, 32.0 * k + poses * math.log2(setting.n_transforms))
+
+
+class Budget(NamedTuple):
+    """Numbers stored per sample: scores of 32 bits, and poses of log2 m bits, of m transforms."""
+
+    scores: int
+    poses: int
+    bits: float
+
+    @property
+    def numbers(self) -> int:
+        """Scores and poses together."""
+        return self.scores + self.poses
+
+
+_TRAINED: dict[str, Any] = {"network": True, "slow": True}
+_OURS: dict[str, Any] = {"variant": True, "moving": True}
+# The paper says that results converge for longer trainings.
+_OTHER_EPOCHS: dict[str, Any] = {"variant": True, "only": "oscillations", "like": "gtpca-adam"}
 
 MODELS = _by_name(
     ModelSpec(name="gtpca-als", title="GT-PCA by ALS"),
-    ModelSpec(name="gtpca-adam", title="GT-PCA by the network", network=True, slow=True),
-    ModelSpec(name="gtpca-refine", title="GT-PCA, refined", moving=True, separate=True, slow=True),
+    ModelSpec(name="gtpca-adam", title="GT-PCA by the network", **_TRAINED),
+    ModelSpec(name="gtpca-adam-1", title="Network, 1 epoch", epochs=1, **_OTHER_EPOCHS, **_TRAINED),
     ModelSpec(
-        name="gtpca-shared", title="GT-PCA, shared pose", moving=True, shared_pose=True, slow=True
+        name="gtpca-adam-20", title="Network, 20 epochs", epochs=20, **_OTHER_EPOCHS, **_TRAINED
     ),
+    ModelSpec(name="gtpca-refine", title="GT-PCA, refined", separate=True, **_OURS),
+    ModelSpec(name="gtpca-shared", title="GT-PCA, shared pose", shared_pose=True, **_OURS),
     ModelSpec(name="pca", title="PCA"),
     ModelSpec(name="kpca", title="KPCA"),
-    ModelSpec(name="autoencoder", title="Autoencoder", network=True, separate=True, slow=True),
-    ModelSpec(name="vae", title="VAE", network=True, separate=True, slow=True),
+    ModelSpec(name="autoencoder", title="Autoencoder", separate=True, **_TRAINED),
+    ModelSpec(name="vae", title="VAE", separate=True, **_TRAINED),
 )
 
 
@@ -155,6 +204,8 @@ class Setting:
         Of the models that are trained by Adam.
     downstream_epochs : dict of str to int
         Of the classifier, by task; 10 where there is no entry.
+    drawn : bool
+        Whether samples differ between repetitions; else only the starts of networks do.
     """
 
     name: str
@@ -163,11 +214,18 @@ class Setting:
     size: int | tuple[int, int]
     epochs: int = 5
     downstream_epochs: dict[str, int] = field(default_factory=dict)
+    drawn: bool = True
 
     @property
     def moves(self) -> bool:
         """Whether there are poses."""
         return self.family is not None
+
+    @property
+    def n_transforms(self) -> int:
+        """How many poses there are; channels, which move along, do not change that."""
+        shape = self.size if isinstance(self.size, tuple) else (self.size,)
+        return 1 if self.family is None else int(self.family.size(shape).n_transforms)
 
     @property
     def full_title(self) -> str:
@@ -177,10 +235,15 @@ class Setting:
 
 
 class Repeats(NamedTuple):
-    """Repetitions of fast and of slow models."""
+    """Repetitions of fast models, of our variants that share their draws, and of slow models."""
 
     fast: int
+    ours: int
     slow: int
+
+    def of(self, model) -> int:
+        """Repetitions of a :class:`ModelSpec`."""
+        return self.slow if model.slow else self.ours if model.variant else self.fast
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,7 +293,8 @@ class Experiment:
 
     def models(self, setting) -> list[ModelSpec]:
         """Models of a setting: the paper's, and our variants of GT-PCA where something moves."""
-        taken = [m for m in MODELS.values() if is_gtpca(m.name) or m.name in self.baselines]
+        ours = [m for m in MODELS.values() if is_gtpca(m.name) and m.only in ("", self.name)]
+        taken = ours + [MODELS[name] for name in self.baselines]
         return [model for model in taken if setting.moves or not model.moving]
 
     def normalisations(self, task, metric) -> tuple[str, ...]:
@@ -241,12 +305,12 @@ class Experiment:
 
 _BASELINES = ("pca", "kpca", "autoencoder", "vae")
 _SERIES_REPEATS = {
-    "quick": Repeats(fast=1, slow=1),
-    "default": Repeats(fast=10, slow=3),
-    "paper": Repeats(fast=10, slow=10),
+    "quick": Repeats(fast=1, ours=1, slow=1),
+    "default": Repeats(fast=10, ours=10, slow=3),
+    "paper": Repeats(fast=10, ours=10, slow=10),
 }
-_MNIST_REPEATS = _SERIES_REPEATS | {"default": Repeats(fast=3, slow=1)}
-_ONE_SPLIT = dict.fromkeys(_SERIES_REPEATS, Repeats(fast=1, slow=1))
+_MNIST_REPEATS = _SERIES_REPEATS | {"default": Repeats(fast=10, ours=1, slow=1)}
+_ONE_SPLIT = dict.fromkeys(_SERIES_REPEATS, Repeats(fast=1, ours=1, slow=1))
 
 EXPERIMENTS = _by_name(
     Experiment(
@@ -297,7 +361,7 @@ EXPERIMENTS = _by_name(
         title="MNIST",
         settings=(
             Setting(name="i", title="crops of 16 x 16", family=Shift((28, 28)), size=(16, 16)),
-            Setting(name="ii", title="original images", family=None, size=(28, 28)),
+            Setting(name="ii", title="original images", family=None, size=(28, 28), drawn=False),
             Setting(name="iii", title="embedded in 56 x 56", family=Shift((28, 28)), size=(56, 56)),
             Setting(
                 name="iv",
@@ -380,10 +444,8 @@ class Profile:
         Batches of an epoch.
     components : tuple of int or None
         Numbers of components of all models; None: 1, 2, .., the largest.
-    trained : tuple of int or None
-        And of autoencoders, which are fitted for each number; the largest is added.
-    ours : tuple of int or None
-        And of ``gtpca-refine`` and ``gtpca-shared``, where it is to be quick.
+    few : tuple of int or None
+        And of ``gtpca-shared`` and of models that are fitted for each number.
     """
 
     name: str
@@ -394,20 +456,17 @@ class Profile:
     n_subjects: int = 6
     steps: int = 500
     components: tuple[int, ...] | None = None
-    trained: tuple[int, ...] | None = None
-    ours: tuple[int, ...] | None = None
+    few: tuple[int, ...] | None = None
 
     def counts(self, model, largest) -> tuple[int, ...]:
         """Numbers of components for which there are rows, in increasing order."""
         return tuple(sorted({min(k, largest) for k in self._chosen(model, largest)}))
 
     def _chosen(self, model, largest) -> tuple[int, ...]:
-        if model.moving and self.ours is not None:
-            return self.ours
+        if self.few and (model.moving or model.separate):
+            return self.few
         if model.separate and is_gtpca(model.name):
             return (*REFINED, largest)
-        if model.separate and self.trained is not None:
-            return self.trained if self.components else (*self.trained, largest)
         return self.components or tuple(range(1, largest + 1))
 
 
@@ -421,9 +480,8 @@ PROFILES = _by_name(
         n_subjects=1,
         steps=40,
         components=(1, 2, 3),
-        trained=(2,),
-        ours=(2,),
+        few=(2,),
     ),
-    Profile(name="default", trained=(1, 2, 3, 5, 10)),
+    Profile(name="default"),
     Profile(name="paper"),
 )

@@ -77,7 +77,8 @@ class Reflection(Family):
         )
         names = ["flipped" if len(axes) == 1 else f"flipped_{a}" for a in axes]
         poses = dict(zip(names, flips.T, strict=True))
-        return BankOperator(matrix, sample_shape, sample_shape, poses=poses, moved_axes=axes)
+        how = {"moved_axes": axes, "on_grid": True}
+        return BankOperator(matrix, sample_shape, sample_shape, poses=poses, **how)
 
     def size(self, sample_shape):
         """A bank of all combinations of flips."""

@@ -3,6 +3,7 @@
 from gtpca.operators.bank import BankOperator
 from gtpca.operators.base import FeatureWeightedOperator, Operator
 from gtpca.operators.composed import ComposedOperator
+from gtpca.operators.quadrature import quadrature
 from gtpca.operators.shift import ShiftOperator
 
 __all__ = [
@@ -11,4 +12,5 @@ __all__ = [
     "FeatureWeightedOperator",
     "Operator",
     "ShiftOperator",
+    "quadrature",
 ]

@@ -102,7 +102,7 @@ def plot_reconstructions(model, X, *, rows=None, counts=None, ax=None):
     draw = _draw_curve_row if view.is_curve else partial(_draw_panel_row, bool(values.min() < 0))
     for j, (x, parts) in enumerate(zip(values, rebuilt, strict=True)):
         panels = axes[j * columns : (j + 1) * columns]
-        draw(panels, view, x, parts, counts, j == 0, j == len(values) - 1)
+        draw(panels, view, x, parts, counts, first=j == 0, last=j == len(values) - 1)
         panels[0].set_ylabel(samples.row_name(view, f"sample {numbers[j]}"), fontsize=8)
         panels[-1].set_title(f"residual, {100 * shares[j]:.1f} %", fontsize=9)
     return given
@@ -138,7 +138,7 @@ def left_over(model, values, rebuilt):
     return np.divide(rest, total, out=np.zeros_like(rest), where=total > 0)
 
 
-def _draw_curve_row(panels, view, x, parts, counts, first, last):
+def _draw_curve_row(panels, view, x, parts, counts, *, first, last):
     fit, rest = panels
     x, parts = samples.line(view, x), [samples.line(view, part) for part in parts]
     fit.plot(x, color=GREY, linewidth=1.0, label="sample")
@@ -162,13 +162,13 @@ def _looks(count):
     return [*early, LOOKS[-1]]
 
 
-def _draw_panel_row(signed, panels, view, x, parts, counts, first, last):
+def _draw_panel_row(signed, panels, view, x, parts, counts, *, first, last):
     rest = x - parts[-1]
     scale, left = _scales(view, x, parts, rest, signed)
     names = ["sample", *(f"{c} component{'s' if c > 1 else ''}" for c in counts)]
     for ax, values, name in zip(panels, [x, *parts], names, strict=False):
         samples.draw_panel(ax, view, values, scale)
-        samples.finish(ax, view, name if first else "", ax is panels[0], last)
+        samples.finish(ax, view, name if first else "", first=ax is panels[0], last=last)
     samples.draw_panel(panels[-1], view, rest, left)
     samples.finish(panels[-1], view, first=False, last=last)
     if first:

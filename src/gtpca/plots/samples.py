@@ -82,7 +82,7 @@ def row_name(view, name=""):
     return "\n".join(filter(None, (name, "channel" if view.kind == "rows" else "")))
 
 
-def finish(ax, view, title="", first=True, last=True):
+def finish(ax, view, title="", *, first=True, last=True):
     """Title and labels; those of the y axis if ``first`` of a row, of the x axis if ``last``."""
     ax.set_title(title, fontsize=9)
     if view.kind in ("lines", "rows"):

@@ -5,7 +5,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gtpca.experiments.report import tables
-from gtpca.experiments.report.published import published_models, published_row
+from gtpca.experiments.report.expected import wanted_tables
+from gtpca.experiments.report.published import published_row
 from gtpca.experiments.rows import TableKey
 
 OSCILLATIONS = TableKey("oscillations", "512", "projection", "resmse")
@@ -24,12 +25,12 @@ def repeated(values, key=OSCILLATIONS, **fields):
 
 
 def whole_table(factor=1.0, key=OSCILLATIONS, repetitions=2, **fields):
-    """All of a table, as published but for a factor."""
+    """All of a table in the profile "paper", as published but for a factor."""
     rows = []
-    for model in ["gtpca-als", "gtpca-adam", *published_models(key)[1:]]:
-        for k, value in enumerate(published_row(key, model), 1):
-            values = [None if value is None else value * factor] * repetitions
-            rows += repeated(values, key, model=model, k=k, **fields)
+    for line, k in wanted_tables("paper")[key]:
+        value = published_row(key, line.model)[k - 1]
+        values = [None if value is None else value * factor] * repetitions
+        rows += repeated(values, key, **line._asdict() | {"k": k, "scale": 1.0, **fields})
     return rows
 
 

@@ -37,6 +37,11 @@ def test_report(tmp_path):
         assert "This report is incomplete" in text
         assert "Error potentials" in text
         assert "is better at all 10 k compared, by up to 10.0 %" in text
+        assert "Who wins" in text
+        assert "PCA: 0 of 10 errors are within 3 %, 10 better." in text
+        assert "Oscillations 512" in text
+        assert "Equal budgets" in text
+        assert "ResMSE, at most 10 numbers per sample" in text
         assert "versions.numpy" in text
         assert "Left out: why" in text
         assert "imulated data" in text
@@ -48,6 +53,8 @@ def test_report(tmp_path):
     for image in re.findall(r"\]\((figures/[^)]+)\)", markdown):
         assert (page.parent / image).exists()
     assert (page.parent / "figures" / "network.svg").exists()
+    figures = {path.name for path in page.parent.glob("figures/*.png")}
+    assert {"who-wins.png", "budget-oscillations-bits.png", "results-errp-resmse.png"} <= figures
     assert {p.name for p in page.parent.glob("tables.*")} == {
         f"tables.{s}" for s in ("md", "csv", "json")
     }

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("pandas", reason='needs pandas: pip install "gtpca[report]"')
 pytest.importorskip("matplotlib", reason='needs matplotlib: pip install "gtpca[plot]"')
 
-from result_rows import row, table_of, whole_table
+from result_rows import MNIST, row, table_of, whole_table
 
 from gtpca import GTPCA, Rotation, Shift
 from gtpca.datasets import DatasetError
@@ -25,18 +25,58 @@ def texts(figure):
 
 
 @pytest.mark.parametrize(
-    ("experiment", "n_panels"), [("oscillations", 2), ("spikes", 12), ("mnist", 16)]
+    ("experiment", "shape"), [("oscillations", (1, 2)), ("spikes", (2, 3)), ("mnist", (2, 4))]
 )
-def test_panels_have_the_layout_of_the_paper(experiment, n_panels):
+def test_panels_have_a_row_for_each_task(experiment, shape):
     keys = [key for key in published_tables() if key.experiment == experiment]
-    made = [table_of(whole_table(key=keys[0], repetitions=1))]
-    figure = panels.draw_panels(made, experiment)
-    assert len(figure.axes) == n_panels
-    assert "GT-PCA by ALS" in texts(figure)
-    solid = [line for line in figure.axes[0].lines if line.get_linestyle() == "-"]
-    dashed = [line for line in figure.axes[0].lines if line.get_linestyle() == "--"]
+    table = table_of(whole_table(key=keys[0], repetitions=1))
+    figure = panels.draw_panels([table], experiment)
+    assert len(figure.axes) == shape[0] * shape[1]
     models = published_models(keys[0])
-    assert (len(solid), len(dashed)) == (len(models) + 1, len(models))
+    assert lines_of(figure.axes[0]) == (table.cells["model"].nunique(), len(models))
+    assert len(figure.axes[0].lines) == len(figure.axes[0].get_lines())
+    for ax in figure.axes[1:]:
+        assert lines_of(ax) == (0, len(models))  # nothing of ours, but the paper's
+
+
+def lines_of(ax):
+    """Numbers of solid and of dashed lines."""
+    styles = [line.get_linestyle() for line in ax.lines]
+    return styles.count("-"), styles.count("--")
+
+
+def test_every_line_is_in_the_legend():
+    key = TableKey("mnist", "iii", "classification", "resmse")
+    figure = panels.draw_panels([table_of([row(key, model="gtpca-shared")])], "mnist")
+    said = {text.get_text() for text in figure.legends[0].texts}
+    wanted = {"GT-PCA by ALS", "GT-PCA, shared pose", "PCA", "Autoencoder", "VAE"}
+    assert said == wanted | {"published, in the colour of its model"}
+
+
+def test_accuracies_have_a_row_for_each_protocol_with_all_models():
+    made = [table_of(whole_table(key=MNIST, repetitions=1))]
+    figure = panels.draw_panels(made, "mnist", "accuracy")
+    assert len(figure.axes) == 3 * 4  # nothing is there of the outlier task
+    third = [ax for ax in figure.axes if ax.get_title().startswith("(iii)")]
+    models = {*made[0].cells["model"]}
+    assert [lines_of(ax)[0] for ax in third] == [len(models)] * 3
+    assert [lines_of(ax)[1] for ax in third] == [4, 0, 0]  # the paper has one protocol
+
+
+def test_models_without_poses_are_drawn_by_signed_scores():
+    fields = {"protocol": "signed", "normalisation": "paper"}
+    rows = [row(MNIST, value=30.0, **fields), row(MNIST, model="gtpca-als", value=40.0, **fields)]
+    rows += [row(MNIST, model="gtpca-als", value=50.0, **fields | {"protocol": "signed+pose"})]
+    figure = panels.draw_panels([table_of(rows)], "mnist", "accuracy")
+    posed = [ax for ax in figure.axes if ax.get_title().startswith("(iii)")][-1]
+    assert [line.get_ydata().tolist() for line in posed.lines] == [[50.0], [30.0]]
+
+
+def test_axes_are_logarithmic_where_a_curve_lies_on_zero():
+    key = TableKey("mine", "x", "projection", "resmse")
+    for low, scale in ((0.001, "log"), (0.2, "linear")):
+        made = [table_of([row(key, value=0.8), row(key, k=2, value=low)])]
+        assert panels.draw_panels(made, "mine").axes[0].get_yscale() == scale
 
 
 def test_panels_say_simulated():

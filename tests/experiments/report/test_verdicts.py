@@ -50,5 +50,5 @@ def test_simulated_results_are_not_compared():
     assert said["notes"] == [verdicts.SIMULATED]
     assert not any(said[kind] for kind in verdicts.KINDS)
     assert table.cells["ratio"].isna().all()
-    assert {r.kind for r in layout.printed_rows(table)} == {"published", "ours"}
+    assert {r.kind for r in layout.printed_rows(table)} == {"published", "ours", "against"}
     assert table.title.endswith("(simulated data)")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score
 
 from gtpca.experiments.run import measures
 
@@ -30,3 +32,13 @@ def test_accuracy_on_the_first_samples_and_on_all():
     predicted, y = np.array([1, 1, 0, 0]), np.array([1, 0, 1, 1])
     assert measures.accuracies(predicted, y, 2) == {"paper": 50.0, "own": 25.0}
     assert measures.accuracies(predicted, y, None) == {"same": 25.0}
+
+
+def test_balanced_accuracy_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    y, predicted = rng.integers(0, 2, 50), rng.integers(0, 2, 50)
+    expected = [100 * balanced_accuracy_score(y[:n], predicted[:n]) for n in (20, 50)]
+    found = measures.balanced_accuracies(predicted, y, 20)
+    assert [found["paper"], found["own"]] == pytest.approx(expected)
+    always = measures.balanced_accuracies(np.zeros(50, int), y, None)
+    assert always == {"same": 50.0}

@@ -62,6 +62,8 @@ def test_a_killed_run_goes_on(tmp_path):
         (["spikes", "--models", "pca,ica"], "model='ica' must be one of"),
         (["spikes", "--profile", "slow"], "profile='slow' must be one of 'quick'"),
         (["spikes", "--jobs", "0"], "--jobs=0 must be"),
+        (["spikes", "--repetitions", "3;7"], "'3;7' is not a list of integers"),
+        (["spikes", "--repetitions", "3", "--repeats", "2"], "--repetitions (which) exclude"),
         (["spikes", "--channels", "all"], "--channels is an option of errp"),
         (["mnist", "--models", "kpca"], "mnist has no such model"),
         (["spikes", "--loud"], "--loud"),

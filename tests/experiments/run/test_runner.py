@@ -39,6 +39,28 @@ def test_incomplete_tables_are_called_incomplete(tmp_path):
     assert not Summary.of([], rows).complete
 
 
+def test_rows_of_older_runs_are_computed_again(tmp_path):
+    (job,) = plan(["spikes"], profile="quick", setting="i", task="outlier", models=["gtpca-als"])
+    key = {name: getattr(job, name) for name in ("experiment", "setting", "task", "model")}
+    rows = [{**k._asdict(), "value": 1.0, "seconds": 0.0, "scale": 16.0} for k in job.row_keys()]
+    for row in rows:
+        row |= {"balanced": 50.0} if row["metric"] == "accuracy" else {}
+    Store(tmp_path).keep(job, rows)
+    assert missing([job], read_rows(tmp_path)) == []
+    Store(tmp_path).keep(job, [_without(row, "balanced") for row in rows])
+    assert len(read_rows(tmp_path)) == len(rows)  # they can still be read
+    assert missing([job], read_rows(tmp_path)) == [job]
+    Store(tmp_path).keep(job, [_without(row, "scale") for row in rows])
+    left = read_rows(tmp_path)  # scores that were not scaled as in the paper are not
+    assert {row["protocol"] for row in left} == {"none", "signed", "signed+pose"}
+    assert missing([job], left) == [job]
+    assert all(row[name] == value for row in left for name, value in key.items())
+
+
+def _without(row, column):
+    return {name: value for name, value in row.items() if name != column}
+
+
 def test_a_damaged_row_is_named(tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"experiment": "spikes"}\n')
     with pytest.raises(ValueError, match=r"rows.jsonl, line 1 is not a row"):

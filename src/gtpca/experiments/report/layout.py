@@ -34,7 +34,7 @@ class Row:
 
     Attributes
     ----------
-    kind : {"published", "ours", "difference"}
+    kind : {"published", "ours", "difference", "against"}
     name, label : str
         The model, and what else tells the row from others.
     repetitions : str
@@ -81,7 +81,7 @@ def _our_rows(table, line, cells) -> Iterator[Row]:
         kind="ours",
         name=line.title,
         label=table.label(line),
-        repetitions=_span(cells.loc[cells["count"] > 0, "count"]),
+        repetitions=_span(cells),
         cells=[_our_cell(table.key, cell) for cell in cells.itertuples()],
         extra=line.is_own,
     )
@@ -93,6 +93,15 @@ def _our_rows(table, line, cells) -> Iterator[Row]:
                 Cell() if math.isnan(value) else Cell(text=_signed(value), verdict=verdict)
                 for value, verdict in zip(table.deviations(cells), cells["verdict"], strict=True)
             ],
+        )
+    if cells["pairs"].any():
+        texts = ["" if math.isnan(value) else _signed(value) for value in cells["against"]]
+        yield Row(
+            kind="against",
+            label=f"against ALS, {table.unit}, same repetitions",
+            repetitions=_span(cells.assign(count=cells["pairs"], identical=False)),
+            cells=[Cell(text=text) for text in texts],
+            extra=line.is_own,
         )
 
 
@@ -118,14 +127,17 @@ def _number(key, value, more=0) -> str:
 def _decimals(key) -> int:
     known = EXPERIMENTS.get(key.experiment)
     residual = known.decimals if known else Experiment.decimals
-    return 1 if key.metric == "accuracy" else residual
+    return residual if key.metric == "resmse" else 1
 
 
-def _span(counts) -> str:
-    if len(counts) == 0:
+def _span(cells) -> str:
+    """How many repetitions the values have, and whether all are identical."""
+    there = cells[cells["count"] > 0]
+    if there.empty:
         return "0"
-    low, high = min(counts), max(counts)
-    return str(low) if low == high else f"{low}-{high}"
+    low, high = there["count"].min(), there["count"].max()
+    said = str(low) if low == high else f"{low}-{high}"
+    return f"{said}, identical" if there["identical"].all() else said
 
 
 def to_markdown(table, full=True) -> str:
@@ -148,7 +160,7 @@ def status(table) -> str:
     used = sorted(set(table.cells["profile"]) - {""})
     profiles = f" Profile: {', '.join(used)}." if used else ""
     if table.complete:
-        return f"Complete: all {table.expected} results.{profiles}"
+        return f"All {table.expected} results.{profiles}"
     return f"Incomplete: {table.present} of {table.expected} results.{profiles}"
 
 

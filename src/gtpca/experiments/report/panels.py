@@ -1,24 +1,31 @@
-"""ResMSE and accuracy over the number of components, in the layout of the paper."""
+"""ResMSE and accuracies over the number of components: a panel for each setting."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gtpca.experiments.report.published import published_models, published_row, published_tables
+from gtpca.experiments.rows import TableKey
 from gtpca.experiments.spec import MODELS, PROTOCOLS, experiment_title, model_title, rank
-from gtpca.plots.style import new_figure, quiet
-from gtpca.views.palette import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY, YELLOW
+from gtpca.plots.style import integer_ticks, new_figure, quiet
+from gtpca.views.palette import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY
 
-__all__ = ["COLOURS", "draw_panels", "panel_caption", "save_figure"]
+__all__ = [
+    *("COLOURS", "draw_panels", "legend_below", "make_logarithmic"),
+    *("panel_caption", "save_figure", "style"),
+]
 
 # Hues as in the paper: GT-PCA blue, PCA red, KPCA purple, autoencoder orange, VAE green.
 COLOURS = {
     "gtpca": BLUE,
     "gtpca-als": BLUE,
     "gtpca-adam": SKY,
+    "gtpca-adam-1": "#B5D9EF",
+    "gtpca-adam-20": "#5B6BBF",
     "gtpca-refine": BLACK,
     "gtpca-shared": "#7F7F7F",
     "pca": RED,
@@ -27,12 +34,12 @@ COLOURS = {
     "vae": GREEN,
 }
 OTHER = "#B0A000"
-MARKERS = {"gtpca-als": "o", "gtpca-adam": "s", "gtpca-refine": "D", "gtpca-shared": "P"}
+MARKERS = {"gtpca-als": "o", "gtpca-adam": "s", "gtpca-adam-1": "1", "gtpca-adam-20": "2"}
+MARKERS |= {"gtpca-refine": "D", "gtpca-shared": "P"}
 MARKERS |= {"pca": "v", "kpca": "<", "autoencoder": "^", "vae": ">"}
-# Accuracies have up to three protocols; these are drawn if there are rows, else the first one is.
-DRAWN_PROTOCOLS = {"gtpca-als": tuple(PROTOCOLS), "gtpca-shared": ("signed",)}
-FILLS = {"signed": "white", "signed+pose": YELLOW}
-LARGEST = 2.0  # exploded errors would flatten everything else
+LARGEST = 2.0  # diverged errors would flatten everything else
+FLAT = 0.05  # of the height: where a curve comes closer to zero the axis is logarithmic
+WITH_POSES = "signed+pose"
 
 
 def save_figure(figure, stem, dpi=150) -> list[Path]:
@@ -48,142 +55,211 @@ def save_figure(figure, stem, dpi=150) -> list[Path]:
     return paths
 
 
-def draw_panels(tables, experiment):
-    """One panel per table: ours solid with bands of one standard error, published dashed.
+class Strip(NamedTuple):
+    """One row of panels: a task, and what is classified."""
 
-    As in the paper, tasks are rows, settings are columns, ResMSE before accuracy.
+    task: str
+    protocol: str
+    keys: list[TableKey]
+
+
+def draw_panels(tables, experiment, metric="resmse"):
+    """One panel per setting: ours solid with bands of one standard error, published dashed.
+
+    Tasks are rows. Accuracies have a row for each protocol, with all models in it; those that have
+    no poses are drawn by their signed scores among poses.
 
     Parameters
     ----------
     tables : list of Table
     experiment : str
+    metric : {"resmse", "accuracy", "balanced"}
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    found = {table.key: table for table in tables if table.key.experiment == experiment}
-    grid = _grid(experiment, found)
-    shape = len(grid), len(grid[0])
-    figure = new_figure(max(2.1 * shape[1], 7), 2.4 * shape[0] + 1.1)
+    found = {t.key: t for t in tables if (t.key.experiment, t.key.metric) == (experiment, metric)}
+    strips = list(_strips(experiment, metric, found))
+    shape = len(strips), max(len(strip.keys) for strip in strips)
+    figure = new_figure(max(2.3 * shape[1], 7), 2.2 * shape[0] + 1.1)
     axes = figure.subplots(*shape, squeeze=False)
-    for ax, key in zip(axes.flat, [key for row in grid for key in row], strict=True):
-        _draw_panel(ax, key, found.get(key))
-    _label(axes, grid)
-    _legend(figure, found)
+    drawn = set()
+    for row, strip in zip(axes, strips, strict=True):
+        for ax, key in zip(row, strip.keys, strict=False):
+            drawn |= _draw_panel(ax, key, found.get(key), strip.protocol)
+        _label(row, strip, last=strip is strips[-1])
+    _scale(axes.flat, metric)
+    dashed = [_dashes()] if any(_published(k, s.protocol) for s in strips for k in s.keys) else []
+    legend_below(figure, map(_ours, drawn), more=dashed)
     if any(table.simulated for table in found.values()):
         figure.suptitle("Simulated data; published numbers are of real data", fontsize=10)
     return figure
 
 
-def _grid(experiment, found):
-    keys = [key for key in published_tables() if key.experiment == experiment] or list(found)
-    rows: dict[str, list] = {}
-    for key in keys:
-        rows.setdefault(key.task, []).append(key)
-    return list(rows.values())
+def _strips(experiment, metric, found) -> Iterator[Strip]:
+    keys = dict.fromkeys(key._replace(metric=metric) for key in _keys(experiment, found))
+    for task in dict.fromkeys(key.task for key in keys):
+        own = [key for key in keys if key.task == task]
+        if metric == "resmse":
+            yield Strip(task, "none", own)
+        elif any(key in found for key in own):
+            there = {p for key in own if key in found for p in found[key].cells["protocol"]}
+            yield from (Strip(task, p, own) for p in PROTOCOLS if p in there)
 
 
-def _draw_panel(ax, key, table):
-    for model in published_models(key):
-        values = np.array(published_row(key, model), dtype=np.float64)
-        k = np.arange(1, len(values) + 1)
-        ax.plot(k, values, "--", color=COLOURS[model], linewidth=0.9)
-    for line, cells in _drawn(table) if table else ():
-        _draw_line(ax, line, cells)
-    _scale(ax, key)
+def _keys(experiment, found) -> list[TableKey]:
+    return [key for key in published_tables() if key.experiment == experiment] or list(found)
+
+
+def _draw_panel(ax, key, table, protocol) -> set[str]:
+    """Draw the lines of a protocol, and return their models."""
+    lines = dict(_drawn(table, protocol)) if table else {}
+    published = _published(key, protocol)
+    for model, row in published.items():
+        values = np.array(row, dtype=np.float64)
+        ax.plot(np.arange(1, len(row) + 1), values, "--", color=COLOURS[model], linewidth=0.9)
+    for model, cells in lines.items():
+        _draw_line(ax, model, cells)
+    if table and not lines and not published:
+        ax.text(0.5, 0.5, "nothing moves", ha="center", fontsize=7, transform=ax.transAxes)
+        ax.set(xticks=[], yticks=[])
     quiet(ax, labelsize=7)
+    return {*lines, *published}
 
 
-def _drawn(table):
-    """Lines of a table that are drawn: comparable ones, few protocols."""
+def _published(key, protocol) -> dict[str, list[float | None]]:
+    """Published rows of the panel of a protocol, by model."""
+    models = published_models(key) if protocol in ("none", "paper") else ()
+    return {model: published_row(key, model) for model in models}
+
+
+def _drawn(table, protocol):
+    """Models and cells of the comparable lines of a protocol."""
     lines = [(line, c) for line, c in table.lines() if not line.is_own and c["count"].sum()]
-    drawn = []
-    for model in dict.fromkeys(line.model for line, _ in lines):
-        of_model = [(line, cells) for line, cells in lines if line.model == model]
-        protocols = DRAWN_PROTOCOLS.get(model, ("paper",))
-        drawn += [pair for pair in of_model if pair[0].protocol in protocols] or of_model[:1]
-    return drawn
+    posed = {line.model for line, _ in lines if line.protocol == WITH_POSES}
+    if protocol == WITH_POSES and not posed:
+        return
+    for line, cells in lines:
+        instead = "signed" if protocol == WITH_POSES and line.model not in posed else protocol
+        if line.protocol == instead:
+            yield line.model, cells
 
 
-def _draw_line(ax, line, cells):
+def _draw_line(ax, model, cells):
     cells = cells[cells["mean"].notna()]
     k, mean, error = cells["k"], cells["mean"], cells["stderr"].fillna(0)
-    style = _Look.of(line).style()
-    ax.fill_between(k, mean - error, mean + error, color=style["color"], alpha=0.2, linewidth=0)
-    ax.plot(k, mean, **style)
+    look = style(model)
+    ax.fill_between(k, mean - error, mean + error, color=look["color"], alpha=0.2, linewidth=0)
+    ax.plot(k, mean, **look)
 
 
-class _Look(NamedTuple):
-    """What a line looks like: that of its model, or of a protocol of ``gtpca-als``."""
-
-    model: str
-    protocol: str
-
-    @classmethod
-    def of(cls, line):
-        filled = line.model == "gtpca-als" and line.protocol in FILLS
-        return cls(model=line.model, protocol=line.protocol if filled else "")
-
-    @property
-    def label(self) -> str:
-        return model_title(self.model) + (f", {PROTOCOLS[self.protocol]}" if self.protocol else "")
-
-    def style(self) -> dict:
-        colour, marker = COLOURS.get(self.model, OTHER), MARKERS.get(self.model, "x")
-        face = FILLS.get(self.protocol, colour)
-        marked = {"marker": marker, "markersize": 3.2, "markeredgewidth": 0.8}
-        return {"color": colour, "linewidth": 1.3, "markerfacecolor": face, **marked}
+def style(model) -> dict:
+    """What the line of a model looks like."""
+    colour, marker = COLOURS.get(model, OTHER), MARKERS.get(model, "x")
+    marked = {"marker": marker, "markersize": 3.2, "markeredgewidth": 0.8}
+    return {"color": colour, "linewidth": 1.3, **marked}
 
 
-def _scale(ax, key):
-    low, high = ax.dataLim.intervaly
-    if key.metric == "accuracy":
-        room = 0.06 * max(high - low, 1)
-        ax.set_ylim(max(low - room, 0), min(high, 100) + room)
-    elif np.isfinite(high):
-        ax.set_ylim(0, 1.05 * min(high, LARGEST))
-    ax.xaxis.get_major_locator().set_params(integer=True)
+def _scale(axes, metric):
+    """Limits of all panels: errors from zero, or all on logarithmic axes."""
+    drawn = [ax for ax in axes if np.isfinite(ax.dataLim.intervaly).all() and ax.lines]
+    for ax in drawn:
+        integer_ticks(ax.xaxis, 5)
+    if metric != "resmse":
+        for ax in drawn:
+            low, high = ax.dataLim.intervaly
+            room = max(0.06 * (high - low), 0.5)
+            ax.set_ylim(max(low - room, 0), min(high, 100) + room)
+        return
+    spans = [_span(ax) for ax in drawn]
+    logarithmic = any(low < FLAT * high for low, high in spans)
+    for ax, (low, high) in zip(drawn, spans, strict=True):
+        if logarithmic:
+            make_logarithmic(ax)
+        ax.set_ylim(low / 1.2 if logarithmic else 0, high * (1.2 if logarithmic else 1.05))
 
 
-def _label(axes, grid):
-    for row, keys in zip(axes, grid, strict=True):
-        before = None
-        for ax, key in zip(row, keys, strict=True):
-            ax.set_title(key.setting_title.partition(",")[0], fontsize=8)
-            if key.metric != before:
-                ax.set_ylabel(_what(key), fontsize=8)
-            before = key.metric
-    for ax in axes[-1]:
-        ax.set_xlabel("components", fontsize=8)
+def make_logarithmic(ax):
+    """A logarithmic y axis with few ticks, printed as plain numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _what(key) -> str:
-    return "\n".join(part for part in (key.task_title, key.metric_title) if part)
+def _span(ax) -> tuple[float, float]:
+    """Smallest and largest error that are drawn in a panel, explosions cut off."""
+    values = np.concatenate([np.asarray(line.get_ydata(), float) for line in ax.lines])
+    values = values[np.isfinite(values) & (values > 0)]
+    return float(values.min()), min(float(values.max()), LARGEST)
 
 
-def _legend(figure, found):
-    """Models that are drawn anywhere, and what dashes and fills mean."""
+def _label(axes, strip, *, last):
+    for ax in axes[len(strip.keys) :]:
+        ax.set_axis_off()
+    for ax, key in zip(axes, strip.keys, strict=False):
+        ax.set_title(key.setting_title.replace(", ", ",\n", 1), fontsize=8)
+        if last:
+            ax.set_xlabel("components", fontsize=8)
+    what = [strip.keys[0].task_title, strip.keys[0].metric_title, PROTOCOLS.get(strip.protocol, "")]
+    axes[0].set_ylabel("\n".join(filter(None, what)), fontsize=8)
+
+
+def legend_below(figure, models, make=None, more=()):
+    """A legend of the models in their order: ``make(model)`` is a handle; ``more`` come last."""
+    ordered = sorted({*models}, key=lambda model: rank(model, MODELS))
+    handles = [*map(make or _handle, ordered), *more]
+    place = {"loc": "outside lower center", "ncols": 4}
+    figure.legend(handles=handles, fontsize=8, frameon=False, **place)
+
+
+def _handle(model):
     from matplotlib.lines import Line2D
 
-    looks = {_Look.of(line): None for table in found.values() for line, _ in _drawn(table)}
-    ordered = sorted(looks, key=lambda look: rank(look.model, MODELS))
-    handles = [Line2D([], [], label=look.label, **look.style()) for look in ordered]
-    dashes = Line2D([], [], linestyle="--", color="black", linewidth=0.9, label="published")
-    columns = 4 if figure.get_figwidth() < 9 else 6
-    place = {"loc": "outside lower center", "ncols": columns}
-    figure.legend(handles=[*handles, dashes], fontsize=8, frameon=False, **place)
+    look: dict[str, Any] = style(model)
+    return Line2D([], [], label=model_title(model), **look)
 
 
-def panel_caption(tables, experiment) -> str:
+def _dashes():
+    from matplotlib.lines import Line2D
+
+    look: dict[str, Any] = {"linestyle": "--", "color": "black", "linewidth": 0.9}
+    return Line2D([], [], label="published, in the colour of its model", **look)
+
+
+def _ours(model) -> str:
+    """The published GT-PCA has the colour of ours."""
+    return "gtpca-als" if model == "gtpca" else model
+
+
+def panel_caption(tables, experiment, metric="resmse") -> str:
     """What the panels of an experiment show."""
-    own = [table for table in tables if table.key.experiment == experiment]
+    own = [t for t in tables if (t.key.experiment, t.key.metric) == (experiment, metric)]
+    title = TableKey(experiment, "", "", metric).metric_title
     parts = [
-        f"{experiment_title(experiment)}: results over the number of components.",
-        "Solid: ours, with bands of one standard error, markers where there are results.",
-        "Dashed: published.",
-        f"Errors above {LARGEST:g} are cut off.",
+        f"{experiment_title(experiment)}: {title} over the number of components.",
+        "Lines: ours, with bands of one standard error, markers where there are results.",
     ]
+    if metric == "resmse":
+        parts += ["Dashed: published.", f"Errors above {LARGEST:g} are cut off."]
+    else:
+        parts += ["Dashed: published, of the scores as in the paper."] * (metric == "accuracy")
+        parts += ["Among poses, models that have none are drawn by their signed scores."]
+    parts += _unequal(own)
     parts += ["Simulated data."] if any(table.simulated for table in own) else []
     parts += ["Some results are missing."] if not all(table.complete for table in own) else []
     return " ".join(parts)
+
+
+def _unequal(tables) -> list[str]:
+    """Which models have fewer repetitions than others, if any do."""
+    found: dict[str, int] = {}
+    for table in tables:
+        for line, cells in table.lines():
+            found[line.model] = max(found.get(line.model, 0), int(cells["count"].max()))
+    counts = sorted({*found.values()} - {0})
+    said = [f"{n}: {', '.join(model_title(m) for m in found if found[m] == n)}" for n in counts]
+    return [f"Repetitions: {'; '.join(said)}."] if len(counts) > 1 else []

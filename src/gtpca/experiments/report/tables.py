@@ -12,33 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gtpca.experiments.report.expected import Wanted, wanted_tables
 from gtpca.experiments.report.layout import to_markdown
 from gtpca.experiments.report.published import published_models, published_row, published_tables
 from gtpca.experiments.rows import Line, TableKey
 from gtpca.experiments.run import store
-from gtpca.experiments.spec import (
-    EXPERIMENTS,
-    MODELS,
-    PROTOCOLS,
-    find_experiment,
-    find_setting,
-    is_gtpca,
-    rank,
-)
+from gtpca.experiments.spec import MODELS, PROTOCOLS, is_gtpca, rank
 from gtpca.optional import require
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Table", "make_tables", "read_rows", "write_tables"]
+__all__ = ["Table", "compared", "make_tables", "read_rows", "write_tables"]
 
-TOLERANCE = 0.03  # relative difference up to which a value agrees with the published one
-ANY = "any"  # whichever protocol there is
+TOLERANCE = 3.0  # percent of the published error up to which an error agrees with it
+POINTS = 2.0  # up to which an accuracy agrees with the published one
 KEY = list(TableKey._fields)
 LINE = list(Line._fields)
-REPETITIONS = 10  # of an experiment that the paper has not
-EXPORTED = [*KEY, *LINE, "k", "mean", "stderr", "count", "exploded", "wanted", "seconds"]
-EXPORTED += ["simulated", "published", "difference", "ratio", "verdict"]
+REFERENCE = "gtpca-als"  # what other forms of GT-PCA are compared with, on the same repetitions
+EXPORTED = [*KEY, *LINE, "k", "mean", "stderr", "count", "diverged", "identical", "wanted"]
+EXPORTED += ["seconds", "simulated", "published", "difference", "ratio", "verdict"]
+EXPORTED += ["against", "pairs"]
 
 
 @dataclass(frozen=True)
@@ -50,9 +44,11 @@ class Table:
     key : TableKey
     cells : DataFrame
         One row per line (model, protocol, normalisation, profile) and k, also where results are
-        missing. ``mean`` and ``stderr`` are over the repetitions that did not explode, ``count``
-        is how many of the ``wanted`` repetitions there are, ``ratio`` and ``difference`` compare
-        the mean with ``published``, ``verdict`` is "agrees", "better", "worse" or "".
+        missing. ``mean`` and ``stderr`` are over the repetitions that did not diverge, ``count``
+        is how many of the ``wanted`` repetitions there are; where they are ``identical`` there is
+        no standard error. ``ratio`` and ``difference`` compare the mean with ``published``,
+        ``verdict`` is "agrees", "better", "worse" or "". ``against`` is the mean over ``pairs``
+        repetitions minus that of GT-PCA by ALS over the same ones: of errors in percent.
     simulated : bool
         Whether any result comes from simulated data. Nothing is compared then.
     """
@@ -86,10 +82,14 @@ class Table:
         """Unit of the :meth:`deviations`."""
         return "%" if self.key.metric == "resmse" else "points"
 
+    @property
+    def tolerance(self) -> float:
+        """The :meth:`deviations` up to which values agree."""
+        return TOLERANCE if self.key.metric == "resmse" else POINTS
+
     def deviations(self, cells):
         """Means minus published values: of errors in percent of the latter, of accuracies as is."""
-        relative = self.key.metric == "resmse"
-        return 100 * (cells["ratio"] - 1) if relative else cells["difference"]
+        return _deviations(self.key, cells)
 
     def lines(self) -> Iterator[tuple[Line, DataFrame]]:
         """The lines (model, protocol, normalisation, profile) and their cells, over k."""
@@ -158,24 +158,33 @@ def _tidy(rows) -> DataFrame:
     text = rows.reindex(columns=[*KEY, *LINE]).fillna("").astype(str)
     value = _pandas().to_numeric(rows["value"]).astype(float)
     rows = rows.assign(**text, value=value.where(np.isfinite(value)))
+    rows = _with_balanced(rows)
     real = ~rows["simulated"].astype(bool)
     superseded = ~real & real.groupby([rows[name] for name in KEY]).transform("any")
     return rows[~superseded].drop_duplicates([*KEY, *LINE, "k", "repetition"], keep="last")
 
 
+def _with_balanced(rows) -> DataFrame:
+    """The rows, and balanced accuracies as rows of a metric of their own."""
+    if "balanced" not in rows:
+        return rows
+    found = rows[rows["balanced"].notna()]
+    balanced = found.assign(metric="balanced", value=found["balanced"].astype(float))
+    return _pandas().concat([rows, balanced], ignore_index=True)
+
+
 def make_tables(rows, repetitions=None) -> list[Table]:
     """All tables for which there are rows, in the order of the paper.
 
-    A complete table has every model of the paper at every published k: GT-PCA by ALS (accuracies
-    by all protocols) and by the network, and the baselines. Further lines, which the paper does not
-    have, should have equally many repetitions of each value they have.
+    A complete table has all that the profile of its rows has, of several profiles the one with
+    most rows. Further lines should have equally many repetitions of each value they have.
 
     Parameters
     ----------
     rows : DataFrame
         As of :func:`read_rows`.
     repetitions : int or None
-        How many each value should have; default as in the paper: 10, and 1 for "errp".
+        How many each value should have; default: as many as the profile has.
 
     Returns
     -------
@@ -183,9 +192,14 @@ def make_tables(rows, repetitions=None) -> list[Table]:
     """
     summary = _summarise(rows)
     groups = {TableKey(*key): part for key, part in summary.groupby(KEY, sort=False)}
-    known = [key for key in published_tables() if key in groups]
-    others = [key for key in groups if key not in known]
-    return [_make_table(key, groups[key], repetitions) for key in known + others]
+    order = sorted(groups, key=_place)
+    return [_make_table(key, groups[key], repetitions) for key in order]
+
+
+def _place(key) -> tuple[int, bool]:
+    """Order of tables: that of the paper, balanced accuracies after the accuracies."""
+    balanced = key.metric == "balanced"
+    return rank(key._replace(metric="accuracy") if balanced else key, published_tables()), balanced
 
 
 def missing_tables(tables) -> list[TableKey]:
@@ -197,60 +211,62 @@ def missing_tables(tables) -> list[TableKey]:
 def _summarise(rows) -> DataFrame:
     """One row per line and k."""
     groups = rows.groupby([*KEY, *LINE, "k"], sort=False)
-    frame = groups["value"].agg(mean="mean", stderr="sem", valid="count", count="size")
-    frame["exploded"] = frame["count"] - frame["valid"]
+    value = groups["value"]
+    frame = value.agg(mean="mean", stderr="sem", valid="count", count="size")
+    frame["diverged"] = frame["count"] - frame["valid"]
+    frame["identical"] = (value.nunique() == 1) & (frame["valid"] > 1)
+    frame["stderr"] = frame["stderr"].where(~frame["identical"])
     frame["seconds"] = groups["seconds"].mean()
     frame["simulated"] = groups["simulated"].any()
-    return frame.drop(columns="valid").reset_index()
+    return frame.drop(columns="valid").join(_paired(rows)).reset_index()
+
+
+def _paired(rows) -> DataFrame:
+    """Other forms of GT-PCA against ALS, on the repetitions that both have."""
+    same = [*KEY, *LINE[1:], "k", "repetition"]
+    rows = rows[rows["value"].notna()]
+    reference = rows.loc[rows["model"] == REFERENCE, [*same, "value"]]
+    others = rows[rows["model"].map(is_gtpca) & (rows["model"] != REFERENCE)]
+    pairs = others.merge(reference, on=same, suffixes=("", "_als"))
+    groups = pairs.groupby([*KEY, *LINE, "k"], sort=False)
+    found = groups[["value", "value_als"]].mean().assign(pairs=groups.size())
+    difference = found["value"] - found["value_als"]
+    relative = found.index.get_level_values("metric") == "resmse"
+    found["against"] = difference * np.where(relative, 100 / found["value_als"], 1)
+    return found[["against", "pairs"]]
 
 
 def _make_table(key, part, repetitions) -> Table:
-    wanted = repetitions or _usual_repetitions(key.experiment)
+    wanted = _wanted_values(key, part, repetitions)
     simulated = bool(part["simulated"].any())
-    lines = _lines(key, part)
+    lines = _lines(part, wanted)
     grid = _pandas().DataFrame(
-        [line._asdict() | {"k": k} for line in lines for k in _ks(key, part)]
+        [line._asdict() | {"k": k} for line in lines for k in _ks(key, part, wanted)]
     )
     cells = grid.merge(part.drop(columns=KEY), on=[*LINE, "k"], how="left")
     cells = cells.assign(**key._asdict(), simulated=simulated)
-    cells = cells.fillna({"count": 0, "exploded": 0}).astype({"count": int, "exploded": int})
+    none = {"count": 0, "diverged": 0, "pairs": 0, "identical": False}
+    cells = cells.infer_objects().fillna(none).astype({name: type(v) for name, v in none.items()})
     return Table(key, _compare(key, cells, wanted, simulated)[EXPORTED], simulated)
 
 
-def _usual_repetitions(experiment) -> int:
-    known = EXPERIMENTS.get(experiment)
-    return known.repeats["paper"].fast if known else REPETITIONS
+def _wanted_values(key, part, repetitions) -> Wanted:
+    """Values of the table that the profile of most rows has, and how often."""
+    main = part.groupby("profile")["count"].sum().idxmax()
+    wanted = wanted_tables(main).get(key, Wanted())
+    return Wanted(dict.fromkeys(wanted, repetitions)) if repetitions else wanted
 
 
-def _ks(key, part) -> list[int]:
+def _ks(key, part, wanted) -> list[int]:
     lengths = [len(published_row(key, m)) for m in published_models(key)]
-    return sorted({*range(1, max(lengths, default=0) + 1), *part["k"]})
+    there = {*part["k"], *(k for _, k in wanted)}
+    return sorted({*range(1, max(lengths, default=0) + 1), *there})
 
 
-def _lines(key, part) -> list[Line]:
-    """Lines there are, and those of the paper's models without any, by model."""
-    there = [Line(*line) for line in part[LINE].drop_duplicates().itertuples(index=False)]
-    found = {
-        (line.model, each) for line in there if not line.is_own for each in (line.protocol, ANY)
-    }
-    absent = [
-        _absent_line(key, model, protocol)
-        for model, protocol in _expected(key)
-        if (model, protocol) not in found
-    ]
-    return sorted(there + absent, key=_rank)
-
-
-def _absent_line(key, model, protocol) -> Line:
-    """The line to compare with the paper, by the paper's protocol if any will do."""
-    usual = "none" if key.metric == "resmse" else "paper"
-    normalisation, *_ = find_experiment(key.experiment).normalisations(key.task, key.metric)
-    return Line(
-        model=model,
-        protocol=usual if protocol == ANY else protocol,
-        normalisation=normalisation,
-        profile="",
-    )
+def _lines(part, wanted) -> list[Line]:
+    """Lines there are, and those that should be there, by model."""
+    there = {Line(*line) for line in part[LINE].drop_duplicates().itertuples(index=False)}
+    return sorted(there | {line for line, _ in wanted}, key=_rank)
 
 
 def _rank(line):
@@ -259,49 +275,54 @@ def _rank(line):
     return model, line.model, line.is_own, protocol, line.protocol, line.profile
 
 
-def _expected(key) -> list[tuple[str, str]]:
-    """Models and protocols of a complete table; the baselines come by one protocol."""
-    models = published_models(key)
-    expected = [(model, ANY) for model in models if not is_gtpca(model)]
-    if "gtpca" in models:
-        setting = find_setting(key.experiment, key.setting)
-        protocols = MODELS["gtpca-als"].protocols(setting) if key.metric == "accuracy" else (ANY,)
-        expected += [("gtpca-als", protocol) for protocol in protocols] + [("gtpca-adam", ANY)]
-    return expected
-
-
 def _compare(key, cells, wanted, simulated) -> DataFrame:
     """Add published values, differences and verdicts."""
-    rows = {model: published_row(key, model) for model in cells["model"].unique()}
-    cells["wanted"] = _wanted(key, cells, wanted)
-    seen = zip(cells["model"], cells["normalisation"], cells["k"], strict=True)
-    cells["published"] = [_at(rows[model], k, own == "own") for model, own, k in seen]
+    cells["wanted"] = _wanted(cells, wanted)
+    cells["published"] = [_published(key, cell) for cell in cells.itertuples()]
     ours = cells["mean"] * (math.nan if simulated else 1)
     cells["difference"], cells["ratio"] = ours - cells["published"], ours / cells["published"]
-    excess = (cells["ratio"] - 1) * (1 if key.metric == "resmse" else -1)
-    verdict = np.select([excess < -TOLERANCE, excess > TOLERANCE], ["better", "worse"], "agrees")
+    excess = _deviations(key, cells) * (1 if key.metric == "resmse" else -1)
+    most = TOLERANCE if key.metric == "resmse" else POINTS
+    verdict = np.select([excess < -most, excess > most], ["better", "worse"], "agrees")
     cells["verdict"] = np.where(cells["ratio"].isna(), "", verdict)
     return cells
 
 
-def _wanted(key, cells, repetitions) -> np.ndarray:
-    """Repetitions of each value that a complete table has."""
-    models = cells["model"]
-    length = models.map({model: len(published_row(key, model)) for model in models.unique()})
-    there = cells["count"] > 0
+def _deviations(key, cells):
+    relative = key.metric == "resmse"
+    return 100 * (cells["ratio"] - 1) if relative else cells["difference"]
+
+
+def _wanted(cells, wanted) -> list[int]:
+    """Repetitions of each value in a complete table; beyond the profile, those of its line."""
     most = cells.groupby(LINE)["count"].transform("max")
-    size = cells.groupby(LINE)["count"].transform("sum")
-    # Of several profiles, the one with the most results has to be complete.
-    first = size == size.groupby([cells[name] for name in LINE[:3]]).transform("max")
-    required = models.isin({model for model, _ in _expected(key)}) & first
-    beyond = np.where(there, most, 0)
-    return np.where(required & (there | (cells["k"] <= length)), repetitions, beyond)
+    beyond = np.where(cells["count"] > 0, most, 0)
+    lines = map(Line._make, cells[LINE].itertuples(index=False))
+    return [
+        wanted.get((line, k), other)
+        for line, k, other in zip(lines, cells["k"], beyond, strict=True)
+    ]
 
 
-def _at(row, k, own) -> float:
-    """Published value to compare with; none for own normalisations, which the paper has not."""
-    value = row[k - 1] if k <= len(row) and not own else None
+def _published(key, cell) -> float:
+    """Published value to compare with; none for what the paper has not."""
+    ours = cell.normalisation == "own" or cell.protocol not in ("none", "paper")
+    ours |= cell.model in MODELS and MODELS[cell.model].variant
+    row = [] if ours else published_row(key, cell.model)
+    value = row[cell.k - 1] if cell.k <= len(row) else None
     return math.nan if value is None else value
+
+
+def compared(tables, metric) -> DataFrame:
+    """Cells of all tables with a published counterpart, with ``deviation`` and ``table``."""
+    parts = [
+        table.cells.assign(deviation=table.deviations(table.cells), table=table.key.short_title)
+        for table in tables
+        if table.key.metric == metric
+    ]
+    none = _pandas().DataFrame(columns=[*EXPORTED, "deviation", "table"])
+    cells = _pandas().concat(parts, ignore_index=True) if parts else none
+    return cells[cells["verdict"] != ""]
 
 
 def write_tables(tables, out) -> list[Path]:

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from gtpca.experiments.report.tables import Table, ranges
-from gtpca.experiments.spec import is_gtpca
+from gtpca.experiments.spec import EXPERIMENTS, is_gtpca
 
-__all__ = ["counts", "sentences"]
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["counts", "parts", "sentences"]
 
 KINDS = ("agrees", "better", "worse")
 SIMULATED = (
     "These results come from simulated data. The published numbers stand beside them for "
     "orientation; nothing is compared."
 )
+
+
+SAME_SAMPLES = (
+    "The samples are the same in every repetition. What differs is where networks and classifiers "
+    "start; values without a standard error are identical."
+)
+
+
+def _same_samples(key) -> bool:
+    settings = EXPERIMENTS[key.experiment].settings if key.experiment in EXPERIMENTS else ()
+    return any(setting.name == key.setting and not setting.drawn for setting in settings)
 
 
 def counts(table: Table) -> dict[str, Counter]:
@@ -23,17 +38,22 @@ def counts(table: Table) -> dict[str, Counter]:
     -------
     dict with "als", "variants" and "baselines"
     """
-    model, verdict = table.cells["model"], table.cells["verdict"]
+    return {name: Counter(cells["verdict"]) for name, cells in parts(table).items()}
+
+
+def parts(table: Table) -> dict[str, DataFrame]:
+    """Cells of GT-PCA by ALS, of its other variants, and of the baselines."""
+    model = table.cells["model"]
     als, ours = model == "gtpca-als", model.map(is_gtpca)
-    parts = {"als": als, "variants": ours & ~als, "baselines": ~ours}
-    return {name: Counter(verdict[part]) for name, part in parts.items()}
+    chosen = {"als": als, "variants": ours & ~als, "baselines": ~ours}
+    return {name: table.cells[part] for name, part in chosen.items()}
 
 
 def sentences(table: Table) -> dict[str, list[str]]:
     """What to say of a table.
 
-    A value agrees within 3 % of the published one; otherwise a smaller ResMSE or a larger accuracy
-    is better, and the opposite worse.
+    A ResMSE agrees within 3 % of the published one, an accuracy within 2 points; otherwise a
+    smaller ResMSE or a larger accuracy is better, and the opposite worse.
 
     Returns
     -------
@@ -42,6 +62,7 @@ def sentences(table: Table) -> dict[str, list[str]]:
     """
     said: dict[str, list[str]] = {kind: [] for kind in (*KINDS, "notes")}
     said["notes"] += [SIMULATED] if table.simulated else _means(table)
+    said["notes"] += [SAME_SAMPLES] if _same_samples(table.key) else []
     for line, cells in table.lines():
         name = table.full_name(line)
         for kind in KINDS:
@@ -88,6 +109,6 @@ def _means(table) -> list[str]:
 
 def _explosions(name, cells) -> list[str]:
     said = []
-    for (bad, of), part in cells[cells["exploded"] > 0].groupby(["exploded", "count"]):
-        said.append(f"{name}: {bad} of {of} repetitions exploded at k = {ranges(part['k'])}.")
+    for (bad, of), part in cells[cells["diverged"] > 0].groupby(["diverged", "count"]):
+        said.append(f"{name}: {bad} of {of} repetitions diverged at k = {ranges(part['k'])}.")
     return said

@@ -10,26 +10,43 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from gtpca.experiments.report.comparisons import (
+    BUDGET_CAPTION,
+    WINNERS_CAPTION,
+    draw_budgets,
+    draw_winners,
+)
+from gtpca.experiments.report.contests import CONTESTS, make_blocks
 from gtpca.experiments.report.layout import escape_markdown, printed_rows, status, to_markdown
 from gtpca.experiments.report.panels import draw_panels, panel_caption, save_figure
 from gtpca.experiments.report.pictures import make_pictures
 from gtpca.experiments.report.published import published_tables
+from gtpca.experiments.report.standings import budget_table, losses, make_standings, told
+from gtpca.experiments.report.summary import does_not_hold, reproduced, winners
 from gtpca.experiments.report.tables import (
+    POINTS,
     TOLERANCE,
     make_tables,
     missing_tables,
     read_rows,
     write_tables,
 )
-from gtpca.experiments.report.verdicts import counts, sentences
+from gtpca.experiments.report.verdicts import counts, parts, sentences
 from gtpca.experiments.rows import TableKey
-from gtpca.experiments.spec import EXPERIMENTS, OWN_TITLES, experiment_title, rank
+from gtpca.experiments.spec import EXPERIMENTS, METRICS, OWN_TITLES, experiment_title, rank
 from gtpca.optional import require
 from gtpca.plots.style import require_matplotlib
 
 __all__ = ["read_remarks", "write_report"]
 
 SUMMARY = "summary"
+SHOWN = ("error", "error-numbers", "accuracy", "accuracy-numbers")  # contests told block by block
+BUDGETS = {  # contests, and what may be stored per sample
+    "error-numbers": (4, 10),
+    "error-bits": (4, 10),
+    "accuracy-numbers": (4, 10),
+    "accuracy-bits": (4, 10),
+}
 
 
 def write_report(folder, out=None, *, repetitions=None, pictures=None) -> Path:
@@ -43,7 +60,7 @@ def write_report(folder, out=None, *, repetitions=None, pictures=None) -> Path:
     out : path or None
         Folder for what is written; default ``folder``.
     repetitions : int or None
-        How many a complete table has; default as in the paper: 10, and 1 for "errp".
+        How many a complete table has; default: as many as the profile of the rows has.
     pictures : iterable of Picture or None
         Pictures of data and models; default: all, fitted again. Empty for none.
 
@@ -57,9 +74,11 @@ def write_report(folder, out=None, *, repetitions=None, pictures=None) -> Path:
     folder = Path(folder)
     out = folder if out is None else Path(out)
     remarks = read_remarks(folder / "remarks.md")
-    tables = make_tables(read_rows(folder), repetitions)
+    rows = read_rows(folder)
+    tables, blocks = make_tables(rows, repetitions), make_blocks(rows)
     write_tables(tables, out)
     context = _context(tables, remarks) | {"run": _read_run(folder / "run.json")}
+    context |= _comparisons(tables, blocks, out)
     context |= _figures(tables, make_pictures() if pictures is None else pictures, out)
     for name in ("results.md", "results.html"):
         text = re.sub(r"\n{3,}", "\n\n", environment.get_template(name).render(context))
@@ -75,11 +94,12 @@ def read_remarks(path) -> dict[str, str]:
     path : path
         A Markdown file with a heading ``## key`` over each remark. The key is a table, such as
         ``mnist/iii/outlier/accuracy``, an experiment, or ``summary``. A remark is made of
-        paragraphs, lists of lines that start with ``- ``, and `code`. No file is no remarks.
+        paragraphs, lists of lines that start with ``- ``, and `code`.
 
     Returns
     -------
     dict of str to str
+        Empty if there is no such file.
     """
     path = Path(path)
     if not path.exists():
@@ -127,8 +147,52 @@ def _context(tables, remarks) -> dict[str, Any]:
         "summary": _blocks(remarks.get(SUMMARY, "")),
         "simulated": any(table.simulated for table in tables),
         "complete": all(table.complete for table in tables) and not missing_tables(tables),
-        "tolerance": f"{100 * TOLERANCE:g}",
+        "tolerance": f"{TOLERANCE:g}",
+        "points": f"{POINTS:g}",
     }
+
+
+def _comparisons(tables, blocks, out) -> dict[str, Any]:
+    """What was reproduced, who wins, what does not hold, and equal budgets."""
+    standings = make_standings(blocks)
+    compared = any(standings.values())
+    figure = draw_winners(standings) if compared else None
+    return {
+        "reproduced": reproduced(tables),
+        "won": winners(standings),
+        "fails": does_not_hold(tables, standings),
+        "contests": [CONTESTS[name].title for name in SHOWN],
+        "standings": _told(blocks, standings),
+        "losses": {CONTESTS[name].title: list(losses(standings[name])) for name in SHOWN},
+        "winners": _image("who-wins", WINNERS_CAPTION, figure, out) if compared else None,
+        "budgets": [
+            _budget(blocks, name, size) for name, sizes in BUDGETS.items() for size in sizes
+        ],
+        "budget_figures": list(_budget_figures(blocks, out)),
+    }
+
+
+def _told(blocks, standings) -> list[list[str]]:
+    """A row of words for each block with a contest: its title, and who wins what."""
+    said = {name: {s.block.title: told(s) for s in standings[name]} for name in SHOWN}
+    rows = [[b.title, *(said[name].get(b.title, "") for name in SHOWN)] for b in blocks]
+    return [row for row in rows if any(row[1:])]
+
+
+def _budget(blocks, name, size) -> dict[str, Any]:
+    contest = CONTESTS[name]
+    models, rows = budget_table(blocks, contest, size)
+    what = "ResMSE" if contest.metric == "resmse" else "Accuracy (%; of outliers: balanced)"
+    amount = f"{size} numbers" if contest.by == "numbers" else f"{32 * size} bits"
+    return {"title": f"{what}, at most {amount} per sample", "models": models, "rows": rows}
+
+
+def _budget_figures(blocks, out):
+    for experiment in dict.fromkeys(block.experiment for block in blocks):
+        own = [block for block in blocks if block.experiment == experiment]
+        for by in ("numbers", "bits"):
+            caption = f"{experiment_title(experiment)}, {by} per sample: {BUDGET_CAPTION}"
+            yield _image(f"budget-{experiment}-{by}", caption, draw_budgets(own, by), out)
 
 
 def _section(experiment, tables, remarks) -> dict[str, Any]:
@@ -170,8 +234,19 @@ def _overview(table) -> dict[str, Any]:
         "title": ", ".join(part for part in what if part),
         "present": f"{table.present} of {table.expected}",
         "complete": table.complete,
-        "counts": {name: _spoken(part) for name, part in counts(table).items()},
+        "counts": _balanced(table) or {n: _spoken(part) for n, part in counts(table).items()},
     }
+
+
+def _balanced(table) -> dict[str, str]:
+    """Means that the paper has not, as e.g. "50 to 61 %"; nothing for other tables."""
+    if table.key.metric != "balanced":
+        return {}
+    return {name: _spread(cells["mean"].dropna()) for name, cells in parts(table).items()}
+
+
+def _spread(means) -> str:
+    return f"{means.min():.0f} to {means.max():.0f} %" if len(means) else ""
 
 
 def _spoken(part: Counter) -> str:
@@ -189,13 +264,19 @@ def _figures(tables, pictures, out) -> dict[str, Any]:
     """Draw and save; the panels by experiment, then the pictures."""
     panels = {}
     for experiment in dict.fromkeys(table.key.experiment for table in tables):
-        figure, caption = draw_panels(tables, experiment), panel_caption(tables, experiment)
-        name = "results-" + re.sub(r"[^A-Za-z0-9]+", "-", experiment)
-        panels[experiment] = _image(name, caption, figure, out)
+        found = {t.key.metric for t in tables if t.key.experiment == experiment}
+        metrics = sorted(found, key=lambda metric: rank(metric, METRICS))
+        panels[experiment] = [_panels(tables, experiment, metric, out) for metric in metrics]
     return {
         "panels": panels,
         "pictures": [_image(p.name, p.caption, p.figure, out) for p in pictures],
     }
+
+
+def _panels(tables, experiment, metric, out) -> dict[str, str]:
+    name = "results-" + re.sub(r"[^A-Za-z0-9]+", "-", f"{experiment}-{metric}")
+    caption = panel_caption(tables, experiment, metric)
+    return _image(name, caption, draw_panels(tables, experiment, metric), out)
 
 
 def _image(name, caption, figure, out) -> dict[str, str]:

@@ -78,10 +78,9 @@ class Job:
 
     def classifiers(self) -> list[tuple[str, int]]:
         """Protocol and number of components of each classifier."""
-        model = MODELS[self.model]
         setting = find_setting(self.experiment, self.setting)
-        protocols = model.protocols(setting) if self.classifies else ()
-        return [(protocol, k) for protocol in protocols for k in model.scored(self.counts)]
+        protocols = MODELS[self.model].protocols(setting) if self.classifies else ()
+        return [(protocol, k) for protocol in protocols for k in self.counts]
 
     def row_key(self, *, metric, normalisation, k, protocol="none") -> RowKey:
         """Key of one of its rows."""
@@ -105,8 +104,8 @@ class Job:
 
 
 def plan(
-    experiments, *, profile="default", setting=None, task=None, models=None, repeats=None, k=None,
-    channels=None,
+    experiments, *, profile="default", setting=None, task=None, models=None, repeats=None,
+    repetitions=None, k=None, channels=None,
 ) -> list[Job]:  # fmt: skip
     """All jobs, those of the first repetition first.
 
@@ -118,7 +117,9 @@ def plan(
         Only this one; None: all.
     models : list of str or None
     repeats : int or None
-        Repetitions; default: those of the profile.
+        How many repetitions, from the first one; default: those of the profile.
+    repetitions : list of int or None
+        These repetitions, counted from 0, instead of the first ones.
     k : int or None
         Largest number of components; default: the paper's.
     channels : {"all"} or None
@@ -138,7 +139,8 @@ def plan(
         for place, this_task in _blocks(experiment, setting, task):
             for model in _chosen(experiment.models(place), models):
                 where = {"setting": place.name + suffix, "task": this_task}
-                size = {"profile": PROFILES[profile], "repeats": repeats, "k": k}
+                chosen = repetitions or range(repeats or experiment.repeats[profile].of(model))
+                size = {"profile": PROFILES[profile], "repetitions": chosen, "k": k}
                 jobs += _jobs(experiment, model, **where, **size)
     return sorted(jobs, key=lambda job: job.repetition)
 
@@ -156,10 +158,9 @@ def _chosen(models, wanted):
     return [model for model in models if wanted is None or model.name in wanted]
 
 
-def _jobs(experiment, model, *, setting, task, profile, repeats, k) -> list[Job]:
+def _jobs(experiment, model, *, setting, task, profile, repetitions, k) -> list[Job]:
     """Those of one model: for each repetition one, or one for each number of components."""
     counts = profile.counts(model, k or experiment.largest[task])
-    usual = experiment.repeats[profile.name]
     return [
         Job(
             profile=profile.name,
@@ -170,7 +171,7 @@ def _jobs(experiment, model, *, setting, task, profile, repeats, k) -> list[Job]
             repetition=repetition,
             counts=group,
         )
-        for repetition in range(repeats or (usual.slow if model.slow else usual.fast))
+        for repetition in repetitions
         for group in ([(count,) for count in counts] if model.separate else [counts])
     ]
 
@@ -180,17 +181,21 @@ def run_job(job) -> list[dict[str, Any]]:
 
     ``seconds`` is the time of the fit in rows of residuals, and that of training and applying the
     classifier in rows of accuracies: an equal part for each, since they are trained together.
+    Accuracies of outliers have ``balanced`` beside them, those of the paper's protocol ``scale``,
+    see :attr:`~gtpca.experiments.models.Projection.scale`.
     """
     profile = PROFILES[job.profile]
     drawn = {"task": job.task, "repetition": job.repetition, "profile": profile}
     data = make_data(job.experiment, job.setting, **drawn)
+    setting, spec = find_setting(job.experiment, job.setting), MODELS[job.model]
     model = make_model(
         job.model,
         counts=job.counts,
-        setting=find_setting(job.experiment, job.setting),
+        family=setting.family,
         channels=find_experiment(job.experiment).channels,
+        epochs=spec.epochs or setting.epochs,
         steps=profile.steps,
-        random_state=job.seed(job.model),
+        random_state=job.seed(spec.like or spec.name),
     )
     start = time.perf_counter()
     model.fit(data.fit)
@@ -198,8 +203,8 @@ def run_job(job) -> list[dict[str, Any]]:
     return rows + (_accuracy_rows(job, model, data) if job.classifies else [])
 
 
-def _row(key, value, seconds) -> dict[str, Any]:
-    return {**key._asdict(), "value": value, "seconds": round(seconds, 3)}
+def _row(key, value, seconds, **more) -> dict[str, Any]:
+    return {**key._asdict(), "value": value, "seconds": round(seconds, 3), **more}
 
 
 def _residual_rows(job, model, data: Data, seconds):
@@ -219,13 +224,24 @@ def _accuracy_rows(job, model, data: Data):
     start = time.perf_counter()
     predicted = _classified(job, model, data)
     seconds = (time.perf_counter() - start) / len(predicted)
-    n_paper = find_experiment(job.experiment).n_paper
+    scales = {"paper": {"scale": model.scale}}
     rows = []
     for (protocol, k), answers in zip(job.classifiers(), predicted, strict=True):
-        for normalisation, value in measures.accuracies(answers, data.test_y, n_paper).items():
+        for normalisation, found in _measured(job, answers, data.test_y).items():
             key = {"protocol": protocol, "normalisation": normalisation, "k": k}
-            rows.append(_row(job.row_key(metric="accuracy", **key), value, seconds))
+            more = {"seconds": seconds, **found, **scales.get(protocol, {})}
+            rows.append(_row(job.row_key(metric="accuracy", **key), **more))
     return rows
+
+
+def _measured(job, answers, y) -> dict[str, dict[str, float]]:
+    """Columns of the rows of one classifier, by normalisation."""
+    n_paper = find_experiment(job.experiment).n_paper
+    found = {part: {"value": v} for part, v in measures.accuracies(answers, y, n_paper).items()}
+    if job.task == "outlier":  # always answering "not 8" is right for 9 of 10 digits
+        for part, value in measures.balanced_accuracies(answers, y, n_paper).items():
+            found[part]["balanced"] = value
+    return found
 
 
 def _classified(job, model, data: Data):

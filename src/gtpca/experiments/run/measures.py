@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = [
-    "accuracies",
-    "classify",
-    "resmse",
-]
+__all__ = ["accuracies", "balanced_accuracies", "classify", "resmse"]
 
 
 def resmse(residual, energy, *, target, task) -> dict[str, float | None]:
@@ -60,10 +56,34 @@ def accuracies(predicted, y, n_paper) -> dict[str, float]:
     >>> accuracies(np.array([1, 0, 0, 0]), np.array([1, 0, 1, 1]), 2)
     {'paper': 100.0, 'own': 50.0}
     """
-    right = 100.0 * (predicted == y)
+    return _by_part(_accuracy, predicted, y, n_paper)
+
+
+def balanced_accuracies(predicted, y, n_paper) -> dict[str, float]:
+    """As :func:`accuracies`, the mean over classes: 50 where one of two is always answered.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> balanced_accuracies(np.zeros(10), np.array([1] + 9 * [0]), None)
+    {'same': 50.0}
+    """
+    return _by_part(_balanced_accuracy, predicted, y, n_paper)
+
+
+def _by_part(measure, predicted, y, n_paper) -> dict[str, float]:
+    """A measure of the answers on the paper's first samples and on all."""
     if n_paper is None:
-        return {"same": float(right.mean())}
-    return {"paper": float(right[:n_paper].mean()), "own": float(right.mean())}
+        return {"same": measure(predicted, y)}
+    return {"paper": measure(predicted[:n_paper], y[:n_paper]), "own": measure(predicted, y)}
+
+
+def _accuracy(predicted, y) -> float:
+    return float(np.mean(100.0 * (predicted == y)))
+
+
+def _balanced_accuracy(predicted, y) -> float:
+    return float(np.mean([_accuracy(predicted[y == c], c) for c in np.unique(y)]))
 
 
 def classify(train, y, test, *, protocols, seeds, epochs, steps) -> list[np.ndarray]:

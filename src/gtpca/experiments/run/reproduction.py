@@ -91,6 +91,8 @@ def _check_options(name, wanted) -> None:
     able = [e.name for e in EXPERIMENTS.values() if e.more_channels]
     if wanted.get("channels") and name not in (*able, "all"):
         raise ValueError(f"--channels is an option of {', '.join(able)}; {name} has no electrodes.")
+    if wanted.get("repeats") and wanted.get("repetitions"):
+        raise ValueError("--repeats (how many) and --repetitions (which) exclude each other.")
 
 
 def _check_folder(out) -> None:

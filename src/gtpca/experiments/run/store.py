@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from gtpca.experiments.rows import RowKey
+from gtpca.experiments.rows import RowKey, is_outdated, is_whole
 from gtpca.experiments.run.jobs import Job
 from gtpca.files import write_text
 
@@ -40,7 +40,9 @@ def from_lines(path) -> list[dict[str, Any]]:
 
 
 def read_rows(out) -> list[dict[str, Any]]:
-    """All rows below a folder, each once, in a fixed order.
+    """All rows below a folder, each once, in a fixed order; without those that are outdated.
+
+    Of rows with the same key, those of ``jobs`` count, and of these the last.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ def read_rows(out) -> list[dict[str, Any]]:
     paths = [path for path in [out / "rows.jsonl"] if path.exists()]
     paths += sorted(out.glob("jobs/*.jsonl"))
     rows = {RowKey.of(row): row for path in paths for row in from_lines(path)}
-    return sorted(rows.values(), key=_place)
+    return sorted((row for row in rows.values() if not is_outdated(row)), key=_place)
 
 
 def _place(row) -> tuple:
@@ -113,9 +115,13 @@ def expected_rows(jobs: Iterable[Job]) -> set[RowKey]:
     return {key for job in jobs for key in job.row_keys()}
 
 
+def _found(rows) -> set[RowKey]:
+    return {RowKey.of(row) for row in rows if is_whole(row)}
+
+
 def missing(jobs: Iterable[Job], rows) -> list[Job]:
-    """Jobs of which a row is missing."""
-    there = {RowKey.of(row) for row in rows}
+    """Jobs of which a row is missing, or a column of a row."""
+    there = _found(rows)
     return [job for job in jobs if not there.issuperset(job.row_keys())]
 
 
@@ -134,7 +140,7 @@ class Summary:
     @classmethod
     def of(cls, jobs, rows) -> Summary:
         """Count the rows of a plan."""
-        there = {RowKey.of(row) for row in rows}
+        there = _found(rows)
         tables: dict[tuple[str, str], tuple[int, int]] = {}
         for key in expected_rows(jobs):
             found, total = tables.get((key.experiment, key.task), (0, 0))
