@@ -33,6 +33,7 @@ TESTS = [
     "tests/operators/test_operators.py",
     "tests/test_oracle.py",
     "tests/model/test_matching.py",
+    "tests/model/test_gaps.py",
     "tests/model/test_centred_windows.py",
     "tests/solvers/test_lookahead.py",
 ]
