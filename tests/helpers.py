@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 
 from gtpca import ALS, Compose, Reflection, Rotation, Shift
@@ -23,6 +25,16 @@ GROUPS = {
     "all": (Compose(Shift(boundary="circular", axes=(0, 1)), Rotation(4), Reflection(0)), (4, 4)),
     "other-order": (Compose(Rotation(4), Shift(boundary="circular", axes=(0, 1))), (4, 4)),
 }
+
+
+def memory(function):
+    """Largest number of bytes in use while ``function`` runs."""
+    tracemalloc.start()
+    try:
+        function()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def shown(family, w, shape):

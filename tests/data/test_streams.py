@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tracemalloc
 from functools import partial
 
 import numpy as np
 import pytest
 from conftest import ALL_FAMILIES
-from helpers import two_planted
+from helpers import memory, two_planted
 
 from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
 from gtpca.data.residual import scratch
@@ -112,16 +111,6 @@ def test_single_precision_hardly_depends_on_the_chunks(family, shape, tmp_path):
 def equally_good(component):
     """``component``, and of an image its quarter turns: they explain as much, to the last bit."""
     return [np.rot90(component, k) for k in range(4)] if component.ndim == 2 else [component]
-
-
-def memory(function):
-    """Largest number of bytes that NumPy has in use while ``function`` runs."""
-    tracemalloc.start()
-    try:
-        function()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("residual", ["auto", "scratch"])
