@@ -37,7 +37,7 @@ LAYERS = {
     "page": "views files",
     "nn": "estimator solvers files",
     "datasets": "checks files optional",
-    "readers": "datasets files optional text",
+    "readers": "datasets data files optional text",
     "testing": "operators",
     "gtpca": "persistence",
     "demo": "gtpca datasets plots",

@@ -105,7 +105,7 @@ def fit(
         batch_size=batch_size,
         n_jobs=jobs,
     )
-    with source.open() as data:
+    with source.open(model) as data:
         warn_of_columns(data)
         _fit_watched(model, data.rows)
     with path_for_output(output) as path:

@@ -66,8 +66,8 @@ def check_observed(label, hidden, names=None, shape=None, kind="NaN") -> None:
     if len(shape) > 1:
         where = f"place {tuple(map(int, np.unravel_index(place, shape)))}"
     raise ValueError(
-        f"{label} has {rows.sum()} missing values ({kind}), the first in row {row}, "
-        f'{where}; missing="ignore" leaves them out, or fill them.'
+        f"{label} has {rows.sum()} missing values ({kind}), the first in row {row}, {where}; "
+        'missing="ignore" (on the command line --missing ignore) leaves them out, or fill them.'
     )
 
 

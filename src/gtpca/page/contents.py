@@ -74,7 +74,8 @@ def gather(model, X, *, labels, room, max_samples, rng) -> Contents:
     numbers = np.sort(order[: _n_points(codes, poses, room, max_samples)])
     points = _points(codes, poses, each, numbers) | _labels(labels, numbers)
     room -= len(safe_json(points))
-    pictured = np.sort(order[: min(len(numbers), _n_pictures(layout, room))])
+    most = _n_pictures(layout, room, gaps=model.missing == "ignore")
+    pictured = np.sort(order[: min(len(numbers), most)])
     samples = _samples(model, X, codes, pictured, layout)
     samples["rows"] = pack(np.searchsorted(numbers, pictured))
     return Contents(
@@ -111,8 +112,8 @@ def _n_points(codes, poses, room, most):
     return int(min(len(codes), most, max(1, POINTS_SHARE * room / (BASE64 * width + 100))))
 
 
-def _n_pictures(layout: Layout, room):
-    size = np.prod(layout.described()["shape"]) * 2 * _levels(layout)[1]
+def _n_pictures(layout: Layout, room, gaps):
+    size = np.prod(layout.described()["shape"]) * (2 * _levels(layout)[1] + gaps)
     return int(max(1, room / (BASE64 * (size + 20))))
 
 
@@ -217,13 +218,18 @@ def _rank(label):
 
 def _samples(model, X, codes, numbers, layout):
     """Samples and their reconstructions, with the range of values for pictures."""
-    drawn = layout(measures.as_seen(model, X, numbers))
-    levels = _levels(layout)[0]
+    drawn, rebuilt = (
+        layout(measures.as_seen(model, X, numbers)),
+        layout(model.decode(codes[numbers])),
+    )
+    levels, hidden = _levels(layout)[0], np.isnan(drawn)
+    drawn = np.where(hidden, rebuilt, drawn)
     ends = np.quantile(drawn, [0.001, 0.999])  # few values must not hide all others
     return {
         "layout": layout.described(),
         "original": pack_rows(drawn, levels),
-        "rebuilt": pack_rows(layout(model.decode(codes[numbers])), levels),
+        "rebuilt": pack_rows(rebuilt, levels),
+        "gaps": pack(hidden.astype(np.uint8)) if hidden.any() else None,
         "range": [float(ends[0]), float(ends[1] if ends[1] > ends[0] else ends[0] + 1)],
         "scale": asdict(Scale.of(ends, signed=bool(drawn.min() < 0))),
         "names": _names(model),
