@@ -3,7 +3,7 @@
 memory      private memory of a fit to a memory map of 1 GB and of 4 GB, in fresh processes
 linear      time of a pass per row with 10,000 and 100,000 rows
 components  time of a pass for component 20 and for component 1, with the residual kept and with
-            the residual computed anew
+            the residual computed again
 dask, zarr  a fit with two worker processes on 2 GB in a stack of npy files or in zarr, and a fit
             with one process on a memory map
 
@@ -40,7 +40,7 @@ HERE = Path(__file__).parent
 FAMILY, SHAPE = Shift(128), (1024,)  # 4 KiB per row in float32
 ROWS_PER_GB = 2**30 // 4096
 BATCH = 1024
-# By default workers give every freed piece of memory back at once, and get it anew, page by page:
+# By default workers give every freed piece of memory back at once, and get it again, page by page:
 # a pass then takes much longer.
 MALLOC = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**28,
@@ -170,11 +170,11 @@ def components(folder):
             passes(X, family, done, residual)
             for done, residual in ((0, "memory"), (19, "memory"), (19, "recompute"))
         ]
-        first, kept, anew = best_of(15, *runs)
+        first, kept, again = best_of(15, *runs)
         result[name] = {
-            "microseconds_per_row": [1e6 * s / n for s in (first, kept, anew)],
+            "microseconds_per_row": [1e6 * s / n for s in (first, kept, again)],
             "kept": kept / first,
-            "recomputed": anew / first,
+            "recomputed": again / first,
         }
     return result
 
@@ -243,7 +243,7 @@ PARTS = {
     "linear": linear,
     "components": components,
     "dask": partial(cluster, store=stack, rows=2**16),
-    "zarr": partial(cluster, store=stored, rows=7 * 2**10),  # larger ones are mapped anew each time
+    "zarr": partial(cluster, store=stored, rows=7 * 2**10),  # larger ones are mapped each time
 }
 
 

@@ -3,13 +3,22 @@
 It stands beside the package because whatever is in the package is imported after all of it.
 """
 
-from __future__ import annotations
-
 import os
-import signal
-from contextlib import suppress
 
 __all__ = ["main"]
+
+
+def _leave(*_) -> None:
+    """Leave at once: as long as there are only imports, there is nothing to clean up."""
+    os.write(2, b"gtpca: stopped\n")
+    os._exit(130)
+
+
+try:
+    import signal
+    from contextlib import suppress
+except KeyboardInterrupt:  # no earlier line is ours
+    _leave()
 
 
 def main() -> None:
@@ -34,12 +43,6 @@ def main() -> None:
     finally:
         if heeded:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # there is nothing left to stop
-
-
-def _leave(*_) -> None:
-    """Leave at once: as long as there are only imports, there is nothing to clean up."""
-    os.write(2, b"gtpca: stopped\n")
-    os._exit(130)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ from pathlib import Path
 import gtpca
 
 COMMANDS = {
-    *("demo", "fit", "info", "transform", "reconstruct", "align", "plot", "report", "reproduce"),
+    *("demo", "fit", "info", "transform", "reconstruct", "impute", "align"),
+    *("plot", "report", "reproduce"),
 }
 
 

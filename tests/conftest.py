@@ -23,6 +23,7 @@ from gtpca import (
 )
 from gtpca.datasets import make_spikes
 
+DIFFERENCES = np.eye(9, 6) - np.eye(9, 6, -1)  # entries that are negative
 SHEARS = [[[1, s], [0, 1]] for s in (0.0, 0.4, -0.4)]
 
 ALL_FAMILIES = {
@@ -57,6 +58,7 @@ ALL_FAMILIES = {
     "affine": (Affine(SHEARS), (12, 12)),
     "deformation": (Deformation(amplitude=1.5, n_fields=6), (12, 12)),
     "custom": (Custom([np.eye(9, 6), np.eye(9, 6, -3)]), (9,)),
+    "custom-differences": (Custom([DIFFERENCES, DIFFERENCES[::-1]]), (9,)),
     "custom-callable": (Custom([np.flip, lambda w: np.cumsum(w, axis=0)]), (10,)),
     "compose-shift-reflection": (Compose(Shift(9), Reflection()), (20,)),
     "compose-crop-reflection": (Compose(Shift(20), Reflection()), (12,)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 
 from gtpca import ALS, Compose, Reflection, Rotation, Shift
@@ -23,6 +25,16 @@ GROUPS = {
     "all": (Compose(Shift(boundary="circular", axes=(0, 1)), Rotation(4), Reflection(0)), (4, 4)),
     "other-order": (Compose(Rotation(4), Shift(boundary="circular", axes=(0, 1))), (4, 4)),
 }
+
+
+def memory(function):
+    """Largest number of bytes in use while ``function`` runs."""
+    tracemalloc.start()
+    try:
+        function()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def shown(family, w, shape):
@@ -66,3 +78,9 @@ def poisoned(X, value):
     X = X.copy()
     X.flat[7] = value
     return X
+
+
+def falling_scales(n=200, d=30, seed=0):
+    """Rows (n, d) with a mean, whose features have falling scales."""
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) * np.linspace(3, 0.1, d) + rng.standard_normal(d)

@@ -2,17 +2,30 @@
 
 Written from the documentation alone, as a second opinion: slow, and short enough to be read at
 once. Rows are X (n, d), transforms T (m, d, L), weights W (k, L). ``joint``: all components share
-one pose; ``upright``: scores are positive.
+one pose; ``upright``: scores are positive. NaN in rows: not observed, so it counts as zero with the
+weight ``RHO``; a weighted problem of one row is a plain one with its features times the roots.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+RHO = 0.02
+
+
+def roots(X):
+    """Square roots of the weights of all values, (n, d)."""
+    return np.where(np.isnan(X), np.sqrt(RHO), 1.0)
+
 
 def project(X, T, W, upright=False):
     """Best transforms (n,), coefficients (n, K) of the ``T w_k``, and their sum (n, d)."""
     B = T @ W.T
+    if np.isnan(X).any():
+        pairs = zip(np.nan_to_num(X) * roots(X), roots(X), strict=True)
+        found = [project(x[None], T * r[:, None], W, upright) for x, r in pairs]
+        best, coef = (np.concatenate([one[j] for one in found]) for j in (0, 1))
+        return best, coef, np.einsum("ndk,nk->nd", B[best], coef)
     coef = np.linalg.pinv(B) @ X.T
     energy = np.sum((B @ coef) ** 2, axis=1)
     best = (energy * np.sign(coef[:, 0]) if upright else energy).argmax(axis=0)
@@ -51,14 +64,14 @@ def resmse(X, T, W, joint=False, upright=False, sweeps=0):
             ]
         else:
             rest = encode(X, T, W[:k], joint, upright, sweeps)[2]
-        left.append(np.sum(np.square(rest)) / np.sum(X**2))
+        left.append(np.nansum(np.square(rest)) / np.nansum(X**2))
     return np.array(left)
 
 
 def align(X, index, T):
     """The average at each weight of the values that it explains, zero where there are none."""
-    back = np.einsum("ndl,nd->nl", T[index], X)
-    cover = np.einsum("ndl,nd->nl", T[index], T[index].sum(axis=2))
+    back, size = np.einsum("ndl,nd->nl", T[index], np.nan_to_num(X)), np.abs(T[index])
+    cover = np.einsum("ndl,nd->nl", size, size.sum(axis=2) * ~np.isnan(X))
     return np.where(cover > 1e-9, back / np.maximum(cover, 1e-9), 0.0)
 
 
@@ -66,6 +79,7 @@ def als_pass(X, T, W, upright=False):
     """The best weights (K, L) for the codes on ``W``, orthonormal; the unseen keep their value."""
     index, coef, _ = project(X, T, W, upright)
     A = np.concatenate([np.kron(c, T[t]) for t, c in zip(index, coef, strict=True)])
-    new = W + (np.linalg.pinv(A) @ (X.ravel() - A @ W.ravel())).reshape(W.shape)
+    A, x = A * roots(X).reshape(-1, 1), np.nan_to_num(X).ravel()
+    new = W + (np.linalg.pinv(A) @ (x - A @ W.ravel())).reshape(W.shape)
     U, _, Vt = np.linalg.svd(new, full_matrices=False)
     return U @ Vt

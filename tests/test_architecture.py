@@ -37,7 +37,7 @@ LAYERS = {
     "page": "views files",
     "nn": "estimator solvers files",
     "datasets": "checks files optional",
-    "readers": "datasets files optional text",
+    "readers": "datasets data files optional text",
     "testing": "operators",
     "gtpca": "persistence",
     "demo": "gtpca datasets plots",
@@ -49,12 +49,10 @@ LAYERS = {
 # Imports inside functions: of modules that need an optional dependency, and of `save`.
 LATE = {
     ("cli", "commands"),
-    ("commands", "commands.progress"),
     ("commands", "demo"),
     ("commands", "experiments"),
     ("commands", "page"),
     ("commands", "plots"),
-    ("commands", "readers"),
     ("data", "data.dask"),
     ("estimator", "persistence"),
     ("experiments", "experiments.baselines"),
@@ -65,7 +63,7 @@ LATE = {
 
 PUBLIC = {
     "gtpca": """ALS GTPCA Affine Codes Compose Custom Deformation Family Identity Operator
-        Reflection Rotation Scaling Shift TimeWarp load quadrature""",
+        Reflection Rotation Scaling Shift TimeWarp load pad quadrature""",
     "gtpca.families": "Compose Custom Family Identity Reflection Shift",
     "gtpca.operators": "BankOperator FeatureWeightedOperator Operator",
     "gtpca.solvers": "ALS",

@@ -9,7 +9,7 @@ import pytest
 from helpers import noise
 
 from gtpca import GTPCA
-from gtpca.data.chunk import Chunk
+from gtpca.data.chunks import Chunk
 from gtpca.estimator import bind_family
 from gtpca.fitting.fit import Fit
 from gtpca.model.matching import make_block, statistics, update
@@ -45,7 +45,8 @@ def orthonormal(W):
 def as_fitted(family, shape, W, **options):
     """An estimator with the components ``W``, as if it had been fitted."""
     model = GTPCA(len(W), family, **options)
-    value = Model(bind_family(family, shape, model.feature_weight), W, model.polarity)
+    operator = bind_family(family, shape, model.feature_weight)
+    value = Model(operator, W, model.polarity, model.shared_pose)
     return model.adopt(Fit(value, np.ones(len(W)), 2.0 * len(W), [SolverResult(W)]))
 
 
@@ -56,14 +57,26 @@ def test_transforms_are_those_of_the_definitions(family_and_shape, matrices):
     assert np.allclose(operator.matrix().toarray(), T.reshape(-1, T.shape[2]), atol=1e-8)
 
 
+def with_gaps(X, share=0.3, seed=5):
+    """A copy in which some values, and all of one row, are missing."""
+    X = np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X)
+    X[1] = np.nan
+    return X
+
+
+@pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"])
 @pytest.mark.parametrize("mode", MODES)
-def test_codes_and_all_that_follows(family_and_shape, matrices, mode):
+@pytest.mark.filterwarnings("ignore:1 of 7 rows of X hold no observed value")
+def test_codes_and_all_that_follows(family_and_shape, matrices, mode, gaps):
     (family, shape), (options, how) = family_and_shape, MODES[mode]
     T, weight_shape = matrices(family, shape)
     X, W = noise(7, T.shape[1]), orthonormal(noise(2, T.shape[2], seed=1))
+    X = with_gaps(X) if gaps else X
     q = np.random.default_rng(2).uniform(0.5, 2, T.shape[1]) if mode == "weighted" else np.ones(1)
     if mode == "weighted":
         options = {"feature_weight": q.reshape(shape)}
+    if gaps:
+        options = options | {"missing": "ignore"}
     Y, S = X * np.sqrt(q), T * np.sqrt(q)[:, None]
     model, grid = as_fitted(family, shape, W, **options), X.reshape(-1, *shape)
 
@@ -75,20 +88,22 @@ def test_codes_and_all_that_follows(family_and_shape, matrices, mode):
     plain = np.linalg.norm(T[index] @ W[:, :, None], axis=(2, 3))
     decoded = oracle.decode(scores * plain / lengths, index, T, W).reshape(grid.shape)
     assert np.allclose(model.decode(codes), decoded, atol=1e-9)
+    assert np.allclose(model.impute(grid), np.where(np.isnan(grid), decoded, grid), atol=1e-9)
     for k in range(index.shape[1]):
         aligned = oracle.align(X, index[:, k], T).reshape(-1, *weight_shape)
         assert np.allclose(model.align(grid, component=k), aligned, atol=1e-9)
 
 
+@pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"])
 @pytest.mark.parametrize("mode", ["greedy", "positive", "shared"])
-def test_one_pass(family_and_shape, matrices, mode):
+def test_one_pass(family_and_shape, matrices, mode, gaps):
     (family, shape), upright = family_and_shape, mode == "positive"
     T, _ = matrices(family, shape)
-    X = noise(16, T.shape[1])
+    X = with_gaps(noise(16, T.shape[1])) if gaps else noise(16, T.shape[1])
     W = orthonormal(noise(3 if mode == "shared" else 1, T.shape[2], seed=1))
     operator, polarity = family.bind(shape), "positive" if upright else "both"
     stats = statistics(Chunk(X, operator), make_block(operator, W, polarity=polarity))
-    explained = np.sum(oracle.project(X, T, W, upright)[2] ** 2)
+    explained = np.sum((oracle.roots(X) * oracle.project(X, T, W, upright)[2]) ** 2)
     assert np.isclose(stats.explained, explained)
     found, wanted = update(operator, stats, W), oracle.als_pass(X, T, W, upright)
     assert np.allclose(found, wanted, atol=1e-5)

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from gtpca.data.chunks import Codes
+from gtpca.data.series import pad
 from gtpca.estimator import GTPCA
 from gtpca.families import (
     Affine,
@@ -41,6 +42,7 @@ __all__ = [
     "Shift",
     "TimeWarp",
     "load",
+    "pad",
     "quadrature",
 ]
 

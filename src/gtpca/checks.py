@@ -33,6 +33,7 @@ __all__ = [
 # Warnings are about the line of the user's that led to them: the first outside of these folders.
 FOLDERS = [os.path.dirname(module) for module in (__file__, sklearn.__file__, joblib.__file__)]
 OURS = tuple(folder + os.sep for folder in FOLDERS)
+LARGEST = 1e30  # weights whose products with values have squares in any precision, and 1 / these
 
 
 def parameters(owner, rules, prefix=""):
@@ -153,4 +154,10 @@ def weights(label, values, shapes):
         raise ValueError(f"{label} holds {bad[0]}, but must be finite and non-negative.")
     if not np.any(array > 0):
         raise ValueError(f"{label} is zero everywhere; at least one weight must be positive.")
+    if not 1 / LARGEST <= array.max() <= LARGEST:
+        raise ValueError(
+            f"{label} has the largest value {array.max():g}, but must have one from "
+            f"{1 / LARGEST:g} to {LARGEST:g}: multiply all weights by a number; components depend "
+            "on their ratios only."
+        )
     return array.ravel()

@@ -64,8 +64,14 @@ def run(n_samples=N_SAMPLES, random_state=0) -> Demo:
     pca = PCA(N_COMPONENTS, random_state=random_state).fit(train)
     errors = [np.sum((test - project(pca, test, k + 1)) ** 2) for k in range(N_COMPONENTS)]
     total = np.sum(test**2)
-    noise = NOISE**2 * test.size / total
-    return Demo(test, model, pca, model.resmse(test), np.array(errors) / total, noise)
+    return Demo(
+        test=test,
+        model=model,
+        pca=pca,
+        resmse=model.resmse(test),
+        pca_resmse=np.array(errors) / total,
+        noise=NOISE**2 * test.size / total,
+    )
 
 
 def project(pca, X, k):

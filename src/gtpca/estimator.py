@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
 from gtpca.data.chunks import RESIDUALS, as_chunks
+from gtpca.data.missing import MISSING, warn_of_blank
 from gtpca.data.rows import by_rows, counted, new_rows, training_rows
+from gtpca.data.series import cut, shapes_of
 from gtpca.families.base import check_size
 from gtpca.families.text import as_family
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
@@ -34,6 +37,7 @@ RULES = {
     "output": checks.one_of(*outputs.OUTPUTS),
     "center": checks.one_of(False, True, "samples"),
     "shared_pose": checks.one_of(False, True),
+    "missing": checks.one_of(*MISSING),
     "residual": checks.one_of(*RESIDUALS),
     "refine": checks.at_least(0),
     "n_restarts": checks.at_least(1),
@@ -52,8 +56,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     where :math:`r_i` is what the components before it left of sample :math:`i`. Each sample gets a
     signed *score* and a *pose* (which transform) on every component.
 
-    A fit keeps what decides about scores. Of the parameters, ``refine``, ``output``, ``batch_size``
-    and ``n_jobs`` may be changed after it; all others take effect with the next fit.
+    A fit keeps what decides about scores. Of the parameters, ``refine``, ``missing``, ``output``,
+    ``batch_size`` and ``n_jobs`` may be changed after it; all others take effect with the next fit.
 
     Parameters
     ----------
@@ -77,6 +81,11 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     feature_weight : array of the shape of a sample or None
         Non-negative weights ``q`` of the inner product ``sum_j q_j x_j y_j``; for functions on an
         uneven grid see :func:`gtpca.quadrature`.
+    missing : {"error", "ignore"}
+        What NaN, masked values, None and pandas' NA are: an error, or *not observed*. Then matches,
+        means and energies are those of what was observed; in gaps a component is drawn to zero with
+        a weight of .02, without which poses would win in which hardly anything of it is seen. May
+        be changed after a fit.
     refine : int
         Joint sweeps over components and codes after the greedy fit, and code sweeps in ``encode``.
         May be changed after a fit, for ``encode`` and all that follows from it.
@@ -98,7 +107,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         About how many rows ``partial_fit`` remembers: a row that came ``a`` rows ago counts
         ``exp(-a / horizon)``. None: the last sixth of all rows seen, for data that do not drift.
     n_jobs : int or None
-        Threads, over starts or over chunks of rows; None is 1. It does not change the result, and
+        Threads over chunks of rows; None is 1. It does not change the result, and
         may be changed after a fit.
     random_state : int, RandomState or None
     verbose : int
@@ -155,6 +164,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         polarity="both",
         center=False,
         feature_weight=None,
+        missing="error",
         refine=0,
         output="scores",
         solver=None,
@@ -173,6 +183,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.polarity = polarity
         self.center = center
         self.feature_weight = feature_weight
+        self.missing = missing
         self.refine = refine
         self.output = output
         self.solver = solver
@@ -199,7 +210,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ----------
         X : array (n, \\*sample_shape), or (n, d) flat rows
             Also a memory map, an h5py dataset, a zarr array, or a Dask array, which are read chunk
-            by chunk and never held in memory as a whole.
+            by chunk and never held in memory as a whole. With ``missing="ignore"`` also a list of
+            samples of unequal size, which :func:`gtpca.pad` makes one array of.
         y : ignored
         sample_weight : array (n,) or None
             Non-negative; weight 2 is the same as a row given twice.
@@ -412,7 +424,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def _past(self):
         """Where the stream stands; after a fit, what is known of its rows."""
         if hasattr(self, "online_"):
-            return Stream(**{name: self.online_[name] for name in Stream.__annotations__})
+            told = {name: self.online_[name] for name in vars(self)["online_"] if name != "kept"}
+            return Stream(**told)
         if self.n_samples_seen_ == 0:  # the weights of a network
             return Stream.begin(self.model_)
         total = self.explained_energy_[0] / self.explained_energy_ratio_[0]
@@ -438,9 +451,15 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Chunks
             See :mod:`gtpca.data.chunks`.
         """
+        return self._open(self._preprocessed(self._new_rows(X)), self.operator_, sample_weight)
+
+    def _new_rows(self, X):
+        """Rows of new data, after a warning of those that hold nothing."""
         check_is_fitted(self)
         rows = new_rows(self, X, self.sample_shape_)
-        return self._open(self._preprocessed(rows), self.operator_, sample_weight)
+        if self.missing == "ignore" and rows.in_memory:
+            warn_of_blank(rows.n_blank, rows.n_rows)
+        return rows
 
     def encode(self, X):
         """Scores and transforms of new samples.
@@ -454,7 +473,12 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Codes
             With ``scores`` (n, k) and ``index`` (n, k), or (n, 1) if the pose is shared.
         """
-        return self.model_.encode(self.chunks(X))
+        return self._shaped(self.model_.encode(self.chunks(X)), X)
+
+    def _shaped(self, codes, X):
+        """Codes that know the shapes of samples of unequal size."""
+        unequal = isinstance(X, (list, tuple))
+        return replace(codes, shapes=shapes_of(X)) if unequal else codes
 
     def measure(self, X):
         """Codes of new samples and the energy that they leave, in one pass.
@@ -469,11 +493,16 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         energies : array (n, k + 1)
             ``|r_i|^2`` after 0, 1, .., k components; see :meth:`resmse`.
         """
-        return self.model_.measure(self.chunks(X))
+        codes, energies = self.model_.measure(self.chunks(X))
+        return self._shaped(codes, X), energies
 
     def decode(self, codes):
-        """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape)."""
-        return self.model_.decode(codes)
+        """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape).
+
+        A list of samples of unequal size, if such a list was encoded.
+        """
+        samples = self.model_.decode(codes)
+        return samples if codes.shapes is None else cut(samples, codes.shapes)
 
     def reconstruct(self, X):
         """``decode(encode(X))``, shape (n, \\*sample_shape)."""
@@ -527,15 +556,23 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         none: the part of the sample under the window, or the sample turned or flipped back. The
         sign of the score is not undone, and nothing is centred.
         """
-        check_is_fitted(self)
-        rows = new_rows(self, X, self.sample_shape_)
+        rows = self._new_rows(X)
         checks.integer("component", component, 0, self.n_components_ - 1)
         return self.model_.align(self._open(rows, self.operator_), component)
+
+    def impute(self, X):
+        """``X`` with predictions for what was not observed, (n, \\*sample_shape).
+
+        Observed values stay as they are; in gaps is the reconstruction, with the mean that was
+        subtracted. Needs ``missing="ignore"`` unless nothing is missing.
+        """
+        filled = self.model_.impute(self._open(self._new_rows(X), self.operator_))
+        return cut(filled, shapes_of(X))
 
     def resmse(self, X):
         """Residual energy over energy, after 1, 2, .., k components, shape (k,).
 
-        ``sum_i |x_i - proj_k(x_i)|^2 / sum_i |x_i|^2``
+        ``sum_i |x_i - proj_k(x_i)|^2 / sum_i |x_i|^2``, both over what was observed.
         """
         energies = self.model_.energies(self.chunks(X))
         return energies[1:] / energies[0] if energies[0] > 0 else np.ones(self.n_components_)
@@ -574,6 +611,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.allow_nan = self.missing == "ignore"
         return tags
 
 

@@ -26,7 +26,8 @@ def check_operator(operator: Operator, random_state=0, n_rows=12) -> None:
     """Compare every method of an operator with its slow and obvious meaning.
 
     Dot test ``sum_t <T_t w, M_t> = <w, sum_t T_t* M_t>``, linearity, the fast correlation, norms,
-    gather, adjoint of a gather, normal equations and their solution, the matrix, the description.
+    gather, adjoint of a gather, normal equations and their solution, the same for several weights
+    at once, masks of what is missing, the matrix, the description.
 
     Parameters
     ----------
@@ -44,6 +45,8 @@ def check_operator(operator: Operator, random_state=0, n_rows=12) -> None:
     _check_gather(operator, rng, n_rows)
     _check_correlate(operator, rng, n_rows)
     _check_normal(operator, rng)
+    _check_each(operator, rng, n_rows)
+    _check_masks(operator, rng, n_rows)
     _check_words(operator, rng, n_rows)
 
 
@@ -121,6 +124,43 @@ def _check_normal(operator, rng):
     unseen = operator.normal(weight, np.ones_like(w)) == 0
     if operator.selects:
         assert np.array_equal(solved[unseen], w0[unseen]), "solve_normal changed unseen weights"
+
+
+def _check_each(operator, rng, n_rows):
+    """What is done for several weights at once is what is done for each of them."""
+    W = rng.standard_normal((3, operator.n_weights))
+    X = rng.standard_normal((n_rows, operator.n_features))
+    P, shape = operator.prepare(X), (3, n_rows)
+    index, coef = rng.integers(operator.n_transforms, size=shape), rng.standard_normal(shape)
+    pairs = list(zip(index, coef, strict=True))
+    weight = rng.uniform(0.5, 1.5, (3, operator.n_transforms))
+    rhs = np.array([operator.normal(q, w) for q, w in zip(weight, W, strict=True)])
+    _close(operator.apply_each(W), np.array([operator.apply(w) for w in W]), "apply_each")
+    _close(operator.norms_each(W), np.array([operator.norms(w) for w in W]), "norms_each")
+    slow = np.array([operator.correlate(P, w) for w in W])
+    _close(operator.correlate_each(P, W), slow, "correlate_each")
+    slow = np.array([operator.adjoint_at(X, t, c) for t, c in pairs])
+    _close(operator.adjoint_each(X, index, coef), slow, "adjoint_each")
+    found = operator.solve_normal_each(weight, rhs, 0 * W)
+    slow = np.array([operator.normal(q, w) for q, w in zip(weight, found, strict=True)])
+    _close(slow, rhs, "solve_normal_each", 1e-6)
+
+
+def _check_masks(operator, rng, n_rows):
+    H = (rng.random((n_rows, operator.n_features)) < 0.4).astype(float)
+    v, w = rng.standard_normal((2, operator.n_weights))
+    first, second = operator.apply(v), operator.apply(w)
+    P = operator.prepare_mask(H)
+    _close(operator.correlate_mask(P, v, w), H @ (first * second).T, "correlate_mask")
+    _close(operator.correlate_mask(P, w, w), H @ (second**2).T, "correlate_mask of one")
+    slow = np.stack([H @ (first**2).T, H @ (second**2).T])
+    _close(operator.correlate_mask_each(P, np.stack([v, w])), slow, "correlate_mask_each")
+    index, coef = rng.integers(operator.n_transforms, size=n_rows), rng.uniform(size=(n_rows, 2))
+    sums = operator.mask_sums(H, index, coef)
+    for k in range(2):
+        M = np.zeros_like(second)
+        np.add.at(M, index, coef[:, k, None] * H * second[index])
+        _close(operator.mask_normal(sums[k], w), operator.adjoint(M), "mask_sums, mask_normal")
 
 
 def _check_words(operator, rng, n_rows):
@@ -270,8 +310,7 @@ def assert_same_components(first, second, atol=1e-6) -> None:
 
 
 def _poses(model, w):
-    """``w`` and, for groups, ``w`` in every other pose."""
+    """``w`` and, where others are the same component, these poses of it."""
     operator = model.operator_
-    if operator.translate(w, operator.reference) is None:
-        return [w]
-    return [w, *operator.plain.apply(w)]
+    moved = (operator.translate(w, t) for t in range(operator.n_transforms))
+    return [w, *(v for v in moved if v is not None)]

@@ -219,6 +219,7 @@ def test_fit_to_standard_output(signals, tmp_path, capsys):
         (["--polarity", "positive"], {"polarity": "positive"}),
         (["--seed", "7", "--jobs", "2"], {"random_state": 7, "n_jobs": 2}),
         (["--batch-size", "16"], {"batch_size": 16}),
+        (["--restarts", "2"], {"n_restarts": 2}),
     ],
 )
 def test_options_of_fit_are_those_of_the_estimator(options, parameters, signals, tmp_path, capsys):
@@ -356,6 +357,24 @@ def test_an_interrupt_during_imports_is_one_line(library, tmp_path):
     importing.send_signal(signal.SIGINT)
     out, err = importing.communicate(timeout=60)
     assert (importing.returncode, out, err) == (130, "", "gtpca: stopped\n")
+
+
+FIRST_IMPORT = """
+import runpy, sys
+class Interrupted:
+    def find_spec(self, name, *_):
+        if name == "signal":
+            raise KeyboardInterrupt
+del sys.modules["signal"]
+sys.meta_path.insert(0, Interrupted())
+runpy.run_module("gtpca_command", run_name="__main__")
+"""
+
+
+def test_an_interrupt_during_the_first_import_is_one_line():
+    how = {"capture_output": True, "text": True, "check": False, "env": environment()}
+    done = subprocess.run([sys.executable, "-c", "import signal\n" + FIRST_IMPORT], **how)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "gtpca: stopped\n")
 
 
 def test_a_warning_is_one_line(tmp_path, capsys):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
 from conftest import ALL_FAMILIES
-from helpers import two_planted
+from helpers import memory, two_planted
 
 from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
 from gtpca.data.residual import scratch
-from gtpca.testing import assert_same_components
+from gtpca.testing import PlantedRows, assert_same_components
 
 SOLVER = ALS(n_init=4)
 
@@ -110,6 +111,20 @@ def test_single_precision_hardly_depends_on_the_chunks(family, shape, tmp_path):
 def equally_good(component):
     """``component``, and of an image its quarter turns: they explain as much, to the last bit."""
     return [np.rot90(component, k) for k in range(4)] if component.ndim == 2 else [component]
+
+
+@pytest.mark.parametrize("residual", ["auto", "scratch"])
+def test_rows_that_are_read_in_pieces_never_are_in_memory(residual, tmp_path):
+    """What grows with their number is scores and transforms, a tenth of them at most."""
+    family, length = Shift(32), 256
+    PlantedRows(family.bind((length,)), 40_000).write(
+        X := np.lib.format.open_memmap(tmp_path / "x.npy", "w+", "f4", (40_000, length))
+    )
+    solver = ALS(n_init=2, max_iter=2, lookahead=False)
+    model = GTPCA(2, family, solver=solver, residual=residual, random_state=0)
+    for use in (model.fit, model.transform, model.resmse, model.partial_fit):
+        few, many = (memory(partial(use, X[:n])) for n in (20_000, 40_000))
+        assert many - few < X[20_000:].nbytes / 10
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float16])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import tracemalloc
 
 import numpy as np
 import pytest
+from helpers import memory
 from scipy import sparse
 
 from gtpca import (
@@ -34,16 +34,6 @@ class Mine(Family):
 
     def bind(self, sample_shape):
         return Reflection(0).bind(sample_shape)
-
-
-def memory(function):
-    """Largest number of bytes in use while ``function`` runs."""
-    tracemalloc.start()
-    try:
-        function()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def test_the_size_is_that_of_the_operator(family_and_shape):

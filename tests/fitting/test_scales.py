@@ -90,3 +90,31 @@ def test_dask_arrays_that_stay_on_their_workers():
     here = model.fit(da.from_array(X, chunks=700)).components_
     there = model.fit(da.from_array(np.ldexp(X, 100), chunks=700)).components_
     assert np.allclose(here, there, atol=1e-5)
+
+
+@pytest.mark.parametrize("power", [-80, 80])
+@pytest.mark.parametrize("name", ["shift-placed", "shift-circular", "scaling"])
+def test_the_units_of_weights_do_not_matter(name, power):
+    """Inverse variances in squared teslas are 1e26; only their ratios count."""
+    family, shape = ALL_FAMILIES[name]
+    X, rng = two_planted(family, shape, 20), np.random.default_rng(0)
+    q, counts = rng.uniform(0.5, 2, shape), rng.uniform(1, 2, 20)
+    one, other = (
+        GTPCA(2, family, solver=QUICK, random_state=0, feature_weight=np.ldexp(q, p)).fit(X)
+        for p in (0, power)
+    )
+    assert np.array_equal(one.components_, other.components_)
+    assert np.array_equal(one.reconstruct(X), other.reconstruct(X))
+    model = GTPCA(1, family, solver=QUICK, random_state=0)
+    here = model.fit(X, sample_weight=counts).components_
+    there = model.fit(X, sample_weight=np.ldexp(counts, power)).components_
+    assert np.allclose(here, there, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", ["1e-31", "1e31"])
+def test_weights_whose_squares_would_overflow_are_refused(series, size):
+    said = rf"_weight has the largest value {size[:2]}.*31, but .* multiply all weights"
+    with pytest.raises(ValueError, match="feature" + said):
+        GTPCA(1, feature_weight=np.full(12, float(size))).fit(series)
+    with pytest.raises(ValueError, match="sample" + said):
+        GTPCA(1).fit(series, sample_weight=np.full(30, float(size)))

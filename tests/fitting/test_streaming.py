@@ -289,12 +289,11 @@ def test_parameters_that_are_changed_between_batches():
 
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
-@pytest.mark.parametrize(("size", "dtype"), [(1e200, np.float64), (1e25, np.float32)])
-def test_a_batch_that_is_too_large_changes_nothing(size, dtype):
-    model = GTPCA(1, Shift(13), random_state=0).fit(bumps(100).astype(dtype))
+def test_a_batch_that_is_too_large_changes_nothing():
+    model = GTPCA(1, Shift(13), random_state=0).fit(bumps(100))
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match="X is too large: its energy overflows"):
-        model.partial_fit((size * bumps(50)).astype(dtype))
+        model.partial_fit(1e200 * bumps(50))
     assert pickle.dumps(model) == before
 
 

@@ -127,3 +127,26 @@ def test_maps_whose_rows_cancel_bring_samples_back(inner):
     wanted = [matrices[t].T @ x / 4 for t, x in zip(index, X, strict=True)]
     np.testing.assert_allclose(aligned, wanted, atol=1e-12)
     assert np.linalg.norm(aligned, axis=1).min() > 0.1
+
+
+@pytest.mark.parametrize("powers", [[-40] * 4, [60] * 4, [-25, -9, -16, -20]])
+def test_the_unit_of_maps_does_not_matter(powers):
+    """Small ones brought samples back as zeros."""
+    D = np.random.default_rng(0).standard_normal((4, 9, 6))
+    X = np.random.default_rng(1).standard_normal((20, 9))
+    here, there = (
+        GTPCA(1, Custom(maps), random_state=0).fit(X)
+        for maps in (D, [np.ldexp(d, p) for d, p in zip(D, powers, strict=True)])
+    )
+    index = here.encode(X).index
+    assert len(np.unique(index)) > 1
+    there.components_ = here.components_
+    np.testing.assert_array_equal(there.encode(X).index, index)
+    np.testing.assert_allclose(there.reconstruct(X), here.reconstruct(X), atol=1e-12)
+    aligned = there.align(X) * 2.0 ** np.take(powers, index)
+    np.testing.assert_allclose(aligned, here.align(X), rtol=1e-9)
+
+
+def test_small_maps_must_be_linear_too():
+    with pytest.raises(ValueError, match="not linear"):
+        GTPCA(1, Custom([lambda w: 1e-12 * w**2])).fit(np.eye(5))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers import GROUPS, QUICK
 
-from gtpca import GTPCA, Shift
+from gtpca import GTPCA, Compose, Reflection, Shift
 from gtpca.testing import assert_same_components
 
 
@@ -74,6 +74,20 @@ def test_strongest_row_of_a_group_is_at_the_identity(name, dtype):
     assert np.all(flat.max(axis=1) == np.abs(flat).max(axis=1))
 
 
+@pytest.mark.parametrize("shared_pose", [False, True])
+@pytest.mark.parametrize("random_state", range(3))
+def test_strongest_row_is_not_flipped_under_a_window(random_state, shared_pose):
+    """Which of two mirror images is found is chance: either explains as much."""
+    X = np.random.default_rng(0).standard_normal((50, 20))
+    family = Compose(Shift(9), Reflection())
+    options = {"shared_pose": shared_pose, "solver": QUICK, "random_state": random_state}
+    model = GTPCA(2, family, **options).fit(X)
+    codes = model.encode(X)
+    strongest = np.abs(codes.scores[:, 0]).argmax()
+    assert model.poses(codes)["flipped"][strongest, 0] == 0
+    assert model.resmse(X)[-1] == pytest.approx(1 - model.explained_energy_ratio_.sum(), abs=1e-9)
+
+
 def test_strongest_row_is_at_the_identity_after_refinement():
     X = np.random.default_rng(0).standard_normal((50, 10))
     family = Shift(boundary="circular")
@@ -103,6 +117,10 @@ def test_same_components_up_to_sign_and_pose():
     second.components_ = first.components_[:, ::-1]
     with pytest.raises(AssertionError, match="component 1"):
         assert_same_components(first, second)
+    flipped = GTPCA(1, Compose(Shift(5), Reflection()), random_state=0).fit(X)
+    third = pickle.loads(pickle.dumps(flipped))
+    third.components_ = -flipped.components_[:, ::-1]
+    assert_same_components(flipped, third)
     placed = GTPCA(1, Shift(5), random_state=0).fit(X)
     other = pickle.loads(pickle.dumps(placed))
     other.components_ = np.roll(placed.components_, 1, axis=1)  # no pose of a window

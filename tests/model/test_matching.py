@@ -7,8 +7,8 @@ import pytest
 from helpers import QUICK, noise
 
 from gtpca import GTPCA, Compose, Identity, Reflection, Scaling, Shift
-from gtpca.data.chunk import Chunk
-from gtpca.model.matching import make_block, match, statistics, update
+from gtpca.data.chunks import Chunk
+from gtpca.model.matching import make_block, match, orthonormal, statistics, update
 
 # --- polarity ---
 
@@ -115,6 +115,16 @@ def test_weights_that_are_nothing_or_not_finite_stay():
     empty = statistics(Chunk(np.zeros((5, 24)), operator), make_block(operator, W))
     assert np.array_equal(update(operator, empty, W), W)
     assert np.array_equal(update(operator, np.nan * empty, W), W)
+
+
+def test_where_a_component_shows_nothing_its_coefficient_is_zero():
+    """A window of which the sample sees the empty half."""
+    operator = Shift(8).bind((4,))
+    block = make_block(operator, np.eye(1, 8))
+    index = np.arange(operator.n_transforms)
+    coef = block.coef(np.ones((len(index), 1)), index)
+    assert np.array_equal(coef[:, 0], np.any(operator.apply(np.eye(8)[0]), axis=1))
+    assert np.array_equal(orthonormal(np.zeros((1, 3))), np.zeros((1, 3)))
 
 
 def test_components_in_a_plane_share_what_the_plane_explains():

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import toeplitz
 from sklearn.base import clone
 
-from gtpca import ALS, GTPCA, Compose, Reflection, Shift
+from gtpca import ALS, GTPCA, Compose, Reflection, Scaling, Shift
 from gtpca.data.chunks import as_chunks
 from gtpca.model.conventions import conventional, match_poses
 from gtpca.model.matching import make_block
@@ -111,6 +111,14 @@ FITS = {
     "shared": (WALKS, Shift(40), {"shared_pose": True}),
     "mirrored": (WALKS, Compose(Shift(40), Reflection()), {}),
     "mirrored before": (WALKS, Compose(Reflection(), Shift(40)), {}),
+    "mirrored, shared": (WALKS, Compose(Shift(40), Reflection()), {"shared_pose": True}),
+    "mirrored in steps": (WALKS, Compose(Shift(40, step=3), Reflection()), {}),
+    "mirrored and masked": (
+        WALKS,
+        Compose(Shift(40), Reflection()),
+        {"feature_weight": np.repeat([0.0, 1e-9], [5, 15])},
+    ),
+    "scaled": (WALKS, Compose(Shift(40), Scaling((0.8, 1, 1.2))), {}),
     "other axes": (WALKS.reshape(12, 10, 2), Compose(Shift(20, axes=0), Reflection(1)), {}),
     "masked": (WALKS, Shift(40), {"feature_weight": np.repeat([0.0, 1.0], [5, 15])}),
 }
@@ -151,15 +159,23 @@ def test_features_of_weight_zero_show_nothing(random_state):
     assert_allclose(w, predict_unseen(w, seen, (0,)), atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "family", [Compose(Shift(80), Reflection()), Compose(Reflection(), Shift(80))], ids=str
-)
-def test_windows_inside_compositions_are_completed(family):
+IN_THE_MIDDLE = [Compose(Shift(80), Reflection()), Compose(Reflection(), Shift(80))]
+SCALED = Compose(Shift(80), Scaling((0.9, 1, 1.1)))  # about the middle of the window: it stays
+
+
+@pytest.mark.parametrize("both_ways", [False, True])
+@pytest.mark.parametrize("family", [*IN_THE_MIDDLE, SCALED], ids=str)
+def test_windows_inside_compositions_are_centred_and_completed(family, both_ways):
     X = cropped(30, 8, 33)
+    X[::2] = X[::2, ::-1] if both_ways and family is not SCALED else X[::2]
     model = GTPCA(1, family, solver=SOLVER, random_state=0).fit(X)
     (w,), seen = model.components_, seen_in(model, X)
     assert not seen.all()
     assert_allclose(w, predict_unseen(w, seen, (0,)), atol=1e-9)
+    assert model.score(X) > 0.999
+    if family is not SCALED:
+        before, after = (int(np.argmax(side)) for side in (seen, seen[::-1]))
+        assert abs(before - after) <= 1
 
 
 def test_a_row_without_a_first_score_counts_for_the_second():

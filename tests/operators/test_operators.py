@@ -90,7 +90,8 @@ def test_an_empty_window_never_wins():
         (Rotation(8), (6, 6), False),
         (Scaling((0.5, 1, 2)), (9,), False),
         (Compose(Shift(boundary="circular", axes=(0, 1)), Rotation(4)), (6, 6), True),
-        (Compose(Shift(boundary="circular", axes=0), Rotation(4)), (6, 6), False),
+        (Compose(Shift(boundary="circular", axes=0), Rotation(8)), (6, 6), False),
+        (Compose(Shift(7), Scaling((0.5, 1, 2))), (12,), False),
     ],
 )
 def test_groups_are_recognised(family, shape, is_group):
@@ -102,15 +103,34 @@ def test_groups_are_recognised(family, shape, is_group):
         np.testing.assert_allclose(moved, operator.apply(w)[-1])
 
 
+@pytest.mark.parametrize(
+    ("family", "shape"),
+    [
+        (Compose(Shift(boundary="circular", axes=0), Rotation(4)), (6, 6)),
+        (Compose(Shift(7), Reflection()), (12,)),
+        (Compose(Shift(7, axes=0), Reflection((0, 1))), (12, 3)),
+    ],
+)
+def test_groups_inside_compositions_are_recognised(family, shape):
+    operator = family.bind(shape)
+    w = np.random.default_rng(0).standard_normal(operator.n_weights)
+    moved = operator.translate(w, operator.n_transforms - 1)
+    np.testing.assert_allclose(moved, operator.inner.apply(w)[-1])
+    one, other = (np.array(sorted(operator.apply(v).tolist())) for v in (w, moved))
+    np.testing.assert_allclose(one, other)
+    assert Compose(Shift(20), Reflection()).bind((12,)).translate(np.ones(20), 0) is None
+
+
 def test_conjugate_gradients_at_any_scale_and_where_nothing_is_seen():
     A = np.random.default_rng(0).standard_normal((6, 6))
     N, rhs = A @ A.T + np.eye(6), np.arange(1.0, 7.0)
     wanted = np.linalg.solve(N, rhs)
     for power in (-400, -300, 0, 300, 400):
         scale = 2.0**power
-        found = conjugate_gradients(scale * N, scale * rhs, np.zeros(6))
-        np.testing.assert_allclose(found, wanted, rtol=1e-6)
-    half = conjugate_gradients(np.diag([1.0, 0.0]), np.ones(2), np.zeros(2))
+        times, systems = (lambda W, s=scale: W @ (s * N)), np.array([scale * rhs, 0 * rhs])
+        found = conjugate_gradients(times, systems, np.zeros((2, 6)))
+        np.testing.assert_allclose(found, [wanted, 0 * rhs], rtol=1e-6)
+    half = conjugate_gradients(lambda W: W * [1.0, 0.0], np.ones((1, 2)), np.zeros((1, 2)))
     assert np.all(np.isfinite(half))
 
 

@@ -18,6 +18,7 @@ TRACKS = {
     "inside": Track(24, 8, first=2, step=1, count=10),
     "right": Track(10, 4, first=3, step=1, count=9),
     "left": Track(10, 4, first=-3, step=2, count=4),
+    "just over": Track(20, 8, first=3, step=1, count=11),
     "far right": Track(6, 3, first=5, step=4, count=3),
     "crops": Track(9, 30, first=-21, step=1, count=22),
     "crops in steps": Track(9, 30, first=-20, step=3, count=6),
@@ -56,7 +57,9 @@ def test_shifts_by_definition(names):
     check_operator(operator)
 
 
-@pytest.mark.parametrize("names", [("right",), ("crops",), ("circular part",), *PAIRS])
+@pytest.mark.parametrize(
+    "names", [("right",), ("far right",), ("crops",), ("circular part",), *PAIRS], ids=" x ".join
+)
 def test_all_ways_to_the_same_numbers(names, monkeypatch):
     """By FFT or by a product, scattered at once or row by row."""
     for transforms, samples in product((0, 10**6), repeat=2):
@@ -85,6 +88,12 @@ def test_the_reference_is_the_window_in_the_middle(family, size, start):
     assert operator.describe(operator.reference)["start"] == start
 
 
+def test_the_reference_is_the_offset_nearest_to_the_middle():
+    """The window in the middle begins at 3."""
+    assert Track(10, 4, first=4, count=5).centred == 0
+    assert Track(10, 4, first=-4, step=4, count=3).centred == 2
+
+
 def test_which_windows_cover_a_sample_everywhere():
     assert TRACKS["crops"].covers
     assert TRACKS["crops in steps"].covers
@@ -110,7 +119,10 @@ def test_steps_that_are_tried_for_a_window():
     assert recentring_steps(Track(100, 64, count=37)) == [1, -1, 2, -2, 4, -4, 8, -8, 16, -16]
     assert recentring_steps(Track(9, 2, count=8)) == [1, -1]
     assert recentring_steps(TRACKS["circular part"]) == [1, -1, 2, -2]
-    assert recentring_steps(TRACKS["circular"]) == recentring_steps(TRACKS["still"]) == []
+    assert recentring_steps(Track(9, 1, count=9)) == []
+    whole = Track(int("300"), int("300"), count=300, circular=True)
+    assert recentring_steps(whole) == recentring_steps(TRACKS["circular"]) == []
+    assert recentring_steps(TRACKS["still"]) == []
     both = [sign * size for size in range(1, 9) for sign in (1, -1)]
     assert relocation_steps(Track(40, 16, count=25)) == both
     assert relocation_steps(TRACKS["crops"]) == relocation_steps(TRACKS["circular part"]) == []

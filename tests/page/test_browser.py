@@ -85,6 +85,7 @@ KINDS = {
     "words": lambda: fitted(Sided(), (20,)),
     "tesla": lambda: fitted(Rotation(4), (8, 8), unit=2.0**-46),
 }
+CURVES = {f"{k} curves": lambda k=k: fitted(Shift(16), (30,), k) for k in range(1, 9)}
 
 
 @pytest.fixture(scope="module")
@@ -94,11 +95,10 @@ def opened(browser, tmp_path_factory):
 
     def open_page(kind, width=1280, touch=False, **options):
         if kind not in made:
-            made[kind] = KINDS[kind]()
+            made[kind] = (KINDS | CURVES)[kind]()
         model, X = made[kind]
         path = write_page(model, X, folder / f"{kind}.html", **options)
-        screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+        show_on(browser, width)
         browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": touch})
         browser.get_log("browser"), browser.get_log("performance")
         browser.get(path.as_uri())
@@ -106,6 +106,12 @@ def opened(browser, tmp_path_factory):
         return model, X
 
     return open_page
+
+
+def show_on(browser, width):
+    """Make the screen so wide."""
+    screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
 
 
 def wait(browser, script):
@@ -215,12 +221,38 @@ def test_tiles_are_kept_apart(browser, opened):
     assert not (shown[:, :8] == grey).all(axis=(1, 2)).any()
 
 
-def test_charts_of_components_fit_their_cards(browser, opened):
-    opened("series", width=1000)
-    assert browser.execute_script(
-        "return Array.from(document.querySelectorAll('#components .card'))"
-        ".every((card) => card.querySelector('.main-svg').clientWidth <= card.clientWidth)"
-    )
+DRAWN_AGAIN = """
+document.getElementById("components").replaceChildren();
+drawComponents();
+return Array.from(document.querySelectorAll("#components .card"), (card) => {
+  const view = card.querySelector(".view"), path = view.querySelector(".js-line");
+  const { xaxis, yaxis } = view._fullLayout, points = path.getAttribute("d").slice(1).split("L");
+  return {
+    card: card.getBoundingClientRect(), line: path.getBoundingClientRect(),
+    chart: view.querySelector(".main-svg").getBoundingClientRect(),
+    points: points.map((point) => point.split(",").map(Number)).map(
+      ([x, y]) => [xaxis.p2l(x), yaxis.p2l(y)]),
+  };
+});
+"""
+
+
+@pytest.mark.parametrize("kind", CURVES)
+def test_charts_of_components_fit_their_cards(kind, browser, opened):
+    """As wide as their cards but for the frame, and every component in full."""
+    model, _ = opened(kind)
+    for width in (400, 700, 1000, 1400, 1900):
+        show_on(browser, width)
+        cards = browser.execute_script(DRAWN_AGAIN)
+        assert len(cards) == model.n_components_
+        for seen, w in zip(cards, model.components_, strict=True):
+            card, chart, line = seen["card"], seen["chart"], seen["line"]
+            assert card["left"] <= chart["left"] <= line["left"]
+            assert line["right"] <= chart["right"] <= card["right"] <= width
+            assert line["width"] > 0.7 * card["width"]
+            x, y = np.transpose(seen["points"])
+            np.testing.assert_allclose(x[[0, -1]], [0, len(w) - 1], atol=0.01)
+            np.testing.assert_allclose(y, np.interp(x, np.arange(len(w)), w), atol=0.01)
 
 
 def test_a_click_shows_the_sample_and_its_poses(browser, opened):

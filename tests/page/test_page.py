@@ -35,7 +35,8 @@ def spikes(n=40, **options):
 
 def gathered(model, X, labels=None, room=2_500_000, most=2000):
     labels = None if labels is None else np.array(labels, dtype=object)
-    return contents.gather(model, X, labels, room, most, np.random.default_rng(0))
+    how = {"labels": labels, "room": room, "max_samples": most}
+    return contents.gather(model, X, **how, rng=np.random.default_rng(0))
 
 
 def numbers(entry):
@@ -363,7 +364,7 @@ def test_a_failed_page_leaves_the_old_one(tmp_path):
     path = write_page(model, X, tmp_path / "page.html")
     before = path.read_bytes()
     X[-1, 0] = np.nan
-    with pytest.raises(ValueError, match="X contains NaN"):
+    with pytest.raises(ValueError, match="missing values"):
         write_page(model, X, path)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["page.html"]
@@ -403,3 +404,17 @@ gtpca.page.write_page(None, None, None)"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = done.stderr.strip().rpartition("\n")[2]
     assert last == f'ImportError: {module} is missing: pip install "gtpca[report]"'
+
+
+def test_gaps_are_packed_beside_what_is_predicted(tmp_path):
+    X = spikes()[1]
+    X = np.where(np.random.default_rng(1).random(X.shape) < 0.3, np.nan, X)
+    model = GTPCA(1, Shift(16), missing="ignore", solver=QUICK, random_state=0).fit(X)
+    given = data_of(write_page(model, X, tmp_path / "gaps.html"))["samples"]
+    hidden = numbers(given["gaps"]).reshape(X.shape) > 0
+    assert np.array_equal(hidden, np.isnan(X))
+    original, rebuilt = rows(given["original"]), rows(given["rebuilt"])
+    assert np.allclose(original[~hidden], X[~hidden], atol=1e-3)
+    assert np.allclose(original[hidden], rebuilt[hidden], atol=1e-3)
+    whole = write_page(model, np.nan_to_num(X), tmp_path / "whole.html")
+    assert data_of(whole)["samples"]["gaps"] is None

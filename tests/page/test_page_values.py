@@ -24,7 +24,8 @@ def fit(rows):
 @pytest.mark.parametrize("unit", [1, 1e-15, 1e15])
 def test_axes_reach_as_far_as_the_samples_in_any_unit(unit):
     rows = X * unit
-    shown = contents.gather(fit(rows), rows, None, 2_500_000, 2000, np.random.default_rng(0))
+    how = {"labels": None, "room": 2_500_000, "max_samples": 2000}
+    shown = contents.gather(fit(rows), rows, **how, rng=np.random.default_rng(0))
     ends = np.quantile(rows, [0.001, 0.999])
     np.testing.assert_allclose(shown.data["samples"]["range"], ends)
     limit = np.abs(ends).max()

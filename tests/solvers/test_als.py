@@ -5,9 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conftest import ALL_FAMILIES
-from joblib import parallel_config, register_parallel_backend
-from joblib.parallel import ThreadingBackend
-from sklearn.base import clone
 
 from gtpca import ALS, GTPCA, Identity, Shift
 from gtpca.data.chunks import Chunk, as_chunks, pick_rows
@@ -132,30 +129,6 @@ def test_threads_do_not_change_the_result(family):
     X = np.random.default_rng(0).standard_normal((300, 20))
     one, two = (GTPCA(2, family, n_jobs=n, random_state=0).fit(X) for n in (1, 2))
     np.testing.assert_allclose(one.components_, two.components_, atol=1e-12)
-
-
-class Counting(ThreadingBackend):
-    """Threads that count the calls they were given."""
-
-    calls = 0
-
-    def submit(self, func, callback=None):
-        Counting.calls += 1
-        return super().submit(func, callback)
-
-
-@pytest.mark.parametrize("backend", ["counting", "loky"])
-def test_starts_run_on_any_backend_of_joblib(backend, monkeypatch):
-    monkeypatch.setattr("gtpca.solvers.als.BUSY", 0)  # threads even for few rows
-    X, _, _ = make_planted(Shift(8).bind((24,)), 300)
-    model = GTPCA(1, Shift(8), solver=ALS(n_init=4, max_iter=20), random_state=0)
-    alone = clone(model).fit(X)
-    register_parallel_backend("counting", Counting)
-    Counting.calls = 0
-    with parallel_config(backend, n_jobs=2):
-        found = clone(model).fit(X)
-    assert np.array_equal(found.components_, alone.components_)
-    assert (Counting.calls > 0) == (backend == "counting")
 
 
 @pytest.mark.parametrize("shared_pose", [False, True])

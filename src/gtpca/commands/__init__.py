@@ -10,7 +10,7 @@ from gtpca import __version__
 from gtpca.commands.drawing import plot, report
 from gtpca.commands.models import fit, info
 from gtpca.commands.paper import demo, reproduce
-from gtpca.commands.samples import align, reconstruct, transform
+from gtpca.commands.samples import align, impute, reconstruct, transform
 
 __all__ = ["app"]
 
@@ -44,5 +44,6 @@ def gtpca(
     """
 
 
-for command in (demo, fit, info, transform, reconstruct, align, plot, report, reproduce):
+COMMANDS = (demo, fit, info, transform, reconstruct, impute, align, plot, report, reproduce)
+for command in COMMANDS:
     app.command()(command)

@@ -46,9 +46,9 @@ def _name(data, column) -> str:
 
 def _largest_share(rows) -> tuple[float, int]:
     """The largest share of the energy that is in one column, and its number."""
-    largest = np.abs(rows).max()
+    largest = np.fmax.reduce(np.abs(rows), axis=None)
     scale = largest if largest > 0 else 1.0
-    energy = np.array([np.sum((column / scale) ** 2) for column in rows.T])
+    energy = np.array([np.nansum((column / scale) ** 2) for column in rows.T])
     column = int(energy.argmax())
     return float(energy[column] / max(energy.sum(), 1e-300)), column
 

@@ -90,7 +90,7 @@ def plot(
     if source.path is None or kind in NO_DATA:
         figure = _draw(kind, (fitted,), options)
     else:
-        with source.open() as data:
+        with source.open(fitted) as data:
             if kind == Kind.scores:
                 options["labels"] = _numbers_if_all(_labels(data, labels_file))
             figure = _draw(kind, (fitted, data.rows), options)
@@ -153,7 +153,7 @@ def report(
     fitted = load_model(model, max_size)
     from gtpca.page import write_page
 
-    with source.open() as data, path_for_output(output) as path:
+    with source.open(fitted) as data, path_for_output(output) as path:
         labels = _labels(data, labels_file)
         write_page(fitted, data.rows, path, labels=labels, title=title)
     tell(output, "The page is")

@@ -14,6 +14,7 @@ from gtpca import GTPCA, checks, load
 from gtpca.commands.advice import warn_of_columns
 from gtpca.commands.options import Json, MaxSize, Model, Source, output_option, reads_data, sizes
 from gtpca.commands.output import check_output, is_stdout, path_for_output, table, tell
+from gtpca.commands.progress import FitBar
 from gtpca.families.text import as_family, format_family, parse_family
 from gtpca.text import shortened
 
@@ -104,7 +105,7 @@ def fit(
         batch_size=batch_size,
         n_jobs=jobs,
     )
-    with source.open() as data:
+    with source.open(model) as data:
         warn_of_columns(data)
         _fit_watched(model, data.rows)
     with path_for_output(output) as path:
@@ -126,8 +127,6 @@ def _estimator(family, k, fraction, **parameters):
 
 def _fit_watched(model, rows) -> None:
     """Fit with a progress bar, of which the model keeps nothing."""
-    from gtpca.commands.progress import FitBar
-
     model.set_callbacks(FitBar.of(model)).fit(rows)
     model.set_callbacks()
 

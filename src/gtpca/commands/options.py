@@ -6,12 +6,16 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+
+from gtpca.data.missing import check_observed
+from gtpca.readers import read_data
 
 __all__ = [
     *("Json", "MaxSize", "Model", "Source"),
@@ -30,6 +34,20 @@ DATA = typer.Argument(
     help="File of samples: .npy .npz .csv .tsv .parquet .h5 .zarr .mat .ts .fif .edf .bdf, or a "
     "folder of images.",
 )
+
+
+class Missing(StrEnum):
+    """What values that were not observed are."""
+
+    error = "error"
+    ignore = "ignore"
+
+
+class Sizes(StrEnum):
+    """What is done to images of unequal size."""
+
+    pad = "pad"
+    resize = "resize"
 
 
 def _duration(text: str) -> int | float:
@@ -71,6 +89,13 @@ DATA_OPTIONS: dict[str, Any] = {
         float | None, typer.Option(help="Recordings: windows around events begin here, in seconds.")
     ],
     "tmax": Annotated[float | None, typer.Option(help="Recordings: and end here.")],
+    "missing": Annotated[
+        Missing | None,
+        typer.Option(help="What NaN and empty fields are; default: an error, or as in the model."),
+    ],
+    "sizes": Annotated[
+        Sizes | None, typer.Option(help="Images of unequal size: pad or resize them.")
+    ],
 }
 
 
@@ -88,23 +113,30 @@ class Source:
     path: Path | None
     options: dict[str, Any]
 
-    def open(self):
-        """The data, as a context, after a line that says what they are."""
-        from gtpca.readers import read_data
+    def open(self, model):
+        """The data, as a context, after a line that says what they are.
 
-        data = read_data(self.path, **self.options)
+        What was said of missing values is set in the ``model``; else they are what it says.
+        """
+        given = self.options["missing"]
+        model.set_params(missing=str(given) if given else model.missing)
+        data = read_data(self.path, **self.options | {"missing": model.missing})
         typer.echo(f"Read {self.path}: {data.summary()}.", err=True)
         if type(data.rows) is np.ndarray:  # others are read piece by piece
-            check_finite(self.path, data.rows)
+            check_finite(self.path, data.rows, model.missing)
         return data
 
 
-def check_finite(path, rows, start: int = 0) -> None:
+def check_finite(path, rows, missing: str, start: int = 0) -> None:
     """Check rows where the name of their file is known; ``start`` is the number of the first."""
-    if not np.isfinite(rows).all():
-        good = np.isfinite(rows).reshape(len(rows), -1).all(axis=1)
-        number = start + int(good.argmin())
-        raise ValueError(f"{path}: sample {number} has NaN or infinite values.")
+    if np.isfinite(rows).all():
+        return
+    if missing == "error":
+        names = np.arange(start, start + len(rows))
+        check_observed(f"{path}:", np.isnan(rows), names)
+    bad = np.isinf(rows).reshape(len(rows), -1).any(axis=1)
+    if bad.any():
+        raise ValueError(f"{path}: sample {start + int(bad.argmax())} has infinite values.")
 
 
 def reads_data(required: bool = True) -> Callable:

@@ -1,4 +1,4 @@
-"""The commands that bring samples to a model: ``transform``, ``reconstruct`` and ``align``."""
+"""The commands that bring samples to a model: ``transform``, ``reconstruct`` and the like."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from gtpca.commands.options import (
     reads_data,
 )
 from gtpca.commands.output import binary_output, check_output, is_stdout, tell
+from gtpca.commands.progress import watched
 from gtpca.data.chunks import Codes
 from gtpca.files import write_npy
 from gtpca.model.outputs import named_columns
+from gtpca.readers import write_array, write_table
 
-__all__ = ["align", "reconstruct", "transform"]
+__all__ = ["align", "impute", "reconstruct", "transform"]
 
 TABLES = (".csv", ".npy", ".parquet")
 PIECE = 2**22  # values that are read at a time
@@ -55,10 +57,8 @@ def transform(
     """
     check_output(output, TABLES, model, source.path, is_text=True)
     fitted = load_model(model, max_size)
-    from gtpca.readers import write_table
-
-    with source.open() as data:
-        parts = list(_pieces(fitted.encode, source.path, data.rows, "scores"))
+    with source.open(fitted) as data:
+        parts = list(_pieces(fitted, fitted.encode, source.path, data.rows, "scores"))
     codes = Codes(*(np.concatenate([getattr(c, n) for c in parts]) for n in ("scores", "index")))
     columns = named_columns(fitted.model_, codes, "scores+units" if poses else "scores")
     write_table(output, columns)
@@ -83,7 +83,28 @@ def reconstruct(
     """
     check_output(output, TABLES, model, source.path, is_text=True)
     fitted = load_model(model, max_size)
-    _convert(source, output, fitted.reconstruct, fitted.sample_shape_, "reconstructions")
+    what = (fitted.reconstruct, fitted.sample_shape_, "reconstructions")
+    _convert(fitted, source, output, *what)
+
+
+@reads_data()
+def impute(
+    model: Model,
+    source: Source,
+    output: Annotated[Path, output_option("a .npy file, or .csv, .parquet for flat samples")],
+    max_size: MaxSize = None,
+) -> None:
+    """Write samples with their gaps filled.
+
+    What was observed stays; NaN and empty fields become what the model predicts.
+
+    \b
+    Examples:
+      gtpca impute signals.gtpca gaps.csv -o filled.csv
+    """
+    check_output(output, TABLES, model, source.path, is_text=True)
+    fitted = load_model(model, max_size).set_params(missing="ignore")
+    _convert(fitted, source, output, fitted.impute, fitted.sample_shape_, "samples without gaps")
 
 
 @reads_data()
@@ -109,21 +130,19 @@ def align(
     def aligned(rows):
         return fitted.align(rows, number)
 
-    _convert(source, output, aligned, shape, "aligned samples")
+    _convert(fitted, source, output, aligned, shape, "aligned samples")
 
 
-def _convert(source, output, function, shape, text) -> None:
+def _convert(model, source, output, function, shape, text) -> None:
     """Write ``function`` of all rows, each of ``shape``, piece by piece if it is an array file."""
     as_table = is_stdout(output) or output.suffix.lower() != ".npy"
     if as_table and len(shape) > 1:
         raise ValueError(
             f"-o {output}: {text} of shape {shape} are not a table; write them to .npy."
         )
-    with source.open() as data:
-        pieces = _pieces(function, source.path, data.rows, text)
+    with source.open(model) as data:
+        pieces = _pieces(model, function, source.path, data.rows, text)
         if as_table:
-            from gtpca.readers import write_array
-
             write_array(output, np.concatenate(list(pieces)))
         else:
             with binary_output(output) as file:
@@ -131,16 +150,14 @@ def _convert(source, output, function, shape, text) -> None:
         tell(output, f"{len(data.rows)} {text} are")
 
 
-def _pieces(function: Callable, path, rows, text: str) -> Iterator:
+def _pieces(model, function: Callable, path, rows, text: str) -> Iterator:
     """``function`` of some rows of a file at a time, with a progress bar."""
-    from gtpca.commands.progress import watched
-
     step = max(1, PIECE // math.prod(rows.shape[1:]))
     starts = range(0, len(rows), step)
 
     def apply(start):
         piece = np.asarray(rows[start : start + step])
-        check_finite(path, piece, start)
+        check_finite(path, piece, model.missing, start)
         return function(piece)
 
     yield from watched(map(apply, starts), len(starts), text)

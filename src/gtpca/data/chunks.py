@@ -11,8 +11,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from functools import partial, reduce
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial, reduce
 from operator import add
 from typing import Any, Protocol
 
@@ -38,8 +38,10 @@ __all__ = [
     "row_energies",
     "row_exponents",
     "rows_per_chunk",
+    "totals",
     "weighted_energies",
     "weighted_sums",
+    "zero_filled",
 ]
 
 CHUNK_BYTES = 2**22  # temporaries of a chunk should stay in the processor's cache
@@ -62,6 +64,9 @@ class Codes:
         Signed length of each projection.
     index : int array (n, k) or (n, 1)
         Which transform each component took; ``GTPCA.poses`` says it in a person's units.
+    shapes : int array (n, r) or None
+        Of the samples, if these came in a list of unequal sizes: ``GTPCA.decode`` gives such a list
+        back.
 
     Examples
     --------
@@ -73,6 +78,7 @@ class Codes:
 
     scores: np.ndarray
     index: np.ndarray
+    shapes: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -80,22 +86,26 @@ class Codes:
     def __getitem__(self, rows) -> Codes:
         if isinstance(rows, (int, np.integer)):
             rows = np.array([rows])
-        return Codes(self.scores[rows], self.index[rows])
+        shapes = None if self.shapes is None else self.shapes[rows]
+        return Codes(self.scores[rows], self.index[rows], shapes)
 
     def first(self, n_components: int) -> Codes:
         """The codes on the first components only."""
-        return Codes(self.scores[:, :n_components], self.index[:, :n_components])
+        return replace(
+            self, scores=self.scores[:, :n_components], index=self.index[:, :n_components]
+        )
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write both arrays to one ``.npz`` file, without pickle, by an atomic write."""
+        """Write all arrays to one ``.npz`` file, without pickle, by an atomic write."""
+        arrays = {name: values for name, values in vars(self).items() if values is not None}
         with atomic_file(path) as file:
-            np.savez(file, scores=self.scores, index=self.index)
+            np.savez(file, **arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Codes:
         """Read what :meth:`save` wrote."""
         with np.load(path, allow_pickle=False) as arrays:
-            return cls(arrays["scores"], arrays["index"])
+            return cls(arrays["scores"], arrays["index"], arrays.get("shapes"))
 
 
 @dataclass
@@ -119,7 +129,7 @@ class Memory:
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some rows of the data.
+    """Some rows of the data. NaN means *not observed*: it is all that says so, on every way.
 
     Parameters
     ----------
@@ -145,12 +155,41 @@ class Chunk:
 
     @property
     def prepared(self):
-        """``operator.prepare(rows)``; it is kept in this very chunk, so it never is another's."""
-        kept = self.__dict__.get("_prepared")
+        """``operator.prepare`` of the rows; kept in this very chunk, so it never is another's."""
+        return self._kept("_prepared", lambda: self.operator.prepare(self.filled))
+
+    @property
+    def prepared_mask(self):
+        """``operator.prepare_mask`` of what is hidden."""
+        return self._kept("_prepared_mask", lambda: self.operator.prepare_mask(self.mask))
+
+    @property
+    def filled(self) -> np.ndarray:
+        """The rows with zeros where nothing was observed: themselves, if nothing is hidden."""
+        if self.hidden is None:
+            return self.rows
+        return self._kept("_filled", lambda: zero_filled(self.rows))
+
+    @property
+    def mask(self) -> np.ndarray:
+        """1 where nothing was observed, else 0, in the data type of the rows, (n, d)."""
+        return np.isnan(self.rows).astype(self.rows.dtype)
+
+    @cached_property
+    def hidden(self) -> np.ndarray | None:
+        """Where nothing was observed, bool (n, d); None where all was."""
+        if not np.isnan(np.einsum("ij->", self.rows)):  # far quicker than to ask each of them
+            return None
+        hidden = np.isnan(self.rows)
+        return hidden if hidden.any() else None
+
+    def _kept(self, name, make):
+        """``make()``, which is kept as long as the chunk if there is room for it."""
+        kept = self.__dict__.get(name)
         if kept is None:
-            kept = self.operator.prepare(self.rows)
+            kept = make()
             if self.memory is not None and self.memory.take(kept.nbytes):
-                self.__dict__["_prepared"] = kept
+                self.__dict__[name] = kept
         return kept
 
     def weigh(self, values: np.ndarray) -> np.ndarray:
@@ -158,15 +197,32 @@ class Chunk:
         return values if self.weight is None else values * self.weight
 
 
+def zero_filled(rows):
+    """A copy with zeros where nothing was observed."""
+    return np.where(np.isnan(rows), rows.dtype.type(0), rows)
+
+
 def row_energies(rows):
-    """``|x_i|^2`` in float64, shape (n,)."""
-    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+    """``|x_i|^2`` over what was observed, in float64, shape (n,)."""
+    energies = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+    gaps = np.isnan(energies)
+    if gaps.any():
+        energies[gaps] = row_energies(zero_filled(rows[gaps]))
+    return energies
+
+
+def row_sizes(rows):
+    """The largest absolute value of each row, shape (n,); 0 where nothing was observed."""
+    sizes = np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
+    gaps = np.isnan(sizes)
+    if gaps.any():
+        sizes[gaps] = row_sizes(zero_filled(rows[gaps]))
+    return sizes
 
 
 def row_exponents(rows):
     """:func:`exponent_of` the largest absolute value of each row, shape (n, 1)."""
-    largest = np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
-    return exponent_of(largest)[:, None]
+    return exponent_of(row_sizes(rows))[:, None]
 
 
 def exponent_of(sizes):
@@ -200,17 +256,58 @@ def energy(chunk):
     return float(np.sum(weighted_energies(chunk)))
 
 
-def energies_and_mass(chunk):
-    """``sum_i q_i |x_i|^2`` with the sample weights q, ``sum_{q_i > 0} |x_i|^2``, ``sum_i q_i``."""
+@dataclass(frozen=True)
+class Totals:
+    """What there is in rows; additive over chunks.
+
+    Attributes
+    ----------
+    energy : float
+        ``sum_i q_i |x_i|^2`` with the sample weights ``q``.
+    live : float
+        ``sum_{q_i > 0} |x_i|^2``.
+    mass : array (d,)
+        :func:`masses`.
+    hidden, blank : int
+        Number of values that were not observed, and of rows without any that was.
+    """
+
+    energy: float
+    live: float
+    mass: np.ndarray
+    hidden: int
+    blank: int
+
+    def __add__(self, other: Totals) -> Totals:
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Totals(*(a + b for a, b in pairs))
+
+
+def totals(chunk) -> Totals:
+    """:class:`Totals` of a chunk."""
     live = np.where(row_counts(chunk) > 0, row_energies(chunk.rows), 0.0)
-    return np.array([energy(chunk), np.sum(live), np.sum(chunk.weigh(np.ones(len(chunk.rows))))])
+    hidden = np.zeros((1, 1)) if chunk.hidden is None else chunk.hidden
+    return Totals(
+        energy=energy(chunk),
+        live=float(np.sum(live)),
+        mass=masses(chunk),
+        hidden=int(hidden.sum()),
+        blank=int(hidden.all(axis=1).sum()),
+    )
+
+
+def masses(chunk):
+    """``sum_i q_i`` of the sample weights, over the rows in which a feature was observed, (d,)."""
+    weight = chunk.weigh(np.ones(len(chunk.rows)))
+    total = np.full(chunk.rows.shape[1], weight.sum())
+    return total if chunk.hidden is None else weight @ ~chunk.hidden
 
 
 def weighted_sums(chunk):
-    """``sum_i q_i x_i`` and ``sum_i q_i`` with the sample weights ``q``, in float64, (d + 1,)."""
+    """``sum_i q_i x_i`` with the sample weights ``q``, and :func:`masses`, in float64, (2, d)."""
     weight = chunk.weigh(np.ones(len(chunk.rows)))
-    sums = np.einsum("n,nd->d", weight, chunk.rows, dtype=np.float64)
-    return np.append(sums, weight.sum())
+    sums = np.einsum("n,nd->d", weight, chunk.filled, dtype=np.float64)
+    return np.stack([sums, masses(chunk)])
 
 
 class Chunks(Protocol):
@@ -511,6 +608,6 @@ def in_single_precision(chunks, n_jobs=None):
     rows = chunk.rows
     if chunk.weight is not None:  # rows that do not count may be of any size
         rows = np.where(chunk.weight[:, None] > 0, rows, 0)
-    exponent = int(np.frexp(np.max(np.abs(rows), initial=0.0))[1])
+    exponent = int(np.frexp(np.max(row_sizes(rows), initial=0.0))[1])
     rows = np.ldexp(rows, -exponent).astype(np.float32)
     return as_chunks(rows, chunk.operator, chunk.weight, n_jobs=n_jobs)

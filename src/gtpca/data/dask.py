@@ -47,6 +47,8 @@ class Plan:
     batch_size : int
         Rows that a worker treats at a time.
     residual : {"memory", "recompute"}
+    missing : {"error", "ignore"}
+        Whether rows may have gaps.
     firsts : int array (number of chunks,) or None
         Number of the first row of each chunk, where it is known.
     """
@@ -55,6 +57,7 @@ class Plan:
     preprocess: Callable | None
     batch_size: int
     residual: str
+    missing: str
     firsts: np.ndarray | None
 
 
@@ -77,12 +80,12 @@ class Piece(RowChunks):
         return f"chunk {self.number}, rows {first} to {last}" + ("" if self.known else " of it")
 
     @classmethod
-    def open(cls, plan, blocks, block, weight, state, number):
+    def open(cls, plan, blocks, *, block, weight, state, number):
         """The rows ``block`` with their codes, or their residual if that was kept."""
         first = 0 if plan.firsts is None else int(plan.firsts[number])
         kept = None if state is None else state.residual
         source, preprocess = (block, plan.preprocess) if kept is None else (kept, None)
-        rows = StreamedRows(source, preprocess, first)
+        rows = StreamedRows(source, preprocess, first, plan.missing)
         subtracts = blocks is not None and kept is None
         piece = cls(
             rows,
@@ -99,7 +102,8 @@ class Piece(RowChunks):
 
 def work(plan, blocks, task, block, weight, state, block_id):
     """One task of a worker: ``task`` is a function of the piece and its further arguments."""
-    piece = Piece.open(plan, blocks, block, weight, state, block_id[0])
+    number = block_id[0]
+    piece = Piece.open(plan, blocks, block=block, weight=weight, state=state, number=number)
     fn, *small = task
     return fn(piece, *small)
 
@@ -193,6 +197,7 @@ class DaskChunks:
             preprocess=rows.preprocess,
             batch_size=self._batch_size,
             residual="memory" if self._keeps else "recompute",
+            missing=rows.missing,
             firsts=self._firsts,
         )
         self._rows, self._plan, self._persisted = rows, send(plan), False

@@ -15,6 +15,8 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from gtpca import checks
+from gtpca.data.missing import as_nan, check_observed, where_missing
+from gtpca.data.series import as_one_array
 
 __all__ = [
     "ArrayRows",
@@ -59,6 +61,11 @@ class ArrayRows:
         """Copies of the rows with these numbers."""
         return self._rows[numbers]
 
+    @property
+    def n_blank(self) -> int:
+        """How many rows hold no observed value."""
+        return int(np.isnan(self._rows).all(axis=1).sum())
+
     def preprocessed(self, preprocess: Callable) -> ArrayRows:
         """The rows after ``preprocess``, all at once."""
         return ArrayRows(preprocess(self._rows))
@@ -100,12 +107,17 @@ class StreamedRows:
         What is done to every piece (n, d).
     first : int
         What the first row is called in errors.
+    missing : {"error", "ignore"}
+        Whether values may be NaN or masked: not observed.
     """
 
     in_memory = False
 
-    def __init__(self, source, preprocess: Callable | None = None, first: int = 0):
+    def __init__(
+        self, source, preprocess: Callable | None = None, first: int = 0, missing: str = "error"
+    ):
         self.source, self.preprocess, self.first = source, preprocess, first
+        self.missing = missing
         self.n_rows, self.n_features = source.shape[0], math.prod(source.shape[1:])
         self.dtype = small_float(source.dtype)
         chunks = getattr(source, "chunks", None)
@@ -116,14 +128,27 @@ class StreamedRows:
         return self._checked(self.source[start:stop], range(start, stop))
 
     def _checked(self, rows, numbers):
-        """Rows as they come, as finite floats (n, d), after ``preprocess``."""
-        checks.unmasked("X", rows)
+        """Rows as they come, as floats (n, d), after ``preprocess``."""
+        if np.ma.isMaskedArray(rows):
+            self._check_observed(np.ma.getmaskarray(rows), numbers, "masked")
+            rows = as_nan(rows)
         rows = np.asarray(rows).reshape(len(numbers), self.n_features)
         rows = rows.astype(self.dtype, copy=False)
         if not np.isfinite(rows).all():
-            bad = self.first + numbers[int(np.argmin(np.isfinite(rows).all(axis=1)))]
-            raise ValueError(f"X has NaN or infinite values in row {bad}.")
+            self._check_observed(np.isnan(rows), numbers, "NaN")
+            self._check_finite(rows, numbers)
         return rows if self.preprocess is None else self.preprocess(rows)
+
+    def _check_observed(self, hidden, numbers, kind):
+        if self.missing == "error":
+            names = self.first + np.asarray(numbers)
+            check_observed("X", hidden, names, self.source.shape[1:], kind)
+
+    def _check_finite(self, rows, numbers):
+        bad = np.isinf(rows).any(axis=1)
+        if bad.any():
+            row = self.first + numbers[int(bad.argmax())]
+            raise ValueError(f"X has infinite values in row {row}.")
 
     def take(self, numbers: np.ndarray) -> np.ndarray:
         """The rows with these numbers, given in ascending order."""
@@ -140,14 +165,14 @@ class StreamedRows:
         """The rows after ``preprocess``, piece by piece."""
         if self.preprocess is not None:
             preprocess = partial(_one_after_the_other, self.preprocess, preprocess)
-        return StreamedRows(self.source, preprocess, self.first)
+        return StreamedRows(self.source, preprocess, self.first, self.missing)
 
 
 def _one_after_the_other(first, second, rows):
     return second(first(rows))
 
 
-def _small_float(X):
+def _as_small_float(X):
     """float32 for small integers and halves, which it holds exactly; everything else unchanged."""
     dtype = getattr(X, "dtype", None)
     if not isinstance(dtype, np.dtype) or dtype.kind not in "biuf":
@@ -167,7 +192,7 @@ def _streamed(estimator, X, reset):
             "one sample, along the first axis, of at least one value."
         )
     _validated(estimator, np.zeros((1, math.prod(X.shape[1:])), small_float(X.dtype)), reset)
-    return StreamedRows(X), tuple(X.shape[1:])
+    return StreamedRows(X, missing=estimator.missing), tuple(X.shape[1:])
 
 
 def counted(X):
@@ -190,36 +215,53 @@ def _open(estimator, X, reset):
     if is_stream(X):
         rows, shape = _streamed(estimator, X, reset)
         return rows, shape if len(shape) > 1 else None
-    flat, shape = _flatten(X)
-    return ArrayRows(_validated(estimator, flat, reset)), shape
+    flat, shape = _flatten(X, estimator.missing)
+    return ArrayRows(_validated(estimator, flat, reset, shape)), shape
 
 
-def _flatten(X):
+def _flatten(X, missing):
     """``X`` as (n, d) and the shape of its samples; frames and sparse matrices pass untouched."""
     if hasattr(X, "toarray") or hasattr(X, "iloc"):
         return X, None
-    if type(X) is not np.ndarray:
-        checks.unmasked("X", X)
+    if missing == "ignore":
+        X = as_nan(X)
+    elif type(X) is not np.ndarray:
+        _refuse_masked(X)
     X = np.asarray(X)
     if X.ndim <= 2:
-        return _small_float(X), None
+        return _as_small_float(X), None
     if 0 in X.shape:
         raise ValueError(f"X has shape {X.shape}: there is nothing in it.")
-    return _small_float(X.reshape(len(X), -1)), X.shape[1:]
+    return _as_small_float(X.reshape(len(X), -1)), X.shape[1:]
 
 
-def _validated(estimator, flat, reset):
+def _refuse_masked(X):
+    """Raise an error for masked values, which NumPy would silently ignore."""
+    rows = X if isinstance(X, (list, tuple)) else (X,)
+    if any(np.ma.is_masked(row) for row in rows):
+        check_observed("X", where_missing(X), kind="masked")
+
+
+def _validated(estimator, flat, reset, shape=None):
     """scikit-learn's checks, in messages that name ``X``."""
-    floats = [np.float64, np.float32]
+    ignore = estimator.missing == "ignore"
+    how = {"dtype": [np.float64, np.float32], "order": "C"}
+    if ignore:
+        how["ensure_all_finite"] = "allow-nan"
+        flat = as_nan(flat) if hasattr(flat, "iloc") else flat
     try:
-        return validate_data(estimator, flat, reset=reset, dtype=floats, order="C")
+        return validate_data(estimator, flat, reset=reset, **how)
     except (TypeError, ValueError) as error:
         text = str(error)
+        if not ignore and re.search("NaN|NAType|NoneType", text):
+            check_observed("X", where_missing(flat), shape=shape)
         raise type(error)(text if re.search(r"\bX\b", text) else f"X: {text}") from None
 
 
 def training_rows(estimator, X, sample_shape):
     """Rows of training data, the shape of a row as it came, and that of a sample."""
+    if isinstance(X, (list, tuple)):
+        X = as_one_array(X, estimator.missing)
     rows, shape = _open(estimator, _unframed(X), reset=True)
     got = (rows.n_features,) if shape is None else shape
     if sample_shape is None:
@@ -235,11 +277,13 @@ def training_rows(estimator, X, sample_shape):
 
 def new_rows(estimator, X, sample_shape):
     """Rows of data for a fitted estimator."""
+    if isinstance(X, (list, tuple)):
+        X = as_one_array(X, estimator.missing, sample_shape)
     X = _unframed(X)
     if is_stream(X):
         shape = tuple(X.shape[1:]) if len(X.shape) > 2 else None
     else:
-        X, shape = _flatten(X)
+        X, shape = _flatten(X, estimator.missing)
     if shape is not None and tuple(shape) != tuple(sample_shape):
         raise ValueError(
             f"X has samples of shape {tuple(shape)}, but GTPCA was fitted to samples of shape "

@@ -79,7 +79,7 @@ class Family(BaseEstimator, ABC):
 def check_size(family: Family, sample_shape: tuple[int, ...]) -> None:
     """Refuse what would fill the memory, before anything is allocated.
 
-    A family without a ``size`` of its own is bound in order to be counted: it is not.
+    A family without a ``size`` of its own is not checked: it would have to be bound for that.
     """
     if type(family).size is Family.size:
         return

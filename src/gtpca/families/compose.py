@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gtpca.families.base import Family, Size
-from gtpca.operators.composed import ComposedOperator
+from gtpca.operators.composed import composed
 
 __all__ = ["Compose"]
 
@@ -47,7 +47,7 @@ class Compose(Family):
         outermost, *others = self._checked_parts()
         operator = outermost.bind(sample_shape)
         for family in others:
-            operator = ComposedOperator(operator, family.bind(operator.weight_shape))
+            operator = composed(operator, family.bind(operator.weight_shape))
         return operator
 
     def size(self, sample_shape):

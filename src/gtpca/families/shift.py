@@ -80,9 +80,10 @@ class Shift(Family):
         """The grid of the FFT, the weights of a component and a score per transform."""
         tracks = self._tracks(sample_shape)
         windows = tuple(track.window for track in tracks)
-        n_transforms = math.prod(track.count for track in tracks)
-        n_grid = math.prod(track.extent for track in tracks)
-        return Size(n_transforms, windows, n_grid + math.prod(windows) + n_transforms)
+        n_transforms = math.prod(float(track.count) for track in tracks)
+        n_grid = math.prod(float(track.extent) for track in tracks)
+        n_weights = math.prod(map(float, windows))
+        return Size(n_transforms, windows, n_grid + n_weights + n_transforms)
 
     def _tracks(self, sample_shape):
         checks.parameters(self, RULES, "Shift: ")

@@ -77,7 +77,8 @@ class Reflection(Family):
         )
         names = ["flipped" if len(axes) == 1 else f"flipped_{a}" for a in axes]
         poses = dict(zip(names, flips.T, strict=True))
-        return BankOperator(matrix, sample_shape, sample_shape, poses=poses, moved_axes=axes)
+        how = {"moved_axes": axes, "on_grid": True}
+        return BankOperator(matrix, sample_shape, sample_shape, poses=poses, **how)
 
     def size(self, sample_shape):
         """A bank of all combinations of flips."""
@@ -206,6 +207,6 @@ def matrix_of(function, weight_shape, label):
     if not np.all(np.isfinite(matrix)):
         raise ValueError(f"{label} returns values that are not finite.")
     probe = np.random.default_rng(0).standard_normal(size)
-    if not np.allclose(call(probe), matrix @ probe, atol=1e-8 * np.abs(matrix).max(initial=1.0)):
+    if not np.allclose(call(probe), matrix @ probe, atol=1e-8 * np.abs(matrix).max(initial=0.0)):
         raise ValueError(f"{label} is not linear; only linear maps can be fitted.")
     return matrix

@@ -32,9 +32,8 @@ def _size(n_maps, sample_shape, axes):
 def _operator(sources, sample_shape, axes, *, poses, reference=0, nearest=False):
     """Operator of the maps that read the weights at ``sources``, one (r, p) per map."""
     matrix = grids.sampling_matrix(sources, sample_shape, axes, nearest)
-    return BankOperator(
-        matrix, sample_shape, sample_shape, poses=poses, moved_axes=axes, reference=reference
-    )
+    how = {"moved_axes": axes, "reference": reference, "on_grid": True}
+    return BankOperator(matrix, sample_shape, sample_shape, poses=poses, **how)
 
 
 def _affine_sources(matrices, offsets, sample_shape, axes):

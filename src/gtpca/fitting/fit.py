@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gtpca import checks
-from gtpca.data.chunks import energies_and_mass, energy, exponent_of
+from gtpca.data.chunks import energy, exponent_of, totals
+from gtpca.data.missing import warn_of_blank
 from gtpca.fitting.shared_pose import grow_block, principal_order
 from gtpca.model.coding import deflate, energy_shares, nested_energies, rematch, restore
 from gtpca.model.conventions import centred, code_poses, conventional, match_poses, signs
@@ -52,10 +53,14 @@ class Fit:
 
     def scaled(self, exponent) -> Fit:
         """The same fit for rows times ``2**exponent``."""
-        for result in self.results:
-            result.history = np.ldexp(result.history, 2 * exponent).tolist()
-        explained, total = (np.ldexp(e, 2 * exponent) for e in (self.explained, self.total))
-        return replace(self, explained=explained, total=float(total))
+        squared = 2 * exponent  # energies are squares
+        histories = [np.ldexp(result.history, squared).tolist() for result in self.results]
+        return replace(
+            self,
+            explained=np.ldexp(self.explained, squared),
+            total=float(np.ldexp(self.total, squared)),
+            results=[replace(r, history=h) for r, h in zip(self.results, histories, strict=True)],
+        )
 
 
 @dataclass
@@ -196,10 +201,11 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
     Very large or small rows are fitted in other units, a power of two, and so exactly.
     """
     if problem.chunks.n_rows <= SETTLE_ROWS:
-        problem = Problem(problem.chunks.here(), problem.polarity)
-    total, exponent = _total(problem.chunks)
+        problem = replace(problem, chunks=problem.chunks.here())
+    total, exponent, complete = _total(problem.chunks)
+    problem = replace(problem, complete=complete)
     if exponent:
-        problem = Problem(problem.chunks.scaled(-exponent), problem.polarity)
+        problem = replace(problem, chunks=problem.chunks.scaled(-exponent))
     goal = Goal(recipe.n_components, float(np.ldexp(total, -2 * exponent)))
     found = _best_components(problem, recipe, goal)
     if not recipe.progress.stop:
@@ -212,7 +218,13 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
         sweeps=recipe.refine,
         preprocessing=preprocessing,
     )
-    done = Fit(model, found.explained, goal.total, found.results, problem.chunks.n_rows)
+    done = Fit(
+        model=model,
+        explained=found.explained,
+        total=goal.total,
+        results=found.results,
+        n_rows=problem.chunks.n_rows,
+    )
     return done.scaled(exponent)
 
 
@@ -241,15 +253,19 @@ def _components(problem, recipe, goal):
 
 
 def _total(chunks):
-    """Energy of all rows, which there must be, and the power of two that they are divided by."""
-    total, live, _ = chunks.sum(energies_and_mass)
-    check_size(total, live)
-    if total <= 0:
+    """Energy of all rows, which there must be, the power of two that they are divided by, and
+    whether nothing is missing.
+    """
+    found = chunks.sum(totals)
+    check_size(found.energy, found.live)
+    if found.energy <= 0:
         raise ValueError(
             "X has no energy to explain: all rows are zero, after centring if there is any "
             f"(n_samples = {chunks.n_rows}, n_features = {chunks.operator.n_features})."
         )
-    return float(total), int(exponent_of(np.sqrt(live)))
+    if found.blank:
+        warn_of_blank(found.blank, chunks.n_rows)
+    return found.energy, int(exponent_of(np.sqrt(found.live))), found.hidden == 0
 
 
 def check_size(*sums):
@@ -259,8 +275,9 @@ def check_size(*sums):
 
 
 def _is_direct(problem):
-    """Whether the components are principal components."""
-    return problem.chunks.operator.n_transforms == 1 and problem.polarity == "both"
+    """Whether the components are principal components, of rows without gaps."""
+    still = problem.chunks.operator.n_transforms == 1
+    return still and problem.polarity == "both" and problem.complete
 
 
 def _direct(problem, recipe, goal):
@@ -299,7 +316,7 @@ def _greedy(problem, recipe, goal):
         if results and left[-2] - left[-1] <= GONE * goal.total:
             left.pop()  # the family has no way to the rest of the energy
             break
-        problem = Problem(chunks, problem.polarity)
+        problem = replace(problem, chunks=chunks)
         results.append(result)
         recipe.progress.explained(len(results), 1 - left[-1] / goal.total, result)
     found = Components(np.concatenate([r.weights for r in results]), -np.diff(left), results)
@@ -336,7 +353,7 @@ def _refine(problem, recipe, found, total):
         for k, block in enumerate(blocks):
             others = [*blocks[:k], None, *blocks[k + 1 :]]
             chunks = chunks.then(restore, block, k, blocks=others)
-            result = recipe.solver.polish(Problem(chunks, problem.polarity), block.weights)
+            result = recipe.solver.polish(replace(problem, chunks=chunks), block.weights)
             blocks[k] = problem.block(result.weights)
             chunks = chunks.then(rematch, blocks[k], k, blocks=list(blocks))
         share = 1 - chunks.sum(energy) / total

@@ -8,12 +8,14 @@ does so from two beginnings, on few rows, and the best is finished on all of the
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gtpca.data.chunks import energy, nested_samples
 from gtpca.model.coding import deflate
 from gtpca.model.matching import statistics
-from gtpca.solvers.base import Problem, SolverResult
+from gtpca.solvers.base import SolverResult
 
 __all__ = ["grow_block", "principal_axes", "principal_order"]
 
@@ -42,7 +44,7 @@ def grow_block(problem, recipe, goal):
     if most == 1:
         return _solve(problem, recipe)
     [chunks], _ = nested_samples(chunks, [GROW_ROWS], recipe.rng, recipe.n_jobs)
-    few = Problem(chunks, problem.polarity)
+    few = replace(problem, chunks=chunks)
     grown: list[SolverResult] = []
     while len(grown) < N_GROWTHS and not recipe.progress.stop:
         grown.append(_grow(few, recipe, goal, most))
@@ -81,7 +83,7 @@ def _solve(problem, recipe, start=None):
 def aligned_residual(chunk, block):
     """What the block leaves of the rows, brought back: ``sqrt(q_i) T_i* r_i``, (n, L)."""
     rest = deflate(chunk, block)
-    back = chunk.operator.adjoint_rows(rest.rows, rest.codes.index[:, -1])
+    back = chunk.operator.adjoint_rows(rest.filled, rest.codes.index[:, -1])
     return back if chunk.weight is None else back * np.sqrt(chunk.weight)[:, None]
 
 

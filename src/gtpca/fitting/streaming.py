@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.data.chunks import energies_and_mass, exponent_of, weighted_sums
+from gtpca.data.chunks import exponent_of, totals, weighted_sums
 from gtpca.fitting.fit import Fit, check_size
 from gtpca.fitting.shared_pose import principal_axes
 from gtpca.model.coding import deflate
@@ -41,11 +41,13 @@ class Stream:
         :class:`~gtpca.model.matching.Stats` of each block.
     energy : float
         Of the rows, faded like the stats.
-    mass : float
-        Sum of the sample weights, faded only where there is a horizon: the mean of data that do
-        not drift is that of all rows.
+    mass : array (d,)
+        Sum of the sample weights of rows in which a feature was observed, faded only where there is
+        a horizon: the mean of data that do not drift is that of all rows.
     n_rows : int
         Seen so far, faded or not.
+    hidden : array (B, K, K, p), (B,) or 0
+        Of the stats of each block; zeros where no row had a gap.
     """
 
     weights: np.ndarray
@@ -53,8 +55,9 @@ class Stream:
     weight: np.ndarray
     explained: np.ndarray
     energy: float
-    mass: float
+    mass: np.ndarray | float
     n_rows: int
+    hidden: np.ndarray | float = 0.0
 
     @classmethod
     def begin(cls, model: Model, explained=None, energy=0.0, n_rows=0) -> Stream:
@@ -88,16 +91,16 @@ class Stream:
         """The stream after one more batch."""
         chunks, n_new = problem.chunks, problem.chunks.n_rows
         decay = fading(self.n_rows, n_new, horizon)
-        new_energy, live, new_mass = chunks.sum(energies_and_mass)
-        check_size(new_energy, live)
-        exponent = int(exponent_of(np.sqrt(live)))
+        new = chunks.sum(totals)
+        check_size(new.energy, new.live)
+        exponent = int(exponent_of(np.sqrt(new.live)))
         chunks, unit = chunks.scaled(-exponent), 4.0**exponent
         sums: list[Stats] = []
         blocks: list[Block] = []
-        for W, *old in zip(self.weights, self.rhs, self.weight, self.explained, strict=True):
+        for W, old in zip(self.weights, self.stats, strict=True):
             if blocks:
                 chunks = chunks.then(deflate, blocks[-1], blocks=list(blocks))
-            known = decay / unit * Stats(*old) + chunks.sum(statistics, problem.block(W))
+            known = decay / unit * old + chunks.sum(statistics, problem.block(W))
             check_size(known.rhs, known.explained)
             blocks.append(problem.block(update(problem.chunks.operator, known, W)))
             sums.append(unit * known)
@@ -106,10 +109,18 @@ class Stream:
             rhs=np.array([stats.rhs for stats in sums]),
             weight=np.array([stats.weight for stats in sums]),
             explained=np.array([stats.explained for stats in sums]),
-            energy=float(decay * self.energy + new_energy),
-            mass=float(self.faded_mass(n_new, horizon) + new_mass),
+            energy=float(decay * self.energy + new.energy),
+            mass=self.faded_mass(n_new, horizon) + new.mass,
             n_rows=self.n_rows + n_new,
+            hidden=np.array([stats.hidden for stats in sums]),
         )
+
+    @property
+    def stats(self) -> list[Stats]:
+        """What is known of the rows, for each block."""
+        hidden = np.asarray(self.hidden)
+        hidden = hidden if hidden.ndim else np.zeros(len(self.weights))
+        return [Stats(*s) for s in zip(self.rhs, self.weight, self.explained, hidden, strict=True)]
 
     def faded_mass(self, n_new, horizon):
         """What is left of ``mass`` when ``n_new`` rows have come."""
@@ -117,19 +128,27 @@ class Stream:
 
     def moved_mean(self, mean, chunks, horizon):
         """The mean (d,) of all rows, each counted as it has faded, after those of ``chunks``."""
-        sums, old = chunks.sum(weighted_sums), self.faded_mass(chunks.n_rows, horizon)
-        return (old * mean + sums[:-1]) / (old + sums[-1])
+        (sums, new), old = chunks.sum(weighted_sums), self.faded_mass(chunks.n_rows, horizon)
+        mass = old + new
+        return np.divide(old * mean + sums, mass, out=np.zeros_like(sums), where=mass > 0)
 
     def fit(self, model: Model, results) -> Fit:
         """The model with the components of the stream, in the usual order and signs."""
         W, explained = self.weights[:, 0], self.explained
         if self.weights.shape[1] > 1:
-            stats = Stats(self.rhs[0], self.weight[0], self.explained[0])
             (block,) = replace(model, weights=self.weights[0]).blocks()
-            W, explained = principal_axes(block, stats)
+            W, explained = principal_axes(block, self.stats[0])
+            if np.any(self.hidden):  # these would be the energies in gaps, too
+                explained = explained * (self.explained[0] / explained.sum())
         if model.polarity == "both":
             W = W * signs(W)[:, None]
-        return Fit(replace(model, weights=W), explained, self.energy, results, self.n_rows)
+        return Fit(
+            model=replace(model, weights=W),
+            explained=explained,
+            total=self.energy,
+            results=results,
+            n_rows=self.n_rows,
+        )
 
 
 def _times(weight, W):

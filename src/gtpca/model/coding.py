@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from gtpca.data.chunks import Codes, row_energies, row_exponents
+from gtpca.data.chunks import Chunk, Codes, row_energies, row_exponents, zero_filled
+from gtpca.model.gaps import gram_at
 from gtpca.model.matching import match
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "encode",
     "energy_shares",
     "explained_shares",
+    "impute",
     "measure",
     "nested_energies",
     "rematch",
@@ -120,16 +122,32 @@ def align(chunk, preprocessing, column, blocks, sweeps=0):
     return aligned.reshape(-1, *operator.weight_shape)
 
 
+def impute(chunk, preprocessing, blocks, sweeps=0):
+    """Rows as they came, with what the components say in the gaps, (n, \\*sample_shape)."""
+    operator, dtype = chunk.operator, chunk.rows.dtype
+    if chunk.hidden is None:
+        return chunk.rows.reshape(-1, *operator.sample_shape)
+    seen = replace(chunk, rows=preprocessing(chunk.rows, operator), memory=None)
+    codes = encode(seen, blocks, sweeps)
+    predicted = preprocessing.undo(decode(codes, operator, blocks, dtype), chunk.rows, operator)
+    return np.where(chunk.hidden, predicted, chunk.rows).reshape(-1, *operator.sample_shape)
+
+
 def bring_back(rows, operator, index):
     """``T_i* x_i / |T_i|* |T_i| 1`` of every row: the average value at each weight, (n, L).
 
-    With absolute values, as the entries of a difference cancel.
+    With absolute values, as the entries of a difference cancel. What was not observed is left out
+    of both.
     """
+    chunk, whole = Chunk(rows, operator), operator.magnitude
     used, place = np.unique(index, return_inverse=True)
-    whole = operator.magnitude
-    cover = whole.adjoint_rows(whole.apply_at(np.ones(operator.n_weights), used), used)
-    scale = np.where(cover > 1e-9, 1 / np.maximum(cover, 1e-9), 0.0)
-    return (operator.adjoint_rows(rows, index) * scale[place]).astype(rows.dtype)
+    if chunk.hidden is not None:
+        used, place = index, np.arange(len(index))
+    seen = whole.apply_at(np.ones(operator.n_weights), used)
+    cover = whole.adjoint_rows(seen if chunk.hidden is None else seen * ~chunk.hidden, used)
+    shown = cover > 1e-9 * cover.max(axis=1, keepdims=True, initial=0.0)
+    scale = np.divide(1.0, cover, out=np.zeros_like(cover), where=shown)
+    return (operator.adjoint_rows(chunk.filled, index) * scale[place]).astype(rows.dtype)
 
 
 def decode(codes, operator, blocks, dtype=np.float64):
@@ -180,15 +198,27 @@ def _nested_energies(chunk, block, index):
 
     With ``G_t = C C'`` and ``z = C^-1 b``, the first k components explain ``z_1^2 + .. + z_k^2``.
     """
-    b = [products_at(chunk, w, index) for w in block.weights]
-    z = np.einsum("njk,kn->jn", block.at(block.nested_root, index), np.array(b))
+    b = np.array([products_at(chunk, w, index) for w in block.weights])
+    if chunk.hidden is not None:
+        return _nested_energies_in_gaps(chunk, block, index, b)
+    z = np.einsum("njk,kn->jn", block.at(block.nested_root, index), b)
     return np.maximum(row_energies(chunk.rows) - np.cumsum(z**2, axis=0), 0.0)[:-1]
+
+
+def _nested_energies_in_gaps(chunk, block, index, b):
+    """The same over what was observed, where what is explained counts more than that."""
+    G = gram_at(chunk, block, index)
+    for k in range(1, len(block)):
+        coef = np.linalg.solve(G[:, :k, :k], b[:k].T[:, :, None])[:, :, 0]
+        first = replace(block, weights=block.weights[:k])
+        part = projection(chunk.operator, first, index, coef, chunk.rows.dtype)
+        yield row_energies(chunk.rows - part)
 
 
 def products_at(chunk, w, index):
     """``<x_i, T_{index_i} w>``, shape (n,)."""
     moved = chunk.operator.apply_at(w.astype(chunk.rows.dtype), index)
-    return np.einsum("ij,ij->i", chunk.rows, moved, dtype=np.float64)
+    return np.einsum("ij,ij->i", chunk.filled, moved, dtype=np.float64)
 
 
 def energy_shares(chunk, blocks):
@@ -201,5 +231,5 @@ def energy_shares(chunk, blocks):
     for k, block in enumerate(blocks):
         coef = block.coef(scores[:, k, None], index[:, k])
         parts.append(projection(chunk.operator, block, index[:, k], coef, np.float64))
-    both = np.sum(parts, axis=0) + 2.0 * chunk.rows
+    both = zero_filled(np.sum(parts, axis=0) + 2.0 * chunk.rows)
     return np.array([np.sum(chunk.weigh(np.sum(part * both, axis=1))) for part in parts])

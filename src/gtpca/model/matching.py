@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from gtpca.model.gaps import Factors, hidden_sums, lengths_each, less_hidden, pieces, solve_each
 from gtpca.operators.base import CG_STEPS, conjugate_gradients
 
 __all__ = [
@@ -22,15 +24,19 @@ __all__ = [
     "Match",
     "Stats",
     "make_block",
+    "make_blocks",
     "match",
     "orthonormal",
     "solve_block",
     "statistics",
+    "statistics_each",
     "update",
+    "update_each",
 ]
 
 POLARITIES = ("both", "positive")
 SINGULAR = 1e-12  # eigenvalues below this share of the largest count as zero
+STACKED = 2**20  # numbers up to which components are matched at once
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,19 @@ class Block:
 def make_block(operator, W, dtype=np.float64, polarity="both") -> Block:
     """The block of weights ``W`` (K, L), for rows of ``dtype``."""
     G = (W @ W.T)[None] if operator.isometric else operator.gram(W)
+    return _block(W, G, dtype, polarity)
+
+
+def make_blocks(operator, stack, dtype=np.float64, polarity="both") -> list[Block]:
+    """The blocks of several weights (S, K, L), for rows of ``dtype``."""
+    if operator.isometric or stack.shape[1] > 1:
+        return [make_block(operator, W, dtype, polarity) for W in stack]
+    grams = operator.norms_each(stack[:, 0])[:, :, None, None] ** 2
+    return [_block(W, G, dtype, polarity) for W, G in zip(stack, grams, strict=True)]
+
+
+def _block(W, G, dtype, polarity):
+    """The block of weights (K, L) with Gram matrices (m, K, K)."""
     floor = max(np.finfo(dtype).eps, SINGULAR)
     norms = np.sqrt(np.einsum("tkk->tk", G).clip(min=0.0))
     return Block(W, _inverse_root(G, floor), norms, G, floor, polarity)
@@ -129,41 +148,89 @@ class Match:
 
 def match(chunk, block) -> Match:
     """The transform under which a block holds most of each row of a chunk."""
-    pick = _pick_single if len(block) == 1 else _pick_joint
-    index, z = pick(chunk.prepared, chunk.operator, block)
-    coef = np.einsum("nj,njk->nk", z, block.at(block.root, index))
+    P = chunk.prepared
+    if len(block) == 1:
+        index, z, coef = (found.T for found in _coded_each(chunk, P, [block]))
+        index = index[:, 0]
+    else:
+        index, z, coef = _coded(chunk, P, block)
     return Match(index, coef * block.at(block.norms, index), coef, np.sum(z**2, axis=1))
 
 
-def _pick_single(P, operator, block):
-    """Best transform (n,) and ``z`` (n, 1) of one component, with its sign."""
-    if len(block.root) == 1:
-        products = operator.correlate(P, block.root[0, 0, 0] * block.weights[0])
+def _coded(chunk, P, block):
+    """Best transform (n,) of a block, ``z`` (n, K) and coefficients (n, K)."""
+    if chunk.hidden is not None:
+        index, z, root = _pick_in_gaps(chunk, P, block)
     else:
-        products = operator.correlate(P, block.weights[0])
-        products *= block.root[:, 0, 0].astype(products.dtype)
-    rows = np.arange(len(products))
-    index = products.argmax(axis=1)
-    z = products[rows, index]
-    if block.polarity == "positive":
-        z = np.maximum(z, 0)
-    else:
-        low = products.argmin(axis=1)
-        flipped = -products[rows, low] > z
-        index, z = np.where(flipped, low, index), np.where(flipped, products[rows, low], z)
-    return index, z.astype(np.float64)[:, None]
+        index, z = _pick_joint(_whitened(P, chunk.operator, block))
+        root = block.at(block.root, index)
+    return index, z, np.einsum("nj,njk->nk", z, root)
 
 
-def _pick_joint(P, operator, block):
-    """Best transform (n,) and ``z`` (n, K) of a block."""
-    if len(block.root) == 1:
-        z = np.stack([operator.correlate(P, w) for w in block.root[0] @ block.weights])
-    else:
-        b = np.stack([operator.correlate(P, w) for w in block.weights], axis=-1)
-        root = block.root.astype(b.dtype).transpose(0, 2, 1)
-        z = (b.transpose(1, 0, 2) @ root).transpose(2, 1, 0)
+def _pick_in_gaps(chunk, P, block):
+    """Best transform (n,), ``z`` (n, K) and its root (n, K, K), some rows at a time."""
+    operator, masks, found = chunk.operator, chunk.prepared_mask, []
+    for part in pieces(len(chunk.rows), operator, block, chunk.rows.dtype):
+        factors = Factors(masks[part], operator, block)
+        b = np.stack([operator.correlate(P[part], w) for w in block.weights])
+        index, z = _pick_joint(factors.whiten(b))
+        found.append((index, z, factors.root_at(index)))
+    return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+
+
+def _pick_joint(z):
+    """Best transform (n,) of ``z`` (K, n, m), and ``z`` there, (n, K)."""
     index = np.einsum("knm,knm->nm", z, z).argmax(axis=1)
     return index, z[:, np.arange(len(index)), index].T.astype(np.float64)
+
+
+def _whitened(P, operator, block):
+    """``root_t b`` of all rows and transforms, (K, n, m)."""
+    if len(block.root) == 1:
+        return np.stack([operator.correlate(P, w) for w in block.root[0] @ block.weights])
+    b = np.stack([operator.correlate(P, w) for w in block.weights], axis=-1)
+    root = block.root.astype(b.dtype).transpose(0, 2, 1)
+    return (b.transpose(1, 0, 2) @ root).transpose(2, 1, 0)
+
+
+def _coded_each(chunk, P, blocks):
+    """Best transforms, ``z`` and coefficients of S components by themselves, (S, n) each."""
+    W = np.concatenate([block.weights for block in blocks])
+    root = np.concatenate([block.root for block in blocks]).reshape(len(W), -1)
+    products, lengths = _products(P, chunk.operator, W, root), None
+    if chunk.hidden is not None:
+        lengths = lengths_each(chunk.prepared_mask, chunk.operator, W, root)
+        products /= lengths
+    index, z = _pick_each(products, blocks[0].polarity)
+    pairs = zip(blocks, index, z, strict=True)
+    coef = np.stack([z * b.at(b.root[:, 0, 0], t) for b, t, z in pairs])
+    if lengths is not None:
+        coef /= np.take_along_axis(lengths, index[:, :, None], axis=2)[:, :, 0]
+    return index, z, coef
+
+
+def _pick_each(products, polarity):
+    """Best transforms (S, n) and ``z`` (S, n), with its sign, of S components by themselves."""
+    rows, each = np.arange(products.shape[1]), np.arange(len(products))[:, None]
+    index = products.argmax(axis=2)
+    z = products[each, rows, index]
+    if polarity == "positive":
+        z = np.maximum(z, 0)
+    else:
+        low = products.argmin(axis=2)
+        least = products[each, rows, low]
+        flipped = -least > z
+        index, z = np.where(flipped, low, index), np.where(flipped, least, z)
+    return index, z.astype(np.float64)
+
+
+def _products(P, operator, W, root):
+    """``<x_i, T_t w> / |T_t w|`` of S components by themselves, (S, n, m)."""
+    constant = root.shape[1] == 1
+    products = operator.correlate_each(P, W * root if constant else W)
+    if not constant:
+        products *= root[:, None].astype(products.dtype)
+    return products
 
 
 @dataclass(frozen=True)
@@ -178,44 +245,101 @@ class Stats:
         ``sum_{i: t_i = t} a_i a_i'``, summed over ``t`` for isometries.
     explained : float
         Explained energy ``sum_i |z_i|^2``; ``sum_i s_i^2`` for one component.
+    hidden : array (K, K, p), or 0
+        What gaps take away from ``N``, see :func:`gtpca.model.gaps.hidden_sums`.
+
+    Those of several blocks have one more axis in front, (S, ..).
     """
 
     rhs: np.ndarray
     weight: np.ndarray
-    explained: float
+    explained: Any
+    hidden: Any = 0.0
 
     def __add__(self, other: Stats) -> Stats:
-        return Stats(
-            self.rhs + other.rhs, self.weight + other.weight, self.explained + other.explained
-        )
+        return Stats(*(a + b for a, b in zip(self.fields, other.fields, strict=True)))
+
+    def __getitem__(self, number: int) -> Stats:
+        """One of several, where there is a leading axis for them."""
+        hidden = self.hidden[number] if self.has_gaps else 0.0
+        return Stats(self.rhs[number], self.weight[number], self.explained[number], hidden)
 
     def __rmul__(self, factor: float) -> Stats:
-        return Stats(factor * self.rhs, factor * self.weight, factor * self.explained)
+        return Stats(*(factor * field for field in self.fields))
+
+    @property
+    def fields(self) -> tuple:
+        """All of them."""
+        return self.rhs, self.weight, self.explained, self.hidden
+
+    def stacked(self) -> Stats:
+        """The same with a leading axis, (1, ..)."""
+        hidden = self.hidden[None] if self.has_gaps else 0.0
+        return Stats(self.rhs[None], self.weight[None], np.array([self.explained]), hidden)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether something was hidden."""
+        return np.ndim(self.hidden) > 0
 
 
 def statistics(chunk, block) -> Stats:
     """Match a chunk and reduce it to its :class:`Stats`."""
     operator, found = chunk.operator, match(chunk, block)
     weighted = (chunk.weigh(found.coef.T)).T
+    rows, hidden = chunk.rows, 0.0
+    if chunk.hidden is not None:
+        rows, hidden = chunk.filled, hidden_sums(chunk, found.index, weighted, found.coef)
     if len(block) == 1:
-        rhs = operator.adjoint_at(chunk.rows, found.index, weighted[:, 0])[None]
+        rhs = operator.adjoint_at(rows, found.index, weighted[:, 0])[None]
     else:
-        rhs = operator.adjoint_block(chunk.rows, found.index, weighted)
-    weight = _second_moments(operator, found, weighted)
-    return Stats(rhs, weight, float(np.sum(chunk.weigh(found.explained))))
+        rhs = operator.adjoint_block(rows, found.index, weighted)
+    weight = _second_moments(operator, found.index, weighted, found.coef)
+    return Stats(rhs, weight, float(np.sum(chunk.weigh(found.explained))), hidden)
 
 
-def _second_moments(operator, found, weighted):
+def _second_moments(operator, index, weighted, coef):
     """``sum_{i: t_i = t} a_i a_i'``, shape (m, K, K); the sum over ``t`` for isometries."""
     if operator.isometric:
-        return (weighted.T @ found.coef)[None]
+        return (weighted.T @ coef)[None]
     m, K = operator.n_transforms, weighted.shape[1]
     total = np.empty((m, K, K))
     for j in range(K):
         for k in range(j + 1):
-            products = np.bincount(found.index, weighted[:, j] * found.coef[:, k], m)
+            products = np.bincount(index, weighted[:, j] * coef[:, k], m)
             total[:, j, k] = total[:, k, j] = products
     return total
+
+
+def statistics_each(chunk, blocks) -> Stats:
+    """:func:`statistics` of several blocks, as one with a leading axis (S, ..)."""
+    if len(blocks[0]) == 1:
+        P, size = chunk.prepared, max(1, STACKED // (len(chunk.rows) * _width(chunk.operator)))
+        parts = [_stacked(chunk, P, blocks[i : i + size]) for i in range(0, len(blocks), size)]
+    else:
+        parts = [statistics(chunk, block).stacked() for block in blocks]
+    *sums, hidden = zip(*(part.fields for part in parts), strict=True)
+    rhs, weight, explained = (np.concatenate(field) for field in sums)
+    return Stats(rhs, weight, explained, 0.0 if chunk.hidden is None else np.concatenate(hidden))
+
+
+def _width(operator):
+    return max(operator.n_features, operator.n_weights, operator.n_transforms)
+
+
+def _stacked(chunk, P, blocks):
+    """:class:`Stats` of S components by themselves, all at once."""
+    operator = chunk.operator
+    index, z, coef = _coded_each(chunk, P, blocks)
+    weighted = chunk.weigh(coef)
+    each = [(t, q[:, None], c[:, None]) for t, q, c in zip(index, weighted, coef, strict=True)]
+    weight = [_second_moments(operator, *one) for one in each]
+    hidden: Any = 0.0
+    if chunk.hidden is not None:
+        hidden = np.stack([hidden_sums(chunk, *one) for one in each])
+    rows = chunk.rows if chunk.hidden is None else chunk.filled
+    rhs = operator.adjoint_each(rows, index, weighted)
+    return Stats(rhs[:, None], np.stack(weight), np.sum(chunk.weigh(z**2), axis=1), hidden)
 
 
 def update(operator, stats, W, steps=CG_STEPS):
@@ -223,11 +347,29 @@ def update(operator, stats, W, steps=CG_STEPS):
 
     ``steps`` of conjugate gradients, where these are needed, bring them nearer at least.
     """
-    new = orthonormal(solve_block(operator, stats.weight, stats.rhs, W, steps))
+    if len(W) == 1 and stats.has_gaps:
+        solved = solve_each(operator, stats.stacked(), W, steps)
+    else:
+        solved = solve_block(operator, stats.weight, stats.rhs, W, steps, stats.hidden)
+    new = orthonormal(solved)
     return new if np.all(np.isfinite(new)) and np.any(new) else W
 
 
-def solve_block(operator, weight, rhs, W0, steps=CG_STEPS):
+def update_each(operator, stats, stack, steps=CG_STEPS):
+    """:func:`update` of several weights (S, K, L), each with its own of the stacked ``stats``."""
+    if stack.shape[1] > 1:
+        return np.array([update(operator, stats[s], W, steps) for s, W in enumerate(stack)])
+    if stats.has_gaps:
+        solved = solve_each(operator, stats, stack[:, 0], steps)
+    else:
+        how = (stats.weight[:, :, 0, 0], stats.rhs[:, 0], stack[:, 0], steps)
+        solved = operator.solve_normal_each(*how)
+    norms = np.linalg.norm(solved, axis=1)[:, None]
+    good = (norms > 0) & (norms < np.inf)
+    return np.where(good, solved / np.where(good, norms, 1.0), stack[:, 0])[:, None]
+
+
+def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0):
     """Solve ``sum_t,k weight_tjk T_t* T_t w_k = rhs_j`` from ``W0``; the unseen keeps its value.
 
     Parameters
@@ -237,25 +379,38 @@ def solve_block(operator, weight, rhs, W0, steps=CG_STEPS):
     rhs, W0 : arrays (K, L)
     steps : int
         Of conjugate gradients, where these are needed.
+    hidden : array (K, K, p) or 0
+        What gaps take away, see :class:`Stats`.
     """
-    if len(rhs) == 1:
+    gaps = np.ndim(hidden) > 0
+    if len(rhs) == 1 and not gaps:
         return operator.solve_normal(weight[:, 0, 0], rhs[0], W0[0], steps)[None]
-    if operator.isometric:
+    if operator.isometric and not gaps:
         A = weight.sum(axis=0)
         return W0 + np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ (rhs - A @ W0)
     if operator.selects:
-        return _solve_each_weight(operator, weight, rhs, W0)
+        return _solve_each_weight(_diagonals(operator, weight) - hidden, rhs, W0)
     system = operator.normal_system(weight)
-    solved = conjugate_gradients(system, rhs.ravel(), W0.ravel(), steps)
-    return solved.reshape(rhs.shape)
+
+    def times(v):
+        return (system @ v[0])[None]
+
+    flat = (rhs.reshape(1, -1), W0.reshape(1, -1))
+    times = less_hidden(operator, times, hidden) if gaps else times
+    return conjugate_gradients(times, *flat, steps).reshape(rhs.shape)
 
 
-def _solve_each_weight(operator, weight, rhs, W0):
-    """One K x K system per weight, for operators with a diagonal ``T* T``."""
-    K, ones = len(rhs), np.ones(operator.n_weights)
-    A = np.empty((operator.n_weights, K, K))
-    for j in range(K):
-        for k in range(j + 1):
-            A[:, j, k] = A[:, k, j] = operator.normal(weight[:, j, k], ones)
+def _diagonals(operator, weight):
+    """``sum_t weight_tjk T_t* T_t`` of operators for which it is diagonal, (K, K, L)."""
+    K = weight.shape[1]
+    if operator.isometric:
+        return weight.sum(axis=0)[:, :, None] * np.ones(operator.n_weights)
+    pairs = weight.transpose(1, 2, 0).reshape(K * K, -1)
+    return operator.normal_diagonals(pairs).reshape(K, K, -1)
+
+
+def _solve_each_weight(A, rhs, W0):
+    """One K x K system per weight: ``sum_k A_jkl w_kl = rhs_jl``, from ``W0`` (K, L)."""
+    A = A.transpose(2, 0, 1)
     gap = rhs.T[:, :, None] - A @ W0.T[:, :, None]
     return W0 + (np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ gap)[:, :, 0].T

@@ -78,6 +78,11 @@ class Model:
         how = (self.blocks(chunks.dtype), self.sweeps)
         return chunks.join(coding.align, self.preprocessing, column, *how)
 
+    def impute(self, chunks: Chunks) -> np.ndarray:
+        """Rows that are not preprocessed, with predictions for what was not observed."""
+        how = (self.blocks(chunks.dtype), self.sweeps)
+        return chunks.join(coding.impute, self.preprocessing, *how)
+
     def decode(self, codes: Codes) -> np.ndarray:
         """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape)."""
         blocks = self.blocks(np.float64, codes.scores.shape[1])

@@ -40,15 +40,26 @@ class Preprocessing:
             rows = rows * cast(constant(np.sqrt(operator.feature_weight), rows), rows)
         return rows
 
+    def undo(self, values, rows, operator):
+        """Predictions (n, d) with the means of the ``rows`` (n, d) that they are of."""
+        if self.mean is not None:
+            values = values + cast(self.mean, values)
+        if self.per_sample:
+            values = values + sample_means(rows, operator)
+        return values
+
 
 def feature_means(chunks):
-    """Mean of every feature in float64, (d,)."""
-    sums = chunks.sum(weighted_sums)
-    return sums[:-1] / sums[-1]
+    """Mean of every feature where it was observed, in float64, (d,); 0 where it never was."""
+    sums, mass = chunks.sum(weighted_sums)
+    return np.divide(sums, mass, out=np.zeros_like(sums), where=mass > 0)
 
 
 def sample_means(rows, operator):
-    """Mean of each row and channel, by the feature weight if there is one, (n, d)."""
+    """Mean of each row and channel, by the feature weight if there is one, (n, d).
+
+    Over what was observed, and 0 where nothing was.
+    """
     grid = rows.reshape(-1, *operator.sample_shape)
     weight = operator.feature_weight
     weight = np.ones(operator.n_features) if weight is None else weight
@@ -56,5 +67,16 @@ def sample_means(rows, operator):
     axes = tuple(a + 1 for a in operator.moved_axes) or tuple(range(1, grid.ndim))
     total = np.maximum(weight.sum(axis=axes, keepdims=True), np.finfo(float).tiny)
     share = cast(constant(weight / total, rows), rows)
-    means = namespace(rows).sum(grid * share, axes, keepdims=True)
-    return namespace(rows).broadcast_to(means, grid.shape).reshape(rows.shape)
+    xp = namespace(rows)
+    means = xp.sum(grid * share, axes, keepdims=True)
+    if xp.isnan(means).any():
+        means = _observed_means(grid, share, axes, xp)
+    return xp.broadcast_to(means, grid.shape).reshape(rows.shape)
+
+
+def _observed_means(grid, share, axes, xp):
+    """``sum_j share_j x_j / sum_j share_j`` over the values that are not NaN."""
+    seen = share * ~xp.isnan(grid)
+    total = xp.sum(seen, axes, keepdims=True)
+    sums = xp.sum(seen * xp.nan_to_num(grid), axes, keepdims=True)
+    return sums / (total + (total == 0))

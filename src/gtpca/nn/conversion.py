@@ -49,10 +49,11 @@ def make_estimator(network) -> GTPCA:
         center=network.center if mean is None else True,
         feature_weight=None if weight is None else weight.reshape(operator.sample_shape),
     )
-    results = [SolverResult(w[None], *_record(network, k)) for k, w in enumerate(weights)]
+    results = [_result(network, k, w[None]) for k, w in enumerate(weights)]
     preprocessing = Preprocessing(mean, estimator.center == "samples")
     model = Model(operator, weights, network.polarity, preprocessing=preprocessing)
-    return estimator.adopt(Fit(model, -np.diff(energies), energies[0], results))
+    found = Fit(model, explained=-np.diff(energies), total=energies[0], results=results)
+    return estimator.adopt(found)
 
 
 def to_numpy(tensor):
@@ -61,9 +62,10 @@ def to_numpy(tensor):
     return (tensor.float() if narrow else tensor).detach().cpu().numpy()
 
 
-def _record(network, k):
-    """History, number of epochs and reason of a layer, empty where it was not trained."""
+def _result(network, k, W):
+    """How the weights ``W`` (1, L) of a layer were found, as far as it is known."""
     if k >= len(network.history_):
-        return [], 0, "not trained"
+        return SolverResult(W, stopped="not trained")
     record = network.history_[k]
-    return record["watched"], len(record["loss"]), record["stopped"]
+    n_epochs = len(record["loss"])
+    return SolverResult(W, history=record["watched"], n_iter=n_epochs, stopped=record["stopped"])

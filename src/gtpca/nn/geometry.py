@@ -113,7 +113,7 @@ class CallableBank(Operator):
                 f"but must return a tensor (n_transforms, *{tuple(sample_shape)})."
             )
         super().__init__(sample_shape, weight_shape, len(bank))
-        self._function = function
+        self.function = function
 
     @staticmethod
     def _probe(function, weight_shape):
@@ -122,7 +122,7 @@ class CallableBank(Operator):
         return torch.ones(weight_shape) if own is None else own.new_ones(weight_shape)
 
     def apply(self, w):
-        return self._function(w.reshape(self.weight_shape)).reshape(self.n_transforms, -1)
+        return self.function(w.reshape(self.weight_shape)).reshape(self.n_transforms, -1)
 
     def apply_at(self, w, index):
         return self.apply(w).index_select(0, index)
@@ -192,7 +192,7 @@ class Geometry(nn.Module):
         self.short = operator.n_transforms * operator.n_features <= SHORT_BANK
         q = operator.feature_weight
         self.weighting = None if q is None else Constants(root=np.sqrt(q))
-        function = getattr(operator.plain, "_function", None)
+        function = getattr(operator.plain, "function", None)
         self.function = function if isinstance(function, nn.Module) else None
         if function is None:
             self._settle()

@@ -135,7 +135,7 @@ class GTPCLayer(nn.Module):
         if self.polarity == "positive":
             product = product.clamp(min=0)
         energy = energy.clamp(min=torch.finfo(energy.dtype).tiny)
-        return LayerMatch(index, product, energy, moved, seen)
+        return LayerMatch(index=index, product=product, energy=energy, moved=moved, seen=seen)
 
 
 class LayerMatch(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
 import torch
 from torch import nn
@@ -14,10 +16,10 @@ from gtpca.model.preprocessing import Preprocessing
 from gtpca.nn.conversion import check_convertible, make_estimator
 from gtpca.nn.geometry import Geometry, make_operator
 from gtpca.nn.layer import GTPCLayer, check_samples
-from gtpca.nn.progress import progress_bar
 from gtpca.nn.runs import Run
 from gtpca.nn.samples import as_samples
 from gtpca.nn.training import Schedule
+from gtpca.optional import require
 
 __all__ = ["GTPCNetwork"]
 
@@ -196,8 +198,14 @@ class GTPCNetwork(nn.Module):
         -------
         self
         """
-        limits = (epochs, steps_per_epoch, batch_size)
-        schedule = Schedule(*limits, lr, clip_norm, patience).checked()
+        schedule = Schedule(
+            epochs=epochs,
+            steps_per_epoch=steps_per_epoch,
+            batch_size=batch_size,
+            lr=lr,
+            clip_norm=clip_norm,
+            patience=patience,
+        ).checked()
         self._check_trainable()
         samples = as_samples("data", data, self._preprocess_on_device)
         watched = samples
@@ -207,7 +215,9 @@ class GTPCNetwork(nn.Module):
             raise ValueError(f"patience={patience!r} needs validation samples beside a loader.")
         if random_state is not None:
             random_state = checks.integer("random_state", random_state, 0)
-        run = Run(self, schedule, samples, watched, checkpoint, random_state)
+        run = Run(
+            self, schedule, samples=samples, watched=watched, path=checkpoint, seed=random_state
+        )
         with progress_bar(progress, len(self.layers) * epochs) as show, torch.enable_grad():
             run.train(show)
         return self
@@ -282,6 +292,17 @@ def component_seeds(random_state, count):
         return [None] * count
     seed = checks.integer("random_state", random_state, 0)
     return [int(s) for s in np.random.SeedSequence(seed).generate_state(count)]
+
+
+@contextmanager
+def progress_bar(show: bool, total: int):
+    """Yields ``show(done, text)``: so many of ``total`` steps are done."""
+    if not show:
+        yield lambda done, text: None
+        return
+    with require("rich.progress", "torch").Progress() as bar:
+        task = bar.add_task("training", total=total)
+        yield lambda done, text: bar.update(task, completed=done, description=text)
 
 
 class Encoder(nn.Module):

@@ -30,7 +30,7 @@ class Run:
         Of the order of the samples; None: that of the checkpoint, or a new one.
     """
 
-    def __init__(self, network, schedule, samples, watched, path, seed):
+    def __init__(self, network, schedule, *, samples, watched, path, seed):
         self.network, self.schedule = network, schedule
         self.samples, self.watched = samples, watched
         self.checkpoint = Checkpoint(path, {} if path is None else self._plan(seed))

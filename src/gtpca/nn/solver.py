@@ -59,8 +59,13 @@ class Adam(BaseEstimator):
         self.device = device
 
     def _schedule(self):
-        limits = (self.epochs, self.steps_per_epoch, self.batch_size)
-        return Schedule(*limits, self.lr, self.clip_norm).checked()
+        return Schedule(
+            epochs=self.epochs,
+            steps_per_epoch=self.steps_per_epoch,
+            batch_size=self.batch_size,
+            lr=self.lr,
+            clip_norm=self.clip_norm,
+        ).checked()
 
     def check(self) -> None:
         """Raise an error for parameters that make no sense."""

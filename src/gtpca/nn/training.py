@@ -31,12 +31,12 @@ class Schedule:
         if clip_norm is not None:
             clip_norm = checks.number("clip_norm", clip_norm, "above 0, or None", lambda v: v > 0)
         return Schedule(
-            checks.integer("epochs", self.epochs, 0),
-            None if steps is None else checks.integer("steps_per_epoch", steps, 1),
-            checks.integer("batch_size", self.batch_size, 1),
-            checks.positive("lr", self.lr),
-            clip_norm,
-            None if patience is None else checks.integer("patience", patience, 1),
+            epochs=checks.integer("epochs", self.epochs, 0),
+            steps_per_epoch=None if steps is None else checks.integer("steps_per_epoch", steps, 1),
+            batch_size=checks.integer("batch_size", self.batch_size, 1),
+            lr=checks.positive("lr", self.lr),
+            clip_norm=clip_norm,
+            patience=None if patience is None else checks.integer("patience", patience, 1),
         )
 
 

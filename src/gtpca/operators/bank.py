@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
 from gtpca.operators.base import LARGE_BANK, Operator
+from gtpca.operators.pooling import pooled_shape, pooling
 
 __all__ = ["BankOperator"]
 
@@ -29,14 +30,26 @@ class BankOperator(Operator):
     moved_axes : tuple of int, optional
     reference : int
         The identity, or the transform nearest to it.
+    on_grid : bool
+        Whether neighbours on the grid stay neighbours, so that a coarser grid shows about the same.
     """
 
-    def __init__(self, matrix, sample_shape, weight_shape, poses, moved_axes=None, reference=0):
+    def __init__(
+        self,
+        matrix,
+        sample_shape,
+        weight_shape,
+        poses,
+        moved_axes=None,
+        reference=0,
+        on_grid=False,
+    ):
         n_transforms = matrix.shape[0] // math.prod(sample_shape)
         super().__init__(sample_shape, weight_shape, n_transforms, moved_axes)
+        self._coarser: dict[tuple[int, ...], BankOperator] = {}
         self._matrix = sparse.csr_array(matrix, dtype=np.float64)
         self._transposed = self._matrix.T.tocsr()
-        self._poses, self.reference = poses, int(reference)
+        self._poses, self.reference, self.on_grid = poses, int(reference), on_grid
         single = np.diff(self._matrix.indptr).max(initial=0) <= 1
         self.selects = bool(single and np.all(self._matrix.data == 1.0))
         counts = self.apply(np.ones(self.n_weights)).sum(axis=1)
@@ -59,6 +72,33 @@ class BankOperator(Operator):
 
     def apply(self, w):
         return (self._matrix @ w).reshape(self.n_transforms, self.n_features)
+
+    def apply_each(self, W):
+        shape = (self.n_transforms, self.n_features, len(W))
+        return (self._matrix @ W.T).reshape(shape).transpose(2, 0, 1)
+
+    def correlate_each(self, P, W):
+        return super().correlate_each(P, W) if len(W) == 1 else self._product_each(P, W)
+
+    def correlate_mask_each(self, P, W):
+        squares = self.apply_each(W).reshape(-1, self.n_features) ** 2
+        products = P @ squares.astype(P.dtype, copy=False).T
+        return products.reshape(len(P), len(W), -1).transpose(1, 0, 2)
+
+    def norms_each(self, W):
+        if self.isometric:
+            return super().norms_each(W)
+        return np.sqrt(((self._matrix @ W.T) ** 2).reshape(self.n_transforms, -1, len(W)).sum(1).T)
+
+    def adjoint_each(self, X, index, coef):
+        if len(index) == 1:
+            return self.adjoint_at(X, index[0], coef[0])[None]
+        groups = index + np.arange(len(index))[:, None] * self.n_transforms
+        rows = np.broadcast_to(np.arange(len(X)), index.shape)
+        pick = np.zeros((len(index) * self.n_transforms, len(X)), np.result_type(X, np.float32))
+        pick[groups, rows] = coef
+        M = (pick @ X).reshape(len(index), -1).astype(np.float64)
+        return (self._transposed @ M.T).T
 
     def adjoint(self, M):
         return self._transposed @ np.asarray(M, dtype=np.float64).ravel()
@@ -102,7 +142,8 @@ class BankOperator(Operator):
             if grams[-1].nnz > NEIGHBOURS * n_weights:
                 return None
         flat = [G.row.astype(np.int64) * n_weights + G.col for G in grams]
-        places = np.unique(np.concatenate(flat))
+        every = np.arange(n_weights, dtype=np.int64) * (n_weights + 1)  # no row is empty
+        places = np.unique(np.concatenate([every, *flat]))
         if len(places) > NEIGHBOURS * n_weights:
             return None
         values = np.zeros((len(grams), len(places)))
@@ -112,7 +153,18 @@ class BankOperator(Operator):
         return places % n_weights, indptr, values
 
     def __getstate__(self):
-        return {name: value for name, value in vars(self).items() if name != "_coupling"}
+        return {n: v for n, v in vars(self).items() if n != "_coupling"} | {"_coarser": {}}
+
+    def normal_times(self, weight):
+        if self._coupling is None:
+            return super().normal_times(weight)
+        indices, indptr, values = self._coupling
+        entries = weight @ values
+
+        def times(W):
+            return np.add.reduceat(entries * W[:, indices], indptr[:-1], axis=1)
+
+        return times
 
     def normal_system(self, weight):
         K, L = weight.shape[1], self.n_weights
@@ -120,10 +172,7 @@ class BankOperator(Operator):
             return super().normal_system(weight)
         indices, indptr, values = self._coupling
         entries = values.T @ weight.reshape(len(weight), -1)
-        if K == 1:
-            return sparse.csr_array((entries[:, 0], indices, indptr), shape=(L, L))
-        blocks = (entries.reshape(-1, K, K), indices, indptr)
-        N = sparse.bsr_array(blocks, shape=(K * L, K * L))
+        N = sparse.bsr_array((entries.reshape(-1, K, K), indices, indptr), shape=(K * L, K * L))
 
         def times(v):
             return (N @ v.reshape(K, L).T.ravel()).reshape(L, K).T.ravel()
@@ -134,6 +183,25 @@ class BankOperator(Operator):
         shape = (self.n_transforms, self.n_features, len(W))
         mixed = (self._matrix @ W.T).reshape(shape) @ weight.transpose(0, 2, 1)
         return (self._transposed @ mixed.reshape(-1, len(W))).T
+
+    def coarser(self, axes):
+        """``P T_t P*`` with the pooling ``P`` of samples and weights."""
+        if self.on_grid and axes not in self._coarser:
+            self._coarser[axes] = self._pooled(axes)
+        return self._coarser.get(axes)
+
+    def _pooled(self, axes):
+        few, many = pooling(self.weight_shape, axes), pooling(self.sample_shape, axes)
+        every = sparse.kron(sparse.eye_array(self.n_transforms), many, format="csr")
+        return BankOperator(
+            every @ self._matrix @ few.T,
+            pooled_shape(self.sample_shape, axes),
+            pooled_shape(self.weight_shape, axes),
+            self._poses,
+            self.moved_axes,
+            self.reference,
+            on_grid=True,
+        )
 
     def matrix(self):
         return self._matrix

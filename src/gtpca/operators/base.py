@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 import numpy as np
@@ -94,16 +94,56 @@ class Operator(ABC):
         return FeatureWeightedOperator(self, feature_weight)
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
-        """What every :meth:`correlate` needs of the rows ``X`` (n, d), computed once."""
+        """What every :meth:`correlate` needs of the rows ``X`` (n, d), computed once, (n, ..)."""
         return X
 
     def correlate(self, P: np.ndarray, w: np.ndarray) -> np.ndarray:
         """``<x_i, T_t w>`` for all rows and transforms, shape (n, m); ``P = prepare(X)``."""
         return P @ cast(self.apply(w), P).T
 
+    def prepare_mask(self, H: np.ndarray) -> np.ndarray:
+        """What every :meth:`correlate_mask` needs of masks ``H`` (n, d), computed once, (n, ..)."""
+        return self.prepare(H) if self.selects else H
+
+    def correlate_mask(self, P: np.ndarray, v: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """``<h_i, (T_t v) (T_t w)>`` for all masks and transforms, (n, m).
+
+        ``P = prepare_mask(H)``. Where the operator selects, ``(T v) (T w) = T (v w)``.
+        """
+        if self.selects:
+            return self.correlate(P, v * w)
+        moved = self.apply(v)
+        return P @ cast(moved * (moved if v is w else self.apply(w)), P).T
+
+    def correlate_each(self, P: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """:meth:`correlate` of several weights (S, L), shape (S, n, m)."""
+        if len(W) == 1:
+            return self.correlate(P, W[0])[None]
+        return np.stack([self.correlate(P, w) for w in W])
+
+    def _product_each(self, P, W):
+        """:meth:`correlate_each` by one matrix product, for ``P`` (n, d)."""
+        banks = self.apply_each(W).astype(P.dtype, copy=False)
+        products = P @ banks.reshape(-1, self.n_features).T
+        return products.reshape(len(P), len(W), -1).transpose(1, 0, 2)
+
+    def apply_each(self, W: np.ndarray) -> np.ndarray:
+        """:meth:`apply` of several weights (S, L), shape (S, m, d)."""
+        return np.stack([self.apply(w) for w in W])
+
+    def correlate_mask_each(self, P: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """``<h_i, (T_t w_s)^2>`` of several weights (S, L), shape (S, n, m)."""
+        if self.selects:
+            return self.correlate_each(P, W * W)
+        return np.stack([self.correlate_mask(P, w, w) for w in W])
+
     def norms(self, w: np.ndarray) -> np.ndarray:
         """``|T_t w|``, shape (m,)."""
         return namespace(w).linalg.norm(self.apply(w), None, 1)
+
+    def norms_each(self, W: np.ndarray) -> np.ndarray:
+        """:meth:`norms` of several weights (S, L), shape (S, m)."""
+        return np.stack([self.norms(w) for w in W])
 
     def _constant_norms(self, w):
         """:meth:`norms` of an isometry."""
@@ -154,6 +194,10 @@ class Operator(ABC):
         """``sum_i coef_i T_{index_i}* x_i``, shape (L,), float64."""
         return self.adjoint(sum_by_index(X, index, coef, self.n_transforms))
 
+    def adjoint_each(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """:meth:`adjoint_at` for several indices and coefficients (S, n), shape (S, L)."""
+        return np.stack([self.adjoint_at(X, t, c) for t, c in zip(index, coef, strict=True)])
+
     def adjoint_rows(self, X: np.ndarray, index: np.ndarray) -> np.ndarray:
         """Every row brought back, ``T_{index_i}* x_i``, shape (n, L)."""
         one = np.ones(1)
@@ -165,6 +209,33 @@ class Operator(ABC):
         """``sum_i coef_ik T_{index_i}* x_i`` for coefficients (n, K), shape (K, L), float64."""
         return (coef.T @ self.adjoint_rows(X, index)).astype(np.float64, copy=False)
 
+    def mask_rows(self, H: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """The diagonals of ``T_i* diag(h_i) T_i``, (n, L), where the operator selects."""
+        return self.adjoint_rows(H, index)
+
+    def mask_sums(self, H: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """``N_k = sum_i coef_ik T_i* diag(h_i) T_i`` for coefficients (n, K), in short, (K, p).
+
+        The diagonals, p = L, where the operator selects; else ``sum_{i: t_i = t} coef_ik h_i`` for
+        every transform, p = m d. Additive over rows; :meth:`mask_normal` knows what it means.
+        """
+        if self.selects:
+            return self.adjoint_block(H, index, coef)
+        if coef.shape[1] == 1:
+            return sum_by_index(H, index, coef[:, 0], self.n_transforms).reshape(1, -1)
+        sums = np.zeros((coef.shape[1], self.n_transforms, self.n_features))
+        for t in np.unique(index):
+            mine = index == t
+            sums[:, t] = coef[mine].T.astype(H.dtype) @ H[mine]
+        return sums.reshape(len(sums), -1)
+
+    def mask_normal(self, sums: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """``N_k w``, shape (L,), for one row (p,) of :meth:`mask_sums`."""
+        if self.selects:
+            return sums * w
+        bank = self.apply(w)
+        return self.adjoint(sums.reshape(bank.shape) * bank)
+
     def normal(self, weight: np.ndarray, w: np.ndarray) -> np.ndarray:
         """``N w`` with ``N = sum_t weight_t T_t* T_t``, shape (L,)."""
         return self.adjoint(np.asarray(weight)[:, None] * self.apply(w))
@@ -172,17 +243,30 @@ class Operator(ABC):
     def solve_normal(
         self, weight: np.ndarray, rhs: np.ndarray, w0: np.ndarray, steps: int = CG_STEPS
     ) -> np.ndarray:
-        """Solve ``N w = rhs`` from ``w0``; what ``N`` does not see keeps its value in ``w0``.
+        """Solve ``N w = rhs`` from ``w0``: :meth:`solve_normal_each` of one system."""
+        return self.solve_normal_each(weight[None], rhs[None], w0[None], steps)[0]
 
-        Where conjugate gradients are needed, at most so many ``steps`` are made; each of them
-        lowers ``w' N w / 2 - w' rhs``.
+    def solve_normal_each(
+        self, weight: np.ndarray, rhs: np.ndarray, w0: np.ndarray, steps: int = CG_STEPS
+    ) -> np.ndarray:
+        """Solve ``N_s w_s = rhs_s`` from ``w0`` (S, L), where ``N_s`` has the ``weight`` (S, m).
+
+        What ``N_s`` does not see keeps its value in ``w0``. Where conjugate gradients are needed,
+        at most so many ``steps`` are made; each of them lowers ``w' N w / 2 - w' rhs``.
         """
         if self.isometric:
-            return rhs / weight.sum() if weight.sum() > 0 else w0
+            return divide(rhs, weight.sum(axis=1, keepdims=True), w0)
         if self.selects:
-            return divide(rhs, self.normal(weight, np.ones(self.n_weights)), w0)
-        system = self.normal_system(np.asarray(weight)[:, None, None])
-        return conjugate_gradients(system, rhs, w0, steps)
+            return divide(rhs, self.normal_diagonals(weight), w0)
+        return conjugate_gradients(self.normal_times(weight), rhs, w0, steps)
+
+    def normal_diagonals(self, weight: np.ndarray) -> np.ndarray:
+        """The diagonals of ``N_s`` with ``weight`` (S, m) where the operator selects, (S, L)."""
+        return np.array([self.normal(each, np.ones(self.n_weights)) for each in weight])
+
+    def normal_times(self, weight: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """The function from (S, L) to all ``N_s w_s``, where ``N_s`` has the ``weight`` (S, m)."""
+        return lambda W: np.array([self.normal(q, w) for q, w in zip(weight, W, strict=True)])
 
     def normal_system(self, weight: np.ndarray) -> LinearOperator:
         """:meth:`normal_block` with ``weight`` (m, K, K) as an operator on flat blocks (K L,)."""
@@ -208,6 +292,14 @@ class Operator(ABC):
     def describe(self, index: np.ndarray) -> dict[str, np.ndarray]:
         """The transforms ``index`` in a person's words: one named column per quantity."""
         return {"transform": np.asarray(index)}
+
+    def coarser(self, axes: tuple[int, ...]) -> Operator | None:
+        """About the same transforms on a grid with half as many points along some axes.
+
+        Samples and weights are pooled there (:mod:`gtpca.operators.pooling`), and transforms that
+        are too near to one another may be left out. None where there is no such operator.
+        """
+        return None
 
     def neighbours(self, w: np.ndarray) -> Iterable[np.ndarray]:
         """Weights worth trying once ``w`` has converged, (L,) each."""
@@ -240,7 +332,7 @@ class Operator(ABC):
         moved = self.plain.apply_at(w, np.array([index]))[0]
         probe = self.prepare(np.random.default_rng(0).standard_normal((1, self.n_features)))
         old, new = (np.sort(self.correlate(probe, v)[0]) for v in (w, moved))
-        return moved if np.allclose(old, new, rtol=0, atol=1e-9 * np.linalg.norm(w)) else None
+        return moved if np.allclose(old, new, rtol=0, atol=1e-9 * np.abs(old).max()) else None
 
 
 def selection_matrix(numbers, n_weights):
@@ -268,27 +360,33 @@ def sum_by_index(X, index, coef, n_groups):
     return pick.T @ X
 
 
-def conjugate_gradients(N, rhs, w, steps=CG_STEPS, tolerance=CG_TOLERANCE):
-    """At most so many steps towards the solution of ``N w = rhs``, from ``w``, all of them flat.
+def conjugate_gradients(times, rhs, w, steps=CG_STEPS, tolerance=CG_TOLERANCE):
+    """At most so many steps towards the solutions of ``N_s w_s = rhs_s``, from ``w`` (S, L).
 
-    Those of ``scipy.sparse.linalg.cg``, without its checks: systems are small here, and many.
+    ``times(w)`` (S, L) are all ``N_s w_s``. The steps are those of ``scipy.sparse.linalg.cg``,
+    without its checks, and for several systems: they are small here, and many.
     """
-    r = rhs - N @ w
-    unit = np.abs(r).max(initial=0.0)
-    if not 0 < unit < np.inf:
-        return w
-    r = r / unit  # whose square might overflow or vanish
-    p, energy, least = r, r @ r, tolerance**2 * np.sum((rhs / unit) ** 2)
+    r = rhs - times(w)
+    unit = np.abs(r).max(axis=1, keepdims=True, initial=0.0)
+    unit = np.where((unit > 0) & (unit < np.inf), unit, np.inf)  # whose square might overflow
+    p = r = r / unit
+    energy, least = _squares(r, r), tolerance**2 * _squares(rhs / unit, rhs / unit)
     for _ in range(steps):
-        Np = (N @ p) / unit
-        bend = p @ Np
-        if energy <= least or not bend > 0:
+        Np = times(p) / unit
+        bend = _squares(p, Np)
+        on = (energy > least) & (bend > 0)
+        if not on.any():
             break
-        length = energy / bend
+        length = np.divide(energy, bend, out=np.zeros_like(bend), where=on)
         w, r, before = w + length * p, r - length * Np, energy
-        energy = r @ r
-        p = r + (energy / before) * p
+        energy = _squares(r, r)
+        p = r + np.divide(energy, before, out=np.zeros_like(bend), where=on) * p
     return w
+
+
+def _squares(a, b):
+    """``<a_s, b_s>``, (S, 1)."""
+    return np.einsum("sl,sl->s", a, b)[:, None]
 
 
 def divide(rhs, diagonal, w0):
@@ -336,6 +434,28 @@ class FeatureWeightedOperator(Operator):
 
     def correlate(self, P, w):
         return self.plain.correlate(P, w)
+
+    def prepare_mask(self, H):
+        return self.plain.prepare_mask(self._weigh(H))
+
+    def correlate_mask(self, P, v, w):
+        return self.plain.correlate_mask(P, v, w)
+
+    def correlate_mask_each(self, P, W):
+        return self.plain.correlate_mask_each(P, W)
+
+    def mask_rows(self, H, index):
+        return self.plain.mask_rows(self._weigh(H), index)
+
+    def mask_sums(self, H, index, coef):
+        return self.plain.mask_sums(self._weigh(H), index, coef)
+
+    def mask_normal(self, sums, w):
+        return self.plain.mask_normal(sums, w)
+
+    def _weigh(self, H):
+        """Masks (n, d) times the weight."""
+        return H * cast(self.root**2, H)
 
     def norms(self, w):
         if not self.selects:

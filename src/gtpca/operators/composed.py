@@ -6,9 +6,25 @@ import numpy as np
 from scipy import sparse
 
 from gtpca.operators.backend import namespace
+from gtpca.operators.bank import BankOperator
 from gtpca.operators.base import Operator
 
-__all__ = ["ComposedOperator"]
+__all__ = ["ComposedOperator", "composed"]
+
+BANK_VALUES = 2**20  # numbers of all moved weights up to which two banks are made one
+
+
+def composed(outer, inner) -> Operator:
+    """Every pair ``T_outer T_inner``: of two banks that are not too large, a bank again."""
+    pairs = ComposedOperator(outer, inner)
+    banks = isinstance(outer, BankOperator) and isinstance(inner, BankOperator)
+    if not banks or pairs.n_transforms * pairs.n_features > BANK_VALUES:
+        return pairs
+    poses = pairs.describe(np.arange(pairs.n_transforms))
+    how = {"moved_axes": pairs.moved_axes, "reference": pairs.reference}
+    on_grid = outer.on_grid and inner.on_grid
+    shapes = (pairs.sample_shape, pairs.weight_shape)
+    return BankOperator(pairs.matrix(), *shapes, poses, **how, on_grid=on_grid)
 
 
 class ComposedOperator(Operator):
@@ -73,6 +89,34 @@ class ComposedOperator(Operator):
         parts = [self.outer.correlate(P, v) for v in self.inner.apply(w)]
         return namespace(w).concat(parts, 1)
 
+    def prepare_mask(self, H):
+        return self.outer.prepare_mask(H)
+
+    def correlate_mask(self, P, v, w):
+        first = list(self.inner.apply(v))
+        second = first if v is w else self.inner.apply(w)
+        parts = [self.outer.correlate_mask(P, a, b) for a, b in zip(first, second, strict=True)]
+        return namespace(w).concat(parts, 1)
+
+    def correlate_mask_each(self, P, W):
+        return np.stack([self.correlate_mask(P, w, w) for w in W])
+
+    def mask_rows(self, H, index):
+        inside, outside = self._split(index)
+        return self.inner.mask_rows(self.outer.mask_rows(H, outside), inside)
+
+    def mask_sums(self, H, index, coef):
+        """With an outer operator that selects, ``T* diag(h) T = T_i* diag(T_o* h) T_i``."""
+        if not self.outer.selects:
+            return super().mask_sums(H, index, coef)
+        inside, outside = self._split(index)
+        return self.inner.mask_sums(self.outer.mask_rows(H, outside), inside, coef)
+
+    def mask_normal(self, sums, w):
+        if not self.outer.selects:
+            return super().mask_normal(sums, w)
+        return self.inner.mask_normal(sums, w)
+
     def norms(self, w):
         if self.isometric:
             return self._constant_norms(w)
@@ -110,9 +154,25 @@ class ComposedOperator(Operator):
         M = np.stack([self.outer.normal_block(b, V) for b, V in zip(blocks, banks, strict=True)])
         return np.array([self.inner.adjoint(M[:, k]) for k in range(len(W))])
 
+    def normal_times(self, weight):
+        if not self.outer.isometric:
+            return super().normal_times(weight)
+        shape = (len(weight), self.inner.n_transforms, self.outer.n_transforms)
+        return self.inner.normal_times(weight.reshape(shape).sum(axis=2))
+
+    def normal_system(self, weight):
+        if not self.outer.isometric:
+            return super().normal_system(weight)
+        shape = (self.inner.n_transforms, self.outer.n_transforms, *weight.shape[1:])
+        return self.inner.normal_system(weight.reshape(shape).sum(axis=1))
+
     def adjoint_rows(self, X, index):
         inside, outside = self._split(index)
         return self.inner.adjoint_rows(self.outer.adjoint_rows(X, outside), inside)
+
+    def coarser(self, axes):
+        outer, inner = self.outer.coarser(axes), self.inner.coarser(axes)
+        return None if outer is None or inner is None else ComposedOperator(outer, inner)
 
     def matrix(self):
         outer, inner = self.outer.matrix(), self.inner.matrix()
@@ -130,15 +190,45 @@ class ComposedOperator(Operator):
         return columns
 
     def centre(self, w, used, seen):
-        """A roll of the weights is one of the window if nothing between turns it round."""
-        inside, outside = (np.unique(part) for part in self._split(used))
+        """A roll of the weights is one of the window, if what is between goes along with it."""
         if np.all(seen) or not self.crops:
             return None
+        inside, outside = (np.unique(part) for part in self._split(used))
         if self.inner.crops:
             return self.inner.centre(w, inside, seen)
-        if set(self.inner.moved_axes).isdisjoint(self.outer.moved_axes):
-            return self.outer.centre(w, outside, seen)
-        return self.outer.complete(w, seen)
+        if not set(self.inner.moved_axes).isdisjoint(self.outer.moved_axes):
+            outside = self._showing_only(seen)
+            if not self._goes_along(used, outside, seen):
+                return self.outer.complete(w, seen)
+        return self.outer.centre(w, outside, seen)
+
+    def _showing_only(self, seen):
+        """The outer transforms that show nothing but weights that are ``seen`` (L,)."""
+        outer, weight = self.outer.plain, self.feature_weight
+        features = np.ones(outer.n_features) if weight is None else weight > 0
+        counts = outer.correlate(outer.prepare(features[None].astype(float)), 1.0 - seen)[0]
+        return np.flatnonzero(counts < 0.5)
+
+    def _goes_along(self, used, outside, seen):
+        """Whether centred weights show all that the transforms ``used`` showed of them.
+
+        They do if the inner transforms are flips; those that scale have another centre then.
+        """
+        probe = np.random.default_rng(0).standard_normal(self.n_weights)
+        moved = self.outer.centre(probe, outside, seen) if len(outside) else None
+        if moved is None:
+            return False
+        shown, norms = self.apply_at(probe, used), self.norms(moved)
+        scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+        best = (self.correlate(self.prepare(shown), moved) * scale).max(axis=1)
+        return np.allclose(best, np.linalg.norm(shown, axis=1), rtol=1e-9, atol=0)
+
+    def translate(self, w, index):
+        """``T_index w`` if all transforms form a group; ``T_inner w`` if these do by themselves."""
+        moved = super().translate(w, index)
+        if moved is not None or self.crops:
+            return moved
+        return self.inner.translate(w, self._split(index)[0])
 
     def complete(self, w, seen):
         return (self.inner if self.inner.crops else self.outer).complete(w, seen)

@@ -15,6 +15,7 @@ def quadrature(*points) -> np.ndarray:
     With ``feature_weight=quadrature(t)`` inner products of samples are close to integrals:
     ``sum_j q_j x_j y_j = int x(t) y(t) dt`` for ``q_j = (t_{j+1} - t_{j-1}) / 2``, and half of the
     only interval at both ends. Without weights, a function counts most where it was sampled most.
+    Families that shift want an even grid instead: see ``numpy.interp``.
 
     Parameters
     ----------

@@ -39,6 +39,7 @@ __all__ = ["ShiftOperator", "Track"]
 
 SHORT_SAMPLE = 1024  # up to here one scattered sum beats a loop over the rows
 FEW_TRANSFORMS = 16  # up to here one matrix product beats the FFT
+FEW_PRODUCTS = 2**15  # also up to here, where rows need not be the same in every batch
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,22 @@ class Track:
         """Length of the spectrum of real values."""
         return self.fft_length // 2 + 1
 
+    @cached_property
+    def coarser(self) -> Track:
+        """The track with half as many points, and offsets at about the same places."""
+        size, window = -(-self.size // 2), -(-self.window // 2)
+        step, last = max(1, self.step // 2), self.first + self.step * (self.count - 1)
+        if self.circular:
+            first, last = self.first // 2, min(last // 2, self.first // 2 + size - 1)
+        else:
+            first, last = -(-self.first // 2), last // 2
+        if self.inside and not self.circular:
+            first, last = max(first, 0), min(last, size - window)
+        if self.covers:
+            first, last = max(first, size - window), min(last, 0)
+        count = max(1, (last - first) // step + 1)
+        return Track(size, window, first, step, count, self.circular)
+
     def pad(self, a: np.ndarray, axis: int) -> np.ndarray:
         """The padded window of which all shifted ones are pieces."""
         if self.circular:
@@ -203,11 +220,13 @@ class ShiftOperator(Operator):
         One per axis of the sample.
     axes : tuple of int
         The axes that were asked to move, even if there is only one place to go.
+    few_products : int
+        Numbers of a bank up to which one matrix product is preferred to the FFT.
     """
 
     selects = True
 
-    def __init__(self, tracks, axes=()):
+    def __init__(self, tracks, axes=(), few_products=0):
         self.tracks = tuple(tracks)
         moved = [j for j, track in enumerate(self.tracks) if track.moves]
         self.counts = tuple(track.count for track in self.tracks)
@@ -218,7 +237,10 @@ class ShiftOperator(Operator):
         self.crops = not self.isometric
         centred = [track.centred for track in self.tracks]
         self.reference = int(np.ravel_multi_index(centred, self.counts))
-        self.by_fft = self.n_transforms > FEW_TRANSFORMS
+        self.by_fft = (
+            self.n_transforms > FEW_TRANSFORMS
+            and self.n_transforms * self.n_features > few_products
+        )
         self._placed = self.isometric and not any(track.circular for track in self.tracks)
         self._fft_axes = [j + 1 for j in moved]
         self._fft_shape = [self.tracks[j].fft_length for j in moved]
@@ -245,6 +267,12 @@ class ShiftOperator(Operator):
 
     def apply(self, w):
         return self._pieces(w, [constant(starts, w) for starts in self._all_starts])
+
+    def apply_each(self, W):
+        padded = self._each_axis("pad", W.reshape(-1, *self.weight_shape), first=1)
+        axes = tuple(range(1, padded.ndim))
+        pieces = sliding_window_view(padded, self.sample_shape, axis=axes)
+        return pieces[(slice(None), *self._all_starts)].reshape(len(W), self.n_transforms, -1)
 
     def apply_at(self, w, index):
         return self._pieces(w, self._positions(index, "start_at"))
@@ -297,6 +325,15 @@ class ShiftOperator(Operator):
         used, index = np.unique(index, return_inverse=True)
         return self._scatter(sum_by_index(X, index, coef, len(used)), used)
 
+    def adjoint_each(self, X, index, coef):
+        if len(index) == 1 or not (self.isometric or self.n_features <= SHORT_SAMPLE):
+            pairs = zip(index, coef, strict=True)
+            return np.array([self.adjoint_at(X, t, c) for t, c in pairs])
+        coef = np.asarray(coef, dtype=np.result_type(X, np.float32))
+        back = self.adjoint_rows(np.tile(X, (len(index), 1)), index.ravel())
+        back = back.reshape(*index.shape, self.n_weights)
+        return (coef[:, None, :] @ back)[:, 0].astype(np.float64)
+
     def _cut(self, X, index):
         """The part of each row under the window, shape (n, L)."""
         grid = self._each_axis("wrap", X.reshape(len(X), *self.sample_shape), first=1)
@@ -341,6 +378,19 @@ class ShiftOperator(Operator):
         lags = track.keep_lags(fft_of(lags).irfft(lags, track.fft_length, axis), axis)
         return lags.reshape(-1, self.n_transforms)
 
+    def correlate_each(self, P, W):
+        if not self.by_fft:
+            return self._product_each(P, W)
+        return (
+            self.correlate(P, W[0])[None]
+            if len(W) == 1
+            else np.stack([self.correlate(P, w) for w in W])
+        )
+
+    def coarser(self, axes):
+        tracks = [t.coarser if j in axes else t for j, t in enumerate(self.tracks)]
+        return ShiftOperator(tracks, self.moved_axes, FEW_PRODUCTS)
+
     def _spectrum(self, w):
         grid, axes = w.reshape(self.weight_shape), [a - 1 for a in self._fft_axes]
         spectrum = fft_of(w).rfftn(grid, self._fft_shape, axes).conj()
@@ -373,6 +423,12 @@ class ShiftOperator(Operator):
         energy = self._each_axis("energies", (w**2).reshape(self.weight_shape))
         return namespace(w).sqrt(energy).reshape(-1)
 
+    def norms_each(self, W):
+        if self.isometric:
+            return super().norms_each(W)
+        squares = (W**2).reshape(-1, *self.weight_shape)
+        return np.sqrt(self._each_axis("energies", squares, first=1)).reshape(len(W), -1)
+
     def gram(self, W):
         K = len(W)
         if self.isometric:
@@ -383,16 +439,18 @@ class ShiftOperator(Operator):
     def normal(self, weight, w):
         if self.isometric:
             return np.sum(weight) * w
-        coverage = np.asarray(weight, dtype=np.float64).reshape(self.counts)
-        return self._each_axis("coverage", coverage).ravel() * w
+        return self.normal_diagonals(np.asarray(weight)[None])[0] * w
+
+    def normal_diagonals(self, weight):
+        coverage = np.asarray(weight, dtype=np.float64).reshape(-1, *self.counts)
+        return self._each_axis("coverage", coverage, first=1).reshape(len(weight), -1)
 
     def normal_block(self, weight, W):
         K = len(W)
         if self.isometric:
             return weight.sum(axis=0) @ W
-        pairs = weight.transpose(1, 2, 0).reshape(K * K, *self.counts)
-        coverage = self._each_axis("coverage", pairs, first=1).reshape(K, K, self.n_weights)
-        return np.einsum("jkl,kl->jl", coverage, W)
+        pairs = weight.transpose(1, 2, 0).reshape(K * K, -1)
+        return np.einsum("jkl,kl->jl", self.normal_diagonals(pairs).reshape(K, K, -1), W)
 
     def describe(self, index):
         offsets = self._positions(np.asarray(index, dtype=np.int64), "offset_at")

@@ -52,7 +52,7 @@ class Contents:
     labels: list[str]
 
 
-def gather(model, X, labels, room, max_samples, rng) -> Contents:
+def gather(model, X, *, labels, room, max_samples, rng) -> Contents:
     """Encode all rows of ``X``, choose some, and pack what is shown into ``room`` characters.
 
     All rows are read once; some of them again for PCA, and those that are shown.
@@ -72,16 +72,22 @@ def gather(model, X, labels, room, max_samples, rng) -> Contents:
     room -= len(safe_json(data))
     order = _drawn(labels, len(codes), rng)
     numbers = np.sort(order[: _n_points(codes, poses, room, max_samples)])
-    text, classes = _labels(labels, numbers)
-    data["points"] = _points(codes, poses, each, numbers) | {"labels": text, "classes": classes}
-    room -= len(safe_json(data["points"]))
-    pictured = np.sort(order[: min(len(numbers), _n_pictures(layout, room))])
-    data["samples"] = _samples(model, X, codes, pictured, layout) | {
-        "rows": pack(np.searchsorted(numbers, pictured)),
-        "names": _names(model),
-    }
-    counts = (len(codes), len(numbers), len(pictured))
-    return Contents(data, *counts, explained, pca, layout.described(), classes)
+    points = _points(codes, poses, each, numbers) | _labels(labels, numbers)
+    room -= len(safe_json(points))
+    most = _n_pictures(layout, room, gaps=model.missing == "ignore")
+    pictured = np.sort(order[: min(len(numbers), most)])
+    samples = _samples(model, X, codes, pictured, layout)
+    samples["rows"] = pack(np.searchsorted(numbers, pictured))
+    return Contents(
+        data=data | {"points": points, "samples": samples},
+        n_rows=len(codes),
+        n_points=len(numbers),
+        n_pictures=len(pictured),
+        explained=explained,
+        pca=pca,
+        sample_layout=layout.described(),
+        labels=points["classes"],
+    )
 
 
 def _line(pca):
@@ -106,8 +112,8 @@ def _n_points(codes, poses, room, most):
     return int(min(len(codes), most, max(1, POINTS_SHARE * room / (BASE64 * width + 100))))
 
 
-def _n_pictures(layout: Layout, room):
-    size = np.prod(layout.described()["shape"]) * 2 * _levels(layout)[1]
+def _n_pictures(layout: Layout, room, gaps):
+    size = np.prod(layout.described()["shape"]) * (2 * _levels(layout)[1] + gaps)
     return int(max(1, room / (BASE64 * (size + 20))))
 
 
@@ -196,9 +202,10 @@ def _points(codes, poses, explained, numbers):
 def _labels(labels, numbers):
     """The labels of some rows, and all different ones if there are not many."""
     if labels is None:
-        return None, []
+        return {"labels": None, "classes": []}
     classes = list(dict.fromkeys(clipped(label) for label in sorted(set(labels), key=_rank)))
-    return [clipped(label) for label in labels[numbers]], classes if len(classes) <= CLASSES else []
+    shown = [clipped(label) for label in labels[numbers]]
+    return {"labels": shown, "classes": classes if len(classes) <= CLASSES else []}
 
 
 def _rank(label):
@@ -211,15 +218,21 @@ def _rank(label):
 
 def _samples(model, X, codes, numbers, layout):
     """Samples and their reconstructions, with the range of values for pictures."""
-    drawn = layout(measures.as_seen(model, X, numbers))
-    levels = _levels(layout)[0]
+    drawn, rebuilt = (
+        layout(measures.as_seen(model, X, numbers)),
+        layout(model.decode(codes[numbers])),
+    )
+    levels, hidden = _levels(layout)[0], np.isnan(drawn)
+    drawn = np.where(hidden, rebuilt, drawn)
     ends = np.quantile(drawn, [0.001, 0.999])  # few values must not hide all others
     return {
         "layout": layout.described(),
         "original": pack_rows(drawn, levels),
-        "rebuilt": pack_rows(layout(model.decode(codes[numbers])), levels),
+        "rebuilt": pack_rows(rebuilt, levels),
+        "gaps": pack(hidden.astype(np.uint8)) if hidden.any() else None,
         "range": [float(ends[0]), float(ends[1] if ends[1] > ends[0] else ends[0] + 1)],
         "scale": asdict(Scale.of(ends, signed=bool(drawn.min() < 0))),
+        "names": _names(model),
     }
 
 

@@ -22,6 +22,12 @@ function rowsOf(entry) {
   return { length: low.length, get };
 }
 
+/** Where nothing was observed: get(i, j) of value j of row i; never, if nothing is missing. */
+function gapsOf(entry, size) {
+  const hidden = entry ? numbers(entry) : null;
+  return (i, j) => hidden !== null && hidden[i * size + j] > 0;
+}
+
 /** Column j of a table with `width` columns. */
 function column(table, width, j) {
   const out = new Array(table.length / width);

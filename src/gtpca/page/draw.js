@@ -1,6 +1,7 @@
 // Drawing: charts with plotly, pictures on canvases.
 
 const COLOURS = page.palette;  // see palette.py
+const PREDICTED = rgb(COLOURS.predicted);
 const SIGNED = COLOURS.signed.map(rgb), UNSIGNED = COLOURS.unsigned.map(rgb), GAP = rgb(COLOURS.grey);
 const FINE = window.matchMedia("(pointer: fine)").matches;
 const CONFIG = { responsive: true, displayModeBar: false, displaylogo: false };
@@ -55,7 +56,7 @@ function drawCurves(host, layout, lines, options) {
     shape[`yaxis${id}`] = { domain: [bottom, top], nticks: channels > 1 ? Math.max(3, Math.round(12 / channels)) : 6,
       title: { text: channels > 1 ? `ch. ${layout.channels[c] + 1}` : "", font: { size: 12 } } };
     for (const line of lines) {
-      traces.push({ type: "scatter", mode: "lines", name: line.name, x, yaxis: `y${id}`,
+      traces.push({ type: "scatter", mode: line.dots ? "lines+markers" : "lines", marker: { size: 4 }, name: line.name, x, yaxis: `y${id}`,
         y: Array.from(line.values.subarray(c * count, (c + 1) * count)),
         line: { color: line.colour, width: line.width }, showlegend: c === 0, legendgroup: line.name,
         text: options.names ? options.names.map(plain) : undefined,
@@ -90,16 +91,23 @@ function inGap(layout, row, column) {
   return row % height === height - 1 || column % width === width - 1 || number >= layout.channels.length;
 }
 
-/** A picture, one screen point per value; the style enlarges it. */
-function drawCanvas(canvas, layout, values, scale) {
+/** A colour under the veil of what was predicted. */
+function veiled(colour) {
+  return colour.map((part, c) => 0.65 * part + 0.35 * PREDICTED[c]);
+}
+
+/** A picture, one screen point per value; the style enlarges it. Grey is what is not there. */
+function drawCanvas(canvas, layout, values, scale, predicted) {
   const [height, width] = layout.shape, colours = layout.kind === "colours";
   canvas.width = width;
   canvas.height = height;
   const image = new ImageData(width, height);
   for (let i = 0; i < width * height; i++) {
     const gap = layout.tile && inGap(layout, Math.floor(i / width), i % width);
-    const colour = colours ? mixed(values.subarray(3 * i, 3 * i + 3), scale) : gap ? GAP : shade(values[i], scale);
-    image.data.set([...colour, 255], 4 * i);
+    const first = colours ? 3 * i : i, missing = gap || Number.isNaN(values[first]);
+    const colour = missing ? GAP : colours ? mixed(values.subarray(first, first + 3), scale) : shade(values[i], scale);
+    const veil = predicted && !missing && !Number.isNaN(predicted[first]);
+    image.data.set([...(veil ? veiled(colour) : colour), 255], 4 * i);
   }
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
@@ -107,7 +115,7 @@ function drawCanvas(canvas, layout, values, scale) {
 /** Largest absolute value, never 0. */
 function reach(values) {
   let most = 0;
-  for (const value of values) most = Math.max(most, Math.abs(value));
+  for (const value of values) if (!Number.isNaN(value)) most = Math.max(most, Math.abs(value));
   return most || 1;
 }
 
@@ -134,7 +142,7 @@ function drawPictures(host, layout, pictures) {
   }
   pictures.forEach((picture, i) => {
     const figure = host.children[i];
-    drawCanvas(figure.firstChild, layout, picture.values, picture.scale);
+    drawCanvas(figure.firstChild, layout, picture.values, picture.scale, picture.predicted);
     figure.firstChild.setAttribute("aria-label", picture.name);
     figure.lastChild.textContent = picture.name;
   });

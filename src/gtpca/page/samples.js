@@ -2,6 +2,7 @@
 
 const points = readPoints();
 const originals = rowsOf(page.samples.original), rebuilts = rowsOf(page.samples.rebuilt);
+const isGap = gapsOf(page.samples.gaps, page.samples.original.size);
 const chosen = { point: 0 };
 const byId = (id) => document.getElementById(id);
 
@@ -106,12 +107,17 @@ function drawSample(i) {
   byId("no-picture").hidden = row >= 0;
   host.hidden = row < 0;
   if (row < 0) return;
-  const original = originals.get(row), rebuilt = rebuilts.get(row), layout = page.samples.layout;
+  const rebuilt = rebuilts.get(row), layout = page.samples.layout;
+  const original = originals.get(row).map((value, j) => (isGap(row, j) ? NaN : value));
+  const predicted = original.map((value, j) => (Number.isNaN(value) ? rebuilt[j] : NaN));
   if (layout.kind === "lines") {
     const lines = [
       { name: "sample", values: original, colour: COLOURS.grey, width: 1.5 },
       { name: "reconstruction", values: rebuilt, colour: COLOURS.blue, width: 2.2 },
     ];
+    if (page.samples.gaps) {
+      lines.push({ name: "predicted", values: predicted, colour: COLOURS.predicted, width: 2.2, dots: true });
+    }
     drawCurves(host, layout, lines, { x: "position", names: page.samples.names });
     return;
   }
@@ -119,7 +125,7 @@ function drawSample(i) {
   const rest = original.map((value, j) => value - rebuilt[j]);
   drawPictures(host, layout, [
     { name: "sample", values: original, scale },
-    { name: "reconstruction", values: rebuilt, scale },
+    { name: page.samples.gaps ? "reconstruction; veiled: predicted" : "reconstruction", values: rebuilt, scale, predicted },
     { name: layout.kind === "colours" ? "what is left; grey is none" : "what is left", values: rest, scale: residualScale(scale) },
   ]);
 }

@@ -72,10 +72,14 @@ def write_page(
     environment, plotly = _environment(), _plotly()
     path, X = _check(model, path, title), counted(X)
     labels = None if labels is None else _check_labels(labels, X)
-    most = checks.integer("max_samples", max_samples, 1)
-    rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-    room = LARGEST - ROOM_LEFT - len(plotly.encode())
-    contents = gather(model, X, labels, room, most, rng)
+    contents = gather(
+        model,
+        X,
+        labels=labels,
+        room=LARGEST - ROOM_LEFT - len(plotly.encode()),
+        max_samples=checks.integer("max_samples", max_samples, 1),
+        rng=np.random.default_rng(check_random_state(random_state).randint(2**31)),
+    )
     context = _texts(model, X, contents, title) | _parts(plotly, contents.data)
     text = environment.get_template("page.html").render(context)
     with atomic_file(path) as file:

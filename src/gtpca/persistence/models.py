@@ -107,7 +107,7 @@ def _check_name(name) -> None:
     """Fitted attributes end in an underscore or begin with one, and hide nothing of the class."""
     known = inspect.getattr_static(GTPCA, name, None) is not None
     if known or name == "operator_" or "callback" in name or not FITTED_NAME.fullmatch(name):
-        raise ValueError(f"the attribute {name[:80]!r} is none of a fitted model")
+        raise ValueError(f"the attribute {name[:80]!r} is not one of a fitted model")
 
 
 def _rebuild(content, decoder, max_size) -> GTPCA:

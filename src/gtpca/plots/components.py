@@ -15,7 +15,7 @@ from gtpca.plots.panels import (
     pick_rows,
     take_axes,
 )
-from gtpca.views.measures import as_seen
+from gtpca.views.measures import as_seen, encode
 from gtpca.views.palette import BLACK, BLUE, GREY, ORANGE, RED, SKY, Scale
 from gtpca.views.samples import component_view, sample_view
 
@@ -72,7 +72,8 @@ def plot_reconstructions(model, X, *, rows=None, counts=None, ax=None):
     A curve takes two panels: the sample with its reconstructions, and the residual of the last
     one. Others take a panel for the sample, one for each reconstruction, all on the same scale,
     and one for the residual, with colours for both signs. With ``center="samples"`` a
-    sample is drawn without its mean.
+    sample is drawn without its mean. Gaps are left blank, grey in pictures; what is predicted there
+    is a line of its own, or veiled, in pink.
 
     Parameters
     ----------
@@ -93,16 +94,16 @@ def plot_reconstructions(model, X, *, rows=None, counts=None, ax=None):
     """
     need_samples(model, X, "samples")
     counts, view = _check_counts(model, counts), sample_view(model)
-    some, numbers = pick_rows(X, rows)
-    values, codes = as_seen(model, some), model.encode(some)
+    some, numbers = pick_rows(model, X, rows)
+    values, codes = as_seen(model, some), encode(model, some)
     rebuilt = np.stack([model.decode(codes.first(c)) for c in counts], axis=1)
     shares = left_over(model, values, rebuilt[:, -1])
     columns = 2 if view.is_curve else len(counts) + 2
     given, axes = take_axes(ax, (len(values), columns), size=_panel_size(view))
-    draw = _draw_curve_row if view.is_curve else partial(_draw_panel_row, bool(values.min() < 0))
+    draw = _draw_curve_row if view.is_curve else partial(_draw_panel_row, bool(np.any(values < 0)))
     for j, (x, parts) in enumerate(zip(values, rebuilt, strict=True)):
         panels = axes[j * columns : (j + 1) * columns]
-        draw(panels, view, x, parts, counts, j == 0, j == len(values) - 1)
+        draw(panels, view, x, parts, counts, first=j == 0, last=j == len(values) - 1)
         panels[0].set_ylabel(samples.row_name(view, f"sample {numbers[j]}"), fontsize=8)
         panels[-1].set_title(f"residual, {100 * shares[j]:.1f} %", fontsize=9)
     return given
@@ -128,23 +129,26 @@ def _check_counts(model, counts):
 def left_over(model, values, rebuilt):
     """Share of the energy of each sample that a reconstruction leaves over, (n,).
 
-    Energies are those of the fit: after centring, in the inner product of ``feature_weight``.
+    Energies are those of the fit: after centring, in the inner product of ``feature_weight``, over
+    what was observed.
     """
     mean, weight = model.mean_, model.operator_.feature_weight
     axes = tuple(range(1, values.ndim))
     q = 1.0 if weight is None else weight.reshape(model.sample_shape_)
-    total = np.sum(q * (values - (0 if mean is None else mean)) ** 2, axis=axes)
-    rest = np.sum(q * (values - rebuilt) ** 2, axis=axes)
+    total = np.nansum(q * (values - (0 if mean is None else mean)) ** 2, axis=axes)
+    rest = np.nansum(q * (values - rebuilt) ** 2, axis=axes)
     return np.divide(rest, total, out=np.zeros_like(rest), where=total > 0)
 
 
-def _draw_curve_row(panels, view, x, parts, counts, first, last):
+def _draw_curve_row(panels, view, x, parts, counts, *, first, last):
     fit, rest = panels
+    hidden_x, last_part = x, parts[-1]
     x, parts = samples.line(view, x), [samples.line(view, part) for part in parts]
     fit.plot(x, color=GREY, linewidth=1.0, label="sample")
     for part, count, (colour, style) in zip(parts, counts, _looks(len(parts)), strict=True):
         label = f"{count} component{'s' if count > 1 else ''}"
         fit.plot(part, linestyle=style, color=colour, linewidth=1.5, label=label)
+    samples.draw_predicted(fit, view, hidden_x, last_part)
     rest.axhline(0, color=GREY, linewidth=0.8)
     rest.plot(x - parts[-1], color=BLACK, linewidth=1.0)
     ends = (*fit.get_ylim(), *rest.get_ylim())
@@ -162,13 +166,15 @@ def _looks(count):
     return [*early, LOOKS[-1]]
 
 
-def _draw_panel_row(signed, panels, view, x, parts, counts, first, last):
+def _draw_panel_row(signed, panels, view, x, parts, counts, *, first, last):
     rest = x - parts[-1]
     scale, left = _scales(view, x, parts, rest, signed)
     names = ["sample", *(f"{c} component{'s' if c > 1 else ''}" for c in counts)]
     for ax, values, name in zip(panels, [x, *parts], names, strict=False):
         samples.draw_panel(ax, view, values, scale)
-        samples.finish(ax, view, name if first else "", ax is panels[0], last)
+        if (view.kind == "lines") == (values is x):
+            samples.draw_predicted(ax, view, x, parts[-1])
+        samples.finish(ax, view, name if first else "", first=ax is panels[0], last=last)
     samples.draw_panel(panels[-1], view, rest, left)
     samples.finish(panels[-1], view, first=False, last=last)
     if first:
@@ -181,4 +187,4 @@ def _scales(view, x, parts, rest, signed):
         scale = Scale.of(x, signed)
         return scale, scale.residual
     scale = Scale.of(np.stack([x, *parts]), signed)
-    return scale, Scale.around_zero(max(scale.residual.high, np.abs(rest).max()))
+    return scale, Scale.around_zero(max(scale.residual.high, Scale.of(rest, signed=True).high))

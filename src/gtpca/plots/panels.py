@@ -6,7 +6,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
+from gtpca.data.missing import as_nan
 from gtpca.data.rows import counted
+from gtpca.data.series import as_one_array
 from gtpca.plots.style import require_matplotlib
 
 __all__ = [
@@ -104,9 +106,11 @@ def need_samples(model, X, what):
         )
 
 
-def pick_rows(X, rows):
+def pick_rows(model, X, rows):
     """Some rows of ``X``, wherever it lives, and their numbers; ``rows`` None: the first three."""
-    X = counted(X) if hasattr(X, "shape") else np.asarray(X)
+    if not hasattr(X, "shape"):
+        X = as_nan(as_one_array(X, model.missing, model.sample_shape_))
+    X = counted(X)
     if rows is None:
         rows = range(min(3, X.shape[0]))
     given = [rows] if np.ndim(rows) == 0 else list(rows)
@@ -115,4 +119,5 @@ def pick_rows(X, rows):
     numbers = [checks.integer("rows", i, 0, X.shape[0] - 1) for i in given]
     if hasattr(X, "iloc"):
         return X.iloc[numbers], numbers
-    return np.stack([np.asarray(X[i]) for i in numbers]), numbers
+    rows = [X[i] for i in numbers]
+    return (np.ma.stack if np.ma.isMaskedArray(X) else np.stack)(rows), numbers

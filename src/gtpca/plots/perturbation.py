@@ -142,7 +142,8 @@ def _draw_triples(ax, view, triples, titles, step):
         for i, values in enumerate(triple):
             panel = axes[3 * j + i]
             samples.draw_panel(panel, view, values, scale)
-            samples.finish(panel, view, names[i] if j == 0 else "", i == 0, j == len(triples) - 1)
+            last = j == len(triples) - 1
+            samples.finish(panel, view, names[i] if j == 0 else "", first=i == 0, last=last)
         axes[3 * j].set_ylabel(samples.row_name(view, title), fontsize=8)
     samples.name_channels(axes[2])
     return given

@@ -43,12 +43,7 @@ def plot_energy(model, X=None, *, ax=None):
     if other is not None:
         _draw_pca(ax, *other)
     ax.set_ylim(0, 1.03)
-    ax.set_xlabel("components", fontsize=9)
-    ax.set_ylabel("explained share of the energy", fontsize=9)
-    integer_ticks(ax.xaxis)
-    ax.legend(fontsize=8, frameon=False)
-    quiet(ax)
-    return ax
+    return _labelled(ax, "components", "explained share of the energy")
 
 
 def _draw_pca(ax, shares, n_rows, n_all):
@@ -82,8 +77,13 @@ def plot_history(model, *, ax=None):
             name = "all components" if model.shared_pose_ else f"component {k + 1}"
             passes = np.arange(1, len(values) + 1)
             ax.plot(passes, values / (values[-1] or 1), label=name, markersize=3.5, **look)
-    ax.set_xlabel("pass", fontsize=9)
-    ax.set_ylabel("explained energy / that of the last pass", fontsize=9)
+    return _labelled(ax, "pass", "explained energy / that of the last pass")
+
+
+def _labelled(ax, x, y):
+    """The Axes with labels, a legend, and integers along x."""
+    ax.set_xlabel(x, fontsize=9)
+    ax.set_ylabel(y, fontsize=9)
     integer_ticks(ax.xaxis)
     ax.legend(fontsize=8, frameon=False)
     quiet(ax)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from gtpca.plots.style import integer_ticks, mapping, quiet
-from gtpca.views.palette import BLACK, CYCLE, GREY
+from gtpca.views.palette import BLACK, CYCLE, GREY, PREDICTED
 from gtpca.views.samples import TILES, evenly
 
 __all__ = [
     "draw_lines",
     "draw_panel",
     "draw_picture",
+    "draw_predicted",
     "finish",
     "line",
     "name_channels",
@@ -43,8 +44,17 @@ def draw_picture(ax, view, values, scale):
         channels = channels[:, evenly(view.n_channels, TILES)]
     (picture,) = view.picture(channels, gap=np.nan)
     if view.kind == "colours":
-        return ax.imshow(scale.shares(picture), interpolation="nearest")
+        blank = np.isnan(picture).any(axis=-1, keepdims=True)
+        shown = np.where(blank, to_grey(), scale.shares(picture))
+        return ax.imshow(shown, interpolation="nearest")
     return ax.imshow(picture, **mapping(scale))
+
+
+def to_grey():
+    """The colour of what is not there, (3,)."""
+    from matplotlib.colors import to_rgb
+
+    return np.array(to_rgb(GREY))
 
 
 def _draw_rows(ax, channels, scale):
@@ -52,6 +62,32 @@ def _draw_rows(ax, channels, scale):
     count, points = channels.shape
     extent = (-0.5, points - 0.5, count + 0.5, 0.5)  # channels from 1
     return ax.imshow(channels, aspect="auto", extent=extent, **mapping(scale))
+
+
+def draw_predicted(ax, view, x, part):
+    """What ``part`` predicts in the gaps of the sample ``x``, in a colour of its own."""
+    hidden = np.isnan(x)
+    if not hidden.any():
+        return
+    if view.kind == "lines":
+        values = view.channels(np.where(hidden, part, np.nan))[0].T
+        look = {"color": PREDICTED, "linewidth": 1.5, "marker": ".", "markersize": 3}
+        ax.plot(values, **look)[0].set_label("predicted")
+    else:
+        _tint(ax, view, hidden)
+
+
+def _tint(ax, view, hidden):
+    """A veil over the places of a picture that were predicted."""
+    from matplotlib.colors import to_rgba
+
+    channels, extent = view.channels(hidden), ax.images[0].get_extent()
+    if view.kind == "tiles":
+        channels = channels[:, evenly(view.n_channels, TILES)]
+    veil = view.picture(channels)[0]
+    veil = veil.max(axis=-1) if view.kind == "colours" else veil
+    colour = np.array(to_rgba(PREDICTED, 0.35)) * (veil > 0)[..., None]
+    ax.imshow(colour, interpolation="nearest", extent=extent, aspect=ax.get_aspect())
 
 
 def draw_panel(ax, view, values, scale):
@@ -82,7 +118,7 @@ def row_name(view, name=""):
     return "\n".join(filter(None, (name, "channel" if view.kind == "rows" else "")))
 
 
-def finish(ax, view, title="", first=True, last=True):
+def finish(ax, view, title="", *, first=True, last=True):
     """Title and labels; those of the y axis if ``first`` of a row, of the x axis if ``last``."""
     ax.set_title(title, fontsize=9)
     if view.kind in ("lines", "rows"):

@@ -140,7 +140,7 @@ def _draw_quantity(ax, points, labels, look):
 def _draw_thumbnails(ax, model, X, points, colours, count):
     low, high = (np.array(ends) for ends in zip(ax.get_xlim(), ax.get_ylim(), strict=True))
     chosen = spread_out((points - low) / (high - low), count, THUMBNAIL)
-    values, view = as_seen(model, pick_rows(X, chosen)[0]), sample_view(model)
+    values, view = as_seen(model, pick_rows(model, X, chosen)[0]), sample_view(model)
     scale, size = Scale.of(values), THUMBNAIL * (high - low)
     for i, x in zip(chosen, values, strict=True):
         corner = points[i] - size / 2

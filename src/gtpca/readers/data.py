@@ -11,10 +11,11 @@ import numpy as np
 
 from gtpca.text import one_line, shortened
 
-__all__ = ["Data", "FileRows", "check_inflated", "check_rows", "choose", "is_number"]
+__all__ = ["Data", "FileRows", "check_inflated", "check_rows", "choose", "is_missing", "is_number"]
 
 LARGEST_PIECE = 2**30  # bytes of one row, or of one chunk of a file
 MOST_INFLATED = 100  # times its size that a large file may hold
+NOTHING = ("", "na", "n/a", "nan", "null", "none", "?")  # fields of text that hold no value
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +154,11 @@ def is_number(field: str) -> bool:
     except ValueError:
         return False
     return "_" not in field
+
+
+def is_missing(field: str) -> bool:
+    """Whether a field of a text file says that there is no value."""
+    return field.strip().lower() in NOTHING
 
 
 def choose(found: dict[str, tuple], key: str | None) -> str:

@@ -15,6 +15,7 @@ from gtpca.text import one_line
 __all__ = ["read_images"]
 
 ENDINGS = (".png", ".jpg", ".jpeg")
+SIZES = ("pad", "resize")  # what is done to images of unequal size
 # What an image is read as, by Pillow's mode, and its shape after height and width.
 MODES: dict[str, tuple[str, tuple[int, ...]]] = {
     "1": ("L", ()),
@@ -25,27 +26,50 @@ MODES: dict[str, tuple[str, tuple[int, ...]]] = {
 }
 
 
-def read_images(path: Path) -> Data:
-    """Grey or RGB images, in the order of their names; other files are left out."""
+def read_images(path: Path, sizes: str | None = None) -> Data:
+    """Grey or RGB images, in the order of their names; other files are left out.
+
+    Images of unequal size are an error, or with ``sizes`` padded by missing values to the largest
+    height and width ("pad"), or resized to the median ones ("resize").
+    """
     image = require("PIL.Image", "io")
     names = sorted(p for p in path.iterdir() if p.suffix.lower() in ENDINGS)
     if not names:
         raise ValueError("there is no PNG or JPEG image in the folder")
+    if sizes is not None and sizes not in SIZES:
+        raise ValueError(f"sizes={sizes!r} must be one of {', '.join(map(repr, SIZES))}")
     kinds = [_kind(image, name) for name in names]
-    for name, kind in zip(names, kinds, strict=True):
-        if kind != kinds[0]:
-            raise ValueError(
-                f"{name.name} is {_words(kind)}, but {names[0].name} is {_words(kinds[0])}; all "
-                "images must be alike"
-            )
-    mode, shape = kinds[0]
+    _check_alike(names, kinds, sizes)
+    mode, shape = kinds[0][0], _common_shape(kinds, sizes)
+    unequal = len({kind[1] for kind in kinds}) > 1
     dtype = np.dtype(np.uint16 if mode == "I;16" else np.uint8)
+    dtype = np.dtype(np.float32) if unequal and sizes == "pad" else dtype
     needed = len(names) * math.prod(shape) * dtype.itemsize
     check_inflated(needed=needed, stored=sum(name.stat().st_size for name in names))
-    rows = np.empty((len(names), *shape), dtype)
+    rows = np.full((len(names), *shape), np.nan if dtype.kind == "f" else 0, dtype)
     for row, name in zip(rows, names, strict=True):
-        row[...] = _pixels(image, name, mode)
+        pixels = _pixels(image, name, mode, shape if sizes == "resize" else None)
+        row[tuple(slice(size) for size in pixels.shape)] = pixels
     return Data(rows)
+
+
+def _check_alike(names, kinds, sizes) -> None:
+    """All images have the same mode and, unless ``sizes`` says what to do, the same size."""
+    for name, kind in zip(names, kinds, strict=True):
+        same = kind[0] == kinds[0][0] if sizes else kind == kinds[0]
+        if not same:
+            raise ValueError(
+                f"{name.name} is {_words(kind)}, but {names[0].name} is {_words(kinds[0])}; all "
+                "images must be alike, but for their sizes with --sizes pad or --sizes resize (in "
+                'Python sizes="pad")'
+            )
+
+
+def _common_shape(kinds, sizes) -> tuple[int, ...]:
+    """The shape of all images in one array."""
+    shapes = np.array([shape for _, shape in kinds])
+    common = np.median(shapes, axis=0) if sizes == "resize" else shapes.max(axis=0)
+    return tuple(int(size) for size in common)
 
 
 def _kind(image, name) -> tuple[str, tuple[int, ...]]:
@@ -63,9 +87,13 @@ def _words(kind) -> str:
     return f"{shape[1]} x {shape[0]} {'RGB' if mode == 'RGB' else 'grey'}"
 
 
-def _pixels(image, name, mode) -> np.ndarray:
+def _pixels(image, name, mode, shape=None) -> np.ndarray:
+    """The pixels of an image, resized to a shape if one is given."""
     with _opened(image, name) as picture:
-        return np.asarray(picture if picture.mode == mode else picture.convert(mode))
+        picture = picture if picture.mode == mode else picture.convert(mode)
+        if shape is not None and picture.size != (shape[1], shape[0]):
+            picture = picture.resize((shape[1], shape[0]))
+        return np.asarray(picture)
 
 
 @contextmanager

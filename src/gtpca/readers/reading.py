@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gtpca import checks
 from gtpca.readers.arrays import read_npy, read_npz
 from gtpca.readers.containers import read_hdf5, read_zarr
 from gtpca.readers.data import Data
@@ -28,7 +29,7 @@ class Kind(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-TABLE = Kind("table", read_text, ("labels", "header"))
+TABLE = Kind("table", read_text, ("labels", "header", "missing"))
 HDF5 = Kind("HDF5 file", read_hdf5, ("key",))
 RECORDING = Kind("recording", read_recording, ("window", "step", "event", "tmin", "tmax"))
 KINDS = {
@@ -36,13 +37,13 @@ KINDS = {
     ".npz": Kind("archive of arrays", read_npz, ("key",)),
     ".csv": TABLE,
     ".tsv": TABLE,
-    ".parquet": Kind("Parquet file", read_parquet, ("labels",)),
+    ".parquet": Kind("Parquet file", read_parquet, ("labels", "missing")),
     ".h5": HDF5,
     ".hdf5": HDF5,
     ".zarr": Kind("Zarr store", read_zarr, ("key",)),
     ".mat": Kind("MATLAB file", read_mat, ("key",)),
-    ".ts": Kind("file of time series", read_ts),
-    "folder": Kind("folder of images", read_images),
+    ".ts": Kind("file of time series", read_ts, ("missing",)),
+    "folder": Kind("folder of images", read_images, ("sizes",)),
     ".fif": RECORDING,
     ".edf": RECORDING,
     ".bdf": RECORDING,
@@ -60,6 +61,8 @@ def read_data(
     event: str | int | None = None,
     tmin: float | None = None,
     tmax: float | None = None,
+    missing: str = "error",
+    sizes: str | None = None,
 ) -> Data:
     """Read rows from a file or folder; its ending says what it is.
 
@@ -88,6 +91,12 @@ def read_data(
     tmin, tmax : float or None
         Recordings: windows around events from ``tmin`` to ``tmax`` seconds; a window that the
         ends of the recording cut is left out.
+    missing : {"error", "ignore"}
+        What fields without a value are in tables, and series that end early in ``.ts`` files: an
+        error, or NaN, which ``GTPCA(missing="ignore")`` takes. NaN in arrays stays what it is.
+    sizes : {"pad", "resize"} or None
+        What is done to images of unequal size: padded with NaN to the largest height and width, or
+        resized to the median ones; None: an error.
 
     Returns
     -------
@@ -118,12 +127,15 @@ def read_data(
     path = Path(path)
     given: dict[str, Any] = {"key": key, "labels": labels, "header": header}
     given |= {"window": window, "step": step, "event": event, "tmin": tmin, "tmax": tmax}
-    given = {name: value for name, value in given.items() if value is not None}
+    given = {name: value for name, value in (given | {"sizes": sizes}).items() if value is not None}
     kind = KINDS[_kind(path)]
     wrong = sorted(set(given) - set(kind.options))
     if wrong:
         option = f"{wrong[0]}={given[wrong[0]]!r}"
         raise ValueError(f"{path}: {option} has no meaning for this kind of file, {kind.name}.")
+    checks.choice("missing", missing, ("error", "ignore"))
+    if "missing" in kind.options:
+        given["missing"] = missing
     try:
         return kind.read(path, **given)
     except ImportError:

@@ -6,16 +6,19 @@ from pathlib import Path
 
 import numpy as np
 
-from gtpca.readers.data import Data, check_rows, is_number
+from gtpca.data.series import pad
+from gtpca.readers.data import Data, check_rows, is_missing, is_number
 
 __all__ = ["read_ts"]
 
 
-def read_ts(path: Path) -> Data:
-    """Series (n, n_times), or (n, n_times, n_channels), of equal length, and their labels.
+def read_ts(path: Path, missing: str = "error") -> Data:
+    """Series (n, n_times), or (n, n_times, n_channels), and their labels.
 
     Lines with ``#`` are comments, those with ``@`` the header; after ``@data`` each line is a
-    series: channels separated by colons, values by commas, and the label at the end.
+    series: channels separated by colons, values by commas, and the label at the end. Series are of
+    equal length, unless ``missing="ignore"``: then NaN follows the end of the shorter ones, and
+    stands for ``?``.
     """
     series: list[np.ndarray] = []
     labels = []
@@ -26,11 +29,12 @@ def read_ts(path: Path) -> Data:
         for number, line in lines:
             *channels, last = line.split(":")
             channels, label = (channels, last) if labelled else ([*channels, last], "")
-            series.append(_values(channels, number, series[0] if series else None))
+            gaps = missing == "ignore"
+            series.append(_values(channels, number, series[0] if series else None, gaps))
             labels.append(label.strip())
     if not series:
         raise ValueError("there is no series after @data")
-    rows = np.stack(series)
+    rows = pad(series, axes=-1)
     rows = rows[:, 0] if rows.shape[1] == 1 else rows.transpose(0, 2, 1)
     check_rows(rows.shape, rows.dtype)
     return Data(np.ascontiguousarray(rows), labels=np.array(labels) if labelled else None)
@@ -52,20 +56,35 @@ def _header(lines) -> bool:
     raise ValueError("there is no line @data")
 
 
-def _values(channels, number, first) -> np.ndarray:
+def _values(channels, number, first, gaps) -> np.ndarray:
     """The values of one line, (n_channels, n_times), as long as those of the first."""
     if not channels:
         raise ValueError(f"line {number} has no label, or no values")
     lists = [channel.split(",") for channel in channels]
+    if gaps:
+        _check_channels(lists, number, first)
+        return pad([[_number(value, number, gaps) for value in values] for values in lists])
     wanted = (len(lists), len(lists[0])) if first is None else first.shape
     for values in lists:
         if (len(lists), len(values)) != wanted:
             raise ValueError(
                 f"line {number} has {len(values)} values on a channel and {len(lists)} channels, "
-                f"but the series begin with {wanted[1]} and {wanted[0]}; they must be alike"
+                f"but the series begin with {wanted[1]} and {wanted[0]}; they must be alike, but "
+                'with --missing ignore (in Python missing="ignore")'
             )
-    try:
-        return np.array([[float(value) for value in values] for values in lists])
-    except ValueError:
-        bad = next(v for values in lists for v in values if not is_number(v))
-        raise ValueError(f"line {number}: {bad[:40]!r} is not a number") from None
+    return np.array([[_number(value, number, gaps) for value in values] for values in lists])
+
+
+def _check_channels(lists, number, first) -> None:
+    if first is not None and len(lists) != len(first):
+        raise ValueError(
+            f"line {number} has {len(lists)} channels, but the series begin with {len(first)}"
+        )
+
+
+def _number(value, number, gaps) -> float:
+    if gaps and is_missing(value):
+        return np.nan
+    if not is_number(value):
+        raise ValueError(f"line {number}: {value[:40]!r} is not a number")
+    return float(value)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from gtpca.optional import require
-from gtpca.readers.data import Data, check_inflated, check_rows, is_number
+from gtpca.readers.data import Data, check_inflated, check_rows, is_missing, is_number
 from gtpca.text import did_you_mean, shortened
 
 __all__ = ["read_parquet", "read_text"]
@@ -37,6 +37,8 @@ class Layout:
         The column with labels.
     ids : int or None
         The column with the names of the rows.
+    gaps : bool
+        Whether values may be missing.
     """
 
     delimiter: str
@@ -46,15 +48,19 @@ class Layout:
     chosen: list[int]
     label: int | None
     ids: int | None
+    gaps: bool = False
 
     def name(self, i: int) -> str:
         """How errors call a column."""
         return f"{i}" if self.names is None else repr(self.names[i])
 
 
-def read_text(path: Path, labels=None, header: bool | None = None) -> Data:
-    """Numbers separated by commas, semicolons or tabs."""
-    layout = _layout(path, labels, header)
+def read_text(path: Path, labels=None, header: bool | None = None, missing: str = "error") -> Data:
+    """Numbers separated by commas, semicolons or tabs.
+
+    With ``missing="ignore"`` fields without a value are NaN, as is what short lines lack.
+    """
+    layout = _layout(path, labels, header, missing)
     aside = [i for i in (layout.label, layout.ids) if i is not None]
     text = [[fields[i].strip() for i in aside] for fields in _scan(path, layout)] if aside else []
     rows = _values(path, layout)
@@ -78,9 +84,20 @@ def _values(path, layout) -> np.ndarray:
             return rows
         raise ValueError(f"there are {len(layout.chosen)} names, but {rows.shape[1]} columns")
     except ValueError:
-        for _ in _scan(path, layout, values=True):
-            pass
+        lines = list(_scan(path, layout, values=True))  # which knows what is wrong
+        if layout.gaps:
+            return _with_gaps(lines, layout)
         raise
+
+
+def _with_gaps(lines, layout) -> np.ndarray:
+    """The columns with values, (n, d), with NaN where there is none."""
+    rows = np.full((len(lines), len(layout.chosen)), np.nan)
+    for row, fields in zip(rows, lines, strict=True):
+        for j, i in enumerate(layout.chosen):
+            if i < len(fields) and not is_missing(fields[i]):
+                row[j] = float(fields[i])
+    return rows
 
 
 def _load(path, layout) -> np.ndarray:
@@ -92,7 +109,7 @@ def _load(path, layout) -> np.ndarray:
         return np.loadtxt(path, delimiter=layout.delimiter, encoding="utf-8-sig", **how)
 
 
-def _layout(path, labels, header) -> Layout:
+def _layout(path, labels, header, missing) -> Layout:
     with open(path, encoding="utf-8-sig", newline="") as file:
         numbered = ((i, line) for i, line in enumerate(file) if line.strip())
         skip, line = next(numbered, (0, ""))
@@ -100,7 +117,10 @@ def _layout(path, labels, header) -> Layout:
     delimiter = next((mark for mark in known if mark in line), known[0])
     head = next(csv.reader([line], delimiter=delimiter), [])
     fields = [field.strip().removeprefix("# ") for field in head]
-    names = fields if (_are_names(fields, skip) if header is None else header) else None
+    gaps = missing == "ignore"
+    names = fields if (_are_names(fields, skip, gaps) if header is None else header) else None
+    if gaps and names is None:
+        head = [*head, *[""] * (_widest(path, delimiter) - len(head))]
     label = None if labels is None else find_column(labels, names, len(head))
     ids = 0 if names and not names[0] and label != 0 else None  # as pandas and R write them
     chosen = [i for i in range(len(head)) if i not in (label, ids)]
@@ -114,16 +134,25 @@ def _layout(path, labels, header) -> Layout:
         chosen=chosen,
         label=label,
         ids=ids,
+        gaps=gaps,
     )
 
 
-def _are_names(fields, line) -> bool:
+def _widest(path, delimiter) -> int:
+    """Columns of the longest line."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        return max((len(fields) for fields in csv.reader(file, delimiter=delimiter)), default=0)
+
+
+def _are_names(fields, line, gaps=False) -> bool:
     """Whether the first line holds names; docs/command-line.md has the rule as a table."""
     are_numbers = [is_number(field) for field in fields]
     if all(are_numbers):
         return _counts(fields, 0) or _counts(fields, 1)
     if not any(are_numbers) or _counts(fields[1:], 0):
         return True
+    if gaps and all(is_number(field) or is_missing(field) for field in fields):
+        return False
     raise ValueError(
         f"line {line + 1} mixes numbers with other fields, {shortened(','.join(fields), 80)!r}; "
         "give --header if it holds names, or --no-header if it is a sample (in Python header=True "
@@ -162,22 +191,33 @@ def _scan(path, layout, values=False) -> Iterator[list[str]]:
 
 
 def _check_fields(fields, layout, line, values) -> None:
-    if len(fields) != len(layout.head):
+    aside = max(i for i in (layout.label, layout.ids, -1) if i is not None)
+    short = layout.gaps and aside < len(fields) < len(layout.head)
+    if len(fields) != len(layout.head) and not short:
         raise ValueError(
             f"line {line} has {len(fields)} columns, but the first line has {len(layout.head)}"
         )
     for i in layout.chosen if values else ():
-        if not fields[i].strip():
-            raise ValueError(f"line {line}: column {layout.name(i)} is empty")
-        if not is_number(fields[i]):
-            raise ValueError(
-                f"column {layout.name(i)} holds text, {fields[i][:40]!r} in line {line}; remove it "
-                "or name it by labels"
-            )
+        if i < len(fields):
+            _check_value(fields[i], layout, i, line)
 
 
-def read_parquet(path: Path, labels=None) -> Data:
-    """All columns of numbers, in memory."""
+def _check_value(field, layout, i, line) -> None:
+    if is_number(field) or (layout.gaps and is_missing(field)):
+        return
+    if not field.strip():
+        raise ValueError(
+            f"line {line}: column {layout.name(i)} is empty; --missing ignore leaves it out (in "
+            'Python missing="ignore")'
+        )
+    raise ValueError(
+        f"column {layout.name(i)} holds text, {field[:40]!r} in line {line}; remove it or name it "
+        "by labels"
+    )
+
+
+def read_parquet(path: Path, labels=None, missing: str = "error") -> Data:
+    """All columns of numbers, in memory; with ``missing="ignore"`` NaN where there is none."""
     parquet = require("pyarrow.parquet", "io")
     with parquet.ParquetFile(path) as file:
         index = [name for name in file.schema_arrow.names if name.startswith("__index_")]
@@ -189,7 +229,7 @@ def read_parquet(path: Path, labels=None) -> Data:
         n_values = file.metadata.num_rows * len(fields)
         check_inflated(needed=8 * n_values, stored=path.stat().st_size)
         table = file.read(columns=[*kept, *index, *([] if label is None else [label])])
-    columns = [_numbers(table.column(name), name) for name in kept]
+    columns = [_numbers(table.column(name), name, missing) for name in kept]
     if not columns:
         raise ValueError("there is no column with values")
     rows = np.column_stack(columns)
@@ -214,7 +254,10 @@ def _check_types(fields, label) -> None:
             )
 
 
-def _numbers(column, name) -> np.ndarray:
-    if column.null_count:
-        raise ValueError(f"column {name!r} has {column.null_count} missing values")
-    return np.asarray(column.to_numpy())
+def _numbers(column, name, missing) -> np.ndarray:
+    if column.null_count and missing == "error":
+        raise ValueError(
+            f"column {name!r} has {column.null_count} missing values; --missing ignore leaves them "
+            'out (in Python missing="ignore")'
+        )
+    return np.asarray(column.to_numpy())  # with NaN where there is no value

@@ -5,6 +5,10 @@ A climb alternates two steps, each of which can only raise the explained energy 
     match:   t_i, a_i  for fixed w           (:func:`gtpca.model.matching.match`)
     update:  N w = rhs  for fixed t_i, a_i,   N = sum_t weight_t T_t* T_t,  rhs = sum_i a_i T_i* r_i
 
+Starts, moves and lookahead are tried on coarser grids. Samples and weights are pooled by ``P``
+(:mod:`gtpca.operators.pooling`), as often as rows stay far from white noise and every axis that
+moves keeps enough points; a pass there costs a fraction, and what is found is spread by ``P*``.
+
 The *lookahead* is for windows that must stay inside the sample. A pattern at place ``p`` of a
 window of length L reaches the times ``p .. p + D - L`` of a sample of D points. Where it sits
 hardly matters for what one component explains, and much for what it leaves: two components with the
@@ -18,9 +22,10 @@ Regression Trees, 1984, section 3.4.3.)
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
-from joblib import Parallel, delayed
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
@@ -28,6 +33,7 @@ from gtpca import checks
 from gtpca.data.chunks import (
     Chunk,
     as_chunks,
+    count_live_rows,
     energy,
     nested_samples,
     pick_rows,
@@ -35,23 +41,33 @@ from gtpca.data.chunks import (
     weighted_energies,
 )
 from gtpca.model.coding import deflate
-from gtpca.model.matching import match, orthonormal, statistics, update
+from gtpca.model.matching import match, orthonormal, statistics_each, update_each
+from gtpca.operators.pooling import pooling
 from gtpca.solvers.base import Problem, SolverResult
 
-__all__ = ["ALS", "climb", "comparable", "draw_starts", "left_after_next", "look_ahead"]
+__all__ = [
+    *("ALS", "Coarse", "climb", "climb_each", "coarsened"),
+    *("comparable", "draw_starts", "left_after_next", "look_ahead"),
+]
 
-SCREEN_ROWS = 512  # starts and moves are tried on so many rows
+SCREEN_ROWS = 512  # starts and places are tried on so many rows
 SETTLE_ROWS = 2048  # and the best of them is finished on so many
 MANY_ROWS = 8192  # before all rows, climb on so many
-HALVINGS = ((2, 8), (4, 3), (6, 1))  # passes for all starts, how many go on; and again
-MOVE_PASSES = 4
+HALVINGS = ((2, 8, 128), (4, 3, 256), (6, 1, 512))  # passes, how many go on, rows; and again
+WHOLE_ROWS = 256  # up to here all rows are used in any case
+MOVE_PASSES, MOVE_ROWS = 4, 1024  # of each move, on so many rows
 MOVE_COMPONENTS = 4  # larger blocks have settled where their first components did
 LOOK_PASSES = 2  # of each place that the lookahead compares
 SCREEN_TOL = 1e-3
+LOOSE = 10  # times tol: what a climb must gain that others follow
+LOOSEST = 100  # and one over so many rows that each pass counts
+NEARLY = 1e-3  # a move that explains so much less on few rows may still explain more
 UPDATE_STEPS = 10  # of conjugate gradients: codes change before an exact solution would pay
+SCREEN_STEPS = 5  # where climbs are short
+SMOOTH = 0.2  # how far from white noise rows must be to be pooled
+LEAST = {1: (24, 24, 64), 2: (12, 20, 32)}  # points on an axis after pooling, by how many move
 LOOK_INIT = 16  # the next component is looked for from half as many rows,
 NEXT_PASSES = 3  # with so many passes each
-BUSY = 2**21  # products of a pass from which threads pay
 RULES = {
     "n_init": checks.at_least(1),
     "max_iter": checks.at_least(1),
@@ -64,10 +80,10 @@ RULES = {
 class ALS(BaseEstimator):
     """Alternating least squares from many short starts, with moves out of local optima.
 
-    ``n_init`` short runs on a few hundred rows, by successive halving; the winner is finished on a
-    few thousand, followed by the operator's own moves (re-centring of a window) as long as they
-    help, all of it in single precision; then it climbs on ever more rows, in their own precision,
-    until only the last passes touch all of them.
+    ``n_init`` short runs on a few hundred rows, by successive halving, on a coarser grid where the
+    rows are smooth; the winner is finished on a few thousand, followed by the operator's own moves
+    (re-centring of a window) as long as they help, all of it in single precision; then it climbs on
+    ever more rows, in their own precision, until only the last passes touch all of them.
 
     Parameters
     ----------
@@ -76,7 +92,8 @@ class ALS(BaseEstimator):
     max_iter : int
         Largest number of passes of a climb, and so over all rows, per component.
     tol : float
-        Stop when a pass raises the explained energy by less than this share.
+        Stop when a pass raises the explained energy by less than this share: ten times as much in
+        climbs that others follow, a hundred times in the last one over very many rows.
     lookahead : bool
         Whether to look one component ahead where a window is shorter than the sample: of the places
         that a pattern may have in the window and that explain the same, up to a standard error,
@@ -127,7 +144,7 @@ class ALS(BaseEstimator):
         problem : Problem
         random_state : int, RandomState or None
         n_jobs : int or None
-            Threads over the starts and moves, which are tried on few rows.
+            Threads over chunks of the rows that climbs are tried on.
         start : array (K, L) or None
             Weights to begin with instead of looking for starting points.
         more : bool
@@ -147,6 +164,98 @@ class ALS(BaseEstimator):
         return climb(problem, W, n_passes, tol=0.0)
 
 
+@dataclass(frozen=True, eq=False)
+class Coarse:
+    """A problem on a coarse grid, and the way between the grids.
+
+    Parameters
+    ----------
+    problem : Problem
+    pool : sparse array (L', L) or None
+        ``P`` of the weights, with orthonormal rows; None where the grid is the same.
+    """
+
+    problem: Problem
+    pool: sparse.csr_array | None = None
+
+    def pooled(self, stack):
+        """Weights (S, K, L) on the coarse grid, orthonormal, (S, K, L')."""
+        if self.pool is None:
+            return stack
+        flat = (self.pool @ stack.reshape(-1, stack.shape[-1]).T).T
+        return np.array([orthonormal(W) for W in flat.reshape(*stack.shape[:2], -1)])
+
+    def spread(self, W):
+        """Weights (K, L') on the fine grid, (K, L)."""
+        return W if self.pool is None else W @ self.pool
+
+    def refined(self, W, coarse):
+        """``W`` (K, L) with ``coarse`` (K, L') in place of what the coarse grid can hold of it."""
+        if self.pool is None:
+            return coarse
+        held = W @ self.pool.T
+        return orthonormal(W + (np.linalg.norm(held) / np.sqrt(len(W)) * coarse - held) @ self.pool)
+
+    def on(self, n_rows):
+        """The problem on so many of the rows that count, evenly spread; on all if they are few."""
+        chunks = self.problem.chunks
+        most = max(n_rows, WHOLE_ROWS)
+        live = np.flatnonzero(count_live_rows(chunks)) if chunks.n_rows > most else ()
+        if len(live) <= most:
+            return self.problem
+        chunk = chunks.take(live[np.arange(n_rows) * len(live) // n_rows])
+        chunks = as_chunks(chunk.rows, chunk.operator, chunk.weight)
+        return replace(self.problem, chunks=chunks)
+
+
+def coarse_axes(operator, level):
+    """The axes that move and have points to spare."""
+    sizes = (operator.sample_shape, operator.weight_shape)
+    if len(sizes[0]) != len(sizes[1]):
+        return ()
+    least = 2 * LEAST.get(len(operator.moved_axes), LEAST[2])[level]
+    return tuple(a for a in operator.moved_axes if min(s[a] for s in sizes) >= least)
+
+
+def coarsened(problem) -> Coarse:
+    """The rows of a problem, few of them and in memory, on as coarse a grid as they allow."""
+    found, total = Coarse(problem), problem.chunks.sum(energy)
+    for level in range(len(LEAST[1])):
+        step = _halved(found.problem, level)
+        if step is None or _smoothness(problem, step.problem, total) < SMOOTH:
+            break
+        pool = step.pool if found.pool is None else step.pool @ found.pool
+        found = Coarse(step.problem, pool)
+    return found
+
+
+def _smoothness(fine, coarse, total):
+    """0 for white noise, 1 for rows of which the coarse grid holds everything."""
+    white = coarse.chunks.operator.n_features / fine.chunks.operator.n_features
+    return (coarse.chunks.sum(energy) / total - white) / (1 - white)
+
+
+def _halved(problem, level):
+    """The problem with half as many points along its axes; None if it has too few."""
+    operator = problem.chunks.operator
+    axes = coarse_axes(operator, level)
+    coarser = operator.coarser(axes) if axes else None
+    if coarser is None:
+        return None
+    chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
+    pool = pooling(operator.sample_shape, axes).astype(chunk.rows.dtype)
+    chunks = as_chunks(_pooled_rows(chunk, pool), coarser, chunk.weight)
+    return Coarse(replace(problem, chunks=chunks), pooling(operator.weight_shape, axes))
+
+
+def _pooled_rows(chunk, pool):
+    """Rows on a coarse grid, (n, d'); hidden there is what no observed value is pooled into."""
+    rows = np.ascontiguousarray((pool @ chunk.filled.T).T)
+    if chunk.hidden is not None:
+        rows[(pool @ ~chunk.hidden.T).T == 0] = np.nan
+    return rows
+
+
 def neighbours(operator, W):
     """Blocks worth trying after ``W`` (K, L): the same move for all its components."""
     moves = zip(*(operator.neighbours(w) for w in W), strict=True)
@@ -162,28 +271,45 @@ class _Search:
     def __init__(self, solver, problem, rng, n_jobs, report):
         self.solver, self.all, self.operator = solver, problem, problem.chunks.operator
         self.n_jobs, self.report, self.rng, self.stop = n_jobs, report, rng, False
-        sizes = [MANY_ROWS] * (problem.chunks.n_rows > 2 * MANY_ROWS) + [SETTLE_ROWS, SCREEN_ROWS]
+        sizes = [MANY_ROWS] * (problem.chunks.n_rows > 2 * MANY_ROWS) + [SETTLE_ROWS]
         found, self.n_live = nested_samples(problem.chunks, sizes, rng, n_jobs)
-        *self.many, self.middle, self.screen = (Problem(c, problem.polarity) for c in found)
+        *self.many, self.middle = (replace(problem, chunks=c) for c in found)
+        self.coarse = coarsened(self.middle)
+        self.screen = self.coarse.on(SCREEN_ROWS)
+        self.moves = self.coarse.on(MOVE_ROWS)
 
     def best_start(self, white, draws):
         """The winner of short climbs, by successive halving, (1, L)."""
-        starts = self._starts(white, draws)
-        for passes, keep in HALVINGS:
-            starts = [result.weights for result in self._try(starts, passes, SCREEN_TOL, keep)]
-        return starts[0]
+        stack = self._starts(self.coarse.pooled(white[:, None]), draws)
+        for passes, keep, n_rows in HALVINGS:
+            tried = self._try(self.coarse.on(n_rows), stack, passes)
+            stack = np.array([result.weights for result in best_of(tried, keep)])
+        return self.coarse.spread(stack[0])
 
     def settle(self, W):
         """Climb, then move and climb again while it helps."""
         best = self._climb(self.middle, W)
-        moves = neighbours(self.operator, best.weights) if len(W) <= MOVE_COMPONENTS else []
-        while moves and not self.stop:
-            [tried] = self._try(moves, MOVE_PASSES, 0.0, keep=1)
-            moved = self._climb(self.middle, tried.weights)
+        while len(W) <= MOVE_COMPONENTS and not self.stop:
+            moved = self._moved(best.weights)
+            if moved is None:
+                break
+            moved = self._climb(self.middle, moved)
             if moved.explained <= best.explained * (1 + self.solver.tol):
                 break
-            best, moves = moved, neighbours(self.operator, moved.weights)
+            best = moved
         return best
+
+    def _moved(self, W):
+        """The most promising neighbour of ``W`` (K, L), after a few passes; None if none is."""
+        moves = neighbours(self.operator, W)
+        if not moves:
+            return None
+        stack = self.coarse.pooled(np.array([W, *moves]))
+        stay, *tried = self._try(self.moves, stack, MOVE_PASSES)
+        best = int(np.argmax([result.explained for result in tried]))
+        if tried[best].explained <= stay.explained * (1 - NEARLY):
+            return None
+        return self.coarse.refined(moves[best], tried[best].weights)
 
     def look_ahead(self, best):
         """The pattern at the place in the window that leaves least with the next component."""
@@ -191,9 +317,11 @@ class _Search:
         others = [orthonormal(w[None]) for w in elsewhere if np.any(w)]
         if not others or self.stop:
             return best
-        tried = [best, *self._try(others, LOOK_PASSES, 0.0)]
-        found = look_ahead(tried, self.middle, self.screen, self.n_live, self.rng, self.n_jobs)
-        return best if found is best else self._climb(self.middle, found.weights)
+        tried = self._try(self.screen, self.coarse.pooled(np.array(others)), LOOK_PASSES)
+        moved = [self.coarse.refined(W, r.weights) for W, r in zip(others, tried, strict=True)]
+        stack, few = np.array([best.weights, *moved]), replace(self.coarse, problem=self.screen)
+        found = look_ahead(stack, self.middle, few=few, n_rows=self.n_live, rng=self.rng)
+        return best if found == 0 else self._climb(self.middle, stack[found])
 
     def finish(self, best):
         """The last climbs, on many and on all rows."""
@@ -202,18 +330,14 @@ class _Search:
         return self._climb(self.all, best.weights, self.report)
 
     def _starts(self, white, draws):
-        begun = row_starts(self.screen, draws, white)
-        return [*begun, *(orthonormal(w[None]) for w in white[len(begun) :])]
+        begun = row_starts(self.screen, draws, white[:, 0])
+        return np.array([*begun, *white[len(begun) :]])
 
-    def _try(self, starts, passes, tol, keep=None):
-        """Short climbs on few rows, in threads where these pay; the best first, if not all."""
-        width = max(self.operator.n_features, self.operator.n_transforms)
-        busy = self.screen.chunks.n_rows * width * len(starts[0]) >= BUSY
-        tried = Parallel(n_jobs=self.n_jobs if busy else 1, prefer="threads")(
-            delayed(climb)(self.screen, W, passes, tol) for W in starts
-        )
+    def _try(self, problem, stack, passes):
+        """Short climbs on few rows of a coarse grid."""
+        tried = climb_each(problem, stack, passes, SCREEN_TOL, steps=SCREEN_STEPS)
         self.tell(tried[0])
-        return tried if keep is None else best_of(tried, keep)
+        return tried
 
     def tell(self, result):
         """Say that the search goes on, and hear whether it shall."""
@@ -221,7 +345,9 @@ class _Search:
             self.stop = True
 
     def _climb(self, problem, W, report=None):
-        result = climb(problem, W, self.solver.max_iter, self.solver.tol, report)
+        last = problem is self.all
+        tol = self.solver.tol * ((LOOSEST if self.many else 1) if last else LOOSE)
+        result = climb(problem, W, self.solver.max_iter, tol, report)
         if report is None:
             self.tell(result)
         return result
@@ -233,28 +359,55 @@ def extrapolate(new, last, age):
 
 
 def climb(problem, W, max_iter, tol, report=None):
+    """:func:`climb_each` from ``W`` (K, L) alone."""
+    return climb_each(problem, W[None], max_iter, tol, report)[0]
+
+
+def climb_each(problem, stack, max_iter, tol, report=None, steps=UPDATE_STEPS):
     """Alternate match and update until the explained energy rises by less than ``tol``, relative.
 
-    Every pass but the first is taken at an extrapolated point. Where that explains less than the
-    point before, it is rejected and the plain update is taken: the history never falls.
+    From several weights (S, K, L) at once, which know nothing of one another; a list of results.
     """
-    result = SolverResult(W, stopped="max_iter")
-    point, age = W, 0
-    while result.n_iter < max_iter:
-        stats = problem.chunks.sum(statistics, problem.block(point))
+    climbs = [_Climb(W, SolverResult(W, stopped="max_iter")) for W in stack]
+    active = climbs if max_iter else []
+    while active:
+        points = np.array([one.point for one in active])
+        stats = problem.chunks.sum(statistics_each, problem.blocks(points))
+        updated = update_each(problem.chunks.operator, stats, points, steps)
+        for one, explained, new in zip(active, stats.explained, updated, strict=True):
+            one.take(float(explained), new, tol, report)
+        active = [one for one in active if one.goes_on(max_iter)]
+    return [one.result for one in climbs]
+
+
+@dataclass
+class _Climb:
+    """Where a climb stands.
+
+    Every pass but the first is taken at an extrapolated ``point``. Where that explains less than
+    the point before, it is rejected and the plain update is taken: the history never falls.
+    """
+
+    point: np.ndarray
+    result: SolverResult
+    age: int = 0
+
+    def take(self, explained, new, tol, report):
+        """Go on from what the point explains, and from the update of it, (K, L)."""
+        result = self.result
         result.n_iter += 1
-        if stats.explained < result.explained and age:
-            point, age = result.weights, 0
-            continue
-        gain = stats.explained - result.explained
-        result.history.append(stats.explained)
-        new = update(problem.chunks.operator, stats, point, UPDATE_STEPS)
-        age += 1
-        point, result.weights = extrapolate(new, result.weights, age), new
+        if explained < result.explained and self.age:
+            self.point, self.age = result.weights, 0
+            return
+        gain = explained - result.explained
+        result.history.append(explained)
+        self.age += 1
+        self.point, result.weights = extrapolate(new, result.weights, self.age), new
         result.stopped = _reason(result, gain, tol, report)
-        if result.stopped != "max_iter":
-            break
-    return result
+
+    def goes_on(self, max_iter):
+        """Whether another pass is wanted."""
+        return self.result.stopped == "max_iter" and self.result.n_iter < max_iter
 
 
 def _reason(result, gain, tol, report):
@@ -289,39 +442,45 @@ def row_starts(problem, draws, white):
 def _row_start(problem, row, w):
     """A row (1, d) as weights, in the pose in which it fits ``w`` (1, L) best."""
     w = orthonormal(w)
-    start = statistics(Chunk(row, problem.chunks.operator), problem.block(w)).rhs
+    [start] = statistics_each(Chunk(row, problem.chunks.operator), problem.blocks(w[None])).rhs
     return orthonormal(start) if np.any(start) else w
 
 
-def look_ahead(results, problem, few, n_rows, rng, n_jobs=None):
-    """Of the results that explain about the same, that which leaves least with the next component.
+def look_ahead(stack, problem, *, few, n_rows, rng):
+    """Of weights that explain about the same, those that leave least with the next component.
 
     Parameters
     ----------
-    results : list of SolverResult
+    stack : array (S, 1, L)
         Single components; the first wins ties.
-    problem, few : Problem
-        The rows on which results are compared, and fewer rows to look ahead on.
+    problem : Problem
+        The rows on which they are compared.
+    few : Coarse
+        Fewer rows to look ahead on.
     n_rows : float
         Number of all rows that count, weight 2 being a row twice, of which those of ``problem``
         may be a sample. The standard error is theirs: the more rows, the less is given up.
     rng : RandomState
-    n_jobs : int or None
-        Threads over the results.
+
+    Returns
+    -------
+    int
+        Which of them.
     """
-    near = comparable(results, problem, n_rows)
+    near = comparable(stack, problem, n_rows)
     if len(near) == 1:
         return near[0]
-    begin = draw_starts(rng, LOOK_INIT, problem.chunks.operator)
-    ahead = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(left_after_next)(few, result.weights, *begin) for result in near
-    )
+    begin = draw_starts(rng, LOOK_INIT, few.problem.chunks.operator)
+    ahead = [left_after_next(few.problem, W, *begin) for W in few.pooled(stack[near])]
     return near[int(np.argmin(ahead))]
 
 
-def comparable(results, problem, n_rows):
-    """Results that explain as much as the best, up to a standard error of the difference."""
-    chunks, blocks = problem.chunks, [problem.block(result.weights) for result in results]
+def comparable(stack, problem, n_rows):
+    """Which of the weights (S, 1, L) explain as much as the best, up to a standard error.
+
+    That of the difference to the best, over the rows.
+    """
+    chunks, blocks = problem.chunks, problem.blocks(stack)
     largest = max(float(energies.max()) for energies in chunks.collect(weighted_energies))
     products = chunks.sum(explained_products, blocks, int(np.frexp(largest)[1]))
     mean, second = products[0, 1:] / products[0, 0], products[1:, 1:] / products[0, 0]
@@ -329,7 +488,7 @@ def comparable(results, problem, n_rows):
     behind = mean[best] - mean
     square = second[best, best] - 2 * second[best] + second.diagonal()
     error = np.sqrt(np.maximum(square - behind**2, 0.0) / n_rows)
-    return [result for result, near in zip(results, behind <= error, strict=True) if near]
+    return np.flatnonzero(behind <= error).tolist()
 
 
 def explained_products(chunk, blocks, exponent):
@@ -347,7 +506,7 @@ def left_after_next(problem, W, white, draws) -> float:
     """The energy that ``W`` (1, L) and the next component leave of the rows, roughly."""
     chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
     rest = deflate(chunk, problem.block(W))
-    left = Problem(as_chunks(rest.rows, rest.operator, rest.weight), problem.polarity)
+    left = replace(problem, chunks=as_chunks(rest.rows, rest.operator, rest.weight))
     starts = row_starts(left, draws, white)
-    climbs = [climb(left, start, NEXT_PASSES, tol=0.0) for start in starts]
+    climbs = climb_each(left, np.array(starts), NEXT_PASSES, tol=0.0)
     return energy(rest) - max(found.explained for found in climbs)

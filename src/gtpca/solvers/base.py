@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gtpca.data.chunks import Chunks
-from gtpca.model.matching import Block, make_block
+from gtpca.model.matching import Block, make_blocks
 
 __all__ = ["Problem", "SolverResult"]
 
@@ -20,14 +20,21 @@ class Problem:
     ----------
     chunks : Chunks
     polarity : {"both", "positive"}
+    complete : bool
+        Whether all values of the rows were observed.
     """
 
     chunks: Chunks
     polarity: str = "both"
+    complete: bool = True
 
     def block(self, W: np.ndarray) -> Block:
         """The block of weights ``W`` (K, L) for these rows."""
-        return make_block(self.chunks.operator, W, self.chunks.dtype, self.polarity)
+        return self.blocks(W[None])[0]
+
+    def blocks(self, stack: np.ndarray) -> list[Block]:
+        """The blocks of several weights (S, K, L) for these rows."""
+        return make_blocks(self.chunks.operator, stack, self.chunks.dtype, self.polarity)
 
 
 @dataclass

@@ -36,7 +36,7 @@ def solve_directly(chunks, n_components, random_state):
     operator = chunks.operator
     T = operator.matrix()
     T = None if _is_identity(T) else T
-    whiten = None if T is None else _inverse_root(T)
+    whiten = None if T is None else _whitening(T)
     if chunks.n_rows <= min(operator.n_weights, DENSE_WEIGHTS):
         values, U = _few_rows(np.concatenate(chunks.collect(_seen, T)), whiten, n_components)
     elif operator.n_weights <= DENSE_WEIGHTS or n_components >= operator.n_weights:
@@ -56,7 +56,7 @@ def _is_identity(T):
     return bool(same and np.array_equal(T.indices, np.arange(size)))
 
 
-def _inverse_root(T):
+def _whitening(T):
     """``G^(-1/2)`` on the weights that ``T`` sees, zero on the others."""
     G = sparse.csr_array(T.T @ T)
     diagonal = G.diagonal()

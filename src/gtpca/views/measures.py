@@ -112,14 +112,17 @@ def uncentred_pca(model, X, random_state=0) -> UncentredPCA | None:
     Returns
     -------
     UncentredPCA or None
-        None if the components of the model do not move either.
+        None if the components of the model do not move either, and where values are missing.
     """
     if model.operator_.n_transforms == 1:
         return None
     chunks = model.chunks(counted(X))
     n, d = chunks.n_rows, model.operator_.n_features
     numbers = spread_runs(n, _pca_rows(n, d), np.random.default_rng(random_state))
-    rows = chunks.take(numbers).rows.astype(np.float64, copy=False)
+    chunk = chunks.take(numbers)
+    if chunk.hidden is not None:
+        return None
+    rows = chunk.rows.astype(np.float64, copy=False)
     gram = rows @ rows.T if len(rows) <= d else rows.T @ rows
     count, total = min(model.n_components_, *rows.shape), np.trace(gram)
     values = linalg.eigvalsh(gram, subset_by_index=[len(gram) - count, len(gram) - 1])[::-1]

@@ -13,6 +13,8 @@ BLACK, GREY = "#000000", "#999999"
 ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
 BLUE, RED, PINK = "#0072B2", "#D55E00", "#CC79A7"
 
+PREDICTED = PINK  # what a model says where nothing was observed
+
 # Eight markers for seven colours: 56 pairs, and neighbours differ in both. More colours would not
 # be told apart. SYMBOLS are the same markers in plotly's words.
 CYCLE = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
@@ -58,9 +60,11 @@ class Scale:
     def of(cls, values, signed=None):
         """For ``values``; signed if there are negative ones, unless told.
 
-        An unsigned scale begins at the smallest value, at zero if that is negative.
+        An unsigned scale begins at the smallest value, at zero if that is negative. Values that
+        were not observed (NaN) do not count.
         """
-        low, high = float(np.min(values)), float(np.max(values))
+        low, high = (float(end(values, axis=None)) for end in (np.fmin.reduce, np.fmax.reduce))
+        low, high = (0.0, 0.0) if np.isnan(low) else (low, high)
         if (low < 0) if signed is None else signed:
             return cls.around_zero(max(-low, high))
         low = max(low, 0.0)
@@ -84,7 +88,7 @@ class Scale:
 
 def for_page() -> dict:
     """The colours that the scripts and the style sheet of the page use, by name."""
-    hues = {"blue": BLUE, "red": RED, "orange": ORANGE, "grey": GREY}
+    hues = {"blue": BLUE, "red": RED, "orange": ORANGE, "grey": GREY, "predicted": PREDICTED}
     text = {"ink": INK, "soft": SOFT, "link": LINK}
     lines = {"edge": EDGE, "line": LINE, "grid": GRID, "pale": PALE}
     lists = {"cycle": CYCLE, "symbols": SYMBOLS, "signed": SIGNED, "unsigned": UNSIGNED}

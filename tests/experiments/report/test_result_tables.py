@@ -34,15 +34,15 @@ def test_rows_written_twice_count_once():
     assert np.isnan(found["stderr"])
 
 
-def test_exploded_values_are_left_out_of_the_mean_but_counted():
+def test_diverged_values_are_left_out_of_the_mean_but_counted():
     table = table_of(repeated([0.8, None, 1.0]) + repeated([None, None], k=2))
     first, second = cell(table, model="pca"), cell(table, 2, model="pca")
-    assert (first["mean"], first["count"], first["exploded"]) == (pytest.approx(0.9), 3, 1)
+    assert (first["mean"], first["count"], first["diverged"]) == (pytest.approx(0.9), 3, 1)
     assert np.isnan(second["mean"])
-    assert (second["count"], second["exploded"], second["verdict"]) == (2, 2, "")
+    assert (second["count"], second["diverged"], second["verdict"]) == (2, 2, "")
     notes = verdicts.sentences(table)["notes"]
-    assert "PCA: 1 of 3 repetitions exploded at k = 1." in notes
-    assert "PCA: 2 of 2 repetitions exploded at k = 2." in notes
+    assert "PCA: 1 of 3 repetitions diverged at k = 1." in notes
+    assert "PCA: 2 of 2 repetitions diverged at k = 2." in notes
 
 
 def test_complete_only_with_every_repetition_of_every_model():

@@ -100,7 +100,7 @@ def test_where_nothing_moves_a_component_is_one_number():
     assert [match.at for match in matches_of(rows, "error-numbers")] == [1, 2]
 
 
-def test_exploded_errors_and_other_experiments_take_no_part():
+def test_diverged_errors_and_other_experiments_take_no_part():
     rows = [row(model="gtpca-als", value=0.3), row(model="vae", value=None)]
     rows += [row(TableKey("mine", "x", "projection", "resmse"))]
     assert matches_of(rows) == []

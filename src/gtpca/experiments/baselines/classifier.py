@@ -103,9 +103,7 @@ class Downstream(ClassifierMixin, BaseEstimator):
 
     def _end(self, history):
         """Set what is known after the training."""
-        if np.isnan(history).any() or not networks.is_finite(self.net_):
-            networks.mark_diverged(self.net_)
-        self.diverged_ = not networks.is_finite(self.net_)
+        self.diverged_ = networks.mark_if_diverged(self.net_, history)
         self.loss_ = history.reshape(self.epochs, -1).mean(axis=1)
 
     def _check_classes(self, y):

@@ -32,7 +32,7 @@ __all__ = [
     "initialised",
     "is_finite",
     "make_generator",
-    "mark_diverged",
+    "mark_if_diverged",
     "tensor",
     "train",
 ]
@@ -87,8 +87,7 @@ def train(net, loss, *, n_rows, n_batches, batch_size, generator):
     """
     batches = draw_batches(n_rows, n_batches=n_batches, batch_size=batch_size, generator=generator)
     history = descend(net, loss, batches)
-    if np.isnan(history).any() or not is_finite(net):
-        mark_diverged(net)
+    mark_if_diverged(net, history)
     return history
 
 
@@ -121,10 +120,12 @@ def descend(net, loss, batches):
     return np.concatenate([np.stack(history), missing]).astype(np.float64)
 
 
-def mark_diverged(net):
-    """Make all weights NaN."""
-    for parameter in net.parameters():
+def mark_if_diverged(net, history):
+    """Make all weights NaN if a loss is, or a weight is not finite; and say whether that is so."""
+    diverged = bool(np.isnan(history).any()) or not is_finite(net)
+    for parameter in net.parameters() if diverged else ():
         nn.init.constant_(parameter, math.nan)
+    return diverged
 
 
 def is_finite(net):

@@ -37,7 +37,7 @@ OTHER = "#B0A000"
 MARKERS = {"gtpca-als": "o", "gtpca-adam": "s", "gtpca-adam-1": "1", "gtpca-adam-20": "2"}
 MARKERS |= {"gtpca-refine": "D", "gtpca-shared": "P"}
 MARKERS |= {"pca": "v", "kpca": "<", "autoencoder": "^", "vae": ">"}
-LARGEST = 2.0  # exploded errors would flatten everything else
+LARGEST = 2.0  # diverged errors would flatten everything else
 FLAT = 0.05  # of the height: where a curve comes closer to zero the axis is logarithmic
 WITH_POSES = "signed+pose"
 

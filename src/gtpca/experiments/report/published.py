@@ -28,7 +28,7 @@ def published_row(key: TableKey, model: str) -> list[float | None]:
     Returns
     -------
     list of float or None
-        Accuracies are in percent. None where the gradients exploded in all repetitions. Empty if
+        Accuracies are in percent. None where the training diverged in all repetitions. Empty if
         the paper has no such row.
 
     Examples

@@ -30,7 +30,7 @@ POINTS = 2.0  # up to which an accuracy agrees with the published one
 KEY = list(TableKey._fields)
 LINE = list(Line._fields)
 REFERENCE = "gtpca-als"  # what other forms of GT-PCA are compared with, on the same repetitions
-EXPORTED = [*KEY, *LINE, "k", "mean", "stderr", "count", "exploded", "identical", "wanted"]
+EXPORTED = [*KEY, *LINE, "k", "mean", "stderr", "count", "diverged", "identical", "wanted"]
 EXPORTED += ["seconds", "simulated", "published", "difference", "ratio", "verdict"]
 EXPORTED += ["against", "pairs"]
 
@@ -44,7 +44,7 @@ class Table:
     key : TableKey
     cells : DataFrame
         One row per line (model, protocol, normalisation, profile) and k, also where results are
-        missing. ``mean`` and ``stderr`` are over the repetitions that did not explode, ``count``
+        missing. ``mean`` and ``stderr`` are over the repetitions that did not diverge, ``count``
         is how many of the ``wanted`` repetitions there are; where they are ``identical`` there is
         no standard error. ``ratio`` and ``difference`` compare the mean with ``published``,
         ``verdict`` is "agrees", "better", "worse" or "". ``against`` is the mean over ``pairs``
@@ -213,7 +213,7 @@ def _summarise(rows) -> DataFrame:
     groups = rows.groupby([*KEY, *LINE, "k"], sort=False)
     value = groups["value"]
     frame = value.agg(mean="mean", stderr="sem", valid="count", count="size")
-    frame["exploded"] = frame["count"] - frame["valid"]
+    frame["diverged"] = frame["count"] - frame["valid"]
     frame["identical"] = (value.nunique() == 1) & (frame["valid"] > 1)
     frame["stderr"] = frame["stderr"].where(~frame["identical"])
     frame["seconds"] = groups["seconds"].mean()
@@ -245,7 +245,7 @@ def _make_table(key, part, repetitions) -> Table:
     )
     cells = grid.merge(part.drop(columns=KEY), on=[*LINE, "k"], how="left")
     cells = cells.assign(**key._asdict(), simulated=simulated)
-    none = {"count": 0, "exploded": 0, "pairs": 0, "identical": False}
+    none = {"count": 0, "diverged": 0, "pairs": 0, "identical": False}
     cells = cells.infer_objects().fillna(none).astype({name: type(v) for name, v in none.items()})
     return Table(key, _compare(key, cells, wanted, simulated)[EXPORTED], simulated)
 

@@ -109,6 +109,6 @@ def _means(table) -> list[str]:
 
 def _explosions(name, cells) -> list[str]:
     said = []
-    for (bad, of), part in cells[cells["exploded"] > 0].groupby(["exploded", "count"]):
-        said.append(f"{name}: {bad} of {of} repetitions exploded at k = {ranges(part['k'])}.")
+    for (bad, of), part in cells[cells["diverged"] > 0].groupby(["diverged", "count"]):
+        said.append(f"{name}: {bad} of {of} repetitions diverged at k = {ranges(part['k'])}.")
     return said

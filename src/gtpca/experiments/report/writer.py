@@ -94,11 +94,12 @@ def read_remarks(path) -> dict[str, str]:
     path : path
         A Markdown file with a heading ``## key`` over each remark. The key is a table, such as
         ``mnist/iii/outlier/accuracy``, an experiment, or ``summary``. A remark is made of
-        paragraphs, lists of lines that start with ``- ``, and `code`. No file is no remarks.
+        paragraphs, lists of lines that start with ``- ``, and `code`.
 
     Returns
     -------
     dict of str to str
+        Empty if there is no such file.
     """
     path = Path(path)
     if not path.exists():

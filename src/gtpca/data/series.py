@@ -1,0 +1,147 @@
+"""Samples of unequal size in one array, and weights of grids that are not even."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gtpca import checks
+from gtpca.data.missing import as_nan
+
+__all__ = ["as_one_array", "cut", "pad", "shapes_of"]
+
+
+def pad(series, *, axes=None, shape=None):
+    r"""One array of samples of unequal size, with NaN behind the end of each.
+
+    Parameters
+    ----------
+    series : list of arrays
+        Such as (time,), (time, channels) or (height, width), all with as many axes.
+    axes : int, tuple of int or None
+        The axes along which sizes may differ, such as 0 for (time, channels); None: all of them.
+    shape : tuple of int or None
+        Shape to pad to; default: the largest size on every axis.
+
+    Returns
+    -------
+    array (n, \*shape), floats
+        What ``GTPCA(missing="ignore")`` takes.
+
+    Examples
+    --------
+    >>> import gtpca
+    >>> gtpca.pad([[1.0, 2.0, 3.0], [4.0]])
+    array([[ 1.,  2.,  3.],
+           [ 4., nan, nan]])
+    """
+    arrays = [_floats(i, sample) for i, sample in enumerate(series)]
+    sizes = _sizes(arrays)
+    _check_axes(sizes, axes)
+    shape = tuple(sizes.max(axis=0)) if shape is None else checks.sizes("shape", shape)
+    _check_fit(sizes, shape)
+    padded = np.full((len(arrays), *shape), np.nan, np.result_type(*arrays))
+    for row, sample in zip(padded, arrays, strict=True):
+        row[tuple(slice(size) for size in sample.shape)] = sample
+    return padded
+
+
+def _floats(number, sample):
+    """A sample as floats, float32 where it holds all of its values."""
+    try:
+        sample = np.asarray(as_nan(sample))
+        if sample.dtype.kind in "biuf":
+            return sample.astype(np.result_type(sample.dtype, np.float32), copy=False)
+        return sample.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"series {number} does not hold numbers: {error}") from None
+
+
+def _sizes(arrays):
+    """The shapes of all samples, (n, r)."""
+    ranks = {sample.ndim for sample in arrays}
+    if len(ranks) != 1 or 0 in ranks:
+        raise ValueError(
+            f"series must be a list of at least one array, all with as many axes; those of X have "
+            f"{sorted(ranks)} axes."
+        )
+    sizes = np.array([sample.shape for sample in arrays])
+    if not sizes.all():
+        empty = int(np.argmin(sizes.all(axis=1)))
+        raise ValueError(f"series {empty} has shape {arrays[empty].shape}: it is empty.")
+    return sizes
+
+
+def _check_axes(sizes, axes):
+    """Sizes differ along ``axes`` only."""
+    if axes is None:
+        return
+    rank = sizes.shape[1]
+    free = {axis % rank for axis in np.atleast_1d(axes)}
+    for axis in set(range(rank)) - free:
+        if len(np.unique(sizes[:, axis])) > 1:
+            low, high = sizes[:, axis].min(), sizes[:, axis].max()
+            raise ValueError(
+                f"series have {low} to {high} points on axis {axis}, but only axes={axes!r} may "
+                "differ."
+            )
+
+
+def _check_fit(sizes, shape):
+    """No sample is larger than ``shape``."""
+    good = sizes.shape[1] == len(shape) and (sizes <= shape).all()
+    if not good:
+        worst = tuple(map(int, sizes.max(axis=0)))
+        raise ValueError(
+            f"series of up to {worst} points do not fit into samples of shape {tuple(shape)}; cut "
+            "them, or fit again with series as long as these."
+        )
+
+
+def shapes_of(X) -> np.ndarray | None:
+    """The shapes (n, r) of samples of unequal size in a list; None if they are of one shape.
+
+    Whatever is not such a list is of one shape.
+    """
+    if not isinstance(X, (list, tuple)):
+        return None
+    if not all(hasattr(sample, "__len__") and not isinstance(sample, str) for sample in X):
+        return None
+    shapes = [_shape(sample) for sample in X]
+    return np.array(shapes) if len(set(shapes)) > 1 and len(set(map(len, shapes))) == 1 else None
+
+
+def _shape(sample):
+    """The shape of a sample; () where it has none."""
+    try:
+        return np.shape(sample)
+    except ValueError:  # a list of lists of unequal length
+        return ()
+
+
+def as_one_array(X, missing, shape=None):
+    """``X``; samples of unequal size padded to ``shape``, or to the largest, where that is allowed.
+
+    Parameters
+    ----------
+    X : list
+    missing : {"error", "ignore"}
+    shape : tuple of int or None
+    """
+    shapes = shapes_of(X)
+    if shapes is None:
+        return X
+    if missing == "error":
+        low, high = (tuple(map(int, s)) for s in (shapes.min(axis=0), shapes.max(axis=0)))
+        raise ValueError(
+            f"X holds {len(shapes)} samples of unequal shape, {low} to {high}; "
+            'missing="ignore" takes them, with nothing observed behind their ends (gtpca.pad).'
+        )
+    return pad(X, shape=shape)
+
+
+def cut(samples, shapes):
+    """The samples of an array (n, ..) cut to their ``shapes`` (n, r): a list; an array if None."""
+    if shapes is None:
+        return samples
+    pairs = zip(samples, shapes, strict=True)
+    return [sample[tuple(slice(size) for size in shape)] for sample, shape in pairs]

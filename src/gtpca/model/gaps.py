@@ -1,0 +1,180 @@
+r"""Rows with gaps: what is hidden counts as zero, with a small weight.
+
+Let ``h_i`` be 1 where nothing of row ``i`` was observed and 0 elsewhere, ``x_i`` zero in the gaps.
+The objective weighs features with ``m_i = 1 - (1 - rho) h_i``: 1 where observed, ``rho`` in gaps,
+
+    min over w, t_i, a_i  of  sum_i < m_i, (x_i - a_i T_i w)^2 >,
+
+so a match takes the transform with the largest ``<x, T w>^2 / <m, (T w)^2>`` and an update solves
+``N w = sum_i a_i T_i* x_i`` with ``N = sum_i a_i^2 T_i* diag(m_i) T_i``. Both raise the explained
+energy, and nothing changes where nothing is missing. With ``rho = 0`` a transform under which
+hardly anything of ``T w`` is observed could win, with coefficients as large as it likes.
+
+For a block the Gram matrix of row ``i`` is ``G_it = G_t - (1 - rho) H_it = C C'`` where ``H_it``
+is that of what is hidden under ``T_t``, one correlation of the masks for every pair of components.
+As ``G_it >= rho G_t``, every pivot of its Cholesky factor ``C`` is at least ``rho`` times that of
+``G_t``; the energy that a block explains is ``|z|^2`` with ``z = C^-1 b``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gtpca.operators.base import conjugate_gradients, divide
+
+__all__ = [
+    *("HIDDEN_WEIGHT", "Factors", "gram_at", "hidden_sums"),
+    *("lengths_each", "less_hidden", "pieces", "solve_each"),
+]
+
+HIDDEN_WEIGHT = 0.02  # rho; benchmarks/bench_gaps.py compares others
+PIECE_BYTES = 2**22  # of all factors of some rows: they should stay in the processor's cache
+
+
+def lengths_each(P, operator, W, root):
+    """``<m_i, (T_t w)^2>^(1/2) / |T_t w|`` of S components by themselves, (S, n, m).
+
+    Parameters
+    ----------
+    P : what ``operator.prepare_mask`` made of masks (n, d)
+    operator : Operator
+    W : array (S, L)
+    root : array (S, m), or (S, 1) for isometries
+        ``1 / |T_t w|``, zero where that is too little to mean anything.
+    """
+    squares = operator.correlate_mask_each(P, W)
+    squares *= ((HIDDEN_WEIGHT - 1) * root[:, None] ** 2).astype(squares.dtype)
+    squares += 1
+    np.maximum(squares, HIDDEN_WEIGHT, out=squares)
+    return np.sqrt(squares, out=squares)
+
+
+def pieces(n_rows, operator, block, dtype):
+    """Slices of the rows whose factors take about ``PIECE_BYTES``."""
+    pairs = len(block) * (len(block) + 1) // 2
+    step = max(1, PIECE_BYTES // (pairs * operator.n_transforms * np.dtype(dtype).itemsize))
+    return [slice(start, start + step) for start in range(0, n_rows, step)]
+
+
+class Factors:
+    """The Cholesky factors ``C`` of some rows and all transforms: a lower triangle of (n, m).
+
+    Parameters
+    ----------
+    P : what ``operator.prepare_mask`` made of masks (n, d)
+    operator : Operator
+    block : Block
+    """
+
+    def __init__(self, P, operator, block):
+        W, G = block.weights, visible_gram(block)
+        least = np.sqrt(HIDDEN_WEIGHT) * np.einsum("tkk->tk", np.linalg.cholesky(G))
+        self.rows: list[list[np.ndarray]] = []
+        for j, w in enumerate(W):
+            row = [operator.correlate_mask(P, w, v) for v in [*W[:j], w]]
+            self.rows.append(row)
+            for k, entries in enumerate(row):
+                entries *= HIDDEN_WEIGHT - 1
+                entries += G[:, j, k].astype(entries.dtype)
+                self._factorise(j, k, least[:, j])
+
+    def _factorise(self, j, k, least):
+        """``C_jk = (G_jk - sum_{i < k} C_ji C_ki) / C_kk`` in place of ``G_jk``."""
+        entries = self.rows[j][k]
+        for i in range(k):
+            entries -= self.rows[j][i] * self.rows[k][i]
+        if k < j:
+            entries /= self.rows[k][k]
+        else:
+            floor = least.astype(entries.dtype)
+            np.sqrt(np.maximum(entries, floor**2, out=entries), out=entries)
+
+    def whiten(self, b):
+        """``C^-1 b`` of products (K, n, m), in place."""
+        for k, row in enumerate(self.rows):
+            for entries, before in zip(row[:-1], b, strict=False):
+                b[k] -= entries * before
+            b[k] /= row[k]
+        return b
+
+    def root_at(self, index):
+        """``C^-1`` of every row at its transform, (n, K, K) in float64."""
+        K, at = len(self.rows), (np.arange(len(index)), index)
+        C = np.zeros((len(index), K, K))
+        for j, row in enumerate(self.rows):
+            for k, entries in enumerate(row):
+                C[:, j, k] = entries[at]
+        return np.linalg.inv(C)
+
+
+def visible_gram(block):
+    """Gram matrices (m, K, K) in which directions too faint to mean anything are as long as can be.
+
+    Nothing of a row lies along them, so they get no coefficient.
+    """
+    length = np.linalg.norm(block.root, axis=2, keepdims=True)
+    kept = np.divide(block.root, length, out=np.zeros_like(block.root), where=length > 0)
+    faint = np.eye(len(block)) - kept.transpose(0, 2, 1) @ kept
+    faint[np.all(length > 0, axis=(1, 2))] = 0.0
+    return block.gram + max(block.gram.max(initial=0.0), np.finfo(float).tiny) * faint
+
+
+def gram_at(chunk, block, index):
+    """``<m_i, (T_i w_j) (T_i w_k)>`` of every row at its transform, (n, K, K).
+
+    A little is added to the diagonal, as in ``block.nested_root``.
+    """
+    weight = 1 - (1 - HIDDEN_WEIGHT) * chunk.hidden
+    moved = np.stack([chunk.operator.apply_at(w, index) for w in block.weights], axis=1)
+    ridge = block.floor * block.gram.max(initial=0.0) * np.eye(len(block))
+    return (moved * weight[:, None]) @ moved.transpose(0, 2, 1) + ridge
+
+
+def hidden_sums(chunk, index, weighted, coef):
+    """``(1 - rho) sum_i a_ij a_ik T_i* diag(h_i) T_i`` of a chunk with gaps, (K, K, p).
+
+    Parameters
+    ----------
+    chunk : Chunk
+    index : int array (n,)
+    weighted, coef : arrays (n, K)
+        Coefficients times the sample weights, and coefficients.
+
+    Returns
+    -------
+    array (K, K, p) as :meth:`~gtpca.operators.base.Operator.mask_sums` says
+    """
+    K = coef.shape[1]
+    first, second = np.tril_indices(K)
+    products = (1 - HIDDEN_WEIGHT) * weighted[:, first] * coef[:, second]
+    sums = chunk.operator.mask_sums(chunk.mask, index, products)
+    total = np.empty((K, K, sums.shape[1]))
+    total[first, second] = total[second, first] = sums
+    return total
+
+
+def solve_each(operator, stats, w0, steps):
+    """The least-squares weights of S components by themselves, from ``w0`` (S, L)."""
+    weight, rhs, hidden = stats.weight[:, :, 0, 0], stats.rhs[:, 0], stats.hidden[:, 0, 0]
+    if operator.isometric:
+        return divide(rhs, weight.sum(axis=1, keepdims=True) - hidden, w0)
+    if operator.selects:
+        return divide(rhs, operator.normal_diagonals(weight) - hidden, w0)
+    system = operator.normal_times(weight)
+
+    def times(W):
+        return system(W) - np.array([operator.mask_normal(*p) for p in zip(hidden, W, strict=True)])
+
+    return conjugate_gradients(times, rhs, w0, steps)
+
+
+def less_hidden(operator, system, hidden):
+    """The function from flat blocks (1, K L) to ``(system - hidden) w``, ``hidden`` (K, K, p)."""
+    K = range(len(hidden))
+
+    def times(v):
+        W = v.reshape(len(hidden), -1)
+        less = [sum(operator.mask_normal(hidden[j, k], W[k]) for k in K) for j in K]
+        return system(v) - np.array(less).reshape(v.shape)
+
+    return times
