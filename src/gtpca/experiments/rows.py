@@ -10,6 +10,7 @@ from gtpca.experiments.spec import (
     PROTOCOLS,
     TASKS,
     experiment_title,
+    has_rare_class,
     is_gtpca,
     model_title,
     setting_title,
@@ -47,7 +48,8 @@ def is_outdated(row) -> bool:
 
 def is_whole(row) -> bool:
     """Whether a row has all columns; those of older runs lack the balanced accuracy."""
-    return (row["metric"], row["task"]) != ("accuracy", "outlier") or "balanced" in row
+    rare = row["metric"] == "accuracy" and has_rare_class(row["experiment"], row["task"])
+    return "balanced" in row or not rare
 
 
 class TableKey(NamedTuple):

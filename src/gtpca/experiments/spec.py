@@ -30,6 +30,7 @@ __all__ = [
     "experiment_title",
     "find_experiment",
     "find_setting",
+    "has_rare_class",
     "is_gtpca",
     "lookup",
     "model_title",
@@ -270,6 +271,8 @@ class Experiment:
         Whether the last axis of a sample holds channels.
     more_channels : bool
         Whether there are more of them than the paper takes.
+    rare : bool
+        Whether one class is rare in all tasks, and not only that of the outliers.
     decimals : int
         Of a printed ResMSE.
     """
@@ -285,6 +288,7 @@ class Experiment:
     n_paper: int | None = None
     channels: bool = False
     more_channels: bool = False
+    rare: bool = False
     decimals: int = 3
 
     def setting(self, name) -> Setting:
@@ -403,6 +407,7 @@ EXPERIMENTS = _by_name(
         simulable=True,
         channels=True,
         more_channels=True,
+        rare=True,
     ),
 )
 
@@ -420,6 +425,11 @@ def find_setting(experiment, name) -> Setting:
 def experiment_title(name) -> str:
     """Title of an experiment; its name if the paper has no such experiment."""
     return EXPERIMENTS[name].title if name in EXPERIMENTS else name
+
+
+def has_rare_class(experiment, task) -> bool:
+    """Whether always giving one answer is mostly right, so that accuracies are balanced too."""
+    return task == "outlier" or (experiment in EXPERIMENTS and EXPERIMENTS[experiment].rare)
 
 
 def setting_title(experiment, name) -> str:

@@ -185,5 +185,7 @@ def test_figures_of_winners_and_budgets():
     ours, theirs = comparisons.draw_budgets(blocks, "numbers").axes[0].lines
     assert [*ours.get_xdata()] == [2, 4, 6]
     assert [*theirs.get_xdata()] == [1, 2, 3]
+    simulated = comparisons.draw_budgets([blocks[0]._replace(simulated=True)], "bits")
+    assert simulated.get_suptitle() == "Simulated data"
     bits, _ = comparisons.draw_budgets(blocks, "bits").axes[0].lines
     assert bits.get_xdata() == pytest.approx([k * (32 + math.log2(257)) for k in (1, 2, 3)])

@@ -7,7 +7,7 @@ import numpy as np
 from gtpca.experiments.report.contests import CONTESTS, Block
 from gtpca.experiments.report.panels import COLOURS, OTHER, legend_below, make_logarithmic, style
 from gtpca.experiments.report.standings import BUDGETED, Standing
-from gtpca.experiments.spec import TASKS, model_title
+from gtpca.experiments.spec import TASKS, has_rare_class, model_title
 from gtpca.plots.style import integer_ticks, new_figure, quiet
 
 __all__ = ["BUDGET_CAPTION", "WINNERS_CAPTION", "draw_budgets", "draw_winners"]
@@ -17,12 +17,12 @@ STRONG, FAINT = 0.75, 0.2  # how much of its colour a winner gets, alone and tie
 WINNERS_CAPTION = (
     "Who wins: the colour of a cell is that of the best model. The number in it is by how much it "
     "is better than the best form of GT-PCA, or, where that is GT-PCA, than the best other model: "
-    "percent of the error above, points of accuracy (of outliers: balanced) below. Pale cells "
-    "with = are tied. Left: with as many components. Right: with at most as many numbers stored "
-    "per sample, scores and poses."
+    "percent of the error above, points of accuracy (balanced if a class is rare) below. Pale "
+    "cells with = are tied. Left: with as many components. Right: with at most as many numbers "
+    "stored per sample, scores and poses."
 )
 BUDGET_CAPTION = (
-    "error and accuracy (of outliers: balanced) over what is stored of a sample. A form of GT-PCA "
+    "error and accuracy (balanced if a class is rare) over what is stored of a sample. GT-PCA "
     "stores k scores and k poses, with a shared pose k scores and one. Classified are signed "
     "scores; dotted: signed scores and poses. Means over the repetitions that all models have."
 )
@@ -120,13 +120,15 @@ def draw_budgets(blocks: list[Block], by):
         for ax in row[len(part) :]:
             ax.set_axis_off()
         name = {"resmse": "ResMSE", "accuracy": "accuracy (%)"}[metric]
-        balanced = "balanced " if (task, metric) == ("outlier", "accuracy") else ""
+        rare = metric == "accuracy" and has_rare_class(blocks[0].experiment, task)
+        balanced = "balanced " if rare else ""
         row[0].set_ylabel("\n".join(filter(None, (_task(task), balanced + name))), fontsize=8)
     for ax in axes[-1]:
         ax.set_xlabel(f"{by} per sample", fontsize=8)
-    legend_below(
-        figure, drawn, more=[_dots()] if any(b.entries["accuracy"] for b in blocks) else []
-    )
+    dotted = any(block.entries["accuracy"] for block in blocks)
+    legend_below(figure, drawn, more=[_dots()] if dotted else [])
+    if any(block.simulated for block in blocks):
+        figure.suptitle("Simulated data", fontsize=10)
     return figure
 
 

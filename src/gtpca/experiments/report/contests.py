@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gtpca.experiments.rows import TableKey
-from gtpca.experiments.spec import EXPERIMENTS, MODELS, find_setting, is_gtpca
+from gtpca.experiments.spec import EXPERIMENTS, MODELS, find_setting, has_rare_class, is_gtpca
 
 __all__ = ["CONTESTS", "Block", "Contest", "Entry", "Match", "best_within", "make_blocks", "play"]
 
@@ -23,7 +23,7 @@ class Contest(NamedTuple):
     ----------
     title : str
     metric : {"resmse", "accuracy"}
-        Accuracies of outliers are balanced ones.
+        Accuracies are balanced ones where a class is rare.
     protocols : tuple of str
         What may be classified.
     by : {"k", "numbers", "bits"}
@@ -148,7 +148,7 @@ def make_blocks(rows) -> list[Block]:
 
 
 def _make_block(experiment, setting, task, rows) -> Block:
-    accuracy = "balanced" if task == "outlier" else "accuracy"
+    accuracy = "balanced" if has_rare_class(experiment, task) else "accuracy"
     entries = {
         "resmse": _entries(rows[rows["metric"] == "resmse"]),
         "accuracy": _entries(rows[rows["metric"] == accuracy]),

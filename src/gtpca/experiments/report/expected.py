@@ -8,7 +8,7 @@ from functools import cache
 
 from gtpca.experiments.rows import Line, RowKey, TableKey
 from gtpca.experiments.run.jobs import plan
-from gtpca.experiments.spec import EXPERIMENTS, MODELS, PROFILES
+from gtpca.experiments.spec import EXPERIMENTS, MODELS, PROFILES, has_rare_class
 
 __all__ = ["Wanted", "wanted_tables"]
 
@@ -30,8 +30,8 @@ def wanted_tables(profile) -> dict[TableKey, Wanted]:
 
 
 def _tables_of(row: RowKey) -> Iterator[TableKey]:
-    """The table of a row, and, for accuracies of outliers, that of balanced accuracies."""
+    """The table of a row, and, for accuracies with a rare class, that of balanced ones."""
     key = TableKey(*(getattr(row, name) for name in TableKey._fields))
     yield key
-    if (row.metric, row.task) == ("accuracy", "outlier"):
+    if row.metric == "accuracy" and has_rare_class(row.experiment, row.task):
         yield key._replace(metric="balanced")

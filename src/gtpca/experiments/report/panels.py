@@ -227,7 +227,7 @@ def _dashes():
     from matplotlib.lines import Line2D
 
     look: dict[str, Any] = {"linestyle": "--", "color": "black", "linewidth": 0.9}
-    return Line2D([], [], label="published, in the colour of its model", **look)
+    return Line2D([], [], label="published", **look)
 
 
 def _ours(model) -> str:
@@ -244,9 +244,12 @@ def panel_caption(tables, experiment, metric="resmse") -> str:
         "Lines: ours, with bands of one standard error, markers where there are results.",
     ]
     if metric == "resmse":
-        parts += ["Dashed: published.", f"Errors above {LARGEST:g} are cut off."]
+        parts += [
+            "Dashed: published, in the colour of its model.",
+            f"Errors above {LARGEST:g} are cut off.",
+        ]
     else:
-        parts += ["Dashed: published, of the scores as in the paper."] * (metric == "accuracy")
+        parts += ["Dashed: published, scores as in the paper."] * (metric == "accuracy")
         parts += ["Among poses, models that have none are drawn by their signed scores."]
     parts += _unequal(own)
     parts += ["Simulated data."] if any(table.simulated for table in own) else []

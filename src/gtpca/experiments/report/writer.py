@@ -182,7 +182,7 @@ def _told(blocks, standings) -> list[list[str]]:
 def _budget(blocks, name, size) -> dict[str, Any]:
     contest = CONTESTS[name]
     models, rows = budget_table(blocks, contest, size)
-    what = "ResMSE" if contest.metric == "resmse" else "Accuracy (%; of outliers: balanced)"
+    what = "ResMSE" if contest.metric == "resmse" else "Accuracy (%; balanced if a class is rare)"
     amount = f"{size} numbers" if contest.by == "numbers" else f"{32 * size} bits"
     return {"title": f"{what}, at most {amount} per sample", "models": models, "rows": rows}
 
