@@ -31,15 +31,18 @@ TESTS = [
     "tests/families/test_shift.py",
     "tests/operators/test_shift_operator.py",
     "tests/operators/test_operators.py",
+    "tests/operators/test_pooling.py",
     "tests/test_oracle.py",
     "tests/model/test_matching.py",
     "tests/model/test_gaps.py",
     "tests/model/test_centred_windows.py",
+    "tests/solvers/test_coarse.py",
     "tests/solvers/test_lookahead.py",
 ]
 LEFT_OUT = [  # families that show the same, and tests that take seconds
     *("compose", "rotation", "deformation", "affine", "warp", "2d-c"),
     *("reach_all", "takes_weight", "unit_of", "do_not_count", "old_name"),
+    *("fine_grid", "images_are_found"),
 ]
 CONFIG = """\
 [cosmic-ray]

@@ -102,6 +102,31 @@ def test_which_windows_cover_a_sample_everywhere():
     assert not any(TRACKS[name].covers for name in ("inside", "left", "circular", "still"))
 
 
+HALVES = {  # of the tracks above: size, window, first, step, count
+    "inside": (12, 4, 1, 1, 5),
+    "right": (5, 2, 2, 1, 4),
+    "left": (5, 2, -1, 1, 3),
+    "crops": (5, 15, -10, 1, 11),
+    "circular": (10, 10, 0, 1, 10),
+    "circular part": (10, 4, 9, 1, 9),
+    "circular steps": (10, 3, -2, 1, 5),
+    "still": (3, 3, 0, 1, 1),
+}
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_offsets_on_half_as_many_points(name):
+    """Those that are even, halved; inside or covering as before, no circular one twice."""
+    track = TRACKS[name]
+    wanted = Track(*HALVES[name], circular=track.circular)
+    assert repr(track.coarser) == repr(wanted)  # integers, too
+
+
+def test_no_circular_offset_is_there_twice_on_half_as_many_points():
+    from_one = Track(20, 20, first=1, count=20, circular=True)
+    assert repr(from_one.coarser) == repr(Track(10, 10, count=10, circular=True))
+
+
 @pytest.mark.parametrize(
     ("used", "roll"), [((0, 21), 0), ((0, 0), -10), ((21, 21), 11), ((3, 8), -5), ((14, 20), 7)]
 )

@@ -66,6 +66,13 @@ def fitted(family, shape, n_components=2, unit=1.0, **options):
     return GTPCA(n_components, family, solver=QUICK, random_state=0, **options).fit(X), X
 
 
+def with_gaps(family, shape):
+    """A small model of noise in which values are missing, and the rows."""
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((30, *shape)) < 0.3, np.nan, rng.standard_normal((30, *shape)))
+    return GTPCA(2, family, missing="ignore", solver=QUICK, random_state=0).fit(X), X
+
+
 def spikes():
     X, _ = make_spikes(60, n_times=64, random_state=0)
     return GTPCA(2, Shift(16), random_state=0).fit(X), X
@@ -83,6 +90,10 @@ KINDS = {
     "colours": lambda: fitted(Shift((4, 4)), (8, 8, 3)),
     "tiles": lambda: fitted(Shift((4, 4)), (8, 8, 2)),
     "words": lambda: fitted(Sided(), (20,)),
+    "gaps": lambda: with_gaps(Shift(8), (20,)),
+    "gaps in channels": lambda: with_gaps(Shift(8, axes=0), (20, 9)),
+    "gaps in images": lambda: with_gaps(Shift((4, 4)), (8, 8)),
+    "gaps in colours": lambda: with_gaps(Shift((4, 4)), (8, 8, 3)),
     "tesla": lambda: fitted(Rotation(4), (8, 8), unit=2.0**-46),
 }
 CURVES = {f"{k} curves": lambda k=k: fitted(Shift(16), (30,), k) for k in range(1, 9)}
@@ -219,6 +230,31 @@ def test_tiles_are_kept_apart(browser, opened):
     grey = [int(palette.GREY[i : i + 2], 16) for i in (1, 3, 5)]
     assert (shown[:, 8] == grey).all()
     assert not (shown[:, :8] == grey).all(axis=(1, 2)).any()
+
+
+def test_gaps_are_blank_and_predictions_have_a_colour(browser, opened):
+    _, X = opened("gaps")
+    number, traces = told(browser), drawn(browser, "sample-view")
+    hidden = np.isnan(X[number])
+    sample, rebuilt, predicted = (np.array(trace, dtype=float) for trace in traces)
+    np.testing.assert_array_equal(np.isnan(sample), hidden)
+    np.testing.assert_array_equal(np.isnan(predicted), ~hidden)
+    np.testing.assert_allclose(predicted[hidden], rebuilt[hidden])
+    colours = "return document.getElementById('sample-view').data.map((t) => t.line.color)"
+    assert browser.execute_script(colours)[2] == palette.PREDICTED
+
+
+def test_gaps_of_pictures_are_grey_and_veiled_where_predicted(browser, opened):
+    _, X = opened("gaps in images")
+    hidden = np.isnan(X[told(browser)])
+    first = pixels(browser, "#sample-view figure:first-child canvas")
+    grey = [int(palette.GREY[i : i + 2], 16) for i in (1, 3, 5)]
+    np.testing.assert_array_equal((first == grey).all(axis=-1), hidden)
+    second = pixels(browser, "#sample-view figure:nth-child(2) canvas")
+    pink = np.array([int(palette.PREDICTED[i : i + 2], 16) for i in (1, 3, 5)])
+    assert (second[hidden] >= 0.35 * pink - 1).all()
+    assert (second[hidden] <= 0.35 * pink + 0.65 * 255 + 1).all()
+    assert "veiled: predicted" in find(browser, "#sample-view figure:nth-child(2)").text
 
 
 DRAWN_AGAIN = """

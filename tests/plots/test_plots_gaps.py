@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+pytest.importorskip("matplotlib", reason="drawings: pip install gtpca[plot]")
+
 from helpers import QUICK, noise
 from matplotlib.colors import to_rgba
 from numpy.testing import assert_allclose, assert_array_equal

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gtpca.data.chunks import weighted_sums
-from gtpca.operators.backend import cast, constant, namespace
+from gtpca.operators.backend import cast, constant, is_numpy, namespace
 
 __all__ = ["Preprocessing", "feature_means", "sample_means"]
 
@@ -30,12 +30,15 @@ class Preprocessing:
     mean: Any = None
     per_sample: bool = False
 
-    def __call__(self, rows, operator):
-        """``sqrt(q) (x - mean)`` of rows (n, d), with the feature weight ``q`` of the operator."""
+    def __call__(self, rows, operator, hidden=None):
+        """``sqrt(q) (x - mean)`` of rows (n, d), with the feature weight ``q`` of the operator.
+
+        Values that are NaN stay NaN. Tensors have zeros there instead, and ``hidden`` (n, d).
+        """
         if self.mean is not None:
             rows = rows - cast(self.mean, rows)
         if self.per_sample:
-            rows = rows - sample_means(rows, operator)
+            rows = rows - sample_means(rows, operator, hidden)
         if operator.feature_weight is not None:
             rows = rows * cast(constant(np.sqrt(operator.feature_weight), rows), rows)
         return rows
@@ -55,10 +58,10 @@ def feature_means(chunks):
     return np.divide(sums, mass, out=np.zeros_like(sums), where=mass > 0)
 
 
-def sample_means(rows, operator):
+def sample_means(rows, operator, hidden=None):
     """Mean of each row and channel, by the feature weight if there is one, (n, d).
 
-    Over what was observed, and 0 where nothing was.
+    Over what was observed, and 0 where nothing was: NaN in arrays, ``hidden`` (n, d) in tensors.
     """
     grid = rows.reshape(-1, *operator.sample_shape)
     weight = operator.feature_weight
@@ -69,14 +72,11 @@ def sample_means(rows, operator):
     share = cast(constant(weight / total, rows), rows)
     xp = namespace(rows)
     means = xp.sum(grid * share, axes, keepdims=True)
-    if xp.isnan(means).any():
-        means = _observed_means(grid, share, axes, xp)
+    if hidden is None and is_numpy(rows) and np.isnan(means).any():
+        hidden = np.isnan(rows)
+        grid = np.nan_to_num(grid)
+    if hidden is not None:
+        seen = share * ~hidden.reshape(grid.shape)
+        total = xp.sum(seen, axes, keepdims=True)
+        means = xp.sum(seen * grid, axes, keepdims=True) / (total + (total == 0))
     return xp.broadcast_to(means, grid.shape).reshape(rows.shape)
-
-
-def _observed_means(grid, share, axes, xp):
-    """``sum_j share_j x_j / sum_j share_j`` over the values that are not NaN."""
-    seen = share * ~xp.isnan(grid)
-    total = xp.sum(seen, axes, keepdims=True)
-    sums = xp.sum(seen * xp.nan_to_num(grid), axes, keepdims=True)
-    return sums / (total + (total == 0))

@@ -13,6 +13,7 @@ from torch import nn
 from gtpca import checks
 from gtpca.estimator import bind_family
 from gtpca.families import Family
+from gtpca.model.gaps import HIDDEN_WEIGHT
 from gtpca.operators.base import FeatureWeightedOperator, Operator, weigh_features
 from gtpca.operators.composed import ComposedOperator
 from gtpca.operators.shift import ShiftOperator
@@ -214,16 +215,21 @@ class Geometry(nn.Module):
         return None if self.weighting is None else self.weighting.root
 
     @torch.no_grad()
-    def best(self, rows, w, polarity):
-        """``argmax_t |<x_i, T_t w>| / |T_t w|`` for rows (n, d), shape (n,)."""
+    def best(self, rows, w, polarity, hidden=None):
+        """``argmax_t |<x_i, T_t w>| / |T_t w|`` for rows (n, d), shape (n,).
+
+        What is ``hidden`` (n, d) counts less in the norm; rows are zero there.
+        """
         if torch.is_autocast_enabled(rows.device.type):
             with torch.autocast(rows.device.type, enabled=False):
-                return self.best(rows, w, polarity)
+                return self.best(rows, w, polarity, hidden)
         if rows.shape[0] == 0:
             return torch.zeros(0, dtype=torch.int64, device=rows.device)
         products, energies = self._correlate(rows, w)
         if not self.bound.isometric:
             products *= inverse_norms(energies)
+        if hidden is not None:
+            products *= self._in_gaps(hidden, w, energies)
         return (products if polarity == "positive" else products.abs_()).argmax(dim=1)
 
     def _correlate(self, rows, w):
@@ -233,6 +239,16 @@ class Geometry(nn.Module):
             bank = operator.apply(w)
             return rows @ bank.T, torch.linalg.vecdot(bank, bank)
         return operator.correlate(operator.prepare(rows), w), operator.norms(w).square()
+
+    def _in_gaps(self, hidden, w, energies):
+        """``|T_t w| / <m_i, (T_t w)^2>^(1/2)`` with the weights ``m_i`` of gaps, (n, m)."""
+        operator = self.on_tensors
+        if self.short:
+            shares = hidden @ operator.apply(w).square().T
+        else:
+            shares = operator.correlate_mask(operator.prepare_mask(hidden), w, w)
+        shares = shares * inverse_norms(energies).square()
+        return (1 - (1 - HIDDEN_WEIGHT) * shares).clamp(min=HIDDEN_WEIGHT).rsqrt()
 
     def move(self, w, index):
         """The rows ``T_{index_i} w``, without the feature weight, (n, d)."""

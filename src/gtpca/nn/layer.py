@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from gtpca import checks
+from gtpca.model.gaps import HIDDEN_WEIGHT
 from gtpca.model.matching import POLARITIES
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.nn.geometry import Geometry, make_operator
@@ -110,9 +111,15 @@ class GTPCLayer(nn.Module):
         """Shown by ``print``."""
         return f"weights {self.weight_shape}, samples {self.sample_shape}"
 
-    def forward(self, x: torch.Tensor) -> LayerOutput:
-        """Project samples (n, \\*sample_shape), or flat rows (n, d), on the component."""
-        found = self.match(self.preprocess(x))
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> LayerOutput:
+        """Project samples (n, \\*sample_shape), or flat rows (n, d), on the component.
+
+        ``mask``, of the shape of ``x``, is True where values were observed; None: all were. What is
+        hidden may be anything, NaN too, and has no gradient; the projection predicts it. See
+        :mod:`gtpca.model.gaps`.
+        """
+        rows, hidden = observed(x, mask)
+        found = self.match(self.preprocess(rows), hidden)
         projection = (found.coef[:, None] * found.moved).reshape(x.shape)
         return LayerOutput(projection.to(x.dtype), found.score.to(x.dtype), found.index)
 
@@ -122,27 +129,36 @@ class GTPCLayer(nn.Module):
         rows = x.reshape(-1, math.prod(self.sample_shape))
         return Preprocessing()(rows, self.geometry.bound)
 
-    def match(self, rows):
-        """The best transform of preprocessed rows (n, d) and the projection there."""
+    def match(self, rows, hidden=None):
+        """The best transform of preprocessed rows (n, d) and the projection there.
+
+        ``hidden`` (n, d) is 1 where nothing was observed, and rows are zero; None: all was.
+        """
         w = self.weight.reshape(-1)
         if w.dtype in (torch.float16, torch.bfloat16):  # too narrow for squares
             rows, w = rows.float(), w.float()
         w = at_ordinary_length(w)
-        index = self.geometry.best(rows, w, self.polarity)
+        hidden = None if hidden is None else hidden.to(w.dtype)
+        index = self.geometry.best(rows, w, self.polarity, hidden)
         moved, root = self.geometry.move(w, index), self.geometry.root
         seen = moved if root is None else moved * root.to(moved.dtype)
         product, energy = (rows * seen).sum(1), (seen * seen).sum(1)
         if self.polarity == "positive":
             product = product.clamp(min=0)
         energy = energy.clamp(min=torch.finfo(energy.dtype).tiny)
-        return LayerMatch(index=index, product=product, energy=energy, moved=moved, seen=seen)
+        found = LayerMatch(index=index, product=product, energy=energy, moved=moved, seen=seen)
+        if hidden is None:
+            return found
+        less = (1 - HIDDEN_WEIGHT) * (hidden * seen * seen).sum(1)
+        return found._replace(energy=energy - less, length=energy.sqrt())
 
 
 class LayerMatch(NamedTuple):
     """Where the component fits each row.
 
     ``seen`` is ``moved`` times the root of the weight, ``energy`` is ``|seen|^2`` and ``product``
-    is ``<row, seen>``.
+    is ``<row, seen>``. Where there are gaps, what they hide counts less in ``energy``, and
+    ``length`` is ``|seen|``; else it is None.
     """
 
     index: torch.Tensor
@@ -150,15 +166,18 @@ class LayerMatch(NamedTuple):
     energy: torch.Tensor
     moved: torch.Tensor
     seen: torch.Tensor
+    length: torch.Tensor | None = None
 
     @property
     def score(self):
         """Signed length of the projection, (n,)."""
+        if self.length is not None:
+            return self.coef * self.length
         return self.product * self.energy.rsqrt()
 
     @property
     def explained(self):
-        """Energy of the projection, the square of the score, (n,)."""
+        """Energy of the projection, (n,): the square of the score, but for gaps."""
         return self.product * self.product / self.energy
 
     @property
@@ -170,6 +189,19 @@ class LayerMatch(NamedTuple):
     def projection(self):
         """What the component explains of preprocessed rows, (n, d)."""
         return self.coef[:, None] * self.seen
+
+
+def observed(x, mask):
+    """Samples with zeros where nothing was observed, and what is hidden (n, d), or None."""
+    if mask is None:
+        return x, None
+    if not isinstance(mask, torch.Tensor) or mask.dtype != torch.bool or mask.shape != x.shape:
+        got = getattr(mask, "shape", None), getattr(mask, "dtype", type(mask).__name__)
+        raise ValueError(
+            f"mask has shape {got[0]} and type {got[1]}, but must be a bool tensor of the shape "
+            f"{tuple(x.shape)} of x: True where values were observed."
+        )
+    return torch.where(mask, x, torch.zeros_like(x)), ~mask.reshape(len(x), -1)
 
 
 def at_ordinary_length(w):

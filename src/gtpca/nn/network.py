@@ -15,7 +15,7 @@ from gtpca.model.matching import POLARITIES
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.nn.conversion import check_convertible, make_estimator
 from gtpca.nn.geometry import Geometry, make_operator
-from gtpca.nn.layer import GTPCLayer, check_samples
+from gtpca.nn.layer import GTPCLayer, check_samples, observed
 from gtpca.nn.runs import Run
 from gtpca.nn.samples import as_samples
 from gtpca.nn.training import Schedule
@@ -115,30 +115,38 @@ class GTPCNetwork(nn.Module):
         """The family, bound to the shape of the samples."""
         return self.layers[0].geometry.bound
 
-    def preprocess(self, x):
-        """Samples as flat rows (n, d): centred, times the root of the feature weight."""
+    def preprocess(self, x, hidden=None):
+        """Samples as flat rows (n, d): centred, times the root of the feature weight.
+
+        Zero where ``hidden`` (n, d), if that is given.
+        """
         check_samples(x, self.operator.sample_shape, self.weight)
         mean = None if self.mean is None else self.mean.reshape(-1)
         rows = x.reshape(-1, self.operator.n_features)
-        return Preprocessing(mean, self.center == "samples")(rows, self.operator)
+        rows = Preprocessing(mean, self.center == "samples")(rows, self.operator, hidden)
+        return rows if hidden is None else rows.masked_fill(hidden, 0.0)
 
-    def _walk(self, x):
+    def _walk(self, x, mask):
         """What each layer finds in the residual of the ones before it."""
-        rows = self.preprocess(x)
+        x, hidden = observed(x, mask)
+        rows = self.preprocess(x, hidden)
         for layer in self.layers:
-            found = layer.match(rows)
+            found = layer.match(rows, hidden)
             rows = rows - found.projection
+            rows = rows if hidden is None else rows.masked_fill(hidden, 0.0)
             yield found
 
-    def encode(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Scores (n, k) and transforms (n, k) of samples."""
-        found = list(self._walk(x))
+    def encode(
+        self, x: torch.Tensor, mask: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Scores (n, k) and transforms (n, k) of samples; ``mask`` as in :class:`GTPCLayer`."""
+        found = list(self._walk(x, mask))
         scores = torch.stack([f.score for f in found], dim=1).to(x.dtype)
         return scores, torch.stack([f.index for f in found], dim=1)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """The reconstruction of samples by all components, like ``x``."""
-        rows = sum(found.coef[:, None] * found.moved for found in self._walk(x)).to(x.dtype)
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """The reconstruction of samples by all components, like ``x``; ``mask``: the observed."""
+        rows = sum(found.coef[:, None] * found.moved for found in self._walk(x, mask)).to(x.dtype)
         return (rows if self.mean is None else rows + self.mean.reshape(-1)).reshape(x.shape)
 
     def encoder(self) -> nn.Module:

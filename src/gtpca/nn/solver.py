@@ -117,8 +117,9 @@ class Adam(BaseEstimator):
         def take(rows):
             chunk = chunks.take(np.sort(rows))
             weight = None if chunk.weight is None else chunk.weight / mean
-            pair = (chunk.rows, weight)
-            return tuple(None if a is None else self._tensor(a, chunks.dtype) for a in pair)
+            hidden = None if chunk.hidden is None else chunk.mask
+            parts = (chunk.filled, weight, hidden)
+            return tuple(None if a is None else self._tensor(a, chunks.dtype) for a in parts)
 
         return RowBatches(take, chunks.n_rows, self._schedule(), [seed])
 

@@ -193,7 +193,7 @@ class Trainer:
 
     def _epoch(self, batches):
         """Mean loss of the steps of one epoch."""
-        losses = [self.step(rows, weight) for rows, weight in batches]
+        losses = [self.step(*batch) for batch in batches]
         mean = float(torch.stack(losses).mean())
         if not np.isfinite(mean):
             self._restore()
@@ -203,10 +203,13 @@ class Trainer:
             )
         return mean
 
-    def step(self, rows, weight=None):
-        """One step on preprocessed rows (n, d) with sample weights (n,); the loss before it."""
+    def step(self, rows, weight=None, hidden=None):
+        """One step on preprocessed rows (n, d) with sample weights (n,); the loss before it.
+
+        ``hidden`` (n, d) is 1 where nothing was observed.
+        """
         self.scale = self.scale or mean_energy(rows)
-        squares = self.layer.match(rows).explained
+        squares = self.layer.match(rows, hidden).explained
         if weight is not None:
             squares = squares * weight
         loss = squares.mean() / -self.scale

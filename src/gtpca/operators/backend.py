@@ -20,6 +20,7 @@ __all__ = [
     "cut_axis",
     "fft_of",
     "inverse_fft",
+    "is_numpy",
     "namespace",
     "pad_axis",
     "pieces_at",
