@@ -45,8 +45,8 @@ for name, p in zip(names, [original, *profiles], strict=True):
 
 # %%
 # The first component is spread like the digits themselves. The fourth acts at the top more than
-# any other, as the paper says, but also at the bottom. The second and the third leave the top alone
-# and bend what is below it; at the very bottom the third does more than the second.
+# any other, as the paper says. The second and the third leave the top alone and bend what is below
+# it; at the very bottom the third does more than the second.
 
 fig, axes = plt.subplots(2, 5, figsize=(10, 4.2), layout="constrained")
 for k, component in enumerate(model.components_):

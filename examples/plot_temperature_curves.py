@@ -50,7 +50,8 @@ X = size[:, None] * day - shower[:, None] * rain + noise
 model = GTPCA(2, Shift(boundary="circular"), random_state=0).fit(X)
 codes = model.encode(X)
 found_size, step = codes.scores[:, 0], codes.index[:, 0]
-found_late = (step / 2 - np.median(step) / 2 + 12) % 24 - 12
+usual = np.angle(np.mean(np.exp(2j * np.pi * step / 48))) * 24 / (2 * np.pi)  # on the circle
+found_late = (step / 2 - usual + 12) % 24 - 12
 found_late += late.mean() - found_late.mean()  # only differences of hours mean something
 
 
