@@ -10,7 +10,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from gtpca.data.chunks import Chunk, Codes, row_energies, row_exponents, zero_filled
+from gtpca.data.chunks import (
+    CACHE_BYTES,
+    Chunk,
+    Codes,
+    Memory,
+    row_energies,
+    row_exponents,
+    zero_filled,
+)
 from gtpca.model.gaps import gram_at
 from gtpca.model.matching import match
 
@@ -42,9 +50,9 @@ def projection(operator, block, index, coef, dtype):
 def deflate(chunk, block):
     """Match a chunk, subtract the projection and add the codes: the next residual."""
     found = match(chunk, block)
-    parts = projection(chunk.operator, block, found.index, found.coef, chunk.rows.dtype)
     new = Codes(found.score, found.index[:, None].astype(np.int32))
-    return replace(chunk, rows=chunk.rows - parts, codes=_append(chunk.codes, new), memory=None)
+    rest = chunk.plus(block.weights, found.index, -found.coef)
+    return rest.with_codes(_append(chunk.codes, new))
 
 
 def _append(codes, new):
@@ -57,16 +65,15 @@ def restore(chunk, block, k):
     """Put the part of component ``k`` back into the residual."""
     index = chunk.codes.index[:, k]
     coef = block.coef(chunk.codes.scores[:, k, None], index)
-    part = projection(chunk.operator, block, index, coef, chunk.rows.dtype)
-    return replace(chunk, rows=chunk.rows + part, memory=None)
+    return chunk.plus(block.weights, index, coef)
 
 
 def rematch(chunk, block, k):
     """Match component ``k`` again on a restored residual and subtract it again."""
-    done = deflate(replace(chunk, codes=None), block)
+    done = deflate(chunk.with_codes(None), block)
     scores, index = chunk.codes.scores.copy(), chunk.codes.index.copy()
     scores[:, k], index[:, k] = done.codes.scores[:, 0], done.codes.index[:, 0]
-    return replace(done, codes=Codes(scores, index))
+    return done.with_codes(Codes(scores, index))
 
 
 def sweep(chunk, blocks, sweeps=0):
@@ -75,7 +82,7 @@ def sweep(chunk, blocks, sweeps=0):
     Greedy, one block after the other; then ``sweeps`` times each component is matched again against
     the residual plus its own part. A single block is matched as a whole: nothing is left to sweep.
     """
-    chunk = replace(chunk, codes=None, memory=None)  # gone through once: nothing is kept
+    chunk = replace(chunk, codes=None, memory=Memory(CACHE_BYTES)).owning()
     for block in blocks:
         chunk = deflate(chunk, block)
     for _ in range(sweeps if len(blocks) > 1 else 0):
@@ -176,7 +183,7 @@ def measure(chunk, blocks, sweeps=0):
     """
     chunk, exponent = ordinary(chunk)
     columns = [row_energies(chunk.rows)]
-    rest = swept = chunk = replace(chunk, codes=None, memory=None)
+    rest = swept = chunk = replace(chunk, codes=None, memory=Memory(CACHE_BYTES))
     for number, block in enumerate(blocks, start=1):
         before, rest = rest, deflate(rest, block)
         if len(block) > 1:

@@ -186,6 +186,23 @@ class Operator(ABC):
             moved *= c[:, None]
             X += moved
 
+    def move_prepared(self, P, W: np.ndarray, index: np.ndarray, coef: np.ndarray) -> bool:
+        """Add ``prepare(sum_k coef_ik T_{index_i} w_k)`` to ``P``, in place, if that is quick.
+
+        Parameters
+        ----------
+        P : what :meth:`prepare` made of rows (n, d)
+        W : array (K, L)
+        index : int array (n,)
+        coef : array (n, K)
+
+        Returns
+        -------
+        bool
+            Whether it was done.
+        """
+        return False
+
     def apply_rows(self, V: np.ndarray, index: np.ndarray) -> np.ndarray:
         """Every row of weights moved by a transform of its own, ``T_{index_i} v_i``, (n, d)."""
         return np.concatenate([self.apply_at(v, index[i : i + 1]) for i, v in enumerate(V)])

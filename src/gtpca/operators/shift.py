@@ -26,6 +26,7 @@ from gtpca.operators.backend import (
     cut_axis,
     fft_of,
     inverse_fft,
+    is_numpy,
     namespace,
     pad_axis,
     pieces_at,
@@ -39,6 +40,7 @@ __all__ = ["ShiftOperator", "Track"]
 
 SHORT_SAMPLE = 1024  # up to here one scattered sum beats a loop over the rows
 FEW_TRANSFORMS = 16  # up to here one matrix product beats the FFT
+SHORT_AXIS = 128  # points of the FFT up to which a matrix makes the few lags that are asked for
 FEW_PRODUCTS = 2**15  # also up to here, where rows need not be the same in every batch
 
 
@@ -367,6 +369,30 @@ class ShiftOperator(Operator):
         grid = X.reshape(-1, *self.sample_shape)
         return fft_of(X).rfftn(grid, self._fft_shape, self._fft_axes)
 
+    def move_prepared(self, P, W, index, coef):
+        """A shift multiplies a spectrum by phases, if nothing of the window leaves the sample.
+
+        On a single axis the transform itself is as quick.
+        """
+        if not (self.by_fft and self.isometric and len(self._moving) > 1):
+            return False
+        spectra = fft_of(W).rfftn(
+            W.reshape(-1, *self.weight_shape), self._fft_shape, self._fft_axes
+        )
+        part = np.tensordot(coef, spectra, axes=1)
+        offsets = self._positions(index, "place_at")
+        for j in self._moving:
+            part *= self._turns(j, offsets[j], part.shape[j + 1]).astype(P.dtype)
+        P += part
+        return True
+
+    def _turns(self, axis, offsets, n_frequencies):
+        """``exp(-2 pi i f o / N)`` of frequencies and offsets (n,), to multiply spectra with."""
+        length = self.tracks[axis].fft_length
+        roots = np.exp(-2j * np.pi * np.arange(length) / length)
+        shape = [n_frequencies if j == axis else 1 for j in range(len(self.tracks))]
+        return roots[np.outer(offsets, np.arange(n_frequencies)) % length].reshape(-1, *shape)
+
     def correlate(self, P, w):
         if not self.by_fft:
             return super().correlate(P, w)
@@ -375,8 +401,26 @@ class ShiftOperator(Operator):
         for axis, track in others:
             lags = track.keep_lags(inverse_fft(lags, axis), axis)
         axis, track = last
-        lags = track.keep_lags(fft_of(lags).irfft(lags, track.fft_length, axis), axis)
+        if others and is_numpy(P) and track.fft_length <= SHORT_AXIS:
+            lags = lags.view(lags.real.dtype) @ cast(self._last_lags, lags.real)
+        else:
+            lags = track.keep_lags(fft_of(lags).irfft(lags, track.fft_length, axis), axis)
         return lags.reshape(-1, self.n_transforms)
+
+    @cached_property
+    def _last_lags(self):
+        """The inverse transform along the last axis as a matrix, (2 F, count).
+
+        From the real and imaginary parts of F frequencies to the lags that are offsets. Rows are
+        multiplied one by one, so that they are the same in every batch.
+        """
+        track = self.tracks[self._moving[-1]]
+        length, numbers = track.fft_length, np.arange(track.n_frequencies)
+        angles = 2 * np.pi * np.outer(numbers, track.step * np.arange(track.count)) / length
+        twice = np.where((numbers == 0) | (2 * numbers == length), 1, 2)[:, None] / length
+        return np.stack([twice * np.cos(angles), -twice * np.sin(angles)], 1).reshape(
+            -1, track.count
+        )
 
     def correlate_each(self, P, W):
         if not self.by_fft:

@@ -37,7 +37,6 @@ from gtpca.data.chunks import (
     energy,
     nested_samples,
     pick_rows,
-    row_energies,
     weighted_energies,
 )
 from gtpca.model.coding import deflate
@@ -498,7 +497,7 @@ def explained_products(chunk, blocks, exponent):
     squares may overflow.
     """
     columns = [match(chunk, block).explained for block in blocks]
-    explained = np.stack([row_energies(chunk.rows) > 0, *np.ldexp(columns, -exponent)])
+    explained = np.stack([chunk.energies > 0, *np.ldexp(columns, -exponent)])
     return chunk.weigh(explained) @ explained.T
 
 
