@@ -50,12 +50,13 @@ def projection(operator, block, index, coef, dtype):
 def deflate(chunk, block):
     """Match a chunk, subtract the projection and add the codes: the next residual."""
     found = match(chunk, block)
-    new = Codes(found.score, found.index[:, None].astype(np.int32))
     rest = chunk.plus(block.weights, found.index, -found.coef)
-    return rest.with_codes(_append(chunk.codes, new))
+    return rest.with_codes(_append(chunk.codes, found))
 
 
-def _append(codes, new):
+def _append(codes, found):
+    """The codes with those of a match beside them."""
+    new = Codes(found.score, found.index[:, None].astype(np.int32))
     if codes is None:
         return new
     return Codes(np.hstack([codes.scores, new.scores]), np.hstack([codes.index, new.index]))
@@ -82,13 +83,22 @@ def sweep(chunk, blocks, sweeps=0):
     Greedy, one block after the other; then ``sweeps`` times each component is matched again against
     the residual plus its own part. A single block is matched as a whole: nothing is left to sweep.
     """
-    chunk = replace(chunk, codes=None, memory=Memory(CACHE_BYTES)).owning()
+    chunk = replace(chunk, codes=None, memory=Memory(CACHE_BYTES))
+    chunk = chunk.owning() if blocks else chunk
     for block in blocks:
         chunk = deflate(chunk, block)
     for _ in range(sweeps if len(blocks) > 1 else 0):
         for k, block in enumerate(blocks):
             chunk = rematch(restore(chunk, block, k), block, k)
     return chunk
+
+
+def code(chunk, blocks, sweeps=0) -> Codes:
+    """The codes of :func:`sweep`; nothing is subtracted after the last match."""
+    if sweeps and len(blocks) > 1:
+        return sweep(chunk, blocks, sweeps).codes
+    rest = sweep(chunk, blocks[:-1])
+    return _append(rest.codes, match(rest, blocks[-1]))
 
 
 def ordinary(chunk):
@@ -109,7 +119,7 @@ def ordinary(chunk):
 def encode(chunk, blocks, sweeps=0) -> Codes:
     """Codes of a chunk, with the scores in the precision of the rows."""
     chunk, exponent = ordinary(chunk)
-    codes = sweep(chunk, blocks, sweeps).codes
+    codes = code(chunk, blocks, sweeps)
     return Codes(np.ldexp(codes.scores, exponent).astype(chunk.rows.dtype), codes.index)
 
 
@@ -124,7 +134,7 @@ def align(chunk, preprocessing, column, blocks, sweeps=0):
     """Rows as they came, brought back from the pose of a component, (n, \\*weight_shape)."""
     operator = chunk.operator
     seen = replace(chunk, rows=preprocessing(chunk.rows, operator), memory=None)
-    index = sweep(ordinary(seen)[0], blocks, sweeps).codes.index[:, column]
+    index = code(ordinary(seen)[0], blocks, sweeps).index[:, column]
     aligned = bring_back(chunk.rows, operator.plain, index)
     return aligned.reshape(-1, *operator.weight_shape)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -376,22 +376,28 @@ class ShiftOperator(Operator):
         """
         if not (self.by_fft and self.isometric and len(self._moving) > 1):
             return False
-        spectra = fft_of(W).rfftn(
-            W.reshape(-1, *self.weight_shape), self._fft_shape, self._fft_axes
-        )
-        part = np.tensordot(coef, spectra, axes=1)
-        offsets = self._positions(index, "place_at")
-        for j in self._moving:
-            part *= self._turns(j, offsets[j], part.shape[j + 1]).astype(P.dtype)
-        P += part
+        grids, (first, *others) = W.reshape(-1, *self.weight_shape), self._moving
+        spectra = fft_of(W).rfftn(grids, self._fft_shape, self._fft_axes)
+        numbers = np.unravel_index(index, self.counts)
+        turns = reduce(np.multiply, (self._turns[j][numbers[j]] for j in others))
+        for spectrum, c in zip(spectra, coef.T, strict=True):
+            part = cast(self._turns[first] * spectrum, P)[numbers[first]]
+            part *= cast(turns * c.reshape(-1, *[1] * spectrum.ndim), P)
+            P += part
         return True
 
-    def _turns(self, axis, offsets, n_frequencies):
-        """``exp(-2 pi i f o / N)`` of frequencies and offsets (n,), to multiply spectra with."""
-        length = self.tracks[axis].fft_length
-        roots = np.exp(-2j * np.pi * np.arange(length) / length)
-        shape = [n_frequencies if j == axis else 1 for j in range(len(self.tracks))]
-        return roots[np.outer(offsets, np.arange(n_frequencies)) % length].reshape(-1, *shape)
+    @cached_property
+    def _turns(self):
+        """``exp(-2 pi i f o / N)`` of all offsets and frequencies, beside a spectrum, by axis."""
+        turns = {}
+        for j in self._moving:
+            track = self.tracks[j]
+            size = track.n_frequencies if j == self._moving[-1] else track.fft_length
+            angles = np.outer(track.place_at(np.arange(track.count)), np.arange(size))
+            shape = [size if axis == j else 1 for axis in range(len(self.tracks))]
+            roots = np.exp(-2j * np.pi * (angles % track.fft_length) / track.fft_length)
+            turns[j] = roots.reshape(-1, *shape)
+        return turns
 
     def correlate(self, P, w):
         if not self.by_fft:
