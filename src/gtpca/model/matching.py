@@ -36,6 +36,7 @@ __all__ = [
 
 POLARITIES = ("both", "positive")
 SINGULAR = 1e-12  # eigenvalues below this share of the largest count as zero
+WHITENED = 2**18  # products that are whitened at once: they should stay in the processor's cache
 STACKED = 2**20  # numbers up to which components are matched at once
 
 
@@ -162,7 +163,7 @@ def _coded(chunk, P, block):
     if chunk.hidden is not None:
         index, z, root = _pick_in_gaps(chunk, P, block)
     else:
-        index, z = _pick_joint(_whitened(P, chunk.operator, block))
+        index, z = _pick_whitened(P, chunk.operator, block)
         root = block.at(block.root, index)
     return index, z, np.einsum("nj,njk->nk", z, root)
 
@@ -184,13 +185,22 @@ def _pick_joint(z):
     return index, z[:, np.arange(len(index)), index].T.astype(np.float64)
 
 
-def _whitened(P, operator, block):
-    """``root_t b`` of all rows and transforms, (K, n, m)."""
+def _pick_whitened(P, operator, block):
+    """Best transform (n,) of ``root_t b``, and that there, (n, K)."""
     if len(block.root) == 1:
-        return np.stack([operator.correlate(P, w) for w in block.root[0] @ block.weights])
-    b = np.stack([operator.correlate(P, w) for w in block.weights], axis=-1)
-    root = block.root.astype(b.dtype).transpose(0, 2, 1)
-    return (b.transpose(1, 0, 2) @ root).transpose(2, 1, 0)
+        W = block.root[0] @ block.weights
+        return _pick_joint(np.stack([operator.correlate(P, w) for w in W]))
+    b = [operator.correlate(P, w) for w in block.weights]
+    root = block.root.astype(b[0].dtype).transpose(0, 2, 1)
+    step = max(1, WHITENED // (len(b) * len(root)))
+    found = [_pick_joint(_whiten(b, root, i, i + step)) for i in range(0, len(b[0]), step)]
+    return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+
+
+def _whiten(b, root, first, last):
+    """``root_t b`` of some rows of K products (n, m), (K, n, m); ``root`` is transposed."""
+    rows = np.stack([products[first:last] for products in b], axis=-1)
+    return (rows.transpose(1, 0, 2) @ root).transpose(2, 1, 0)
 
 
 def _coded_each(chunk, P, blocks):

@@ -50,12 +50,13 @@ __all__ = [
 ]
 
 SCREEN_ROWS = 512  # starts and places are tried on so many rows
-SETTLE_ROWS = 2048  # and the best of them is finished on so many
+SETTLE_ROWS = 2048  # and the best of them is finished on so many,
+BLOCK_ROWS = 1024  # a block of several components on so many
 MANY_ROWS = 8192  # before all rows, climb on so many
 HALVINGS = ((2, 8, 128), (4, 3, 256), (6, 1, 512))  # passes, how many go on, rows; and again
 WHOLE_ROWS = 256  # up to here all rows are used in any case
-MOVE_PASSES, MOVE_ROWS = 4, 1024  # of each move, on so many rows
-MOVE_COMPONENTS = 4  # larger blocks have settled where their first components did
+MOVE_PASSES, MOVE_ON, MOVE_ROWS = 4, 12, 1024  # of each move and of the best, on so many rows
+MOVE_COMPONENTS = 8  # larger blocks have settled where their first components did
 LOOK_PASSES = 2  # of each place that the lookahead compares
 SCREEN_TOL = 1e-3
 LOOSE = 10  # times tol: what a climb must gain that others follow
@@ -154,13 +155,16 @@ class ALS(BaseEstimator):
         """
         rng = check_random_state(random_state)
         begin = draw_starts(rng, self.n_init, problem.chunks.operator)
-        search = _Search(self, problem, rng, n_jobs, report)
+        settle = SETTLE_ROWS if start is None else BLOCK_ROWS
+        search = _Search(self, problem, rng, settle, n_jobs, report)
         best = search.settle(search.best_start(*begin) if start is None else start)
         return search.finish(search.look_ahead(best) if more and self.looks_ahead else best)
 
-    def polish(self, problem: Problem, W: np.ndarray, n_passes: int = 1) -> SolverResult:
-        """A few passes from ``W`` (K, L) on all rows: one step of a joint sweep."""
-        return climb(problem, W, n_passes, tol=0.0)
+    def polish(
+        self, problem: Problem, W: np.ndarray, n_passes: int = 1, tol: float = 0.0
+    ) -> SolverResult:
+        """A few passes from ``W`` (K, L) on all rows, until one gains less than ``tol``."""
+        return climb(problem, W, n_passes, tol)
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,10 +271,10 @@ class _Search:
     Everything but the last climbs is done on copies of few rows, in single precision.
     """
 
-    def __init__(self, solver, problem, rng, n_jobs, report):
+    def __init__(self, solver, problem, rng, settle, n_jobs, report):
         self.solver, self.all, self.operator = solver, problem, problem.chunks.operator
         self.n_jobs, self.report, self.rng, self.stop = n_jobs, report, rng, False
-        sizes = [MANY_ROWS] * (problem.chunks.n_rows > 2 * MANY_ROWS) + [SETTLE_ROWS]
+        sizes = [MANY_ROWS] * (problem.chunks.n_rows > 2 * MANY_ROWS) + [settle]
         found, self.n_live = nested_samples(problem.chunks, sizes, rng, n_jobs)
         *self.many, self.middle = (replace(problem, chunks=c) for c in found)
         self.coarse = coarsened(self.middle)
@@ -308,7 +312,8 @@ class _Search:
         best = int(np.argmax([result.explained for result in tried]))
         if tried[best].explained <= stay.explained * (1 - NEARLY):
             return None
-        return self.coarse.refined(moves[best], tried[best].weights)
+        found = climb(self.moves, tried[best].weights, MOVE_ON, self.solver.tol * LOOSE)
+        return self.coarse.refined(moves[best], found.weights)
 
     def look_ahead(self, best):
         """The pattern at the place in the window that leaves least with the next component."""
