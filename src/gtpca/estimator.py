@@ -631,7 +631,8 @@ def bind_family(family, sample_shape, feature_weight=None):
     """The operator of a family, or of its text, in the inner product of the weight."""
     family = as_family(family)
     check_size(family, sample_shape)
-    return weigh_features(family.bind(sample_shape), feature_weight)
+    operator = family.bind(sample_shape)
+    return operator if feature_weight is None else weigh_features(operator, feature_weight)
 
 
 def _warn_of_windows(operator):

@@ -204,8 +204,10 @@ class Chunk:
         """``values`` (.., n) times the sample weights."""
         return values if self.weight is None else values * self.weight
 
-    def plus(self, W: np.ndarray, index: np.ndarray, coef: np.ndarray) -> Chunk:
-        """The chunk with ``sum_k coef_ik T_{index_i} w_k`` added to its rows.
+    def plus(
+        self, W: np.ndarray, index: np.ndarray, coef: np.ndarray, codes: Codes | None
+    ) -> Chunk:
+        """The chunk with ``sum_k coef_ik T_{index_i} w_k`` added to its rows, and other codes.
 
         Rows that are its own, and what was prepared of them, are changed in place.
 
@@ -214,29 +216,29 @@ class Chunk:
         W : array (K, L)
         index : int array (n,)
         coef : array (n, K)
+        codes : Codes or None
         """
         operator, dtype = self.operator, self.rows.dtype
         rows = self.rows if self.owned else self.rows.copy()
         W, coef = W.astype(dtype), coef.astype(dtype)
         each = np.broadcast_to(index[:, None], coef.shape)
         operator.add_moved(rows, operator.prepare_weights(W), each, coef)
-        after = replace(self, rows=rows, owned=True)
+        after = replace(self, rows=rows, owned=True, codes=codes)
         if self.owned:
-            self._hand_over(after, W, index, coef)
+            after.__dict__.update(self._still_true(W, index, coef))
         return after
 
-    def _hand_over(self, after, W, index, coef):
-        """Give what was kept of the rows to the chunk after them, as far as it still holds."""
-        holds, P = ["hidden", "_prepared_mask"], self.__dict__.get("_prepared")
-        if P is self.rows or (P is not None and self._move_prepared(P, W, index, coef)):
-            holds.append("_prepared")
-        for name in self.__dict__.keys() & {"_prepared", "_filled", "_energies"} - {*holds}:
-            self.memory.room += self.__dict__[name].nbytes
-        after.__dict__.update((n, self.__dict__[n]) for n in holds if n in self.__dict__)
-
-    def _move_prepared(self, P, W, index, coef):
-        """Whether ``P`` could be changed as the rows were."""
-        return self.hidden is None and self.operator.move_prepared(P, W, index, coef)
+    def _still_true(self, W, index, coef):
+        """What was kept of these rows and holds for those after :meth:`plus` as well."""
+        kept, names = vars(self), ["hidden", "_prepared_mask"]
+        P, moves = kept.get("_prepared"), self.hidden is None and self.operator.moves_prepared
+        if P is self.rows or (P is not None and moves):
+            names.append("_prepared")
+            if P is not self.rows:
+                self.operator.move_prepared(P, W, index, coef)
+        for name in kept.keys() & {"_prepared", "_filled", "_energies"} - {*names}:
+            self.memory.room += kept[name].nbytes
+        return {name: kept[name] for name in names if name in kept}
 
     def with_codes(self, codes: Codes | None) -> Chunk:
         """The same rows, and what was kept of them, with other codes."""

@@ -22,7 +22,7 @@ __all__ = ["grow_block", "principal_axes", "principal_order"]
 
 GROW_ROWS = 1024  # the block grows on so many rows
 N_GROWTHS, RACE = 2, 4  # from so many beginnings, up to so many components; then from the best
-GROW_PASSES, GROW_TOL = 8, 1e-4  # for each size, unless a pass gains less
+GROW_PASSES = 8  # for each size but the last, or fewer
 SUBSPACE_STEPS, SPARE = 3, 8  # towards the next directions, with so many more than needed
 
 
@@ -62,7 +62,7 @@ def _grow(problem, recipe, goal, result, most):
         if goal.reached(len(result.weights), goal.total * (1 - result.explained / total)):
             break
         W = widen(problem, result.weights, min(2 * len(result.weights), most), recipe.rng)
-        result = recipe.solver.polish(problem, W, GROW_PASSES, GROW_TOL)
+        result = recipe.solver.polish(problem, W, GROW_PASSES)
         recipe.progress.step(recipe.progress.root, "growth")
     return result
 

@@ -50,8 +50,8 @@ def projection(operator, block, index, coef, dtype):
 def deflate(chunk, block):
     """Match a chunk, subtract the projection and add the codes: the next residual."""
     found = match(chunk, block)
-    rest = chunk.plus(block.weights, found.index, -found.coef)
-    return rest.with_codes(_append(chunk.codes, found))
+    codes = _append(chunk.codes, found)
+    return chunk.plus(block.weights, found.index, -found.coef, codes)
 
 
 def _append(codes, found):
@@ -66,7 +66,7 @@ def restore(chunk, block, k):
     """Put the part of component ``k`` back into the residual."""
     index = chunk.codes.index[:, k]
     coef = block.coef(chunk.codes.scores[:, k, None], index)
-    return chunk.plus(block.weights, index, coef)
+    return chunk.plus(block.weights, index, coef, chunk.codes)
 
 
 def rematch(chunk, block, k):

@@ -87,41 +87,42 @@ class Block:
 
 def make_block(operator, W, dtype=np.float64, polarity="both") -> Block:
     """The block of weights ``W`` (K, L), for rows of ``dtype``."""
-    G = (W @ W.T)[None] if operator.isometric else operator.gram(W)
-    return _block(W, G, dtype, polarity)
+    return make_blocks(operator, W[None], dtype, polarity)[0]
 
 
 def make_blocks(operator, stack, dtype=np.float64, polarity="both") -> list[Block]:
     """The blocks of several weights (S, K, L), for rows of ``dtype``."""
-    if operator.isometric or stack.shape[1] > 1:
-        return [make_block(operator, W, dtype, polarity) for W in stack]
-    grams = operator.norms_each(stack[:, 0])[:, :, None, None] ** 2
-    return [_block(W, G, dtype, polarity) for W, G in zip(stack, grams, strict=True)]
+    grams, floor = _grams(operator, stack), max(np.finfo(dtype).eps, SINGULAR)
+    roots, norms = _inverse_roots(grams, floor), np.sqrt(np.einsum("stkk->stk", grams).clip(0.0))
+    each = zip(stack, roots, norms, grams, strict=True)
+    return [Block(*parts, floor, polarity) for parts in each]
 
 
-def _block(W, G, dtype, polarity):
-    """The block of weights (K, L) with Gram matrices (m, K, K)."""
-    floor = max(np.finfo(dtype).eps, SINGULAR)
-    norms = np.sqrt(np.einsum("tkk->tk", G).clip(min=0.0))
-    return Block(W, _inverse_root(G, floor), norms, G, floor, polarity)
+def _grams(operator, stack):
+    """Gram matrices of weights (S, K, L): (S, m, K, K), or (S, 1, K, K) for isometries."""
+    if operator.isometric:
+        return (stack @ stack.transpose(0, 2, 1))[:, None]
+    if stack.shape[1] == 1:
+        return operator.norms_each(stack[:, 0])[:, :, None, None] ** 2
+    return np.array([operator.gram(W) for W in stack])
 
 
-def _inverse_root(G, floor):
-    """``G_t^(-1/2)`` of symmetric matrices (m, K, K), with eigenvalues below the floor dropped."""
-    if G.shape[1] == 1:
-        values, vectors = G[:, 0], np.ones((1, 1, 1))
+def _inverse_roots(G, floor):
+    """``G_t^(-1/2)`` of matrices (S, m, K, K); eigenvalues below the floor of each S dropped."""
+    if G.shape[2] == 1:
+        values, vectors = G[:, :, 0], np.ones((1, 1, 1, 1))
     else:
         values, vectors = np.linalg.eigh(G)
-    faint = values <= floor * values.max(initial=0.0)
+    faint = values <= floor * values.max(axis=(1, 2), keepdims=True, initial=0.0)
     scale = np.where(faint, 0.0, 1 / np.sqrt(np.where(faint, 1.0, values)))
-    return scale[:, :, None] * vectors.transpose(0, 2, 1)
+    return scale[..., None] * vectors.swapaxes(2, 3)
 
 
 def orthonormal(W):
-    """The orthonormal rows nearest to those of ``W`` (K, L) with the same span."""
-    if len(W) == 1:
-        norm = np.linalg.norm(W)
-        return W / norm if norm > 0 else W
+    """The orthonormal rows nearest to those of ``W`` (.., K, L) with the same span."""
+    if W.shape[-2] == 1:
+        norms = np.sqrt(np.einsum("...kl,...kl->...", W, W))[..., None, None]
+        return W / np.where(norms > 0, norms, 1.0)
     U, _, Vt = np.linalg.svd(W, full_matrices=False)
     return U @ Vt
 
@@ -212,8 +213,7 @@ def _coded_each(chunk, P, blocks):
         lengths = lengths_each(chunk.prepared_mask, chunk.operator, W, root)
         products /= lengths
     index, z = _pick_each(products, blocks[0].polarity)
-    pairs = zip(blocks, index, z, strict=True)
-    coef = np.stack([z * b.at(b.root[:, 0, 0], t) for b, t, z in pairs])
+    coef = z * (root if root.shape[1] == 1 else np.take_along_axis(root, index, axis=1))
     if lengths is not None:
         coef /= np.take_along_axis(lengths, index[:, :, None], axis=2)[:, :, 0]
     return index, z, coef
@@ -312,13 +312,19 @@ def _second_moments(operator, index, weighted, coef):
     """``sum_{i: t_i = t} a_i a_i'``, shape (m, K, K); the sum over ``t`` for isometries."""
     if operator.isometric:
         return (weighted.T @ coef)[None]
-    m, K = operator.n_transforms, weighted.shape[1]
-    total = np.empty((m, K, K))
-    for j in range(K):
-        for k in range(j + 1):
-            products = np.bincount(index, weighted[:, j] * coef[:, k], m)
-            total[:, j, k] = total[:, k, j] = products
+    first, second = np.tril_indices(coef.shape[1])
+    each = np.broadcast_to(index, (len(first), len(index)))
+    sums = _sums_by_index(operator, each, weighted.T[first] * coef.T[second])
+    total = np.empty((operator.n_transforms, *(coef.shape[1],) * 2))
+    total[:, first, second] = total[:, second, first] = sums.T
     return total
+
+
+def _sums_by_index(operator, index, values):
+    """``sum_{i: t_i = t} values_i`` for each of several indices and values (S, n), (S, m)."""
+    m = operator.n_transforms
+    places = (index + m * np.arange(len(index))[:, None]).ravel()
+    return np.bincount(places, values.ravel(), m * len(index)).reshape(-1, m)
 
 
 def statistics_each(chunk, blocks) -> Stats:
@@ -326,6 +332,8 @@ def statistics_each(chunk, blocks) -> Stats:
     if len(blocks[0]) == 1:
         P, size = chunk.prepared, max(1, STACKED // (len(chunk.rows) * _width(chunk.operator)))
         parts = [_stacked(chunk, P, blocks[i : i + size]) for i in range(0, len(blocks), size)]
+        if len(parts) == 1:
+            return parts[0]
     else:
         parts = [statistics(chunk, block).stacked() for block in blocks]
     *sums, hidden = zip(*(part.fields for part in parts), strict=True)
@@ -341,15 +349,18 @@ def _stacked(chunk, P, blocks):
     """:class:`Stats` of S components by themselves, all at once."""
     operator = chunk.operator
     index, z, coef = _coded_each(chunk, P, blocks)
-    weighted = chunk.weigh(coef)
-    each = [(t, q[:, None], c[:, None]) for t, q, c in zip(index, weighted, coef, strict=True)]
-    weight = [_second_moments(operator, *one) for one in each]
-    hidden: Any = 0.0
+    weighted, hidden = chunk.weigh(coef), 0.0
+    if operator.isometric:
+        weight = np.einsum("sn,sn->s", weighted, coef)[:, None]
+    else:
+        weight = _sums_by_index(operator, index, weighted * coef)
     if chunk.hidden is not None:
+        each = zip(index, weighted[:, :, None], coef[:, :, None], strict=True)
         hidden = np.stack([hidden_sums(chunk, *one) for one in each])
     rows = chunk.rows if chunk.hidden is None else chunk.filled
     rhs = operator.adjoint_each(rows, index, weighted)
-    return Stats(rhs[:, None], np.stack(weight), np.sum(chunk.weigh(z**2), axis=1), hidden)
+    explained = np.sum(chunk.weigh(z**2), axis=1)
+    return Stats(rhs[:, None], weight[:, :, None, None], explained, hidden)
 
 
 def update(operator, stats, W, steps=CG_STEPS):

@@ -22,7 +22,7 @@ from gtpca.operators.backend import cast, namespace
 
 __all__ = ["FeatureWeightedOperator", "Operator", "sum_by_index", "weigh_features"]
 
-CG_TOLERANCE, CG_STEPS = 1e-8, 200
+CG_TOLERANCE, CG_STEPS = 1e-10, 200
 FEW_GROUPS = 32  # up to here a dense product beats a sparse one
 LARGE_BANK = 2**24  # entries of moved weights up to which they are worth keeping
 
@@ -52,11 +52,14 @@ class Operator(ABC):
         Rows may leave weights unseen, which :meth:`centre` then predicts.
     reference : int
         The transform that counts as "not moved": the identity or the nearest to it.
+    moves_prepared : bool
+        :meth:`move_prepared` is quicker than to prepare rows again.
     feature_weight : array (d,) or None
         Weights of the inner product; rows must be multiplied by their square root.
     """
 
     selects = False
+    moves_prepared = False
     isometric = False
     crops = False
     reference = 0
@@ -186,8 +189,8 @@ class Operator(ABC):
             moved *= c[:, None]
             X += moved
 
-    def move_prepared(self, P, W: np.ndarray, index: np.ndarray, coef: np.ndarray) -> bool:
-        """Add ``prepare(sum_k coef_ik T_{index_i} w_k)`` to ``P``, in place, if that is quick.
+    def move_prepared(self, P, W: np.ndarray, index: np.ndarray, coef: np.ndarray) -> None:
+        """Add ``prepare(sum_k coef_ik T_{index_i} w_k)`` to ``P``, in place.
 
         Parameters
         ----------
@@ -195,13 +198,11 @@ class Operator(ABC):
         W : array (K, L)
         index : int array (n,)
         coef : array (n, K)
-
-        Returns
-        -------
-        bool
-            Whether it was done.
         """
-        return False
+        moved = np.zeros((len(index), self.n_features), np.result_type(W, coef))
+        each = np.broadcast_to(index[:, None], coef.shape)
+        self.add_moved(moved, self.prepare_weights(W), each, coef)
+        P += self.prepare(moved)
 
     def apply_rows(self, V: np.ndarray, index: np.ndarray) -> np.ndarray:
         """Every row of weights moved by a transform of its own, ``T_{index_i} v_i``, (n, d)."""
@@ -388,17 +389,19 @@ def conjugate_gradients(times, rhs, w, steps=CG_STEPS, tolerance=CG_TOLERANCE):
     unit = np.where((unit > 0) & (unit < np.inf), unit, np.inf)  # whose square might overflow
     p = r = r / unit
     energy, least = _squares(r, r), tolerance**2 * _squares(rhs / unit, rhs / unit)
+    move = np.zeros_like(r)
     for _ in range(steps):
-        Np = times(p) / unit
+        Np = times(p)
         bend = _squares(p, Np)
         on = (energy > least) & (bend > 0)
         if not on.any():
             break
-        length = np.divide(energy, bend, out=np.zeros_like(bend), where=on)
-        w, r, before = w + length * p, r - length * Np, energy
-        energy = _squares(r, r)
-        p = r + np.divide(energy, before, out=np.zeros_like(bend), where=on) * p
-    return w
+        length = np.where(on, energy, 0.0) / np.where(on, bend, 1.0)
+        move += length * p
+        r = r - length * Np
+        before, energy = energy, _squares(r, r)
+        p = r + energy / np.where(on, before, np.inf) * p
+    return w + np.where(np.isfinite(unit), unit, 0.0) * move
 
 
 def _squares(a, b):
@@ -529,8 +532,6 @@ class FeatureWeightedOperator(Operator):
 
 
 def weigh_features(operator, feature_weight):
-    """The operator in the inner product of a weight of the shape of a sample; as it is if None."""
-    if feature_weight is None:
-        return operator
+    """The operator in the inner product of a weight of the shape of a sample."""
     shapes = [operator.sample_shape, (operator.n_features,)]
     return operator.weighted(checks.weights("feature_weight", feature_weight, shapes))

@@ -243,6 +243,7 @@ class ShiftOperator(Operator):
             self.n_transforms > FEW_TRANSFORMS
             and self.n_transforms * self.n_features > few_products
         )
+        self.moves_prepared = self.by_fft and self.isometric and len(moved) > 1
         self._placed = self.isometric and not any(track.circular for track in self.tracks)
         self._fft_axes = [j + 1 for j in moved]
         self._fft_shape = [self.tracks[j].fft_length for j in moved]
@@ -370,12 +371,10 @@ class ShiftOperator(Operator):
         return fft_of(X).rfftn(grid, self._fft_shape, self._fft_axes)
 
     def move_prepared(self, P, W, index, coef):
-        """A shift multiplies a spectrum by phases, if nothing of the window leaves the sample.
-
-        On a single axis the transform itself is as quick.
-        """
-        if not (self.by_fft and self.isometric and len(self._moving) > 1):
-            return False
+        """A shift multiplies a spectrum by phases, if nothing of the window leaves the sample."""
+        if not self.moves_prepared:  # on a single axis the transform itself is as quick
+            super().move_prepared(P, W, index, coef)
+            return
         grids, (first, *others) = W.reshape(-1, *self.weight_shape), self._moving
         spectra = fft_of(W).rfftn(grids, self._fft_shape, self._fft_axes)
         numbers = np.unravel_index(index, self.counts)
@@ -384,19 +383,17 @@ class ShiftOperator(Operator):
             part = cast(self._turns[first] * spectrum, P)[numbers[first]]
             part *= cast(turns * c.reshape(-1, *[1] * spectrum.ndim), P)
             P += part
-        return True
 
     @cached_property
     def _turns(self):
         """``exp(-2 pi i f o / N)`` of all offsets and frequencies, beside a spectrum, by axis."""
         turns = {}
         for j in self._moving:
-            track = self.tracks[j]
-            size = track.n_frequencies if j == self._moving[-1] else track.fft_length
-            angles = np.outer(track.place_at(np.arange(track.count)), np.arange(size))
-            shape = [size if axis == j else 1 for axis in range(len(self.tracks))]
-            roots = np.exp(-2j * np.pi * (angles % track.fft_length) / track.fft_length)
-            turns[j] = roots.reshape(-1, *shape)
+            track, length = self.tracks[j], self.tracks[j].fft_length
+            numbers = np.arange(track.n_frequencies if j == self._moving[-1] else length)
+            angles = np.outer(track.place_at(np.arange(track.count)), numbers) % length / length
+            shape = [-1 if axis == j else 1 for axis in range(len(self.tracks))]
+            turns[j] = np.exp(-2j * np.pi * angles).reshape(track.count, *shape)
         return turns
 
     def correlate(self, P, w):
@@ -431,11 +428,9 @@ class ShiftOperator(Operator):
     def correlate_each(self, P, W):
         if not self.by_fft:
             return self._product_each(P, W)
-        return (
-            self.correlate(P, W[0])[None]
-            if len(W) == 1
-            else np.stack([self.correlate(P, w) for w in W])
-        )
+        if len(W) == 1:
+            return self.correlate(P, W[0])[None]
+        return np.stack([self.correlate(P, w) for w in W])
 
     def coarser(self, axes):
         tracks = [t.coarser if j in axes else t for j, t in enumerate(self.tracks)]

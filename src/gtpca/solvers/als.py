@@ -40,7 +40,12 @@ from gtpca.data.chunks import (
     weighted_energies,
 )
 from gtpca.model.coding import deflate
-from gtpca.model.matching import match, orthonormal, statistics_each, update_each
+from gtpca.model.matching import (
+    match,
+    orthonormal,
+    statistics_each,
+    update_each,
+)
 from gtpca.operators.pooling import pooling
 from gtpca.solvers.base import Problem, SolverResult
 
@@ -160,11 +165,9 @@ class ALS(BaseEstimator):
         best = search.settle(search.best_start(*begin) if start is None else start)
         return search.finish(search.look_ahead(best) if more and self.looks_ahead else best)
 
-    def polish(
-        self, problem: Problem, W: np.ndarray, n_passes: int = 1, tol: float = 0.0
-    ) -> SolverResult:
-        """A few passes from ``W`` (K, L) on all rows, until one gains less than ``tol``."""
-        return climb(problem, W, n_passes, tol)
+    def polish(self, problem: Problem, W: np.ndarray, n_passes: int = 1) -> SolverResult:
+        """A few passes from ``W`` (K, L) on all rows; fewer if one gains hardly anything."""
+        return climb(problem, W, n_passes, self.tol * LOOSE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +189,7 @@ class Coarse:
         if self.pool is None:
             return stack
         flat = (self.pool @ stack.reshape(-1, stack.shape[-1]).T).T
-        return np.array([orthonormal(W) for W in flat.reshape(*stack.shape[:2], -1)])
+        return orthonormal(flat.reshape(*stack.shape[:2], -1))
 
     def spread(self, W):
         """Weights (K, L') on the fine grid, (K, L)."""
@@ -357,9 +360,10 @@ class _Search:
         return result
 
 
-def extrapolate(new, last, age):
-    """A step beyond ``new`` in the direction from ``last``, longer the more steps went well."""
-    return orthonormal(new + age / (age + 3) * (new - last))
+def extrapolate(new, last, ages):
+    """Steps beyond ``new`` (S, K, L) from ``last``, longer the more steps went well."""
+    lengths = ages / (ages + 3)
+    return orthonormal(new + lengths[:, None, None] * (new - last))
 
 
 def climb(problem, W, max_iter, tol, report=None):
@@ -378,8 +382,10 @@ def climb_each(problem, stack, max_iter, tol, report=None, steps=UPDATE_STEPS):
         points = np.array([one.point for one in active])
         stats = problem.chunks.sum(statistics_each, problem.blocks(points))
         updated = update_each(problem.chunks.operator, stats, points, steps)
-        for one, explained, new in zip(active, stats.explained, updated, strict=True):
-            one.take(float(explained), new, tol, report)
+        last = np.array([one.result.weights for one in active])
+        beyond = extrapolate(updated, last, np.array([one.age + 1 for one in active]))
+        for one, *found in zip(active, stats.explained.tolist(), updated, beyond, strict=True):
+            one.take(*found, tol, report)
         active = [one for one in active if one.goes_on(max_iter)]
     return [one.result for one in climbs]
 
@@ -396,8 +402,8 @@ class _Climb:
     result: SolverResult
     age: int = 0
 
-    def take(self, explained, new, tol, report):
-        """Go on from what the point explains, and from the update of it, (K, L)."""
+    def take(self, explained, new, beyond, tol, report):
+        """Go on from what the point explains, the update of it, and a step beyond that, (K, L)."""
         result = self.result
         result.n_iter += 1
         if explained < result.explained and self.age:
@@ -406,7 +412,7 @@ class _Climb:
         gain = explained - result.explained
         result.history.append(explained)
         self.age += 1
-        self.point, result.weights = extrapolate(new, result.weights, self.age), new
+        self.point, result.weights = beyond, new
         result.stopped = _reason(result, gain, tol, report)
 
     def goes_on(self, max_iter):
