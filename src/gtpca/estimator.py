@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from gtpca import checks
 from gtpca.data.chunks import RESIDUALS, as_chunks
 from gtpca.data.missing import MISSING, warn_of_blank
-from gtpca.data.rows import by_rows, counted, new_rows, training_rows
+from gtpca.data.rows import by_rows, counted, is_numeric, new_rows, training_rows
 from gtpca.data.series import cut, shapes_of
 from gtpca.families.base import check_size
 from gtpca.families.text import as_family
@@ -67,7 +67,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         The transforms, such as ``Shift(window=100)``, or the same as text, as on the command line:
         ``"shift(window=100)"``. None is ``Identity()``: ordinary PCA.
     sample_shape : tuple of int or None
-        Shape of one sample if ``X`` holds flat rows; default: ``X.shape[1:]``.
+        Shape of one sample if ``X`` holds flat rows; default: ``X.shape[1:]``. Lists of samples of
+        unequal size are padded to it; default: to the largest.
     shared_pose : bool
         False: every component finds its own pose of every sample, as in the paper. True: each
         sample is one object, moved as a whole; all components share its pose.
@@ -476,9 +477,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return self._shaped(self.model_.encode(self.chunks(X)), X)
 
     def _shaped(self, codes, X):
-        """Codes that know the shapes of samples of unequal size."""
-        unequal = isinstance(X, (list, tuple))
-        return replace(codes, shapes=shapes_of(X)) if unequal else codes
+        """Codes that know the shapes of samples in a list that was padded."""
+        shapes = None if is_numeric(X) else shapes_of(X, self.sample_shape_)
+        return codes if shapes is None else replace(codes, shapes=np.array(shapes))
 
     def measure(self, X):
         """Codes of new samples and the energy that they leave, in one pass.
@@ -567,7 +568,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         subtracted. Needs ``missing="ignore"`` unless nothing is missing.
         """
         filled = self.model_.impute(self._open(self._new_rows(X), self.operator_))
-        return cut(filled, shapes_of(X))
+        return cut(filled, shapes_of(X, self.sample_shape_))
 
     def resmse(self, X):
         """Residual energy over energy, after 1, 2, .., k components, shape (k,).
