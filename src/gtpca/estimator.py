@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from gtpca import checks
 from gtpca.data.chunks import RESIDUALS, as_chunks
 from gtpca.data.missing import MISSING, warn_of_blank
-from gtpca.data.rows import by_rows, counted, is_numeric, new_rows, training_rows
+from gtpca.data.rows import by_rows, counted, new_rows, training_rows
 from gtpca.data.series import cut, shapes_of
 from gtpca.families.base import check_size
 from gtpca.families.text import as_family
@@ -478,7 +478,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
     def _shaped(self, codes, X):
         """Codes that know the shapes of samples in a list that was padded."""
-        shapes = None if is_numeric(X) else shapes_of(X, self.sample_shape_)
+        numeric = hasattr(X, "dtype") and X.dtype.kind != "O"
+        shapes = None if numeric else shapes_of(X, self.sample_shape_)
         return codes if shapes is None else replace(codes, shapes=np.array(shapes))
 
     def measure(self, X):
