@@ -64,10 +64,11 @@ class Factors:
     P : what ``operator.prepare_mask`` made of masks (n, d)
     operator : Operator
     block : Block
+    dtype : dtype of the rows
     """
 
-    def __init__(self, P, operator, block):
-        W, G = block.weights, visible_gram(block)
+    def __init__(self, P, operator, block, dtype):
+        W, G = block.weights, visible_gram(block, np.finfo(dtype).eps)
         least = np.sqrt(HIDDEN_WEIGHT) * np.einsum("tkk->tk", np.linalg.cholesky(G))
         self.rows: list[list[np.ndarray]] = []
         for j, w in enumerate(W):
@@ -107,16 +108,23 @@ class Factors:
         return np.linalg.inv(C)
 
 
-def visible_gram(block):
-    """Gram matrices (m, K, K) in which directions too faint to mean anything are as long as can be.
+def visible_gram(block, precision):
+    """Gram matrices (m, K, K) all of whose eigenvalues mean something.
 
-    Nothing of a row lies along them, so they get no coefficient.
+    Directions too faint to count are as long as can be: nothing of a row lies along them, so they
+    get no coefficient. Others have at least the square ``K precision / rho``: what is left of it
+    where all is hidden, ``rho`` times as much, then stands out from the rounding of the sums. Else
+    pivots would be rounding errors, and coefficients could be anything.
     """
-    length = np.linalg.norm(block.root, axis=2, keepdims=True)
-    kept = np.divide(block.root, length, out=np.zeros_like(block.root), where=length > 0)
-    faint = np.eye(len(block)) - kept.transpose(0, 2, 1) @ kept
-    faint[np.all(length > 0, axis=(1, 2))] = 0.0
-    return block.gram + max(block.gram.max(initial=0.0), np.finfo(float).tiny) * faint
+    K, length = len(block), np.linalg.norm(block.root, axis=2, keepdims=True)
+    seen = length > 0
+    kept = np.divide(block.root, length, out=np.zeros_like(block.root), where=seen)
+    faint = np.eye(K) - kept.transpose(0, 2, 1) @ kept
+    faint[np.all(seen, axis=(1, 2))] = 0.0
+    top = max(block.gram.max(initial=0.0), np.finfo(float).tiny)
+    squares = np.divide(1.0, length**2, out=np.full_like(length, np.inf), where=seen)
+    lift = np.maximum(K * precision / HIDDEN_WEIGHT * top - squares, 0.0)
+    return block.gram + top * faint + kept.transpose(0, 2, 1) @ (lift * kept)
 
 
 def gram_at(chunk, block, index):

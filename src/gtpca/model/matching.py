@@ -171,7 +171,7 @@ def _pick_in_gaps(chunk, P, block):
     """Best transform (n,), ``z`` (n, K) and its root (n, K, K), some rows at a time."""
     operator, masks, found = chunk.operator, chunk.prepared_mask, []
     for part in pieces(len(chunk.rows), operator, block, chunk.rows.dtype):
-        factors = Factors(masks[part], operator, block)
+        factors = Factors(masks[part], operator, block, chunk.rows.dtype)
         b = np.stack([operator.correlate(P[part], w) for w in block.weights])
         index, z = _pick_joint(factors.whiten(b))
         found.append((index, z, factors.root_at(index)))
