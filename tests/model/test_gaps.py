@@ -118,6 +118,19 @@ def test_nothing_explodes_where_components_are_nearly_dependent(K, dtype):
     assert np.abs(explained - found.explained).max() < 0.05 * total.max()
 
 
+@pytest.mark.parametrize(("window", "seed"), [(96, 0), (128, 1)])
+def test_blocks_of_long_windows_climb_in_single_precision(window, seed):
+    """Rows see half of a window, and 40 % of that half: blocks are nearly dependent there."""
+    family, d = Shift(window), window // 2
+    start = np.random.default_rng(seed).integers(d, size=(100, 1))
+    hidden = (np.arange(d) - start) % d < round(0.6 * d)
+    X = np.where(hidden, np.nan, two_planted(family, (d,), 100)).astype(np.float32)
+    options = {"shared_pose": True, "missing": "ignore", "random_state": 0}
+    (history,) = GTPCA(6, family, solver=QUICK, **options).fit(X).history_
+    # what counts at all is as long as the root of the precision, so coefficients are its inverse
+    assert np.all(np.diff(history) >= -np.sqrt(np.finfo(np.float32).eps) * history[-1])
+
+
 @pytest.mark.parametrize("polarity", ["both", "positive"])
 def test_rows_without_an_observed_value_score_zero(polarity):
     X = two_planted(Shift(8), (24,), 40)

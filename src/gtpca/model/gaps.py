@@ -23,7 +23,7 @@ import numpy as np
 from gtpca.operators.base import conjugate_gradients, divide
 
 __all__ = [
-    *("HIDDEN_WEIGHT", "Factors", "gram_at", "hidden_sums"),
+    *("HIDDEN_WEIGHT", "Factors", "factor_dtype", "gram_at", "hidden_sums"),
     *("lengths_each", "less_hidden", "pieces", "solve_each"),
 ]
 
@@ -64,11 +64,10 @@ class Factors:
     P : what ``operator.prepare_mask`` made of masks (n, d)
     operator : Operator
     block : Block
-    dtype : dtype of the rows
     """
 
-    def __init__(self, P, operator, block, dtype):
-        W, G = block.weights, visible_gram(block, np.finfo(dtype).eps)
+    def __init__(self, P, operator, block):
+        W, G = block.weights, visible_gram(block)
         least = np.sqrt(HIDDEN_WEIGHT) * np.einsum("tkk->tk", np.linalg.cholesky(G))
         self.rows: list[list[np.ndarray]] = []
         for j, w in enumerate(W):
@@ -108,23 +107,28 @@ class Factors:
         return np.linalg.inv(C)
 
 
-def visible_gram(block, precision):
-    """Gram matrices (m, K, K) all of whose eigenvalues mean something.
+def visible_gram(block):
+    """Gram matrices (m, K, K) in which directions too faint to mean anything are as long as can be.
 
-    Directions too faint to count are as long as can be: nothing of a row lies along them, so they
-    get no coefficient. Others have at least the square ``K precision / rho``: what is left of it
-    where all is hidden, ``rho`` times as much, then stands out from the rounding of the sums. Else
-    pivots would be rounding errors, and coefficients could be anything.
+    Nothing of a row lies along them, so they get no coefficient.
     """
-    K, length = len(block), np.linalg.norm(block.root, axis=2, keepdims=True)
-    seen = length > 0
-    kept = np.divide(block.root, length, out=np.zeros_like(block.root), where=seen)
-    faint = np.eye(K) - kept.transpose(0, 2, 1) @ kept
-    faint[np.all(seen, axis=(1, 2))] = 0.0
-    top = max(block.gram.max(initial=0.0), np.finfo(float).tiny)
-    squares = np.divide(1.0, length**2, out=np.full_like(length, np.inf), where=seen)
-    lift = np.maximum(K * precision / HIDDEN_WEIGHT * top - squares, 0.0)
-    return block.gram + top * faint + kept.transpose(0, 2, 1) @ (lift * kept)
+    length = np.linalg.norm(block.root, axis=2, keepdims=True)
+    kept = np.divide(block.root, length, out=np.zeros_like(block.root), where=length > 0)
+    faint = np.eye(len(block)) - kept.transpose(0, 2, 1) @ kept
+    faint[np.all(length > 0, axis=(1, 2))] = 0.0
+    return block.gram + max(block.gram.max(initial=0.0), np.finfo(float).tiny) * faint
+
+
+def factor_dtype(block, dtype):
+    """The precision in which pivots of factors are more than rounding errors.
+
+    The eigenvalues ``1 / |root_tk|^2`` of ``G_t`` that count may shrink to ``rho`` times as much,
+    while each of K sums over masks is wrong by the precision times the largest of them. Where that
+    is more, coefficients in the precision ``dtype`` of the rows could be anything.
+    """
+    longest = np.sum(block.root**2, axis=2).max(initial=0.0)
+    wrong = len(block) * np.finfo(dtype).eps * block.gram.max(initial=0.0)
+    return np.dtype(np.float64 if wrong * longest > HIDDEN_WEIGHT else dtype)
 
 
 def gram_at(chunk, block, index):
@@ -155,7 +159,9 @@ def hidden_sums(chunk, index, weighted, coef):
     K = coef.shape[1]
     first, second = np.tril_indices(K)
     products = (1 - HIDDEN_WEIGHT) * weighted[:, first] * coef[:, second]
-    sums = chunk.operator.mask_sums(chunk.mask, index, products)
+    # the systems of a block can be so ill-conditioned that single precision lets the energy fall
+    mask = chunk.mask if K == 1 else chunk.mask.astype(np.float64)
+    sums = chunk.operator.mask_sums(mask, index, products)
     total = np.empty((K, K, sums.shape[1]))
     total[first, second] = total[second, first] = sums
     return total
