@@ -79,8 +79,9 @@ def candidates(name):
         options = [{"n_components": k, "shared_pose": k > 1} for k in (1, 2, 4)]
         options += [{"n_components": 1, "polarity": "positive"}]
         return [option | {"family": Shift(w)} for w in (24, 32) for option in options]
-    family = Shift((8, 8)) if name == "shifted digits" else None
-    return [{"family": family, "n_components": k, "shared_pose": True} for k in COUNTS]
+    still = {"family": None, "center": True}
+    options = {"family": Shift((8, 8)), "shared_pose": True} if name == "shifted digits" else still
+    return [options | {"n_components": k} for k in COUNTS]
 
 
 DATA = {"eeg": eeg, "shifted digits": shifted_digits, "digits": digits, "pulses": pulses}

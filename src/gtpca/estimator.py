@@ -386,6 +386,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         else:
             dropped = old is not None and kept is None
             past = self._fit_kept(old, N_FITS) if dropped else self._past()
+            self._warn_of_blank(rows)
             self._move_mean(past, rows, weight)
             stream = self._advanced(past, rows, weight)
         self._follow(stream, kept)
@@ -458,9 +459,13 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """Rows of new data, after a warning of those that hold nothing."""
         check_is_fitted(self)
         rows = new_rows(self, X, self.sample_shape_)
+        self._warn_of_blank(rows)
+        return rows
+
+    def _warn_of_blank(self, rows):
+        """Warn of rows that hold nothing, if they are in memory: files are not read for that."""
         if self.missing == "ignore" and rows.in_memory:
             warn_of_blank(rows.n_blank, rows.n_rows)
-        return rows
 
     def encode(self, X):
         """Scores and transforms of new samples.
