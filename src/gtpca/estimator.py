@@ -67,7 +67,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         The transforms, such as ``Shift(window=100)``, or the same as text, as on the command line:
         ``"shift(window=100)"``. None is ``Identity()``: ordinary PCA.
     sample_shape : tuple of int or None
-        Shape of one sample if ``X`` holds flat rows; default: ``X.shape[1:]``.
+        Shape of one sample if ``X`` holds flat rows; default: ``X.shape[1:]``. Lists of samples of
+        unequal size are padded to it; default: to the largest.
     shared_pose : bool
         False: every component finds its own pose of every sample, as in the paper. True: each
         sample is one object, moved as a whole; all components share its pose.
@@ -385,6 +386,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         else:
             dropped = old is not None and kept is None
             past = self._fit_kept(old, N_FITS) if dropped else self._past()
+            self._warn_of_blank(rows)
             self._move_mean(past, rows, weight)
             stream = self._advanced(past, rows, weight)
         self._follow(stream, kept)
@@ -457,9 +459,13 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """Rows of new data, after a warning of those that hold nothing."""
         check_is_fitted(self)
         rows = new_rows(self, X, self.sample_shape_)
+        self._warn_of_blank(rows)
+        return rows
+
+    def _warn_of_blank(self, rows):
+        """Warn of rows that hold nothing, if they are in memory: files are not read for that."""
         if self.missing == "ignore" and rows.in_memory:
             warn_of_blank(rows.n_blank, rows.n_rows)
-        return rows
 
     def encode(self, X):
         """Scores and transforms of new samples.
@@ -476,9 +482,10 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return self._shaped(self.model_.encode(self.chunks(X)), X)
 
     def _shaped(self, codes, X):
-        """Codes that know the shapes of samples of unequal size."""
-        unequal = isinstance(X, (list, tuple))
-        return replace(codes, shapes=shapes_of(X)) if unequal else codes
+        """Codes that know the shapes of samples in a list that was padded."""
+        numeric = hasattr(X, "dtype") and X.dtype.kind != "O"
+        shapes = None if numeric else shapes_of(X, self.sample_shape_)
+        return codes if shapes is None else replace(codes, shapes=np.array(shapes))
 
     def measure(self, X):
         """Codes of new samples and the energy that they leave, in one pass.
@@ -567,7 +574,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         subtracted. Needs ``missing="ignore"`` unless nothing is missing.
         """
         filled = self.model_.impute(self._open(self._new_rows(X), self.operator_))
-        return cut(filled, shapes_of(X))
+        return cut(filled, shapes_of(X, self.sample_shape_))
 
     def resmse(self, X):
         """Residual energy over energy, after 1, 2, .., k components, shape (k,).

@@ -120,7 +120,8 @@ class Source:
         """
         given = self.options["missing"]
         model.set_params(missing=str(given) if given else model.missing)
-        data = read_data(self.path, **self.options | {"missing": model.missing})
+        known = {"missing": model.missing, "sample_shape": getattr(model, "sample_shape_", None)}
+        data = read_data(self.path, **self.options | known)
         typer.echo(f"Read {self.path}: {data.summary()}.", err=True)
         if type(data.rows) is np.ndarray:  # others are read piece by piece
             check_finite(self.path, data.rows, model.missing)

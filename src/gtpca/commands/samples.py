@@ -143,11 +143,17 @@ def _convert(model, source, output, function, shape, text) -> None:
     with source.open(model) as data:
         pieces = _pieces(model, function, source.path, data.rows, text)
         if as_table:
-            write_array(output, np.concatenate(list(pieces)))
+            write_array(output, np.concatenate(list(pieces)), _names(data.features, shape))
         else:
             with binary_output(output) as file:
                 write_npy(file, pieces, (len(data.rows), *shape))
         tell(output, f"{len(data.rows)} {text} are")
+
+
+def _names(features, shape) -> list[str] | None:
+    """The names of the columns of DATA, if results have the same columns."""
+    same = features is not None and shape == (len(set(features)),) == (len(features),)
+    return features if same else None
 
 
 def _pieces(model, function: Callable, path, rows, text: str) -> Iterator:

@@ -15,7 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.model.gaps import Factors, hidden_sums, lengths_each, less_hidden, pieces, solve_each
+from gtpca.model.gaps import (
+    Factors,
+    factor_dtype,
+    hidden_sums,
+    lengths_each,
+    less_hidden,
+    pieces,
+    solve_each,
+)
 from gtpca.operators.base import CG_STEPS, conjugate_gradients
 
 __all__ = [
@@ -171,10 +179,13 @@ def _coded(chunk, P, block):
 
 def _pick_in_gaps(chunk, P, block):
     """Best transform (n,), ``z`` (n, K) and its root (n, K, K), some rows at a time."""
-    operator, masks, found = chunk.operator, chunk.prepared_mask, []
-    for part in pieces(len(chunk.rows), operator, block, chunk.rows.dtype):
+    operator, dtype, found = chunk.operator, factor_dtype(block, chunk.rows.dtype), []
+    same = dtype == chunk.rows.dtype
+    masks = chunk.prepared_mask if same else operator.prepare_mask(chunk.mask.astype(dtype))
+    for part in pieces(len(chunk.rows), operator, block, dtype):
         factors = Factors(masks[part], operator, block)
         b = np.stack([operator.correlate(P[part], w) for w in block.weights])
+        b = b.astype(dtype, copy=False)
         index, z = _pick_joint(factors.whiten(b))
         found.append((index, z, factors.root_at(index)))
     return [np.concatenate(parts) for parts in zip(*found, strict=True)]

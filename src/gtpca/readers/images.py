@@ -1,4 +1,4 @@
-"""Folders of images of one size."""
+"""Folders of images."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ MODES: dict[str, tuple[str, tuple[int, ...]]] = {
 }
 
 
-def read_images(path: Path, sizes: str | None = None) -> Data:
+def read_images(path: Path, sizes: str | None = None, sample_shape=None) -> Data:
     """Grey or RGB images, in the order of their names; other files are left out.
 
     Images of unequal size are an error, or with ``sizes`` padded by missing values to the largest
-    height and width ("pad"), or resized to the median ones ("resize").
+    height and width ("pad"), or resized to the median ones ("resize"), or those of
+    ``sample_shape``.
     """
     image = require("PIL.Image", "io")
     names = sorted(p for p in path.iterdir() if p.suffix.lower() in ENDINGS)
@@ -40,8 +41,8 @@ def read_images(path: Path, sizes: str | None = None) -> Data:
         raise ValueError(f"sizes={sizes!r} must be one of {', '.join(map(repr, SIZES))}")
     kinds = [_kind(image, name) for name in names]
     _check_alike(names, kinds, sizes)
-    mode, shape = kinds[0][0], _common_shape(kinds, sizes)
-    unequal = len({kind[1] for kind in kinds}) > 1
+    mode, shape = kinds[0][0], _common_shape(kinds, sizes, sample_shape)
+    unequal = {kind[1] for kind in kinds} != {shape}
     dtype = np.dtype(np.uint16 if mode == "I;16" else np.uint8)
     dtype = np.dtype(np.float32) if unequal and sizes == "pad" else dtype
     needed = len(names) * math.prod(shape) * dtype.itemsize
@@ -65,10 +66,13 @@ def _check_alike(names, kinds, sizes) -> None:
             )
 
 
-def _common_shape(kinds, sizes) -> tuple[int, ...]:
-    """The shape of all images in one array."""
+def _common_shape(kinds, sizes, wanted) -> tuple[int, ...]:
+    """The shape of all images in one array: the one that is wanted, where it can be had."""
     shapes = np.array([shape for _, shape in kinds])
     common = np.median(shapes, axis=0) if sizes == "resize" else shapes.max(axis=0)
+    alike = wanted is not None and len(wanted) == len(common) and wanted[2:] == kinds[0][1][2:]
+    if alike and (sizes == "resize" or (sizes == "pad" and (common <= wanted).all())):
+        common = wanted
     return tuple(int(size) for size in common)
 
 

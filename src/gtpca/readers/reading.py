@@ -29,7 +29,7 @@ class Kind(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-TABLE = Kind("table", read_text, ("labels", "header", "missing"))
+TABLE = Kind("table", read_text, ("labels", "header", "missing", "sample_shape"))
 HDF5 = Kind("HDF5 file", read_hdf5, ("key",))
 RECORDING = Kind("recording", read_recording, ("window", "step", "event", "tmin", "tmax"))
 KINDS = {
@@ -42,8 +42,8 @@ KINDS = {
     ".hdf5": HDF5,
     ".zarr": Kind("Zarr store", read_zarr, ("key",)),
     ".mat": Kind("MATLAB file", read_mat, ("key",)),
-    ".ts": Kind("file of time series", read_ts, ("missing",)),
-    "folder": Kind("folder of images", read_images, ("sizes",)),
+    ".ts": Kind("file of time series", read_ts, ("missing", "sample_shape")),
+    "folder": Kind("folder of images", read_images, ("sizes", "sample_shape")),
     ".fif": RECORDING,
     ".edf": RECORDING,
     ".bdf": RECORDING,
@@ -63,6 +63,7 @@ def read_data(
     tmax: float | None = None,
     missing: str = "error",
     sizes: str | None = None,
+    sample_shape: tuple[int, ...] | None = None,
 ) -> Data:
     """Read rows from a file or folder; its ending says what it is.
 
@@ -97,6 +98,10 @@ def read_data(
     sizes : {"pad", "resize"} or None
         What is done to images of unequal size: padded with NaN to the largest height and width, or
         resized to the median ones; None: an error.
+    sample_shape : tuple of int or None
+        What a model was fitted to: series and lines that end early (``missing="ignore"``; tables
+        without names) and images (``sizes``) are brought to it where they are smaller, and not only
+        to the largest of this file. Without meaning where nothing is of unequal size.
 
     Returns
     -------
@@ -134,8 +139,8 @@ def read_data(
         option = f"{wrong[0]}={given[wrong[0]]!r}"
         raise ValueError(f"{path}: {option} has no meaning for this kind of file, {kind.name}.")
     checks.choice("missing", missing, ("error", "ignore"))
-    if "missing" in kind.options:
-        given["missing"] = missing
+    always = {"missing": missing, "sample_shape": sample_shape}
+    given |= {name: value for name, value in always.items() if name in kind.options}
     try:
         return kind.read(path, **given)
     except ImportError:

@@ -16,6 +16,7 @@ from gtpca.text import did_you_mean, shortened
 
 __all__ = ["read_parquet", "read_text"]
 
+SHORT_LINES = '; --missing ignore takes lines that end early (in Python missing="ignore")'
 DELIMITERS = {".csv": ",;\t", ".tsv": "\t;"}  # the first that is in the first line
 
 
@@ -55,12 +56,19 @@ class Layout:
         return f"{i}" if self.names is None else repr(self.names[i])
 
 
-def read_text(path: Path, labels=None, header: bool | None = None, missing: str = "error") -> Data:
+def read_text(
+    path: Path,
+    labels=None,
+    header: bool | None = None,
+    missing: str = "error",
+    sample_shape=None,
+) -> Data:
     """Numbers separated by commas, semicolons or tabs.
 
-    With ``missing="ignore"`` fields without a value are NaN, as is what short lines lack.
+    With ``missing="ignore"`` fields without a value are NaN, as is what short lines lack: of the
+    names, or if there are none of the longest line or of ``sample_shape``.
     """
-    layout = _layout(path, labels, header, missing)
+    layout = _layout(path, labels, header, missing, sample_shape)
     aside = [i for i in (layout.label, layout.ids) if i is not None]
     text = [[fields[i].strip() for i in aside] for fields in _scan(path, layout)] if aside else []
     rows = _values(path, layout)
@@ -109,7 +117,7 @@ def _load(path, layout) -> np.ndarray:
         return np.loadtxt(path, delimiter=layout.delimiter, encoding="utf-8-sig", **how)
 
 
-def _layout(path, labels, header, missing) -> Layout:
+def _layout(path, labels, header, missing, sample_shape) -> Layout:
     with open(path, encoding="utf-8-sig", newline="") as file:
         numbered = ((i, line) for i, line in enumerate(file) if line.strip())
         skip, line = next(numbered, (0, ""))
@@ -120,7 +128,9 @@ def _layout(path, labels, header, missing) -> Layout:
     gaps = missing == "ignore"
     names = fields if (_are_names(fields, skip, gaps) if header is None else header) else None
     if gaps and names is None:
-        head = [*head, *[""] * (_widest(path, delimiter) - len(head))]
+        values = sample_shape[0] if sample_shape is not None and len(sample_shape) == 1 else 0
+        wanted = max(_widest(path, delimiter), values + (labels is not None))
+        head = [*head, *[""] * (wanted - len(head))]
     label = None if labels is None else find_column(labels, names, len(head))
     ids = 0 if names and not names[0] and label != 0 else None  # as pandas and R write them
     chosen = [i for i in range(len(head)) if i not in (label, ids)]
@@ -194,8 +204,10 @@ def _check_fields(fields, layout, line, values) -> None:
     aside = max(i for i in (layout.label, layout.ids, -1) if i is not None)
     short = layout.gaps and aside < len(fields) < len(layout.head)
     if len(fields) != len(layout.head) and not short:
+        early = layout.names is None or len(fields) < len(layout.head)
         raise ValueError(
             f"line {line} has {len(fields)} columns, but the first line has {len(layout.head)}"
+            + (SHORT_LINES if early and not layout.gaps else "")
         )
     for i in layout.chosen if values else ():
         if i < len(fields):
