@@ -236,8 +236,9 @@ class Chunk:
             names.append("_prepared")
             if P is not self.rows:
                 self.operator.move_prepared(P, W, index, coef)
-        for name in kept.keys() & {"_prepared", "_filled", "_energies"} - {*names}:
-            self.memory.room += kept[name].nbytes
+        gone = kept.keys() & {"_prepared", "_filled", "_energies"} - {*names}
+        if self.memory is not None:
+            self.memory.room += sum(kept[name].nbytes for name in gone)
         return {name: kept[name] for name in names if name in kept}
 
     def with_codes(self, codes: Codes | None) -> Chunk:

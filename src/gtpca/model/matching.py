@@ -360,7 +360,8 @@ def _stacked(chunk, P, blocks):
     """:class:`Stats` of S components by themselves, all at once."""
     operator = chunk.operator
     index, z, coef = _coded_each(chunk, P, blocks)
-    weighted, hidden = chunk.weigh(coef), 0.0
+    weighted = chunk.weigh(coef)
+    hidden: Any = 0.0
     if operator.isometric:
         weight = np.einsum("sn,sn->s", weighted, coef)[:, None]
     else:

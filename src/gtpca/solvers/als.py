@@ -384,8 +384,8 @@ def climb_each(problem, stack, max_iter, tol, report=None, steps=UPDATE_STEPS):
         updated = update_each(problem.chunks.operator, stats, points, steps)
         last = np.array([one.result.weights for one in active])
         beyond = extrapolate(updated, last, np.array([one.age + 1 for one in active]))
-        for one, *found in zip(active, stats.explained.tolist(), updated, beyond, strict=True):
-            one.take(*found, tol, report)
+        for i, one in enumerate(active):
+            one.take(float(stats.explained[i]), updated[i], beyond[i], tol, report)
         active = [one for one in active if one.goes_on(max_iter)]
     return [one.result for one in climbs]
 
