@@ -26,6 +26,7 @@ from gtpca.model import outputs
 from gtpca.model.matching import POLARITIES
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
+from gtpca.model.ridge import ridge_for
 from gtpca.operators.base import weigh_features
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem, SolverResult
@@ -165,6 +166,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         center=False,
         feature_weight=None,
         missing="error",
+        ridge="auto",
         refine=0,
         output="scores",
         solver=None,
@@ -184,6 +186,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.center = center
         self.feature_weight = feature_weight
         self.missing = missing
+        self.ridge = ridge
         self.refine = refine
         self.output = output
         self.solver = solver
@@ -247,7 +250,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             shared_pose=self.shared_pose,
             n_restarts=self.n_restarts,
         )
-        found = fit(Problem(open_rows(rows), self.polarity), recipe, preprocessing)
+        problem = Problem(open_rows(rows), self.polarity, ridge=ridge_for(operator, self.ridge))
+        found = fit(problem, recipe, preprocessing)
         self.adopt(found, row_shape)
         context.call_on_fit_task_end(estimator=self)
         return self

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from gtpca.model.gaps import Factors, hidden_sums, lengths_each, less_hidden, pieces, solve_each
+from gtpca.model.ridge import alone, ridge_diagonals, with_ridge
 from gtpca.operators.base import CG_STEPS, conjugate_gradients
 
 __all__ = [
@@ -51,6 +52,7 @@ class Block:
     norms : array (m, K) or (1, K)
         ``|T_t w_k|``.
     gram : array (m, K, K) or (1, K, K)
+        ``G_t``, with a ridge ``G_t + rho W W'`` (:mod:`gtpca.model.ridge`).
     floor : float
         Eigenvalues of the Gram matrices below this share of the largest count as zero.
     polarity : {"both", "positive"}
@@ -84,24 +86,25 @@ class Block:
         return np.divide(score, norms, out=np.zeros(score.shape), where=norms > 0)
 
 
-def make_block(operator, W, dtype=np.float64, polarity="both") -> Block:
+def make_block(operator, W, dtype=np.float64, polarity="both", ridge=0.0) -> Block:
     """The block of weights ``W`` (K, L), for rows of ``dtype``."""
     G = (W @ W.T)[None] if operator.isometric else operator.gram(W)
-    return _block(W, G, dtype, polarity)
+    return _block(W, G, dtype, polarity, ridge)
 
 
-def make_blocks(operator, stack, dtype=np.float64, polarity="both") -> list[Block]:
+def make_blocks(operator, stack, dtype=np.float64, polarity="both", ridge=0.0) -> list[Block]:
     """The blocks of several weights (S, K, L), for rows of ``dtype``."""
     if operator.isometric or stack.shape[1] > 1:
-        return [make_block(operator, W, dtype, polarity) for W in stack]
+        return [make_block(operator, W, dtype, polarity, ridge) for W in stack]
     grams = operator.norms_each(stack[:, 0])[:, :, None, None] ** 2
-    return [_block(W, G, dtype, polarity) for W, G in zip(stack, grams, strict=True)]
+    return [_block(W, G, dtype, polarity, ridge) for W, G in zip(stack, grams, strict=True)]
 
 
-def _block(W, G, dtype, polarity):
+def _block(W, G, dtype, polarity, ridge):
     """The block of weights (K, L) with Gram matrices (m, K, K)."""
     floor = max(np.finfo(dtype).eps, SINGULAR)
     norms = np.sqrt(np.einsum("tkk->tk", G).clip(min=0.0))
+    G = G + ridge * (W @ W.T) if ridge else G
     return Block(W, _inverse_root(G, floor), norms, G, floor, polarity)
 
 
@@ -342,34 +345,36 @@ def _stacked(chunk, P, blocks):
     return Stats(rhs[:, None], np.stack(weight), np.sum(chunk.weigh(z**2), axis=1), hidden)
 
 
-def update(operator, stats, W, steps=CG_STEPS):
+def update(operator, stats, W, steps=CG_STEPS, ridge=0.0):
     """The least-squares weights (K, L) for fixed codes, made orthonormal.
 
     ``steps`` of conjugate gradients, where these are needed, bring them nearer at least.
     """
+    more = ridge_diagonals(operator, stats.weight, ridge)
     if len(W) == 1 and stats.has_gaps:
-        solved = solve_each(operator, stats.stacked(), W, steps)
+        solved = solve_each(operator, stats.stacked(), W, steps, alone(more))
     else:
-        solved = solve_block(operator, stats.weight, stats.rhs, W, steps, stats.hidden)
+        solved = solve_block(operator, stats.weight, stats.rhs, W, steps, stats.hidden, more)
     new = orthonormal(solved)
     return new if np.all(np.isfinite(new)) and np.any(new) else W
 
 
-def update_each(operator, stats, stack, steps=CG_STEPS):
+def update_each(operator, stats, stack, steps=CG_STEPS, ridge=0.0):
     """:func:`update` of several weights (S, K, L), each with its own of the stacked ``stats``."""
     if stack.shape[1] > 1:
-        return np.array([update(operator, stats[s], W, steps) for s, W in enumerate(stack)])
+        return np.array([update(operator, stats[s], W, steps, ridge) for s, W in enumerate(stack)])
+    more = ridge_diagonals(operator, stats.weight, ridge)
     if stats.has_gaps:
-        solved = solve_each(operator, stats, stack[:, 0], steps)
+        solved = solve_each(operator, stats, stack[:, 0], steps, alone(more))
     else:
-        how = (stats.weight[:, :, 0, 0], stats.rhs[:, 0], stack[:, 0], steps)
+        how = (stats.weight[:, :, 0, 0], stats.rhs[:, 0], stack[:, 0], steps, alone(more))
         solved = operator.solve_normal_each(*how)
     norms = np.linalg.norm(solved, axis=1)[:, None]
     good = (norms > 0) & (norms < np.inf)
     return np.where(good, solved / np.where(good, norms, 1.0), stack[:, 0])[:, None]
 
 
-def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0):
+def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0, more=0.0):
     """Solve ``sum_t,k weight_tjk T_t* T_t w_k = rhs_j`` from ``W0``; the unseen keeps its value.
 
     Parameters
@@ -381,15 +386,17 @@ def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0):
         Of conjugate gradients, where these are needed.
     hidden : array (K, K, p) or 0
         What gaps take away, see :class:`Stats`.
+    more : array (K, K, L) or 0
+        What a ridge adds, see :func:`gtpca.model.ridge.ridge_diagonals`.
     """
     gaps = np.ndim(hidden) > 0
     if len(rhs) == 1 and not gaps:
-        return operator.solve_normal(weight[:, 0, 0], rhs[0], W0[0], steps)[None]
+        return operator.solve_normal(weight[:, 0, 0], rhs[0], W0[0], steps, alone(more))[None]
     if operator.isometric and not gaps:
         A = weight.sum(axis=0)
         return W0 + np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ (rhs - A @ W0)
     if operator.selects:
-        return _solve_each_weight(_diagonals(operator, weight) - hidden, rhs, W0)
+        return _solve_each_weight(_diagonals(operator, weight) - hidden + more, rhs, W0)
     system = operator.normal_system(weight)
 
     def times(v):
@@ -397,6 +404,7 @@ def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0):
 
     flat = (rhs.reshape(1, -1), W0.reshape(1, -1))
     times = less_hidden(operator, times, hidden) if gaps else times
+    times = with_ridge(times, more) if np.ndim(more) else times
     return conjugate_gradients(times, *flat, steps).reshape(rhs.shape)
 
 

@@ -373,7 +373,7 @@ def climb_each(problem, stack, max_iter, tol, report=None, steps=UPDATE_STEPS):
     while active:
         points = np.array([one.point for one in active])
         stats = problem.chunks.sum(statistics_each, problem.blocks(points))
-        updated = update_each(problem.chunks.operator, stats, points, steps)
+        updated = update_each(problem.chunks.operator, stats, points, steps, problem.ridge)
         for one, explained, new in zip(active, stats.explained, updated, strict=True):
             one.take(float(explained), new, tol, report)
         active = [one for one in active if one.goes_on(max_iter)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,19 +22,23 @@ class Problem:
     polarity : {"both", "positive"}
     complete : bool
         Whether all values of the rows were observed.
+    ridge : float
+        ``rho`` of :mod:`gtpca.model.ridge`.
     """
 
     chunks: Chunks
     polarity: str = "both"
     complete: bool = True
+    ridge: float = 0.0
 
     def block(self, W: np.ndarray) -> Block:
-        """The block of weights ``W`` (K, L) for these rows."""
-        return self.blocks(W[None])[0]
+        """The block of weights ``W`` (K, L) for codes of these rows: without the ridge."""
+        return replace(self, ridge=0.0).blocks(W[None])[0]
 
     def blocks(self, stack: np.ndarray) -> list[Block]:
-        """The blocks of several weights (S, K, L) for these rows."""
-        return make_blocks(self.chunks.operator, stack, self.chunks.dtype, self.polarity)
+        """The blocks of several weights (S, K, L) that are to be found: with the ridge."""
+        how = (self.chunks.dtype, self.polarity, self.ridge)
+        return make_blocks(self.chunks.operator, stack, *how)
 
 
 @dataclass
