@@ -40,6 +40,7 @@ RULES = {
     "shared_pose": checks.one_of(False, True),
     "missing": checks.one_of(*MISSING),
     "residual": checks.one_of(*RESIDUALS),
+    "ridge": checks.auto_or(checks.non_negative),
     "refine": checks.at_least(0),
     "n_restarts": checks.at_least(1),
     "batch_size": checks.optional(checks.at_least(1)),
@@ -87,6 +88,12 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         means and energies are those of what was observed; in gaps a component is drawn to zero with
         a weight of .02, without which poses would win in which hardly anything of it is seen. May
         be changed after a fit.
+    ridge : "auto" or float
+        For windows of which each row sees a part, as crops do: a small penalty on coefficients, in
+        units of ``|w|^2``, without which parts of a component that no row sees together have no
+        common scale. 0: none, as in the paper. Codes are taken without it, and it changes nothing
+        for families that do not crop. "auto": {AUTO} with :class:`ALS`, 0 with solvers that know of
+        none. See :mod:`gtpca.model.ridge`.
     refine : int
         Joint sweeps over components and codes after the greedy fit, and code sweeps in ``encode``.
         May be changed after a fit, for ``encode`` and all that follows from it.
@@ -125,7 +132,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     n_iter_ : array (k,), or (1,) if the pose is shared and there is more than one
         Passes over all rows.
     history_ : list of arrays
-        Explained energy of each pass, for each entry of ``n_iter_``.
+        Explained energy of each pass, less the penalty of a ridge, for each entry of ``n_iter_``.
+    ridge_ : array like ``n_iter_``
+        The ridge that each was found with; zeros where there was none.
     mean_ : array of the shape of a sample or None
     polarity_, center_, shared_pose_
         What these parameters were in the fit.
@@ -250,7 +259,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             shared_pose=self.shared_pose,
             n_restarts=self.n_restarts,
         )
-        problem = Problem(open_rows(rows), self.polarity, ridge=ridge_for(operator, self.ridge))
+        problem = Problem(open_rows(rows), self.polarity, **ridge_of(self, operator))
         found = fit(problem, recipe, preprocessing)
         self.adopt(found, row_shape)
         context.call_on_fit_task_end(estimator=self)
@@ -293,6 +302,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             n_components_=len(model.weights),
             n_iter_=np.array([result.n_iter for result in found.results], dtype=int),
             history_=[np.array(result.history) for result in found.results],
+            ridge_=np.array([result.ridge for result in found.results]),
             sample_shape_=operator.sample_shape,
             mean_=None if mean is None else mean.reshape(operator.sample_shape),
             n_features_in_=operator.n_features,
@@ -416,14 +426,14 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         X, weight = kept.rows.reshape(-1, *self._row_shape), kept.faded(self.horizon)
         restarts = {"n_restarts": max(n_fits, self.n_restarts)}
         found = clone(self).set_params(**restarts).fit(X, sample_weight=weight)
-        names = {"components_", "n_components_", "n_iter_", "history_", "mean_"}
+        names = {"components_", "n_components_", "n_iter_", "history_", "ridge_", "mean_"}
         names |= {f"{name}_" for name in FROZEN}
         self.restore(found.operator_, **{name: getattr(found, name) for name in names})
         return self._stream_of(*self._batch(X, weight))
 
     def _stream_of(self, rows, weight):
         """The stream of these rows alone, to which the model has just been fitted."""
-        return self._advanced(Stream.begin(self.model_), rows, weight)
+        return self._advanced(Stream.begin(self.model_, ridge=self.ridge_), rows, weight)
 
     def _past(self):
         """Where the stream stands; after a fit, what is known of its rows."""
@@ -433,12 +443,15 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         if self.n_samples_seen_ == 0:  # the weights of a network
             return Stream.begin(self.model_)
         total = self.explained_energy_[0] / self.explained_energy_ratio_[0]
-        return Stream.begin(self.model_, self.explained_energy_, total, self.n_samples_seen_)
+        known = (self.explained_energy_, total, self.n_samples_seen_)
+        return Stream.begin(self.model_, *known, self.ridge_)
 
     def _follow(self, stream, kept):
         """Publish where the stream stands."""
         past = zip(stream.weights, self.history_, stream.explained, self.n_iter_, strict=True)
         results = [SolverResult(W, [*before, now], n_iter + 1) for W, before, now, n_iter in past]
+        for result, ridge in zip(results, stream.ridges, strict=True):
+            result.ridge = float(ridge)
         online = vars(stream) | {"kept": None if kept is None else vars(kept)}
         self.adopt(stream.fit(self.model_, results), self._row_shape, online)
 
@@ -670,8 +683,19 @@ def check_parameters(estimator):
         raise ValueError(
             f"solver={solver!r} finds one component at a time; with shared_pose=True use ALS()."
         )
+    if estimator.ridge not in (0, "auto") and not getattr(solver, "ridged", False):
+        raise ValueError(
+            f"ridge={estimator.ridge!r} needs solver=ALS(): {solver!r} knows of no ridge; use "
+            "ridge='auto' or 0 with it."
+        )
     solver.check()
     return clone(solver)
+
+
+def ridge_of(estimator, operator):
+    """Fields of a problem with the ridge of an estimator; none with solvers that know of none."""
+    ridged = estimator.solver is None or getattr(estimator.solver, "ridged", False)
+    return ridge_for(operator, estimator.ridge) if ridged else {}
 
 
 def warn_early(estimator, operator, n_rows):

@@ -24,6 +24,7 @@ __all__ = [
     "Block",
     "Match",
     "Stats",
+    "explained_energy",
     "make_block",
     "make_blocks",
     "match",
@@ -299,6 +300,11 @@ def statistics(chunk, block) -> Stats:
         rhs = operator.adjoint_block(rows, found.index, weighted)
     weight = _second_moments(operator, found.index, weighted, found.coef)
     return Stats(rhs, weight, float(np.sum(chunk.weigh(found.explained))), hidden)
+
+
+def explained_energy(chunk, block) -> float:
+    """The energy of a chunk that a block explains."""
+    return float(np.sum(chunk.weigh(match(chunk, block).explained)))
 
 
 def _second_moments(operator, index, weighted, coef):

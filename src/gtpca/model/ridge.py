@@ -21,14 +21,17 @@ import numpy as np
 
 __all__ = ["AUTO", "alone", "ridge_diagonals", "ridge_for", "with_ridge"]
 
-AUTO = 1e-3  # benchmarks/bench_ridge.py compares others
+AUTO, COST = 0.1, 3e-3  # of "auto"; benchmarks/bench_ridge.py compares others
 
 
-def ridge_for(operator, ridge) -> float:
-    """``rho`` for an operator: 0 where all rows see all of a component, or the same part of it."""
+def ridge_for(operator, ridge) -> dict[str, float]:
+    """Fields of a problem with the parameter ``ridge``.
+
+    There is none where all rows see all of a component, or the same part of it.
+    """
     if not operator.crops or operator.n_transforms == 1:
-        return 0.0
-    return AUTO if isinstance(ridge, str) else float(ridge)
+        return {}
+    return {"ridge": AUTO, "cost": COST} if isinstance(ridge, str) else {"ridge": float(ridge)}
 
 
 def ridge_diagonals(operator, weight, ridge):
