@@ -89,11 +89,11 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         a weight of .02, without which poses would win in which hardly anything of it is seen. May
         be changed after a fit.
     ridge : "auto" or float
-        For windows of which each row sees a part, as crops do: a small penalty on coefficients, in
-        units of ``|w|^2``, without which parts of a component that no row sees together have no
-        common scale. 0: none, as in the paper. Codes are taken without it, and it changes nothing
-        for families that do not crop. "auto": {AUTO} with :class:`ALS`, 0 with solvers that know of
-        none. See :mod:`gtpca.model.ridge`.
+        For windows of which rows see a part, as with crops: components minimise ``sum_i |r_i - a_i
+        T_i w|^2 + ridge a_i^2 |w|^2``. Without a ridge, parts of a window that no row sees together
+        have no common scale, and one component can hold two patterns. 0: none, as in the paper.
+        "auto": 0.1, or none for components of which it would leave 0.5 % more; none with solvers
+        other than ``ALS``. Codes are taken without it; where nothing is cropped it has no effect.
     refine : int
         Joint sweeps over components and codes after the greedy fit, and code sweeps in ``encode``.
         May be changed after a fit, for ``encode`` and all that follows from it.

@@ -108,7 +108,9 @@ class Stream:
         for W, old, ridge in zip(self.weights, self.stats, self.ridges, strict=True):
             if blocks:
                 chunks = chunks.then(deflate, blocks[-1], blocks=list(blocks))
-            known = decay / unit * old + _statistics(replace(problem, chunks=chunks, ridge=ridge), W)
+            known = decay / unit * old + _statistics(
+                replace(problem, chunks=chunks, ridge=ridge), W
+            )
             check_size(known.rhs, known.explained)
             W = update(problem.chunks.operator, known, W, ridge=ridge)
             blocks.append(problem.block(W))
