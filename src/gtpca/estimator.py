@@ -26,7 +26,7 @@ from gtpca.model import outputs
 from gtpca.model.matching import POLARITIES
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
-from gtpca.model.ridge import ridge_for
+from gtpca.model.ridge import AUTO, COST
 from gtpca.operators.base import weigh_features
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem, SolverResult
@@ -92,7 +92,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         For windows of which rows see a part, as with crops: components minimise ``sum_i |r_i - a_i
         T_i w|^2 + ridge a_i^2 |w|^2``. Without a ridge, parts of a window that no row sees together
         have no common scale, and one component can hold two patterns. 0: none, as in the paper.
-        "auto": 0.1, or none for components of which it would leave 0.5 % more; none with solvers
+        "auto": 0.05, or none for components of which it would leave 0.4 % more; none with solvers
         other than ``ALS``. Codes are taken without it; where nothing is cropped it has no effect.
     refine : int
         Joint sweeps over components and codes after the greedy fit, and code sweeps in ``encode``.
@@ -693,9 +693,14 @@ def check_parameters(estimator):
 
 
 def ridge_of(estimator, operator):
-    """Fields of a problem with the ridge of an estimator; none with solvers that know of none."""
+    """Fields of a problem with the ridge of an estimator: none where rows see all of a component,
+    or the same part of it, and none for solvers that know of none.
+    """
     ridged = estimator.solver is None or getattr(estimator.solver, "ridged", False)
-    return ridge_for(operator, estimator.ridge) if ridged else {}
+    if not ridged or not operator.crops or operator.n_transforms == 1:
+        return {}
+    ridge = estimator.ridge
+    return {"ridge": AUTO, "cost": COST} if ridge == "auto" else {"ridge": float(ridge)}
 
 
 def warn_early(estimator, operator, n_rows):

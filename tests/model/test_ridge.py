@@ -68,10 +68,8 @@ def test_weights_that_no_row_sees_keep_their_value(name):
 def test_nothing_changes_where_nothing_is_cropped(name):
     family, shape = ALL_FAMILIES[name]
     X = make_planted(family.bind(shape), n_samples=40, noise=0.5, random_state=0)[0]
-    fits = [
-        GTPCA(2, family, ridge=ridge, solver=QUICK, random_state=0).fit(X)
-        for ridge in (0, 1, "auto")
-    ]
+    how = {"solver": QUICK, "random_state": 0}
+    fits = [GTPCA(2, family, ridge=ridge, **how).fit(X) for ridge in (0, 1, "auto")]
     for other in fits[1:]:
         assert np.array_equal(fits[0].components_, other.components_)
         assert not other.ridge_.any()

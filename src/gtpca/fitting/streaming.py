@@ -82,8 +82,8 @@ class Stream:
         m = 1 if operator.isometric else operator.n_transforms
         spread = [np.repeat(np.diag(share)[None] / m, m, axis=0) for share in shares]
         normal = _times if operator.isometric else operator.normal_block
-        more = [rho * s.sum(axis=0) for rho, s in zip(np.broadcast_to(ridge, len(W)), spread)]
-        rhs = [normal(s, w) + r @ w for s, w, r in zip(spread, W, more, strict=True)]
+        each = zip(spread, W, np.broadcast_to(ridge, len(W)), strict=True)
+        rhs = [normal(s, w) + rho * s.sum(axis=0) @ w for s, w, rho in each]
         return cls(
             weights=W,
             rhs=np.array(rhs),
@@ -108,9 +108,8 @@ class Stream:
         for W, old, ridge in zip(self.weights, self.stats, self.ridges, strict=True):
             if blocks:
                 chunks = chunks.then(deflate, blocks[-1], blocks=list(blocks))
-            known = decay / unit * old + _statistics(
-                replace(problem, chunks=chunks, ridge=ridge), W
-            )
+            own = replace(problem, chunks=chunks, ridge=float(ridge))
+            known = decay / unit * old + _statistics(own, W)
             check_size(known.rhs, known.explained)
             W = update(problem.chunks.operator, known, W, ridge=ridge)
             blocks.append(problem.block(W))

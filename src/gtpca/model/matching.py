@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gtpca.model.gaps import Factors, hidden_sums, lengths_each, less_hidden, pieces, solve_each
-from gtpca.model.ridge import alone, ridge_diagonals, with_ridge
+from gtpca.model.ridge import ridge_diagonals, with_ridge
 from gtpca.operators.base import CG_STEPS, conjugate_gradients
 
 __all__ = [
@@ -356,9 +356,9 @@ def update(operator, stats, W, steps=CG_STEPS, ridge=0.0):
 
     ``steps`` of conjugate gradients, where these are needed, bring them nearer at least.
     """
-    more = ridge_diagonals(operator, stats.weight, ridge)
+    more = ridge_diagonals(operator, stats.weight, ridge) if ridge else 0.0
     if len(W) == 1 and stats.has_gaps:
-        solved = solve_each(operator, stats.stacked(), W, steps, alone(more))
+        solved = solve_each(operator, stats.stacked(), W, steps, np.ravel(more))
     else:
         solved = solve_block(operator, stats.weight, stats.rhs, W, steps, stats.hidden, more)
     new = orthonormal(solved)
@@ -369,11 +369,11 @@ def update_each(operator, stats, stack, steps=CG_STEPS, ridge=0.0):
     """:func:`update` of several weights (S, K, L), each with its own of the stacked ``stats``."""
     if stack.shape[1] > 1:
         return np.array([update(operator, stats[s], W, steps, ridge) for s, W in enumerate(stack)])
-    more = ridge_diagonals(operator, stats.weight, ridge)
+    more = ridge_diagonals(operator, stats.weight, ridge)[:, 0, 0] if ridge else 0.0
     if stats.has_gaps:
-        solved = solve_each(operator, stats, stack[:, 0], steps, alone(more))
+        solved = solve_each(operator, stats, stack[:, 0], steps, more)
     else:
-        how = (stats.weight[:, :, 0, 0], stats.rhs[:, 0], stack[:, 0], steps, alone(more))
+        how = (stats.weight[:, :, 0, 0], stats.rhs[:, 0], stack[:, 0], steps, more)
         solved = operator.solve_normal_each(*how)
     norms = np.linalg.norm(solved, axis=1)[:, None]
     good = (norms > 0) & (norms < np.inf)
@@ -397,7 +397,7 @@ def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0, more=0.0)
     """
     gaps = np.ndim(hidden) > 0
     if len(rhs) == 1 and not gaps:
-        return operator.solve_normal(weight[:, 0, 0], rhs[0], W0[0], steps, alone(more))[None]
+        return operator.solve_normal(weight[:, 0, 0], rhs[0], W0[0], steps, np.ravel(more))[None]
     if operator.isometric and not gaps:
         A = weight.sum(axis=0)
         return W0 + np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ (rhs - A @ W0)

@@ -19,23 +19,13 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["AUTO", "alone", "ridge_diagonals", "ridge_for", "with_ridge"]
+__all__ = ["AUTO", "COST", "ridge_diagonals", "with_ridge"]
 
-AUTO, COST = 0.1, 5e-3  # of "auto"; benchmarks/bench_ridge.py compares others
-
-
-def ridge_for(operator, ridge) -> dict[str, float]:
-    """Fields of a problem with the parameter ``ridge``.
-
-    There is none where all rows see all of a component, or the same part of it.
-    """
-    if not operator.crops or operator.n_transforms == 1:
-        return {}
-    return {"ridge": AUTO, "cost": COST} if isinstance(ridge, str) else {"ridge": float(ridge)}
+AUTO, COST = 0.05, 4e-3  # of "auto"; benchmarks/bench_ridge.py compares others
 
 
 def ridge_diagonals(operator, weight, ridge):
-    """``rho sum_i a_i a_i'`` at every weight that a row sees, (.., K, K, L); 0.0 without a ridge.
+    """``rho sum_i a_i a_i'`` at every weight that a row sees, (.., K, K, L).
 
     Parameters
     ----------
@@ -44,18 +34,11 @@ def ridge_diagonals(operator, weight, ridge):
         ``sum_{i: t_i = t} a_i a_i'``.
     ridge : float
     """
-    if not ridge:
-        return 0.0
     counts = np.einsum("...tkk->...t", weight)
     flat = counts.reshape(-1, operator.n_transforms)
     seen = operator.normal_times(flat)(np.ones((len(flat), operator.n_weights))) > 0
     seen = seen.reshape(*counts.shape[:-1], 1, 1, -1)
     return ridge * weight.sum(axis=-3)[..., None] * seen
-
-
-def alone(more):
-    """Diagonals (.., 1, 1, L) of components by themselves, (.., L)."""
-    return more[..., 0, 0, :] if np.ndim(more) else more
 
 
 def with_ridge(times, more):

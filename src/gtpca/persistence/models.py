@@ -123,7 +123,7 @@ def _rebuild(content, decoder, max_size) -> GTPCA:
         _check_name(name)
     for name in FROZEN:
         fitted.setdefault(f"{name}_", getattr(model, name))  # older files do not tell
-    fitted.setdefault("ridge_", np.zeros(np.size(fitted.get("n_iter_"))))  # there was none
+    fitted.setdefault("ridge_", np.zeros(len(fitted.get("history_", ()))))  # there was none
     model.restore(None, **fitted)
     _check_shapes(model, max_size)
     _check_parameters(model)
