@@ -3,8 +3,8 @@
 For settings of the paper in which rows are crops, and each ridge: held-out ResMSE for every number
 of components, and how much of the energy of components 1 to 3 lies in the middle half of the window
 (all of it, if each component of spikes is one pattern), over the repetitions of the paper's
-experiments. Printed are the changes of the mean in percent, beside no ridge, with the standard error
-of the difference, and the least share of all repetitions. ``--codes`` also takes codes with the
+experiments. Printed are the changes of the mean in percent, beside no ridge, with standard errors
+of the differences, and the least share of all repetitions. ``--codes`` also takes codes with the
 ridge, in the fit and after it.
 
 Run: python benchmarks/bench_ridge.py [--only spikes-outlier ..] [--ridge auto 0.05 ..]
