@@ -36,8 +36,11 @@ def ridge_diagonals(operator, weight, ridge):
     """
     counts = np.einsum("...tkk->...t", weight)
     flat = counts.reshape(-1, operator.n_transforms)
-    seen = operator.normal_times(flat)(np.ones((len(flat), operator.n_weights))) > 0
-    seen = seen.reshape(*counts.shape[:-1], 1, 1, -1)
+    if operator.selects:
+        cover = operator.normal_diagonals(flat)
+    else:
+        cover = operator.normal_times(flat)(np.ones((len(flat), operator.n_weights)))
+    seen = (cover > 0).reshape(*counts.shape[:-1], 1, 1, -1)
     return ridge * weight.sum(axis=-3)[..., None] * seen
 
 
