@@ -333,13 +333,9 @@ class _Search:
             return best
         self._set_ridge(0.0)
         plain = self.settle(best.weights)
-        self._set_ridge(ridge)
-        most = (1 + cost) * self.middle.left(plain.weights)
-        if self.middle.left(best.weights) > most:
-            best = self.settle(plain.weights)
-        if self.middle.left(best.weights) > most:
-            self._set_ridge(0.0)
+        if self.middle.left(best.weights) > (1 + cost) * self.middle.left(plain.weights):
             return plain
+        self._set_ridge(ridge)
         return best
 
     def _set_ridge(self, ridge):
