@@ -19,7 +19,7 @@ from gtpca.readers import read_data
 
 __all__ = [
     *("Json", "MaxSize", "Model", "Source"),
-    *("check_finite", "numbers", "output_option", "reads_data", "sizes"),
+    *("auto_or_number", "check_finite", "numbers", "output_option", "reads_data", "sizes"),
 ]
 
 Model = Annotated[Path, typer.Argument(help="A file that `gtpca fit` wrote.", metavar="MODEL")]
@@ -187,3 +187,11 @@ def numbers(text: str) -> list[int]:
     if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", text):
         raise typer.BadParameter(f"{text!r} is not a list of integers; write it as 1,3,5.")
     return [int(number) for number in text.split(",")]
+
+
+def auto_or_number(text: str) -> str | float:
+    """``auto`` as it is, ``0.1`` as 0.1."""
+    try:
+        return text if text == "auto" else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number, nor auto.") from None

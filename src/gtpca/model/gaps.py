@@ -167,17 +167,21 @@ def hidden_sums(chunk, index, weighted, coef):
     return total
 
 
-def solve_each(operator, stats, w0, steps):
-    """The least-squares weights of S components by themselves, from ``w0`` (S, L)."""
+def solve_each(operator, stats, w0, steps, more=0.0):
+    """The least-squares weights of S components by themselves, from ``w0`` (S, L).
+
+    ``more`` is what a ridge adds, (S, L).
+    """
     weight, rhs, hidden = stats.weight[:, :, 0, 0], stats.rhs[:, 0], stats.hidden[:, 0, 0]
     if operator.isometric:
         return divide(rhs, weight.sum(axis=1, keepdims=True) - hidden, w0)
     if operator.selects:
-        return divide(rhs, operator.normal_diagonals(weight) - hidden, w0)
+        return divide(rhs, operator.normal_diagonals(weight) - hidden + more, w0)
     system = operator.normal_times(weight)
 
     def times(W):
-        return system(W) - np.array([operator.mask_normal(*p) for p in zip(hidden, W, strict=True)])
+        less = np.array([operator.mask_normal(*p) for p in zip(hidden, W, strict=True)])
+        return system(W) - less + more * W
 
     return conjugate_gradients(times, rhs, w0, steps)
 

@@ -24,6 +24,7 @@ from gtpca.model.gaps import (
     pieces,
     solve_each,
 )
+from gtpca.model.ridge import ridge_diagonals, with_ridge
 from gtpca.operators.base import CG_STEPS, conjugate_gradients
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Block",
     "Match",
     "Stats",
+    "explained_energy",
     "make_block",
     "make_blocks",
     "match",
@@ -60,6 +62,7 @@ class Block:
     norms : array (m, K) or (1, K)
         ``|T_t w_k|``.
     gram : array (m, K, K) or (1, K, K)
+        ``G_t``, with a ridge ``G_t + rho W W'`` (:mod:`gtpca.model.ridge`).
     floor : float
         Eigenvalues of the Gram matrices below this share of the largest count as zero.
     polarity : {"both", "positive"}
@@ -93,16 +96,18 @@ class Block:
         return np.divide(score, norms, out=np.zeros(score.shape), where=norms > 0)
 
 
-def make_block(operator, W, dtype=np.float64, polarity="both") -> Block:
+def make_block(operator, W, dtype=np.float64, polarity="both", ridge=0.0) -> Block:
     """The block of weights ``W`` (K, L), for rows of ``dtype``."""
-    return make_blocks(operator, W[None], dtype, polarity)[0]
+    return make_blocks(operator, W[None], dtype, polarity, ridge)[0]
 
 
-def make_blocks(operator, stack, dtype=np.float64, polarity="both") -> list[Block]:
+def make_blocks(operator, stack, dtype=np.float64, polarity="both", ridge=0.0) -> list[Block]:
     """The blocks of several weights (S, K, L), for rows of ``dtype``."""
     grams, floor = _grams(operator, stack), max(np.finfo(dtype).eps, SINGULAR)
-    roots, norms = _inverse_roots(grams, floor), np.sqrt(np.einsum("stkk->stk", grams).clip(0.0))
-    each = zip(stack, roots, norms, grams, strict=True)
+    norms = np.sqrt(np.einsum("stkk->stk", grams).clip(0.0))
+    if ridge:
+        grams = grams + ridge * (stack @ stack.transpose(0, 2, 1))[:, None]
+    each = zip(stack, _inverse_roots(grams, floor), norms, grams, strict=True)
     return [Block(*parts, floor, polarity) for parts in each]
 
 
@@ -319,6 +324,11 @@ def statistics(chunk, block) -> Stats:
     return Stats(rhs, weight, float(np.sum(chunk.weigh(found.explained))), hidden)
 
 
+def explained_energy(chunk, block) -> float:
+    """The energy of a chunk that a block explains."""
+    return float(np.sum(chunk.weigh(match(chunk, block).explained)))
+
+
 def _second_moments(operator, index, weighted, coef):
     """``sum_{i: t_i = t} a_i a_i'``, shape (m, K, K); the sum over ``t`` for isometries."""
     if operator.isometric:
@@ -375,34 +385,36 @@ def _stacked(chunk, P, blocks):
     return Stats(rhs[:, None], weight[:, :, None, None], explained, hidden)
 
 
-def update(operator, stats, W, steps=CG_STEPS):
+def update(operator, stats, W, steps=CG_STEPS, ridge=0.0):
     """The least-squares weights (K, L) for fixed codes, made orthonormal.
 
     ``steps`` of conjugate gradients, where these are needed, bring them nearer at least.
     """
+    more = ridge_diagonals(operator, stats.weight, ridge) if ridge else 0.0
     if len(W) == 1 and stats.has_gaps:
-        solved = solve_each(operator, stats.stacked(), W, steps)
+        solved = solve_each(operator, stats.stacked(), W, steps, np.ravel(more))
     else:
-        solved = solve_block(operator, stats.weight, stats.rhs, W, steps, stats.hidden)
+        solved = solve_block(operator, stats.weight, stats.rhs, W, steps, stats.hidden, more)
     new = orthonormal(solved)
     return new if np.all(np.isfinite(new)) and np.any(new) else W
 
 
-def update_each(operator, stats, stack, steps=CG_STEPS):
+def update_each(operator, stats, stack, steps=CG_STEPS, ridge=0.0):
     """:func:`update` of several weights (S, K, L), each with its own of the stacked ``stats``."""
     if stack.shape[1] > 1:
-        return np.array([update(operator, stats[s], W, steps) for s, W in enumerate(stack)])
+        return np.array([update(operator, stats[s], W, steps, ridge) for s, W in enumerate(stack)])
+    more = ridge_diagonals(operator, stats.weight, ridge)[:, 0, 0] if ridge else 0.0
     if stats.has_gaps:
-        solved = solve_each(operator, stats, stack[:, 0], steps)
+        solved = solve_each(operator, stats, stack[:, 0], steps, more)
     else:
-        how = (stats.weight[:, :, 0, 0], stats.rhs[:, 0], stack[:, 0], steps)
+        how = (stats.weight[:, :, 0, 0], stats.rhs[:, 0], stack[:, 0], steps, more)
         solved = operator.solve_normal_each(*how)
     norms = np.linalg.norm(solved, axis=1)[:, None]
     good = (norms > 0) & (norms < np.inf)
     return np.where(good, solved / np.where(good, norms, 1.0), stack[:, 0])[:, None]
 
 
-def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0):
+def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0, more=0.0):
     """Solve ``sum_t,k weight_tjk T_t* T_t w_k = rhs_j`` from ``W0``; the unseen keeps its value.
 
     Parameters
@@ -414,15 +426,17 @@ def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0):
         Of conjugate gradients, where these are needed.
     hidden : array (K, K, p) or 0
         What gaps take away, see :class:`Stats`.
+    more : array (K, K, L) or 0
+        What a ridge adds, see :func:`gtpca.model.ridge.ridge_diagonals`.
     """
     gaps = np.ndim(hidden) > 0
     if len(rhs) == 1 and not gaps:
-        return operator.solve_normal(weight[:, 0, 0], rhs[0], W0[0], steps)[None]
+        return operator.solve_normal(weight[:, 0, 0], rhs[0], W0[0], steps, np.ravel(more))[None]
     if operator.isometric and not gaps:
         A = weight.sum(axis=0)
         return W0 + np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ (rhs - A @ W0)
     if operator.selects:
-        return _solve_each_weight(_diagonals(operator, weight) - hidden, rhs, W0)
+        return _solve_each_weight(_diagonals(operator, weight) - hidden + more, rhs, W0)
     system = operator.normal_system(weight)
 
     def times(v):
@@ -430,6 +444,7 @@ def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0):
 
     flat = (rhs.reshape(1, -1), W0.reshape(1, -1))
     times = less_hidden(operator, times, hidden) if gaps else times
+    times = with_ridge(times, more) if np.ndim(more) else times
     return conjugate_gradients(times, *flat, steps).reshape(rhs.shape)
 
 

@@ -259,24 +259,26 @@ class Operator(ABC):
         return self.adjoint(np.asarray(weight)[:, None] * self.apply(w))
 
     def solve_normal(
-        self, weight: np.ndarray, rhs: np.ndarray, w0: np.ndarray, steps: int = CG_STEPS
+        self, weight: np.ndarray, rhs: np.ndarray, w0: np.ndarray, steps: int = CG_STEPS, more=0.0
     ) -> np.ndarray:
         """Solve ``N w = rhs`` from ``w0``: :meth:`solve_normal_each` of one system."""
-        return self.solve_normal_each(weight[None], rhs[None], w0[None], steps)[0]
+        return self.solve_normal_each(weight[None], rhs[None], w0[None], steps, more)[0]
 
     def solve_normal_each(
-        self, weight: np.ndarray, rhs: np.ndarray, w0: np.ndarray, steps: int = CG_STEPS
+        self, weight: np.ndarray, rhs: np.ndarray, w0: np.ndarray, steps: int = CG_STEPS, more=0.0
     ) -> np.ndarray:
         """Solve ``N_s w_s = rhs_s`` from ``w0`` (S, L), where ``N_s`` has the ``weight`` (S, m).
 
         What ``N_s`` does not see keeps its value in ``w0``. Where conjugate gradients are needed,
-        at most so many ``steps`` are made; each of them lowers ``w' N w / 2 - w' rhs``.
+        at most so many ``steps`` are made; each of them lowers ``w' N w / 2 - w' rhs``. What there
+        is ``more`` on the diagonals of ``N_s``, (S, L) or 0, comes from a ridge.
         """
         if self.isometric:
-            return divide(rhs, weight.sum(axis=1, keepdims=True), w0)
+            return divide(rhs, weight.sum(axis=1, keepdims=True) + more, w0)
         if self.selects:
-            return divide(rhs, self.normal_diagonals(weight), w0)
-        return conjugate_gradients(self.normal_times(weight), rhs, w0, steps)
+            return divide(rhs, self.normal_diagonals(weight) + more, w0)
+        times = self.normal_times(weight)
+        return conjugate_gradients(lambda W: times(W) + more * W, rhs, w0, steps)
 
     def normal_diagonals(self, weight: np.ndarray) -> np.ndarray:
         """The diagonals of ``N_s`` with ``weight`` (S, m) where the operator selects, (S, L)."""

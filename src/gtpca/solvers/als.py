@@ -114,6 +114,8 @@ class ALS(BaseEstimator):
     200
     """
 
+    ridged = True  # knows the ridge of a problem
+
     def __init__(self, n_init=16, max_iter=200, tol=1e-5, lookahead=True, foresight="deprecated"):
         self.n_init = n_init
         self.max_iter = max_iter
@@ -163,7 +165,8 @@ class ALS(BaseEstimator):
         settle = SETTLE_ROWS if start is None else BLOCK_ROWS
         search = _Search(self, problem, rng, settle, n_jobs, report)
         best = search.settle(search.best_start(*begin) if start is None else start)
-        return search.finish(search.look_ahead(best) if more and self.looks_ahead else best)
+        best = search.look_ahead(best) if more and self.looks_ahead else best
+        return search.finish(search.weigh_ridge(best))
 
     def polish(self, problem: Problem, W: np.ndarray, n_passes: int = 1) -> SolverResult:
         """A few passes from ``W`` (K, L) on all rows; fewer if one gains hardly anything."""
@@ -330,11 +333,27 @@ class _Search:
         found = look_ahead(stack, self.middle, few=few, n_rows=self.n_live, rng=self.rng)
         return best if found == 0 else self._climb(self.middle, stack[found])
 
+    def weigh_ridge(self, best):
+        """The component under the ridge of the problem, or without it where that costs too much."""
+        ridge, cost = self.all.ridge, self.all.cost
+        if not ridge or cost == np.inf or self.stop:
+            return best
+        self._set_ridge(0.0)
+        plain = self._climb(self.middle, best.weights)
+        if self.middle.left(best.weights) > (1 + cost) * self.middle.left(plain.weights):
+            return self.settle(plain.weights)
+        self._set_ridge(ridge)
+        return best
+
+    def _set_ridge(self, ridge):
+        problems = (self.all, self.middle, self.moves, *self.many)
+        self.all, self.middle, self.moves, *self.many = (replace(p, ridge=ridge) for p in problems)
+
     def finish(self, best):
         """The last climbs, on many and on all rows."""
         for problem in self.many:
             best = self._climb(problem, best.weights)
-        return self._climb(self.all, best.weights, self.report)
+        return replace(self._climb(self.all, best.weights, self.report), ridge=self.all.ridge)
 
     def _starts(self, white, draws):
         begun = row_starts(self.screen, draws, white[:, 0])
@@ -381,7 +400,7 @@ def climb_each(problem, stack, max_iter, tol, report=None, steps=UPDATE_STEPS):
     while active:
         points = np.array([one.point for one in active])
         stats = problem.chunks.sum(statistics_each, problem.blocks(points))
-        updated = update_each(problem.chunks.operator, stats, points, steps)
+        updated = update_each(problem.chunks.operator, stats, points, steps, problem.ridge)
         last = np.array([one.result.weights for one in active])
         beyond = extrapolate(updated, last, np.array([one.age + 1 for one in active]))
         for i, one in enumerate(active):
