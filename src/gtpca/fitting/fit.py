@@ -316,7 +316,7 @@ def _greedy(problem, recipe, goal):
         if results and left[-2] - left[-1] <= GONE * goal.total:
             left.pop()  # the family has no way to the rest of the energy
             break
-        problem = replace(problem, chunks=chunks)
+        problem = replace(problem, chunks=chunks, ridge=result.ridge)  # without it, once it costs
         results.append(result)
         recipe.progress.explained(len(results), 1 - left[-1] / goal.total, result)
     found = Components(np.concatenate([r.weights for r in results]), -np.diff(left), results)

@@ -237,17 +237,9 @@ def _coded_each(chunk, P, blocks):
 
 def _pick_each(products, polarity):
     """Best transforms (S, n) and ``z`` (S, n), with its sign, of S components by themselves."""
-    rows, each = np.arange(products.shape[1]), np.arange(len(products))[:, None]
-    index = products.argmax(axis=2)
-    z = products[each, rows, index]
-    if polarity == "positive":
-        z = np.maximum(z, 0)
-    else:
-        low = products.argmin(axis=2)
-        least = products[each, rows, low]
-        flipped = -least > z
-        index, z = np.where(flipped, low, index), np.where(flipped, least, z)
-    return index, z.astype(np.float64)
+    index = (products if polarity == "positive" else np.abs(products)).argmax(axis=2)
+    z = np.take_along_axis(products, index[:, :, None], axis=2)[:, :, 0].astype(np.float64)
+    return index, np.maximum(z, 0.0) if polarity == "positive" else z
 
 
 def _products(P, operator, W, root):
