@@ -93,9 +93,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         For windows of which rows see a part, as with crops: components minimise ``sum_i |r_i - a_i
         T_i w|^2 + ridge a_i^2 |w|^2``. Without a ridge, parts of a window that no row sees together
         have no common scale, and one component can hold two patterns. 0: none, as in the paper.
-        "auto": 0.05, up to the first component of which it would leave 0.3 % more; none with a
-        shared pose, or with solvers other than ``ALS``. Codes are taken without it; where nothing is
-        cropped it has no effect.
+        "auto": 0.05, up to the first component of which it would leave 0.4 % more; none with a
+        shared pose, or with solvers other than ``ALS``. Codes are taken without it; where nothing
+        is cropped it has no effect.
     refine : int
         Joint sweeps over components and codes after the greedy fit, and code sweeps in ``encode``.
         May be changed after a fit, for ``encode`` and all that follows from it.
