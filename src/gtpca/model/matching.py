@@ -229,7 +229,7 @@ def _coded_each(chunk, P, blocks):
         lengths = lengths_each(chunk.prepared_mask, chunk.operator, W, root)
         products /= lengths
     index, z = _pick_each(products, blocks[0].polarity)
-    coef = z * (root if root.shape[1] == 1 else np.take_along_axis(root, index, axis=1))
+    coef = z * (root if root.shape[1] == 1 else root[np.arange(len(root))[:, None], index])
     if lengths is not None:
         coef /= np.take_along_axis(lengths, index[:, :, None], axis=2)[:, :, 0]
     return index, z, coef
@@ -238,7 +238,8 @@ def _coded_each(chunk, P, blocks):
 def _pick_each(products, polarity):
     """Best transforms (S, n) and ``z`` (S, n), with its sign, of S components by themselves."""
     index = (products if polarity == "positive" else np.abs(products)).argmax(axis=2)
-    z = np.take_along_axis(products, index[:, :, None], axis=2)[:, :, 0].astype(np.float64)
+    each, rows = np.arange(len(products))[:, None], np.arange(products.shape[1])
+    z = products[each, rows, index].astype(np.float64)
     return index, np.maximum(z, 0.0) if polarity == "positive" else z
 
 

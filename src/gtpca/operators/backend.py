@@ -21,6 +21,7 @@ __all__ = [
     "fft_of",
     "inverse_fft",
     "is_numpy",
+    "largest_prime",
     "namespace",
     "pad_axis",
     "pieces_at",
@@ -130,3 +131,14 @@ def window_sums(a, width, axis):
     split = constant(np.arange(count) % width != 0, a)
     sums = tails[..., :count] + split * heads[..., width - 1 : width - 1 + count]
     return xp.moveaxis(sums, -1, axis)
+
+
+def largest_prime(number):
+    """The largest prime factor of a number above 1; 1 for 1."""
+    factor = 2
+    while factor * factor <= number:
+        if number % factor:
+            factor += 1
+        else:
+            number //= factor
+    return number

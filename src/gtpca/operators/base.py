@@ -278,7 +278,8 @@ class Operator(ABC):
         if self.selects:
             return divide(rhs, self.normal_diagonals(weight) + more, w0)
         times = self.normal_times(weight)
-        return conjugate_gradients(lambda W: times(W) + more * W, rhs, w0, steps)
+        ridged = times if np.ndim(more) == 0 else lambda W: times(W) + more * W
+        return conjugate_gradients(ridged, rhs, w0, steps)
 
     def normal_diagonals(self, weight: np.ndarray) -> np.ndarray:
         """The diagonals of ``N_s`` with ``weight`` (S, m) where the operator selects, (S, L)."""

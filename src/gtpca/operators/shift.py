@@ -27,6 +27,7 @@ from gtpca.operators.backend import (
     fft_of,
     inverse_fft,
     is_numpy,
+    largest_prime,
     namespace,
     pad_axis,
     pieces_at,
@@ -40,6 +41,7 @@ __all__ = ["ShiftOperator", "Track"]
 
 SHORT_SAMPLE = 1024  # up to here one scattered sum beats a loop over the rows
 FEW_TRANSFORMS = 16  # up to here one matrix product beats the FFT
+LARGE_PRIME = 64  # a factor of the length from which on an FFT is slow
 SHORT_AXIS = 128  # points of the FFT up to which a matrix makes the few lags that are asked for
 FEW_PRODUCTS = 2**15  # also up to here, where rows need not be the same in every batch
 
@@ -138,15 +140,28 @@ class Track:
     @cached_property
     def extent(self) -> int:
         """The least length at which wrapping around does not touch the offsets asked for."""
+        reach = self.step * (self.count - 1) + self.window
         if self.circular:
-            return self.size
-        last = self.first + self.step * (self.count - 1)
-        return max(self.size, self.window, self.size - self.first, last + self.window)
+            return reach if self.unrolled else self.size
+        return max(self.size, self.window, self.size - self.first, self.first + reach)
+
+    @cached_property
+    def unrolled(self) -> bool:
+        """Whether a circle is repeated as far as windows reach: its own FFT would be slow."""
+        return self.circular and largest_prime(self.size) > LARGE_PRIME
 
     @cached_property
     def fft_length(self) -> int:
         """A length of the FFT that is at least :attr:`extent`."""
-        return self.size if self.circular else next_fast_len(self.extent, real=True)
+        on_circle = self.circular and not self.unrolled
+        return self.size if on_circle else next_fast_len(self.extent, real=True)
+
+    def unroll(self, a: np.ndarray, axis: int) -> np.ndarray:
+        """Samples from the first offset on, as far as windows reach; others as they are."""
+        if not self.unrolled:
+            return a
+        places = (self.first + np.arange(self.extent)) % self.size
+        return a[(slice(None),) * axis + (constant(places, a),)]
 
     @cached_property
     def n_frequencies(self) -> int:
@@ -204,10 +219,8 @@ class Track:
         shape[axis] = self.padded - self.size + 1
         spread = np.zeros(shape)
         np.moveaxis(spread, axis, 0)[self.starts] = np.moveaxis(a, axis, 0)
-        margin = self.size - 1
-        return self.unpad(
-            window_sums(pad_axis(spread, axis, margin, margin), self.size, axis), axis
-        )
+        padded = pad_axis(spread, axis, self.size - 1, self.size - 1)
+        return self.unpad(window_sums(padded, self.size, axis), axis)
 
 
 class ShiftOperator(Operator):
@@ -239,11 +252,10 @@ class ShiftOperator(Operator):
         self.crops = not self.isometric
         centred = [track.centred for track in self.tracks]
         self.reference = int(np.ravel_multi_index(centred, self.counts))
-        self.by_fft = (
-            self.n_transforms > FEW_TRANSFORMS
-            and self.n_transforms * self.n_features > few_products
-        )
-        self.moves_prepared = self.by_fft and self.isometric and len(moved) > 1
+        large = self.n_transforms * self.n_features > few_products
+        self.by_fft = large and self.n_transforms > FEW_TRANSFORMS
+        whole = self.isometric and not any(track.unrolled for track in self.tracks)
+        self.moves_prepared = self.by_fft and whole and len(moved) > 1
         self._placed = self.isometric and not any(track.circular for track in self.tracks)
         self._fft_axes = [j + 1 for j in moved]
         self._fft_shape = [self.tracks[j].fft_length for j in moved]
@@ -357,17 +369,15 @@ class ShiftOperator(Operator):
         if self.isometric:
             return self._cut(X, index)
         total = np.zeros((len(X), *(track.padded for track in self.tracks)), X.dtype)
-        pieces = sliding_window_view(
-            total, self.sample_shape, axis=tuple(range(1, total.ndim)), writeable=True
-        )
-        starts = self._positions(index, "start_at")
+        axes, starts = tuple(range(1, total.ndim)), self._positions(index, "start_at")
+        pieces = sliding_window_view(total, self.sample_shape, axis=axes, writeable=True)
         pieces[(np.arange(len(X)), *starts)] = X.reshape(len(X), *self.sample_shape)
         return self._each_axis("unpad", total, first=1).reshape(len(X), self.n_weights)
 
     def prepare(self, X):
         if not self.by_fft:
             return X
-        grid = X.reshape(-1, *self.sample_shape)
+        grid = self._each_axis("unroll", X.reshape(-1, *self.sample_shape), first=1)
         return fft_of(X).rfftn(grid, self._fft_shape, self._fft_axes)
 
     def move_prepared(self, P, W, index, coef):
@@ -386,15 +396,17 @@ class ShiftOperator(Operator):
 
     @cached_property
     def _turns(self):
-        """``exp(-2 pi i f o / N)`` of all offsets and frequencies, beside a spectrum, by axis."""
-        turns = {}
-        for j in self._moving:
-            track, length = self.tracks[j], self.tracks[j].fft_length
-            numbers = np.arange(track.n_frequencies if j == self._moving[-1] else length)
-            angles = np.outer(track.place_at(np.arange(track.count)), numbers) % length / length
-            shape = [-1 if axis == j else 1 for axis in range(len(self.tracks))]
-            turns[j] = np.exp(-2j * np.pi * angles).reshape(track.count, *shape)
-        return turns
+        """What moves spectra to all offsets of an axis, by axis."""
+        places = {j: self.tracks[j].place_at(np.arange(self.counts[j])) for j in self._moving}
+        return {j: self._turn(j, offsets) for j, offsets in places.items()}
+
+    def _turn(self, j, offsets):
+        """``exp(-2 pi i f o / N)`` of offsets (n,) and frequencies of an axis, (n, .., F, ..)."""
+        length = self.tracks[j].fft_length
+        numbers = np.arange(self.tracks[j].n_frequencies if j == self._moving[-1] else length)
+        shape = [-1 if axis == j else 1 for axis in range(len(self.tracks))]
+        angles = np.outer(offsets, numbers) % length / length
+        return np.exp(-2j * np.pi * angles).reshape(len(offsets), *shape)
 
     def correlate(self, P, w):
         if not self.by_fft:
@@ -444,15 +456,9 @@ class ShiftOperator(Operator):
     @cached_property
     def _phases(self):
         """What moves the first offset of every axis to lag 0 in a spectrum; None: it is there."""
-        phases = None
-        for j in self._moving:
-            track = self.tracks[j]
-            numbers = np.arange(track.fft_length if j != self._moving[-1] else track.n_frequencies)
-            angles = numbers * track.first % track.fft_length / track.fft_length
-            shape = [-1 if axis == j else 1 for axis in range(len(self.tracks))]
-            turn = np.exp(2j * np.pi * angles).reshape(shape)
-            phases = turn if phases is None else phases * turn
-        return phases if any(self.tracks[j].first for j in self._moving) else None
+        first = {j: 0 if self.tracks[j].unrolled else self.tracks[j].first for j in self._moving}
+        turns = [self._turn(j, [-offset])[0] for j, offset in first.items()]
+        return reduce(np.multiply, turns) if any(first.values()) else None
 
     def _multiply(self, P, spectrum):
         """Product of the spectra, summed over the channels."""
