@@ -59,7 +59,8 @@ def transform(
     fitted = load_model(model, max_size)
     with source.open(fitted) as data:
         parts = list(_pieces(fitted, fitted.encode, source.path, data.rows, "scores"))
-    codes = Codes(*(np.concatenate([getattr(c, n) for c in parts]) for n in ("scores", "index")))
+    scores, index = (np.concatenate([getattr(c, n) for c in parts]) for n in ("scores", "index"))
+    codes = Codes(scores, index)
     columns = named_columns(fitted.model_, codes, "scores+units" if poses else "scores")
     write_table(output, columns)
     tell(output, f"Scores of {len(codes)} samples are")

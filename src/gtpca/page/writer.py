@@ -70,7 +70,8 @@ def write_page(
     'spikes.html'
     """
     environment, plotly = _environment(), _plotly()
-    path, X = _check(model, path, title), counted(X)
+    path = _check(model, path, title)
+    X = counted(X, model)
     labels = None if labels is None else _check_labels(labels, X)
     contents = gather(
         model,
