@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gtpca import checks
-from gtpca.operators.grid import Axis, Grid
+from gtpca.operators.grid import Axis, Grid, even_points
 
 __all__ = ["Labelled", "Labels", "labelled"]
 
@@ -168,7 +168,7 @@ def _axes(names, shape, rate, start, unit, channels):
             raise ValueError(f"{given} needs an axis {axis!r}; axes={names!r} has none.")
     for name, size in zip(names, shape, strict=True):
         if name == "time" and rate is not None:
-            yield Axis(name, unit, start + np.arange(size) / checks.positive("rate", rate))
+            yield Axis(name, unit, even_points(start, checks.positive("rate", rate), size))
         elif name == "channel" and channels is not None:
             yield Axis(name, names=_names(channels, size))
         else:

@@ -14,11 +14,14 @@ import numpy as np
 
 from gtpca.operators.quadrature import quadrature
 
-__all__ = ["Axis", "Grid", "axis_name", "axis_of", "length_in_points", "resized", "shape_text"]
+__all__ = [
+    *("Axis", "Grid", "axis_name", "axis_of", "even_points"),
+    *("length_in_points", "resized", "shape_text"),
+]
 
 DATES = "datetime64[ns]"  # the unit of positions that are nanoseconds since 1970
 LENGTH = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([^\d\s.]\S*)\s*")
-PREFIXES = {"m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9, "k": 1e3}
+PREFIXES = {"c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9, "k": 1e3}
 EVEN = 1e-3  # steps that differ by less, relatively, are even
 
 
@@ -106,6 +109,14 @@ class Grid(tuple):
         known = [axis.points for axis in self.axes if axis.points is not None]
         weight = quadrature(*known).reshape(*map(len, known), *(1,) * (len(self) - len(known)))
         return np.broadcast_to(weight, tuple(self)).copy()
+
+
+def even_points(start: float, rate: float, size: int) -> np.ndarray:
+    """Positions ``start, start + 1 / rate, ..``; without rounding errors if they are multiples."""
+    first = start * rate
+    if abs(first - round(first)) < EVEN:
+        return (round(first) + np.arange(size)) / rate
+    return start + np.arange(size) / rate
 
 
 def axis_of(shape, number: int) -> Axis:

@@ -34,7 +34,7 @@ from gtpca.operators.backend import (
 )
 from gtpca.operators.base import Operator, sum_by_index
 from gtpca.operators.extrapolation import predict_unseen
-from gtpca.operators.grid import Grid, axis_name, axis_of
+from gtpca.operators.grid import DATES, Grid, axis_name, axis_of
 
 __all__ = ["ShiftOperator", "Track"]
 
@@ -473,7 +473,8 @@ class ShiftOperator(Operator):
     @property
     def pose_units(self):
         units = {suffix: axis_of(self.grid, j).unit for j, suffix in self._suffixes().items()}
-        return {name + s: u for s, u in units.items() for name in ("start", "centre") if u}
+        known = {suffix: unit for suffix, unit in units.items() if unit not in ("", DATES)}
+        return {name + s: u for s, u in known.items() for name in ("start", "centre")}
 
     @property
     def weight_grid(self):
