@@ -17,7 +17,7 @@ from gtpca.commands.output import check_output, is_stdout, path_for_output, tabl
 from gtpca.commands.progress import FitBar
 from gtpca.data.labels import Labelled
 from gtpca.families.text import as_family, format_family, parse_family
-from gtpca.operators.grid import axis_of
+from gtpca.operators.grid import axis_of, axis_texts
 from gtpca.readers.data import some
 from gtpca.text import shortened
 
@@ -204,26 +204,14 @@ def _poses(facts) -> list[str]:
 
 def _axis_facts(axis) -> dict[str, Any]:
     """What is known of an axis."""
-    ends = None if axis.points is None else axis.at([0, len(axis.points) - 1])
-    rate = None if axis.step is None or axis.unit != "s" else 1 / axis.step
     names = None if axis.names is None else list(axis.names)
-    told = ends if ends is None else [f"{e:g}" if ends.dtype.kind == "f" else str(e) for e in ends]
-    return {"name": axis.name, "unit": axis.unit, "range": told, "rate": rate, "names": names}
+    points = None if axis.points is None else axis.points.tolist()
+    return {"name": axis.name, "unit": axis.unit, "positions": points, "names": names}
 
 
 def _told(reading) -> dict[str, Any]:
     """How files are read, without what only the library needs."""
     return {name: value for name, value in reading.items() if name not in ("times", "shape")}
-
-
-def _axis_text(facts, size) -> str:
-    """An axis in words: its name, size, range, rate and the names of its points."""
-    words = [facts["name"] or "axis", f"{size} points"]
-    if facts["range"]:
-        words.append(" ".join([*facts["range"][:1], "to", *facts["range"][1:], facts["unit"]]))
-    words += [f"rate {facts['rate']:g} Hz"] if facts["rate"] else []
-    words += [f"names {some(facts['names'])}"] if facts["names"] else []
-    return f"{words[0]}: {', '.join(word.strip() for word in words[1:])}"
 
 
 def _parameters(model) -> dict[str, Any]:
@@ -268,7 +256,6 @@ def _description(model) -> str:
     if not facts["poses"]:
         lines["transforms"] = str(facts["n_transforms"])
     if model.labels_ is not None:
-        pairs = zip(facts["axes"], facts["sample_shape"], strict=True)
-        lines["axes"] = "; ".join(_axis_text(*pair) for pair in pairs)
+        lines["axes"] = "; ".join(axis_texts(model.grid_))
         lines["read with"] = shortened(_reading(facts["read_with"]), 300) or "no options"
     return "\n".join([*(f"{k:<12}{v}" for k, v in lines.items()), "", _summary(model)])

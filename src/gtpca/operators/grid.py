@@ -15,7 +15,7 @@ import numpy as np
 from gtpca.operators.quadrature import quadrature
 
 __all__ = [
-    *("Axis", "Grid", "axis_name", "axis_of", "even_points"),
+    *("Axis", "Grid", "axis_name", "axis_of", "axis_texts", "even_points"),
     *("length_in_points", "resized", "shape_text"),
 ]
 
@@ -143,6 +143,25 @@ def shape_text(shape) -> str:
     if not any(axis_of(shape, j).name for j in range(len(shape))):
         return str(tuple(shape))
     return f"({', '.join(f'{axis_name(shape, j)}: {size}' for j, size in enumerate(shape))})"
+
+
+def _axis_text(axis: Axis, size: int) -> str:
+    """An axis in words: its name, size, range, rate and the names of its points."""
+    words = [f"{size} points"]
+    if axis.points is not None:
+        ends = axis.at([0, len(axis.points) - 1])
+        texts = [f"{end:g}" if ends.dtype.kind == "f" else str(end) for end in ends]
+        words.append(f"{' to '.join(texts)} {'' if axis.unit == DATES else axis.unit}".strip())
+    if axis.unit == "s" and axis.step:
+        words.append(f"rate {1 / axis.step:g} Hz")
+    if axis.names is not None:
+        words.append(f"named {axis.names[0]} to {axis.names[-1]}")
+    return f"{axis.name or 'axis'}: {', '.join(words)}"
+
+
+def axis_texts(shape) -> list[str]:
+    """All axes of a shape in words."""
+    return [_axis_text(axis_of(shape, j), size) for j, size in enumerate(shape)]
 
 
 def length_in_points(label: str, value, axis: Axis):
