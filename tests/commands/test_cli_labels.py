@@ -127,6 +127,17 @@ def test_columns_are_found_by_their_names(fitted, capsys):
     assert call(capsys, *arguments[:2], "d.csv", *arguments[2:]).refused("columns='t15'")
 
 
+def test_files_without_names_are_taken_as_they_are(fitted, capsys):
+    np.savetxt("plain.csv", fitted, delimiter=",")
+    np.save("plain.npy", fitted)
+    scores = gtpca.load("m").transform(fitted)
+    for name in ("plain.csv", "plain.npy"):
+        done = call(capsys, "transform", "m", name, "-o", "-")
+        found = np.array(done.out.split()[1:], float)
+        np.testing.assert_array_equal(found, scores[:, 0])
+        assert "ids none, rate 1000 Hz" in done.read
+
+
 def test_what_is_said_again_wins(fitted, capsys):
     write("b.csv", fitted, "id,kind,extra")
     given = ["transform", "m", "b.csv", "-o", "-", "--id", "extra", "--labels", "id"]

@@ -50,6 +50,8 @@ def find_roles(
     lenient : bool
         Whether labels, ids and what is left out may be absent.
     """
+    if lenient and names is None:  # what an earlier file called its columns is of no use here
+        labels, id, drop, columns = (_numbered(given) for given in (labels, id, drop, columns))
     known = names if lenient else None
     label = find_columns("labels", labels, names, count, known)
     ids = next(iter(find_columns("id", id, names, count, known)), None)
@@ -62,6 +64,12 @@ def find_roles(
         raise ValueError("there is no column with values")
     called = {_name(names, i, "label" if len(label) == 1 else "column {}"): i for i in label}
     return Roles(values, called, ids, "id" if ids is None else _name(names, ids, "id"))
+
+
+def _numbered(given):
+    """Columns that are given by number; None if there are none of them."""
+    parts = [given] if isinstance(given, (str, int)) else given or ()
+    return [part for part in parts if str(part).lstrip("-").isdecimal()] or None
 
 
 def _name(names, i, default) -> str:
