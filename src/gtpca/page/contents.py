@@ -73,26 +73,16 @@ def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) 
         "energy": {"explained": explained, "pca": _line(pca)},
         "histograms": _histograms(poses, each),
     }
-    for pose in data["histograms"]["poses"]:
-        pose["name"] = _with_unit(model, pose["name"])
     room -= len(safe_json(data))
     order = _drawn(labels, len(codes), rng)
     numbers = np.sort(order[: _n_points(codes, poses, room, max_samples)])
     points = _points(codes, poses, each, numbers) | _labels(labels, numbers)
     points |= {"columns": _columns(columns or {}, numbers), "ids": _ids(ids, numbers)}
-    for pose in points["poses"]:
-        pose["name"] = _with_unit(model, pose["name"])
     data["alignment"] = gather_alignment(model, X, codes, poses, numbers)
+    _say_units(model, points["poses"] + data["histograms"]["poses"])
     room -= len(safe_json(points)) + len(safe_json(data["alignment"]))
-    for_parts = PARTS_SHARE * room if _n_parts(model) else 0
-    most = _n_pictures(layout, room - for_parts, gaps=model.missing == "ignore")
-    pictured = np.sort(order[: min(len(numbers), most)])
-    samples = _samples(model, X, codes, pictured, layout)
+    pictured, samples = _pictured(model, X, codes, order[: len(numbers)], layout, room)
     samples["rows"] = pack(np.searchsorted(numbers, pictured))
-    divided = np.sort(order[: min(len(pictured), _n_divided(model, layout, for_parts))])
-    samples["parts"] = _parts(model, codes[divided], layout)
-    if samples["parts"]:
-        samples["parts"]["rows"] = pack(np.searchsorted(pictured, divided))
     return Contents(
         data=data | {"points": points, "samples": samples},
         n_rows=len(codes),
@@ -103,6 +93,19 @@ def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) 
         sample_layout=layout.described(),
         labels=points["classes"],
     )
+
+
+def _pictured(model, X, codes, order, layout, room):
+    """Numbers and pictures of the first samples in an order, as many as there is room for."""
+    for_parts = PARTS_SHARE * room if _n_parts(model) else 0
+    most = _n_pictures(layout, room - for_parts, gaps=model.missing == "ignore")
+    pictured = np.sort(order[:most])
+    samples = _samples(model, X, codes, pictured, layout)
+    divided = np.sort(order[: min(most, _n_divided(model, layout, for_parts))])
+    samples["parts"] = _parts(model, codes[divided], layout)
+    if samples["parts"]:
+        samples["parts"]["rows"] = pack(np.searchsorted(pictured, divided))
+    return pictured, samples
 
 
 def _line(pca):
@@ -225,10 +228,12 @@ def _points(codes, poses, explained, numbers):
     }
 
 
-def _with_unit(model, name):
-    """A quantity with its unit, if it has one."""
-    unit = model.operator_.pose_units.get(name)
-    return f"{name} ({unit})" if unit else name
+def _say_units(model, columns) -> None:
+    """Put the units of quantities that have one behind their names."""
+    units = model.operator_.pose_units
+    for column in columns:
+        if column["name"] in units:
+            column["name"] += f" ({units[column['name']]})"
 
 
 def _ids(ids, numbers):
