@@ -348,6 +348,23 @@ def test_channels_are_found_by_name(epochs):
         model.transform(epochs.average())
 
 
+def test_models_of_files_take_epochs_and_the_other_way_round(epochs, tmp_path):
+    from gtpca.readers import read_data
+    from gtpca.readers.axes import labels_of
+
+    epochs.save(tmp_path / "some-epo.fif", verbose="error")
+    data = read_data(tmp_path / "some-epo.fif")
+    model = model_of(labelled(data.rows, axes=("time", "channel")))
+    known = model_of(gtpca.data.labels.Labelled(data.rows, labels_of(data)))
+    np.testing.assert_array_equal(known.transform(data.rows), model.transform(data.rows))
+    np.testing.assert_allclose(known.transform(epochs), model.transform(data.rows), rtol=1e-6)
+    check_starts(known.poses(known.encode(epochs))["start"])
+    aligned = known.align(epochs)
+    assert (aligned.ch_names, len(aligned.times)) == (list(CHANNELS), WINDOW)
+    expected = known.align(data.rows).transpose(0, 2, 1)
+    np.testing.assert_allclose(aligned.get_data(), expected, rtol=1e-5, atol=1e-12)
+
+
 # --- scikit-fda ---
 
 

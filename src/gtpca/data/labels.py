@@ -85,11 +85,9 @@ def _check_points(label, mine, new) -> None:
 
 def _range(axis) -> str:
     first, last = axis.at([0, len(axis.points) - 1])
-    return (
-        f"{first:g} to {last:g} {axis.unit}".rstrip()
-        if axis.points.dtype.kind == "f"
-        else (f"{first} to {last}")
-    )
+    if axis.points.dtype.kind != "f":
+        return f"{first} to {last}"  # dates, which need no unit
+    return f"{first:g} to {last:g} {axis.unit}".rstrip()
 
 
 @dataclass(frozen=True, eq=False)

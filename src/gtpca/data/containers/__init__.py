@@ -35,13 +35,12 @@ def open_container(X, sample_dim=None, labels: Labels | None = None) -> Containe
     labels : Labels or None
         Of a fitted model, with which those of ``X`` must agree.
     """
-    wanted = labels
-    if isinstance(X, Labelled):
-        X, wanted, plain = X.rows, X.labels, Container(X.rows, X.labels)
+    rows, wanted = (X.rows, X.labels) if isinstance(X, Labelled) else (X, labels)
+    kind = _kind(rows)
+    if kind is not None:
+        found = kind(rows, sample_dim, wanted)
     else:
-        plain = None
-    kind = _kind(X)
-    found = plain if kind is None else kind(X, sample_dim, wanted)
+        found = Container(rows, wanted) if isinstance(X, Labelled) else None
     if found is not None and labels is not None and found.labels is not None:
         labels.check_same(found.labels)
     return found

@@ -29,8 +29,9 @@ class Recordings(Container):
     X : Epochs, EpochsArray or list of Evoked
     sample_dim : ignored
     labels : Labels or None
-        Of a fitted model, whose channels are taken by their names. Default: the good data channels,
-        or all channels if none of them holds data.
+        Of a fitted model, whose channels are taken by their names, and whose axes are in this order
+        or, if it was fitted to a file, the other way round. Default: the good data channels, or all
+        good channels if none of them holds data.
     """
 
     takes_lists = True
@@ -45,7 +46,13 @@ class Recordings(Container):
         self._X, self._picks = X, _picks(first, labels)
         self._check_alike(first)
         rows = np.stack([one.get_data(self._picks) for one in X]) if self._listed else self._data()
-        super().__init__(rows, Labels(_axes(first, self._picks), "mne", "epoch"))
+        self._order = slice(None, None, -1 if _times_first(labels) else 1)
+        axes = _axes(first, self._picks)[self._order]
+        super().__init__(self._turned(rows), Labels(axes, "mne", "epoch"))
+
+    def _turned(self, rows):
+        """Rows with channels before times, or the other way round if the model has them so."""
+        return rows if self._order.step == 1 else rows.transpose(0, 2, 1)
 
     def _data(self):
         return self._X.get_data(picks=self._picks, copy=False, verbose="error")
@@ -62,16 +69,17 @@ class Recordings(Container):
         return part
 
     def samples(self, values, grid):
-        mne, axes = sys.modules["mne"], axes_of(grid, self.labels, values.shape[1:])
-        if values.shape[1] != len(self._picks) or axes[1].points is None:
+        mne, axes = sys.modules["mne"], axes_of(grid, self.labels, values.shape[1:])[self._order]
+        turned = self._turned(np.asarray(values))
+        if turned.shape[1] != len(self._picks) or axes[1].points is None:
             return values
         first = self._X[0] if self._listed else self._X
         info, tmin = mne.pick_info(first.info, self._picks), float(axes[1].points[0])
         if not self._listed:
-            return self._epochs(mne, np.asarray(values), info, tmin)
+            return self._epochs(mne, turned, info, tmin)
         return [
             mne.EvokedArray(value, info, tmin, one.comment, one.nave, one.kind, verbose="error")
-            for value, one in zip(np.asarray(values), self._X, strict=True)
+            for value, one in zip(turned, self._X, strict=True)
         ]
 
     def _epochs(self, mne, values, info, tmin):
@@ -95,9 +103,15 @@ class Recordings(Container):
         ]
 
 
+def _times_first(labels) -> bool:
+    """Whether a model has times before channels, as files of epochs are read."""
+    return labels is not None and [axis.name for axis in labels.axes] == ["time", "channel"]
+
+
 def _picks(X, labels) -> np.ndarray:
     """Numbers of the channels that are taken."""
-    fitted = None if labels is None or len(labels.axes) != 2 else labels.axes[0].names
+    axes = () if labels is None else labels.axes
+    fitted = next((axis.names for axis in axes if axis.name == "channel"), None)
     if fitted is not None:
         absent = [name for name in fitted if name not in X.ch_names]
         if absent:
@@ -108,7 +122,7 @@ def _picks(X, labels) -> np.ndarray:
     return data if len(data) else np.flatnonzero(good)
 
 
-def _axes(X, picks) -> tuple[Axis, Axis]:
+def _axes(X, picks) -> tuple[Axis, ...]:
     """Channels, with their kinds and places, and times in seconds."""
     kinds = X.get_channel_types()
     places = np.array([X.info["chs"][i]["loc"] for i in picks], dtype=np.float64)
