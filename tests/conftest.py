@@ -86,6 +86,15 @@ def family_and_shape(request):
     return ALL_FAMILIES[request.param]
 
 
+CROPPING = [name for name, (family, shape) in ALL_FAMILIES.items() if family.bind(shape).crops]
+
+
+@pytest.fixture(params=CROPPING, ids=str)
+def cropping(request):
+    """Each family of which rows may see a part, with a sample shape."""
+    return ALL_FAMILIES[request.param]
+
+
 @pytest.fixture
 def series():
     """30 series of 12 points, white noise."""

@@ -83,3 +83,10 @@ def als_pass(X, T, W, upright=False):
     new = W + (np.linalg.pinv(A) @ (x - A @ W.ravel())).reshape(W.shape)
     U, _, Vt = np.linalg.svd(new, full_matrices=False)
     return U @ Vt
+
+
+def with_ridge(X, T, ridge):
+    """The plain problem that one with a ridge is: ``sqrt(rho) w`` as features, where rows are 0."""
+    L = T.shape[2]
+    more = np.broadcast_to(np.sqrt(ridge) * np.eye(L), (len(T), L, L))
+    return np.hstack([X, np.zeros((len(X), L))]), np.concatenate([T, more], axis=1)

@@ -303,6 +303,15 @@ def test_batches_with_and_without_gaps(whole, gappy):
     assert model.score(gappy) > 0.9 * estimator(center=True).fit(gappy).score(gappy)
 
 
+def test_batches_after_a_fit_tell_of_rows_without_values(whole, gappy):
+    X = gappy.copy()
+    X[[3, 17]] = np.nan
+    model = estimator().fit(whole)
+    with pytest.warns(UserWarning, match="2 of 120 rows of X hold no observed value") as caught:
+        model.partial_fit(X)
+    assert len(caught) == 1
+
+
 def test_model_files(tmp_path, model, gappy):
     model.save(tmp_path / "gaps.gtpca")
     same = gtpca.load(tmp_path / "gaps.gtpca")

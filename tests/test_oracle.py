@@ -12,7 +12,7 @@ from gtpca import GTPCA
 from gtpca.data.chunks import Chunk
 from gtpca.estimator import bind_family
 from gtpca.fitting.fit import Fit
-from gtpca.model.matching import make_block, statistics, update
+from gtpca.model.matching import make_block, match, statistics, update
 from gtpca.model.model import Model
 from gtpca.solvers.base import SolverResult
 
@@ -107,3 +107,23 @@ def test_one_pass(family_and_shape, matrices, mode, gaps):
     assert np.isclose(stats.explained, explained)
     found, wanted = update(operator, stats, W), oracle.als_pass(X, T, W, upright)
     assert np.allclose(found, wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"])
+@pytest.mark.parametrize("mode", ["greedy", "positive", "shared"])
+@pytest.mark.parametrize("ridge", [0.01, 1.0])
+def test_one_pass_with_a_ridge(cropping, matrices, mode, gaps, ridge):
+    (family, shape), upright = cropping, mode == "positive"
+    T, _ = matrices(family, shape)
+    X = with_gaps(noise(150, T.shape[1])) if gaps else noise(150, T.shape[1])
+    W = orthonormal(noise(3 if mode == "shared" else 1, T.shape[2], seed=1))
+    operator, polarity = family.bind(shape), "positive" if upright else "both"
+    block, chunk = make_block(operator, W, polarity=polarity, ridge=ridge), Chunk(X, operator)
+    found, (Y, S) = match(chunk, block), oracle.with_ridge(X, T, ridge)
+    index, coef, part = oracle.project(Y, S, W, upright)
+    some = found.explained > 0  # of a row that nothing fits the pose means nothing
+    assert np.array_equal(found.index[some], index[some])
+    assert np.allclose(found.coef, coef, atol=1e-9)
+    assert np.allclose(found.explained, np.sum((oracle.roots(Y) * part) ** 2, axis=1))
+    new = update(operator, statistics(chunk, block), W, ridge=ridge)
+    assert np.allclose(new, oracle.als_pass(Y, S, W, upright), atol=1e-5)

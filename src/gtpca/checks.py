@@ -14,6 +14,7 @@ import sklearn
 
 __all__ = [
     "at_least",
+    "auto_or",
     "choice",
     "integer",
     "non_negative",
@@ -55,6 +56,17 @@ def one_of(*choices):
 def optional(rule):
     """The same rule, or None."""
     return lambda label, value: None if value is None else rule(label, value)
+
+
+def auto_or(rule):
+    """The same rule, or "auto"."""
+
+    def check(label, value):
+        if isinstance(value, str) and value != "auto":
+            raise ValueError(f"{label}={value!r} must be 'auto' or a number.")
+        return value if isinstance(value, str) else rule(label, value)
+
+    return check
 
 
 def positive(label, value):

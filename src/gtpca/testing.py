@@ -103,6 +103,11 @@ def _check_correlate(operator, rng, n_rows):
     _close(single, X @ bank.T, "correlate in float32", 1e-4)
     _close(operator.norms(w), np.linalg.norm(bank, axis=1), "norms")
     W = rng.standard_normal((3, operator.n_weights))
+    index, coef = rng.integers(operator.n_transforms, size=n_rows), rng.standard_normal((n_rows, 3))
+    moved = X + sum(coef[:, k, None] * operator.apply_at(W[k], index) for k in range(3))
+    P = operator.prepare(X.copy())
+    operator.move_prepared(P, W, index, coef)
+    _close(P, operator.prepare(moved), "move_prepared")
     _close(operator.gram(W), Operator.gram(operator, W), "gram")
     _close(operator.gram(w[None])[:, 0, 0], operator.norms(w) ** 2, "gram of one")
     if operator.isometric:

@@ -220,6 +220,8 @@ def test_fit_to_standard_output(signals, tmp_path, capsys):
         (["--seed", "7", "--jobs", "2"], {"random_state": 7, "n_jobs": 2}),
         (["--batch-size", "16"], {"batch_size": 16}),
         (["--restarts", "2"], {"n_restarts": 2}),
+        (["--ridge", "0.1"], {"ridge": 0.1}),
+        (["--ridge", "auto"], {"ridge": "auto"}),
     ],
 )
 def test_options_of_fit_are_those_of_the_estimator(options, parameters, signals, tmp_path, capsys):

@@ -70,6 +70,52 @@ def test_impute(model, table, read, tmp_path, capsys):
     assert_allclose(filled, gtpca.load(model).impute(read))
 
 
+@pytest.mark.parametrize("command", ["impute", "reconstruct"])
+def test_columns_keep_their_names(model, table, tmp_path, capsys, command):
+    out = tmp_path / "out.csv"
+    assert call(capsys, command, model, table, "-o", out).code == 0
+    assert out.read_text().splitlines()[0] == table.read_text().splitlines()[0]
+    assert call(capsys, "align", model, table, "-o", out).code == 0
+    assert out.read_text().startswith("x0,x1,")
+
+
+def test_names_that_are_not_names_of_columns(model, tmp_path, capsys):
+    twice = tmp_path / "twice.csv"
+    twice.write_text(",".join(["t"] * 20) + "\n" + ",".join(["1"] * 20) + "\n")
+    assert call(capsys, "impute", model, twice, "-o", tmp_path / "out.csv").code == 0
+    assert (tmp_path / "out.csv").read_text().startswith("x0,x1,")
+
+
+def test_new_files_may_hold_shorter_series_only(tmp_path, capsys):
+    for name, longest in (("long", 20), ("short", 15)):
+        lines = (row[: longest - i % 5] for i, row in enumerate(X))
+        text = "\n".join(",".join(f"{x:.6f}" for x in line) for line in lines)
+        (tmp_path / f"{name}.csv").write_text(text)
+    path, out = tmp_path / "m.gtpca", tmp_path / "s.npy"
+    fit = ("fit", tmp_path / "long.csv", "-o", path, *FIT, "--missing", "ignore")
+    assert call(capsys, *fit).code == 0
+    assert call(capsys, "transform", path, tmp_path / "short.csv", "-o", out).code == 0
+    short = [row[: 15 - i % 5].round(6) for i, row in enumerate(X)]
+    assert_allclose(np.load(out), gtpca.load(path).transform(short))
+
+
+@pytest.mark.parametrize("sizes", ["pad", "resize"])
+def test_new_folders_may_hold_other_sizes(tmp_path, capsys, sizes):
+    image = pytest.importorskip("PIL.Image", reason="images")
+    for folder, largest in (("old", 12), ("new", 10)):
+        (tmp_path / folder).mkdir()
+        for i in range(6):
+            pixels = np.random.default_rng(i).integers(0, 255, (largest - i % 3, 9), np.uint8)
+            image.fromarray(pixels).save(tmp_path / folder / f"{i}.png")
+    path, how = tmp_path / "m.gtpca", ("--sizes", sizes)
+    family = ("--family", "shift((5, 5))", "-k", "1", "--missing", "ignore")
+    assert call(capsys, "fit", tmp_path / "old", "-o", path, *family, *how).code == 0
+    for command in ("transform", "impute"):
+        done = call(capsys, command, path, tmp_path / "new", "-o", tmp_path / "o.npy", *how)
+        assert done.code == 0
+    assert np.load(tmp_path / "o.npy").shape == (6, *gtpca.load(path).sample_shape_)
+
+
 def test_a_model_of_complete_data_fills_gaps_too(table, read, tmp_path, capsys):
     np.save(tmp_path / "x.npy", X)
     model = tmp_path / "m.gtpca"

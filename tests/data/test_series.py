@@ -93,9 +93,47 @@ def test_codes_of_unequal_samples_in_files(tmp_path, series, model):
 
 
 def test_new_series_may_be_shorter_but_not_longer(series, model):
-    assert model.transform([series[0][:15], series[1]]).shape == (2, 1)
-    with pytest.raises(ValueError, match="do not fit into samples of shape"):
-        model.transform([noise(60), noise(50)])
+    padded = gtpca.pad([series[0][:15], series[1]], shape=model.sample_shape_)
+    assert_array_equal(model.transform([series[0][:15], series[1]]), model.transform(padded))
+    for longer in ([noise(60), noise(50)], [noise(60), noise(60)]):
+        with pytest.raises(ValueError, match="do not fit into samples of shape"):
+            model.transform(longer)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_new_series_of_one_length_may_be_shorter_too(series, model, count):
+    short = [x[:15] for x in series[:count]]
+    padded = gtpca.pad(short, shape=model.sample_shape_)
+    assert_array_equal(model.transform(short), model.transform(padded))
+    for rows in (model.reconstruct(short), model.decode(model.encode(short)), model.impute(short)):
+        assert [x.shape for x in rows] == [(15,)] * count
+    with pytest.raises(ValueError, match="15 features"):
+        model.transform(np.array(short))
+
+
+def test_a_sample_shape_leaves_room_for_longer_series(series):
+    model = GTPCA(1, Shift(8), sample_shape=(50,), missing="ignore", solver=QUICK, random_state=0)
+    assert model.fit(series).sample_shape_ == (50,)
+    assert [len(x) for x in model.reconstruct([noise(50), noise(45)])] == [50, 45]
+
+
+@pytest.mark.parametrize("lengths", [(20, 30), (25, 25)])
+def test_arrays_of_arrays_are_lists(model, lengths):
+    X = np.empty(2, dtype=object)
+    X[:] = [noise(length) for length in lengths]
+    assert_array_equal(model.transform(X), model.transform(list(X)))
+    assert [len(x) for x in model.reconstruct(X)] == list(lengths)
+    if lengths[0] == lengths[1]:
+        assert GTPCA(1, Shift(8)).fit(X).sample_shape_ == (25,)
+    else:
+        with pytest.raises(ValueError, match="2 samples of unequal shape"):
+            GTPCA(1, Shift(8)).fit(X)
+
+
+@pytest.mark.parametrize("missing", ["error", "ignore"])
+def test_lists_of_several_kinds_of_samples(missing):
+    with pytest.raises(ValueError, match=r"as many axes; those of X have \[1, 2\] axes"):
+        GTPCA(1, Shift(8), missing=missing).fit([noise(20), noise(20, 2)])
 
 
 def test_the_default_says_what_would_work(series):

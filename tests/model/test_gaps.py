@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers import QUICK, noise, two_planted
 
 from gtpca import GTPCA, Compose, Identity, Reflection, Rotation, Scaling, Shift
 from gtpca.data.chunks import Chunk
+from gtpca.model.gaps import HIDDEN_WEIGHT
 from gtpca.model.matching import make_block, match, statistics, update
 
 HALF = [Shift(8), Shift(40), Shift(boundary="circular"), Scaling(), Compose(Shift(8), Scaling())]
@@ -55,10 +58,13 @@ def test_nothing_hidden_is_as_without_gaps(bound, K, forced):
     found, same = match(chunk, block), statistics(chunk, block)
     assert np.array_equal(found.index, plain.index)
     for name in ("score", "coef", "explained"):
-        assert np.allclose(getattr(found, name), getattr(plain, name), atol=1e-10)
-    assert np.allclose(same.rhs, stats.rhs, atol=1e-10)
+        assert np.allclose(getattr(found, name), getattr(plain, name), rtol=0, atol=1e-10)
+    for name in ("rhs", "weight"):
+        assert np.allclose(getattr(same, name), getattr(stats, name), rtol=0, atol=1e-10)
     assert not np.any(same.hidden)
-    assert np.allclose(update(bound, same, W), update(bound, stats, W), atol=1e-10)
+    # from the same sums: their rounding alone moves updates of some families by 1e-9
+    forced_sums = replace(stats, hidden=same.hidden)
+    assert np.allclose(update(bound, forced_sums, W), update(bound, stats, W), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("shared_pose", [False, True])
@@ -72,9 +78,9 @@ def test_fits_with_nothing_hidden_are_as_without_gaps(family, shared_pose, force
     components, codes = plain.components_, plain.encode(X)
     forced()
     same = model.fit(X)
-    assert np.allclose(same.components_, components, atol=1e-10)
+    assert np.allclose(same.components_, components, rtol=0, atol=1e-10)
     assert np.array_equal(same.encode(X).index, codes.index)
-    assert np.allclose(same.encode(X).scores, codes.scores, atol=1e-10)
+    assert np.allclose(same.encode(X).scores, codes.scores, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("K", [1, 3])
@@ -89,6 +95,40 @@ def test_chunks_with_and_without_gaps_add_up(family, K):
         assert np.isclose(stats.explained, parts[2].explained)
         assert np.allclose(stats.hidden, parts[2].hidden)
         assert np.allclose(update(operator, stats, W), update(operator, parts[2], W))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("K", [6, 20])
+def test_nothing_explodes_where_components_are_nearly_dependent(K, dtype):
+    """Low frequencies, cropped, are nearly the same: pivots are as small as rounding errors."""
+    operator, frequency = Shift(96).bind((48,)), np.arange(K)[:, None]
+    W = np.cos(np.pi * frequency * (np.arange(96) + 0.5) / 96)
+    W /= np.linalg.norm(W, axis=1, keepdims=True)
+    X = noise(60, 48)
+    hidden = np.random.default_rng(2).random(X.shape) < 0.3
+    chunk = Chunk(np.where(hidden, np.nan, X).astype(dtype), operator)
+    found = match(chunk, make_block(operator, W, dtype))
+    parts = [
+        c[:, None] * operator.apply_at(w, found.index) for c, w in zip(found.coef.T, W, strict=True)
+    ]
+    weight, x = np.where(hidden, HIDDEN_WEIGHT, 1.0), np.where(hidden, 0.0, X)
+    total = np.sum(x**2, axis=1)
+    explained = total - np.sum(weight * (x - sum(parts)) ** 2, axis=1)
+    assert np.all(explained > 0)
+    assert np.abs(explained - found.explained).max() < 0.05 * total.max()
+
+
+@pytest.mark.parametrize(("window", "seed"), [(96, 0), (128, 1)])
+def test_blocks_of_long_windows_climb_in_single_precision(window, seed):
+    """Rows see half of a window, and 40 % of that half: blocks are nearly dependent there."""
+    family, d = Shift(window), window // 2
+    start = np.random.default_rng(seed).integers(d, size=(100, 1))
+    hidden = (np.arange(d) - start) % d < round(0.6 * d)
+    X = np.where(hidden, np.nan, two_planted(family, (d,), 100)).astype(np.float32)
+    options = {"shared_pose": True, "missing": "ignore", "random_state": 0}
+    (history,) = GTPCA(6, family, solver=QUICK, **options).fit(X).history_
+    # what counts at all is as long as the root of the precision, so coefficients are its inverse
+    assert np.all(np.diff(history) >= -np.sqrt(np.finfo(np.float32).eps) * history[-1])
 
 
 @pytest.mark.parametrize("polarity", ["both", "positive"])

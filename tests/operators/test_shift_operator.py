@@ -27,7 +27,10 @@ TRACKS = {
     "circular steps": Track(20, 6, first=-4, step=3, count=4, circular=True),
     "still": Track(5, 5),
 }
-PAIRS = [("inside", "still"), ("left", "crops in steps"), ("circular part", "right")]
+PAIRS = [
+    *(("inside", "still"), ("left", "crops in steps")),
+    *(("circular part", "right"), ("inside", "circular steps")),
+]
 
 
 def on_one_axis(track):
@@ -55,6 +58,10 @@ def test_shifts_by_definition(names):
     assert np.allclose(operator.norms(w), np.linalg.norm(T @ w, axis=1))
     assert operator.isometric == all(np.array_equal(t.T @ t, np.eye(w.size)) for t in T)
     check_operator(operator)
+
+
+def test_shifts_on_three_axes():
+    check_operator(Shift((3, 4, 3)).bind((6, 6, 5)))
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,8 @@ def test_labels_beside_gaps(tmp_path):
     [
         ("a,b\n1,\n", "line 2: column 'b' is empty; --missing ignore"),
         ("a,b\n1,NA\n", "column 'b' holds text, 'NA' in line 2"),
+        ("5,6,7\n8\n", "line 2 has 1 columns.*--missing ignore takes lines that end early"),
+        ("5,6\n8,9,10\n", "line 2 has 3 columns.*--missing ignore takes lines that end early"),
     ],
 )
 def test_gaps_are_errors_by_default(text, message, tmp_path):
@@ -93,6 +95,20 @@ def test_series_of_unequal_length(tmp_path):
     )
 
 
+def test_what_ends_early_is_brought_to_the_shape_of_a_model(tmp_path):
+    table = written(tmp_path / "a.csv", "5,6,u\n8,9,d\n")
+    data = read_data(table, labels="2", header=False, missing="ignore", sample_shape=(3,))
+    assert_array_equal(data.rows, [[5, 6, nan], [8, 9, nan]])
+    assert data.labels.tolist() == ["u", "d"]
+    named = written(tmp_path / "b.csv", "a,b\n5,6\n")
+    assert read_data(named, missing="ignore", sample_shape=(3,)).rows.shape == (1, 2)
+    assert read_data(named, sample_shape=(3,)).rows.shape == (1, 2)
+    series = written(tmp_path / "a.ts", "@data\n1,2:3,4\n5:6\n")
+    rows = read_data(series, missing="ignore", sample_shape=(4, 2)).rows
+    assert_array_equal(rows[0], [[1, 3], [2, 4], [nan, nan], [nan, nan]])
+    assert read_data(series, missing="ignore", sample_shape=(1, 2)).rows.shape == (2, 2, 2)
+
+
 def test_arrays_keep_their_nan(tmp_path):
     np.save(tmp_path / "a.npy", [[1.0, nan]])
     for missing in ("error", "ignore"):
@@ -123,6 +139,18 @@ def test_pictures_of_unequal_size(pictures):
     assert resized.dtype == np.uint8
     assert_array_equal(resized[1], np.full((4, 6), ord("b")))
     refused(pictures, "sizes='crop' must be one of", sizes="crop")
+
+
+def test_pictures_are_brought_to_the_shape_of_a_model(pictures):
+    padded = read_data(pictures, sizes="pad", sample_shape=(5, 9)).rows
+    assert padded.shape == (3, 5, 9)
+    assert np.isnan(padded[0, 4:]).all()
+    assert np.isnan(padded[0, :, 6:]).all()
+    assert read_data(pictures, sizes="resize", sample_shape=(5, 9)).rows.shape == (3, 5, 9)
+    assert read_data(pictures, sizes="pad", sample_shape=(3, 9)).rows.shape == (3, 4, 8)
+    (pictures / "b.png").unlink()
+    assert np.isnan(read_data(pictures, sizes="pad", sample_shape=(5, 6)).rows[:, 4]).all()
+    assert read_data(pictures, sample_shape=(5, 9)).rows.shape == (2, 4, 6)
 
 
 def test_pictures_of_one_size_stay_small(pictures):

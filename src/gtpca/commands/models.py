@@ -12,7 +12,16 @@ import typer
 
 from gtpca import GTPCA, checks, load
 from gtpca.commands.advice import warn_of_columns
-from gtpca.commands.options import Json, MaxSize, Model, Source, output_option, reads_data, sizes
+from gtpca.commands.options import (
+    Json,
+    MaxSize,
+    Model,
+    Source,
+    auto_or_number,
+    output_option,
+    reads_data,
+    sizes,
+)
 from gtpca.commands.output import check_output, is_stdout, path_for_output, table, tell
 from gtpca.commands.progress import FitBar
 from gtpca.data.labels import Labelled
@@ -54,6 +63,14 @@ def fit(
         float | None,
         typer.Option(help="Instead of -k: as many components as explain this share, such as 0.95."),
     ] = None,
+    ridge: Annotated[
+        Any,
+        typer.Option(
+            parser=auto_or_number,
+            metavar="NUMBER",
+            help="Penalty on coefficients, for windows that samples see in part; 0 is none.",
+        ),
+    ] = "auto",
     refine: Annotated[int, typer.Option(help="Joint sweeps over all components at the end.")] = 0,
     shared_pose: Annotated[
         bool, typer.Option("--shared-pose", help="One pose per sample, not per component.")
@@ -98,6 +115,7 @@ def fit(
     check_output(output, (), source.path)
     model = _estimator(
         *(family, k, fraction),
+        ridge=ridge,
         refine=refine,
         shared_pose=shared_pose,
         polarity=str(polarity),
@@ -211,7 +229,7 @@ def _axis_facts(axis) -> dict[str, Any]:
 
 def _told(reading) -> dict[str, Any]:
     """How files are read, without what only the library needs."""
-    return {name: value for name, value in reading.items() if name not in ("times", "shape")}
+    return {name: value for name, value in reading.items() if name != "times"}
 
 
 def _parameters(model) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from gtpca.readers.reading import read_as
 
 __all__ = [
     *("Json", "MaxSize", "Model", "Source"),
-    *("check_finite", "numbers", "output_option", "reads_data", "sizes"),
+    *("auto_or_number", "check_finite", "numbers", "output_option", "reads_data", "sizes"),
 ]
 
 Model = Annotated[Path, typer.Argument(help="A file that `gtpca fit` wrote.", metavar="MODEL")]
@@ -151,9 +151,9 @@ class Source:
         given = {name: _plain(value) for name, value in self.options.items()}
         missing = given.pop("missing")
         model.set_params(missing=missing or model.missing)
-        labels = getattr(model, "labels_", None)
+        labels, shape = getattr(model, "labels_", None), getattr(model, "sample_shape_", None)
         remembered = None if labels is None else labels.reading
-        data = read_as(self.path, given, model.missing, remembered)
+        data = read_as(self.path, given, model.missing, remembered, shape)
         typer.echo(f"Read {self.path}: {data.summary()}.", err=True)
         if type(data.rows) is np.ndarray:  # others are read piece by piece
             check_finite(self.path, data.rows, model.missing)
@@ -168,8 +168,6 @@ class Source:
             given["columns"] = list(data.features)
         if given["long"]:
             given["times"] = data.times
-        if given["sizes"]:
-            given["shape"] = list(data.rows.shape[1:])
         return labels_of(data, {name: value for name, value in given.items() if value is not None})
 
 
@@ -239,3 +237,11 @@ def numbers(text: str) -> list[int]:
     if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", text):
         raise typer.BadParameter(f"{text!r} is not a list of integers; write it as 1,3,5.")
     return [int(number) for number in text.split(",")]
+
+
+def auto_or_number(text: str) -> str | float:
+    """``auto`` as it is, ``0.1`` as 0.1."""
+    try:
+        return text if text == "auto" else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number, nor auto.") from None

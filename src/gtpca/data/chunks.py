@@ -45,7 +45,7 @@ __all__ = [
     "zero_filled",
 ]
 
-CHUNK_BYTES = 2**22  # temporaries of a chunk should stay in the processor's cache
+CHUNK_BYTES = 2**21  # temporaries of a chunk should stay in the processor's cache
 CACHE_BYTES = 2**31
 SINGLE_ROWS = 64  # from here on searches run in single precision
 CROWD = 4  # chunks per thread from which threads pay
@@ -152,6 +152,8 @@ class Chunk:
         Codes on the components found so far; ``rows`` is then the residual.
     memory : Memory or None
         Where there is room in it, what the operator prepared is kept as long as the chunk.
+    owned : bool
+        Whether the rows are nobody else's, so that :meth:`plus` may change them in place.
     """
 
     rows: np.ndarray
@@ -160,6 +162,12 @@ class Chunk:
     start: int = 0
     codes: Codes | None = None
     memory: Memory | None = field(default=None, repr=False)
+    owned: bool = False
+
+    @property
+    def energies(self) -> np.ndarray:
+        """:func:`row_energies` of the rows."""
+        return self._kept("_energies", lambda: row_energies(self.rows))
 
     @property
     def prepared(self):
@@ -203,6 +211,60 @@ class Chunk:
     def weigh(self, values: np.ndarray) -> np.ndarray:
         """``values`` (.., n) times the sample weights."""
         return values if self.weight is None else values * self.weight
+
+    def plus(
+        self, W: np.ndarray, index: np.ndarray, coef: np.ndarray, codes: Codes | None
+    ) -> Chunk:
+        """The chunk with ``sum_k coef_ik T_{index_i} w_k`` added to its rows, and other codes.
+
+        Rows that are its own, and what was prepared of them, are changed in place.
+
+        Parameters
+        ----------
+        W : array (K, L)
+        index : int array (n,)
+        coef : array (n, K)
+        codes : Codes or None
+        """
+        operator, dtype = self.operator, self.rows.dtype
+        rows = self.rows if self.owned else self.rows.copy()
+        W, coef = W.astype(dtype), coef.astype(dtype)
+        each = np.broadcast_to(index[:, None], coef.shape)
+        operator.add_moved(rows, operator.prepare_weights(W), each, coef)
+        after = replace(self, rows=rows, owned=True, codes=codes)
+        if self.owned:
+            after.__dict__.update(self._still_true(W, index, coef))
+        return after
+
+    def _still_true(self, W, index, coef):
+        """What was kept of these rows and holds for those after :meth:`plus` as well."""
+        kept, names = vars(self), ["hidden", "_prepared_mask"]
+        P, moves = kept.get("_prepared"), self.hidden is None and self.operator.moves_prepared
+        if P is self.rows or (P is not None and moves):
+            names.append("_prepared")
+            if P is not self.rows:
+                self.operator.move_prepared(P, W, index, coef)
+        gone = kept.keys() & {"_prepared", "_filled", "_energies"} - {*names}
+        if self.memory is not None:
+            self.memory.room += sum(kept[name].nbytes for name in gone)
+        return {name: kept[name] for name in names if name in kept}
+
+    def with_codes(self, codes: Codes | None) -> Chunk:
+        """The same rows, and what was kept of them, with other codes."""
+        other = copy.copy(self)
+        other.__dict__["codes"] = codes
+        return other
+
+    def owning(self, place: np.ndarray | None = None) -> Chunk:
+        """The same with rows of its own: in ``place`` (n, d), or in a copy."""
+        if self.owned:
+            return self
+        other, rows = copy.copy(self), np.empty_like(self.rows) if place is None else place
+        rows[:] = self.rows
+        other.__dict__.update(rows=rows, owned=True)
+        if self.__dict__.get("_prepared") is self.rows:
+            other.__dict__["_prepared"] = rows
+        return other
 
 
 def zero_filled(rows):
@@ -256,7 +318,7 @@ def live_counts(chunk):
 
 def weighted_energies(chunk):
     """``|x_i|^2`` times the sample weights, shape (n,)."""
-    return chunk.weigh(row_energies(chunk.rows))
+    return chunk.weigh(chunk.energies)
 
 
 def energy(chunk):
@@ -293,7 +355,7 @@ class Totals:
 
 def totals(chunk) -> Totals:
     """:class:`Totals` of a chunk."""
-    live = np.where(row_counts(chunk) > 0, row_energies(chunk.rows), 0.0)
+    live = np.where(row_counts(chunk) > 0, chunk.energies, 0.0)
     hidden = np.zeros((1, 1)) if chunk.hidden is None else chunk.hidden
     return Totals(
         energy=energy(chunk),
@@ -414,7 +476,8 @@ class RowChunks:
         part = slice(start, min(start + self.batch_size, self.n_rows))
         weight = None if self.weight is None else self.weight[part]
         codes = None if self.codes is None else self.codes[part]
-        return Chunk(self._read(part, codes), self.operator, weight, start, codes, memory)
+        rows, owned = self._read(part, codes), self._left is not None
+        return Chunk(rows, self.operator, weight, start, codes, memory, owned)
 
     def _read(self, part, codes):
         """The residual of some rows."""
@@ -466,20 +529,15 @@ class RowChunks:
         that are not.
         """
         left = self._room()
-
-        def keep(chunk):
-            new = fn(chunk, *small)
-            if left is not None:
-                left[chunk.start : chunk.start + len(new.rows)] = new.rows
-            return new.codes
-
+        views = left is not None and self.rows.in_memory
+        found = self.collect(_next, left, views, fn, *small)
         after = copy.copy(self)
-        after.codes = self.join(keep)
+        after.codes = _stack([each.codes for each in found] if views else found)
         after._left = left
         after._subtraction = (
             Subtraction(self.operator, blocks, self.dtype) if left is None else None
         )
-        self._views = after._views = None  # what was prepared of the old residual goes with it
+        self._views, after._views = None, found if views else None
         return after
 
     def _room(self):
@@ -507,6 +565,17 @@ class RowChunks:
     def here(self):
         """These chunks."""
         return self
+
+
+def _next(chunk, left, whole, fn, *small):
+    """``fn(chunk, *small)``, with its rows in ``left`` (n, d) if there is such a place.
+
+    The ``whole`` chunk, or its codes alone.
+    """
+    if left is not None:
+        chunk = chunk.owning(left[chunk.start : chunk.start + len(chunk.rows)])
+    new = fn(chunk, *small)
+    return new if whole else new.codes
 
 
 def scaled_rows(rows, exponent):
@@ -585,9 +654,11 @@ def nested_samples(chunks, sizes, rng, n_jobs=None):
         if chunks.n_rows > size:
             chunk = chunks.take(np.sort(order[:size]))
             order = np.argsort(np.argsort(order[:size]))
-            chunks = as_chunks(chunk.rows, chunk.operator, chunk.weight, n_jobs=n_jobs)
+        elif not samples:
+            chunk = chunks.take(np.arange(chunks.n_rows))
         if not samples:
-            chunks = in_single_precision(chunks, n_jobs)
+            chunk = in_single_precision(chunk)
+        chunks = as_chunks(chunk.rows, chunk.operator, chunk.weight, n_jobs=n_jobs)
         samples.append(chunks)
     return samples, float(counts.sum())
 
@@ -605,17 +676,15 @@ def pick_rows(chunks, draws):
     return chunk.rows[order[np.minimum(place, len(order) - 1)]]
 
 
-def in_single_precision(chunks, n_jobs=None):
-    """Copies of few rows in float32, in units in which no square overflows or vanishes.
+def in_single_precision(chunk):
+    """A chunk that was taken, in float32, in units in which no square overflows or vanishes.
 
-    Where there is hardly any row, nothing is to be gained, and they are returned as they are.
+    Where there is hardly any row, nothing is to be gained, and it is returned as it is.
     """
-    chunk = chunks.take(np.arange(chunks.n_rows))
     if np.sum(row_counts(chunk)) <= SINGLE_ROWS:
-        return chunks
-    rows = chunk.rows
+        return chunk
     if chunk.weight is not None:  # rows that do not count may be of any size
-        rows = np.where(chunk.weight[:, None] > 0, rows, 0)
-    exponent = int(np.frexp(np.max(row_sizes(rows), initial=0.0))[1])
-    rows = np.ldexp(rows, -exponent).astype(np.float32)
-    return as_chunks(rows, chunk.operator, chunk.weight, n_jobs=n_jobs)
+        chunk.rows[chunk.weight <= 0] = 0
+    exponent = int(np.frexp(np.max(row_sizes(chunk.rows), initial=0.0))[1])
+    rows = np.ldexp(chunk.rows, -exponent, out=chunk.rows)
+    return replace(chunk, rows=rows.astype(np.float32, copy=False))

@@ -273,16 +273,20 @@ def _validated(estimator, flat, reset, shape=None):
         raise type(error)(text if re.search(r"\bX\b", text) else f"X: {text}") from None
 
 
+def _is_numeric(X) -> bool:
+    """Whether ``X`` is an array, but not one of objects, such as arrays of unequal size."""
+    return hasattr(X, "dtype") and X.dtype.kind != "O"
+
+
 def training_rows(estimator, X, sample_shape):
     """Rows of training data, the shape of a row as it came, and that of a sample."""
     X, container = _received(estimator, X)
-    if isinstance(X, (list, tuple)):
-        X = as_one_array(X, estimator.missing)
+    wanted = None if sample_shape is None else checks.sizes("sample_shape", sample_shape)
+    X = X if _is_numeric(X) else as_one_array(X, estimator.missing, wanted)
     rows, shape = _open(estimator, _unframed(X), reset=True)
     rows.container, got = container, (rows.n_features,) if shape is None else shape
-    if sample_shape is None:
+    if wanted is None:
         return rows, got, _on_grid(container, got)
-    wanted = checks.sizes("sample_shape", sample_shape)
     if (shape is not None and shape != wanted) or math.prod(wanted) != rows.n_features:
         raise ValueError(
             f"sample_shape={sample_shape!r} does not fit X with samples of shape {tuple(got)}; "
@@ -300,8 +304,7 @@ def _on_grid(container, shape):
 def new_rows(estimator, X, sample_shape):
     """Rows of data for a fitted estimator."""
     X, container = _received(estimator, X, estimator.labels_)
-    if isinstance(X, (list, tuple)):
-        X = as_one_array(X, estimator.missing, sample_shape)
+    X = X if _is_numeric(X) else as_one_array(X, estimator.missing, sample_shape)
     X = _unframed(X)
     if is_stream(X):
         shape = tuple(X.shape[1:]) if len(X.shape) > 2 else None

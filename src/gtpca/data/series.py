@@ -35,7 +35,7 @@ def pad(series, *, axes=None, shape=None):
            [ 4., nan, nan]])
     """
     arrays = [_floats(i, sample) for i, sample in enumerate(series)]
-    sizes = _sizes(arrays)
+    sizes = _sizes([sample.shape for sample in arrays])
     _check_axes(sizes, axes)
     shape = tuple(sizes.max(axis=0)) if shape is None else checks.sizes("shape", shape)
     _check_fit(sizes, shape)
@@ -56,18 +56,18 @@ def _floats(number, sample):
         raise ValueError(f"series {number} does not hold numbers: {error}") from None
 
 
-def _sizes(arrays):
-    """The shapes of all samples, (n, r)."""
-    ranks = {sample.ndim for sample in arrays}
+def _sizes(shapes):
+    """The shapes of all samples as an array (n, r)."""
+    ranks = {len(shape) for shape in shapes}
     if len(ranks) != 1 or 0 in ranks:
         raise ValueError(
             f"series must be a list of at least one array, all with as many axes; those of X have "
             f"{sorted(ranks)} axes."
         )
-    sizes = np.array([sample.shape for sample in arrays])
+    sizes = np.array(shapes)
     if not sizes.all():
         empty = int(np.argmin(sizes.all(axis=1)))
-        raise ValueError(f"series {empty} has shape {arrays[empty].shape}: it is empty.")
+        raise ValueError(f"series {empty} has shape {shapes[empty]}: it is empty.")
     return sizes
 
 
@@ -93,21 +93,34 @@ def _check_fit(sizes, shape):
         worst = tuple(map(int, sizes.max(axis=0)))
         raise ValueError(
             f"series of up to {worst} points do not fit into samples of shape {tuple(shape)}; cut "
-            "them, or fit again with series as long as these."
+            f"them, or fit again with sample_shape={worst}."
         )
 
 
-def shapes_of(X) -> np.ndarray | None:
-    """The shapes (n, r) of samples of unequal size in a list; None if they are of one shape.
+def shapes_of(X, shape=None) -> list[tuple[int, ...]] | None:
+    """The shapes of samples in a list that is to be padded; None if it is not.
 
-    Whatever is not such a list is of one shape.
+    Parameters
+    ----------
+    X : list of arrays, or array of arrays
+        Whatever is not such a list is not padded.
+    shape : tuple of int or None
+        That of all samples in the end. None, or with another number of axes, as for flat rows:
+        samples of one shape are not padded.
     """
-    if not isinstance(X, (list, tuple)):
-        return None
-    if not all(hasattr(sample, "__len__") and not isinstance(sample, str) for sample in X):
+    if not is_list(X):
         return None
     shapes = [_shape(sample) for sample in X]
-    return np.array(shapes) if len(set(shapes)) > 1 and len(set(map(len, shapes))) == 1 else None
+    alike = shape is not None and {len(shape)} == {len(s) for s in shapes}
+    return shapes if len({*shapes, *([tuple(shape)] if alike else [])}) > 1 else None
+
+
+def is_list(X) -> bool:
+    """Whether ``X`` is a list of samples, or an array of arrays."""
+    boxed = isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1
+    if not boxed and not isinstance(X, (list, tuple)):
+        return False
+    return all(hasattr(sample, "__len__") and not isinstance(sample, str) for sample in X)
 
 
 def _shape(sample):
@@ -123,20 +136,21 @@ def as_one_array(X, missing, shape=None):
 
     Parameters
     ----------
-    X : list
+    X : list of arrays, or array of arrays
     missing : {"error", "ignore"}
     shape : tuple of int or None
     """
-    shapes = shapes_of(X)
+    shapes = shapes_of(X, shape if missing == "ignore" else None)
     if shapes is None:
-        return X
-    if missing == "error":
-        low, high = (tuple(map(int, s)) for s in (shapes.min(axis=0), shapes.max(axis=0)))
-        raise ValueError(
-            f"X holds {len(shapes)} samples of unequal shape, {low} to {high}; "
-            'missing="ignore" takes them, with nothing observed behind their ends (gtpca.pad).'
-        )
-    return pad(X, shape=shape)
+        return list(X) if is_list(X) else X
+    if missing == "ignore":
+        return pad(X, shape=shape)
+    sizes = _sizes(shapes)
+    low, high = (tuple(map(int, s)) for s in (sizes.min(axis=0), sizes.max(axis=0)))
+    raise ValueError(
+        f"X holds {len(shapes)} samples of unequal shape, {low} to {high}; "
+        'missing="ignore" takes them, with nothing observed behind their ends (gtpca.pad).'
+    )
 
 
 def cut(samples, shapes):

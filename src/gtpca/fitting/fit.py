@@ -353,7 +353,8 @@ def _refine(problem, recipe, found, total):
         for k, block in enumerate(blocks):
             others = [*blocks[:k], None, *blocks[k + 1 :]]
             chunks = chunks.then(restore, block, k, blocks=others)
-            result = recipe.solver.polish(replace(problem, chunks=chunks), block.weights)
+            own = replace(problem, chunks=chunks, ridge=found.results[k].ridge)
+            result = recipe.solver.polish(own, block.weights)
             blocks[k] = problem.block(result.weights)
             chunks = chunks.then(rematch, blocks[k], k, blocks=list(blocks))
         share = 1 - chunks.sum(energy) / total

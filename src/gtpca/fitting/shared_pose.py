@@ -3,7 +3,8 @@
     min over W = (w_1 .. w_K), T_i, c_i   of   sum_i | x_i - T_i (c_i1 w_1 + .. + c_iK w_K) |^2
 
 The block grows, 1, 2, 4, .., while the poses settle: a full block at once ends in worse optima. It
-does so from two beginnings, on few rows, and the best is finished on all of them.
+does so on few rows, at first from two beginnings, of which the better goes on; the full block is
+finished on all rows.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from gtpca.solvers.base import SolverResult
 __all__ = ["grow_block", "principal_axes", "principal_order"]
 
 GROW_ROWS = 1024  # the block grows on so many rows
-N_GROWTHS = 2  # and so often; the best is finished on all rows
-GROW_PASSES = 8  # for each size but the last
+N_GROWTHS, RACE = 2, 4  # from so many beginnings, up to so many components; then from the best
+GROW_PASSES = 8  # for each size but the last, or fewer
 SUBSPACE_STEPS, SPARE = 3, 8  # towards the next directions, with so many more than needed
 
 
@@ -44,20 +45,19 @@ def grow_block(problem, recipe, goal):
     if most == 1:
         return _solve(problem, recipe)
     [chunks], _ = nested_samples(chunks, [GROW_ROWS], recipe.rng, recipe.n_jobs)
-    few = replace(problem, chunks=chunks)
+    few = replace(problem.plain, chunks=chunks)
     grown: list[SolverResult] = []
     while len(grown) < N_GROWTHS and not recipe.progress.stop:
-        grown.append(_grow(few, recipe, goal, most))
+        grown.append(_grow(few, recipe, goal, _solve(few, recipe), min(RACE, most)))
     if recipe.progress.stop and len(grown) > 1:
         grown.pop()  # stopped half-way
     best = min(grown, key=lambda result: (len(result.weights), -result.explained))
-    return _solve(problem, recipe, best.weights)
+    return _solve(problem, recipe, _grow(few, recipe, goal, best, most).weights)
 
 
-def _grow(problem, recipe, goal, most):
-    """One growth, from one component to enough or to ``most``."""
+def _grow(problem, recipe, goal, result, most):
+    """The block of a result grown until it is enough, or has ``most`` components."""
     total = problem.chunks.sum(energy)
-    result = _solve(problem, recipe)
     while len(result.weights) < most and not recipe.progress.stop:
         if goal.reached(len(result.weights), goal.total * (1 - result.explained / total)):
             break

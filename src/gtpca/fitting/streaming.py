@@ -17,7 +17,7 @@ from gtpca.fitting.fit import Fit, check_size
 from gtpca.fitting.shared_pose import principal_axes
 from gtpca.model.coding import deflate
 from gtpca.model.conventions import signs
-from gtpca.model.matching import Block, Stats, statistics, update
+from gtpca.model.matching import Block, Stats, explained_energy, statistics, update
 from gtpca.model.model import Model
 from gtpca.solvers.base import Problem
 
@@ -48,6 +48,8 @@ class Stream:
         Seen so far, faded or not.
     hidden : array (B, K, K, p), (B,) or 0
         Of the stats of each block; zeros where no row had a gap.
+    ridge : array (B,) or 0
+        With which each block is updated.
     """
 
     weights: np.ndarray
@@ -58,9 +60,10 @@ class Stream:
     mass: np.ndarray | float
     n_rows: int
     hidden: np.ndarray | float = 0.0
+    ridge: np.ndarray | float = 0.0
 
     @classmethod
-    def begin(cls, model: Model, explained=None, energy=0.0, n_rows=0) -> Stream:
+    def begin(cls, model: Model, explained=None, energy=0.0, n_rows=0, ridge=0.0) -> Stream:
         """A stream from components of which nothing else is known.
 
         Parameters
@@ -68,7 +71,10 @@ class Stream:
         model : Model
         explained : array (k,) or None
             Energy they explained of ``n_rows`` rows of ``energy``; None: there were no rows. It is
-            thought to be spread evenly over the transforms: then ``N w = rhs`` holds.
+            thought to be spread evenly over the transforms: then ``N w = rhs`` holds,
+            with the ridge.
+        ridge : array (B,) or 0
+            With which they were found.
         """
         operator = model.operator
         W = np.array([block.weights for block in model.blocks()])
@@ -76,7 +82,8 @@ class Stream:
         m = 1 if operator.isometric else operator.n_transforms
         spread = [np.repeat(np.diag(share)[None] / m, m, axis=0) for share in shares]
         normal = _times if operator.isometric else operator.normal_block
-        rhs = [normal(s, w) for s, w in zip(spread, W, strict=True)]
+        each = zip(spread, W, np.broadcast_to(ridge, len(W)), strict=True)
+        rhs = [normal(s, w) + rho * s.sum(axis=0) @ w for s, w, rho in each]
         return cls(
             weights=W,
             rhs=np.array(rhs),
@@ -85,6 +92,7 @@ class Stream:
             energy=energy,
             mass=n_rows,
             n_rows=n_rows,
+            ridge=ridge,
         )
 
     def advance(self, problem: Problem, horizon) -> Stream:
@@ -97,12 +105,14 @@ class Stream:
         chunks, unit = chunks.scaled(-exponent), 4.0**exponent
         sums: list[Stats] = []
         blocks: list[Block] = []
-        for W, old in zip(self.weights, self.stats, strict=True):
+        for W, old, ridge in zip(self.weights, self.stats, self.ridges, strict=True):
             if blocks:
                 chunks = chunks.then(deflate, blocks[-1], blocks=list(blocks))
-            known = decay / unit * old + chunks.sum(statistics, problem.block(W))
+            own = replace(problem, chunks=chunks, ridge=float(ridge))
+            known = decay / unit * old + _statistics(own, W)
             check_size(known.rhs, known.explained)
-            blocks.append(problem.block(update(problem.chunks.operator, known, W)))
+            W = update(problem.chunks.operator, known, W, ridge=ridge)
+            blocks.append(problem.block(W))
             sums.append(unit * known)
         return Stream(
             weights=np.array([block.weights for block in blocks]),
@@ -113,7 +123,13 @@ class Stream:
             mass=self.faded_mass(n_new, horizon) + new.mass,
             n_rows=self.n_rows + n_new,
             hidden=np.array([stats.hidden for stats in sums]),
+            ridge=self.ridge,
         )
+
+    @property
+    def ridges(self) -> np.ndarray:
+        """The ridge of each block, (B,)."""
+        return np.broadcast_to(self.ridge, len(self.weights))
 
     @property
     def stats(self) -> list[Stats]:
@@ -149,6 +165,15 @@ class Stream:
             results=results,
             n_rows=self.n_rows,
         )
+
+
+def _statistics(problem, W):
+    """:class:`Stats` of the rows under the ridge; what is explained is what codes explain."""
+    if not problem.ridge:
+        return problem.chunks.sum(statistics, problem.block(W))
+    [block] = problem.blocks(W[None])
+    explained = problem.chunks.sum(explained_energy, problem.block(W))
+    return replace(problem.chunks.sum(statistics, block), explained=explained)
 
 
 def _times(weight, W):

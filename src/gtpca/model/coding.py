@@ -10,7 +10,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from gtpca.data.chunks import Chunk, Codes, row_energies, row_exponents, zero_filled
+from gtpca.data.chunks import (
+    CACHE_BYTES,
+    Chunk,
+    Codes,
+    Memory,
+    row_energies,
+    row_exponents,
+    zero_filled,
+)
 from gtpca.model.gaps import gram_at
 from gtpca.model.matching import match
 
@@ -42,12 +50,13 @@ def projection(operator, block, index, coef, dtype):
 def deflate(chunk, block):
     """Match a chunk, subtract the projection and add the codes: the next residual."""
     found = match(chunk, block)
-    parts = projection(chunk.operator, block, found.index, found.coef, chunk.rows.dtype)
+    codes = _append(chunk.codes, found)
+    return chunk.plus(block.weights, found.index, -found.coef, codes)
+
+
+def _append(codes, found):
+    """The codes with those of a match beside them."""
     new = Codes(found.score, found.index[:, None].astype(np.int32))
-    return replace(chunk, rows=chunk.rows - parts, codes=_append(chunk.codes, new), memory=None)
-
-
-def _append(codes, new):
     if codes is None:
         return new
     return Codes(np.hstack([codes.scores, new.scores]), np.hstack([codes.index, new.index]))
@@ -57,16 +66,15 @@ def restore(chunk, block, k):
     """Put the part of component ``k`` back into the residual."""
     index = chunk.codes.index[:, k]
     coef = block.coef(chunk.codes.scores[:, k, None], index)
-    part = projection(chunk.operator, block, index, coef, chunk.rows.dtype)
-    return replace(chunk, rows=chunk.rows + part, memory=None)
+    return chunk.plus(block.weights, index, coef, chunk.codes)
 
 
 def rematch(chunk, block, k):
     """Match component ``k`` again on a restored residual and subtract it again."""
-    done = deflate(replace(chunk, codes=None), block)
+    done = deflate(chunk.with_codes(None), block)
     scores, index = chunk.codes.scores.copy(), chunk.codes.index.copy()
     scores[:, k], index[:, k] = done.codes.scores[:, 0], done.codes.index[:, 0]
-    return replace(done, codes=Codes(scores, index))
+    return done.with_codes(Codes(scores, index))
 
 
 def sweep(chunk, blocks, sweeps=0):
@@ -75,13 +83,22 @@ def sweep(chunk, blocks, sweeps=0):
     Greedy, one block after the other; then ``sweeps`` times each component is matched again against
     the residual plus its own part. A single block is matched as a whole: nothing is left to sweep.
     """
-    chunk = replace(chunk, codes=None, memory=None)  # gone through once: nothing is kept
+    chunk = replace(chunk, codes=None, memory=Memory(CACHE_BYTES))
+    chunk = chunk.owning() if blocks else chunk
     for block in blocks:
         chunk = deflate(chunk, block)
     for _ in range(sweeps if len(blocks) > 1 else 0):
         for k, block in enumerate(blocks):
             chunk = rematch(restore(chunk, block, k), block, k)
     return chunk
+
+
+def code(chunk, blocks, sweeps=0) -> Codes:
+    """The codes of :func:`sweep`; nothing is subtracted after the last match."""
+    if sweeps and len(blocks) > 1:
+        return sweep(chunk, blocks, sweeps).codes
+    rest = sweep(chunk, blocks[:-1])
+    return _append(rest.codes, match(rest, blocks[-1]))
 
 
 def ordinary(chunk):
@@ -102,7 +119,7 @@ def ordinary(chunk):
 def encode(chunk, blocks, sweeps=0) -> Codes:
     """Codes of a chunk, with the scores in the precision of the rows."""
     chunk, exponent = ordinary(chunk)
-    codes = sweep(chunk, blocks, sweeps).codes
+    codes = code(chunk, blocks, sweeps)
     return Codes(np.ldexp(codes.scores, exponent).astype(chunk.rows.dtype), codes.index)
 
 
@@ -117,7 +134,7 @@ def align(chunk, preprocessing, column, blocks, sweeps=0):
     """Rows as they came, brought back from the pose of a component, (n, \\*weight_shape)."""
     operator = chunk.operator
     seen = replace(chunk, rows=preprocessing(chunk.rows, operator), memory=None)
-    index = sweep(ordinary(seen)[0], blocks, sweeps).codes.index[:, column]
+    index = code(ordinary(seen)[0], blocks, sweeps).index[:, column]
     aligned = bring_back(chunk.rows, operator.plain, index)
     return aligned.reshape(-1, *operator.weight_shape)
 
@@ -176,7 +193,7 @@ def measure(chunk, blocks, sweeps=0):
     """
     chunk, exponent = ordinary(chunk)
     columns = [row_energies(chunk.rows)]
-    rest = swept = chunk = replace(chunk, codes=None, memory=None)
+    rest = swept = chunk = replace(chunk, codes=None, memory=Memory(CACHE_BYTES))
     for number, block in enumerate(blocks, start=1):
         before, rest = rest, deflate(rest, block)
         if len(block) > 1:

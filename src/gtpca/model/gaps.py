@@ -23,7 +23,7 @@ import numpy as np
 from gtpca.operators.base import conjugate_gradients, divide
 
 __all__ = [
-    *("HIDDEN_WEIGHT", "Factors", "gram_at", "hidden_sums"),
+    *("HIDDEN_WEIGHT", "Factors", "factor_dtype", "gram_at", "hidden_sums"),
     *("lengths_each", "less_hidden", "pieces", "solve_each"),
 ]
 
@@ -119,6 +119,18 @@ def visible_gram(block):
     return block.gram + max(block.gram.max(initial=0.0), np.finfo(float).tiny) * faint
 
 
+def factor_dtype(block, dtype):
+    """The precision in which pivots of factors are more than rounding errors.
+
+    The eigenvalues ``1 / |root_tk|^2`` of ``G_t`` that count may shrink to ``rho`` times as much,
+    while each of K sums over masks is wrong by the precision times the largest of them. Where that
+    is more, coefficients in the precision ``dtype`` of the rows could be anything.
+    """
+    longest = np.sum(block.root**2, axis=2).max(initial=0.0)
+    wrong = len(block) * np.finfo(dtype).eps * block.gram.max(initial=0.0)
+    return np.dtype(np.float64 if wrong * longest > HIDDEN_WEIGHT else dtype)
+
+
 def gram_at(chunk, block, index):
     """``<m_i, (T_i w_j) (T_i w_k)>`` of every row at its transform, (n, K, K).
 
@@ -147,23 +159,29 @@ def hidden_sums(chunk, index, weighted, coef):
     K = coef.shape[1]
     first, second = np.tril_indices(K)
     products = (1 - HIDDEN_WEIGHT) * weighted[:, first] * coef[:, second]
-    sums = chunk.operator.mask_sums(chunk.mask, index, products)
+    # the systems of a block can be so ill-conditioned that single precision lets the energy fall
+    mask = chunk.mask if K == 1 else chunk.mask.astype(np.float64)
+    sums = chunk.operator.mask_sums(mask, index, products)
     total = np.empty((K, K, sums.shape[1]))
     total[first, second] = total[second, first] = sums
     return total
 
 
-def solve_each(operator, stats, w0, steps):
-    """The least-squares weights of S components by themselves, from ``w0`` (S, L)."""
+def solve_each(operator, stats, w0, steps, more=0.0):
+    """The least-squares weights of S components by themselves, from ``w0`` (S, L).
+
+    ``more`` is what a ridge adds, (S, L).
+    """
     weight, rhs, hidden = stats.weight[:, :, 0, 0], stats.rhs[:, 0], stats.hidden[:, 0, 0]
     if operator.isometric:
         return divide(rhs, weight.sum(axis=1, keepdims=True) - hidden, w0)
     if operator.selects:
-        return divide(rhs, operator.normal_diagonals(weight) - hidden, w0)
+        return divide(rhs, operator.normal_diagonals(weight) - hidden + more, w0)
     system = operator.normal_times(weight)
 
     def times(W):
-        return system(W) - np.array([operator.mask_normal(*p) for p in zip(hidden, W, strict=True)])
+        less = np.array([operator.mask_normal(*p) for p in zip(hidden, W, strict=True)])
+        return system(W) - less + more * W
 
     return conjugate_gradients(times, rhs, w0, steps)
 

@@ -15,7 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.model.gaps import Factors, hidden_sums, lengths_each, less_hidden, pieces, solve_each
+from gtpca.model.gaps import (
+    Factors,
+    factor_dtype,
+    hidden_sums,
+    lengths_each,
+    less_hidden,
+    pieces,
+    solve_each,
+)
+from gtpca.model.ridge import ridge_diagonals, with_ridge
 from gtpca.operators.base import CG_STEPS, conjugate_gradients
 
 __all__ = [
@@ -23,6 +32,7 @@ __all__ = [
     "Block",
     "Match",
     "Stats",
+    "explained_energy",
     "make_block",
     "make_blocks",
     "match",
@@ -36,6 +46,7 @@ __all__ = [
 
 POLARITIES = ("both", "positive")
 SINGULAR = 1e-12  # eigenvalues below this share of the largest count as zero
+WHITENED = 2**18  # products that are whitened at once: they should stay in the processor's cache
 STACKED = 2**20  # numbers up to which components are matched at once
 
 
@@ -51,6 +62,7 @@ class Block:
     norms : array (m, K) or (1, K)
         ``|T_t w_k|``.
     gram : array (m, K, K) or (1, K, K)
+        ``G_t``, with a ridge ``G_t + rho W W'`` (:mod:`gtpca.model.ridge`).
     floor : float
         Eigenvalues of the Gram matrices below this share of the largest count as zero.
     polarity : {"both", "positive"}
@@ -84,43 +96,46 @@ class Block:
         return np.divide(score, norms, out=np.zeros(score.shape), where=norms > 0)
 
 
-def make_block(operator, W, dtype=np.float64, polarity="both") -> Block:
+def make_block(operator, W, dtype=np.float64, polarity="both", ridge=0.0) -> Block:
     """The block of weights ``W`` (K, L), for rows of ``dtype``."""
-    G = (W @ W.T)[None] if operator.isometric else operator.gram(W)
-    return _block(W, G, dtype, polarity)
+    return make_blocks(operator, W[None], dtype, polarity, ridge)[0]
 
 
-def make_blocks(operator, stack, dtype=np.float64, polarity="both") -> list[Block]:
+def make_blocks(operator, stack, dtype=np.float64, polarity="both", ridge=0.0) -> list[Block]:
     """The blocks of several weights (S, K, L), for rows of ``dtype``."""
-    if operator.isometric or stack.shape[1] > 1:
-        return [make_block(operator, W, dtype, polarity) for W in stack]
-    grams = operator.norms_each(stack[:, 0])[:, :, None, None] ** 2
-    return [_block(W, G, dtype, polarity) for W, G in zip(stack, grams, strict=True)]
+    grams, floor = _grams(operator, stack), max(np.finfo(dtype).eps, SINGULAR)
+    norms = np.sqrt(np.einsum("stkk->stk", grams).clip(0.0))
+    if ridge:
+        grams = grams + ridge * (stack @ stack.transpose(0, 2, 1))[:, None]
+    each = zip(stack, _inverse_roots(grams, floor), norms, grams, strict=True)
+    return [Block(*parts, floor, polarity) for parts in each]
 
 
-def _block(W, G, dtype, polarity):
-    """The block of weights (K, L) with Gram matrices (m, K, K)."""
-    floor = max(np.finfo(dtype).eps, SINGULAR)
-    norms = np.sqrt(np.einsum("tkk->tk", G).clip(min=0.0))
-    return Block(W, _inverse_root(G, floor), norms, G, floor, polarity)
+def _grams(operator, stack):
+    """Gram matrices of weights (S, K, L): (S, m, K, K), or (S, 1, K, K) for isometries."""
+    if operator.isometric:
+        return (stack @ stack.transpose(0, 2, 1))[:, None]
+    if stack.shape[1] == 1:
+        return operator.norms_each(stack[:, 0])[:, :, None, None] ** 2
+    return np.array([operator.gram(W) for W in stack])
 
 
-def _inverse_root(G, floor):
-    """``G_t^(-1/2)`` of symmetric matrices (m, K, K), with eigenvalues below the floor dropped."""
-    if G.shape[1] == 1:
-        values, vectors = G[:, 0], np.ones((1, 1, 1))
+def _inverse_roots(G, floor):
+    """``G_t^(-1/2)`` of matrices (S, m, K, K); eigenvalues below the floor of each S dropped."""
+    if G.shape[2] == 1:
+        values, vectors = G[:, :, 0], np.ones((1, 1, 1, 1))
     else:
         values, vectors = np.linalg.eigh(G)
-    faint = values <= floor * values.max(initial=0.0)
+    faint = values <= floor * values.max(axis=(1, 2), keepdims=True, initial=0.0)
     scale = np.where(faint, 0.0, 1 / np.sqrt(np.where(faint, 1.0, values)))
-    return scale[:, :, None] * vectors.transpose(0, 2, 1)
+    return scale[..., None] * vectors.swapaxes(2, 3)
 
 
 def orthonormal(W):
-    """The orthonormal rows nearest to those of ``W`` (K, L) with the same span."""
-    if len(W) == 1:
-        norm = np.linalg.norm(W)
-        return W / norm if norm > 0 else W
+    """The orthonormal rows nearest to those of ``W`` (.., K, L) with the same span."""
+    if W.shape[-2] == 1:
+        norms = np.sqrt(np.einsum("...kl,...kl->...", W, W))[..., None, None]
+        return W / np.where(norms > 0, norms, 1.0)
     U, _, Vt = np.linalg.svd(W, full_matrices=False)
     return U @ Vt
 
@@ -162,17 +177,20 @@ def _coded(chunk, P, block):
     if chunk.hidden is not None:
         index, z, root = _pick_in_gaps(chunk, P, block)
     else:
-        index, z = _pick_joint(_whitened(P, chunk.operator, block))
+        index, z = _pick_whitened(P, chunk.operator, block)
         root = block.at(block.root, index)
     return index, z, np.einsum("nj,njk->nk", z, root)
 
 
 def _pick_in_gaps(chunk, P, block):
     """Best transform (n,), ``z`` (n, K) and its root (n, K, K), some rows at a time."""
-    operator, masks, found = chunk.operator, chunk.prepared_mask, []
-    for part in pieces(len(chunk.rows), operator, block, chunk.rows.dtype):
+    operator, dtype, found = chunk.operator, factor_dtype(block, chunk.rows.dtype), []
+    same = dtype == chunk.rows.dtype
+    masks = chunk.prepared_mask if same else operator.prepare_mask(chunk.mask.astype(dtype))
+    for part in pieces(len(chunk.rows), operator, block, dtype):
         factors = Factors(masks[part], operator, block)
         b = np.stack([operator.correlate(P[part], w) for w in block.weights])
+        b = b.astype(dtype, copy=False)
         index, z = _pick_joint(factors.whiten(b))
         found.append((index, z, factors.root_at(index)))
     return [np.concatenate(parts) for parts in zip(*found, strict=True)]
@@ -184,13 +202,22 @@ def _pick_joint(z):
     return index, z[:, np.arange(len(index)), index].T.astype(np.float64)
 
 
-def _whitened(P, operator, block):
-    """``root_t b`` of all rows and transforms, (K, n, m)."""
+def _pick_whitened(P, operator, block):
+    """Best transform (n,) of ``root_t b``, and that there, (n, K)."""
     if len(block.root) == 1:
-        return np.stack([operator.correlate(P, w) for w in block.root[0] @ block.weights])
-    b = np.stack([operator.correlate(P, w) for w in block.weights], axis=-1)
-    root = block.root.astype(b.dtype).transpose(0, 2, 1)
-    return (b.transpose(1, 0, 2) @ root).transpose(2, 1, 0)
+        W = block.root[0] @ block.weights
+        return _pick_joint(np.stack([operator.correlate(P, w) for w in W]))
+    b = [operator.correlate(P, w) for w in block.weights]
+    root = block.root.astype(b[0].dtype).transpose(0, 2, 1)
+    step = max(1, WHITENED // (len(b) * len(root)))
+    found = [_pick_joint(_whiten(b, root, i, i + step)) for i in range(0, len(b[0]), step)]
+    return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+
+
+def _whiten(b, root, first, last):
+    """``root_t b`` of some rows of K products (n, m), (K, n, m); ``root`` is transposed."""
+    rows = np.stack([products[first:last] for products in b], axis=-1)
+    return (rows.transpose(1, 0, 2) @ root).transpose(2, 1, 0)
 
 
 def _coded_each(chunk, P, blocks):
@@ -202,8 +229,7 @@ def _coded_each(chunk, P, blocks):
         lengths = lengths_each(chunk.prepared_mask, chunk.operator, W, root)
         products /= lengths
     index, z = _pick_each(products, blocks[0].polarity)
-    pairs = zip(blocks, index, z, strict=True)
-    coef = np.stack([z * b.at(b.root[:, 0, 0], t) for b, t, z in pairs])
+    coef = z * (root if root.shape[1] == 1 else np.take_along_axis(root, index, axis=1))
     if lengths is not None:
         coef /= np.take_along_axis(lengths, index[:, :, None], axis=2)[:, :, 0]
     return index, z, coef
@@ -298,17 +324,28 @@ def statistics(chunk, block) -> Stats:
     return Stats(rhs, weight, float(np.sum(chunk.weigh(found.explained))), hidden)
 
 
+def explained_energy(chunk, block) -> float:
+    """The energy of a chunk that a block explains."""
+    return float(np.sum(chunk.weigh(match(chunk, block).explained)))
+
+
 def _second_moments(operator, index, weighted, coef):
     """``sum_{i: t_i = t} a_i a_i'``, shape (m, K, K); the sum over ``t`` for isometries."""
     if operator.isometric:
         return (weighted.T @ coef)[None]
-    m, K = operator.n_transforms, weighted.shape[1]
-    total = np.empty((m, K, K))
-    for j in range(K):
-        for k in range(j + 1):
-            products = np.bincount(index, weighted[:, j] * coef[:, k], m)
-            total[:, j, k] = total[:, k, j] = products
+    first, second = np.tril_indices(coef.shape[1])
+    each = np.broadcast_to(index, (len(first), len(index)))
+    sums = _sums_by_index(operator, each, weighted.T[first] * coef.T[second])
+    total = np.empty((operator.n_transforms, *(coef.shape[1],) * 2))
+    total[:, first, second] = total[:, second, first] = sums.T
     return total
+
+
+def _sums_by_index(operator, index, values):
+    """``sum_{i: t_i = t} values_i`` for each of several indices and values (S, n), (S, m)."""
+    m = operator.n_transforms
+    places = (index + m * np.arange(len(index))[:, None]).ravel()
+    return np.bincount(places, values.ravel(), m * len(index)).reshape(-1, m)
 
 
 def statistics_each(chunk, blocks) -> Stats:
@@ -316,6 +353,8 @@ def statistics_each(chunk, blocks) -> Stats:
     if len(blocks[0]) == 1:
         P, size = chunk.prepared, max(1, STACKED // (len(chunk.rows) * _width(chunk.operator)))
         parts = [_stacked(chunk, P, blocks[i : i + size]) for i in range(0, len(blocks), size)]
+        if len(parts) == 1:
+            return parts[0]
     else:
         parts = [statistics(chunk, block).stacked() for block in blocks]
     *sums, hidden = zip(*(part.fields for part in parts), strict=True)
@@ -332,44 +371,50 @@ def _stacked(chunk, P, blocks):
     operator = chunk.operator
     index, z, coef = _coded_each(chunk, P, blocks)
     weighted = chunk.weigh(coef)
-    each = [(t, q[:, None], c[:, None]) for t, q, c in zip(index, weighted, coef, strict=True)]
-    weight = [_second_moments(operator, *one) for one in each]
     hidden: Any = 0.0
+    if operator.isometric:
+        weight = np.einsum("sn,sn->s", weighted, coef)[:, None]
+    else:
+        weight = _sums_by_index(operator, index, weighted * coef)
     if chunk.hidden is not None:
+        each = zip(index, weighted[:, :, None], coef[:, :, None], strict=True)
         hidden = np.stack([hidden_sums(chunk, *one) for one in each])
     rows = chunk.rows if chunk.hidden is None else chunk.filled
     rhs = operator.adjoint_each(rows, index, weighted)
-    return Stats(rhs[:, None], np.stack(weight), np.sum(chunk.weigh(z**2), axis=1), hidden)
+    explained = np.sum(chunk.weigh(z**2), axis=1)
+    return Stats(rhs[:, None], weight[:, :, None, None], explained, hidden)
 
 
-def update(operator, stats, W, steps=CG_STEPS):
+def update(operator, stats, W, steps=CG_STEPS, ridge=0.0):
     """The least-squares weights (K, L) for fixed codes, made orthonormal.
 
     ``steps`` of conjugate gradients, where these are needed, bring them nearer at least.
     """
+    more = ridge_diagonals(operator, stats.weight, ridge) if ridge else 0.0
     if len(W) == 1 and stats.has_gaps:
-        solved = solve_each(operator, stats.stacked(), W, steps)
+        solved = solve_each(operator, stats.stacked(), W, steps, np.ravel(more))
     else:
-        solved = solve_block(operator, stats.weight, stats.rhs, W, steps, stats.hidden)
+        solved = solve_block(operator, stats.weight, stats.rhs, W, steps, stats.hidden, more)
     new = orthonormal(solved)
     return new if np.all(np.isfinite(new)) and np.any(new) else W
 
 
-def update_each(operator, stats, stack, steps=CG_STEPS):
+def update_each(operator, stats, stack, steps=CG_STEPS, ridge=0.0):
     """:func:`update` of several weights (S, K, L), each with its own of the stacked ``stats``."""
     if stack.shape[1] > 1:
-        return np.array([update(operator, stats[s], W, steps) for s, W in enumerate(stack)])
+        return np.array([update(operator, stats[s], W, steps, ridge) for s, W in enumerate(stack)])
+    more = ridge_diagonals(operator, stats.weight, ridge)[:, 0, 0] if ridge else 0.0
     if stats.has_gaps:
-        solved = solve_each(operator, stats, stack[:, 0], steps)
+        solved = solve_each(operator, stats, stack[:, 0], steps, more)
     else:
-        how = (stats.weight[:, :, 0, 0], stats.rhs[:, 0], stack[:, 0], steps)
+        how = (stats.weight[:, :, 0, 0], stats.rhs[:, 0], stack[:, 0], steps, more)
         solved = operator.solve_normal_each(*how)
     norms = np.linalg.norm(solved, axis=1)[:, None]
     good = (norms > 0) & (norms < np.inf)
     return np.where(good, solved / np.where(good, norms, 1.0), stack[:, 0])[:, None]
 
 
-def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0):
+def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0, more=0.0):
     """Solve ``sum_t,k weight_tjk T_t* T_t w_k = rhs_j`` from ``W0``; the unseen keeps its value.
 
     Parameters
@@ -381,15 +426,17 @@ def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0):
         Of conjugate gradients, where these are needed.
     hidden : array (K, K, p) or 0
         What gaps take away, see :class:`Stats`.
+    more : array (K, K, L) or 0
+        What a ridge adds, see :func:`gtpca.model.ridge.ridge_diagonals`.
     """
     gaps = np.ndim(hidden) > 0
     if len(rhs) == 1 and not gaps:
-        return operator.solve_normal(weight[:, 0, 0], rhs[0], W0[0], steps)[None]
+        return operator.solve_normal(weight[:, 0, 0], rhs[0], W0[0], steps, np.ravel(more))[None]
     if operator.isometric and not gaps:
         A = weight.sum(axis=0)
         return W0 + np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ (rhs - A @ W0)
     if operator.selects:
-        return _solve_each_weight(_diagonals(operator, weight) - hidden, rhs, W0)
+        return _solve_each_weight(_diagonals(operator, weight) - hidden + more, rhs, W0)
     system = operator.normal_system(weight)
 
     def times(v):
@@ -397,6 +444,7 @@ def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0):
 
     flat = (rhs.reshape(1, -1), W0.reshape(1, -1))
     times = less_hidden(operator, times, hidden) if gaps else times
+    times = with_ridge(times, more) if np.ndim(more) else times
     return conjugate_gradients(times, *flat, steps).reshape(rhs.shape)
 
 

@@ -47,6 +47,7 @@ def make_estimator(network) -> GTPCA:
         sample_shape=operator.sample_shape,
         polarity=network.polarity,
         center=network.center if mean is None else True,
+        ridge=0,
         feature_weight=None if weight is None else weight.reshape(operator.sample_shape),
     )
     results = [_result(network, k, w[None]) for k, w in enumerate(weights)]

@@ -173,7 +173,7 @@ def make_operator(family, sample_shape, weight_shape=None, feature_weight=None):
         raise TypeError(f"family={family!r} is neither a family, such as Shift(), nor a callable.")
     if weight_shape is not None and tuple(np.atleast_1d(weight_shape)) != operator.weight_shape:
         raise ValueError(f"weight_shape={weight_shape!r} is {operator.weight_shape} in {family!r}.")
-    return weigh_features(operator, feature_weight)
+    return operator if feature_weight is None else weigh_features(operator, feature_weight)
 
 
 class Geometry(nn.Module):

@@ -23,7 +23,7 @@ from gtpca.operators.grid import resized
 
 __all__ = ["FeatureWeightedOperator", "Operator", "sum_by_index", "weigh_features"]
 
-CG_TOLERANCE, CG_STEPS = 1e-8, 200
+CG_TOLERANCE, CG_STEPS = 1e-10, 200
 FEW_GROUPS = 32  # up to here a dense product beats a sparse one
 LARGE_BANK = 2**24  # entries of moved weights up to which they are worth keeping
 
@@ -53,6 +53,8 @@ class Operator(ABC):
         Rows may leave weights unseen, which :meth:`centre` then predicts.
     reference : int
         The transform that counts as "not moved": the identity or the nearest to it.
+    moves_prepared : bool
+        :meth:`move_prepared` is quicker than to prepare rows again.
     feature_weight : array (d,) or None
         Weights of the inner product; rows must be multiplied by their square root.
     grid : tuple of int
@@ -60,6 +62,7 @@ class Operator(ABC):
     """
 
     selects = False
+    moves_prepared = False
     isometric = False
     crops = False
     reference = 0
@@ -201,6 +204,21 @@ class Operator(ABC):
             moved *= c[:, None]
             X += moved
 
+    def move_prepared(self, P, W: np.ndarray, index: np.ndarray, coef: np.ndarray) -> None:
+        """Add ``prepare(sum_k coef_ik T_{index_i} w_k)`` to ``P``, in place.
+
+        Parameters
+        ----------
+        P : what :meth:`prepare` made of rows (n, d)
+        W : array (K, L)
+        index : int array (n,)
+        coef : array (n, K)
+        """
+        moved = np.zeros((len(index), self.n_features), np.result_type(W, coef))
+        each = np.broadcast_to(index[:, None], coef.shape)
+        self.add_moved(moved, self.prepare_weights(W), each, coef)
+        P += self.prepare(moved)
+
     def apply_rows(self, V: np.ndarray, index: np.ndarray) -> np.ndarray:
         """Every row of weights moved by a transform of its own, ``T_{index_i} v_i``, (n, d)."""
         return np.concatenate([self.apply_at(v, index[i : i + 1]) for i, v in enumerate(V)])
@@ -256,24 +274,26 @@ class Operator(ABC):
         return self.adjoint(np.asarray(weight)[:, None] * self.apply(w))
 
     def solve_normal(
-        self, weight: np.ndarray, rhs: np.ndarray, w0: np.ndarray, steps: int = CG_STEPS
+        self, weight: np.ndarray, rhs: np.ndarray, w0: np.ndarray, steps: int = CG_STEPS, more=0.0
     ) -> np.ndarray:
         """Solve ``N w = rhs`` from ``w0``: :meth:`solve_normal_each` of one system."""
-        return self.solve_normal_each(weight[None], rhs[None], w0[None], steps)[0]
+        return self.solve_normal_each(weight[None], rhs[None], w0[None], steps, more)[0]
 
     def solve_normal_each(
-        self, weight: np.ndarray, rhs: np.ndarray, w0: np.ndarray, steps: int = CG_STEPS
+        self, weight: np.ndarray, rhs: np.ndarray, w0: np.ndarray, steps: int = CG_STEPS, more=0.0
     ) -> np.ndarray:
         """Solve ``N_s w_s = rhs_s`` from ``w0`` (S, L), where ``N_s`` has the ``weight`` (S, m).
 
         What ``N_s`` does not see keeps its value in ``w0``. Where conjugate gradients are needed,
-        at most so many ``steps`` are made; each of them lowers ``w' N w / 2 - w' rhs``.
+        at most so many ``steps`` are made; each of them lowers ``w' N w / 2 - w' rhs``. What there
+        is ``more`` on the diagonals of ``N_s``, (S, L) or 0, comes from a ridge.
         """
         if self.isometric:
-            return divide(rhs, weight.sum(axis=1, keepdims=True), w0)
+            return divide(rhs, weight.sum(axis=1, keepdims=True) + more, w0)
         if self.selects:
-            return divide(rhs, self.normal_diagonals(weight), w0)
-        return conjugate_gradients(self.normal_times(weight), rhs, w0, steps)
+            return divide(rhs, self.normal_diagonals(weight) + more, w0)
+        times = self.normal_times(weight)
+        return conjugate_gradients(lambda W: times(W) + more * W, rhs, w0, steps)
 
     def normal_diagonals(self, weight: np.ndarray) -> np.ndarray:
         """The diagonals of ``N_s`` with ``weight`` (S, m) where the operator selects, (S, L)."""
@@ -386,17 +406,19 @@ def conjugate_gradients(times, rhs, w, steps=CG_STEPS, tolerance=CG_TOLERANCE):
     unit = np.where((unit > 0) & (unit < np.inf), unit, np.inf)  # whose square might overflow
     p = r = r / unit
     energy, least = _squares(r, r), tolerance**2 * _squares(rhs / unit, rhs / unit)
+    move = np.zeros_like(r)
     for _ in range(steps):
-        Np = times(p) / unit
+        Np = times(p)
         bend = _squares(p, Np)
         on = (energy > least) & (bend > 0)
         if not on.any():
             break
-        length = np.divide(energy, bend, out=np.zeros_like(bend), where=on)
-        w, r, before = w + length * p, r - length * Np, energy
-        energy = _squares(r, r)
-        p = r + np.divide(energy, before, out=np.zeros_like(bend), where=on) * p
-    return w
+        length = np.where(on, energy, 0.0) / np.where(on, bend, 1.0)
+        move += length * p
+        r = r - length * Np
+        before, energy = energy, _squares(r, r)
+        p = r + energy / np.where(on, before, np.inf) * p
+    return w + np.where(np.isfinite(unit), unit, 0.0) * move
 
 
 def _squares(a, b):
@@ -533,8 +555,6 @@ class FeatureWeightedOperator(Operator):
 
 
 def weigh_features(operator, feature_weight):
-    """The operator in the inner product of a weight of the shape of a sample; as it is if None."""
-    if feature_weight is None:
-        return operator
+    """The operator in the inner product of a weight of the shape of a sample."""
     shapes = [operator.sample_shape, (operator.n_features,)]
     return operator.weighted(checks.weights("feature_weight", feature_weight, shapes))

@@ -6,7 +6,7 @@ grid can hold: ``|P x|^2 / |x|^2`` tells how much of ``x`` that is.
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import lru_cache, reduce
 
 import numpy as np
 from scipy import sparse
@@ -19,8 +19,12 @@ def pooled_shape(shape, axes):
     return tuple(-(-size // 2) if axis in axes else size for axis, size in enumerate(shape))
 
 
+@lru_cache(maxsize=32)
 def pooling(shape, axes):
-    """``P`` for flat arrays of a shape, pooled along some axes, sparse (d', d)."""
+    """``P`` for flat arrays of a shape, pooled along some axes, sparse (d', d); not to be changed.
+
+    It is asked for again with every component.
+    """
     parts = [_pairs(n) if j in axes else sparse.eye_array(n) for j, n in enumerate(shape)]
     return sparse.csr_array(reduce(sparse.kron, parts))
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -26,6 +26,7 @@ from gtpca.operators.backend import (
     cut_axis,
     fft_of,
     inverse_fft,
+    is_numpy,
     namespace,
     pad_axis,
     pieces_at,
@@ -34,12 +35,13 @@ from gtpca.operators.backend import (
 )
 from gtpca.operators.base import Operator, sum_by_index
 from gtpca.operators.extrapolation import predict_unseen
-from gtpca.operators.grid import DATES, Grid, axis_name, axis_of
+from gtpca.operators.windows import describe_windows, window_grid, window_units
 
 __all__ = ["ShiftOperator", "Track"]
 
 SHORT_SAMPLE = 1024  # up to here one scattered sum beats a loop over the rows
 FEW_TRANSFORMS = 16  # up to here one matrix product beats the FFT
+SHORT_AXIS = 128  # points of the FFT up to which a matrix makes the few lags that are asked for
 FEW_PRODUCTS = 2**15  # also up to here, where rows need not be the same in every batch
 
 
@@ -244,6 +246,7 @@ class ShiftOperator(Operator):
             self.n_transforms > FEW_TRANSFORMS
             and self.n_transforms * self.n_features > few_products
         )
+        self.moves_prepared = self.by_fft and self.isometric and len(moved) > 1
         self._placed = self.isometric and not any(track.circular for track in self.tracks)
         self._fft_axes = [j + 1 for j in moved]
         self._fft_shape = [self.tracks[j].fft_length for j in moved]
@@ -370,6 +373,32 @@ class ShiftOperator(Operator):
         grid = X.reshape(-1, *self.sample_shape)
         return fft_of(X).rfftn(grid, self._fft_shape, self._fft_axes)
 
+    def move_prepared(self, P, W, index, coef):
+        """A shift multiplies a spectrum by phases, if nothing of the window leaves the sample."""
+        if not self.moves_prepared:  # on a single axis the transform itself is as quick
+            super().move_prepared(P, W, index, coef)
+            return
+        grids, (first, *others) = W.reshape(-1, *self.weight_shape), self._moving
+        spectra = fft_of(W).rfftn(grids, self._fft_shape, self._fft_axes)
+        numbers = np.unravel_index(index, self.counts)
+        turns = reduce(np.multiply, (self._turns[j][numbers[j]] for j in others))
+        for spectrum, c in zip(spectra, coef.T, strict=True):
+            part = cast(self._turns[first] * spectrum, P)[numbers[first]]
+            part *= cast(turns * c.reshape(-1, *[1] * spectrum.ndim), P)
+            P += part
+
+    @cached_property
+    def _turns(self):
+        """``exp(-2 pi i f o / N)`` of all offsets and frequencies, beside a spectrum, by axis."""
+        turns = {}
+        for j in self._moving:
+            track, length = self.tracks[j], self.tracks[j].fft_length
+            numbers = np.arange(track.n_frequencies if j == self._moving[-1] else length)
+            angles = np.outer(track.place_at(np.arange(track.count)), numbers) % length / length
+            shape = [-1 if axis == j else 1 for axis in range(len(self.tracks))]
+            turns[j] = np.exp(-2j * np.pi * angles).reshape(track.count, *shape)
+        return turns
+
     def correlate(self, P, w):
         if not self.by_fft:
             return super().correlate(P, w)
@@ -378,17 +407,33 @@ class ShiftOperator(Operator):
         for axis, track in others:
             lags = track.keep_lags(inverse_fft(lags, axis), axis)
         axis, track = last
-        lags = track.keep_lags(fft_of(lags).irfft(lags, track.fft_length, axis), axis)
+        if others and is_numpy(P) and track.fft_length <= SHORT_AXIS:
+            lags = lags.view(lags.real.dtype) @ cast(self._last_lags, lags.real)
+        else:
+            lags = track.keep_lags(fft_of(lags).irfft(lags, track.fft_length, axis), axis)
         return lags.reshape(-1, self.n_transforms)
+
+    @cached_property
+    def _last_lags(self):
+        """The inverse transform along the last axis as a matrix, (2 F, count).
+
+        From the real and imaginary parts of F frequencies to the lags that are offsets. Rows are
+        multiplied one by one, so that they are the same in every batch.
+        """
+        track = self.tracks[self._moving[-1]]
+        length, numbers = track.fft_length, np.arange(track.n_frequencies)
+        angles = 2 * np.pi * np.outer(numbers, track.step * np.arange(track.count)) / length
+        twice = np.where((numbers == 0) | (2 * numbers == length), 1, 2)[:, None] / length
+        return np.stack([twice * np.cos(angles), -twice * np.sin(angles)], 1).reshape(
+            -1, track.count
+        )
 
     def correlate_each(self, P, W):
         if not self.by_fft:
             return self._product_each(P, W)
-        return (
-            self.correlate(P, W[0])[None]
-            if len(W) == 1
-            else np.stack([self.correlate(P, w) for w in W])
-        )
+        if len(W) == 1:
+            return self.correlate(P, W[0])[None]
+        return np.stack([self.correlate(P, w) for w in W])
 
     def coarser(self, axes):
         tracks = [t.coarser if j in axes else t for j, t in enumerate(self.tracks)]
@@ -457,34 +502,15 @@ class ShiftOperator(Operator):
 
     def describe(self, index):
         offsets = self._positions(np.asarray(index, dtype=np.int64), "offset_at")
-        columns = {}
-        for j, suffix in self._suffixes().items():
-            track, axis = self.tracks[j], axis_of(self.grid, j)
-            for name, place in (("start", 0), ("centre", (track.window - 1) / 2)):
-                at = offsets[j] + place
-                columns[name + suffix] = axis.at(at % track.size if track.circular else at)
-        return columns
-
-    def _suffixes(self):
-        """What tells the quantities of the moved axes apart, if there are several."""
-        several = len(self.moved_axes) > 1
-        return {j: f"_{axis_name(self.grid, j, '{}')}" * several for j in self.moved_axes}
+        return describe_windows(self.grid, self.moved_axes, self.tracks, offsets)
 
     @property
     def pose_units(self):
-        units = {suffix: axis_of(self.grid, j).unit for j, suffix in self._suffixes().items()}
-        known = {suffix: unit for suffix, unit in units.items() if unit not in ("", DATES)}
-        return {name + s: u for s, u in known.items() for name in ("start", "centre")}
+        return window_units(self.grid, self.moved_axes)
 
     @property
     def weight_grid(self):
-        if not isinstance(self.grid, Grid):
-            return self.weight_shape
-        axes = [
-            axis.cut(int(track.offsets[track.centred]), track.window) if track.moves else axis
-            for track, axis in zip(self.tracks, self.grid.axes, strict=True)
-        ]
-        return Grid(self.weight_shape, axes)
+        return window_grid(self.grid, self.tracks)
 
     def centre(self, w, used, seen):
         if np.all(seen):

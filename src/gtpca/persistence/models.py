@@ -125,6 +125,7 @@ def _rebuild(content, decoder, max_size) -> GTPCA:
     for name in FROZEN:
         fitted.setdefault(f"{name}_", getattr(model, name))  # older files do not tell
     fitted.setdefault("labels_", None)  # nor do those of version 1
+    fitted.setdefault("ridge_", np.zeros(len(fitted.get("history_", ()))))  # there was none
     model.restore(None, **fitted)
     _check_shapes(model, max_size)
     _check_parameters(model)
@@ -187,6 +188,8 @@ def _check_record(model, count) -> None:
     passes, history = model.n_iter_, model.history_
     if not any(_is_array(passes, "iu", (size,)) for size in (1, count)):
         raise ValueError(f"n_iter_ must be 1 or {count} integers")
+    if not _is_floats(model.ridge_, passes.shape) or np.any(model.ridge_ < 0):
+        raise ValueError(f"ridge_ must be {len(passes)} numbers of at least 0")
     if not isinstance(history, list) or len(history) != len(passes):
         raise ValueError(f"history_ must be a list of {len(passes)} arrays")
     if not all(_is_array(values, "f", (np.size(values),)) for values in history):

@@ -1,4 +1,4 @@
-"""Folders of images of one size."""
+"""Folders of images."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ MODES: dict[str, tuple[str, tuple[int, ...]]] = {
 }
 
 
-def read_images(path: Path, sizes: str | None = None, shape=None) -> Data:
+def read_images(path: Path, sizes: str | None = None, sample_shape=None) -> Data:
     """Grey or RGB images, in the order of their names; other files are left out.
 
     Images of unequal size are an error, or with ``sizes`` padded by missing values to the largest
-    height and width ("pad"), or resized to the median ones ("resize"); to ``shape``, if given.
+    height and width ("pad"), or resized to the median ones ("resize"), or those of
+    ``sample_shape``.
     """
     image = require("PIL.Image", "io")
     names = sorted(p for p in path.iterdir() if p.suffix.lower() in ENDINGS)
@@ -41,9 +42,8 @@ def read_images(path: Path, sizes: str | None = None, shape=None) -> Data:
         raise ValueError(f"sizes={sizes!r} must be one of {', '.join(map(repr, SIZES))}")
     kinds = [_kind(image, name) for name in names]
     _check_alike(names, kinds, sizes)
-    mode, shape = kinds[0][0], _common_shape(kinds, sizes) if shape is None else tuple(shape)
-    unequal = any(kind[1] != shape for kind in kinds)
-    _check_room(names, kinds, shape, sizes)
+    mode, shape = kinds[0][0], _common_shape(kinds, sizes, sample_shape)
+    unequal = {kind[1] for kind in kinds} != {shape}
     dtype = np.dtype(np.uint16 if mode == "I;16" else np.uint8)
     dtype = np.dtype(np.float32) if unequal and sizes == "pad" else dtype
     needed = len(names) * math.prod(shape) * dtype.itemsize
@@ -101,18 +101,13 @@ def _check_alike(names, kinds, sizes) -> None:
             )
 
 
-def _check_room(names, kinds, shape, sizes) -> None:
-    """Images that are padded must not be larger than that."""
-    for name, (_, own) in zip(names, kinds, strict=True):
-        larger = any(a > b for a, b in zip(own, shape, strict=False))
-        if len(own) != len(shape) or (larger and sizes != "resize"):
-            raise ValueError(f"{name.name} has shape {own}, but at most {tuple(shape)} is allowed")
-
-
-def _common_shape(kinds, sizes) -> tuple[int, ...]:
-    """The shape of all images in one array."""
+def _common_shape(kinds, sizes, wanted) -> tuple[int, ...]:
+    """The shape of all images in one array: the one that is wanted, where it can be had."""
     shapes = np.array([shape for _, shape in kinds])
     common = np.median(shapes, axis=0) if sizes == "resize" else shapes.max(axis=0)
+    alike = wanted is not None and len(wanted) == len(common) and wanted[2:] == kinds[0][1][2:]
+    if alike and (sizes == "resize" or (sizes == "pad" and (common <= wanted).all())):
+        common = wanted
     return tuple(int(size) for size in common)
 
 

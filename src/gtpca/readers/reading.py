@@ -31,7 +31,7 @@ class Kind(NamedTuple):
 
 
 COLUMNS = ("labels", "id", "drop", "columns", "long", "times")
-TABLE = Kind("table", read_text, (*COLUMNS, "header", "missing", "decimal"))
+TABLE = Kind("table", read_text, (*COLUMNS, "header", "missing", "decimal", "sample_shape"))
 HDF5 = Kind("HDF5 file", read_hdf5, ("key",))
 RECORDING = Kind("recording", read_recording, ("window", "step", "event", "tmin", "tmax"))
 KINDS = {
@@ -48,8 +48,8 @@ KINDS = {
     ".hdf5": HDF5,
     ".zarr": Kind("Zarr store", read_zarr, ("key",)),
     ".mat": Kind("MATLAB file", read_mat, ("key",)),
-    ".ts": Kind("file of time series", read_ts, ("missing",)),
-    "folder": Kind("folder of images", read_images, ("sizes", "shape")),
+    ".ts": Kind("file of time series", read_ts, ("missing", "sample_shape")),
+    "folder": Kind("folder of images", read_images, ("sizes", "sample_shape")),
     ".fif": RECORDING,
     ".edf": RECORDING,
     ".bdf": RECORDING,
@@ -75,6 +75,7 @@ def read_data(
     tmax: float | None = None,
     missing: str = "error",
     sizes: str | None = None,
+    sample_shape: tuple[int, ...] | None = None,
 ) -> Data:
     """Read rows from a file or folder; its ending says what it is.
 
@@ -123,6 +124,10 @@ def read_data(
     sizes : {"pad", "resize"} or None
         What is done to images of unequal size: padded with NaN to the largest height and width, or
         resized to the median ones; None: an error.
+    sample_shape : tuple of int or None
+        What a model was fitted to: series and lines that end early (``missing="ignore"``; tables
+        without names) and images (``sizes``) are brought to it where they are smaller, and not only
+        to the largest of this file. Without meaning where nothing is of unequal size.
 
     Returns
     -------
@@ -155,10 +160,12 @@ def read_data(
     given |= {"columns": columns, "long": long, "header": header, "decimal": decimal}
     given |= {"window": window, "step": step, "event": event, "tmin": tmin, "tmax": tmax}
     given |= {"sizes": sizes, "rate": rate}
-    return read_as(path, given, missing)
+    return read_as(path, given, missing, sample_shape=sample_shape)
 
 
-def read_as(path, options: dict[str, Any], missing: str = "error", remembered=None) -> Data:
+def read_as(
+    path, options: dict[str, Any], missing: str = "error", remembered=None, sample_shape=None
+) -> Data:
     """:func:`read_data` with options by name; None are not given.
 
     Parameters
@@ -169,6 +176,8 @@ def read_as(path, options: dict[str, Any], missing: str = "error", remembered=No
     remembered : dict or None
         Options of an earlier file: those that have a meaning for this one, are not given, and name
         columns that are there, are used as well.
+    sample_shape : tuple of int or None
+        See :func:`read_data`.
     """
     path, given = Path(path), {k: value for k, value in options.items() if value is not None}
     kind = KINDS[_kind(path)]
@@ -180,8 +189,8 @@ def read_as(path, options: dict[str, Any], missing: str = "error", remembered=No
     checks.choice("missing", missing, ("error", "ignore"))
     old = {k: v for k, v in (remembered or {}).items() if k in known and k not in given}
     given |= old
-    if "missing" in kind.options:
-        given["missing"] = missing
+    always = {"missing": missing, "sample_shape": sample_shape}
+    given |= {name: value for name, value in always.items() if name in kind.options}
     if old and "columns" in kind.options:
         given["lenient"] = True
     rate = given.pop("rate", None)

@@ -12,13 +12,13 @@ from gtpca.readers.data import Data, check_rows, is_missing, is_number
 __all__ = ["read_ts"]
 
 
-def read_ts(path: Path, missing: str = "error") -> Data:
+def read_ts(path: Path, missing: str = "error", sample_shape=None) -> Data:
     """Series (n, n_times), or (n, n_times, n_channels), and their labels.
 
     Lines with ``#`` are comments, those with ``@`` the header; after ``@data`` each line is a
     series: channels separated by colons, values by commas, and the label at the end. Series are of
-    equal length, unless ``missing="ignore"``: then NaN follows the end of the shorter ones, and
-    stands for ``?``.
+    equal length, unless ``missing="ignore"``: then NaN follows the end of the shorter ones, up to
+    the longest or to ``sample_shape``, and stands for ``?``.
     """
     series: list[np.ndarray] = []
     labels = []
@@ -34,7 +34,10 @@ def read_ts(path: Path, missing: str = "error") -> Data:
             labels.append(label.strip())
     if not series:
         raise ValueError("there is no series after @data")
-    rows = pad(series, axes=-1)
+    longest = max(channels.shape[1] for channels in series)
+    if missing == "ignore" and sample_shape is not None:
+        longest = max(longest, sample_shape[0])
+    rows = pad(series, axes=-1, shape=(len(series[0]), longest))
     rows = rows[:, 0] if rows.shape[1] == 1 else rows.transpose(0, 2, 1)
     check_rows(rows.shape, rows.dtype)
     axes = ("time", "channel")[: rows.ndim - 1]

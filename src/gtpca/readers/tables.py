@@ -20,6 +20,7 @@ from gtpca.text import shortened
 
 __all__ = ["read_parquet", "read_text"]
 
+SHORT_LINES = '; --missing ignore takes lines that end early (in Python missing="ignore")'
 DELIMITERS = {".csv": ",;\t", ".tsv": "\t;", ".txt": "\t;,"}  # the first that is in the first line
 SPACES = None  # the delimiter that is any number of spaces
 
@@ -72,6 +73,7 @@ def read_text(
     labels=None,
     header: bool | None = None,
     missing: str = "error",
+    sample_shape=None,
     *,
     id=None,
     drop=None,
@@ -83,7 +85,8 @@ def read_text(
 ) -> Data:
     """Numbers separated by commas, semicolons, tabs or spaces; also packed by gzip.
 
-    With ``missing="ignore"`` fields without a value are NaN, as is what short lines lack.
+    With ``missing="ignore"`` fields without a value are NaN, as is what short lines lack: of the
+    names, or if there are none of the longest line or of ``sample_shape``.
     """
     _check_packed(path)
     if decimal not in (".", ","):
@@ -91,7 +94,7 @@ def read_text(
     which = {"labels": labels, "id": id, "drop": drop, "columns": columns, "lenient": lenient}
     if long is not None:
         return _read_long(path, header, long, times, which, decimal, missing)
-    layout = _layout(path, which, header, missing == "ignore", decimal)
+    layout = _layout(path, which, header, missing == "ignore", decimal, sample_shape)
     aside = layout.roles.aside
     text = [[fields[i].strip() for i in aside] for fields in _scan(path, layout)] if aside else []
     rows = _values(path, layout)
@@ -215,7 +218,7 @@ def _load(path, layout) -> np.ndarray:
         return np.loadtxt(path, delimiter=layout.delimiter, encoding="utf-8-sig", **how)
 
 
-def _layout(path, which, header, gaps, decimal) -> Layout:
+def _layout(path, which, header, gaps, decimal, sample_shape=None) -> Layout:
     with _opened(path) as file:
         numbered = ((i, line) for i, line in enumerate(file) if line.strip())
         skip, line = next(numbered, (0, ""))
@@ -225,7 +228,9 @@ def _layout(path, which, header, gaps, decimal) -> Layout:
     points = [field.replace(decimal, ".") for field in fields]
     names = fields if (_are_names(points, skip, gaps) if header is None else header) else None
     if gaps and names is None:
-        head = [*head, *[""] * (_widest(path, delimiter) - len(head))]
+        values = sample_shape[0] if sample_shape is not None and len(sample_shape) == 1 else 0
+        wanted = max(_widest(path, delimiter), values + (which.get("labels") is not None))
+        head = [*head, *[""] * (wanted - len(head))]
     return Layout(
         delimiter=delimiter,
         skip=skip if names is None else skip + 1,
@@ -289,8 +294,10 @@ def _check_fields(fields, layout, line, values) -> None:
     aside = max([*layout.roles.aside, -1])
     short = layout.gaps and aside < len(fields) < len(layout.head)
     if len(fields) != len(layout.head) and not short:
+        early = layout.names is None or len(fields) < len(layout.head)
         raise ValueError(
             f"line {line} has {len(fields)} columns, but the first line has {len(layout.head)}"
+            + (SHORT_LINES if early and not layout.gaps else "")
         )
     for i in layout.chosen if values else ():
         if i < len(fields):

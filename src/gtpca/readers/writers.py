@@ -47,14 +47,16 @@ def write_table(path, columns) -> None:
     _write(path, arrays)
 
 
-def write_array(path, array) -> None:
+def write_array(path, array, names=None) -> None:
     """Write one array.
 
     Parameters
     ----------
     path : path
-        ``.npy``, or for (n, d) also ``.csv``, ``.parquet`` or "-", with columns ``x0, x1, ..``.
+        ``.npy``, or for (n, d) also ``.csv``, ``.parquet`` or "-".
     array : array
+    names : list of d different str or None
+        Of the columns of a table; default: ``x0, x1, ..``.
     """
     array = np.asarray(array)
     if str(path) != "-" and Path(path).suffix.lower() == ".npy":
@@ -65,7 +67,8 @@ def write_array(path, array) -> None:
         )
     else:
         # no plain numbers, which would be read back as a row
-        _write(path, {f"x{j}": column for j, column in enumerate(array.T)})
+        names = [f"x{j}" for j in range(array.shape[1])] if names is None else names
+        _write(path, dict(zip(names, array.T, strict=True)))
 
 
 def _write(path, arrays) -> None:

@@ -37,11 +37,15 @@ from gtpca.data.chunks import (
     energy,
     nested_samples,
     pick_rows,
-    row_energies,
     weighted_energies,
 )
 from gtpca.model.coding import deflate
-from gtpca.model.matching import match, orthonormal, statistics_each, update_each
+from gtpca.model.matching import (
+    match,
+    orthonormal,
+    statistics_each,
+    update_each,
+)
 from gtpca.operators.pooling import pooling
 from gtpca.solvers.base import Problem, SolverResult
 
@@ -51,12 +55,13 @@ __all__ = [
 ]
 
 SCREEN_ROWS = 512  # starts and places are tried on so many rows
-SETTLE_ROWS = 2048  # and the best of them is finished on so many
+SETTLE_ROWS = 2048  # and the best of them is finished on so many,
+BLOCK_ROWS = 1024  # a block of several components on so many
 MANY_ROWS = 8192  # before all rows, climb on so many
 HALVINGS = ((2, 8, 128), (4, 3, 256), (6, 1, 512))  # passes, how many go on, rows; and again
 WHOLE_ROWS = 256  # up to here all rows are used in any case
-MOVE_PASSES, MOVE_ROWS = 4, 1024  # of each move, on so many rows
-MOVE_COMPONENTS = 4  # larger blocks have settled where their first components did
+MOVE_PASSES, MOVE_ON, MOVE_ROWS = 3, 12, 1024  # of each move and of the best, on so many rows
+MOVE_COMPONENTS = 8  # larger blocks have settled where their first components did
 LOOK_PASSES = 2  # of each place that the lookahead compares
 SCREEN_TOL = 1e-3
 LOOSE = 10  # times tol: what a climb must gain that others follow
@@ -109,6 +114,8 @@ class ALS(BaseEstimator):
     200
     """
 
+    ridged = True  # knows the ridge of a problem
+
     def __init__(self, n_init=16, max_iter=200, tol=1e-5, lookahead=True, foresight="deprecated"):
         self.n_init = n_init
         self.max_iter = max_iter
@@ -155,13 +162,15 @@ class ALS(BaseEstimator):
         """
         rng = check_random_state(random_state)
         begin = draw_starts(rng, self.n_init, problem.chunks.operator)
-        search = _Search(self, problem, rng, n_jobs, report)
+        settle = SETTLE_ROWS if start is None else BLOCK_ROWS
+        search = _Search(self, problem, rng, settle, n_jobs, report)
         best = search.settle(search.best_start(*begin) if start is None else start)
-        return search.finish(search.look_ahead(best) if more and self.looks_ahead else best)
+        best = search.look_ahead(best) if more and self.looks_ahead else best
+        return search.finish(search.weigh_ridge(best))
 
     def polish(self, problem: Problem, W: np.ndarray, n_passes: int = 1) -> SolverResult:
-        """A few passes from ``W`` (K, L) on all rows: one step of a joint sweep."""
-        return climb(problem, W, n_passes, tol=0.0)
+        """A few passes from ``W`` (K, L) on all rows; fewer if one gains hardly anything."""
+        return climb(problem, W, n_passes, self.tol * LOOSE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +192,7 @@ class Coarse:
         if self.pool is None:
             return stack
         flat = (self.pool @ stack.reshape(-1, stack.shape[-1]).T).T
-        return np.array([orthonormal(W) for W in flat.reshape(*stack.shape[:2], -1)])
+        return orthonormal(flat.reshape(*stack.shape[:2], -1))
 
     def spread(self, W):
         """Weights (K, L') on the fine grid, (K, L)."""
@@ -268,10 +277,10 @@ class _Search:
     Everything but the last climbs is done on copies of few rows, in single precision.
     """
 
-    def __init__(self, solver, problem, rng, n_jobs, report):
+    def __init__(self, solver, problem, rng, settle, n_jobs, report):
         self.solver, self.all, self.operator = solver, problem, problem.chunks.operator
         self.n_jobs, self.report, self.rng, self.stop = n_jobs, report, rng, False
-        sizes = [MANY_ROWS] * (problem.chunks.n_rows > 2 * MANY_ROWS) + [SETTLE_ROWS]
+        sizes = [MANY_ROWS] * (problem.chunks.n_rows > 2 * MANY_ROWS) + [settle]
         found, self.n_live = nested_samples(problem.chunks, sizes, rng, n_jobs)
         *self.many, self.middle = (replace(problem, chunks=c) for c in found)
         self.coarse = coarsened(self.middle)
@@ -309,7 +318,8 @@ class _Search:
         best = int(np.argmax([result.explained for result in tried]))
         if tried[best].explained <= stay.explained * (1 - NEARLY):
             return None
-        return self.coarse.refined(moves[best], tried[best].weights)
+        found = climb(self.moves, tried[best].weights, MOVE_ON, self.solver.tol * LOOSE)
+        return self.coarse.refined(moves[best], found.weights)
 
     def look_ahead(self, best):
         """The pattern at the place in the window that leaves least with the next component."""
@@ -323,11 +333,27 @@ class _Search:
         found = look_ahead(stack, self.middle, few=few, n_rows=self.n_live, rng=self.rng)
         return best if found == 0 else self._climb(self.middle, stack[found])
 
+    def weigh_ridge(self, best):
+        """The component under the ridge of the problem, or without it where that costs too much."""
+        ridge, cost = self.all.ridge, self.all.cost
+        if not ridge or cost == np.inf or self.stop:
+            return best
+        self._set_ridge(0.0)
+        plain = self._climb(self.middle, best.weights)
+        if self.middle.left(best.weights) > (1 + cost) * self.middle.left(plain.weights):
+            return self.settle(plain.weights)
+        self._set_ridge(ridge)
+        return best
+
+    def _set_ridge(self, ridge):
+        problems = (self.all, self.middle, self.moves, *self.many)
+        self.all, self.middle, self.moves, *self.many = (replace(p, ridge=ridge) for p in problems)
+
     def finish(self, best):
         """The last climbs, on many and on all rows."""
         for problem in self.many:
             best = self._climb(problem, best.weights)
-        return self._climb(self.all, best.weights, self.report)
+        return replace(self._climb(self.all, best.weights, self.report), ridge=self.all.ridge)
 
     def _starts(self, white, draws):
         begun = row_starts(self.screen, draws, white[:, 0])
@@ -353,9 +379,10 @@ class _Search:
         return result
 
 
-def extrapolate(new, last, age):
-    """A step beyond ``new`` in the direction from ``last``, longer the more steps went well."""
-    return orthonormal(new + age / (age + 3) * (new - last))
+def extrapolate(new, last, ages):
+    """Steps beyond ``new`` (S, K, L) from ``last``, longer the more steps went well."""
+    lengths = ages / (ages + 3)
+    return orthonormal(new + lengths[:, None, None] * (new - last))
 
 
 def climb(problem, W, max_iter, tol, report=None):
@@ -373,9 +400,11 @@ def climb_each(problem, stack, max_iter, tol, report=None, steps=UPDATE_STEPS):
     while active:
         points = np.array([one.point for one in active])
         stats = problem.chunks.sum(statistics_each, problem.blocks(points))
-        updated = update_each(problem.chunks.operator, stats, points, steps)
-        for one, explained, new in zip(active, stats.explained, updated, strict=True):
-            one.take(float(explained), new, tol, report)
+        updated = update_each(problem.chunks.operator, stats, points, steps, problem.ridge)
+        last = np.array([one.result.weights for one in active])
+        beyond = extrapolate(updated, last, np.array([one.age + 1 for one in active]))
+        for i, one in enumerate(active):
+            one.take(float(stats.explained[i]), updated[i], beyond[i], tol, report)
         active = [one for one in active if one.goes_on(max_iter)]
     return [one.result for one in climbs]
 
@@ -392,8 +421,8 @@ class _Climb:
     result: SolverResult
     age: int = 0
 
-    def take(self, explained, new, tol, report):
-        """Go on from what the point explains, and from the update of it, (K, L)."""
+    def take(self, explained, new, beyond, tol, report):
+        """Go on from what the point explains, the update of it, and a step beyond that, (K, L)."""
         result = self.result
         result.n_iter += 1
         if explained < result.explained and self.age:
@@ -402,7 +431,7 @@ class _Climb:
         gain = explained - result.explained
         result.history.append(explained)
         self.age += 1
-        self.point, result.weights = extrapolate(new, result.weights, self.age), new
+        self.point, result.weights = beyond, new
         result.stopped = _reason(result, gain, tol, report)
 
     def goes_on(self, max_iter):
@@ -498,7 +527,7 @@ def explained_products(chunk, blocks, exponent):
     squares may overflow.
     """
     columns = [match(chunk, block).explained for block in blocks]
-    explained = np.stack([row_energies(chunk.rows) > 0, *np.ldexp(columns, -exponent)])
+    explained = np.stack([chunk.energies > 0, *np.ldexp(columns, -exponent)])
     return chunk.weigh(explained) @ explained.T
 
 

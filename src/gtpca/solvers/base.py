@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gtpca.data.chunks import Chunks
-from gtpca.model.matching import Block, make_blocks
+from gtpca.data.chunks import Chunks, energy
+from gtpca.model.matching import Block, explained_energy, make_blocks
 
 __all__ = ["Problem", "SolverResult"]
 
@@ -22,19 +22,36 @@ class Problem:
     polarity : {"both", "positive"}
     complete : bool
         Whether all values of the rows were observed.
+    ridge : float
+        ``rho`` of :mod:`gtpca.model.ridge`, with which components are to be found.
+    cost : float
+        By which share the ridge may raise the energy that is left; components for which it would
+        raise it more are found without.
     """
 
     chunks: Chunks
     polarity: str = "both"
     complete: bool = True
+    ridge: float = 0.0
+    cost: float = np.inf
+
+    @property
+    def plain(self) -> Problem:
+        """The same without a ridge."""
+        return replace(self, ridge=0.0)
 
     def block(self, W: np.ndarray) -> Block:
-        """The block of weights ``W`` (K, L) for these rows."""
-        return self.blocks(W[None])[0]
+        """The block of weights ``W`` (K, L) for codes of these rows: without the ridge."""
+        return self.plain.blocks(W[None])[0]
 
     def blocks(self, stack: np.ndarray) -> list[Block]:
-        """The blocks of several weights (S, K, L) for these rows."""
-        return make_blocks(self.chunks.operator, stack, self.chunks.dtype, self.polarity)
+        """The blocks of several weights (S, K, L) that are to be found: with the ridge."""
+        how = (self.chunks.dtype, self.polarity, self.ridge)
+        return make_blocks(self.chunks.operator, stack, *how)
+
+    def left(self, W: np.ndarray) -> float:
+        """The energy that codes on the block of weights ``W`` (K, L) leave of these rows."""
+        return self.chunks.sum(energy) - self.chunks.sum(explained_energy, self.block(W))
 
 
 @dataclass
@@ -46,17 +63,20 @@ class SolverResult:
     weights : array (K, L)
         Orthonormal.
     history : list of float
-        Explained energy at each pass over all rows; never falls.
+        Explained energy at each pass over all rows, less the penalty of a ridge; never falls.
     n_iter : int
         Passes over all rows, those of rejected moves included.
     stopped : str
         Why it stopped: "converged", "max_iter", "callback" or "no energy".
+    ridge : float
+        With which the component was found.
     """
 
     weights: np.ndarray
     history: list[float] = field(default_factory=list)
     n_iter: int = 0
     stopped: str = "converged"
+    ridge: float = 0.0
 
     @property
     def explained(self) -> float:

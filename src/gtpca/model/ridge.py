@@ -1,0 +1,54 @@
+r"""A small ridge on coefficients, where rows see only a part of a window.
+
+With crops and partial overlaps ``|T_t w|`` differs between transforms, and two parts of a window
+that no row sees together have no common scale: one component may hold a huge pattern at its edge
+beside a faint one in the middle. A ridge ``rho`` on the coefficients gives them one:
+
+    min over w, t_i, a_i  of  sum_i |r_i - a_i T_i w|^2 + rho a_i^2 |w|^2.
+
+For ``|w| = 1`` a match takes the transform with the largest ``<r, T w>^2 / (|T w|^2 + rho)``, its
+coefficient is ``a = <r, T w> / (|T w|^2 + rho)``, and an update solves
+``(N + rho sum_i a_i^2) w = rhs``. Both lower the objective. For a block of components the Gram
+matrices are ``G_t + rho W W'`` and the update has ``N + rho sum_i a_i a_i'``. Weights that no row
+sees are in no row's residual: they keep their values, as without a ridge, and are predicted.
+
+Components are found with the ridge; codes are taken without it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["AUTO", "COST", "ridge_diagonals", "with_ridge"]
+
+AUTO, COST = 0.05, 4e-3  # of "auto"; benchmarks/bench_ridge.py compares others
+
+
+def ridge_diagonals(operator, weight, ridge):
+    """``rho sum_i a_i a_i'`` at every weight that a row sees, (.., K, K, L).
+
+    Parameters
+    ----------
+    operator : Operator
+    weight : array (.., m, K, K)
+        ``sum_{i: t_i = t} a_i a_i'``.
+    ridge : float
+    """
+    counts = np.einsum("...tkk->...t", weight)
+    flat = counts.reshape(-1, operator.n_transforms)
+    if operator.selects:
+        cover = operator.normal_diagonals(flat)
+    else:
+        cover = operator.normal_times(flat)(np.ones((len(flat), operator.n_weights)))
+    seen = (cover > 0).reshape(*counts.shape[:-1], 1, 1, -1)
+    return ridge * weight.sum(axis=-3)[..., None] * seen
+
+
+def with_ridge(times, more):
+    """The function from flat blocks (1, K L) to ``times(w) + more w``, ``more`` (K, K, L)."""
+
+    def both(v):
+        W = v.reshape(len(more), -1)
+        return times(v) + np.einsum("jkl,kl->jl", more, W).reshape(v.shape)
+
+    return both
