@@ -36,6 +36,7 @@ from gtpca.operators.backend import (
 )
 from gtpca.operators.base import Operator, sum_by_index
 from gtpca.operators.extrapolation import predict_unseen
+from gtpca.operators.windows import describe_windows, window_grid, window_units
 
 __all__ = ["ShiftOperator", "Track"]
 
@@ -237,16 +238,18 @@ class ShiftOperator(Operator):
         The axes that were asked to move, even if there is only one place to go.
     few_products : int
         Numbers of a bank up to which one matrix product is preferred to the FFT.
+    grid : tuple of int or None
+        The shape of a sample, if more is known of it than its sizes.
     """
 
     selects = True
 
-    def __init__(self, tracks, axes=(), few_products=0):
+    def __init__(self, tracks, axes=(), few_products=0, grid=None):
         self.tracks = tuple(tracks)
         moved = [j for j, track in enumerate(self.tracks) if track.moves]
         self.counts = tuple(track.count for track in self.tracks)
         sizes, windows = [t.size for t in self.tracks], [t.window for t in self.tracks]
-        super().__init__(sizes, windows, np.prod(self.counts), axes)
+        super().__init__(grid or tuple(sizes), windows, np.prod(self.counts), axes)
         self._moving = tuple(moved)
         self.isometric = all(track.inside for track in self.tracks)
         self.crops = not self.isometric
@@ -505,14 +508,15 @@ class ShiftOperator(Operator):
 
     def describe(self, index):
         offsets = self._positions(np.asarray(index, dtype=np.int64), "offset_at")
-        suffix = "_{}" if len(self.moved_axes) > 1 else ""
-        columns = {}
-        for j in self.moved_axes:
-            track, name = self.tracks[j], suffix.format(j)
-            centre = offsets[j] + (track.window - 1) / 2
-            columns["start" + name] = offsets[j] % track.size if track.circular else offsets[j]
-            columns["centre" + name] = centre % track.size if track.circular else centre
-        return columns
+        return describe_windows(self.grid, self.moved_axes, self.tracks, offsets)
+
+    @property
+    def pose_units(self):
+        return window_units(self.grid, self.moved_axes)
+
+    @property
+    def weight_grid(self):
+        return window_grid(self.grid, self.tracks)
 
     def centre(self, w, used, seen):
         if np.all(seen):
