@@ -35,6 +35,7 @@ __all__ = [
     "make_blocks",
     "match",
     "orthonormal",
+    "second_moments",
     "solve_block",
     "statistics",
     "statistics_each",
@@ -315,11 +316,11 @@ def statistics(chunk, block) -> Stats:
         rhs = operator.adjoint_at(rows, found.index, weighted[:, 0])[None]
     else:
         rhs = operator.adjoint_block(rows, found.index, weighted)
-    weight = _second_moments(operator, found.index, weighted, found.coef)
+    weight = second_moments(operator, found.index, weighted, found.coef)
     return Stats(rhs, weight, float(np.sum(chunk.weigh(found.explained))), hidden)
 
 
-def _second_moments(operator, index, weighted, coef):
+def second_moments(operator, index, weighted, coef):
     """``sum_{i: t_i = t} a_i a_i'``, shape (m, K, K); the sum over ``t`` for isometries."""
     if operator.isometric:
         return (weighted.T @ coef)[None]

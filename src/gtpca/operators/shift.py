@@ -193,6 +193,16 @@ class Track:
         """The lags that are offsets of this track; others are dropped before the next axis."""
         return a[(slice(None),) * axis + (slice(0, self.step * self.count, self.step),)]
 
+    def spread_lags(self, a: np.ndarray, axis: int) -> np.ndarray:
+        """The adjoint of :meth:`keep_lags`: zeros between offsets that are steps apart."""
+        if self.step == 1:
+            return a
+        shape = list(a.shape)
+        shape[axis] = self.step * self.count
+        spread = np.zeros(shape, a.dtype)
+        self.keep_lags(spread, axis)[:] = a
+        return spread
+
     def energies(self, a: np.ndarray, axis: int) -> np.ndarray:
         """Sums of ``a`` over the weights in sight, one per offset."""
         sums = window_sums(self.pad(a, axis), self.size, axis)
@@ -410,6 +420,18 @@ class ShiftOperator(Operator):
             lags = track.keep_lags(fft_of(lags).irfft(lags, track.fft_length, axis), axis)
         return lags.reshape(-1, self.n_transforms)
 
+    def adjoint_sum(self, P, coef):
+        """``sum_i P_i conj(fft(coef_i))``, with the phases of the first offsets, taken back."""
+        if not self.by_fft:
+            return super().adjoint_sum(P, coef)
+        lags = self._each_axis("spread_lags", coef.reshape(-1, *self.counts), first=1)
+        spectra = fft_of(lags).rfftn(lags, self._fft_shape, self._fft_axes).conj()
+        total = np.einsum("n...,n...->...", P, spectra, dtype=np.complex128)
+        total = total if self._phases is None else total * self._phases
+        axes = [a - 1 for a in self._fft_axes]
+        whole = fft_of(lags).irfftn(total, self._fft_shape, axes)
+        return whole[tuple(slice(size) for size in self.weight_shape)].ravel()
+
     @cached_property
     def _last_lags(self):
         """The inverse transform along the last axis as a matrix, (2 F, count).
@@ -507,6 +529,13 @@ class ShiftOperator(Operator):
             columns["start" + name] = offsets[j] % track.size if track.circular else offsets[j]
             columns["centre" + name] = centre % track.size if track.circular else centre
         return columns
+
+    @property
+    def periods(self):
+        circular = [j for j in self.moved_axes if self.tracks[j].circular]
+        suffix = "_{}" if len(self.moved_axes) > 1 else ""
+        named = [(f"{n}{suffix.format(j)}", j) for j in circular for n in ("start", "centre")]
+        return {name: float(self.tracks[j].size) for name, j in named}
 
     def centre(self, w, used, seen):
         if np.all(seen):
