@@ -31,6 +31,7 @@ __all__ = [
     "Block",
     "Match",
     "Stats",
+    "gram_matrices",
     "make_block",
     "make_blocks",
     "match",
@@ -101,13 +102,13 @@ def make_block(operator, W, dtype=np.float64, polarity="both") -> Block:
 
 def make_blocks(operator, stack, dtype=np.float64, polarity="both") -> list[Block]:
     """The blocks of several weights (S, K, L), for rows of ``dtype``."""
-    grams, floor = _grams(operator, stack), max(np.finfo(dtype).eps, SINGULAR)
+    grams, floor = gram_matrices(operator, stack), max(np.finfo(dtype).eps, SINGULAR)
     roots, norms = _inverse_roots(grams, floor), np.sqrt(np.einsum("stkk->stk", grams).clip(0.0))
     each = zip(stack, roots, norms, grams, strict=True)
     return [Block(*parts, floor, polarity) for parts in each]
 
 
-def _grams(operator, stack):
+def gram_matrices(operator, stack):
     """Gram matrices of weights (S, K, L): (S, m, K, K), or (S, 1, K, K) for isometries."""
     if operator.isometric:
         return (stack @ stack.transpose(0, 2, 1))[:, None]
