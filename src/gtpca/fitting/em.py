@@ -22,6 +22,7 @@ __all__ = ["Recipe", "expectation_maximisation", "maximised", "start"]
 DENSE = 512  # weights up to which the covariance of aligned rows is made as a whole
 SUBSPACE_STEPS, SPARE = 6, 8  # else: so many steps, with so many directions more than needed
 FLOOR = 1e-9  # least noise, as a share of the mean square of the rows
+SEEN = 1e-9  # coverage of a weight, as a share of the largest, below which sums say nothing of it
 FAINT = 0.01  # least variance of a component at the start, in units of the noise
 
 
@@ -101,6 +102,7 @@ def maximised(model, lens, sums, floor, learn_prior=False):
     if np.ndim(sums.squares):
         return replace(model, noise=np.maximum(_noise_of_features(model, lens, sums), floor))
     V = solve_block(lens.operator, sums.moments, sums.rhs, lens.weights)
+    V = np.where(_seen(lens.operator, sums.mass), V, lens.weights)
     model = replace(model, pattern=V[0], loadings=V[1:])
     if len(model.noise) == 1:
         G = gram_matrices(lens.operator, V[None])[0]
@@ -108,6 +110,14 @@ def maximised(model, lens, sums, floor, learn_prior=False):
         variance = left / (sums.count * lens.operator.n_features)
         model = replace(model, noise=np.array([max(variance, floor)]))
     return replace(model, log_prior=_log_shares(sums.mass)) if learn_prior else model
+
+
+def _seen(operator, mass):
+    """Weights (L,) of which the rows say more than rounding; others stay what they are."""
+    if operator.isometric or not operator.selects:
+        return np.ones(operator.n_weights, dtype=bool)
+    cover = operator.normal(mass, np.ones(operator.n_weights))
+    return cover > SEEN * cover.max()
 
 
 def _log_shares(mass):

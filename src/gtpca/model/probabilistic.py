@@ -279,7 +279,7 @@ def _soft_mean(lens, coef):
 def _soft_moments(lens, coef, z):
     """``sum_i g_it a a'`` of mean coefficients, (m, 1 + K, 1 + K), or its sum over ``t``."""
     if lens.operator.isometric:
-        coef, z = (each.reshape(len(each), 1, -1).transpose(0, 2, 1) for each in (coef, z))
+        coef, z = (each.reshape(len(each), coef[0].size, 1) for each in (coef, z))
     total = np.empty((coef.shape[2], len(coef), len(coef)))
     total[:, 0] = total[:, :, 0] = coef.sum(axis=1).T
     total[:, 1:, 1:] = coef[1:].transpose(2, 0, 1) @ z.transpose(2, 1, 0)
