@@ -245,7 +245,7 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
     def model_(self) -> ProbabilisticModel:
         """The fitted model as a value, which a later fit of this estimator does not touch."""
         check_is_fitted(self)
-        prior, W = self.pose_prior_, self.components_.reshape(self.n_components_, -1)
+        prior, W = self.pose_prior_, self.components_.reshape(-1, self.operator_.n_weights)
         return ProbabilisticModel(
             operator=self.operator_,
             pattern=self.mean_pattern_.ravel(),

@@ -35,6 +35,7 @@ from gtpca.operators.backend import (
 )
 from gtpca.operators.base import Operator, sum_by_index
 from gtpca.operators.extrapolation import predict_unseen
+from gtpca.operators.soft import SoftShifts
 
 __all__ = ["ShiftOperator", "Track"]
 
@@ -193,16 +194,6 @@ class Track:
         """The lags that are offsets of this track; others are dropped before the next axis."""
         return a[(slice(None),) * axis + (slice(0, self.step * self.count, self.step),)]
 
-    def spread_lags(self, a: np.ndarray, axis: int) -> np.ndarray:
-        """The adjoint of :meth:`keep_lags`: zeros between offsets that are steps apart."""
-        if self.step == 1:
-            return a
-        shape = list(a.shape)
-        shape[axis] = self.step * self.count
-        spread = np.zeros(shape, a.dtype)
-        self.keep_lags(spread, axis)[:] = a
-        return spread
-
     def energies(self, a: np.ndarray, axis: int) -> np.ndarray:
         """Sums of ``a`` over the weights in sight, one per offset."""
         sums = window_sums(self.pad(a, axis), self.size, axis)
@@ -220,7 +211,7 @@ class Track:
         )
 
 
-class ShiftOperator(Operator):
+class ShiftOperator(SoftShifts, Operator):
     """All shifts given by one :class:`Track` per sample axis.
 
     Transform ``t`` is the combination of offsets ``np.unravel_index(t, counts)``. The correlation
@@ -377,8 +368,7 @@ class ShiftOperator(Operator):
     def prepare(self, X):
         if not self.by_fft:
             return X
-        grid = X.reshape(-1, *self.sample_shape)
-        return fft_of(X).rfftn(grid, self._fft_shape, self._fft_axes)
+        return fft_of(X).rfftn(X.reshape(-1, *self.sample_shape), self._fft_shape, self._fft_axes)
 
     def move_prepared(self, P, W, index, coef):
         """A shift multiplies a spectrum by phases, if nothing of the window leaves the sample."""
@@ -419,18 +409,6 @@ class ShiftOperator(Operator):
         else:
             lags = track.keep_lags(fft_of(lags).irfft(lags, track.fft_length, axis), axis)
         return lags.reshape(-1, self.n_transforms)
-
-    def adjoint_sum(self, P, coef):
-        """``sum_i P_i conj(fft(coef_i))``, with the phases of the first offsets, taken back."""
-        if not self.by_fft:
-            return super().adjoint_sum(P, coef)
-        lags = self._each_axis("spread_lags", coef.reshape(-1, *self.counts), first=1)
-        spectra = fft_of(lags).rfftn(lags, self._fft_shape, self._fft_axes).conj()
-        total = np.einsum("n...,n...->...", P, spectra, dtype=np.complex128)
-        total = total if self._phases is None else total * self._phases
-        axes = [a - 1 for a in self._fft_axes]
-        whole = fft_of(lags).irfftn(total, self._fft_shape, axes)
-        return whole[tuple(slice(size) for size in self.weight_shape)].ravel()
 
     @cached_property
     def _last_lags(self):
@@ -529,13 +507,6 @@ class ShiftOperator(Operator):
             columns["start" + name] = offsets[j] % track.size if track.circular else offsets[j]
             columns["centre" + name] = centre % track.size if track.circular else centre
         return columns
-
-    @property
-    def periods(self):
-        circular = [j for j in self.moved_axes if self.tracks[j].circular]
-        suffix = "_{}" if len(self.moved_axes) > 1 else ""
-        named = [(f"{n}{suffix.format(j)}", j) for j in circular for n in ("start", "centre")]
-        return {name: float(self.tracks[j].size) for name, j in named}
 
     def centre(self, w, used, seen):
         if np.all(seen):
