@@ -38,7 +38,7 @@ __all__ = [
     "soft_sums",
 ]
 
-PIECE = 2**18  # numbers of all products that are made at once: they should stay in the cache
+PIECE = 2**16  # products that are made at once: beyond, new memory costs more than the sums
 
 
 @dataclass(frozen=True, eq=False)
