@@ -49,8 +49,8 @@ class Recipe:
     noise: str = "isotropic"
     prior: str = "uniform"
     polarity: str = "positive"
-    max_iter: int = 200
-    tol: float = 1e-4
+    max_iter: int = 1000
+    tol: float = 1e-6
     n_jobs: int | None = None
 
 
