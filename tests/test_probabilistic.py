@@ -28,9 +28,9 @@ def beats(n=80, size=20, spread=1.0, noise=0.5, seed=0):
 
 @parametrize_with_checks(
     [
-        ProbabilisticGTPCA(max_iter=1000),
-        ProbabilisticGTPCA(family=Reflection(), em="hard", max_iter=1000),
-        ProbabilisticGTPCA(family=Reflection(), prior="learned", max_iter=1000),
+        ProbabilisticGTPCA(tol=1e-3),
+        ProbabilisticGTPCA(family=Reflection(), em="hard", tol=1e-3),
+        ProbabilisticGTPCA(family=Reflection(), prior="learned", noise="features", tol=1e-3),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

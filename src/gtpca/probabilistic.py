@@ -125,7 +125,7 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
         The log-likelihood below which a sample is an outlier.
     history_ : array (n_iter + 1,)
         Mean over the rows of the log-likelihood at each pass, or for hard EM of that of row and
-        pose; it never falls.
+        pose; it does not fall but by rounding.
     n_iter_ : int
     n_components_ : int
     sample_shape_ : tuple of int

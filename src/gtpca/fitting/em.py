@@ -143,7 +143,7 @@ def start(chunks: Chunks, recipe: Recipe, rng) -> ProbabilisticModel:
     stats = chunks.sum(pattern_sums, block)
     pattern = solve_block(operator, stats.weight, stats.rhs, np.zeros((1, operator.n_weights)))[0]
     left = (stats.explained - pattern @ stats.rhs[0]) / n
-    variances, axes = principal_axes(chunks, block, pattern, recipe.n_components, rng)
+    variances, axes = aligned_axes(chunks, block, pattern, recipe.n_components, rng)
     spare = max(1, operator.n_features - recipe.n_components)
     noise = max((left - variances.sum()) / spare, least_noise(chunks))
     sizes = np.sqrt(np.maximum(variances - noise, FAINT * noise))
@@ -160,7 +160,7 @@ def pattern_sums(chunk, block) -> Stats:
     return Stats(rhs, second_moments(chunk.operator, index, one, one), energy(chunk))
 
 
-def principal_axes(chunks, block, pattern, count, rng):
+def aligned_axes(chunks, block, pattern, count, rng):
     """Variances (count,) and directions (count, L) of the rows that are brought back.
 
     Few weights: of the covariance itself; many: by steps of subspace iteration.

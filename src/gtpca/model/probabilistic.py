@@ -346,7 +346,7 @@ def pose_summary(chunk, lens, n_poses):
         ``index`` and ``probability`` (n, n_poses) of the most likely ones, the largest first;
         ``entropy`` (n,) in nats; ``std_<quantity>`` (n,) of every pose that is a number.
     """
-    shares = [normalised(lens.joint(*piece)[0])[1] for piece in lens.pieces(chunk)]
+    shares = (normalised(lens.joint(*piece)[0])[1] for piece in lens.pieces(chunk))
     parts = [_summary(chunk.operator, share, n_poses) for share in shares]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
