@@ -7,7 +7,7 @@ import pytest
 from helpers import noise
 from sklearn.decomposition import PCA, FactorAnalysis
 
-from gtpca import Shift
+from gtpca import GTPCA, Shift
 from gtpca.data.chunks import as_chunks
 from gtpca.fitting import em
 from gtpca.fitting.em import Recipe, climb, expectation_maximisation, start
@@ -143,3 +143,25 @@ def test_soft_em_makes_patterns_less_too_large():
     ]
     assert abs(sizes[0] - 3) < abs(sizes[1] - 3)
     assert sizes[1] > 3
+
+
+def bump(centre, width):
+    """A Gaussian bump on 40 points."""
+    return np.exp(-0.5 * ((np.arange(40) - centre) / width) ** 2)
+
+
+def test_likelihood_knows_poses_that_energy_does_not():
+    """A beat whose parts vary strongly: soft EM is right where a single component is not."""
+    rng = np.random.default_rng(0)
+    modes = np.array([0.75 * bump(17, 1), 0.4 * bump(30, 3), 0.3 * (bump(28, 3) - bump(33, 3))])
+    wave = bump(17, 1) - 0.25 * bump(19, 1) + 0.15 * bump(8, 2) + 0.3 * bump(30, 3)
+    X, places = 0.1 * rng.standard_normal((200, 100)), rng.integers(10, 51, size=200)
+    for x, place, z in zip(X, places, rng.standard_normal((200, 3)), strict=True):
+        x[place : place + 40] += wave + z @ modes
+    single = GTPCA(1, Shift(40), polarity="positive", random_state=0).fit(X).encode(X)
+    chunks, rng = as_chunks(X, Shift(40).bind((100,))), np.random.RandomState(0)
+    model = expectation_maximisation(chunks, Recipe(3, tol=1e-3), rng)[0]
+    gaps = [codes.index[:, 0] - places for codes in (single, model.encode(chunks))]
+    shares = [np.mean(np.abs(gap - np.median(gap)) <= 2) for gap in gaps]
+    assert shares[0] < 0.9
+    assert shares[1] > 0.95
