@@ -31,6 +31,7 @@ LAYERS = {
     "solvers": "model",
     "fitting": "solvers",
     "estimator": "fitting families",
+    "probabilistic": "estimator",
     "persistence": "estimator families files",
     "views": "model",
     "plots": "views",
@@ -39,7 +40,7 @@ LAYERS = {
     "datasets": "checks files optional",
     "readers": "datasets data files optional text",
     "testing": "operators",
-    "gtpca": "persistence",
+    "gtpca": "persistence probabilistic",
     "demo": "gtpca datasets plots",
     "experiments": "gtpca datasets demo nn page plots readers testing",
     "commands": "experiments",
@@ -63,7 +64,8 @@ LATE = {
 
 PUBLIC = {
     "gtpca": """ALS GTPCA Affine Codes Compose Custom Deformation Family Identity Operator
-        Reflection Rotation Scaling Shift TimeWarp labelled load pad quadrature""",
+        PosePosterior ProbabilisticGTPCA Reflection Rotation Scaling Shift TimeWarp labelled load
+        pad quadrature""",
     "gtpca.families": "Compose Custom Family Identity Reflection Shift",
     "gtpca.operators": "BankOperator FeatureWeightedOperator Operator",
     "gtpca.solvers": "ALS",

@@ -22,6 +22,7 @@ from gtpca.families import (
 )
 from gtpca.operators import Operator, quadrature
 from gtpca.persistence.models import load
+from gtpca.probabilistic import PosePosterior, ProbabilisticGTPCA
 from gtpca.solvers.als import ALS
 
 __version__ = "0.1.0.dev0"
@@ -37,6 +38,8 @@ __all__ = [
     "Family",
     "Identity",
     "Operator",
+    "PosePosterior",
+    "ProbabilisticGTPCA",
     "Reflection",
     "Rotation",
     "Scaling",

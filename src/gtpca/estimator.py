@@ -80,7 +80,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         after a fit.
     shared_pose : bool
         False: every component finds its own pose of every sample, as in the paper. True: each
-        sample is one object, moved as a whole; all components share its pose.
+        sample is one object, moved as a whole; all components share its pose. With several of them
+        a pose may be off while they make up for it: for latencies take ``n_components=1`` or
+        :class:`ProbabilisticGTPCA`.
     polarity : {"both", "positive"}
         "both": the largest absolute product decides, scores have a sign. "positive": the largest
         signed product decides, so that a component never matches upside down; a row that nothing

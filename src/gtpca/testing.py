@@ -27,7 +27,7 @@ def check_operator(operator: Operator, random_state=0, n_rows=12) -> None:
 
     Dot test ``sum_t <T_t w, M_t> = <w, sum_t T_t* M_t>``, linearity, the fast correlation, norms,
     gather, adjoint of a gather, normal equations and their solution, the same for several weights
-    at once, masks of what is missing, the matrix, the description.
+    at once, masks of what is missing, the matrix, the description, sums over all transforms.
 
     Parameters
     ----------
@@ -48,6 +48,7 @@ def check_operator(operator: Operator, random_state=0, n_rows=12) -> None:
     _check_each(operator, rng, n_rows)
     _check_masks(operator, rng, n_rows)
     _check_words(operator, rng, n_rows)
+    _check_sums(operator, rng, n_rows)
 
 
 def _check_apply(operator, rng):
@@ -112,6 +113,22 @@ def _check_correlate(operator, rng, n_rows):
     _close(operator.gram(w[None])[:, 0, 0], operator.norms(w) ** 2, "gram of one")
     if operator.isometric:
         _close(operator.norms(w), np.full(operator.n_transforms, np.linalg.norm(w)), "isometric")
+
+
+def _check_sums(operator, rng, n_rows):
+    """Sums over all transforms, with a coefficient for each row and transform."""
+    w, X = (
+        rng.standard_normal(operator.n_weights),
+        rng.standard_normal((n_rows, operator.n_features)),
+    )
+    coef, bank = rng.standard_normal((n_rows, operator.n_transforms)), operator.apply(w)
+    slow = operator.adjoint(coef.T @ X)
+    _close(operator.adjoint_sum(operator.prepare(X), coef), slow, "adjoint_sum")
+    single = operator.adjoint_sum(operator.prepare(X.astype(np.float32)), coef.astype(np.float32))
+    _close(single, slow, "adjoint_sum in float32", 1e-4)
+    _close(operator.apply_sum(coef, w), coef @ bank, "apply_sum")
+    unknown = operator.periods.keys() - operator.describe(np.zeros(1, dtype=np.int64)).keys()
+    assert not unknown, f"periods names {sorted(unknown)}, which describe does not"
 
 
 def _check_normal(operator, rng):

@@ -25,6 +25,7 @@ TRACKS = {
     "circular": Track(20, 20, first=0, step=1, count=20, circular=True),
     "circular part": Track(20, 7, first=18, step=1, count=18, circular=True),
     "circular steps": Track(20, 6, first=-4, step=3, count=4, circular=True),
+    "circular prime": Track(67, 20, first=60, step=2, count=30, circular=True),
     "still": Track(5, 5),
 }
 PAIRS = [

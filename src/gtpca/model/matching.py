@@ -33,10 +33,12 @@ __all__ = [
     "Match",
     "Stats",
     "explained_energy",
+    "gram_matrices",
     "make_block",
     "make_blocks",
     "match",
     "orthonormal",
+    "second_moments",
     "solve_block",
     "statistics",
     "statistics_each",
@@ -103,7 +105,7 @@ def make_block(operator, W, dtype=np.float64, polarity="both", ridge=0.0) -> Blo
 
 def make_blocks(operator, stack, dtype=np.float64, polarity="both", ridge=0.0) -> list[Block]:
     """The blocks of several weights (S, K, L), for rows of ``dtype``."""
-    grams, floor = _grams(operator, stack), max(np.finfo(dtype).eps, SINGULAR)
+    grams, floor = gram_matrices(operator, stack), max(np.finfo(dtype).eps, SINGULAR)
     norms = np.sqrt(np.einsum("stkk->stk", grams).clip(0.0))
     if ridge:
         grams = grams + ridge * (stack @ stack.transpose(0, 2, 1))[:, None]
@@ -111,7 +113,7 @@ def make_blocks(operator, stack, dtype=np.float64, polarity="both", ridge=0.0) -
     return [Block(*parts, floor, polarity) for parts in each]
 
 
-def _grams(operator, stack):
+def gram_matrices(operator, stack):
     """Gram matrices of weights (S, K, L): (S, m, K, K), or (S, 1, K, K) for isometries."""
     if operator.isometric:
         return (stack @ stack.transpose(0, 2, 1))[:, None]
@@ -313,7 +315,7 @@ def statistics(chunk, block) -> Stats:
         rhs = operator.adjoint_at(rows, found.index, weighted[:, 0])[None]
     else:
         rhs = operator.adjoint_block(rows, found.index, weighted)
-    weight = _second_moments(operator, found.index, weighted, found.coef)
+    weight = second_moments(operator, found.index, weighted, found.coef)
     return Stats(rhs, weight, float(np.sum(chunk.weigh(found.explained))), hidden)
 
 
@@ -322,7 +324,7 @@ def explained_energy(chunk, block) -> float:
     return float(np.sum(chunk.weigh(match(chunk, block).explained)))
 
 
-def _second_moments(operator, index, weighted, coef):
+def second_moments(operator, index, weighted, coef):
     """``sum_{i: t_i = t} a_i a_i'``, shape (m, K, K); the sum over ``t`` for isometries."""
     if operator.isometric:
         return (weighted.T @ coef)[None]

@@ -58,6 +58,10 @@ class BankOperator(Operator):
         )
 
     @property
+    def periods(self):
+        return {"degrees": 360.0} if "degrees" in self._poses else {}
+
+    @property
     def magnitude(self):
         if self._matrix.data.min(initial=0.0) >= 0:
             return self

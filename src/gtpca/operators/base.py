@@ -103,6 +103,11 @@ class Operator(ABC):
         return self
 
     @property
+    def periods(self) -> dict[str, float]:
+        """The columns of :meth:`describe` that go round, and after how much they are back."""
+        return {}
+
+    @property
     def magnitude(self) -> Operator:
         """The operator with the entries ``|T_t|``: itself where none of them is negative."""
         return self
@@ -241,6 +246,17 @@ class Operator(ABC):
     def adjoint_block(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """``sum_i coef_ik T_{index_i}* x_i`` for coefficients (n, K), shape (K, L), float64."""
         return (coef.T @ self.adjoint_rows(X, index)).astype(np.float64, copy=False)
+
+    def adjoint_sum(self, P: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """``sum_i,t coef_it T_t* x_i`` for coefficients (n, m), shape (L,), float64.
+
+        ``P = prepare(X)``. The adjoint of :meth:`correlate`, as a function of the weights.
+        """
+        return self.adjoint((coef.T @ P).astype(np.float64, copy=False))
+
+    def apply_sum(self, coef: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """The rows ``sum_t coef_it T_t w`` for coefficients (n, m), shape (n, d)."""
+        return coef @ self.apply(w)
 
     def mask_rows(self, H: np.ndarray, index: np.ndarray) -> np.ndarray:
         """The diagonals of ``T_i* diag(h_i) T_i``, (n, L), where the operator selects."""
@@ -459,6 +475,10 @@ class FeatureWeightedOperator(Operator):
     def plain(self):
         return self._plain
 
+    @property
+    def periods(self):
+        return self.plain.periods
+
     def apply(self, w):
         return self.plain.apply(w) * cast(self.root, w)
 
@@ -470,6 +490,9 @@ class FeatureWeightedOperator(Operator):
 
     def correlate(self, P, w):
         return self.plain.correlate(P, w)
+
+    def adjoint_sum(self, P, coef):
+        return self.plain.adjoint_sum(P, coef)
 
     def prepare_mask(self, H):
         return self.plain.prepare_mask(self._weigh(H))

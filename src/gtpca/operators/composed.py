@@ -58,6 +58,10 @@ class ComposedOperator(Operator):
         return self if same else ComposedOperator(self.outer.plain, self.inner)
 
     @property
+    def periods(self):
+        return self.inner.periods | self.outer.periods
+
+    @property
     def magnitude(self):
         return ComposedOperator(self.outer.magnitude, self.inner.magnitude)
 
@@ -88,6 +92,10 @@ class ComposedOperator(Operator):
     def correlate(self, P, w):
         parts = [self.outer.correlate(P, v) for v in self.inner.apply(w)]
         return namespace(w).concat(parts, 1)
+
+    def adjoint_sum(self, P, coef):
+        blocks = coef.reshape(len(coef), self.inner.n_transforms, -1).transpose(1, 0, 2)
+        return self.inner.adjoint(np.stack([self.outer.adjoint_sum(P, c) for c in blocks]))
 
     def prepare_mask(self, H):
         return self.outer.prepare_mask(H)

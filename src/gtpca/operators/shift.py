@@ -36,6 +36,7 @@ from gtpca.operators.backend import (
 )
 from gtpca.operators.base import Operator, sum_by_index
 from gtpca.operators.extrapolation import predict_unseen
+from gtpca.operators.soft import SoftShifts
 from gtpca.operators.windows import describe_windows, window_grid, window_units
 
 __all__ = ["ShiftOperator", "Track"]
@@ -224,7 +225,7 @@ class Track:
         return self.unpad(window_sums(padded, self.size, axis), axis)
 
 
-class ShiftOperator(Operator):
+class ShiftOperator(SoftShifts, Operator):
     """All shifts given by one :class:`Track` per sample axis.
 
     Transform ``t`` is the combination of offsets ``np.unravel_index(t, counts)``. The correlation

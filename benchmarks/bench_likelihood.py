@@ -1,0 +1,332 @@
+"""Poses, sizes and doubts under noise: energy, hard and soft likelihood, beside what can be known.
+
+``poses``: an ECG-like pulse with three modes of variation at random places, in noise of some share
+of the pulse's standard deviation; share of the poses within 2 samples after one global shift, for
+energy with K components in one pose, a single component, Woody averaging, hard and soft EM, and the
+true model with known parameters; ``varied poses``: with modes three times as large.
+``eeg``: the same methods on EEG trials that are cut out at known random places.
+``calibration``: how often 90 % credible sets of poses hold the true one, beside their mean mass.
+``number``: which K the likelihood of held-out rows picks, where 3 are planted.
+``faint``: correlation with the true pattern and its size at low signal-to-noise ratios, and what is
+found in pure noise. ``passes``: processor seconds of a soft pass over those of a hard one.
+
+Run: python benchmarks/bench_likelihood.py [--only poses calibration ..] [--seeds 3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+import warnings
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from gtpca import GTPCA, ProbabilisticGTPCA, Rotation, Shift
+from gtpca.data.chunks import as_chunks
+from gtpca.datasets import fetch_eeg
+from gtpca.fitting.em import least_noise, maximised
+from gtpca.model.matching import make_block, statistics, update
+from gtpca.model.probabilistic import ProbabilisticModel, hard_sums, soft_sums
+
+HERE = Path(__file__).parent
+SIZE, WINDOW, NEAR = 300, 120, 2
+EEG_CHANNELS = ("PZ", "OZ", "O1", "O2", "PO7", "PO8")
+NOISES = (0.05, 0.15, 0.5, 1.0, 1.5)
+CIRCULAR = Shift(boundary="circular")
+TIMED = {
+    "shift": (Shift(120), (300,)),
+    "circular": (CIRCULAR, (256,)),
+    "images": (Shift((10, 10)), (28, 28)),
+    "rotation": (Rotation(16), (20, 20)),
+}
+
+
+def bump(centre, width, size=WINDOW):
+    """A Gaussian bump on the window."""
+    return np.exp(-0.5 * ((np.arange(size) - centre) / width) ** 2)
+
+
+def heartbeat(variation=1):
+    """A pulse (120,) like that of an ECG, and three modes of variation (3, 120)."""
+    wave = 0.15 * bump(25, 5) - 0.15 * bump(46, 2) + bump(50, 2.5) - 0.25 * bump(55, 2.5)
+    modes = [0.25 * bump(50, 2.5), 0.12 * bump(90, 9), 0.1 * (bump(86, 8) - bump(96, 8))]
+    return wave + 0.3 * bump(90, 8), variation * np.array(modes)
+
+
+def beats(n, noise, seed, variation=1):
+    """Rows (n, 300) with a heartbeat at random places (n,), and the standard deviation of noise."""
+    rng, (pulse, modes) = np.random.default_rng(seed), heartbeat(variation)
+    sigma, places = noise * pulse.std(), rng.integers(30, 151, size=n)
+    X = sigma * rng.standard_normal((n, SIZE))
+    for x, place, z in zip(X, places, rng.standard_normal((n, 3)), strict=True):
+        x[place : place + WINDOW] += pulse + z @ modes
+    return X, places, sigma
+
+
+def near(found, places, size=None):
+    """Share of poses within 2 samples of the truth, after the one shift that is best."""
+    gaps = np.asarray(found) - places
+    shifts = np.unique(gaps)
+    away = np.abs(gaps[:, None] - shifts)
+    away = away if size is None else np.minimum(away % size, -away % size)
+    return float((away <= NEAR).mean(axis=0).max())
+
+
+def woody(X, window, passes=10):
+    """Places of the best correlation with the mean of the rows cut there, again and again."""
+    cuts = np.lib.stride_tricks.sliding_window_view(X, window, axis=1)
+    places = np.full(len(X), (X.shape[1] - window) // 2)
+    for _ in range(passes):
+        places = (cuts @ cuts[np.arange(len(X)), places].mean(axis=0)).argmax(axis=1)
+    return places
+
+
+def likely(K, family, em="soft", **how):
+    """The estimator, with what all cases share."""
+    return ProbabilisticGTPCA(K, family, em=em, random_state=0, **how)
+
+
+def start_of(model, X):
+    """Where the windows begin, (n,)."""
+    return model.poses(model.encode(X))["start"][:, 0]
+
+
+def knowing(X, sigma, variation):
+    """Places by the true model."""
+    operator, (pulse, modes) = Shift(WINDOW).bind((SIZE,)), heartbeat(variation)
+    uniform = np.full(operator.n_transforms, -np.log(operator.n_transforms))
+    model = ProbabilisticModel(operator, pulse, modes, np.array([sigma**2]), uniform)
+    return model.encode(as_chunks(X, operator)).index[:, 0]
+
+
+def compared(X, places, window):
+    """Shares near the truth, by method."""
+    family = Shift(window)
+    single = GTPCA(1, family, random_state=0).fit(X)
+    found = {
+        "single": near(start_of(single, X), places),
+        "woody": near(woody(X, window), places),
+    }
+    for K in (3, 6):
+        shared = GTPCA(K, family, shared_pose=True, random_state=0).fit(X)
+        found[f"energy {K}"] = near(start_of(shared, X), places)
+        for em in ("hard", "soft"):
+            found[f"{em} {K}"] = near(start_of(likely(K, family, em).fit(X), X), places)
+    return found
+
+
+def poses_case(noise, seed, variation, n=400):
+    """Shares near the truth, by method, and by who knows the true model."""
+    X, places, sigma = beats(n, noise, seed, variation)
+    return {"true model": near(knowing(X, sigma, variation), places)} | compared(X, places, WINDOW)
+
+
+def averaged(cases):
+    """The mean of dicts of numbers."""
+    return {name: round(float(np.mean([case[name] for case in cases])), 4) for name in cases[0]}
+
+
+def poses(seeds, variation=1):
+    """Table over noises, and whether soft EM is within 1 % of the best."""
+    rows = []
+    for noise in NOISES:
+        row = averaged([poses_case(noise, seed, variation) for seed in range(seeds)])
+        best = max(share for name, share in row.items() if name != "true model")
+        rows.append({"noise": noise, **row, "best": best})
+        print(rows[-1], flush=True)
+    return rows
+
+
+def eeg(seeds):
+    """Trials cut out at known random places, by channel: what is added is known, not what was."""
+    data, rows = fetch_eeg(), []
+    for name in EEG_CHANNELS:
+        trials = data.data[~data.repeated][:, :, list(data.channels).index(name)]
+        trials = trials - trials.mean(axis=1, keepdims=True)
+        cases = []
+        for seed in range(seeds):
+            starts = np.random.default_rng(seed).integers(41, size=len(trials))
+            X = np.stack([x[s : s + 216] for x, s in zip(trials, starts, strict=True)])
+            same = {"one place for all": near(np.zeros(len(X)), -starts)}
+            cases.append(same | compared(X, -starts, 128))
+        rows.append({"channel": name, **averaged(cases)})
+        print(rows[-1], flush=True)
+    return rows
+
+
+def calibration(seeds):
+    """Coverage and mean mass of 90 % sets on new rows, by noise."""
+    rows = []
+    for n, noise in [(n, noise) for n in (600, 2400) for noise in (0.5, 1.0, 1.5)]:
+        cases = []
+        for seed in range(seeds):
+            model = likely(3, Shift(WINDOW)).fit(beats(n, noise, seed)[0])
+            X, places, _ = beats(1000, noise, 100 + seed)
+            found = model.pose_posterior(X, n_poses=SIZE)
+            shift = np.median(found.index[:, 0] - places)
+            taken = np.cumsum(found.probability, axis=1) - found.probability < 0.9
+            hits = np.any(taken & (found.index == (places + shift)[:, None]), axis=1)
+            mass = np.sum(found.probability * taken, axis=1)
+            cases.append(
+                {"covered": hits.mean(), "mass": mass.mean(), "poses": taken.sum(1).mean()}
+            )
+        rows.append({"n": n, "noise": noise, **averaged(cases)})
+        print(rows[-1], flush=True)
+    return rows
+
+
+def planted(n, seed, noise=0.5):
+    """Rows (n, 64) with a pattern and 3 components of 24 points, in one pose."""
+    rng = np.random.default_rng(seed)
+    V = np.linalg.qr(rng.standard_normal((24, 4)))[0].T
+    scores = np.column_stack([np.full(n, 4.0), rng.standard_normal((n, 3)) * [2, 1.5, 1]])
+    X = noise * rng.standard_normal((n, 64))
+    for x, place, row in zip(X, rng.integers(41, size=n), scores @ V, strict=True):
+        x[place : place + 24] += row
+    return X
+
+
+def number(draws=10):
+    """The number of components that held-out likelihood picks, where 3 were planted."""
+    picked = []
+    for draw in range(draws):
+        X = planted(600, draw)
+        scores = [likely(K, Shift(24)).fit(X[:400]).score(X[400:]) for K in range(9)]
+        picked.append(int(np.argmax(scores)))
+    print("picked", picked, flush=True)
+    return {"picked": picked, "right": int(np.sum(np.array(picked) == 3))}
+
+
+def circular_rows(n, size, seed, points=64):
+    """A smooth pattern of some norm at random circular shifts in unit noise; and the pattern."""
+    rng = np.random.default_rng(seed)
+    pattern = np.random.default_rng(1000 + seed).standard_normal(points)
+    low = np.exp(-0.5 * (np.arange(points // 2 + 1) / (points / 8)) ** 2)
+    pattern = np.fft.irfft(low * np.fft.rfft(pattern), points)
+    pattern *= size / np.linalg.norm(pattern)
+    index = (np.arange(points) - rng.integers(points, size=n)[:, None]) % points
+    return pattern[index] + rng.standard_normal((n, points)), pattern
+
+
+def resemblance(found, truth):
+    """The largest correlation over circular shifts."""
+    products = np.fft.irfft(np.fft.rfft(found) * np.fft.rfft(truth).conj(), len(truth))
+    return float(products.max() / (np.linalg.norm(found) * np.linalg.norm(truth)))
+
+
+def faint_case(n, size, seed):
+    """Correlation with the truth and size of what is found, by method."""
+    X, truth = circular_rows(n, size, seed)
+    energy = GTPCA(1, CIRCULAR, polarity="positive", random_state=0).fit(X)
+    found = {"energy": energy.components_[0] * energy.transform(X).mean()}
+    for em in ("hard", "soft"):
+        found[em] = likely(0, CIRCULAR, em).fit(X).mean_pattern_
+    return {f"{name} correlation": resemblance(w, truth) for name, w in found.items()} | {
+        f"{name} size": float(np.linalg.norm(w)) for name, w in found.items()
+    }
+
+
+def noise_case(n, seed):
+    """What is found where nothing is: its size, and held-out likelihood beside that of noise."""
+    X = np.random.default_rng(seed).standard_normal((2 * n, 64))
+    X, new = X[:n], X[n:]
+    energy = GTPCA(1, CIRCULAR, polarity="positive", random_state=0).fit(X)
+    model, variance = likely(0, CIRCULAR).fit(X), np.mean(X**2)
+    nothing = -32 * np.log(2 * np.pi * variance) - np.sum(new**2, axis=1) / (2 * variance)
+    return {
+        "size over hard": float(np.linalg.norm(model.mean_pattern_) / energy.transform(X).mean()),
+        "below nothing": float(model.score(new) < nothing.mean()),
+        "gain": float(model.score(new) - nothing.mean()),
+    }
+
+
+def faint(seeds):
+    """Tables over sizes and numbers of rows."""
+    rows = []
+    for n, size in [(n, size) for n in (300, 3000) for size in (6, 4.5, 3.5, 2.5)] + [
+        (30_000, 2.5)
+    ]:
+        cases = [faint_case(n, size, seed) for seed in range(seeds if n < 30_000 else 1)]
+        rows.append({"n": n, "size": size, **averaged(cases)})
+        print(rows[-1], flush=True)
+    for n, draws in ((300, 20), (3000, 3)):
+        rows.append({"n": n, "size": 0, **averaged([noise_case(n, seed) for seed in range(draws)])})
+        print(rows[-1], flush=True)
+    return rows
+
+
+def seconds(function, repeats=5):
+    """The least processor seconds of several runs."""
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        function()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def passes(seeds, K=3):
+    """Seconds of a pass and its update: soft, hard, and that of a block by energy."""
+    rng, rows = np.random.default_rng(seeds), []
+    for name, (family, shape) in TIMED.items():
+        operator = family.bind(shape)
+        chunks = as_chunks(rng.standard_normal((1000, operator.n_features)), operator)
+        V = rng.standard_normal((1 + K, operator.n_weights))
+        uniform = np.full(operator.n_transforms, -np.log(operator.n_transforms))
+        model = ProbabilisticModel(operator, V[0], V[1:], np.ones(1), uniform)
+        floor = least_noise(chunks)
+
+        def em(sums, model=model, chunks=chunks, floor=floor):
+            lens = model.lens()
+            maximised(model, lens, chunks.sum(sums, lens), floor)
+
+        def energy(V=V, chunks=chunks, operator=operator):
+            block = make_block(operator, V[1:])
+            update(operator, chunks.sum(statistics, block), V[1:])
+
+        timed = {
+            "soft": seconds(lambda em=em: em(soft_sums)),
+            "hard": seconds(lambda em=em: em(hard_sums)),
+            "energy": seconds(energy),
+        }
+        over = {f"soft over {other}": timed["soft"] / timed[other] for other in ("hard", "energy")}
+        rows.append({"case": name, **{n: round(v, 4) for n, v in (timed | over).items()}})
+        print(rows[-1], flush=True)
+    return rows
+
+
+PARTS = {
+    "poses": poses,
+    "varied poses": partial(poses, variation=3),
+    "eeg": eeg,
+    "calibration": calibration,
+    "number": lambda seeds: number(),
+    "faint": faint,
+    "passes": passes,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--seeds", type=int, default=2)
+    options = parser.parse_args()
+    path = HERE / "bench_likelihood.json"
+    results = json.loads(path.read_text()) if path.exists() else {}
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    for name in options.only:
+        begin = time.process_time()
+        results[name] = PARTS[name](options.seeds)
+        results.setdefault("seconds", {})[name] = round(time.process_time() - begin, 1)
+    results["machine"] = {"python": platform.python_version(), "cpus": os.cpu_count()}
+    path.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""Expectation maximisation for one pose per sample: a start, and passes that raise the likelihood.
+
+The start are the poses of a *single* component, found by energy; pattern, loadings and noise are
+those of the rows in these poses. A better fit is not a better registration: several components can
+make up for a pose that is wrong, so starts are not chosen by likelihood.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gtpca.data.chunks import Chunks, energy
+from gtpca.model.matching import Stats, gram_matrices, match, second_moments, solve_block
+from gtpca.model.probabilistic import ProbabilisticModel, hard_sums, soft_sums
+from gtpca.solvers.als import ALS
+from gtpca.solvers.base import Problem
+
+__all__ = ["Recipe", "expectation_maximisation", "maximised", "start"]
+
+DENSE = 512  # weights up to which the covariance of aligned rows is made as a whole
+SUBSPACE_STEPS, SPARE = 6, 8  # else: so many steps, with so many directions more than needed
+FLOOR = 1e-9  # least noise, as a share of the mean square of the rows
+SEEN = 1e-9  # coverage of a weight, as a share of the largest, below which sums say nothing of it
+FAINT = 0.01  # least variance of a component at the start, in units of the noise
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to fit.
+
+    Parameters
+    ----------
+    n_components : int
+    em : {"soft", "hard"}
+    noise : {"isotropic", "features"}
+    prior : {"uniform", "learned"}
+    polarity : {"positive", "both"}
+        How the single component of the start matches rows.
+    max_iter : int
+    tol : float
+        Least gain per row, in nats, for which it goes on.
+    n_jobs : int or None
+    """
+
+    n_components: int
+    em: str = "soft"
+    noise: str = "isotropic"
+    prior: str = "uniform"
+    polarity: str = "positive"
+    max_iter: int = 1000
+    tol: float = 1e-6
+    n_jobs: int | None = None
+
+
+def expectation_maximisation(chunks: Chunks, recipe: Recipe, rng):
+    """The model of all rows.
+
+    Returns
+    -------
+    model : ProbabilisticModel
+    history : list of float
+        Mean over the rows of ``log p(x)``, or for hard EM of ``max_t log p(x, t)``, at every pass;
+        it never falls but by rounding.
+    converged : bool
+    """
+    return climb(chunks, recipe, start(chunks, recipe, rng))
+
+
+def climb(chunks, recipe, model):
+    """Passes over all rows from a model; see :func:`expectation_maximisation`.
+
+    A noise of each feature changes the inner product in which all else is summed: it takes turns
+    with the rest.
+    """
+    sums_of, history = soft_sums if recipe.em == "soft" else hard_sums, []
+    floor, turns = least_noise(chunks), 1 if recipe.noise == "isotropic" else 2
+    for number in range(recipe.max_iter + 1):
+        lens, by_feature = model.lens(), number % turns == 1
+        sums = chunks.sum(sums_of, lens, by_feature)
+        history.append(sums.fit / sums.count)
+        if number > turns and history[-1] - history[-1 - turns] <= recipe.tol:
+            return model.canonical(), history, True
+        if number < recipe.max_iter:
+            model = maximised(model, lens, sums, floor, recipe.prior == "learned")
+    return model.canonical(), history, False
+
+
+def least_noise(chunks):
+    """The least variance of the noise: rows without any have no density."""
+    mean = chunks.sum(energy) / (chunks.n_rows * chunks.operator.n_features)
+    return FLOOR * mean if mean > 0 else FLOOR
+
+
+def maximised(model, lens, sums, floor, learn_prior=False):
+    """The model under which the sums of a pass are most likely.
+
+    Pattern and loadings solve ``sum_t,k moments_tjk T_t* T_t v_k = rhs_j``, as the weights of a
+    block do; the noise is the mean square of what they leave.
+    """
+    if np.ndim(sums.squares):
+        return replace(model, noise=np.maximum(_noise_of_features(model, lens, sums), floor))
+    V = solve_block(lens.operator, sums.moments, sums.rhs, lens.weights)
+    V = np.where(_seen(lens.operator, sums.mass), V, lens.weights)
+    model = replace(model, pattern=V[0], loadings=V[1:])
+    if len(model.noise) == 1:
+        G = gram_matrices(lens.operator, V[None])[0]
+        left = sums.energy - 2 * np.sum(V * sums.rhs) + np.sum(sums.moments * G)
+        variance = left / (sums.count * lens.operator.n_features)
+        model = replace(model, noise=np.array([max(variance, floor)]))
+    return replace(model, log_prior=_log_shares(sums.mass)) if learn_prior else model
+
+
+def _seen(operator, mass):
+    """Weights (L,) of which the rows say more than rounding; others stay what they are."""
+    if operator.isometric or not operator.selects:
+        return np.ones(operator.n_weights, dtype=bool)
+    cover = operator.normal(mass, np.ones(operator.n_weights))
+    return cover > SEEN * cover.max()
+
+
+def _log_shares(mass):
+    """``log(mass / sum)``; minus infinity for a transform that no row takes."""
+    share = mass / mass.sum()
+    return np.log(share, out=np.full(len(share), -np.inf), where=share > 0)
+
+
+def _noise_of_features(model, lens, sums):
+    """``v_j / n sum_i E (x_ij - (T_t (m + U z))_j)^2`` in units of the noise, (d,)."""
+    total, operator = sums.squares.copy(), lens.operator
+    for t, moments in enumerate(sums.moments):
+        bank = np.concatenate([operator.apply_at(v, np.array([t])) for v in lens.weights])
+        total += np.einsum("jf,jk,kf->f", bank, moments, bank)
+    return model.noise * total / sums.count
+
+
+def start(chunks: Chunks, recipe: Recipe, rng) -> ProbabilisticModel:
+    """Pattern, loadings and noise of the rows in the poses of a single component."""
+    operator, n = chunks.operator, chunks.n_rows
+    problem = Problem(chunks, recipe.polarity)
+    block = problem.block(ALS().solve(problem, rng, n_jobs=recipe.n_jobs).weights)
+    stats = chunks.sum(pattern_sums, block)
+    pattern = solve_block(operator, stats.weight, stats.rhs, np.zeros((1, operator.n_weights)))[0]
+    left = (stats.explained - pattern @ stats.rhs[0]) / n
+    variances, axes = aligned_axes(chunks, block, pattern, recipe.n_components, rng)
+    spare = max(1, operator.n_features - recipe.n_components)
+    noise = max((left - variances.sum()) / spare, least_noise(chunks))
+    sizes = np.sqrt(np.maximum(variances - noise, FAINT * noise))
+    each = 1 if recipe.noise == "isotropic" else operator.n_features
+    uniform = np.full(operator.n_transforms, -np.log(operator.n_transforms))
+    loadings = sizes[:, None] * axes
+    return ProbabilisticModel(operator, pattern, loadings, np.full(each, noise), uniform)
+
+
+def pattern_sums(chunk, block) -> Stats:
+    """What the mean of all rows needs to know, in the poses of a block; and their energy."""
+    index, one = match(chunk, block).index, np.ones((len(chunk.rows), 1))
+    rhs = chunk.operator.adjoint_block(chunk.rows, index, one)
+    return Stats(rhs, second_moments(chunk.operator, index, one, one), energy(chunk))
+
+
+def aligned_axes(chunks, block, pattern, count, rng):
+    """Variances (count,) and directions (count, L) of the rows that are brought back.
+
+    Few weights: of the covariance itself; many: by steps of subspace iteration.
+    """
+    L = chunks.operator.n_weights
+    Q, steps = np.eye(L), 1
+    if L > DENSE:
+        Q, steps = rng.standard_normal((L, min(L, count + SPARE))), SUBSPACE_STEPS
+    for _ in range(steps if count else 0):
+        Q = np.linalg.qr(Q)[0]
+        image = chunks.sum(spread_times, block, pattern, Q) / chunks.n_rows
+        values, vectors = np.linalg.eigh(Q.T @ image)
+        found, Q = Q @ vectors[:, ::-1], image
+    return (values[::-1][:count], found.T[:count]) if count else (np.zeros(0), np.zeros((0, L)))
+
+
+def spread_times(chunk, block, pattern, Q):
+    """``sum_i y_i y_i' Q`` of ``y_i = T_i* (x_i - T_i m)``, (L, q)."""
+    index = match(chunk, block).index
+    rest = chunk.plus(pattern[None], index, np.full((len(index), 1), -1.0), None)
+    back = chunk.operator.adjoint_rows(rest.rows, index)
+    return back.T @ (back @ Q)
