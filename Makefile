@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 CORE_VENV ?= .venv-core
+AEON_VENV ?= .venv-aeon
 JOBS ?= 2
 OLD ?= HEAD
 
@@ -10,6 +11,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEMO_STAMP := $(VENV)/.installed-demo
 CORE_STAMP := $(CORE_VENV)/.installed
+AEON_STAMP := $(AEON_VENV)/.installed
 
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input -c constraints.txt
 # One thread per test worker: the workers already fill the processors.
@@ -20,7 +22,7 @@ CHECK_PYTHON := $(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exi
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-core browser lint format bench bench-speed
+.PHONY: help setup demo test test-long test-core test-aeon browser lint format bench bench-speed
 .PHONY: same-results clean
 .DELETE_ON_ERROR:
 
@@ -48,6 +50,13 @@ $(CORE_STAMP): pyproject.toml constraints.txt
 	$(CORE_VENV)/bin/python $(PIP_INSTALL) -e . pytest
 	@touch $@
 
+# aeon does not install beside the versions of constraints.txt.
+$(AEON_STAMP): pyproject.toml constraints-aeon.txt
+	@$(CHECK_PYTHON)
+	$(PYTHON) -m venv --clear $(AEON_VENV)
+	$(AEON_VENV)/bin/python $(subst constraints.txt,constraints-aeon.txt,$(PIP_INSTALL)) -e . pytest aeon
+	@touch $@
+
 demo: $(DEMO_STAMP) ## run the demonstration; writes gtpca-demo.png
 	$(BIN)/python -m gtpca.demo
 
@@ -59,6 +68,9 @@ test-long: $(STAMP) ## the test suite with the tests that take minutes
 
 test-core: $(CORE_STAMP) ## the test suite with no optional dependency installed
 	$(CORE_VENV)/bin/python -m pytest
+
+test-aeon: $(AEON_STAMP) ## the tests with aeon, in an environment of their own
+	$(AEON_VENV)/bin/python -m pytest tests/data/test_aeon.py
 
 browser: ## install Chromium, which the page is tested in (Debian, as root)
 	@.ci/browser

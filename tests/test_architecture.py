@@ -26,7 +26,7 @@ LAYERS = {
     "text": "",
     "operators": "checks",
     "families": "operators text",
-    "data": "operators optional files",
+    "data": "operators optional files text",
     "model": "data",
     "solvers": "model",
     "fitting": "solvers",
@@ -63,7 +63,7 @@ LATE = {
 
 PUBLIC = {
     "gtpca": """ALS GTPCA Affine Codes Compose Custom Deformation Family Identity Operator
-        Reflection Rotation Scaling Shift TimeWarp load pad quadrature""",
+        Reflection Rotation Scaling Shift TimeWarp labelled load pad quadrature""",
     "gtpca.families": "Compose Custom Family Identity Reflection Shift",
     "gtpca.operators": "BankOperator FeatureWeightedOperator Operator",
     "gtpca.solvers": "ALS",

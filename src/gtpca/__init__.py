@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from gtpca.data.chunks import Codes
+from gtpca.data.labels import labelled
 from gtpca.data.series import pad
 from gtpca.estimator import GTPCA
 from gtpca.families import (
@@ -41,6 +42,7 @@ __all__ = [
     "Scaling",
     "Shift",
     "TimeWarp",
+    "labelled",
     "load",
     "pad",
     "quadrature",

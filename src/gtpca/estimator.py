@@ -15,9 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
 from gtpca.data.chunks import RESIDUALS, as_chunks
+from gtpca.data.containers import components_in
+from gtpca.data.labels import Labelled
 from gtpca.data.missing import MISSING, warn_of_blank
 from gtpca.data.rows import by_rows, counted, new_rows, training_rows
-from gtpca.data.series import cut, shapes_of
+from gtpca.data.series import cut
 from gtpca.families.base import check_size
 from gtpca.families.text import as_family
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
@@ -28,6 +30,7 @@ from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
 from gtpca.model.ridge import AUTO, COST
 from gtpca.operators.base import weigh_features
+from gtpca.operators.grid import axis_name, shape_text
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem, SolverResult
 
@@ -59,7 +62,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     signed *score* and a *pose* (which transform) on every component.
 
     A fit keeps what decides about scores. Of the parameters, ``refine``, ``missing``, ``output``,
-    ``batch_size`` and ``n_jobs`` may be changed after it; all others take effect with the next fit.
+    ``sample_dim``, ``batch_size`` and ``n_jobs`` may be changed after it; all others take effect
+    with the next fit.
 
     Parameters
     ----------
@@ -71,6 +75,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     sample_shape : tuple of int or None
         Shape of one sample if ``X`` holds flat rows; default: ``X.shape[1:]``. Lists of samples of
         unequal size are padded to it; default: to the largest.
+    sample_dim : str or None
+        The dimension of a DataArray that holds the samples; default: its first one. May be changed
+        after a fit.
     shared_pose : bool
         False: every component finds its own pose of every sample, as in the paper. True: each
         sample is one object, moved as a whole; all components share its pose.
@@ -141,6 +148,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     polarity_, center_, shared_pose_
         What these parameters were in the fit.
     sample_shape_ : tuple of int
+    labels_ : Labels or None
+        Names, units and positions of the axes, if the samples came with them.
     operator_ : Operator
         The family, bound to ``sample_shape_``.
     n_features_in_ : int
@@ -172,6 +181,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         family=None,
         *,
         sample_shape=None,
+        sample_dim=None,
         shared_pose=False,
         polarity="both",
         center=False,
@@ -192,6 +202,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.n_components = n_components
         self.family = family
         self.sample_shape = sample_shape
+        self.sample_dim = sample_dim
         self.shared_pose = shared_pose
         self.polarity = polarity
         self.center = center
@@ -224,7 +235,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ----------
         X : array (n, \\*sample_shape), or (n, d) flat rows
             Also a memory map, an h5py dataset, a zarr array, or a Dask array, which are read chunk
-            by chunk and never held in memory as a whole. With ``missing="ignore"`` also a list of
+            by chunk and never held in memory as a whole. A DataArray of xarray and other containers
+            bring the names and units of their axes along. With ``missing="ignore"`` also a list of
             samples of unequal size, which :func:`gtpca.pad` makes one array of.
         y : ignored
         sample_weight : array (n,) or None
@@ -241,6 +253,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def _fit(self, X, sample_weight):
         solver = check_parameters(self)
         rows, row_shape, shape = training_rows(self, X, self.sample_shape)
+        labels = None if rows.container is None else rows.container.labels
         operator = bind_family(self.family, shape, self.feature_weight)
         count = check_n_components(self.n_components, operator, self.shared_pose)
         warn_early(self, operator, rows.n_rows)
@@ -262,8 +275,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             n_restarts=self.n_restarts,
         )
         problem = Problem(open_rows(rows), self.polarity, **ridge_of(self, operator))
-        found = fit(problem, recipe, preprocessing)
-        self.adopt(found, row_shape)
+        self.adopt(fit(problem, recipe, preprocessing), row_shape, labels=labels)
         context.call_on_fit_task_end(estimator=self)
         return self
 
@@ -279,7 +291,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs, "residual": self.residual}
         return as_chunks(rows, operator, weight, **how)
 
-    def adopt(self, found: Fit, row_shape=None, online=None) -> GTPCA:
+    def adopt(self, found: Fit, row_shape=None, online=None, labels=None) -> GTPCA:
         """Take over what was found, here or elsewhere: it becomes the fitted attributes.
 
         Parameters
@@ -289,6 +301,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             Shape of a row as it came; default: that of a sample.
         online : dict or None
             Where a stream stands.
+        labels : Labels or None
+            What is known of the samples beside their values.
 
         Returns
         -------
@@ -312,6 +326,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             polarity_=model.polarity,
             shared_pose_=model.shared_pose,
             center_="samples" if per_sample else mean is not None,
+            labels_=labels,
             _row_shape=operator.sample_shape if row_shape is None else row_shape,
             **({} if online is None else {"online_": online}),
         )
@@ -345,6 +360,12 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
                 None if self.mean_ is None else self.mean_.ravel(), self.center_ == "samples"
             ),
         )
+
+    @property
+    def grid_(self) -> tuple[int, ...]:
+        """``sample_shape_``, with names, units and positions of its axes where they are known."""
+        shape = self.sample_shape_
+        return shape if self.labels_ is None else self.labels_.grid(shape)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "components_")
@@ -427,6 +448,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def _fit_kept(self, kept, n_fits=1):
         """Fit the rows kept so far; of several fits from other starts the best is taken."""
         X, weight = kept.rows.reshape(-1, *self._row_shape), kept.faded(self.horizon)
+        X = X if self.labels_ is None else Labelled(X, self.labels_)
         restarts = {"n_restarts": max(n_fits, self.n_restarts)}
         found = clone(self).set_params(**restarts).fit(X, sample_weight=weight)
         names = {"components_", "n_components_", "n_iter_", "history_", "ridge_", "mean_"}
@@ -456,7 +478,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         for result, ridge in zip(results, stream.ridges, strict=True):
             result.ridge = float(ridge)
         online = vars(stream) | {"kept": None if kept is None else vars(kept)}
-        self.adopt(stream.fit(self.model_, results), self._row_shape, online)
+        self.adopt(stream.fit(self.model_, results), self._row_shape, online, self.labels_)
 
     def chunks(self, X, sample_weight=None):
         """New data as the components see them: centred and weighted like the training data.
@@ -471,7 +493,11 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Chunks
             See :mod:`gtpca.data.chunks`.
         """
-        return self._open(self._preprocessed(self._new_rows(X)), self.operator_, sample_weight)
+        return self._seen(self._new_rows(X), sample_weight)
+
+    def _seen(self, rows, weight=None):
+        """New rows as chunks of what the components see."""
+        return self._open(self._preprocessed(rows), self.operator_, weight)
 
     def _new_rows(self, X):
         """Rows of new data, after a warning of those that hold nothing."""
@@ -497,13 +523,14 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Codes
             With ``scores`` (n, k) and ``index`` (n, k), or (n, 1) if the pose is shared.
         """
-        return self._shaped(self.model_.encode(self.chunks(X)), X)
+        rows = self._new_rows(X)
+        return self._known(self.model_.encode(self._seen(rows)), rows)
 
-    def _shaped(self, codes, X):
-        """Codes that know the shapes of samples in a list that was padded."""
-        numeric = hasattr(X, "dtype") and X.dtype.kind != "O"
-        shapes = None if numeric else shapes_of(X, self.sample_shape_)
-        return codes if shapes is None else replace(codes, shapes=np.array(shapes))
+    def _known(self, codes, rows):
+        """Codes that know what the samples came in: a container, or a list of unequal sizes."""
+        if rows.container is None and rows.shapes is None:
+            return codes
+        return replace(codes, container=rows.container, shapes=rows.shapes)
 
     def measure(self, X):
         """Codes of new samples and the energy that they leave, in one pass.
@@ -518,15 +545,18 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         energies : array (n, k + 1)
             ``|r_i|^2`` after 0, 1, .., k components; see :meth:`resmse`.
         """
-        codes, energies = self.model_.measure(self.chunks(X))
-        return self._shaped(codes, X), energies
+        rows = self._new_rows(X)
+        codes, energies = self.model_.measure(self._seen(rows))
+        return self._known(codes, rows), energies
 
     def decode(self, codes):
         """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape).
 
-        A list of samples of unequal size, if such a list was encoded.
+        They come in the container that was encoded: a DataArray, a list of samples of unequal size.
         """
         samples = self.model_.decode(codes)
+        if codes.container is not None:
+            return codes.container.samples(samples, self.grid_)
         return samples if codes.shapes is None else cut(samples, codes.shapes)
 
     def reconstruct(self, X):
@@ -541,10 +571,13 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         array (n, k), or more columns; see :meth:`get_feature_names_out`
         """
         codes = self.encode(X)
-        if self.output == "scores":
-            return codes.scores
-        put_out = partial(outputs.side_by_side, self.model_, self.output)
-        return by_rows(put_out, codes.scores, codes.index)
+        found = codes.scores
+        if self.output != "scores":
+            put_out = partial(outputs.side_by_side, self.model_, self.output)
+            found = by_rows(put_out, codes.scores, codes.index)
+        if codes.container is None:
+            return found
+        return codes.container.table(found, self.get_feature_names_out())
 
     def inverse_transform(self, X):
         """Samples from what ``transform`` returned.
@@ -570,9 +603,23 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         -------
         dict of str to array (n, k)
             One entry per quantity, e.g. ``start`` and ``centre`` of the window, ``degrees``,
-            ``flipped``, ``factor``; see the family for signs, zeros and units.
+            ``flipped``, ``factor``; see the family for signs, zeros and units. Places are positions
+            on the axes where these are known, such as seconds, which ``units`` of the dict says,
+            and points otherwise. A Dataset, if a DataArray was encoded.
         """
-        return self.model_.poses(codes)
+        poses = self.model_.poses(codes)
+        return poses if codes.container is None else codes.container.poses(poses)
+
+    def labelled_components(self):
+        """The components in the kind of container that the samples of the fit came in.
+
+        Returns
+        -------
+        DataArray, list of Evoked, FDataGrid, or ``components_`` as they are
+            Positions along an axis are those of a window at rest, in the middle of the sample.
+        """
+        check_is_fitted(self)
+        return components_in(self.labels_, self.components_, self.operator_.weight_grid)
 
     def align(self, X, component=0):
         """Every sample brought to the reference pose of a component, (n, \\*weight_shape).
@@ -583,7 +630,10 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         rows = self._new_rows(X)
         checks.integer("component", component, 0, self.n_components_ - 1)
-        return self.model_.align(self._open(rows, self.operator_), component)
+        aligned = self.model_.align(self._open(rows, self.operator_), component)
+        if rows.container is None:
+            return aligned
+        return rows.container.samples(aligned, self.operator_.weight_grid)
 
     def impute(self, X):
         """``X`` with predictions for what was not observed, (n, \\*sample_shape).
@@ -591,8 +641,11 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Observed values stay as they are; in gaps is the reconstruction, with the mean that was
         subtracted. Needs ``missing="ignore"`` unless nothing is missing.
         """
-        filled = self.model_.impute(self._open(self._new_rows(X), self.operator_))
-        return cut(filled, shapes_of(X, self.sample_shape_))
+        rows = self._new_rows(X)
+        filled = self.model_.impute(self._open(rows, self.operator_))
+        if rows.container is not None:
+            return rows.container.samples(filled, self.grid_)
+        return cut(filled, rows.shapes)
 
     def resmse(self, X):
         """Residual energy over energy, after 1, 2, .., k components, shape (k,).
@@ -653,11 +706,15 @@ def _unchanged_by_errors(estimator):
 
 
 def bind_family(family, sample_shape, feature_weight=None):
-    """The operator of a family, or of its text, in the inner product of the weight."""
+    """The operator of a family, or of its text, in the inner product of the weight.
+
+    The weight of a grid whose inner products are integrals is the default.
+    """
     family = as_family(family)
     check_size(family, sample_shape)
     operator = family.bind(sample_shape)
-    return operator if feature_weight is None else weigh_features(operator, feature_weight)
+    weight = getattr(sample_shape, "weight", None) if feature_weight is None else feature_weight
+    return operator if weight is None else weigh_features(operator, weight)
 
 
 def _warn_of_windows(operator):
@@ -667,9 +724,10 @@ def _warn_of_windows(operator):
     for axis, (size, length) in pairs:
         if length > 2 * size:
             checks.warn(
-                f"components have {length} points on axis {axis}, more than twice the {size} of "
-                f"samples of shape {sample}; a window of at most {2 * size} is plenty there. Are "
-                "the samples meant to be longer, or to have other axes?",
+                f"components have {length} points on {axis_name(operator.grid, axis)}, more than "
+                f"twice the {size} of samples of shape {shape_text(operator.grid)}; a window of at "
+                f"most {2 * size} is plenty there. Are the samples meant to be longer, or to have "
+                "other axes?",
                 UserWarning,
             )
 
@@ -719,7 +777,7 @@ def warn_early(estimator, operator, n_rows):
     _warn_of_windows(operator)
     if operator.n_transforms == 1 and family.hint_if_still is not None:
         checks.warn(
-            f"{family!r} leaves a single position to samples of shape {operator.sample_shape}: "
+            f"{family!r} leaves a single position to samples of shape {shape_text(operator.grid)}: "
             f"nothing moves, as in ordinary PCA. {family.hint_if_still}".rstrip(),
             UserWarning,
         )

@@ -194,7 +194,7 @@ def test_fit_finds_what_the_library_finds(signals, tmp_path):
     assert [row.split()[0] for row in rows] == ["1", "2", "3"]
     assert [row.split()[1] for row in rows] == [f"{100 * value:.2f}%" for value in share]
     assert done.err == f"The model is in {path}.\n"
-    what = "40 samples of shape 32; names none, labels none, ids none"
+    what = "40 samples of shape 32; names none, labels none, ids none, rate none, gaps none"
     assert done.read == f"Read {signals}: {what}.\n"
 
 

@@ -46,7 +46,7 @@ def same(a, b):
     if isinstance(a, (list, tuple)):
         return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict):
-        return type(b) is dict and same(list(a), list(b)) and all(same(a[k], b[k]) for k in a)
+        return type(b) is type(a) and same(list(a), list(b)) and all(same(a[k], b[k]) for k in a)
     if isinstance(a, (float, np.floating)):
         return type(a) is type(b) and np.asarray(a).tobytes() == np.asarray(b).tobytes()
     return type(a) is type(b) and a == b
@@ -238,7 +238,7 @@ def test_the_file_can_be_read_without_the_library(tmp_path):
     with np.load(tmp_path / "m.gtpca", allow_pickle=False) as file:
         assert same(file["components_"], model.components_)
         content = json.loads(file["model.json"])
-    assert content["format_version"] == 1
+    assert content["format_version"] == 2
     assert content["parameters"]["family"]["parameters"]["window"] == 5
     with zipfile.ZipFile(tmp_path / "m.gtpca") as archive:
         for name, expected in content["members"].items():
@@ -269,6 +269,16 @@ def test_files_of_the_first_format_load_for_ever(name):
     expected = np.load(FILES / f"model-v1-{name}-scores.npy")
     X = np.sin(np.arange(4 * model.n_features_in_) ** 1.3).reshape(4, *model.sample_shape_)
     np.testing.assert_allclose(model.transform(X), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_files_with_labels_load_for_ever():
+    model = gtpca.load(FILES / "model-v2-labels.gtpca")
+    expected = np.load(FILES / "model-v2-labels-scores.npy")
+    codes = model.encode(np.sin(np.arange(4 * 48) ** 1.3).reshape(4, 2, 24))
+    np.testing.assert_allclose(codes.scores, expected, rtol=1e-10, atol=1e-12)
+    starts = [[0.05, -0.02], [-0.1, 0.05], [-0.02, -0.03], [-0.1, -0.07]]
+    np.testing.assert_allclose(model.poses(codes)["start"], starts, atol=1e-12)
+    assert [axis.name for axis in model.labels_.axes] == ["channel", "time"]
 
 
 def test_joblib_and_pickle_free_skops_work_too(tmp_path):

@@ -100,7 +100,10 @@ def test_a_summary_says_what_was_taken_as_what(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(",kind,t0,t1,t2,t3\nr0,x,1,2,3,4\nr1,y,1,2,3,4\nr2,x,1,2,3,4\n")
     said = "3 samples of shape 4; names 't0', 't1', .., 't3' (4), labels 'x', 'y' (2), "
-    assert read_data(path, labels="kind").summary() == said + "ids 'r0', 'r1', 'r2' (3)"
+    assert (
+        read_data(path, labels="kind").summary()
+        == said + "ids 'r0', 'r1', 'r2' (3), rate none, gaps none"
+    )
     assert read_data(samples.npy(tmp_path)).summary().startswith("6 samples of shape 5; names none")
 
 

@@ -154,8 +154,10 @@ def report(
     from gtpca.page import write_page
 
     with source.open(fitted) as data, path_for_output(output) as path:
-        labels = _labels(data, labels_file)
-        write_page(fitted, data.rows, path, labels=labels, title=title)
+        beside = {name: v for name, v in data.columns.items() if name != data.id_name}
+        labels = (beside or None) if labels_file is None else _labels(data, labels_file)
+        ids = None if data.ids is None else {data.id_name: data.ids}
+        write_page(fitted, data.rows, path, labels=labels, ids=ids, title=title)
     tell(output, "The page is")
 
 

@@ -24,7 +24,10 @@ from gtpca.commands.options import (
 )
 from gtpca.commands.output import check_output, is_stdout, path_for_output, table, tell
 from gtpca.commands.progress import FitBar
+from gtpca.data.labels import Labelled
 from gtpca.families.text import as_family, format_family, parse_family
+from gtpca.operators.grid import axis_of, axis_texts
+from gtpca.readers.data import some
 from gtpca.text import shortened
 
 __all__ = ["fit", "from_zero", "info", "load_model"]
@@ -125,7 +128,7 @@ def fit(
     )
     with source.open(model) as data:
         warn_of_columns(data)
-        _fit_watched(model, data.rows)
+        _fit_watched(model, Labelled(data.rows, source.labels(data)))
     with path_for_output(output) as path:
         model.save(path)
     said = json.dumps(_facts(model)) if as_json else _summary(model)
@@ -180,6 +183,17 @@ def family_name(model) -> str:
         return repr(family)
 
 
+def _reading(options) -> str:
+    """Options of files as they are typed; columns only if they are few."""
+    return " ".join(f"--{name} {_option(name, value)}" for name, value in options.items())
+
+
+def _option(name, value) -> str:
+    if name == "columns":
+        return some(value)
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def _facts(model) -> dict[str, Any]:
     """What ``--json`` says."""
     operator = model.operator_
@@ -194,7 +208,28 @@ def _facts(model) -> dict[str, Any]:
         "explained_energy": model.explained_energy_.tolist(),
         "explained_energy_ratio": model.explained_energy_ratio_.tolist(),
         "n_iter": model.n_iter_.tolist(),
+        "axes": [_axis_facts(axis_of(model.grid_, j)) for j in range(len(model.sample_shape_))],
+        "pose_units": operator.pose_units,
+        "read_with": {} if model.labels_ is None else _told(model.labels_.reading),
     }
+
+
+def _poses(facts) -> list[str]:
+    """The quantities of a pose, with their units."""
+    units = facts["pose_units"]
+    return [f"{name} ({units[name]})" if name in units else name for name in facts["poses"]]
+
+
+def _axis_facts(axis) -> dict[str, Any]:
+    """What is known of an axis."""
+    names = None if axis.names is None else list(axis.names)
+    points = None if axis.points is None else axis.points.tolist()
+    return {"name": axis.name, "unit": axis.unit, "positions": points, "names": names}
+
+
+def _told(reading) -> dict[str, Any]:
+    """How files are read, without what only the library needs."""
+    return {name: value for name, value in reading.items() if name != "times"}
 
 
 def _parameters(model) -> dict[str, Any]:
@@ -232,10 +267,13 @@ def _description(model) -> str:
         "family": shortened(facts["family"], 300),
         "samples": f"of shape {shape}",
         "components": f"{facts['n_components']} of shape {weights}",
-        "transforms": f"{facts['n_transforms']}, told apart by {', '.join(facts['poses'])}",
+        "transforms": f"{facts['n_transforms']}, told apart by {', '.join(_poses(facts))}",
         "parameters": shortened(_changed(model), 300) or "all at their defaults",
         "passes": f"{passes} over all rows",
     }
     if not facts["poses"]:
         lines["transforms"] = str(facts["n_transforms"])
+    if model.labels_ is not None:
+        lines["axes"] = "; ".join(axis_texts(model.grid_))
+        lines["read with"] = shortened(_reading(facts["read_with"]), 300) or "no options"
     return "\n".join([*(f"{k:<12}{v}" for k, v in lines.items()), "", _summary(model)])

@@ -15,7 +15,8 @@ import numpy as np
 import typer
 
 from gtpca.data.missing import check_observed
-from gtpca.readers import read_data
+from gtpca.readers.axes import labels_of
+from gtpca.readers.reading import read_as
 
 __all__ = [
     *("Json", "MaxSize", "Model", "Source"),
@@ -29,10 +30,12 @@ MaxSize = Annotated[
     typer.Option(help="Load a model this large (transforms times values of a sample)."),
 ]
 
+ONCE = ("key", "missing")  # options that are said of one file, or kept elsewhere
+
 DATA = typer.Argument(
     metavar="DATA",
-    help="File of samples: .npy .npz .csv .tsv .parquet .h5 .zarr .mat .ts .fif .edf .bdf, or a "
-    "folder of images.",
+    help="File of samples: .npy .npz .csv .tsv .txt .csv.gz .parquet .h5 .zarr .mat .ts .fif .edf "
+    ".bdf, or a folder of images.",
 )
 
 
@@ -61,6 +64,14 @@ def _duration(text: str) -> int | float:
     )
 
 
+def _rate(text: str) -> float:
+    """``250Hz``, ``1kHz`` or ``250`` as a number of Hz."""
+    found = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*(k?Hz)?", text)
+    if not found or not 0 < float(found[1]) < 1e12:
+        raise typer.BadParameter(f"{text!r} is not a sampling rate; write it as 250Hz.")
+    return float(found[1]) * (1000 if found[2] == "kHz" else 1)
+
+
 def _length(option, what):
     text = f"Recordings: {what}, such as 512 (samples) or 1.5s (seconds)."
     return Annotated[Any, typer.Option(option, parser=_duration, metavar="<length>", help=text)]
@@ -72,8 +83,19 @@ DATA_OPTIONS: dict[str, Any] = {
         str | None, typer.Option(help="Which array of a .npz, .h5, .zarr or .mat file.")
     ],
     "labels": Annotated[
+        list[str] | None,
+        typer.Option(help="Tables: columns of labels, such as kind or kind,age; not data."),
+    ],
+    "id": Annotated[
+        str | None, typer.Option(help="Tables: the column that holds ids of the samples.")
+    ],
+    "drop": Annotated[list[str] | None, typer.Option(help="Tables: columns to leave out.")],
+    "columns": Annotated[
+        list[str] | None, typer.Option(help="Tables: the columns with values, such as x0:x63.")
+    ],
+    "long": Annotated[
         str | None,
-        typer.Option(help="Tables: name or number of the column of labels, which are not data."),
+        typer.Option(help="Tables of one value a line: time,value,trial, as they are called."),
     ],
     "header": Annotated[
         bool | None,
@@ -81,6 +103,13 @@ DATA_OPTIONS: dict[str, Any] = {
             "--header/--no-header",
             help="Tables: whether the first line holds names; default: as the documentation says.",
         ),
+    ],
+    "decimal": Annotated[
+        str | None, typer.Option(help="Tables: what stands before the decimals, such as ,.")
+    ],
+    "rate": Annotated[
+        Any,
+        typer.Option(parser=_rate, metavar="<rate>", help="Points per second, such as 250Hz."),
     ],
     "window": _length("--window", "length of sliding windows"),
     "step": _length("--step", "distance of the windows, default: their length"),
@@ -116,16 +145,38 @@ class Source:
     def open(self, model):
         """The data, as a context, after a line that says what they are.
 
-        What was said of missing values is set in the ``model``; else they are what it says.
+        What was said of missing values is set in the ``model``; else they are what it says. How the
+        file of a fit was read is remembered by its model, and need not be said again.
         """
-        given = self.options["missing"]
-        model.set_params(missing=str(given) if given else model.missing)
-        known = {"missing": model.missing, "sample_shape": getattr(model, "sample_shape_", None)}
-        data = read_data(self.path, **self.options | known)
+        given = {name: _plain(value) for name, value in self.options.items()}
+        missing = given.pop("missing")
+        model.set_params(missing=missing or model.missing)
+        labels = getattr(model, "labels_", None)
+        remembered = None if labels is None else labels.reading
+        shape = getattr(model, "sample_shape_", None)
+        data = read_as(self.path, given, model.missing, remembered, shape)
         typer.echo(f"Read {self.path}: {data.summary()}.", err=True)
         if type(data.rows) is np.ndarray:  # others are read piece by piece
             check_finite(self.path, data.rows, model.missing)
+        if labels is not None:
+            labels.check_same(labels_of(data))
         return data
+
+    def labels(self, data):
+        """What a model is to remember of the data, and of how they were read."""
+        given = {name: _plain(value) for name, value in self.options.items() if name not in ONCE}
+        if data.features is not None:
+            given["columns"] = list(data.features)
+        if given["long"]:
+            given["times"] = data.times
+        return labels_of(data, {name: value for name, value in given.items() if value is not None})
+
+
+def _plain(value):
+    """What a file can hold of an option; None if it was not given."""
+    if isinstance(value, (list, tuple)):
+        return list(value) or None
+    return str(value) if isinstance(value, StrEnum) else value
 
 
 def check_finite(path, rows, missing: str, start: int = 0) -> None:

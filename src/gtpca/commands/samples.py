@@ -24,11 +24,15 @@ from gtpca.commands.progress import watched
 from gtpca.data.chunks import Codes
 from gtpca.files import write_npy
 from gtpca.model.outputs import named_columns
-from gtpca.readers import write_array, write_table
+from gtpca.operators.grid import axis_of
+from gtpca.readers import write_table
+from gtpca.readers.data import is_number
+from gtpca.readers.images import write_images
 
 __all__ = ["align", "impute", "reconstruct", "transform"]
 
 TABLES = (".csv", ".npy", ".parquet")
+SAMPLES = "a .npy file, or .csv, .parquet for rows of numbers, or a new folder for images"
 PIECE = 2**22  # values that are read at a time
 
 
@@ -44,7 +48,7 @@ def transform(
 ) -> None:
     """Write the scores of samples, and their poses.
 
-    There is one row per sample, and one column per component.
+    There is one row per sample, and one column per component, beside ids, labels and file names.
 
     \b
     Examples:
@@ -59,9 +63,11 @@ def transform(
     fitted = load_model(model, max_size)
     with source.open(fitted) as data:
         parts = list(_pieces(fitted, fitted.encode, source.path, data.rows, "scores"))
-    codes = Codes(*(np.concatenate([getattr(c, n) for c in parts]) for n in ("scores", "index")))
+        beside = _beside(data, output)
+    scores, index = (np.concatenate([getattr(c, n) for c in parts]) for n in ("scores", "index"))
+    codes = Codes(scores, index)
     columns = named_columns(fitted.model_, codes, "scores+units" if poses else "scores")
-    write_table(output, columns)
+    write_table(output, beside | columns)
     tell(output, f"Scores of {len(codes)} samples are")
 
 
@@ -69,7 +75,10 @@ def transform(
 def reconstruct(
     model: Model,
     source: Source,
-    output: Annotated[Path, output_option("a .npy file, or .csv, .parquet for flat samples")],
+    output: Annotated[
+        Path,
+        output_option(SAMPLES),
+    ],
     max_size: MaxSize = None,
 ) -> None:
     """Write samples as the model rebuilds them.
@@ -81,7 +90,7 @@ def reconstruct(
       gtpca reconstruct signals.gtpca new.csv -o rebuilt.npy
       gtpca reconstruct signals.gtpca new.csv -o rebuilt.csv
     """
-    check_output(output, TABLES, model, source.path, is_text=True)
+    _check_samples(output, model, source.path)
     fitted = load_model(model, max_size)
     what = (fitted.reconstruct, fitted.sample_shape_, "reconstructions")
     _convert(fitted, source, output, *what)
@@ -91,7 +100,10 @@ def reconstruct(
 def impute(
     model: Model,
     source: Source,
-    output: Annotated[Path, output_option("a .npy file, or .csv, .parquet for flat samples")],
+    output: Annotated[
+        Path,
+        output_option(SAMPLES),
+    ],
     max_size: MaxSize = None,
 ) -> None:
     """Write samples with their gaps filled.
@@ -102,7 +114,7 @@ def impute(
     Examples:
       gtpca impute signals.gtpca gaps.csv -o filled.csv
     """
-    check_output(output, TABLES, model, source.path, is_text=True)
+    _check_samples(output, model, source.path)
     fitted = load_model(model, max_size).set_params(missing="ignore")
     _convert(fitted, source, output, fitted.impute, fitted.sample_shape_, "samples without gaps")
 
@@ -111,7 +123,12 @@ def impute(
 def align(
     model: Model,
     source: Source,
-    output: Annotated[Path, output_option("a .npy file, or .csv, .parquet for flat components")],
+    output: Annotated[
+        Path,
+        output_option(
+            "a .npy file, or .csv, .parquet for flat components, or a new folder of images"
+        ),
+    ],
     component: Annotated[int, typer.Option(help="By which one, counted from 1.")] = 1,
     max_size: MaxSize = None,
 ) -> None:
@@ -123,7 +140,7 @@ def align(
     Example:
       gtpca align signals.gtpca new.csv -o aligned.npy
     """
-    check_output(output, TABLES, model, source.path, is_text=True)
+    _check_samples(output, model, source.path)
     fitted = load_model(model, max_size)
     shape, number = fitted.operator_.weight_shape, from_zero(fitted, "--component", component)
 
@@ -135,6 +152,9 @@ def align(
 
 def _convert(model, source, output, function, shape, text) -> None:
     """Write ``function`` of all rows, each of ``shape``, piece by piece if it is an array file."""
+    if _is_folder(output):
+        _write_folder(model, source, output, function, shape, text)
+        return
     as_table = is_stdout(output) or output.suffix.lower() != ".npy"
     if as_table and len(shape) > 1:
         raise ValueError(
@@ -143,17 +163,57 @@ def _convert(model, source, output, function, shape, text) -> None:
     with source.open(model) as data:
         pieces = _pieces(model, function, source.path, data.rows, text)
         if as_table:
-            write_array(output, np.concatenate(list(pieces)), _names(data.features, shape))
+            names, found = _column_names(model, data, shape), np.concatenate(list(pieces))
+            write_table(output, _beside(data, output) | dict(zip(names, found.T, strict=True)))
         else:
             with binary_output(output) as file:
                 write_npy(file, pieces, (len(data.rows), *shape))
         tell(output, f"{len(data.rows)} {text} are")
 
 
-def _names(features, shape) -> list[str] | None:
-    """The names of the columns of DATA, if results have the same columns."""
-    same = features is not None and shape == (len(set(features)),) == (len(features),)
-    return features if same else None
+def _is_folder(output) -> bool:
+    """Whether images are to be written: the name has no ending."""
+    return not is_stdout(output) and not output.suffix
+
+
+def _write_folder(model, source, output, function, shape, text) -> None:
+    """Write ``function`` of all images as images with the same names."""
+    with source.open(model) as data:
+        if data.id_name != "file":
+            raise ValueError(f"-o {output}: only images become a folder; give it an ending.")
+        pieces = list(_pieces(model, function, source.path, data.rows, text))
+        same = shape == data.rows.shape[1:]
+        write_images(output, np.concatenate(pieces), data.ids, data.shapes if same else None)
+        tell(output, f"{len(data.rows)} {text} are")
+
+
+def _check_samples(output, *inputs) -> None:
+    """Refuse an output that cannot be written: a table, an array, or a new folder for images."""
+    if not _is_folder(output):
+        check_output(output, TABLES, *inputs, is_text=True)
+    elif output.exists():
+        raise ValueError(f"-o {output} is already there; name a new folder, or a file.")
+    elif not output.absolute().parent.is_dir():
+        raise ValueError(f"-o {output}: there is no folder {output.absolute().parent}.")
+
+
+def _beside(data, output) -> dict[str, np.ndarray]:
+    """Ids and labels, which stand beside numbers wherever there may be text."""
+    return {} if output.suffix.lower() == ".npy" else data.columns
+
+
+def _column_names(model, data, shape) -> list[str]:
+    """Those of the table that was read; of windows, their positions and the unit."""
+    axis = axis_of(model.operator_.weight_grid, 0)
+    if shape == data.rows.shape[1:]:
+        names = list(data.features or ())
+    elif axis.points is not None and axis.unit:
+        names = [f"{point:.6g}{axis.unit}" for point in axis.points]
+    else:
+        names = []
+    # no plain numbers, which would be read back as a row
+    good = len(set(names)) == shape[0] and not all(map(is_number, names))
+    return names if good else [f"x{j}" for j in range(shape[0])]
 
 
 def _pieces(model, function: Callable, path, rows, text: str) -> Iterator:

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from joblib import effective_n_jobs
 
+from gtpca.data.containers import Container
 from gtpca.data.residual import Subtraction, scratch
 from gtpca.data.rows import ArrayRows, is_dask
 from gtpca.files import atomic_file
@@ -67,6 +68,9 @@ class Codes:
     shapes : int array (n, r) or None
         Of the samples, if these came in a list of unequal sizes: ``GTPCA.decode`` gives such a list
         back.
+    container : Container or None
+        What the samples came in, such as a DataArray: ``GTPCA.decode`` and ``GTPCA.poses`` answer
+        in kind. It is not saved.
 
     Examples
     --------
@@ -79,6 +83,7 @@ class Codes:
     scores: np.ndarray
     index: np.ndarray
     shapes: np.ndarray | None = None
+    container: Container | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -87,7 +92,8 @@ class Codes:
         if isinstance(rows, (int, np.integer)):
             rows = np.array([rows])
         shapes = None if self.shapes is None else self.shapes[rows]
-        return Codes(self.scores[rows], self.index[rows], shapes)
+        container = None if self.container is None else self.container.take(rows)
+        return Codes(self.scores[rows], self.index[rows], shapes, container)
 
     def first(self, n_components: int) -> Codes:
         """The codes on the first components only."""
@@ -97,7 +103,9 @@ class Codes:
 
     def save(self, path: str | os.PathLike) -> None:
         """Write all arrays to one ``.npz`` file, without pickle, by an atomic write."""
-        arrays = {name: values for name, values in vars(self).items() if values is not None}
+        arrays: dict[str, Any] = {"scores": self.scores, "index": self.index}
+        if self.shapes is not None:
+            arrays["shapes"] = self.shapes
         with atomic_file(path) as file:
             np.savez(file, **arrays)
 

@@ -15,8 +15,10 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from gtpca import checks
+from gtpca.data.containers import Container, open_container
 from gtpca.data.missing import as_nan, check_observed, where_missing
-from gtpca.data.series import as_one_array
+from gtpca.data.series import as_one_array, shapes_of
+from gtpca.operators.grid import shape_text
 
 __all__ = [
     "ArrayRows",
@@ -47,6 +49,8 @@ class ArrayRows:
     """
 
     in_memory = True
+    container: Container | None = None  # in which they came
+    shapes: np.ndarray | None = None  # of samples in a list that was padded
 
     def __init__(self, rows):
         self._rows = rows
@@ -112,6 +116,8 @@ class StreamedRows:
     """
 
     in_memory = False
+    container: Container | None = None
+    shapes: np.ndarray | None = None
 
     def __init__(
         self, source, preprocess: Callable | None = None, first: int = 0, missing: str = "error"
@@ -195,14 +201,30 @@ def _streamed(estimator, X, reset):
     return StreamedRows(X, missing=estimator.missing), tuple(X.shape[1:])
 
 
-def counted(X):
-    """``X``; a Dask array with chunks whose sizes are known, none of them empty."""
-    X = _unframed(X)
+def counted(X, model=None):
+    """``X``; a Dask array with chunks whose sizes are known, none of them empty.
+
+    For a fitted ``model`` it is taken out of its container.
+    """
+    if _is_plain(X):
+        return X
+    X = _unframed(X if model is None else _received(model, X, model.labels_)[0])
     if not is_dask(X):
         return X
     from gtpca.data.dask import whole_samples
 
     return whole_samples(X, known=True)
+
+
+def _is_plain(X) -> bool:
+    """Whether ``X`` is an array of NumPy, but not one of objects, such as unequal arrays."""
+    return type(X) is np.ndarray and X.dtype.kind != "O"
+
+
+def _received(estimator, X, labels=None):
+    """``X`` as rows, and the container in which they came, if it is one that is known."""
+    container = open_container(X, estimator.sample_dim, labels)
+    return (X, None) if container is None else (container.rows, container)
 
 
 def _unframed(X):
@@ -221,7 +243,7 @@ def _open(estimator, X, reset):
 
 def _flatten(X, missing):
     """``X`` as (n, d) and the shape of its samples; frames and sparse matrices pass untouched."""
-    if hasattr(X, "toarray") or hasattr(X, "iloc"):
+    if hasattr(X, "toarray") or hasattr(X, "iloc") or hasattr(X, "get_columns"):
         return X, None
     if missing == "ignore":
         X = as_nan(X)
@@ -258,30 +280,38 @@ def _validated(estimator, flat, reset, shape=None):
         raise type(error)(text if re.search(r"\bX\b", text) else f"X: {text}") from None
 
 
-def _is_numeric(X) -> bool:
-    """Whether ``X`` is an array, but not one of objects, such as arrays of unequal size."""
-    return hasattr(X, "dtype") and X.dtype.kind != "O"
-
-
 def training_rows(estimator, X, sample_shape):
     """Rows of training data, the shape of a row as it came, and that of a sample."""
     wanted = None if sample_shape is None else checks.sizes("sample_shape", sample_shape)
-    X = X if _is_numeric(X) else as_one_array(X, estimator.missing, wanted)
+    container = None
+    if not _is_plain(X):
+        X, container = _received(estimator, X)
+        X = as_one_array(X, estimator.missing, wanted)
     rows, shape = _open(estimator, _unframed(X), reset=True)
-    got = (rows.n_features,) if shape is None else shape
+    rows.container, got = container, (rows.n_features,) if shape is None else shape
     if wanted is None:
-        return rows, got, got
+        return rows, got, _on_grid(container, got)
     if (shape is not None and shape != wanted) or math.prod(wanted) != rows.n_features:
         raise ValueError(
             f"sample_shape={sample_shape!r} does not fit X with samples of shape {tuple(got)}; "
             f"give rows with {math.prod(wanted)} values or leave sample_shape out."
         )
-    return rows, got, wanted
+    return rows, got, _on_grid(container, wanted)
+
+
+def _on_grid(container, shape):
+    """The shape of a sample, with the axes of its container if they are known."""
+    known = container is not None and container.labels is not None
+    return container.labels.grid(shape) if known else shape
 
 
 def new_rows(estimator, X, sample_shape):
     """Rows of data for a fitted estimator."""
-    X = X if _is_numeric(X) else as_one_array(X, estimator.missing, sample_shape)
+    container = shapes = None
+    if not _is_plain(X):
+        X, container = _received(estimator, X, estimator.labels_)
+        shapes = shapes_of(X, sample_shape)
+        X = as_one_array(X, estimator.missing, sample_shape)
     X = _unframed(X)
     if is_stream(X):
         shape = tuple(X.shape[1:]) if len(X.shape) > 2 else None
@@ -290,6 +320,8 @@ def new_rows(estimator, X, sample_shape):
     if shape is not None and tuple(shape) != tuple(sample_shape):
         raise ValueError(
             f"X has samples of shape {tuple(shape)}, but GTPCA was fitted to samples of shape "
-            f"{tuple(sample_shape)}."
+            f"{shape_text(estimator.grid_)}."
         )
-    return _open(estimator, X, reset=False)[0]
+    rows = _open(estimator, X, reset=False)[0]
+    rows.container, rows.shapes = container, None if shapes is None else np.array(shapes)
+    return rows

@@ -14,7 +14,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from gtpca.operators import Operator
-from gtpca.text import shortened
+from gtpca.operators.grid import axis_name, axis_of, shape_text
+from gtpca.text import did_you_mean, shortened
 
 __all__ = [
     *("Family", "Size", "bank_size", "check_size"),
@@ -84,17 +85,18 @@ def check_size(family: Family, sample_shape: tuple[int, ...]) -> None:
     if type(family).size is Family.size:
         return
     size = family.size(sample_shape)
-    where = f"on samples of shape {tuple(sample_shape)}"
     if not size.n_values <= MOST_VALUES:
         raise ValueError(
-            f"{shortened(repr(family), 80)} needs about {size.n_values:.3g} numbers {where}; "
+            f"{shortened(repr(family), 80)} needs about {size.n_values:.3g} numbers on samples of "
+            f"shape {shape_text(sample_shape)}; "
             f"{MOST_VALUES:.3g} are allowed. Use fewer transforms or smaller samples."
         )
     most = max(MOST_WEIGHTS, PER_VALUE * n_points(sample_shape))
     if n_points(size.weight_shape) > most:
         raise ValueError(
             f"{shortened(repr(family), 80)} has components of {n_points(size.weight_shape):.3g} "
-            f"weights {where}; {most:.3g} are allowed. Use a smaller window."
+            f"weights on samples of shape {shape_text(sample_shape)}; {most:.3g} are allowed. "
+            "Use a smaller window."
         )
 
 
@@ -106,13 +108,15 @@ def n_points(shape) -> float:
 def bank_size(n_transforms, sample_shape, n_reads) -> Size:
     """Size of a bank of sparse matrices, each made in ``n_reads`` steps of one read per point."""
     n_values = float(n_transforms) * n_reads * (n_points(sample_shape) + STEP)
-    return Size(n_transforms, tuple(sample_shape), n_values)
+    return Size(n_transforms, sample_shape, n_values)
 
 
-def resolve_axes(family, axes, rank, count=None):
-    """Axes as a tuple of distinct non-negative ints, in the order given."""
-    label = f"{type(family).__name__}: axes={axes!r}"
+def resolve_axes(family, axes, sample_shape, count=None):
+    """Axes, given by number or by name, as a tuple of distinct non-negative ints, in that order."""
+    label, rank = f"{type(family).__name__}: axes={axes!r}", len(sample_shape)
     given = (axes,) if np.ndim(axes) == 0 else tuple(axes)
+    if any(isinstance(axis, str) for axis in given):
+        given = tuple(_numbered(label, axis, sample_shape) for axis in given)
     if count is not None and count > rank:
         raise ValueError(
             f"{label} needs samples with at least {count} axes, but they have {rank}; give flat "
@@ -121,8 +125,8 @@ def resolve_axes(family, axes, rank, count=None):
     integers = all(isinstance(a, (int, np.integer)) for a in given)
     if not given or not integers or any(not -rank <= a < rank for a in given):
         raise ValueError(
-            f"{label} does not fit samples with {rank} axes; use integers from {-rank} to "
-            f"{rank - 1}, counted without the sample axis."
+            f"{label} does not fit samples {_with_axes(sample_shape)}; use integers from {-rank} "
+            f"to {rank - 1}, counted without the sample axis."
         )
     resolved = tuple(int(a) % rank for a in given)
     if len(set(resolved)) != len(resolved) or (count is not None and len(resolved) != count):
@@ -131,10 +135,33 @@ def resolve_axes(family, axes, rank, count=None):
     return resolved
 
 
+def _numbered(label, axis, sample_shape):
+    """The number of an axis that is given by its name."""
+    names = [axis_of(sample_shape, j).name for j in range(len(sample_shape))]
+    if not isinstance(axis, str):
+        return axis
+    if axis in names:
+        return names.index(axis)
+    known = [name for name in names if name]
+    if not known:
+        raise ValueError(
+            f"{label}: the axes of samples of shape {tuple(sample_shape)} have no names; use "
+            "integers counted without the sample axis, or name them by gtpca.labelled(X, axes=..)."
+        )
+    hint = did_you_mean(axis, known)
+    raise ValueError(f"{label}: there is no axis {axis!r}.{hint} Samples have {', '.join(known)}.")
+
+
+def _with_axes(sample_shape) -> str:
+    """How many axes there are, and their names if they have any."""
+    names = ", ".join(axis_name(sample_shape, j, "") for j in range(len(sample_shape)))
+    return f"with {len(sample_shape)} axes" + (f" ({names})" if names.strip(", ") else "")
+
+
 def moved_axes(family, sample_shape, window=None):
     """The ``axes`` of a family, by default the only one there is."""
     given = single_axis(family, sample_shape, window) if family.axes is None else family.axes
-    return resolve_axes(family, given, len(sample_shape))
+    return resolve_axes(family, given, sample_shape)
 
 
 def single_axis(family, sample_shape, window=None, several=True):
@@ -147,25 +174,30 @@ def single_axis(family, sample_shape, window=None, several=True):
         return 0
     texts = [_one_axis(family, sample_shape)]
     if several and (window is None or not min(sample_shape) < window <= max(sample_shape)):
-        texts.append(_every_axis(family, len(sample_shape), window))
+        texts.append(_every_axis(family, sample_shape, window))
     raise ValueError(
-        f"{type(family).__name__}: axes is ambiguous for samples of shape {tuple(sample_shape)}. "
-        f"Write {', or '.join(texts)}."
+        f"{type(family).__name__}: axes is ambiguous for samples of shape "
+        f"{shape_text(sample_shape)}. Write {', or '.join(texts)}."
     )
 
 
 def _one_axis(family, shape) -> str:
     """How to move the longest axis alone."""
     axis = int(np.argmax(shape))
-    one = clone(family).set_params(axes=axis)
+    one = clone(family).set_params(axes=axis_of(shape, axis).name or axis)
     others = [j for j in range(len(shape)) if j != axis]
-    names = f"ax{'i' if len(others) == 1 else 'e'}s {', '.join(map(str, others))}"
+    named = any(axis_of(shape, j).name for j in others)
+    names = "" if named else f"ax{'i' if len(others) == 1 else 'e'}s "
+    names += ", ".join(axis_name(shape, j, "{}") for j in others)
     channels = f"{' x '.join(str(shape[j]) for j in others)} channels"
-    return f"{one!r} to move axis {axis} ({shape[axis]} points) and take {names} ({channels}) along"
+    moved = f"{axis_name(shape, axis)} ({shape[axis]} points)"
+    return f"{one!r} to move {moved} and take {names} ({channels}) along"
 
 
-def _every_axis(family, rank, window) -> str:
+def _every_axis(family, shape, window) -> str:
     """How to move all axes."""
+    rank = len(shape)
     others = {} if window is None else {"window": (window,) * rank}
-    every = clone(family).set_params(axes=tuple(range(rank)), **others)
+    axes = tuple(axis_of(shape, j).name or j for j in range(rank))
+    every = clone(family).set_params(axes=axes, **others)
     return f"{every!r} to move {'both' if rank == 2 else 'all'} axes"

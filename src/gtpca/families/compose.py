@@ -47,7 +47,7 @@ class Compose(Family):
         outermost, *others = self._checked_parts()
         operator = outermost.bind(sample_shape)
         for family in others:
-            operator = composed(operator, family.bind(operator.weight_shape))
+            operator = composed(operator, family.bind(operator.weight_grid))
         return operator
 
     def size(self, sample_shape):

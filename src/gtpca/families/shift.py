@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from sklearn.base import clone
 
 from gtpca import checks
 from gtpca.families.base import Family, Size, moved_axes, resolve_axes
+from gtpca.operators.grid import Grid, axis_of, length_in_points, resized, shape_text
 from gtpca.operators.shift import ShiftOperator, Track
 
 __all__ = ["Shift"]
@@ -34,19 +36,20 @@ class Shift(Family):
 
     Parameters
     ----------
-    window : int, tuple of int or None
+    window : int, str, tuple of these or None
         Size of the component on the moved axes, one entry per axis; None: that of the sample.
-    axes : int, tuple of int or None
-        The moved axes of a sample, the others (channels) move along. Default: the leading
-        ``len(window)`` axes; samples of rank 1 need none.
+        Points, or where the unit of an axis is known a length such as ``"0.3s"``.
+    axes : int, str, tuple of these or None
+        The moved axes of a sample, by number or by name; the others (channels) move along.
+        Default: the leading ``len(window)`` axes; samples of rank 1 need none.
     boundary : {"valid", "partial", "circular"}
         "valid": the window fully inside the sample, or the sample fully inside the window.
         "partial": at least ``min_overlap`` of the shorter one lies inside the other; for events
         that the border of a sample may cut.
         "circular": the window wraps around the end of the sample.
-    max_shift : int or None
+    max_shift : int, str or None
         Largest distance from the centred position ``(D - L) // 2``.
-    step : int
+    step : int or str
         Distance between neighbouring offsets; the centred position is one of them.
     min_overlap : float in (0, 1]
         For "partial".
@@ -74,16 +77,37 @@ class Shift(Family):
 
     def bind(self, sample_shape):
         """All shifts of the window on samples of ``sample_shape``."""
-        return ShiftOperator(self._tracks(sample_shape), self._axes(sample_shape))
+        family = self._in_points(sample_shape)
+        tracks, axes = family._tracks(sample_shape), family._axes(sample_shape)
+        return ShiftOperator(tracks, axes, grid=sample_shape)
 
     def size(self, sample_shape):
         """The grid of the FFT, the weights of a component and a score per transform."""
-        tracks = self._tracks(sample_shape)
+        tracks = self._in_points(sample_shape)._tracks(sample_shape)
         windows = tuple(track.window for track in tracks)
+        if isinstance(sample_shape, Grid):
+            windows = resized(sample_shape, windows)
         n_transforms = math.prod(float(track.count) for track in tracks)
         n_grid = math.prod(float(track.extent) for track in tracks)
         n_weights = math.prod(map(float, windows))
         return Size(n_transforms, windows, n_grid + n_weights + n_transforms)
+
+    def _in_points(self, sample_shape):
+        """The same family, with all lengths in points."""
+        lengths = (self.window, self.max_shift, self.step)
+        if not any(isinstance(part, str) for length in lengths for part in _parts(length)):
+            return self
+        axes = [axis_of(sample_shape, j) for j in self._axes(sample_shape)]
+        window = [
+            length_in_points("Shift: window", part, axis)
+            for part, axis in zip(_parts(self.window), axes, strict=False)
+        ]
+        others = {
+            name: length_in_points(f"Shift: {name}", getattr(self, name), axes[0])
+            for name in ("max_shift", "step")
+        }
+        windows = tuple(window) if np.ndim(self.window) else window[0]
+        return clone(self).set_params(window=windows, **others)
 
     def _tracks(self, sample_shape):
         checks.parameters(self, RULES, "Shift: ")
@@ -97,16 +121,17 @@ class Shift(Family):
     def _axes(self, sample_shape):
         rank = len(sample_shape)
         count = None if np.ndim(self.window) == 0 else len(self.window)
+        window = None if isinstance(self.window, str) else self.window
         if count is not None and not 0 < count <= rank:
             raise ValueError(
                 f"Shift: window={self.window!r} must have one entry per moved axis, 1 to {rank} "
-                f"for samples of shape {tuple(sample_shape)}."
+                f"for samples of shape {shape_text(sample_shape)}."
             )
         if self.axes is not None:
-            return resolve_axes(self, self.axes, rank, count)
+            return resolve_axes(self, self.axes, sample_shape, count)
         if count is not None:
             return tuple(range(count))
-        return moved_axes(self, sample_shape, self.window)
+        return moved_axes(self, sample_shape, window)
 
     def _windows(self, sample_shape, axes):
         if self.window is None:
@@ -140,3 +165,8 @@ class Shift(Family):
             down = self.max_shift // self.step
             first, count = centre - down * self.step, 2 * down + 1
         return Track(size, window, first=first, step=self.step, count=count, circular=True)
+
+
+def _parts(length):
+    """The entries of a length, one or several."""
+    return length if np.ndim(length) else (length,)

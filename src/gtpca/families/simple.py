@@ -11,6 +11,7 @@ from scipy import sparse
 from gtpca import checks
 from gtpca.families.base import STEP, Family, Size, bank_size, moved_axes, n_points, resolve_axes
 from gtpca.operators.bank import BankOperator
+from gtpca.operators.grid import axis_name
 from gtpca.operators.shift import ShiftOperator, Track
 
 __all__ = ["Custom", "Identity", "Reflection"]
@@ -30,11 +31,11 @@ class Identity(Family):
 
     def bind(self, sample_shape):
         """One transform: the identity on samples of ``sample_shape``."""
-        return ShiftOperator([Track(size, size) for size in sample_shape])
+        return ShiftOperator([Track(size, size) for size in sample_shape], grid=sample_shape)
 
     def size(self, sample_shape):
         """A sample, and nothing else."""
-        return Size(1, tuple(sample_shape), n_points(sample_shape))
+        return Size(1, sample_shape, n_points(sample_shape))
 
 
 class Reflection(Family):
@@ -75,7 +76,8 @@ class Reflection(Family):
             (np.ones(columns.size), columns, np.arange(columns.size + 1)),
             shape=(columns.size, positions.size),
         )
-        names = ["flipped" if len(axes) == 1 else f"flipped_{a}" for a in axes]
+        names = [f"flipped_{axis_name(sample_shape, a, '{}')}" for a in axes]
+        names = names if len(axes) > 1 else ["flipped"]
         poses = dict(zip(names, flips.T, strict=True))
         how = {"moved_axes": axes, "on_grid": True}
         return BankOperator(matrix, sample_shape, sample_shape, poses=poses, **how)
@@ -120,8 +122,7 @@ class Custom(Family):
         shape = self._weight_shape(sample_shape, blocks[0].shape[1])
         self._check_blocks(blocks, (math.prod(sample_shape), math.prod(shape)))
         poses = {"transform": np.arange(len(blocks))}
-        rank = len(sample_shape)
-        axes = None if self.axes is None else resolve_axes(self, self.axes, rank)
+        axes = None if self.axes is None else resolve_axes(self, self.axes, sample_shape)
         return BankOperator(sparse.vstack(blocks), sample_shape, shape, poses, axes)
 
     def size(self, sample_shape):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import warnings
 from typing import Any
 
@@ -19,6 +20,7 @@ __all__ = ["as_family", "format_family", "parse_family"]
 
 CLASSES = {cls.__name__.lower(): cls for cls in FAMILIES}
 KNOWN = ", ".join(CLASSES)
+LENGTH = re.compile(r"(?<![\w.'\"])(\d+\.?\d*|\.\d+)([nuµmck]?(?:s|m|Hz))\b(?!['\"(])")  # 0.3s
 MOST_CHARACTERS, DEEPEST, LARGEST = 20_000, 12, 10_000_000
 
 
@@ -43,8 +45,8 @@ def parse_family(text: str) -> Family:
     """The family that ``text`` names.
 
     It is written as in Python, in lower case or in CamelCase; without arguments the brackets may
-    be left out. Arguments are numbers, text in quotes, None, True, False, tuples or lists of these;
-    those of ``compose`` are families. Nothing of the text is run.
+    be left out. Arguments are numbers, lengths such as ``0.3s``, text in quotes, None, True, False,
+    tuples or lists of these; those of ``compose`` are families. Nothing of the text is run.
 
     Parameters
     ----------
@@ -70,7 +72,7 @@ def parse_family(text: str) -> Family:
     """
     if len(text) > MOST_CHARACTERS:
         raise ValueError(f"family has {len(text)} characters; {MOST_CHARACTERS} are allowed.")
-    text = text.strip()
+    text = LENGTH.sub(r"'\1\2'", text.strip())
     try:
         with warnings.catch_warnings(action="ignore"):
             tree = ast.parse(text, mode="eval").body

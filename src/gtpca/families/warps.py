@@ -88,7 +88,7 @@ class Rotation(Family):
         return _size(count, sample_shape, self._axes(sample_shape))
 
     def _axes(self, sample_shape):
-        return resolve_axes(self, self.axes, len(sample_shape), 2)
+        return resolve_axes(self, self.axes, sample_shape, 2)
 
     def _count(self):
         return checks.integer("Rotation: angles", self.angles, 1)
@@ -199,7 +199,7 @@ class TimeWarp(Family):
         given = self.axes
         if given is None:
             given = single_axis(self, sample_shape, several=False)
-        return resolve_axes(self, given, len(sample_shape), 1)
+        return resolve_axes(self, given, sample_shape, 1)
 
     def _map(self, s):
         if self.kind == "power":
@@ -239,7 +239,7 @@ class Affine(Family):
 
     def bind(self, sample_shape):
         """All maps for samples of ``sample_shape``."""
-        axes = resolve_axes(self, self.axes, len(sample_shape))
+        axes = resolve_axes(self, self.axes, sample_shape)
         maps = self._maps(len(axes))
         matrices, offsets = maps[:, :, : len(axes)], maps[:, :, len(axes)]
         sources = _affine_sources(matrices, offsets, sample_shape, axes)
@@ -250,7 +250,7 @@ class Affine(Family):
 
     def size(self, sample_shape):
         """A bank of all maps."""
-        axes = resolve_axes(self, self.axes, len(sample_shape))
+        axes = resolve_axes(self, self.axes, sample_shape)
         return _size(len(self._maps(len(axes))), sample_shape, axes)
 
     def _maps(self, rank):
@@ -310,7 +310,7 @@ class Deformation(Family):
         """All fields for samples of ``sample_shape``."""
         checks.positive("Deformation: amplitude", self.amplitude)
         n_basis, n_fields = self._counts()
-        axes = resolve_axes(self, self.axes, len(sample_shape))
+        axes = resolve_axes(self, self.axes, sample_shape)
         shape = tuple(sample_shape[a] for a in axes)
         basis = _cosines(n_basis, shape)
         rng = check_random_state(self.random_state)
@@ -324,7 +324,7 @@ class Deformation(Family):
     def size(self, sample_shape):
         """The basis, its coefficients, the fields, and a bank of all of them."""
         n_basis, n_fields = self._counts()
-        axes = resolve_axes(self, self.axes, len(sample_shape))
+        axes = resolve_axes(self, self.axes, sample_shape)
         points = n_points(sample_shape[a] for a in axes)
         products, bank = n_points([n_basis] * len(axes)), _size(n_fields, sample_shape, axes)
         drawn = products * points + float(n_fields) * len(axes) * (products + points)

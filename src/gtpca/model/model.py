@@ -14,7 +14,23 @@ from gtpca.model.matching import Block, make_block
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.operators import Operator
 
-__all__ = ["Model"]
+__all__ = ["Model", "Poses"]
+
+
+class Poses(dict):
+    """Quantities (n, k) by name, such as ``start`` and ``centre``.
+
+    Attributes
+    ----------
+    units : dict of str to str
+        Of the quantities that have one, such as "s"; others are points, degrees or factors.
+    shared : bool
+        Whether all components of a sample share the pose.
+    """
+
+    def __init__(self, quantities, units=None, shared=False):
+        super().__init__(quantities)
+        self.units, self.shared = dict(units or {}), bool(shared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +111,7 @@ class Model:
             flat += self.preprocessing.mean.astype(dtype)
         return flat.reshape(len(scores), *self.operator.sample_shape)
 
-    def poses(self, codes: Codes) -> dict[str, np.ndarray]:
+    def poses(self, codes: Codes) -> Poses:
         """The transforms of codes in a person's units."""
-        return by_rows(self.operator.describe, codes.index)
+        told = by_rows(self.operator.describe, codes.index)
+        return Poses(told, self.operator.pose_units, self.shared_pose)

@@ -17,7 +17,7 @@ EXACT = 2**24  # float32 holds the integers up to here
 def names(model, output: str) -> list[str]:
     """Of the columns: ``gtpca0, ..``, then ``gtpca0_index, ..`` or ``gtpca0_start, ..``.
 
-    If the pose is shared, ``gtpca_index`` or ``start``.
+    If the pose is shared, ``gtpca_index`` or ``start``; ``start_s`` where the unit is known.
     """
     checks.choice("output", output, OUTPUTS)
     scores = [f"gtpca{k}" for k in range(len(model.weights))]
@@ -25,8 +25,9 @@ def names(model, output: str) -> list[str]:
         return scores
     if output == "scores+poses":
         return scores + (["gtpca_index"] if model.shared_pose else [f"{s}_index" for s in scores])
-    told = model.operator.describe(np.zeros(1, dtype=np.int64))
-    return scores + [n for pose in told for n in _pose_names(scores, pose, model.shared_pose)]
+    told, units = model.operator.describe(np.zeros(1, dtype=np.int64)), model.operator.pose_units
+    poses = [f"{pose}_{units[pose]}" if pose in units else pose for pose in told]
+    return scores + [n for pose in poses for n in _pose_names(scores, pose, model.shared_pose)]
 
 
 def _pose_names(scores, pose, shared):

@@ -19,6 +19,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from gtpca import checks
 from gtpca.operators.backend import cast, namespace
+from gtpca.operators.grid import resized
 
 __all__ = ["FeatureWeightedOperator", "Operator", "sum_by_index", "weigh_features"]
 
@@ -56,6 +57,8 @@ class Operator(ABC):
         :meth:`move_prepared` is quicker than to prepare rows again.
     feature_weight : array (d,) or None
         Weights of the inner product; rows must be multiplied by their square root.
+    grid : tuple of int
+        The shape of a sample, a :class:`~gtpca.operators.grid.Grid` where its axes are known.
     """
 
     selects = False
@@ -65,6 +68,7 @@ class Operator(ABC):
     reference = 0
 
     def __init__(self, sample_shape, weight_shape, n_transforms, moved_axes=None):
+        self.grid = sample_shape
         self.sample_shape = tuple(int(s) for s in sample_shape)
         self.weight_shape = tuple(int(s) for s in weight_shape)
         self.n_transforms = int(n_transforms)
@@ -77,6 +81,17 @@ class Operator(ABC):
     @abstractmethod
     def apply(self, w: np.ndarray) -> np.ndarray:
         """All transforms of ``w`` (L,): the rows ``T_t w``, shape (m, d)."""
+
+    @property
+    def weight_grid(self) -> tuple[int, ...]:
+        """The shape of a component, a Grid where its axes are known: those of a sample at rest."""
+        same = self.weight_shape == self.sample_shape
+        return self.grid if same else resized(self.grid, self.weight_shape)
+
+    @property
+    def pose_units(self) -> dict[str, str]:
+        """Units of the quantities of :meth:`describe`, as far as they have any."""
+        return {}
 
     @abstractmethod
     def adjoint(self, M: np.ndarray) -> np.ndarray:
@@ -429,9 +444,7 @@ class FeatureWeightedOperator(Operator):
     """
 
     def __init__(self, plain, feature_weight):
-        super().__init__(
-            plain.sample_shape, plain.weight_shape, plain.n_transforms, plain.moved_axes
-        )
+        super().__init__(plain.grid, plain.weight_shape, plain.n_transforms, plain.moved_axes)
         self._plain, self.selects, self.reference = plain, plain.selects, plain.reference
         self.crops = plain.crops
         self.feature_weight = np.asarray(feature_weight, dtype=np.float64).ravel()
@@ -519,6 +532,14 @@ class FeatureWeightedOperator(Operator):
 
     def describe(self, index):
         return self.plain.describe(index)
+
+    @property
+    def weight_grid(self):
+        return self.plain.weight_grid
+
+    @property
+    def pose_units(self):
+        return self.plain.pose_units
 
     def centre(self, w, used, seen):
         return self._plain.centre(w, used, seen)

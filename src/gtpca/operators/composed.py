@@ -23,7 +23,7 @@ def composed(outer, inner) -> Operator:
     poses = pairs.describe(np.arange(pairs.n_transforms))
     how = {"moved_axes": pairs.moved_axes, "reference": pairs.reference}
     on_grid = outer.on_grid and inner.on_grid
-    shapes = (pairs.sample_shape, pairs.weight_shape)
+    shapes = (pairs.grid, pairs.weight_shape)
     return BankOperator(pairs.matrix(), *shapes, poses, **how, on_grid=on_grid)
 
 
@@ -43,7 +43,7 @@ class ComposedOperator(Operator):
         n_transforms = outer.n_transforms * inner.n_transforms
         same_rank = len(outer.weight_shape) == len(outer.sample_shape)
         axes = outer.moved_axes + (inner.moved_axes if same_rank else ())
-        super().__init__(outer.sample_shape, inner.weight_shape, n_transforms, axes)
+        super().__init__(outer.grid, inner.weight_shape, n_transforms, axes)
         self.outer, self.inner = outer, inner
         self.feature_weight = outer.feature_weight
         self.reference = inner.reference * outer.n_transforms + outer.reference
@@ -182,12 +182,20 @@ class ComposedOperator(Operator):
 
     def describe(self, index):
         inside, outside = self._split(np.asarray(index))
-        columns = self.outer.describe(outside)
-        for name, values in self.inner.describe(inside).items():
-            while name in columns:
-                name = f"inner_{name}"
-            columns[name] = values
-        return columns
+        return _joined(self.outer.describe(outside), self.inner.describe(inside))
+
+    @property
+    def weight_grid(self):
+        return self.inner.weight_grid
+
+    @property
+    def pose_units(self):
+        first = np.zeros(1, dtype=np.int64)
+        parts = [
+            {name: part.pose_units.get(name, "") for name in part.describe(first)}
+            for part in (self.outer, self.inner)
+        ]
+        return {name: unit for name, unit in _joined(*parts).items() if unit}
 
     def centre(self, w, used, seen):
         """A roll of the weights is one of the window, if what is between goes along with it."""
@@ -242,3 +250,13 @@ class ComposedOperator(Operator):
         yield from self.inner.elsewhere(w)
         if self._same_grid:
             yield from self.outer.elsewhere(w)
+
+
+def _joined(outer, inner) -> dict:
+    """What is said of the poses of two operators; a name that occurs twice gets a prefix."""
+    columns = dict(outer)
+    for name, values in inner.items():
+        while name in columns:
+            name = f"inner_{name}"
+        columns[name] = values
+    return columns

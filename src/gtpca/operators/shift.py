@@ -35,6 +35,7 @@ from gtpca.operators.backend import (
 )
 from gtpca.operators.base import Operator, sum_by_index
 from gtpca.operators.extrapolation import predict_unseen
+from gtpca.operators.grid import DATES, Grid, axis_name, axis_of
 
 __all__ = ["ShiftOperator", "Track"]
 
@@ -224,16 +225,18 @@ class ShiftOperator(Operator):
         The axes that were asked to move, even if there is only one place to go.
     few_products : int
         Numbers of a bank up to which one matrix product is preferred to the FFT.
+    grid : tuple of int or None
+        The shape of a sample, if more is known of it than its sizes.
     """
 
     selects = True
 
-    def __init__(self, tracks, axes=(), few_products=0):
+    def __init__(self, tracks, axes=(), few_products=0, grid=None):
         self.tracks = tuple(tracks)
         moved = [j for j, track in enumerate(self.tracks) if track.moves]
         self.counts = tuple(track.count for track in self.tracks)
         sizes, windows = [t.size for t in self.tracks], [t.window for t in self.tracks]
-        super().__init__(sizes, windows, np.prod(self.counts), axes)
+        super().__init__(grid or tuple(sizes), windows, np.prod(self.counts), axes)
         self._moving = tuple(moved)
         self.isometric = all(track.inside for track in self.tracks)
         self.crops = not self.isometric
@@ -499,14 +502,34 @@ class ShiftOperator(Operator):
 
     def describe(self, index):
         offsets = self._positions(np.asarray(index, dtype=np.int64), "offset_at")
-        suffix = "_{}" if len(self.moved_axes) > 1 else ""
         columns = {}
-        for j in self.moved_axes:
-            track, name = self.tracks[j], suffix.format(j)
-            centre = offsets[j] + (track.window - 1) / 2
-            columns["start" + name] = offsets[j] % track.size if track.circular else offsets[j]
-            columns["centre" + name] = centre % track.size if track.circular else centre
+        for j, suffix in self._suffixes().items():
+            track, axis = self.tracks[j], axis_of(self.grid, j)
+            for name, place in (("start", 0), ("centre", (track.window - 1) / 2)):
+                at = offsets[j] + place
+                columns[name + suffix] = axis.at(at % track.size if track.circular else at)
         return columns
+
+    def _suffixes(self):
+        """What tells the quantities of the moved axes apart, if there are several."""
+        several = len(self.moved_axes) > 1
+        return {j: f"_{axis_name(self.grid, j, '{}')}" * several for j in self.moved_axes}
+
+    @property
+    def pose_units(self):
+        units = {suffix: axis_of(self.grid, j).unit for j, suffix in self._suffixes().items()}
+        known = {suffix: unit for suffix, unit in units.items() if unit not in ("", DATES)}
+        return {name + s: u for s, u in known.items() for name in ("start", "centre")}
+
+    @property
+    def weight_grid(self):
+        if not isinstance(self.grid, Grid):
+            return self.weight_shape
+        axes = [
+            axis.cut(int(track.offsets[track.centred]), track.window) if track.moves else axis
+            for track, axis in zip(self.tracks, self.grid.axes, strict=True)
+        ]
+        return Grid(self.weight_shape, axes)
 
     def centre(self, w, used, seen):
         if np.all(seen):

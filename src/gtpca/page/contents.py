@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from gtpca.data.chunks import Codes
+from gtpca.operators.grid import Axis
+from gtpca.page.alignment import gather_alignment
 from gtpca.page.layouts import Layout, lay_out
 from gtpca.page.packing import clipped, pack, pack_rows, safe_json
 from gtpca.views import measures, palette
@@ -21,6 +23,7 @@ CLASSES = 10  # labels that get a colour
 NAMES = 2048  # features, or poses in words, whose names are shown
 BASE64 = 4 / 3  # characters per byte
 POINTS_SHARE = 0.4  # of the room, for the numbers of the points; the rest is for pictures
+PARTS_SHARE = 0.15  # of the room for pictures, for what each component adds
 BARS, BINS = 60, 50  # single values up to here have a bar each
 
 
@@ -52,10 +55,11 @@ class Contents:
     labels: list[str]
 
 
-def gather(model, X, *, labels, room, max_samples, rng) -> Contents:
+def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) -> Contents:
     """Encode all rows of ``X``, choose some, and pack what is shown into ``room`` characters.
 
-    All rows are read once; some of them again for PCA, and those that are shown.
+    All rows are read once; some of them again for PCA, and those that are shown. ``labels`` are the
+    first of the ``columns`` (by name), and ``ids`` a name with one text per sample.
     """
     codes, left = measures.measure(model, X)
     poses, each = measures.pose_columns(model, codes), measures.shares(left)[:, -1]
@@ -73,10 +77,11 @@ def gather(model, X, *, labels, room, max_samples, rng) -> Contents:
     order = _drawn(labels, len(codes), rng)
     numbers = np.sort(order[: _n_points(codes, poses, room, max_samples)])
     points = _points(codes, poses, each, numbers) | _labels(labels, numbers)
-    room -= len(safe_json(points))
-    most = _n_pictures(layout, room, gaps=model.missing == "ignore")
-    pictured = np.sort(order[: min(len(numbers), most)])
-    samples = _samples(model, X, codes, pictured, layout)
+    points |= {"columns": _columns(columns or {}, numbers), "ids": _ids(ids, numbers)}
+    data["alignment"] = gather_alignment(model, X, codes, poses, numbers)
+    _say_units(model, points["poses"] + data["histograms"]["poses"])
+    room -= len(safe_json(points)) + len(safe_json(data["alignment"]))
+    pictured, samples = _pictured(model, X, codes, order[: len(numbers)], layout, room)
     samples["rows"] = pack(np.searchsorted(numbers, pictured))
     return Contents(
         data=data | {"points": points, "samples": samples},
@@ -88,6 +93,19 @@ def gather(model, X, *, labels, room, max_samples, rng) -> Contents:
         sample_layout=layout.described(),
         labels=points["classes"],
     )
+
+
+def _pictured(model, X, codes, order, layout, room):
+    """Numbers and pictures of the first samples in an order, as many as there is room for."""
+    for_parts = PARTS_SHARE * room if _n_parts(model) else 0
+    most = _n_pictures(layout, room - for_parts, gaps=model.missing == "ignore")
+    pictured = np.sort(order[:most])
+    samples = _samples(model, X, codes, pictured, layout)
+    divided = np.sort(order[: min(most, _n_divided(model, layout, for_parts))])
+    samples["parts"] = _parts(model, codes[divided], layout)
+    if samples["parts"]:
+        samples["parts"]["rows"] = pack(np.searchsorted(pictured, divided))
+    return pictured, samples
 
 
 def _line(pca):
@@ -110,6 +128,17 @@ def _n_points(codes, poses, room, most):
     columns = min(COMPONENTS, codes.scores.shape[1])
     width = 4 * (columns + sum(min(COMPONENTS, v.values.shape[1]) for v in poses.values()) + 4)
     return int(min(len(codes), most, max(1, POINTS_SHARE * room / (BASE64 * width + 100))))
+
+
+def _n_parts(model):
+    """How many components are told apart by colour within a sample."""
+    return min(model.n_components_, len(palette.CYCLE)) if model.n_components_ > 1 else 0
+
+
+def _n_divided(model, layout, room):
+    """Of so many samples it is stored what each component adds."""
+    size = np.prod(layout.described()["shape"]) + 20
+    return int(max(1, room / (BASE64 * size * max(1, _n_parts(model)))))
 
 
 def _n_pictures(layout: Layout, room, gaps):
@@ -199,6 +228,40 @@ def _points(codes, poses, explained, numbers):
     }
 
 
+def _say_units(model, columns) -> None:
+    """Put the units of quantities that have one behind their names."""
+    units = model.operator_.pose_units
+    for column in columns:
+        if column["name"] in units:
+            column["name"] += f" ({units[column['name']]})"
+
+
+def _ids(ids, numbers):
+    """Name and ids of some rows."""
+    return None if ids is None else {"name": ids[0], "texts": [clipped(ids[1][i]) for i in numbers]}
+
+
+def _columns(columns, numbers):
+    """Columns of labels: words, or a quantity if they are more different numbers than colours."""
+    return [{"name": clipped(name)} | _column(texts, numbers) for name, texts in columns.items()]
+
+
+def _column(texts, numbers):
+    found = _as_quantity(texts)
+    if found is not None and len(np.unique(found)) > CLASSES:
+        return {"values": pack(found[numbers]), "labels": [clipped(t) for t in texts[numbers]]}
+    return _labels(texts, numbers)
+
+
+def _as_quantity(texts):
+    """Texts that are all finite numbers, as numbers."""
+    try:
+        found = np.array([float(text) for text in texts])
+    except ValueError:
+        return None
+    return found if np.isfinite(found).all() else None
+
+
 def _labels(labels, numbers):
     """The labels of some rows, and all different ones if there are not many."""
     if labels is None:
@@ -236,9 +299,23 @@ def _samples(model, X, codes, numbers, layout):
     }
 
 
+def _parts(model, codes, layout):
+    """What each component adds to each sample, one after the other."""
+    if not _n_parts(model):
+        return None
+    base = 0 if model.mean_ is None else model.mean_
+    drawn = []
+    for k in range(_n_parts(model)):
+        alone = np.where(np.arange(codes.scores.shape[1]) == k, codes.scores, 0)
+        drawn.append(layout(model.decode(Codes(alone, codes.index)) - base))
+    each = np.stack(drawn, axis=1)
+    return pack_rows(each.reshape(-1, *each.shape[2:]), 256) | {"count": len(drawn)}
+
+
 def _names(model):
-    """Names of the points of a series, if the rows of a data frame had any."""
-    names = getattr(model, "feature_names_in_", None)
+    """Names of the points of a series, if they have any and it is not known where they lie."""
+    axis = sample_view(model).axes[0] if sample_view(model).axes else Axis()
+    names = getattr(model, "feature_names_in_", axis.names if axis.points is None else None)
     series = len(model.sample_shape_) == 1
     if names is None or not series or len(names) > NAMES:
         return None

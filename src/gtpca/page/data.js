@@ -44,7 +44,8 @@ function readPoints() {
   const poses = given.poses.map((pose) => ({ ...pose, values: numbers(pose.values) }));
   return {
     n, number, scores, picture, poses, labels: given.labels, classes: given.classes,
-    width: scores.length / n, explained: numbers(given.explained),
+    width: scores.length / n, explained: numbers(given.explained), ids: given.ids,
+    columns: given.columns.map((one) => ({ ...one, values: one.values ? numbers(one.values) : null })),
   };
 }
 

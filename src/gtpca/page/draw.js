@@ -40,21 +40,25 @@ function chart(host, traces, layout, config) {
   return Plotly.react(host, traces, look(layout), { ...CONFIG, ...config });
 }
 
-/** Positions of the drawn points of a curve, in points of the sample. */
-function positions(layout) {
-  const count = layout.shape[1], factor = layout.factor;
-  return Array.from({ length: count }, (_, i) => i * factor + (factor - 1) / 2);
+/** What an axis says of a channel: its name, or its number. */
+function channelName(name) {
+  return /^\d+$/.test(name) ? `ch. ${name}` : plain(name);
+}
+
+/** The colours of a list as plotly wants them. */
+function colourScale(colours) {
+  return colours.map((colour, i) => [i / (colours.length - 1), colour]);
 }
 
 /** Curves, one row of the chart per channel. `lines` is a list of {name, values, colour, width}. */
 function drawCurves(host, layout, lines, options) {
-  const [channels, count] = layout.shape, x = positions(layout), traces = [];
+  const [channels, count] = layout.shape, x = layout.x, traces = [];
   const shape = { xaxis: { title: { text: options.x || "" }, anchor: `y${channels > 1 ? channels : ""}` } };
   for (let c = 0; c < channels; c++) {
     const id = c ? String(c + 1) : "", gap = channels > 1 ? 0.04 : 0;
     const top = 1 - c / channels, bottom = 1 - (c + 1) / channels + gap;
     shape[`yaxis${id}`] = { domain: [bottom, top], nticks: channels > 1 ? Math.max(3, Math.round(12 / channels)) : 6,
-      title: { text: channels > 1 ? `ch. ${layout.channels[c] + 1}` : "", font: { size: 12 } } };
+      title: { text: channels > 1 ? channelName(layout.names[c]) : "", font: { size: 12 } } };
     for (const line of lines) {
       traces.push({ type: "scatter", mode: line.dots ? "lines+markers" : "lines", marker: { size: 4 }, name: line.name, x, yaxis: `y${id}`,
         y: Array.from(line.values.subarray(c * count, (c + 1) * count)),
@@ -140,6 +144,7 @@ function drawPictures(host, layout, pictures) {
     figure.append(canvas, element("figcaption"));
     host.append(figure);
   }
+  while (host.children.length > pictures.length) host.lastChild.remove();
   pictures.forEach((picture, i) => {
     const figure = host.children[i];
     drawCanvas(figure.firstChild, layout, picture.values, picture.scale, picture.predicted);

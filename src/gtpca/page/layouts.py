@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gtpca.page.packing import clipped
 from gtpca.views.samples import TILES, View, evenly
 
 __all__ = ["Layout", "lay_out"]
@@ -51,6 +52,9 @@ class Layout:
             "shape": list(self(np.zeros((1, *self.view.shape))).shape[1:]),
             "factor": self.factor,
             "channels": self.channels.tolist(),
+            "names": [clipped(self.view.channel_names[c]) for c in self.channels],
+            "x": block_means(self.view.positions.astype(np.float64), self.factor, 0).tolist(),
+            "x_name": self.view.position_name,
             "hidden": self.view.n_channels - len(self.channels),
             "tile": sizes if self.kind == "tiles" else None,
         }

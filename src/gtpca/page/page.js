@@ -33,8 +33,9 @@ function drawComponents() {
       view.setAttribute("role", "img");
       view.setAttribute("aria-label", `Component ${k + 1}`);
       const lines = [{ name: `component ${k + 1}`, values: weights, colour: COLOURS.blue, width: 2 }];
-      const small = { margin: { l: 40, r: 8, t: 6, b: 26 } };
-      drawCurves(view, layout, lines, { layout: small, config: { staticPlot: true } });
+      const named = layout.x_name !== "point";
+      const small = { margin: { l: 40, r: 8, t: 6, b: named ? 40 : 26 } };
+      drawCurves(view, layout, lines, { x: named ? layout.x_name : "", layout: small, config: { staticPlot: true } });
     } else {
       const scale = aroundZero(reach(weights));
       drawPictures(view, layout, [{ name: `Component ${k + 1}`, values: weights, scale }]);
@@ -103,7 +104,7 @@ function drawBuilt() {
   if (layout.kind === "lines") {
     const fixed = layout.shape[0] === 1 ? { yaxis: { range: widened(values) } } : {};
     const lines = [{ name: "sample", values, colour: COLOURS.blue, width: 2.2 }];
-    drawCurves(host, layout, lines, { x: "position", names: page.samples.names, layout: fixed });
+    drawCurves(host, layout, lines, { x: layout.x_name, names: page.samples.names, layout: fixed });
   } else {
     drawPictures(host, layout, [{ name: "built from the scores", values, scale: page.samples.scale }]);
   }
@@ -163,4 +164,5 @@ drawComponents();
 startSamples();
 startBuilder();
 startPoses();
+startAlignment();
 document.body.dataset.ready = "yes";

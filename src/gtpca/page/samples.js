@@ -3,6 +3,8 @@
 const points = readPoints();
 const originals = rowsOf(page.samples.original), rebuilts = rowsOf(page.samples.rebuilt);
 const isGap = gapsOf(page.samples.gaps, page.samples.original.size);
+const contributions = page.samples.parts ? rowsOf(page.samples.parts) : null;
+const divided = page.samples.parts ? Array.from(numbers(page.samples.parts.rows)) : [];
 const chosen = { point: 0 };
 const byId = (id) => document.getElementById(id);
 
@@ -34,28 +36,52 @@ function fillAxes() {
   }
 }
 
+/** The column of labels that gives the colours, or nothing. */
+function colouredBy() {
+  const list = byId("colour");
+  return list ? points.columns[Number(list.value)] : undefined;
+}
+
 /** Points by label, one group for all if there are none or too many. */
 function groups() {
-  const all = Array.from({ length: points.n }, (_, i) => i);
-  if (!points.classes.length) return [{ name: "samples", members: all }];
-  return points.classes.map((name) => ({ name, members: all.filter((i) => points.labels[i] === name) }));
+  const all = Array.from({ length: points.n }, (_, i) => i), by = colouredBy();
+  if (!by || by.values || !by.classes.length) return [{ name: "samples", members: all }];
+  return by.classes.map((name) => ({ name, members: all.filter((i) => by.labels[i] === name) }));
+}
+
+/** What a sample is called: its number, its id, and its labels. */
+function nameOf(i) {
+  const id = points.ids ? ` (${points.ids.name} ${points.ids.texts[i]})` : "";
+  return `${points.number[i]}${id}`;
+}
+
+/** Its labels, each after a separator; the name of a column is said if it is not just "label". */
+function labelsOf(i, before) {
+  return points.columns.map((one) => `${before}${one.name} ${one.labels[i]}`).join("");
 }
 
 /** What the mouse says of a point. */
 function hoverText(i) {
-  const label = points.labels ? `<br>label ${plain(points.labels[i])}` : "";
-  return `sample ${points.number[i]}${label}<br>${percent(points.explained[i])} explained`;
+  return `sample ${plain(nameOf(i))}${labelsOf(i, "\n").split("\n").map(plain).join("<br>")}`
+    + `<br>${percent(points.explained[i])} explained`;
+}
+
+/** Colours by a quantity, with a bar beside the scatter. */
+function quantityMarker(by) {
+  return { color: Array.from(by.values), colorscale: colourScale(COLOURS.quantity), showscale: true,
+    colorbar: { title: { text: plain(by.name), side: "right" }, thickness: 12, outlinewidth: 0 } };
 }
 
 /** One trace of the scatter. */
 function groupTrace(group, g, x, y) {
-  const faint = group.members.map((i) => (points.picture[i] < 0 ? 0.3 : 0.75));
+  const faint = group.members.map((i) => (points.picture[i] < 0 ? 0.3 : 0.75)), by = colouredBy();
   return {
     type: "scatter", mode: "markers", name: plain(group.name), hoverinfo: "text",
     x: group.members.map((i) => x.values[i]), y: group.members.map((i) => y.values[i]),
     customdata: group.members, text: group.members.map(hoverText),
     marker: { size: 7, color: COLOURS.cycle[g % COLOURS.cycle.length],
-      symbol: COLOURS.symbols[g % COLOURS.symbols.length], opacity: faint, line: { width: 0 } },
+      symbol: COLOURS.symbols[g % COLOURS.symbols.length], opacity: faint, line: { width: 0 },
+      ...(by && by.values ? quantityMarker(by) : {}) },
   };
 }
 
@@ -73,7 +99,7 @@ function drawScatter() {
   const x = axes[byId("axis-x").value], y = axes[byId("axis-y").value];
   const traces = groups().map((group, g) => groupTrace(group, g, x, y));
   const layout = { xaxis: { title: { text: plain(x.name) } }, yaxis: { title: { text: plain(y.name) } } };
-  chart(byId("scatter"), traces, { ...layout, shapes: ring(), showlegend: points.classes.length > 0 });
+  chart(byId("scatter"), traces, { ...layout, shapes: ring(), showlegend: traces.length > 1 });
 }
 
 /** Scores and poses of the chosen sample, one row per component. */
@@ -96,9 +122,16 @@ function fillTable(i) {
 
 /** The sentence that is read aloud when another sample is chosen. */
 function tell(i, hint) {
-  const label = points.labels ? `, label ${points.labels[i]}` : "";
-  const said = `Sample ${points.number[i]}${label}: ${percent(points.explained[i])} of its energy is explained.`;
+  const said = `Sample ${nameOf(i)}${labelsOf(i, ", ")}: ${percent(points.explained[i])} of its energy is explained.`;
   byId("told").textContent = hint ? `${hint} ${said}` : said;
+}
+
+/** What each component adds to a sample, if that is asked for. */
+function partsOf(row) {
+  const box = byId("parts"), place = divided.indexOf(row);
+  if (!box || !box.checked || place < 0) return [];
+  const count = page.samples.parts.count;
+  return Array.from({ length: count }, (_, k) => contributions.get(place * count + k));
 }
 
 /** Sample, reconstruction and difference. */
@@ -107,26 +140,32 @@ function drawSample(i) {
   byId("no-picture").hidden = row >= 0;
   host.hidden = row < 0;
   if (row < 0) return;
+  if (byId("no-parts")) byId("no-parts").hidden = !byId("parts").checked || divided.includes(row);
   const rebuilt = rebuilts.get(row), layout = page.samples.layout;
   const original = originals.get(row).map((value, j) => (isGap(row, j) ? NaN : value));
   const predicted = original.map((value, j) => (Number.isNaN(value) ? rebuilt[j] : NaN));
   if (layout.kind === "lines") {
     const lines = [
       { name: "sample", values: original, colour: COLOURS.grey, width: 1.5 },
-      { name: "reconstruction", values: rebuilt, colour: COLOURS.blue, width: 2.2 },
+      { name: "reconstruction", values: rebuilt, colour: partsOf(row).length ? COLOURS.ink : COLOURS.blue, width: 2.2 },
     ];
     if (page.samples.gaps) {
       lines.push({ name: "predicted", values: predicted, colour: COLOURS.predicted, width: 2.2, dots: true });
     }
-    drawCurves(host, layout, lines, { x: "position", names: page.samples.names });
+    partsOf(row).forEach((values, k) => lines.push({ name: `component ${k + 1}`, values,
+      colour: COLOURS.cycle[k % COLOURS.cycle.length], width: 1.6 }));
+    drawCurves(host, layout, lines, { x: layout.x_name, names: page.samples.names });
     return;
   }
   const scale = page.samples.scale.signed ? aroundZero(reach(original)) : page.samples.scale;
   const rest = original.map((value, j) => value - rebuilt[j]);
+  const parts = partsOf(row).map((values, k) => (
+    { name: `component ${k + 1}`, values, scale: residualScale(scale) }));
   drawPictures(host, layout, [
     { name: "sample", values: original, scale },
     { name: page.samples.gaps ? "reconstruction; veiled: predicted" : "reconstruction", values: rebuilt, scale, predicted },
     { name: layout.kind === "colours" ? "what is left; grey is none" : "what is left", values: rest, scale: residualScale(scale) },
+    ...parts,
   ]);
 }
 
@@ -173,6 +212,40 @@ function firstPictured() {
   return Math.max(0, points.picture.findIndex((row) => row >= 0));
 }
 
+/** A field of a table, in quotes where that is needed. */
+function field(value) {
+  const text = typeof value === "number" ? String(Number(value.toPrecision(7))) : String(value);
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** The samples of the page as a table: id, labels, scores, poses and the explained share. */
+function scoreTable() {
+  const columns = [["sample", Array.from(points.number)]];
+  if (points.ids) columns.push([points.ids.name, points.ids.texts]);
+  for (const one of points.columns) columns.push([one.name, one.labels]);
+  for (let k = 0; k < points.width; k++) columns.push([`gtpca${k}`, column(points.scores, points.width, k)]);
+  for (const pose of points.poses) {
+    for (let k = 0; k < pose.width; k++) {
+      const values = column(pose.values, pose.width, k);
+      const name = pose.width < points.width ? pose.name : `gtpca${k} ${pose.name}`;
+      columns.push([name, pose.words ? values.map((v) => pose.words[v]) : values]);
+    }
+  }
+  columns.push(["explained share", Array.from(points.explained)]);
+  const lines = [columns.map(([name]) => field(name))];
+  for (let i = 0; i < points.n; i++) lines.push(columns.map(([, values]) => field(values[i])));
+  return lines.map((line) => `${line.join(",")}\n`).join("");
+}
+
+/** Hand the table to the browser as a file. */
+function download() {
+  const link = element("a"), url = URL.createObjectURL(new Blob([scoreTable()], { type: "text/csv" }));
+  link.href = url;
+  link.download = "scores.csv";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
 /** Everything in the section of the samples. */
 function startSamples() {
   fillAxes();
@@ -182,6 +255,9 @@ function startSamples() {
     byId("codes-head").append(head);
   }
   chosen.point = firstPictured();
+  if (byId("colour")) byId("colour").addEventListener("change", drawScatter);
+  if (byId("parts")) byId("parts").addEventListener("change", () => drawSample(chosen.point));
+  byId("download").addEventListener("click", download);
   drawScatter();
   byId("scatter").on("plotly_click", (event) => choose(event.points[0].customdata));
   byId("scatter").addEventListener("keydown", scatterKey);

@@ -14,6 +14,7 @@ import gtpca
 from gtpca import checks
 from gtpca.data.rows import counted
 from gtpca.files import atomic_file
+from gtpca.operators.grid import Grid, axis_texts
 from gtpca.optional import require
 from gtpca.page.contents import COMPONENTS, gather
 from gtpca.page.packing import clipped, safe_json, script_hash
@@ -23,11 +24,11 @@ __all__ = ["write_page"]
 
 LARGEST = 7_800_000  # bytes of the page
 ROOM_LEFT = 150_000  # of them for text, styles and our own scripts
-SCRIPTS = ("data.js", "draw.js", "samples.js", "page.js")
+SCRIPTS = ("data.js", "draw.js", "samples.js", "alignment.js", "page.js")
 
 
 def write_page(
-    model, X, path, *, labels=None, title=None, max_samples=2000, random_state=0
+    model, X, path, *, labels=None, ids=None, title=None, max_samples=2000, random_state=0
 ) -> Path:
     """Write one HTML file that shows a fitted model: it needs no server and no connection.
 
@@ -45,8 +46,11 @@ def write_page(
         Samples, those of the fit or new ones; whatever ``model.encode`` reads, chunk by chunk.
     path : path
         Where the page goes. An existing file is replaced once the new one is complete.
-    labels : array (n,) or None
-        Shown beside the samples; up to ten different ones are told apart in the scatter.
+    labels : array (n,), dict of str to array (n,), or None
+        Shown beside the samples; up to ten different ones are told apart in the scatter, more that
+        are numbers are a quantity with a colour scale. Several columns can be chosen from by name.
+    ids : array (n,), dict of one str to array (n,), or None
+        What the samples are called.
     title : str or None
         The heading.
     max_samples : int
@@ -70,12 +74,16 @@ def write_page(
     'spikes.html'
     """
     environment, plotly = _environment(), _plotly()
-    path, X = _check(model, path, title), counted(X)
-    labels = None if labels is None else _check_labels(labels, X)
+    path = _check(model, path, title)
+    X = counted(X, model)
+    columns = _columns("labels", labels, X, "label")
+    called = next(iter(_columns("ids", ids, X, "id").items()), None)
     contents = gather(
         model,
         X,
-        labels=labels,
+        labels=next(iter(columns.values()), None),
+        columns=columns,
+        ids=called,
         room=LARGEST - ROOM_LEFT - len(plotly.encode()),
         max_samples=checks.integer("max_samples", max_samples, 1),
         rng=np.random.default_rng(check_random_state(random_state).randint(2**31)),
@@ -100,13 +108,19 @@ def _check(model, path, title):
     return path
 
 
-def _check_labels(labels, X):
+def _columns(option, given, X, name) -> dict[str, np.ndarray]:
+    """Columns of text by name, one text per sample each."""
+    named = given if isinstance(given, dict) else {} if given is None else {name: given}
+    return {str(k): _check_labels(option, values, X) for k, values in named.items()}
+
+
+def _check_labels(option, labels, X):
     """One string per sample, (n,)."""
     labels = np.asarray(labels)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if labels.shape != (n,):
         raise ValueError(
-            f"labels has shape {labels.shape}, but X has {n} samples; give one label for each."
+            f"{option} has shape {labels.shape}, but X has {n} samples; give one label for each."
         )
     names = map(str, labels.tolist())
     return np.array([name if name.strip() else "(none)" for name in names], dtype=object)
@@ -155,8 +169,11 @@ def _facts(model, X, contents):
         "poses per sample": "one" if model.shared_pose_ else "one per component",
         "passes of the fit": ", ".join(map(str, model.n_iter_)),
     }
-    if contents.labels:
-        facts["labels"] = f"{len(contents.labels)} different ones"
+    columns = contents.data["points"]["columns"]
+    if columns:
+        facts["labels"] = clipped(", ".join(column["name"] for column in columns), 200)
+    if isinstance(model.grid_, Grid):
+        facts["axes"] = clipped("; ".join(axis_texts(model.grid_)), 300)
     return facts
 
 

@@ -19,6 +19,7 @@ from gtpca import checks
 from gtpca.estimator import FROZEN, GTPCA, bind_family, check_n_components, check_parameters
 from gtpca.families.text import as_family
 from gtpca.persistence.container import read_container, write_container
+from gtpca.persistence.labels import check_labels
 from gtpca.persistence.values import Decoder, Encoder
 from gtpca.text import one_line
 
@@ -124,9 +125,11 @@ def _rebuild(content, decoder, max_size) -> GTPCA:
     for name in FROZEN:
         fitted.setdefault(f"{name}_", getattr(model, name))  # older files do not tell
     fitted.setdefault("ridge_", np.zeros(len(fitted.get("history_", ()))))  # there was none
+    fitted.setdefault("labels_", None)  # nor do those of version 1
     model.restore(None, **fitted)
     _check_shapes(model, max_size)
     _check_parameters(model)
+    check_labels(model.labels_, model.sample_shape_)
     model.restore(_bind(model, max_size), **fitted)
     _check_components(model)
     return model
@@ -200,19 +203,19 @@ def _is_array(array, kinds, shape) -> bool:
 def _bind(model, max_size):
     """The operator, if it is not larger than allowed."""
     family = as_family(model.family)
-    needed = family.size(model.sample_shape_).n_values
+    needed = family.size(model.grid_).n_values
     if not needed <= max_size:
         raise ValueError(
             f"{type(family).__name__} needs {needed:.3g} numbers, more than max_size={max_size}; "
             "if you trust the file, pass a larger max_size to load"
         )
-    return bind_family(model.family, model.sample_shape_, model.feature_weight)
+    return bind_family(model.family, model.grid_, model.feature_weight)
 
 
 def _check_operator(model) -> None:
     """The family must still be what was fitted, for it is what the file holds."""
     old = model.operator_
-    new = bind_family(model.family, model.sample_shape_, model.feature_weight)
+    new = bind_family(model.family, model.grid_, model.feature_weight)
     probe = np.random.default_rng(0).standard_normal((1, old.n_features))
     w = model.components_[0].ravel()
     shapes = [(o.n_transforms, o.weight_shape, o.reference) for o in (old, new)]

@@ -7,6 +7,7 @@ Plain values stay what they are. What JSON lacks is an object with a name that b
     {"$float": "nan"}, {"$scalar": "float32", "value": 0.5}, {"$strings": [..]}
     {"$sparse": [data, indices, indptr], "shape": [rows, columns]}
     {"$object": "Shift", "parameters": {..}}         a family or a solver, by its name in CLASSES
+    {"$value": "Axis", "fields": {..}}               labels of samples, by the name in VALUES
 """
 
 from __future__ import annotations
@@ -20,13 +21,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from gtpca.data.labels import Labels
 from gtpca.families import FAMILIES, Family
 from gtpca.files import NPY_KINDS
+from gtpca.operators.grid import Axis
 from gtpca.solvers.als import ALS
 
 __all__ = ["Decoder", "Encoder"]
 
 CLASSES: dict[str, type] = {cls.__name__: cls for cls in (*FAMILIES, ALS)}
+VALUES: dict[str, Any] = {cls.__name__: cls for cls in (Axis, Labels)}
 RENAMED = {"ALS": {"foresight": "lookahead"}}  # parameters in files of earlier versions
 DEEPEST, LARGEST = 32, 2**64
 FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -78,6 +82,9 @@ class Encoder:
             return self._sparse(value, place)
         if hasattr(value, "__array__"):
             return self._array(np.asarray(value), place)
+        if type(value) in VALUES.values():
+            fields = {k: self.encode(v, f"{place}.{k}", depth + 1) for k, v in vars(value).items()}
+            return {"$value": type(value).__name__, "fields": fields}
         return self._object(value, place, depth)
 
     def _number(self, value, place):
@@ -164,6 +171,7 @@ class Decoder:
             ("$scalar", "value"): self._scalar,
             ("$sparse", "shape"): self._sparse,
             ("$object", "parameters"): self._object,
+            ("$value", "fields"): self._fields,
         }
 
     def decode(self, node, depth: int = 0) -> Any:
@@ -266,3 +274,12 @@ class Decoder:
             return cls(**{k: self.decode(v, depth) for k, v in parameters.items()})
         except TypeError as error:
             raise ValueError(f"{name}: {error}") from None
+
+    def _fields(self, name, fields, depth):
+        cls = VALUES.get(name) if isinstance(name, str) else None
+        if cls is None or not isinstance(fields, dict):
+            raise ValueError(f"{str(name)[:40]!r} is not a value of this version of gtpca")
+        unknown = set(fields) - set(inspect.signature(cls).parameters)
+        if unknown:
+            raise ValueError(f"{name} has no field {min(unknown)[:40]!r} in this version")
+        return cls(**{k: self.decode(v, depth) for k, v in fields.items()})

@@ -144,13 +144,14 @@ def _draw_curve_row(panels, view, x, parts, counts, *, first, last):
     fit, rest = panels
     hidden_x, last_part = x, parts[-1]
     x, parts = samples.line(view, x), [samples.line(view, part) for part in parts]
-    fit.plot(x, color=GREY, linewidth=1.0, label="sample")
+    at = view.positions
+    fit.plot(at, x, color=GREY, linewidth=1.0, label="sample")
     for part, count, (colour, style) in zip(parts, counts, _looks(len(parts)), strict=True):
         label = f"{count} component{'s' if count > 1 else ''}"
-        fit.plot(part, linestyle=style, color=colour, linewidth=1.5, label=label)
+        fit.plot(at, part, linestyle=style, color=colour, linewidth=1.5, label=label)
     samples.draw_predicted(fit, view, hidden_x, last_part)
     rest.axhline(0, color=GREY, linewidth=0.8)
-    rest.plot(x - parts[-1], color=BLACK, linewidth=1.0)
+    rest.plot(at, x - parts[-1], color=BLACK, linewidth=1.0)
     ends = (*fit.get_ylim(), *rest.get_ylim())
     for ax in panels:
         ax.set_ylim(min(ends), max(ends))

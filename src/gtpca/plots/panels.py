@@ -108,9 +108,9 @@ def need_samples(model, X, what):
 
 def pick_rows(model, X, rows):
     """Some rows of ``X``, wherever it lives, and their numbers; ``rows`` None: the first three."""
+    X = counted(X, model)
     if not hasattr(X, "shape"):
         X = as_nan(as_one_array(X, model.missing, model.sample_shape_))
-    X = counted(X)
     if rows is None:
         rows = range(min(3, X.shape[0]))
     given = [rows] if np.ndim(rows) == 0 else list(rows)

@@ -124,9 +124,9 @@ def _draw_curves(ax, view, triples, titles, step):
     room = 0.08 * (high - low or 1)
     for j, (ax, (less, mean, more), title) in enumerate(zip(axes, triples, titles, strict=True)):
         ax.axhline(0, color=GREY, linewidth=0.8)
-        ax.plot(mean, color=BLACK, linewidth=1.2, label="mean")
-        ax.plot(more, color=BLUE, linewidth=1.5, label=f"+ {step}")
-        ax.plot(less, "--", color=RED, linewidth=1.5, label=f"\u2212 {step}")
+        ax.plot(view.positions, mean, color=BLACK, linewidth=1.2, label="mean")
+        ax.plot(view.positions, more, color=BLUE, linewidth=1.5, label=f"+ {step}")
+        ax.plot(view.positions, less, "--", color=RED, linewidth=1.5, label=f"\u2212 {step}")
         ax.set_ylim(low - room, high + room)
         samples.finish(ax, view, title, first=j % shape[1] == 0)
     axes[0].legend(fontsize=7, frameon=False)

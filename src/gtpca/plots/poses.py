@@ -50,6 +50,7 @@ def plot_poses(model, X, component=0, *, ax=None):
     for ax, names in zip(axes, groups, strict=True):
         draw = _draw_map if len(names) == 2 else _draw_one
         draw(ax, names, *zip(*(poses[name] for name in names), strict=True))
+        _say_units(ax, names, model.operator_.pose_units)
         ax.set_title(_title(model, component), fontsize=9)
     return given
 
@@ -71,7 +72,20 @@ def quantities(poses):
         pair = name.rpartition("_")[0] if "centre_" in name else name
         groups.setdefault(pair, []).append(name)
     split = [[name] for group in groups.values() if len(group) != 2 for name in group]
-    return [sorted(group) for group in groups.values() if len(group) == 2] + split
+    return [sorted(group, key=_axis) for group in groups.values() if len(group) == 2] + split
+
+
+def _axis(name):
+    """The number of an axis; those with names are in their order already."""
+    number = name.rpartition("_")[2]
+    return int(number) if number.isdecimal() else 0
+
+
+def _say_units(ax, names, units):
+    """The units of positions that have one, instead of points."""
+    for name, label in zip(names[::-1], (ax.xaxis, ax.yaxis), strict=False):
+        if name in units:
+            label.set_label_text(f"{name} ({units[name]})")
 
 
 def _axis_label(name):

@@ -21,6 +21,9 @@ __all__ = [
 ]
 
 
+ROW_NAMES = 9  # channels of a picture whose names are shown
+
+
 def line(view, values):
     """The points of a curve, (points,)."""
     return view.channels(values)[0, 0]
@@ -28,17 +31,23 @@ def line(view, values):
 
 def draw_lines(ax, view, values, **look):
     """One line per channel; returns the lines."""
-    lines = ax.plot(view.channels(values)[0].T, **{"linewidth": 1.5, **look})
+    lines = ax.plot(view.positions, view.channels(values)[0].T, **{"linewidth": 1.5, **look})
+    names = channel_labels(view)
     for j, one in enumerate(lines if len(lines) > 1 else ()):
-        one.set(color=CYCLE[j % len(CYCLE)], label=f"channel {j + 1}")
+        one.set(color=CYCLE[j % len(CYCLE)], label=names[j])
     return lines
+
+
+def channel_labels(view):
+    """Names of channels as a legend says them."""
+    return [f"channel {name}" if name.isdecimal() else name for name in view.channel_names]
 
 
 def draw_picture(ax, view, values, scale):
     """A picture, or the channels of a series below each other; returns the image."""
     channels = view.channels(values)
     if view.kind == "rows":
-        return _draw_rows(ax, channels[0], scale)
+        return _draw_rows(ax, view, channels[0], scale)
     ax.set(xticks=[], yticks=[])
     if view.kind == "tiles":
         channels = channels[:, evenly(view.n_channels, TILES)]
@@ -57,10 +66,16 @@ def to_grey():
     return np.array(to_rgb(GREY))
 
 
-def _draw_rows(ax, channels, scale):
-    integer_ticks(ax.yaxis)
-    count, points = channels.shape
-    extent = (-0.5, points - 0.5, count + 0.5, 0.5)  # channels from 1
+def _draw_rows(ax, view, channels, scale):
+    count, x = len(channels), view.positions
+    half = (x[-1] - x[0]) / (2 * max(1, len(x) - 1)) or 0.5
+    extent = (x[0] - half, x[-1] + half, count + 0.5, 0.5)  # channels from 1
+    names = view.channel_names
+    if all(name.isdecimal() for name in names):
+        integer_ticks(ax.yaxis)
+    else:
+        few = evenly(count, ROW_NAMES)
+        ax.set_yticks(few + 1, [names[c] for c in few])
     return ax.imshow(channels, aspect="auto", extent=extent, **mapping(scale))
 
 
@@ -72,7 +87,7 @@ def draw_predicted(ax, view, x, part):
     if view.kind == "lines":
         values = view.channels(np.where(hidden, part, np.nan))[0].T
         look = {"color": PREDICTED, "linewidth": 1.5, "marker": ".", "markersize": 3}
-        ax.plot(values, **look)[0].set_label("predicted")
+        ax.plot(view.positions, values, **look)[0].set_label("predicted")
     else:
         _tint(ax, view, hidden)
 
@@ -123,6 +138,6 @@ def finish(ax, view, title="", *, first=True, last=True):
     ax.set_title(title, fontsize=9)
     if view.kind in ("lines", "rows"):
         quiet(ax, labelsize=7, inner=not first)
-        ax.set_xlabel("point" if last else "", fontsize=8)
+        ax.set_xlabel(view.position_name if last else "", fontsize=8)
     else:
         ax.spines[:].set(color=GREY, linewidth=0.6)

@@ -1,7 +1,8 @@
 """Rows from files of many kinds, and results into files.
 
-:func:`read_data` knows ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.parquet``, ``.h5``, ``.zarr``,
-``.mat``, ``.ts``, folders of PNG or JPEG images, and recordings in ``.fif``, ``.edf`` and ``.bdf``.
+:func:`read_data` knows ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.txt``, ``.parquet``, ``.h5``,
+``.zarr``, ``.mat``, ``.ts``, folders of PNG or JPEG images, and recordings and epochs in ``.fif``,
+``.edf`` and ``.bdf``.
 What is wrong with a file is a ValueError of one line that names the file and the place.
 """
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from gtpca.text import one_line, shortened
 
-__all__ = ["Data", "FileRows", "check_inflated", "check_rows", "choose", "is_missing", "is_number"]
+__all__ = [
+    *("Data", "FileRows", "check_inflated", "check_rows"),
+    *("choose", "is_missing", "is_number", "some"),
+]
 
 LARGEST_PIECE = 2**30  # bytes of one row, or of one chunk of a file
 MOST_INFLATED = 100  # times its size that a large file may hold
@@ -34,7 +37,21 @@ class Data:
     sampling_rate : float or None
         In Hz.
     ids : array (n,) of str, or None
-        Names of the rows of a table.
+        Names of the rows of a table, or of the files in a folder.
+    beside : dict of str to array (n,) of str
+        All columns of labels by name; ``labels`` is the first of them.
+    id_name : str
+        What the ids are called.
+    start : float
+        Time of the first point, in seconds.
+    positions : array (d,) or None
+        Where the points of a series lie, if the file says so.
+    times : array (d,) or None
+        The same as they are in the file.
+    axes : tuple of str or None
+        Names of the axes of a sample.
+    shapes : int array (n, 2 or 3) or None
+        Those of images of unequal size, before they were padded.
     """
 
     rows: Any
@@ -43,17 +60,44 @@ class Data:
     channels: list[str] | None = None
     sampling_rate: float | None = None
     ids: np.ndarray | None = None
+    beside: dict[str, np.ndarray] = field(default_factory=dict)
+    id_name: str = "id"
+    start: float = 0.0
+    positions: np.ndarray | None = None
+    times: np.ndarray | None = None
+    axes: tuple[str, ...] | None = None
+    shapes: np.ndarray | None = None
     _close: Callable[[], None] | None = None
 
     def summary(self) -> str:
-        """What was read, in one line: samples, their shape, names, labels and ids."""
+        """What was read, in one line: samples, their shape, names, labels, ids, rate and gaps."""
         n, *shape = self.rows.shape
-        labels = None if self.labels is None else np.unique(self.labels)
-        taken = {"names": self.features, "labels": labels, "ids": self.ids}
+        taken = {"names": some(self.features), "labels": self._labels(), "ids": some(self.ids)}
         if self.channels is not None:
-            taken["channels"] = self.channels
-        said = ", ".join(f"{what} {_some(values)}" for what, values in taken.items())
+            taken["channels"] = some(self.channels)
+        rate = self.sampling_rate
+        taken |= {"rate": "none" if rate is None else f"{rate:g} Hz", "gaps": self._gaps()}
+        said = ", ".join(f"{what} {text}" for what, text in taken.items())
         return f"{n} samples of shape {'x'.join(map(str, shape))}; {said}"
+
+    def _labels(self) -> str:
+        """The different labels; of several columns with their names."""
+        if len(self.beside) < 2:
+            return some(None if self.labels is None else np.unique(self.labels))
+        return " and ".join(f"{name} {some(np.unique(v))}" for name, v in self.beside.items())
+
+    def _gaps(self) -> str:
+        """How many values are missing; rows that stay in their file are not looked at."""
+        if type(self.rows) is not np.ndarray:
+            return "not counted"
+        hidden = np.isnan(self.rows) if self.rows.dtype.kind == "f" else np.zeros(1)
+        return f"{int(hidden.sum())} ({hidden.mean():.1%})" if hidden.any() else "none"
+
+    @property
+    def columns(self) -> dict[str, np.ndarray]:
+        """Ids and labels by name, to stand beside what is written of the samples."""
+        labels = self.beside or ({} if self.labels is None else {"label": self.labels})
+        return ({} if self.ids is None else {self.id_name: self.ids}) | labels
 
     def close(self) -> None:
         """Close the file behind ``rows``, if it is still open."""
@@ -67,7 +111,7 @@ class Data:
         self.close()
 
 
-def _some(values) -> str:
+def some(values) -> str:
     """The first and the last of some texts, and how many there are."""
     if values is None:
         return "none"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from gtpca.optional import require
 from gtpca.readers.data import Data, check_inflated
 from gtpca.text import one_line
 
-__all__ = ["read_images"]
+__all__ = ["read_images", "write_images"]
 
 ENDINGS = (".png", ".jpg", ".jpeg")
 SIZES = ("pad", "resize")  # what is done to images of unequal size
@@ -51,7 +52,41 @@ def read_images(path: Path, sizes: str | None = None, sample_shape=None) -> Data
     for row, name in zip(rows, names, strict=True):
         pixels = _pixels(image, name, mode, shape if sizes == "resize" else None)
         row[tuple(slice(size) for size in pixels.shape)] = pixels
-    return Data(rows)
+    axes = ("row", "column", "colour")[: rows.ndim - 1]
+    shapes = np.array([kind[1] for kind in kinds]) if unequal and sizes == "pad" else None
+    ids = np.array([name.name for name in names])
+    return Data(rows, ids=ids, id_name="file", axes=axes, shapes=shapes)
+
+
+def write_images(folder: Path, images: np.ndarray, names, shapes=None) -> None:
+    """Write images (n, height, width) or (n, height, width, 3) as PNG files, into a new folder.
+
+    Values are rounded to 0 .. 255, or 0 .. 65535 if any is above 255.5.
+
+    Parameters
+    ----------
+    folder : Path
+        It takes its name when all images are there.
+    images : array
+    names : list of str
+        Of the files; their endings become ``.png``.
+    shapes : int array (n, 2 or 3) or None
+        To which images that were padded are cut.
+    """
+    image = require("PIL.Image", "io")
+    if images.ndim not in (3, 4) or (images.ndim == 4 and images.shape[-1] != 3):
+        raise ValueError(f"samples of shape {images.shape[1:]} are not images; write them to .npy.")
+    deep = np.fmax.reduce(images, axis=None, initial=0) > 255.5 and images.ndim == 3
+    most, dtype = (65535, np.uint16) if deep else (255, np.uint8)
+    whole = np.nan_to_num(np.rint(images)).clip(0, most).astype(dtype)
+    with tempfile.TemporaryDirectory(dir=folder.absolute().parent, prefix=".gtpca") as room:
+        new = Path(room) / "images"
+        new.mkdir()
+        for i, (pixels, name) in enumerate(zip(whole, names, strict=True)):
+            if shapes is not None:
+                pixels = pixels[tuple(slice(size) for size in shapes[i])]
+            image.fromarray(pixels).save(new / f"{Path(name).stem}.png")
+        new.rename(folder)
 
 
 def _check_alike(names, kinds, sizes) -> None:

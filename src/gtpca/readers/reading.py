@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gtpca import checks
 from gtpca.readers.arrays import read_npy, read_npz
+from gtpca.readers.axes import with_rate
 from gtpca.readers.containers import read_hdf5, read_zarr
 from gtpca.readers.data import Data
 from gtpca.readers.images import read_images
@@ -18,7 +19,7 @@ from gtpca.readers.series import read_ts
 from gtpca.readers.tables import read_parquet, read_text
 from gtpca.text import one_line
 
-__all__ = ["read_data"]
+__all__ = ["read_as", "read_data"]
 
 
 class Kind(NamedTuple):
@@ -29,7 +30,8 @@ class Kind(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-TABLE = Kind("table", read_text, ("labels", "header", "missing", "sample_shape"))
+COLUMNS = ("labels", "id", "drop", "columns", "long", "times")
+TABLE = Kind("table", read_text, (*COLUMNS, "header", "missing", "decimal", "sample_shape"))
 HDF5 = Kind("HDF5 file", read_hdf5, ("key",))
 RECORDING = Kind("recording", read_recording, ("window", "step", "event", "tmin", "tmax"))
 KINDS = {
@@ -37,7 +39,11 @@ KINDS = {
     ".npz": Kind("archive of arrays", read_npz, ("key",)),
     ".csv": TABLE,
     ".tsv": TABLE,
-    ".parquet": Kind("Parquet file", read_parquet, ("labels", "missing")),
+    ".txt": TABLE,
+    ".csv.gz": TABLE,
+    ".tsv.gz": TABLE,
+    ".txt.gz": TABLE,
+    ".parquet": Kind("Parquet file", read_parquet, (*COLUMNS, "missing")),
     ".h5": HDF5,
     ".hdf5": HDF5,
     ".zarr": Kind("Zarr store", read_zarr, ("key",)),
@@ -54,8 +60,14 @@ def read_data(
     path,
     key: str | None = None,
     *,
-    labels: str | int | None = None,
+    labels: str | int | Sequence[str | int] | None = None,
+    id: str | int | None = None,
+    drop: str | int | Sequence[str | int] | None = None,
+    columns: str | int | Sequence[str | int] | None = None,
+    long: str | Sequence[str | int] | None = None,
     header: bool | None = None,
+    decimal: str | None = None,
+    rate: float | None = None,
     window: int | float | None = None,
     step: int | float | None = None,
     event: str | int | None = None,
@@ -73,17 +85,31 @@ def read_data(
     Parameters
     ----------
     path : path
-        ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.parquet``, ``.h5``, ``.hdf5``, ``.zarr``,
-        ``.mat``, ``.ts``, ``.fif``, ``.edf``, ``.bdf``, or a folder of PNG or JPEG images.
+        ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.txt``, these packed as ``.csv.gz``, ``.parquet``,
+        ``.h5``, ``.hdf5``, ``.zarr``, ``.mat``, ``.ts``, ``.fif`` (recordings and epochs),
+        ``.edf``, ``.bdf``, or a folder of PNG or JPEG images.
     key : str or None
         Which array of ``.npz``, ``.h5``, ``.zarr`` and ``.mat``; needed if there are several.
-    labels : str, int or None
-        Tables: name or number of the column that holds labels, which may be text.
+    labels : str, int, list of these or None
+        Tables: names or numbers of the columns that hold labels, which may be text.
+    id : str, int or None
+        Tables: the column that holds ids of the samples.
+    drop, columns : str, int, list of these or None
+        Tables: columns that are left out, and those that hold the values; ``"x0:x63"`` are all from
+        the first to the last.
+    long : str, list of three str or None
+        Tables with one value a line: the columns of times, values and trials, as
+        ``"time,value,trial"``. Trials become samples; those of unequal length need
+        ``missing="ignore"``.
     header : bool or None
         Text tables: whether the first line holds names. None: lines of numbers are a sample, and
         lines without a number, those of ``0, 1, 2, ..`` or ``1, 2, 3, ..``, and one word or nothing
         followed by ``0, 1, 2, ..`` are names; others are an error. A first column without a name
         holds the names of the rows, ``ids``, and is left out.
+    decimal : {".", ","} or None
+        Text tables: what stands before the decimals.
+    rate : float or None
+        Points per second along a series, if the file does not say so.
     window, step : int, float or None
         Recordings: length and distance of sliding windows, an int in samples or a float in
         seconds. The default step is the window.
@@ -130,19 +156,50 @@ def read_data(
     (['a', 'b'], ['x', 'y'])
     """
     path = Path(path)
-    given: dict[str, Any] = {"key": key, "labels": labels, "header": header}
+    given: dict[str, Any] = {"key": key, "labels": labels, "id": id, "drop": drop}
+    given |= {"columns": columns, "long": long, "header": header, "decimal": decimal}
     given |= {"window": window, "step": step, "event": event, "tmin": tmin, "tmax": tmax}
-    given = {name: value for name, value in (given | {"sizes": sizes}).items() if value is not None}
+    given |= {"sizes": sizes, "rate": rate}
+    return read_as(path, given, missing, sample_shape=sample_shape)
+
+
+def read_as(
+    path, options: dict[str, Any], missing: str = "error", remembered=None, sample_shape=None
+) -> Data:
+    """:func:`read_data` with options by name; None are not given.
+
+    Parameters
+    ----------
+    path : path
+    options : dict
+    missing : {"error", "ignore"}
+    remembered : dict or None
+        Options of an earlier file: those that have a meaning for this one, are not given, and name
+        columns that are there, are used as well.
+    sample_shape : tuple of int or None
+    """
+    path, given = Path(path), {k: value for k, value in options.items() if value is not None}
     kind = KINDS[_kind(path)]
-    wrong = sorted(set(given) - set(kind.options))
+    known = {*kind.options, *(() if kind is RECORDING else ("rate",))}
+    wrong = sorted(set(given) - known)
     if wrong:
         option = f"{wrong[0]}={given[wrong[0]]!r}"
         raise ValueError(f"{path}: {option} has no meaning for this kind of file, {kind.name}.")
     checks.choice("missing", missing, ("error", "ignore"))
+    old = {k: v for k, v in (remembered or {}).items() if k in known and k not in given}
     always = {"missing": missing, "sample_shape": sample_shape}
-    given |= {name: value for name, value in always.items() if name in kind.options}
+    given |= old | {name: value for name, value in always.items() if name in kind.options}
+    if old and "columns" in kind.options:
+        given["lenient"] = True
+    rate = given.pop("rate", None)
+    return _read(kind, path, given, rate)
+
+
+def _read(kind, path, given, rate) -> Data:
+    """What is in the file; an error is one line that names it."""
     try:
-        return kind.read(path, **given)
+        data = kind.read(path, **given)
+        return data if rate is None else with_rate(data, rate)
     except ImportError:
         raise
     except MemoryError:
@@ -154,6 +211,8 @@ def read_data(
 def _kind(path: Path) -> str:
     """The entry of KINDS; a file that is not there is an OSError."""
     ending = path.suffix.lower()
+    if ending == ".gz":
+        ending = f"{path.with_suffix('').suffix.lower()}.gz"
     size = os.stat(path).st_size
     if path.is_dir():
         stores = (".zarray", ".zgroup", "zarr.json")

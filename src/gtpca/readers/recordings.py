@@ -1,4 +1,4 @@
-"""Windows of EEG and MEG recordings, through MNE."""
+"""Windows of EEG and MEG recordings, and epochs, through MNE."""
 
 from __future__ import annotations
 
@@ -14,22 +14,27 @@ from gtpca.readers.data import Data, FileRows, check_inflated
 __all__ = ["read_recording"]
 
 DATA = ("eeg", "mag", "grad", "seeg", "ecog", "dbs", "hbo", "hbr")  # kinds of channels
+AXES = ("time", "channel")
+BLOCK_START, EPOCHS = 104, 373  # a tag of FIF files, and the kind of a block, as MNE writes them
 LARGEST_SHARE = 16  # bytes in memory for one of the file; 16 bits become 64
 
 
 def read_recording(path: Path, window=None, step=None, event=None, tmin=None, tmax=None) -> Data:
-    """Sliding windows, or windows around events, (n, n_times, n_channels), in MNE's units."""
+    """Sliding windows, or windows around events, (n, n_times, n_channels), in MNE's units.
+
+    Files of epochs hold windows already, which are taken as they are.
+    """
     mne = require("mne", "eeg")
+    if path.suffix.lower() == ".fif" and EPOCHS in _blocks(path):
+        return _read_epochs(mne, path, window, step, event, tmin, tmax)
     _check_options(window=window, step=step, event=event, tmin=tmin, tmax=tmax)
-    if path.suffix.lower() == ".fif":
-        _check_tags(path)
     raw = mne.io.read_raw(path, preload=False, verbose="error")
     picks = [i for i, kind in enumerate(raw.get_channel_types()) if kind in DATA] or None
     rate, names = float(raw.info["sfreq"]), np.array(raw.ch_names)
     _check_length(raw)
     x = raw.get_data(picks, verbose="error").T
     channels = [str(name) for name in (names if picks is None else names[picks])]
-    about: dict[str, Any] = {"channels": channels, "sampling_rate": rate}
+    about: dict[str, Any] = {"channels": channels, "sampling_rate": rate, "axes": AXES}
     if window is not None:
         length = samples("window", window, rate)
         views = sliding_windows(x, length, length if step is None else samples("step", step, rate))
@@ -39,7 +44,43 @@ def read_recording(path: Path, window=None, step=None, event=None, tmin=None, tm
     rows, inside = event_windows(x, positions, *ends, outside="drop", return_inside=True)
     if not len(rows):
         raise ValueError(f"no window from {tmin} to {tmax} s around an event is whole")
-    return Data(rows, labels=labels[inside], **about)
+    return Data(rows, labels=labels[inside], start=ends[0] / rate, **about)
+
+
+def _read_epochs(mne, path, window, step, event, tmin, tmax) -> Data:
+    """The epochs of a file, or those of one event, (n, n_times, n_channels)."""
+    if window is not None or step is not None:
+        raise ValueError("holds epochs, which need no window; leave window and step out")
+    epochs = mne.read_epochs(path, preload=False, verbose="error")
+    needed = 8 * len(epochs.events) * len(epochs.ch_names) * len(epochs.times)
+    stored = path.stat().st_size
+    check_inflated(needed=needed, stored=stored, least=2**20, most=LARGEST_SHARE)
+    with mne.use_log_level("error"):
+        epochs.load_data()
+    names = {code: name for name, code in epochs.event_id.items()}
+    labels = np.array([names.get(code, str(code)) for code in epochs.events[:, 2]])
+    chosen = _chosen(labels, event)
+    epochs = epochs[np.flatnonzero(chosen)]
+    if tmin is not None or tmax is not None:
+        epochs = epochs.crop(tmin, tmax, verbose="error")
+    if not len(epochs):
+        raise ValueError("there is no epoch in it")
+    kinds, bad = epochs.get_channel_types(), epochs.info["bads"]
+    good = [i for i, name in enumerate(epochs.ch_names) if name not in bad]
+    picks = [i for i in good if kinds[i] in DATA] or good
+    rows = np.ascontiguousarray(epochs.get_data(picks, copy=False).transpose(0, 2, 1))
+    about: dict[str, Any] = {"sampling_rate": float(epochs.info["sfreq"]), "axes": AXES}
+    about |= {"start": float(epochs.times[0]), "ids": epochs.selection.astype(str)}
+    channels = [epochs.ch_names[i] for i in picks]
+    return Data(rows, labels=labels[chosen], channels=channels, id_name="epoch", **about)
+
+
+def _chosen(names, event) -> np.ndarray:
+    """Which events have the name that is asked for."""
+    if event is not None and str(event) not in names:
+        there = ", ".join(sorted(set(names))[:20])
+        raise ValueError(f"event={event!r} is not there; there are: {there}")
+    return np.ones(len(names), bool) if event is None else names == str(event)
 
 
 def _check_options(*, window, step, event, tmin, tmax) -> None:
@@ -54,18 +95,24 @@ def _check_options(*, window, step, event, tmin, tmax) -> None:
         raise ValueError(f"tmin={tmin!r} must be less than tmax={tmax!r}")
 
 
-def _check_tags(path) -> None:
-    """The tags of a FIF file must be in it and lead forward: MNE would follow a circle for ever."""
-    size, place = path.stat().st_size, 0
+def _blocks(path) -> set[int]:
+    """The kinds of blocks that begin in a FIF file.
+
+    Its tags must be in it and lead forward: MNE would follow a circle for ever.
+    """
+    size, place, found = path.stat().st_size, 0, set()
     with open(path, "rb") as file:
         while 0 <= place <= size - 16:
             file.seek(place)
-            length, following = np.frombuffer(file.read(16), ">i4")[2:].tolist()
+            tag, _, length, following = np.frombuffer(file.read(16), ">i4").tolist()
+            if tag == BLOCK_START and length == 4:
+                found.update(np.frombuffer(file.read(4), ">i4").tolist())
             end = place + 16 + length
             after = end if following == 0 else following
             if end > size or length < 0 or 0 <= after <= place:
                 raise ValueError(f"is cut or damaged: the tag at byte {place} leads out or back")
             place = after
+    return found
 
 
 def _check_length(raw) -> None:
@@ -95,8 +142,5 @@ def _events(mne, raw, event) -> tuple[np.ndarray, np.ndarray]:
     else:
         raise ValueError("there are no events: neither annotations nor a stimulus channel")
     names = np.array([name_of[code] for code in found[:, 2]], dtype=str)
-    if event is not None and str(event) not in names:
-        there = ", ".join(sorted(set(names))[:20])
-        raise ValueError(f"event={event!r} is not there; there are: {there}")
-    chosen = np.ones(len(names), bool) if event is None else names == str(event)
+    chosen = _chosen(names, event)
     return found[chosen, 0] - raw.first_samp, names[chosen]

@@ -40,7 +40,9 @@ def read_ts(path: Path, missing: str = "error", sample_shape=None) -> Data:
     rows = pad(series, axes=-1, shape=(len(series[0]), longest))
     rows = rows[:, 0] if rows.shape[1] == 1 else rows.transpose(0, 2, 1)
     check_rows(rows.shape, rows.dtype)
-    return Data(np.ascontiguousarray(rows), labels=np.array(labels) if labelled else None)
+    axes = ("time", "channel")[: rows.ndim - 1]
+    found = np.array(labels) if labelled else None
+    return Data(np.ascontiguousarray(rows), labels=found, axes=axes)
 
 
 def _header(lines) -> bool:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from gtpca.optional import require
+from gtpca.readers.columns import Roles, find_columns, find_roles
 from gtpca.readers.data import Data, check_inflated, check_rows, is_missing, is_number
-from gtpca.text import did_you_mean, shortened
+from gtpca.readers.long import as_wide
+from gtpca.text import shortened
 
 __all__ = ["read_parquet", "read_text"]
 
 SHORT_LINES = '; --missing ignore takes lines that end early (in Python missing="ignore")'
-DELIMITERS = {".csv": ",;\t", ".tsv": "\t;"}  # the first that is in the first line
+DELIMITERS = {".csv": ",;\t", ".tsv": "\t;", ".txt": "\t;,"}  # the first that is in the first line
+SPACES = None  # the delimiter that is any number of spaces
 
 
 @dataclass(frozen=True)
@@ -26,34 +31,41 @@ class Layout:
 
     Attributes
     ----------
-    delimiter : str
+    delimiter : str or None
+        None: any number of spaces.
     skip : int
         Lines before the values.
     head : list of str
         The first line that is not blank: names, or values.
     names : list of str or None
-    chosen : list of int
-        The columns with values.
-    label : int or None
-        The column with labels.
-    ids : int or None
-        The column with the names of the rows.
+    roles : Roles
+        Which column is what.
     gaps : bool
         Whether values may be missing.
+    decimal : str
+        What stands before the decimals.
     """
 
-    delimiter: str
+    delimiter: str | None
     skip: int
     head: list[str]
     names: list[str] | None
-    chosen: list[int]
-    label: int | None
-    ids: int | None
+    roles: Roles
     gaps: bool = False
+    decimal: str = "."
+
+    @property
+    def chosen(self) -> list[int]:
+        """The columns with values."""
+        return self.roles.values
 
     def name(self, i: int) -> str:
         """How errors call a column."""
         return f"{i}" if self.names is None else repr(self.names[i])
+
+    def point(self, field: str) -> str:
+        """A field with a decimal point, as Python writes numbers."""
+        return field if self.decimal == "." else field.replace(self.decimal, ".")
 
 
 def read_text(
@@ -61,27 +73,114 @@ def read_text(
     labels=None,
     header: bool | None = None,
     missing: str = "error",
+    *,
+    id=None,
+    drop=None,
+    columns=None,
+    long=None,
+    times=None,
+    decimal=".",
+    lenient=False,
     sample_shape=None,
 ) -> Data:
-    """Numbers separated by commas, semicolons or tabs.
+    """Numbers separated by commas, semicolons, tabs or spaces; also packed by gzip.
 
     With ``missing="ignore"`` fields without a value are NaN, as is what short lines lack: of the
     names, or if there are none of the longest line or of ``sample_shape``.
     """
-    layout = _layout(path, labels, header, missing, sample_shape)
-    aside = [i for i in (layout.label, layout.ids) if i is not None]
+    _check_packed(path)
+    if decimal not in (".", ","):
+        raise ValueError(f"decimal={decimal!r} must be '.' or ','")
+    which = {"labels": labels, "id": id, "drop": drop, "columns": columns, "lenient": lenient}
+    if long is not None:
+        return _read_long(path, header, long, times, which, decimal, missing)
+    layout = _layout(path, which, header, missing == "ignore", decimal, sample_shape)
+    aside = layout.roles.aside
     text = [[fields[i].strip() for i in aside] for fields in _scan(path, layout)] if aside else []
     rows = _values(path, layout)
     check_rows(rows.shape, rows.dtype)
     if aside and len(text) != len(rows):
         raise ValueError(f"there are {len(text)} lines, but {len(rows)} rows of values")
     found = {i: np.array([line[j] for line in text]) for j, i in enumerate(aside)}
+    names = layout.names and [layout.names[i] for i in layout.chosen]
+    return _data(rows, names, layout.roles, found)
+
+
+def _data(rows, names, roles, found) -> Data:
+    """The values of a table and, by the numbers of their columns, the texts beside them."""
+    beside = {name: found[i] for name, i in roles.labels.items()}
     return Data(
         rows,
-        labels=None if layout.label is None else found[layout.label],
-        features=None if layout.names is None else [layout.names[i] for i in layout.chosen],
-        ids=None if layout.ids is None else found[layout.ids],
+        labels=next(iter(beside.values()), None),
+        features=names,
+        ids=None if roles.ids is None else found[roles.ids],
+        beside=beside,
+        id_name=roles.id_name,
     )
+
+
+def _read_long(path, header, long, points, which, decimal, missing) -> Data:
+    """A table with one value a line."""
+    layout = _layout(path, {"lenient": True}, header, True, decimal)
+    names, count = layout.names, len(layout.head)
+    time, value, trial = find_long(long, names, count)
+    label = find_columns("labels", which["labels"], names, count, which["lenient"] and names)
+    lines = list(_scan(path, layout))
+    needed = [time, value, trial, *label]
+    table = {i: np.array([fields[i].strip() for fields in lines]) for i in needed}
+    at, found = (_as_numbers(table[i], layout, i) for i in (time, value))
+    called = {i: names[i] if names else f"column {i}" for i in needed}
+    beside = {called[i]: table[i] for i in label}
+    kept = [called[i] for i in needed[:3]]
+    return as_wide(at, found, table[trial], beside, kept, missing, points)
+
+
+def find_long(long, names, count) -> list[int]:
+    """The columns of times, values and trials."""
+    given = long.split(",") if isinstance(long, str) else list(long)
+    if len(given) != 3:
+        raise ValueError(f"long={long!r} must name three columns: time,value,trial")
+    return [find_columns("long", [part], names, count)[0] for part in map(str.strip, given)]
+
+
+def _as_numbers(fields, layout, i) -> np.ndarray:
+    """The numbers of a column, NaN where there is none."""
+    for line, field in enumerate(fields):
+        _check_value(field, layout, i, layout.skip + line + 1)
+    return np.array([np.nan if is_missing(f) else float(layout.point(f)) for f in fields])
+
+
+def _check_packed(path) -> None:
+    """A packed file must not become a huge text."""
+    if path.suffix.lower() != ".gz":
+        return
+    size = 0
+    with gzip.open(path) as file:
+        while piece := file.read(2**20):
+            size += len(piece)
+            check_inflated(needed=size, stored=path.stat().st_size)
+
+
+@contextmanager
+def _opened(path):
+    """The text of a table."""
+    unpack = gzip.open if path.suffix.lower() == ".gz" else open
+    with unpack(path, "rt", encoding="utf-8-sig", newline="") as file:
+        yield file
+
+
+def _ending(path) -> str:
+    name = path.name.lower().removesuffix(".gz")
+    return f".{name.rpartition('.')[2]}"
+
+
+def _lines(file, delimiter) -> Iterator[tuple[int, list[str]]]:
+    """The number and the fields of each line."""
+    if delimiter is SPACES:
+        yield from ((i, line.split()) for i, line in enumerate(file, start=1))
+        return
+    table = csv.reader(file, delimiter=delimiter)
+    yield from ((table.line_num, fields) for fields in table)
 
 
 def _values(path, layout) -> np.ndarray:
@@ -104,54 +203,66 @@ def _with_gaps(lines, layout) -> np.ndarray:
     for row, fields in zip(rows, lines, strict=True):
         for j, i in enumerate(layout.chosen):
             if i < len(fields) and not is_missing(fields[i]):
-                row[j] = float(fields[i])
+                row[j] = float(layout.point(fields[i]))
     return rows
 
 
 def _load(path, layout) -> np.ndarray:
     how = {"skiprows": layout.skip, "comments": None, "quotechar": '"', "ndmin": 2}
-    if len(layout.chosen) < len(layout.head):
+    if layout.chosen != list(range(len(layout.head))):
         how["usecols"] = layout.chosen
+    if layout.decimal != ".":
+        how["converters"] = lambda field: float(layout.point(field))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that there is nothing: check_rows says so
         return np.loadtxt(path, delimiter=layout.delimiter, encoding="utf-8-sig", **how)
 
 
-def _layout(path, labels, header, missing, sample_shape) -> Layout:
-    with open(path, encoding="utf-8-sig", newline="") as file:
+def _layout(path, which, header, gaps, decimal, sample_shape=None) -> Layout:
+    with _opened(path) as file:
         numbered = ((i, line) for i, line in enumerate(file) if line.strip())
         skip, line = next(numbered, (0, ""))
-    known = DELIMITERS[path.suffix.lower()]
-    delimiter = next((mark for mark in known if mark in line), known[0])
-    head = next(csv.reader([line], delimiter=delimiter), [])
+    delimiter = _delimiter(path, line, decimal)
+    head = next((fields for _, fields in _lines([line], delimiter)), [])
     fields = [field.strip().removeprefix("# ") for field in head]
-    gaps = missing == "ignore"
-    names = fields if (_are_names(fields, skip, gaps) if header is None else header) else None
+    points = [field.replace(decimal, ".") for field in fields]
+    names = fields if (_are_names(points, skip, gaps) if header is None else header) else None
     if gaps and names is None:
-        values = sample_shape[0] if sample_shape is not None and len(sample_shape) == 1 else 0
-        wanted = max(_widest(path, delimiter), values + (labels is not None))
-        head = [*head, *[""] * (wanted - len(head))]
-    label = None if labels is None else find_column(labels, names, len(head))
-    ids = 0 if names and not names[0] and label != 0 else None  # as pandas and R write them
-    chosen = [i for i in range(len(head)) if i not in (label, ids)]
-    if not chosen:
-        raise ValueError("there is no column with values")
+        head = [*head, *[""] * (_widest(path, delimiter) - len(head))]
+    roles = find_roles(names, len(head), **which)
+    if gaps and names is None and sample_shape is not None:
+        head, roles = _with_room(head, roles, sample_shape)
     return Layout(
         delimiter=delimiter,
         skip=skip if names is None else skip + 1,
         head=head,
         names=names,
-        chosen=chosen,
-        label=label,
-        ids=ids,
+        roles=roles,
         gaps=gaps,
+        decimal=decimal,
     )
+
+
+def _with_room(head, roles, sample_shape) -> tuple[list[str], Roles]:
+    """The same with columns for the values that all lines lack, if samples are rows of values."""
+    lacking = sample_shape[0] - len(roles.values) if len(sample_shape) == 1 else 0
+    more = range(len(head), len(head) + lacking)
+    return [*head, *[""] * len(more)], replace(roles, values=[*roles.values, *more])
+
+
+def _delimiter(path, line, decimal) -> str | None:
+    """What separates the fields of the first line."""
+    known = DELIMITERS[_ending(path)].replace("," if decimal == "," else "", "")
+    found = next((mark for mark in known if mark in line), None)
+    parts = line.split()
+    spaced = _ending(path) == ".txt" or all(is_number(p.replace(decimal, ".")) for p in parts)
+    return SPACES if found is None and len(parts) > 1 and spaced else found or known[0]
 
 
 def _widest(path, delimiter) -> int:
     """Columns of the longest line."""
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        return max((len(fields) for fields in csv.reader(file, delimiter=delimiter)), default=0)
+    with _opened(path) as file:
+        return max((len(fields) for _, fields in _lines(file, delimiter)), default=0)
 
 
 def _are_names(fields, line, gaps=False) -> bool:
@@ -175,33 +286,20 @@ def _counts(fields, start) -> bool:
     return bool(fields) and fields == [str(start + i) for i in range(len(fields))]
 
 
-def find_column(labels, names, count) -> int:
-    """The number of a column that is given by name or number."""
-    if names is not None and labels in names:
-        return names.index(labels)
-    number = int(labels) if str(labels).lstrip("-").isdecimal() else None
-    if number is not None and -count <= number < count:
-        return number % count
-    there = f"{count} columns" if names is None else f"columns {', '.join(names[:20])}"
-    hint = did_you_mean(str(labels), names or ())
-    raise ValueError(f"labels={labels!r} is not a column.{hint} There are {there}")
-
-
 def _scan(path, layout, values=False) -> Iterator[list[str]]:
     """The fields of each row; an error names the first line, and column, that is wrong."""
-    with open(path, encoding="utf-8-sig", newline="") as file:
+    with _opened(path) as file:
         for _ in range(layout.skip):
             next(file)
-        table = csv.reader(file, delimiter=layout.delimiter)
-        for fields in table:
+        for number, fields in _lines(file, layout.delimiter):
             if not fields:
                 continue
-            _check_fields(fields, layout, layout.skip + table.line_num, values)
+            _check_fields(fields, layout, layout.skip + number, values)
             yield fields
 
 
 def _check_fields(fields, layout, line, values) -> None:
-    aside = max(i for i in (layout.label, layout.ids, -1) if i is not None)
+    aside = max([*layout.roles.aside, -1])
     short = layout.gaps and aside < len(fields) < len(layout.head)
     if len(fields) != len(layout.head) and not short:
         early = layout.names is None or len(fields) < len(layout.head)
@@ -215,7 +313,7 @@ def _check_fields(fields, layout, line, values) -> None:
 
 
 def _check_value(field, layout, i, line) -> None:
-    if is_number(field) or (layout.gaps and is_missing(field)):
+    if is_number(layout.point(field)) or (layout.gaps and is_missing(field)):
         return
     if not field.strip():
         raise ValueError(
@@ -224,45 +322,67 @@ def _check_value(field, layout, i, line) -> None:
         )
     raise ValueError(
         f"column {layout.name(i)} holds text, {field[:40]!r} in line {line}; remove it or name it "
-        "by labels"
+        "by labels, id or drop"
     )
 
 
-def read_parquet(path: Path, labels=None, missing: str = "error") -> Data:
+def read_parquet(
+    path: Path,
+    labels=None,
+    missing: str = "error",
+    *,
+    id=None,
+    drop=None,
+    columns=None,
+    long=None,
+    times=None,
+    lenient=False,
+) -> Data:
     """All columns of numbers, in memory; with ``missing="ignore"`` NaN where there is none."""
     parquet = require("pyarrow.parquet", "io")
     with parquet.ParquetFile(path) as file:
         index = [name for name in file.schema_arrow.names if name.startswith("__index_")]
         fields = [field for field in file.schema_arrow if field.name not in index]
-        names = [field.name for field in fields]
-        label = None if labels is None else names[find_column(labels, names, len(names))]
-        kept = [name for name in names if name != label]
-        _check_types(fields, label)
         n_values = file.metadata.num_rows * len(fields)
         check_inflated(needed=8 * n_values, stored=path.stat().st_size)
-        table = file.read(columns=[*kept, *index, *([] if label is None else [label])])
-    columns = [_numbers(table.column(name), name, missing) for name in kept]
-    if not columns:
-        raise ValueError("there is no column with values")
-    rows = np.column_stack(columns)
+        table = file.read()
+    names = [field.name for field in fields]
+    if long is not None:
+        return _long_parquet(table, names, long, times, labels, missing)
+    which = {"labels": labels, "id": id, "drop": drop, "columns": columns, "lenient": lenient}
+    roles = find_roles(names, len(names), **which)
+    kept = [names[i] for i in roles.values]
+    _check_types([fields[i] for i in roles.values])
+    rows = np.column_stack([_numbers(table.column(name), name, missing) for name in kept])
     check_rows(rows.shape, rows.dtype)
-    ids = _text(table, index[0] if index else None)
-    return Data(rows, labels=_text(table, label), features=kept, ids=ids)
+    data = _data(rows, kept, roles, {i: _text(table, names[i]) for i in roles.aside})
+    if roles.ids is None and index:
+        return replace(data, ids=_text(table, index[0]))
+    return data
 
 
-def _text(table, name) -> np.ndarray | None:
-    """A column as text, if there is one."""
-    return None if name is None else np.array([str(v) for v in table.column(name).to_pylist()])
+def _long_parquet(table, names, long, points, labels, missing) -> Data:
+    """A table with one value a row."""
+    time, value, trial = (names[i] for i in find_long(long, names, len(names)))
+    label = [names[i] for i in find_columns("labels", labels, names, len(names))]
+    at, found = (_numbers(table.column(name), name, "ignore") for name in (time, value))
+    beside = {name: _text(table, name) for name in label}
+    return as_wide(at, found, _text(table, trial), beside, [time, value, trial], missing, points)
 
 
-def _check_types(fields, label) -> None:
+def _text(table, name) -> np.ndarray:
+    """A column as text."""
+    return np.array([str(v) for v in table.column(name).to_pylist()])
+
+
+def _check_types(fields) -> None:
     types = require("pyarrow.types", "io")
     for field in fields:
         kinds = (types.is_integer, types.is_floating, types.is_boolean)
-        if field.name != label and not any(is_kind(field.type) for is_kind in kinds):
+        if not any(is_kind(field.type) for is_kind in kinds):
             raise ValueError(
                 f"column {field.name!r} holds {field.type}, but must hold numbers; remove it or "
-                "name it by labels"
+                "name it by labels, id or drop"
             )
 
 

@@ -59,7 +59,7 @@ def as_seen(model, X, numbers=None) -> np.ndarray:
     They are those of ``X``, or its rows ``numbers`` (ascending), without the mean of each if
     ``center="samples"``: the model does not restore these either.
     """
-    source = new_rows(model, counted(X), model.sample_shape_)
+    source = new_rows(model, counted(X, model), model.sample_shape_)
     rows = source.take(np.arange(source.n_rows) if numbers is None else numbers)
     if model.center_ == "samples":
         rows = rows - sample_means(rows, model.operator_)
@@ -116,7 +116,7 @@ def uncentred_pca(model, X, random_state=0) -> UncentredPCA | None:
     """
     if model.operator_.n_transforms == 1:
         return None
-    chunks = model.chunks(counted(X))
+    chunks = model.chunks(counted(X, model))
     n, d = chunks.n_rows, model.operator_.n_features
     numbers = spread_runs(n, _pca_rows(n, d), np.random.default_rng(random_state))
     chunk = chunks.take(numbers)

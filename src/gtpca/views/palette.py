@@ -33,6 +33,11 @@ SIGNED = (
 NEGATIVE, POSITIVE = "orange", "purple"  # the two sides of SIGNED in words
 UNSIGNED = ("#000000", "#ffffff")  # as in photographs
 LEVELS = "cividis"  # matplotlib's name: counts, and labels with an order
+# The same for the page: nine of its colours, from low to high.
+QUANTITY = (
+    *("#00224e", "#1a386f", "#434e6c", "#61656f", "#7d7c78"),
+    *("#9b9476", "#bcae6c", "#deca57", "#fee838"),
+)
 
 # Text and lines of the page.
 INK, SOFT, LINK = "#1b1b1b", "#5c5c5c", "#00578a"
@@ -92,4 +97,5 @@ def for_page() -> dict:
     text = {"ink": INK, "soft": SOFT, "link": LINK}
     lines = {"edge": EDGE, "line": LINE, "grid": GRID, "pale": PALE}
     lists = {"cycle": CYCLE, "symbols": SYMBOLS, "signed": SIGNED, "unsigned": UNSIGNED}
+    lists["quantity"] = QUANTITY
     return hues | text | lines | {name: list(values) for name, values in lists.items()}

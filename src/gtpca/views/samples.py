@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gtpca.operators.grid import DATES, Axis
 from gtpca.views.palette import CYCLE
 
 __all__ = ["View", "choose_view", "component_view", "evenly", "montage", "sample_view"]
@@ -30,11 +31,14 @@ class View:
         Of one array.
     drawn : tuple of int
         The one or two axes that are drawn; the others hold channels.
+    axes : tuple of Axis
+        What is known of the axes; empty if nothing is.
     """
 
     kind: str
     shape: tuple[int, ...]
     drawn: tuple[int, ...]
+    axes: tuple[Axis, ...] = ()
 
     @property
     def channel_axes(self) -> tuple[int, ...]:
@@ -43,6 +47,29 @@ class View:
     @property
     def n_channels(self) -> int:
         return math.prod(self.shape[axis] for axis in self.channel_axes)
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Where the points of the last drawn axis lie; their numbers, if that is not known."""
+        axis = self._axis(self.drawn[-1])
+        return np.arange(self.shape[self.drawn[-1]]) if axis.points is None else axis.points
+
+    @property
+    def position_name(self) -> str:
+        """What the positions are: "time (s)", or "point"."""
+        axis = self._axis(self.drawn[-1])
+        if axis.points is None or axis.unit == DATES:
+            return "point"
+        return f"{axis.name or 'position'} ({axis.unit})" if axis.unit else axis.name or "position"
+
+    @property
+    def channel_names(self) -> list[str]:
+        """What the channels are called: as they are, or by their numbers from 1."""
+        known = self._axis(self.channel_axes[0]).names if len(self.channel_axes) == 1 else None
+        return list(known or (str(c + 1) for c in range(self.n_channels)))
+
+    def _axis(self, number) -> Axis:
+        return self.axes[number] if self.axes else Axis()
 
     @property
     def is_curve(self) -> bool:
@@ -72,7 +99,8 @@ class View:
 def sample_view(model) -> View:
     """The view of the samples of a fitted model."""
     operator = model.operator_
-    return choose_view(operator.sample_shape, operator.moved_axes, _only_flips(operator))
+    view = choose_view(operator.sample_shape, operator.moved_axes, _only_flips(operator))
+    return replace(view, axes=getattr(operator.grid, "axes", ()))
 
 
 def component_view(model) -> View:
@@ -81,8 +109,8 @@ def component_view(model) -> View:
     shape = operator.weight_shape
     if len(shape) != len(operator.sample_shape):
         return choose_view(shape, range(len(shape)))
-    drawn = sample_view(model).drawn
-    return View(_kind(shape, drawn, operator.moved_axes), shape, drawn)
+    drawn, axes = sample_view(model).drawn, getattr(operator.weight_grid, "axes", ())
+    return View(_kind(shape, drawn, operator.moved_axes), shape, drawn, axes)
 
 
 def _only_flips(operator):

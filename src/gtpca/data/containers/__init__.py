@@ -1,0 +1,60 @@
+"""The one boundary between the containers that users have and the rows that are fitted.
+
+A container is known by the package of its class, and is never imported: whoever passes one has
+imported its library. Nothing else in gtpca asks what samples came in.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gtpca.data.containers.arrays import DataArrays, Tensors
+from gtpca.data.containers.base import Container
+from gtpca.data.containers.functions import Functions
+from gtpca.data.containers.recordings import Recordings
+from gtpca.data.labels import Labelled, Labels
+
+__all__ = ["Container", "components_in", "open_container"]
+
+KINDS: dict[str, Any] = {
+    "xarray": DataArrays,
+    "mne": Recordings,
+    "skfda": Functions,
+    "torch": Tensors,
+}
+
+
+def open_container(X, sample_dim=None, labels: Labels | None = None) -> Container | None:
+    """What ``X`` came in; None if that is an array, a frame, or anything else that is only rows.
+
+    Parameters
+    ----------
+    X : object
+    sample_dim : str or None
+        Which axis of a container with names holds the samples.
+    labels : Labels or None
+        Of a fitted model, with which those of ``X`` must agree.
+    """
+    rows, wanted = (X.rows, X.labels) if isinstance(X, Labelled) else (X, labels)
+    kind = _kind(rows)
+    if kind is not None:
+        found = kind(rows, sample_dim, wanted)
+    else:
+        found = Container(rows, wanted) if isinstance(X, Labelled) else None
+    if found is not None and labels is not None and found.labels is not None:
+        labels.check_same(found.labels)
+    return found
+
+
+def _kind(X):
+    """The class that knows the package of ``X``, or of what is in a list."""
+    listed = isinstance(X, (list, tuple)) and len(X) > 0
+    packages = (cls.__module__.partition(".")[0] for cls in type(X[0] if listed else X).__mro__)
+    kind = next((KINDS[name] for name in packages if name in KINDS), None)
+    return kind if kind is None or kind.takes_lists or not listed else None
+
+
+def components_in(labels: Labels | None, values, grid) -> Any:
+    """Components (k, \\*grid) in the kind of container that the samples of a fit came in."""
+    kind = Container if labels is None else KINDS.get(labels.kind, Container)
+    return kind.components(values, grid, labels)

@@ -1,0 +1,167 @@
+"""Arrays of xarray and torch."""
+
+from __future__ import annotations
+
+import copy
+import sys
+
+import numpy as np
+
+from gtpca.data.containers.base import Container, axes_of
+from gtpca.data.labels import Labels
+from gtpca.operators.grid import DATES, Axis
+from gtpca.optional import require
+from gtpca.text import did_you_mean
+
+__all__ = ["DataArrays", "Tensors"]
+
+
+class DataArrays(Container):
+    """A DataArray of xarray; one of its dimensions are the samples.
+
+    Parameters
+    ----------
+    X : DataArray
+    sample_dim : str or None
+        Default: the first dimension.
+    labels : Labels or None
+        Of a fitted model: its axes say in which order the dimensions are taken.
+    """
+
+    def __init__(self, X, sample_dim=None, labels: Labels | None = None):
+        if not hasattr(X, "dims") or not hasattr(X, "coords") or hasattr(X, "data_vars"):
+            raise TypeError(
+                f"X is a {type(X).__name__} of xarray; give a DataArray, such as X['name'] or "
+                "X.to_array()."
+            )
+        dim = _sample_dim(X, sample_dim)
+        self._X = X = X.transpose(dim, *_order(X, dim, labels))
+        axes = tuple(_axis(X, str(name)) for name in X.dims[1:])
+        super().__init__(X.data, Labels(axes, "xarray", str(dim)))
+
+    def take(self, numbers):
+        part = copy.copy(self)
+        part._X = self._X[numbers]
+        return part
+
+    def samples(self, values, grid):
+        X = self._X
+        if isinstance(values, list):
+            return values
+        axes = axes_of(grid, self.labels, values.shape[1:])
+        if values.shape == X.shape and _same(axes, self.labels.axes):
+            return X.copy(data=values)
+        names = [axis.name or f"axis_{j}" for j, axis in enumerate(axes)]
+        return _data_array(values, X.dims[:1], self._beside(), names, axes, X.name, X.attrs)
+
+    def table(self, values, names):
+        dims = (self._X.dims[0], "component")
+        coords = {**self._beside(), "component": list(names)}
+        return sys.modules["xarray"].DataArray(values, dims=dims, coords=coords)
+
+    def poses(self, poses):
+        dims, coords = self._X.dims[:1] if poses.shared else (self._X.dims[0], "component"), {}
+        columns = {}
+        for name, values in poses.items():
+            about = {"units": poses.units[name]} if name in poses.units else {}
+            columns[name] = (dims, values[:, 0] if poses.shared else values, about)
+            coords = {} if poses.shared else {"component": _component_names(values.shape[1])}
+        return sys.modules["xarray"].Dataset(columns, coords=self._beside() | coords)
+
+    def _beside(self):
+        """The coordinates that belong to the samples alone."""
+        dim = self._X.dims[0]
+        return {name: c for name, c in self._X.coords.items() if set(c.dims) <= {dim}}
+
+    @classmethod
+    def components(cls, values, grid, labels):
+        require("xarray", "dev")
+        axes = axes_of(grid, labels, values.shape[1:])
+        names = [axis.name or f"axis_{j}" for j, axis in enumerate(axes)]
+        numbers = {"component": _component_names(len(values))}
+        return _data_array(values, ("component",), numbers, names, axes)
+
+
+def _component_names(count) -> list[str]:
+    """As ``GTPCA.get_feature_names_out`` calls the scores."""
+    return [f"gtpca{k}" for k in range(count)]
+
+
+def _sample_dim(X, sample_dim):
+    if X.ndim < 2:
+        raise ValueError(f"X has the dimensions {X.dims}, but needs at least two: samples first.")
+    if sample_dim is None:
+        return X.dims[0]
+    if sample_dim not in X.dims:
+        hint = did_you_mean(str(sample_dim), list(map(str, X.dims)))
+        raise ValueError(f"sample_dim={sample_dim!r} is not a dimension of X, {X.dims}.{hint}")
+    return sample_dim
+
+
+def _order(X, dim, labels):
+    """The dimensions of a sample, as in the fit if they have the same names."""
+    own = [name for name in X.dims if name != dim]
+    wanted = [] if labels is None else [axis.name for axis in labels.axes]
+    return wanted if sorted(map(str, wanted)) == sorted(map(str, own)) else own
+
+
+def _axis(X, name) -> Axis:
+    """A dimension with its coordinate, if that is numbers, times or names."""
+    if name not in X.coords:
+        return Axis(name)
+    values, unit = X.coords[name].values, str(X.coords[name].attrs.get("units", ""))
+    if values.ndim != 1:
+        return Axis(name)
+    if values.dtype.kind == "M":
+        return Axis(name, DATES, values.astype(DATES).astype(np.int64))
+    if values.dtype.kind == "m":
+        return Axis(name, "s", values / np.timedelta64(1, "s"))
+    if values.dtype.kind in "iuf":
+        return Axis(name, unit, values.astype(np.float64))
+    return Axis(name, unit, names=tuple(map(str, values)))
+
+
+def _same(axes, others) -> bool:
+    """Whether axes have the same positions."""
+    return all(a is b or _equal(a.points, b.points) for a, b in zip(axes, others, strict=True))
+
+
+def _equal(a, b) -> bool:
+    return (a is None) == (b is None) and (a is None or np.array_equal(a, b))
+
+
+def _data_array(values, first, coords, names, axes, name=None, attrs=None):
+    """An array of samples or components with the coordinates of its axes."""
+    array = sys.modules["xarray"].DataArray(
+        values, dims=(*first, *names), coords=coords, name=name, attrs=attrs
+    )
+    for dim, axis in zip(names, axes, strict=True):
+        if axis.points is not None:
+            found = axis.points.astype(DATES) if axis.unit == DATES else axis.points
+            about = {"units": axis.unit} if axis.unit and axis.unit != DATES else {}
+            array = array.assign_coords({dim: (dim, found, about)})
+        elif axis.names is not None:
+            array = array.assign_coords({dim: list(axis.names)})
+    return array
+
+
+class Tensors(Container):
+    """A tensor of torch: answers are tensors on the same device.
+
+    Parameters
+    ----------
+    X : Tensor (n, \\*sample_shape)
+    """
+
+    def __init__(self, X, sample_dim=None, labels: Labels | None = None):
+        known = X.detach().cpu()
+        if known.is_floating_point() and known.element_size() < 4:
+            known = known.float()  # NumPy lacks some of these types
+        self._device = X.device
+        super().__init__(known.numpy())
+
+    def samples(self, values, grid):
+        return sys.modules["torch"].as_tensor(values, device=self._device)
+
+    def table(self, values, names):
+        return self.samples(values, None)

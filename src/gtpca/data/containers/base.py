@@ -1,0 +1,63 @@
+"""What every container of samples offers: rows and labels on the way in, answers on the way out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gtpca.data.labels import Labels
+from gtpca.operators.grid import Axis, Grid
+
+__all__ = ["Container", "axes_of"]
+
+
+class Container:
+    """Samples as a user gave them; this one answers in plain arrays.
+
+    Parameters
+    ----------
+    rows : array (n, \\*sample_shape)
+    labels : Labels or None
+    """
+
+    takes_lists = False  # whether a list of such objects is one container
+
+    def __init__(self, rows, labels: Labels | None = None):
+        self.rows: Any = rows
+        self.labels: Any = labels
+
+    def samples(self, values: np.ndarray, grid) -> Any:
+        """Samples (n, \\*grid), or parts of them, in the container that came in."""
+        return values
+
+    def table(self, values: np.ndarray, names: list[str]) -> Any:
+        """One row per sample, and named columns."""
+        return values
+
+    def poses(self, poses) -> Any:
+        """Quantities (n, k) by name."""
+        return poses
+
+    def take(self, numbers) -> Container:
+        """The container of some of the samples; it need not hold their values."""
+        return self
+
+    @classmethod
+    def components(cls, values: np.ndarray, grid, labels: Labels | None) -> Any:
+        """Components (k, \\*grid) in a container of this kind."""
+        return values
+
+
+def axes_of(grid, labels: Labels, shape) -> tuple[Axis, ...]:
+    """The axes of values of a shape: those of a grid, if it knows them, else those of labels."""
+    if isinstance(grid, Grid):
+        return grid.axes
+    known = labels.axes if len(labels.axes) == len(shape) else (Axis(),) * len(shape)
+    sizes = zip(known, shape, strict=True)
+    return tuple(a if _fits(a, size) else replace(a, points=None, names=None) for a, size in sizes)
+
+
+def _fits(axis, size) -> bool:
+    return all(len(known) == size for known in (axis.points, axis.names) if known is not None)

@@ -1,0 +1,179 @@
+"""What is known of samples beside their values: names, units, positions, and how they were read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gtpca import checks
+from gtpca.operators.grid import Axis, Grid, even_points
+
+__all__ = ["Labelled", "Labels", "labelled"]
+
+CLOSE = 1e-3  # of a step: positions that differ by less are the same
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """What a fitted model remembers of the container that its samples came in.
+
+    Attributes
+    ----------
+    axes : tuple of Axis
+        Those of a sample.
+    kind : str
+        What the samples came in: "array", "xarray", "mne" or "skfda".
+    samples : str
+        What the axis of the samples is called.
+    weighted : bool
+        Whether inner products are integrals over the positions of the axes.
+    reading : dict
+        How a file is read: which column is which, and the like.
+    """
+
+    axes: tuple[Axis, ...]
+    kind: str = "array"
+    samples: str = "sample"
+    weighted: bool = False
+    reading: dict[str, Any] = field(default_factory=dict)
+
+    def grid(self, shape) -> tuple[int, ...]:
+        """The shape of a sample with these axes; as it is, if it has others."""
+        fits = len(shape) == len(self.axes)
+        return Grid(shape, self.axes, self.weighted) if fits else tuple(shape)
+
+    def check_same(self, other: Labels) -> None:
+        """Raise an error if new samples, with ``other`` labels, are not on the same grid."""
+        if len(self.axes) != len(other.axes):
+            return  # their shape says so as well
+        for j, (mine, new) in enumerate(zip(self.axes, other.axes, strict=True)):
+            label = mine.name or f"axis {j}"
+            if mine.name and new.name and mine.name != new.name:
+                raise ValueError(
+                    f"X has the axis {new.name!r} where GTPCA was fitted to {mine.name!r}; rename "
+                    "or transpose it."
+                )
+            _check_names(label, mine.names, new.names)
+            _check_points(label, mine, new)
+
+
+def _check_names(label, mine, new) -> None:
+    """The points of an axis are called the same, if they are called anything."""
+    if mine is None or new is None or len(mine) != len(new) or mine == new:
+        return
+    first = next(i for i, pair in enumerate(zip(mine, new, strict=True)) if pair[0] != pair[1])
+    raise ValueError(
+        f"X has {new[first]!r} at place {first} of {label}, but GTPCA was fitted to "
+        f"{mine[first]!r} there; bring them into the order of the fit."
+    )
+
+
+def _check_points(label, mine, new) -> None:
+    """The points of an axis lie where they lay, if that is known and they are as many."""
+    if mine.points is None or new.points is None or len(mine.points) != len(new.points):
+        return
+    step = np.abs(np.diff(mine.points)).min() if len(mine.points) > 1 else 1.0
+    units = {unit for unit in (mine.unit, new.unit) if unit}
+    if np.abs(new.points - mine.points).max() > CLOSE * step or len(units) > 1:
+        raise ValueError(
+            f"X has {_range(new)} on {label}, but GTPCA was fitted to {_range(mine)}: poses would "
+            "be wrong by the difference. Move the positions, or fit again."
+        )
+
+
+def _range(axis) -> str:
+    first, last = axis.at([0, len(axis.points) - 1])
+    if axis.points.dtype.kind != "f":
+        return f"{first} to {last}"  # dates, which need no unit
+    return f"{first:g} to {last:g} {axis.unit}".rstrip()
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Rows with what is known of them, for ``GTPCA.fit`` and the rest; see :func:`labelled`.
+
+    Attributes
+    ----------
+    rows : array (n, \\*sample_shape)
+    labels : Labels
+    """
+
+    rows: Any
+    labels: Labels
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def labelled(X, axes=None, *, rate=None, start=0.0, unit="s", channels=None) -> Labelled:
+    """Rows that know the names of their axes and their sampling rate.
+
+    For arrays without names, such as the collections of aeon, (n, channels, time). Answers are
+    plain arrays, but families take axes by name and lengths in seconds, and poses are in seconds.
+
+    Parameters
+    ----------
+    X : array (n, \\*sample_shape), or Epochs of MNE
+        Whatever ``GTPCA.fit`` takes.
+    axes : tuple of str or None
+        Names of the axes of a sample. Default: ``("time",)`` for flat rows, and ``("channel",
+        "time")`` for samples with two axes.
+    rate : float or None
+        Points per unit along "time".
+    start : float
+        Where the first point lies.
+    unit : str
+        Of the positions.
+    channels : list of str or None
+        What the points of the axis "channel" are called. Of Epochs, or a list of Evoked, of MNE:
+        the channels to take, also those that hold no data.
+
+    Returns
+    -------
+    Labelled
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gtpca import GTPCA, Shift, labelled
+    >>> X = np.zeros((40, 2, 100))
+    >>> for i in range(40):
+    ...     X[i, :, i : i + 10] = np.hanning(10)
+    >>> model = GTPCA(1, Shift("40ms", axes="time"), random_state=0)
+    >>> model.fit(labelled(X, rate=250)).components_.shape
+    (1, 2, 10)
+    """
+    if hasattr(X[0] if isinstance(X, (list, tuple)) and len(X) else X, "ch_names"):
+        return Labelled(X, Labels((Axis("channel", names=tuple(channels or ())), Axis("time"))))
+    shape = tuple(np.shape(X) if isinstance(X, (list, tuple)) else X.shape)[1:]
+    known = {1: ("time",), 2: ("channel", "time")}.get(len(shape)) if axes is None else axes
+    names = (known,) if isinstance(known, str) else tuple(known or ())
+    if len(names) != len(shape) or len(set(names)) != len(names):
+        raise ValueError(
+            f"axes={axes!r} must name the axes of samples of shape {shape}, each once."
+        )
+    rows = np.asarray(X) if isinstance(X, (list, tuple)) else X
+    return Labelled(rows, Labels(tuple(_axes(names, shape, rate, start, unit, channels))))
+
+
+def _axes(names, shape, rate, start, unit, channels):
+    """The axes of a sample, with positions along "time" and names along "channel"."""
+    for option, axis in ((rate, "time"), (channels, "channel")):
+        if option is not None and axis not in names:
+            given = "rate" if axis == "time" else "channels"
+            raise ValueError(f"{given} needs an axis {axis!r}; axes={names!r} has none.")
+    for name, size in zip(names, shape, strict=True):
+        if name == "time" and rate is not None:
+            yield Axis(name, unit, even_points(start, checks.positive("rate", rate), size))
+        elif name == "channel" and channels is not None:
+            yield Axis(name, names=_names(channels, size))
+        else:
+            yield Axis(name)
+
+
+def _names(channels, size) -> tuple[str, ...]:
+    if len(channels) != size:
+        raise ValueError(f"channels holds {len(channels)} names, but there are {size} channels.")
+    return tuple(map(str, channels))

@@ -1,0 +1,201 @@
+"""The grid of a sample: its shape, with what is known of its axes.
+
+Families and operators are handed the shape of a sample as a tuple. Where axes have names, units or
+positions, that tuple is a :class:`Grid`, which says so; all else is as with a plain tuple.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gtpca.operators.quadrature import quadrature
+
+__all__ = [
+    *("Axis", "Grid", "axis_name", "axis_of", "axis_texts", "even_points"),
+    *("length_in_points", "resized", "shape_text"),
+]
+
+DATES = "datetime64[ns]"  # the unit of positions that are nanoseconds since 1970
+LENGTH = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([^\d\s.]\S*)\s*")
+PREFIXES = {"c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9, "k": 1e3}
+EVEN = 1e-3  # steps that differ by less, relatively, are even
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """What is known of one axis of a sample.
+
+    Attributes
+    ----------
+    name : str or None
+        Such as "time".
+    unit : str
+        Of the positions, such as "s"; empty if it is not known.
+    points : float or int array (size,) or None
+        Where the points of the axis lie.
+    names : tuple of str or None
+        What the points are called, such as channels.
+    about : dict of str to array (size, ..) or list of str
+        What else is known of each point, such as the kinds and places of electrodes.
+    """
+
+    name: str | None = None
+    unit: str = ""
+    points: np.ndarray | None = None
+    names: tuple[str, ...] | None = None
+    about: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def step(self) -> float | None:
+        """The distance of neighbours; None where it is not known, or not even."""
+        if self.points is None or len(self.points) < 2:
+            return None
+        steps = np.diff(self.points).astype(np.float64)
+        mean = float(steps.mean())
+        return mean if mean and np.all(np.abs(steps - mean) <= EVEN * abs(mean)) else None
+
+    def at(self, places) -> np.ndarray:
+        """Positions at ``places``, which count points from 0 and may lie between or beyond them."""
+        if self.points is None:
+            return np.asarray(places)
+        points, places = np.asarray(self.points), np.asarray(places, dtype=np.float64)
+        if len(points) == 1:
+            return np.broadcast_to(points[0], places.shape).copy()
+        first = np.clip(np.floor(places).astype(np.int64), 0, len(points) - 2)
+        found = points[first] + (places - first) * (points[first + 1] - points[first])
+        return np.rint(found).astype(DATES) if self.unit == DATES else found
+
+    def cut(self, start: int, size: int) -> Axis:
+        """The axis of ``size`` points, the first of them at ``start``."""
+        if self.points is None:
+            return Axis(self.name, self.unit)
+        found = self.at(np.arange(start, start + size))
+        return Axis(self.name, self.unit, found.astype(self.points.dtype))
+
+
+class Grid(tuple):
+    """The shape of a sample, a tuple of sizes that knows its axes.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+    axes : sequence of Axis
+        One for each size.
+    weighted : bool
+        Whether inner products are integrals over the positions; see :func:`gtpca.quadrature`.
+    """
+
+    axes: tuple[Axis, ...]
+    weighted: bool
+
+    def __new__(cls, sizes, axes, weighted=False):
+        """A tuple of the sizes."""
+        grid = super().__new__(cls, (int(size) for size in sizes))
+        grid.axes, grid.weighted = tuple(axes), bool(weighted)
+        return grid
+
+    def __getnewargs__(self):
+        return tuple(self), self.axes, self.weighted
+
+    @property
+    def weight(self) -> np.ndarray | None:
+        """Feature weights of the shape of a sample, if inner products are integrals."""
+        if not self.weighted:
+            return None
+        known = [axis.points for axis in self.axes if axis.points is not None]
+        weight = quadrature(*known).reshape(*map(len, known), *(1,) * (len(self) - len(known)))
+        return np.broadcast_to(weight, tuple(self)).copy()
+
+
+def even_points(start: float, rate: float, size: int) -> np.ndarray:
+    """Positions ``start, start + 1 / rate, ..``; without rounding errors if they are multiples."""
+    first = start * rate
+    if abs(first - round(first)) < EVEN:
+        return (round(first) + np.arange(size)) / rate
+    return start + np.arange(size) / rate
+
+
+def axis_of(shape, number: int) -> Axis:
+    """What is known of an axis of a shape; nothing, if that is a plain tuple."""
+    return shape.axes[number] if isinstance(shape, Grid) else Axis()
+
+
+def axis_name(shape, number: int, default: str = "axis {}") -> str:
+    """The name of an axis, or else its number in the words of ``default``."""
+    return axis_of(shape, number).name or default.format(number)
+
+
+def resized(shape, sizes) -> tuple[int, ...]:
+    """Other sizes with the axes of a shape; positions stay where the size does."""
+    if not isinstance(shape, Grid) or len(shape) != len(sizes):
+        return tuple(sizes)
+    pairs = zip(shape, sizes, shape.axes, strict=True)
+    axes = [axis if old == new else Axis(axis.name, axis.unit) for old, new, axis in pairs]
+    return Grid(sizes, axes)
+
+
+def shape_text(shape) -> str:
+    """A shape for messages: ``(100, 20)``, or ``(time: 100, channel: 20)``."""
+    if not any(axis_of(shape, j).name for j in range(len(shape))):
+        return str(tuple(shape))
+    return f"({', '.join(f'{axis_name(shape, j)}: {size}' for j, size in enumerate(shape))})"
+
+
+def _axis_text(axis: Axis, size: int) -> str:
+    """An axis in words: its name, size, range, rate and the names of its points."""
+    words = [f"{size} points"]
+    if axis.points is not None:
+        ends = axis.at([0, len(axis.points) - 1])
+        texts = [f"{end:g}" if ends.dtype.kind == "f" else str(end) for end in ends]
+        words.append(f"{' to '.join(texts)} {'' if axis.unit == DATES else axis.unit}".strip())
+    if axis.unit == "s" and axis.step:
+        words.append(f"rate {1 / axis.step:g} Hz")
+    if axis.names is not None:
+        words.append(f"named {axis.names[0]} to {axis.names[-1]}")
+    return f"{axis.name or 'axis'}: {', '.join(words)}"
+
+
+def axis_texts(shape) -> list[str]:
+    """All axes of a shape in words."""
+    return [_axis_text(axis_of(shape, j), size) for j, size in enumerate(shape)]
+
+
+def length_in_points(label: str, value, axis: Axis):
+    """A length in points; text such as ``"0.3s"`` by the step of the axis, numbers as they are.
+
+    Parameters
+    ----------
+    label : str
+        What errors call it.
+    value : int, str or None
+    axis : Axis
+    """
+    if not isinstance(value, str):
+        return value
+    found = LENGTH.fullmatch(value)
+    if found is None:
+        raise ValueError(
+            f"{label}={value!r} is not a length; write 60 for points, or such as 0.3s."
+        )
+    if axis.step is None or not axis.unit:
+        raise ValueError(
+            f"{label}={value!r} needs an axis with even steps of a known unit; say how far apart "
+            "its points are (--rate 250Hz, gtpca.labelled(X, rate=250)), or give points."
+        )
+    points = float(found[1]) * _scale(label, value, found[2], axis.unit) / abs(axis.step)
+    return max(1, round(points))
+
+
+def _scale(label, value, unit, known) -> float:
+    """How many of the ``known`` units one ``unit`` is."""
+    for text, factor in ((unit, 1.0), (known, -1.0)):
+        other = known if text is unit else unit
+        if text == other:
+            return 1.0
+        if text[1:] == other and text[0] in PREFIXES:
+            return PREFIXES[text[0]] ** factor
+    raise ValueError(f"{label}={value!r} is in {unit!r}, but the axis is in {known!r}.")
