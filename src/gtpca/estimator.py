@@ -15,13 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
 from gtpca.data.chunks import RESIDUALS, as_chunks
-from gtpca.data.containers import components_in
+from gtpca.data.containers import components_in, samples_in
 from gtpca.data.labels import Labelled
 from gtpca.data.missing import MISSING, warn_of_blank
 from gtpca.data.rows import by_rows, counted, new_rows, training_rows
 from gtpca.data.series import cut
 from gtpca.families.base import check_size
 from gtpca.families.text import as_family
+from gtpca.fitting import wording
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
 from gtpca.model import outputs
@@ -30,7 +31,6 @@ from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
 from gtpca.model.ridge import AUTO, COST
 from gtpca.operators.base import weigh_features
-from gtpca.operators.grid import axis_name, shape_text
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem, SolverResult
 
@@ -364,8 +364,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     @property
     def grid_(self) -> tuple[int, ...]:
         """``sample_shape_``, with names, units and positions of its axes where they are known."""
-        shape = self.sample_shape_
-        return shape if self.labels_ is None else self.labels_.grid(shape)
+        return self.sample_shape_ if self.labels_ is None else self.labels_.grid(self.sample_shape_)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "components_")
@@ -554,10 +553,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         They come in the container that was encoded: a DataArray, a list of samples of unequal size.
         """
-        samples = self.model_.decode(codes)
-        if codes.container is not None:
-            return codes.container.samples(samples, self.grid_)
-        return samples if codes.shapes is None else cut(samples, codes.shapes)
+        samples = cut(self.model_.decode(codes), codes.shapes)
+        return samples_in(codes.container, samples, self.grid_)
 
     def reconstruct(self, X):
         """``decode(encode(X))``, shape (n, \\*sample_shape)."""
@@ -594,7 +591,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         -------
         array (n, d) if the training rows were flat, else (n, \\*sample_shape)
         """
-        return by_rows(partial(_inverse, self.model_, self._row_shape, self.output), X)
+        return by_rows(partial(outputs.inverse, self.model_, self._row_shape, self.output), X)
 
     def poses(self, codes):
         """The transforms of ``codes`` in a person's units.
@@ -631,9 +628,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         rows = self._new_rows(X)
         checks.integer("component", component, 0, self.n_components_ - 1)
         aligned = self.model_.align(self._open(rows, self.operator_), component)
-        if rows.container is None:
-            return aligned
-        return rows.container.samples(aligned, self.operator_.weight_grid)
+        return samples_in(rows.container, aligned, self.operator_.weight_grid)
 
     def impute(self, X):
         """``X`` with predictions for what was not observed, (n, \\*sample_shape).
@@ -643,9 +638,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         rows = self._new_rows(X)
         filled = self.model_.impute(self._open(rows, self.operator_))
-        if rows.container is not None:
-            return rows.container.samples(filled, self.grid_)
-        return cut(filled, rows.shapes)
+        return samples_in(rows.container, cut(filled, rows.shapes), self.grid_)
 
     def resmse(self, X):
         """Residual energy over energy, after 1, 2, .., k components, shape (k,).
@@ -723,13 +716,7 @@ def _warn_of_windows(operator):
     pairs = enumerate(zip(sample, window, strict=True)) if len(sample) == len(window) else ()
     for axis, (size, length) in pairs:
         if length > 2 * size:
-            checks.warn(
-                f"components have {length} points on {axis_name(operator.grid, axis)}, more than "
-                f"twice the {size} of samples of shape {shape_text(operator.grid)}; a window of at "
-                f"most {2 * size} is plenty there. Are the samples meant to be longer, or to have "
-                "other axes?",
-                UserWarning,
-            )
+            checks.warn(wording.long_window(operator, axis), UserWarning)
 
 
 def check_parameters(estimator):
@@ -776,17 +763,9 @@ def warn_early(estimator, operator, n_rows):
     family, count = as_family(estimator.family), estimator.n_components
     _warn_of_windows(operator)
     if operator.n_transforms == 1 and family.hint_if_still is not None:
-        checks.warn(
-            f"{family!r} leaves a single position to samples of shape {shape_text(operator.grid)}: "
-            f"nothing moves, as in ordinary PCA. {family.hint_if_still}".rstrip(),
-            UserWarning,
-        )
+        checks.warn(wording.still_family(family, operator), UserWarning)
     if operator.n_transforms > 1 and count > n_rows:
-        checks.warn(
-            f"n_components={count} is more than the {n_rows} rows of X: there are components for "
-            "single rows, and finding all of them may take long.",
-            UserWarning,
-        )
+        checks.warn(wording.many_components(count, n_rows), UserWarning)
 
 
 def check_n_components(n_components, operator, shared_pose=False):
@@ -806,9 +785,3 @@ def check_n_components(n_components, operator, shared_pose=False):
             f"transform or a shared pose there are at most {most} components."
         )
     return int(n_components)
-
-
-def _inverse(model, row_shape, output, X):
-    """Samples in the shape in which rows came, from what ``transform`` put out."""
-    codes = outputs.codes_of(model, output, X)
-    return model.decode(codes).reshape(len(codes), *row_shape)

@@ -151,9 +151,8 @@ class Source:
         given = {name: _plain(value) for name, value in self.options.items()}
         missing = given.pop("missing")
         model.set_params(missing=missing or model.missing)
-        labels = getattr(model, "labels_", None)
+        labels, shape = getattr(model, "labels_", None), getattr(model, "sample_shape_", None)
         remembered = None if labels is None else labels.reading
-        shape = getattr(model, "sample_shape_", None)
         data = read_as(self.path, given, model.missing, remembered, shape)
         typer.echo(f"Read {self.path}: {data.summary()}.", err=True)
         if type(data.rows) is np.ndarray:  # others are read piece by piece

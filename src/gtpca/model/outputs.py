@@ -8,7 +8,7 @@ from sklearn.utils import check_array
 from gtpca import checks
 from gtpca.data.chunks import Codes
 
-__all__ = ["OUTPUTS", "codes_of", "named_columns", "names", "side_by_side"]
+__all__ = ["OUTPUTS", "codes_of", "inverse", "named_columns", "names", "side_by_side"]
 
 OUTPUTS = ("scores", "scores+poses", "scores+units")
 EXACT = 2**24  # float32 holds the integers up to here
@@ -82,3 +82,9 @@ def codes_of(model, output: str, X) -> Codes:
     if index.min() < 0 or index.max() >= model.operator.n_transforms:
         raise ValueError("X holds transform indices that the family does not have.")
     return Codes(scores[:, :k], index)
+
+
+def inverse(model, row_shape, output: str, X) -> np.ndarray:
+    """Samples in the shape in which rows came, from what ``transform`` put out."""
+    codes = codes_of(model, output, X)
+    return model.decode(codes).reshape(len(codes), *row_shape)

@@ -35,7 +35,7 @@ from gtpca.operators.backend import (
 )
 from gtpca.operators.base import Operator, sum_by_index
 from gtpca.operators.extrapolation import predict_unseen
-from gtpca.operators.grid import DATES, Grid, axis_name, axis_of
+from gtpca.operators.windows import describe_windows, window_grid, window_units
 
 __all__ = ["ShiftOperator", "Track"]
 
@@ -502,34 +502,15 @@ class ShiftOperator(Operator):
 
     def describe(self, index):
         offsets = self._positions(np.asarray(index, dtype=np.int64), "offset_at")
-        columns = {}
-        for j, suffix in self._suffixes().items():
-            track, axis = self.tracks[j], axis_of(self.grid, j)
-            for name, place in (("start", 0), ("centre", (track.window - 1) / 2)):
-                at = offsets[j] + place
-                columns[name + suffix] = axis.at(at % track.size if track.circular else at)
-        return columns
-
-    def _suffixes(self):
-        """What tells the quantities of the moved axes apart, if there are several."""
-        several = len(self.moved_axes) > 1
-        return {j: f"_{axis_name(self.grid, j, '{}')}" * several for j in self.moved_axes}
+        return describe_windows(self.grid, self.moved_axes, self.tracks, offsets)
 
     @property
     def pose_units(self):
-        units = {suffix: axis_of(self.grid, j).unit for j, suffix in self._suffixes().items()}
-        known = {suffix: unit for suffix, unit in units.items() if unit not in ("", DATES)}
-        return {name + s: u for s, u in known.items() for name in ("start", "centre")}
+        return window_units(self.grid, self.moved_axes)
 
     @property
     def weight_grid(self):
-        if not isinstance(self.grid, Grid):
-            return self.weight_shape
-        axes = [
-            axis.cut(int(track.offsets[track.centred]), track.window) if track.moves else axis
-            for track, axis in zip(self.tracks, self.grid.axes, strict=True)
-        ]
-        return Grid(self.weight_shape, axes)
+        return window_grid(self.grid, self.tracks)
 
     def centre(self, w, used, seen):
         if np.all(seen):

@@ -51,7 +51,8 @@ def labels_of(data: Data, reading=None) -> Labels:
 def _axis(data, name, size, timed) -> Axis:
     """One axis, with positions if it is that of the times."""
     known = data.channels if name == "channel" else data.features
-    names = tuple(known) if known is not None and len(known) == size else None
+    unique = known is not None and len(known) == len(set(known)) == size
+    names = tuple(known) if unique else None
     if not timed:
         return Axis(name, names=names)
     rate = data.sampling_rate

@@ -50,7 +50,8 @@ def find_roles(
     lenient : bool
         Whether labels, ids and what is left out may be absent.
     """
-    if lenient and names is None:  # what an earlier file called its columns is of no use here
+    unique = names is not None and len(set(names)) == len(names)
+    if lenient and not unique:  # what an earlier file called its columns is of no use here
         labels, id, drop, columns = (_numbered(given) for given in (labels, id, drop, columns))
     known = names if lenient else None
     label = find_columns("labels", labels, names, count, known)

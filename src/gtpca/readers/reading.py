@@ -177,6 +177,7 @@ def read_as(
         Options of an earlier file: those that have a meaning for this one, are not given, and name
         columns that are there, are used as well.
     sample_shape : tuple of int or None
+        See :func:`read_data`.
     """
     path, given = Path(path), {k: value for k, value in options.items() if value is not None}
     kind = KINDS[_kind(path)]

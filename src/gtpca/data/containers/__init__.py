@@ -14,7 +14,7 @@ from gtpca.data.containers.functions import Functions
 from gtpca.data.containers.recordings import Recordings
 from gtpca.data.labels import Labelled, Labels
 
-__all__ = ["Container", "components_in", "open_container"]
+__all__ = ["Container", "components_in", "open_container", "samples_in"]
 
 KINDS: dict[str, Any] = {
     "xarray": DataArrays,
@@ -52,6 +52,11 @@ def _kind(X):
     packages = (cls.__module__.partition(".")[0] for cls in type(X[0] if listed else X).__mro__)
     kind = next((KINDS[name] for name in packages if name in KINDS), None)
     return kind if kind is None or kind.takes_lists or not listed else None
+
+
+def samples_in(container: Container | None, values, grid) -> Any:
+    """Samples (n, \\*grid) in a container; as they are, if there is none."""
+    return values if container is None else container.samples(values, grid)
 
 
 def components_in(labels: Labels | None, values, grid) -> Any:

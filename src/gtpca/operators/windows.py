@@ -1,0 +1,42 @@
+"""Where windows stand on a grid, in the units of its axes."""
+
+from __future__ import annotations
+
+from gtpca.operators.grid import DATES, Grid, axis_name, axis_of
+
+__all__ = ["describe_windows", "window_grid", "window_units"]
+
+
+def describe_windows(grid, axes, tracks, offsets) -> dict:
+    """``start`` and ``centre`` of windows along each of some axes, from their offsets."""
+    columns = {}
+    for j, suffix in _suffixes(grid, axes).items():
+        track, axis = tracks[j], axis_of(grid, j)
+        for name, place in (("start", 0), ("centre", (track.window - 1) / 2)):
+            at = offsets[j] + place
+            columns[name + suffix] = axis.at(at % track.size if track.circular else at)
+    return columns
+
+
+def _suffixes(grid, axes) -> dict[int, str]:
+    """What tells the quantities of the moved axes apart, if there are several."""
+    return {j: f"_{axis_name(grid, j, '{}')}" * (len(axes) > 1) for j in axes}
+
+
+def window_units(grid, axes) -> dict[str, str]:
+    """Units of these quantities, as far as they are known."""
+    units = {suffix: axis_of(grid, j).unit for j, suffix in _suffixes(grid, axes).items()}
+    known = {suffix: unit for suffix, unit in units.items() if unit not in ("", DATES)}
+    return {name + s: u for s, u in known.items() for name in ("start", "centre")}
+
+
+def window_grid(grid, tracks) -> tuple[int, ...]:
+    """The shape of a window, with the positions of its place in the middle of the sample."""
+    shape = tuple(track.window for track in tracks)
+    if not isinstance(grid, Grid):
+        return shape
+    axes = [
+        axis.cut(int(track.offsets[track.centred]), track.window) if track.moves else axis
+        for track, axis in zip(tracks, grid.axes, strict=True)
+    ]
+    return Grid(shape, axes)
