@@ -19,7 +19,7 @@ from gtpca.data.containers import components_in, samples_in
 from gtpca.data.labels import Labelled
 from gtpca.data.missing import MISSING, warn_of_blank
 from gtpca.data.rows import by_rows, counted, new_rows, training_rows
-from gtpca.data.series import cut, shapes_of
+from gtpca.data.series import cut
 from gtpca.families.base import check_size
 from gtpca.families.text import as_family
 from gtpca.fitting import wording
@@ -277,8 +277,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             n_restarts=self.n_restarts,
         )
         problem = Problem(open_rows(rows), self.polarity, **ridge_of(self, operator))
-        found = fit(problem, recipe, preprocessing)
-        self.adopt(found, row_shape, labels=labels)
+        self.adopt(fit(problem, recipe, preprocessing), row_shape, labels=labels)
         context.call_on_fit_task_end(estimator=self)
         return self
 
@@ -526,15 +525,13 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             With ``scores`` (n, k) and ``index`` (n, k), or (n, 1) if the pose is shared.
         """
         rows = self._new_rows(X)
-        return self._known(self.model_.encode(self._seen(rows)), X, rows)
+        return self._known(self.model_.encode(self._seen(rows)), rows)
 
-    def _known(self, codes, X, rows):
-        """Codes that know what samples came in: a container, or a list that was padded."""
-        if rows.container is not None:
-            return replace(codes, container=rows.container)
-        numeric = hasattr(X, "dtype") and X.dtype.kind != "O"
-        shapes = None if numeric else shapes_of(X, self.sample_shape_)
-        return codes if shapes is None else replace(codes, shapes=np.array(shapes))
+    def _known(self, codes, rows):
+        """Codes that know what the samples came in: a container, or a list of unequal sizes."""
+        if rows.container is None and rows.shapes is None:
+            return codes
+        return replace(codes, container=rows.container, shapes=rows.shapes)
 
     def measure(self, X):
         """Codes of new samples and the energy that they leave, in one pass.
@@ -551,7 +548,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         rows = self._new_rows(X)
         codes, energies = self.model_.measure(self._seen(rows))
-        return self._known(codes, X, rows), energies
+        return self._known(codes, rows), energies
 
     def decode(self, codes):
         """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape).
@@ -643,8 +640,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         rows = self._new_rows(X)
         filled = self.model_.impute(self._open(rows, self.operator_))
-        shapes = None if rows.container is not None else shapes_of(X, self.sample_shape_)
-        return samples_in(rows.container, cut(filled, shapes), self.grid_)
+        return samples_in(rows.container, cut(filled, rows.shapes), self.grid_)
 
     def resmse(self, X):
         """Residual energy over energy, after 1, 2, .., k components, shape (k,).

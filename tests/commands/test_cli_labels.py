@@ -210,3 +210,5 @@ def test_images_become_images(tmp_path, capsys, monkeypatch):
     Path("few").mkdir()
     Path("in/p0.png").rename("few/p0.png")
     assert call(capsys, "transform", "m", "few", "-o", "-").out.startswith("file,gtpca0\np0.png,")
+    assert call(capsys, "impute", "m", "few", "-o", "filled").code == 0
+    np.testing.assert_array_equal(np.asarray(image.open("filled/p0.png")), shapes["p0.png"])

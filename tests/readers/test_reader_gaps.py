@@ -109,6 +109,23 @@ def test_what_ends_early_is_brought_to_the_shape_of_a_model(tmp_path):
     assert read_data(series, missing="ignore", sample_shape=(1, 2)).rows.shape == (2, 2, 2)
 
 
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        ("5,6,u\n8,9,d\n", {"labels": "-1"}),
+        ("u,5,x,6\nd,8,y,9\n", {"labels": "0", "id": "2"}),
+        ("u,5,x,6\nd,8,y,9\n", {"labels": ["0"], "drop": "2"}),
+        ("u,x,5,6\nd,y,8,9\n", {"labels": ["0", "1"]}),
+    ],
+    ids=str,
+)
+def test_columns_beside_values_that_end_early(text, how, tmp_path):
+    path = written(tmp_path / "a.csv", text)
+    data = read_data(path, header=False, missing="ignore", sample_shape=(3,), **how)
+    assert_array_equal(data.rows, [[5, 6, nan], [8, 9, nan]])
+    assert data.labels.tolist() == ["u", "d"]
+
+
 def test_arrays_keep_their_nan(tmp_path):
     np.save(tmp_path / "a.npy", [[1.0, nan]])
     for missing in ("error", "ignore"):

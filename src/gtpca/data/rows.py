@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 from gtpca import checks
 from gtpca.data.containers import Container, open_container
 from gtpca.data.missing import as_nan, check_observed, where_missing
-from gtpca.data.series import as_one_array
+from gtpca.data.series import as_one_array, shapes_of
 from gtpca.operators.grid import shape_text
 
 __all__ = [
@@ -50,6 +50,7 @@ class ArrayRows:
 
     in_memory = True
     container: Container | None = None  # in which they came
+    shapes: np.ndarray | None = None  # of samples in a list that was padded
 
     def __init__(self, rows):
         self._rows = rows
@@ -116,6 +117,7 @@ class StreamedRows:
 
     in_memory = False
     container: Container | None = None
+    shapes: np.ndarray | None = None
 
     def __init__(
         self, source, preprocess: Callable | None = None, first: int = 0, missing: str = "error"
@@ -204,6 +206,8 @@ def counted(X, model=None):
 
     For a fitted ``model`` it is taken out of its container.
     """
+    if _is_plain(X):
+        return X
     X = _unframed(X if model is None else _received(model, X, model.labels_)[0])
     if not is_dask(X):
         return X
@@ -212,10 +216,13 @@ def counted(X, model=None):
     return whole_samples(X, known=True)
 
 
+def _is_plain(X) -> bool:
+    """Whether ``X`` is an array of NumPy, but not one of objects, such as unequal arrays."""
+    return type(X) is np.ndarray and X.dtype.kind != "O"
+
+
 def _received(estimator, X, labels=None):
     """``X`` as rows, and the container in which they came, if it is one that is known."""
-    if type(X) is np.ndarray:
-        return X, None
     container = open_container(X, estimator.sample_dim, labels)
     return (X, None) if container is None else (container.rows, container)
 
@@ -273,16 +280,13 @@ def _validated(estimator, flat, reset, shape=None):
         raise type(error)(text if re.search(r"\bX\b", text) else f"X: {text}") from None
 
 
-def _is_numeric(X) -> bool:
-    """Whether ``X`` is an array, but not one of objects, such as arrays of unequal size."""
-    return hasattr(X, "dtype") and X.dtype.kind != "O"
-
-
 def training_rows(estimator, X, sample_shape):
     """Rows of training data, the shape of a row as it came, and that of a sample."""
-    X, container = _received(estimator, X)
     wanted = None if sample_shape is None else checks.sizes("sample_shape", sample_shape)
-    X = X if _is_numeric(X) else as_one_array(X, estimator.missing, wanted)
+    container = None
+    if not _is_plain(X):
+        X, container = _received(estimator, X)
+        X = as_one_array(X, estimator.missing, wanted)
     rows, shape = _open(estimator, _unframed(X), reset=True)
     rows.container, got = container, (rows.n_features,) if shape is None else shape
     if wanted is None:
@@ -303,8 +307,11 @@ def _on_grid(container, shape):
 
 def new_rows(estimator, X, sample_shape):
     """Rows of data for a fitted estimator."""
-    X, container = _received(estimator, X, estimator.labels_)
-    X = X if _is_numeric(X) else as_one_array(X, estimator.missing, sample_shape)
+    container = shapes = None
+    if not _is_plain(X):
+        X, container = _received(estimator, X, estimator.labels_)
+        shapes = shapes_of(X, sample_shape)
+        X = as_one_array(X, estimator.missing, sample_shape)
     X = _unframed(X)
     if is_stream(X):
         shape = tuple(X.shape[1:]) if len(X.shape) > 2 else None
@@ -316,5 +323,5 @@ def new_rows(estimator, X, sample_shape):
             f"{shape_text(estimator.grid_)}."
         )
     rows = _open(estimator, X, reset=False)[0]
-    rows.container = container
+    rows.container, rows.shapes = container, None if shapes is None else np.array(shapes)
     return rows

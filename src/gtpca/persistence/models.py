@@ -124,8 +124,8 @@ def _rebuild(content, decoder, max_size) -> GTPCA:
         _check_name(name)
     for name in FROZEN:
         fitted.setdefault(f"{name}_", getattr(model, name))  # older files do not tell
-    fitted.setdefault("labels_", None)  # nor do those of version 1
     fitted.setdefault("ridge_", np.zeros(len(fitted.get("history_", ()))))  # there was none
+    fitted.setdefault("labels_", None)  # nor do those of version 1
     model.restore(None, **fitted)
     _check_shapes(model, max_size)
     _check_parameters(model)

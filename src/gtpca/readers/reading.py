@@ -188,9 +188,8 @@ def read_as(
         raise ValueError(f"{path}: {option} has no meaning for this kind of file, {kind.name}.")
     checks.choice("missing", missing, ("error", "ignore"))
     old = {k: v for k, v in (remembered or {}).items() if k in known and k not in given}
-    given |= old
     always = {"missing": missing, "sample_shape": sample_shape}
-    given |= {name: value for name, value in always.items() if name in kind.options}
+    given |= old | {name: value for name, value in always.items() if name in kind.options}
     if old and "columns" in kind.options:
         given["lenient"] = True
     rate = given.pop("rate", None)

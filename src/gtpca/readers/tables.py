@@ -73,7 +73,6 @@ def read_text(
     labels=None,
     header: bool | None = None,
     missing: str = "error",
-    sample_shape=None,
     *,
     id=None,
     drop=None,
@@ -82,6 +81,7 @@ def read_text(
     times=None,
     decimal=".",
     lenient=False,
+    sample_shape=None,
 ) -> Data:
     """Numbers separated by commas, semicolons, tabs or spaces; also packed by gzip.
 
@@ -228,18 +228,26 @@ def _layout(path, which, header, gaps, decimal, sample_shape=None) -> Layout:
     points = [field.replace(decimal, ".") for field in fields]
     names = fields if (_are_names(points, skip, gaps) if header is None else header) else None
     if gaps and names is None:
-        values = sample_shape[0] if sample_shape is not None and len(sample_shape) == 1 else 0
-        wanted = max(_widest(path, delimiter), values + (which.get("labels") is not None))
-        head = [*head, *[""] * (wanted - len(head))]
+        head = [*head, *[""] * (_widest(path, delimiter) - len(head))]
+    roles = find_roles(names, len(head), **which)
+    if gaps and names is None and sample_shape is not None:
+        head, roles = _with_room(head, roles, sample_shape)
     return Layout(
         delimiter=delimiter,
         skip=skip if names is None else skip + 1,
         head=head,
         names=names,
-        roles=find_roles(names, len(head), **which),
+        roles=roles,
         gaps=gaps,
         decimal=decimal,
     )
+
+
+def _with_room(head, roles, sample_shape) -> tuple[list[str], Roles]:
+    """The same with columns for the values that all lines lack, if samples are rows of values."""
+    lacking = sample_shape[0] - len(roles.values) if len(sample_shape) == 1 else 0
+    more = range(len(head), len(head) + lacking)
+    return [*head, *[""] * len(more)], replace(roles, values=[*roles.values, *more])
 
 
 def _delimiter(path, line, decimal) -> str | None:

@@ -47,16 +47,14 @@ def write_table(path, columns) -> None:
     _write(path, arrays)
 
 
-def write_array(path, array, names=None) -> None:
+def write_array(path, array) -> None:
     """Write one array.
 
     Parameters
     ----------
     path : path
-        ``.npy``, or for (n, d) also ``.csv``, ``.parquet`` or "-".
+        ``.npy``, or for (n, d) also ``.csv``, ``.parquet`` or "-", with columns ``x0, x1, ..``.
     array : array
-    names : list of d different str or None
-        Of the columns of a table; default: ``x0, x1, ..``.
     """
     array = np.asarray(array)
     if str(path) != "-" and Path(path).suffix.lower() == ".npy":
@@ -67,8 +65,7 @@ def write_array(path, array, names=None) -> None:
         )
     else:
         # no plain numbers, which would be read back as a row
-        names = [f"x{j}" for j in range(array.shape[1])] if names is None else names
-        _write(path, dict(zip(names, array.T, strict=True)))
+        _write(path, {f"x{j}": column for j, column in enumerate(array.T)})
 
 
 def _write(path, arrays) -> None:
