@@ -753,11 +753,10 @@ def ridge_of(estimator, operator):
     or the same part of it, and none for solvers that know of none.
     """
     ridged = estimator.solver is None or getattr(estimator.solver, "ridged", False)
-    if not ridged or not operator.crops or operator.n_transforms == 1:
+    auto, shared = estimator.ridge == "auto", estimator.shared_pose
+    if not ridged or not operator.crops or operator.n_transforms == 1 or (auto and shared):
         return {}
-    if estimator.ridge != "auto":
-        return {"ridge": float(estimator.ridge)}
-    return {} if estimator.shared_pose else {"ridge": AUTO, "cost": COST}
+    return {"ridge": AUTO, "cost": COST} if auto else {"ridge": float(estimator.ridge)}
 
 
 def warn_early(estimator, operator, n_rows):

@@ -416,14 +416,13 @@ class ShiftOperator(SoftShifts, Operator):
         if not self.by_fft:
             return super().correlate(P, w)
         lags = self._multiply(P, cast(self._spectrum(w), P))
-        *others, last = enumerate((self.tracks[j] for j in self._moving), start=1)
-        for axis, track in others:
-            lags = track.keep_lags(inverse_fft(lags, axis), axis)
-        axis, track = last
+        *others, (last, track) = enumerate((self.tracks[j] for j in self._moving), start=1)
+        for axis, each in others:
+            lags = each.keep_lags(inverse_fft(lags, axis), axis)
         if others and is_numpy(P) and track.fft_length <= SHORT_AXIS:
             lags = lags.view(lags.real.dtype) @ cast(self._last_lags, lags.real)
         else:
-            lags = track.keep_lags(fft_of(lags).irfft(lags, track.fft_length, axis), axis)
+            lags = track.keep_lags(fft_of(lags).irfft(lags, track.fft_length, last), last)
         return lags.reshape(-1, self.n_transforms)
 
     @cached_property
