@@ -147,7 +147,7 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
     True
     """
 
-    missing = "error"  # what the checks of rows ask an estimator for
+    missing, sample_dim, labels_ = "error", None, None  # what the checks of rows ask for
 
     def __init__(
         self,
