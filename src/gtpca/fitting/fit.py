@@ -6,10 +6,12 @@ import logging
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import ThreadpoolController
 
 from gtpca import checks
 from gtpca.data.chunks import energy, exponent_of, totals
@@ -243,13 +245,18 @@ def _components(problem, recipe, goal):
     """All components, in the sign that is kept."""
     if _is_direct(problem):
         found = _direct(problem, recipe, goal)
-    elif recipe.shared_pose:
-        found = _shared(problem, recipe, goal)
-    else:
-        found = _greedy(problem, recipe, goal)
+    else:  # products are too small for threads, which would only wait for one another
+        with _libraries().limit(limits=1, user_api="blas"):
+            found = (_shared if recipe.shared_pose else _greedy)(problem, recipe, goal)
     if problem.polarity == "both":
         found.weights *= signs(found.weights)[:, None]
     return found
+
+
+@lru_cache(maxsize=1)
+def _libraries():
+    """The libraries that multiply matrices: to look for them takes milliseconds."""
+    return ThreadpoolController()
 
 
 def _total(chunks):
