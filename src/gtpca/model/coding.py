@@ -83,7 +83,7 @@ def sweep(chunk, blocks, sweeps=0):
     Greedy, one block after the other; then ``sweeps`` times each component is matched again against
     the residual plus its own part. A single block is matched as a whole: nothing is left to sweep.
     """
-    chunk = replace(chunk, codes=None, memory=Memory(CACHE_BYTES))
+    chunk = replace(chunk, codes=None, memory=Memory(CACHE_BYTES), owned=False)
     chunk = chunk.owning() if blocks else chunk
     for block in blocks:
         chunk = deflate(chunk, block)
@@ -193,7 +193,7 @@ def measure(chunk, blocks, sweeps=0):
     """
     chunk, exponent = ordinary(chunk)
     columns = [row_energies(chunk.rows)]
-    rest = swept = chunk = replace(chunk, codes=None, memory=Memory(CACHE_BYTES))
+    rest = swept = chunk = replace(chunk, codes=None, memory=Memory(CACHE_BYTES), owned=False)
     for number, block in enumerate(blocks, start=1):
         before, rest = rest, deflate(rest, block)
         if len(block) > 1:
