@@ -2,8 +2,9 @@
 
 ``level``: how often the first component found in noise of several kinds is called real at 5 %
 (200 rows of 128 points with a window of 32, or of 16 x 16 with windows of 8 x 8).
-``power``: the same where a pattern of some norm, in standard deviations of the noise, lies at random
-places. ``choose``: windows and numbers of components that are suggested where they are known.
+``power``: the same where a pattern of some norm, in standard deviations of the noise, lies at
+random places.
+``choose``: windows and numbers of components that are suggested where they are known.
 ``cost``: processor seconds of ``noise_floor`` with 19 surrogates over those of a fit.
 ``real``: what all diagnostics say of EEG trials, handwriting and digits.
 
@@ -97,9 +98,10 @@ def level(sets):
         names = list(NOISE) if seed < sets // 4 else list(NOISE)[:4]
         for name, (make, family) in ((name, NOISE[name]) for name in names):
             rng = np.random.default_rng(seed)
-            yield {"noise": name, "seed": seed}, lambda m=make, f=family, r=rng, s=seed: {
-                "real": is_real(m(r), f, s)
-            }
+            yield (
+                {"noise": name, "seed": seed},
+                lambda m=make, f=family, r=rng, s=seed: {"real": is_real(m(r), f, s)},
+            )
 
 
 def power(sets):
@@ -107,9 +109,10 @@ def power(sets):
     for strength in STRENGTHS:
         for seed in range(sets if strength == 3 else sets // 5):
             rng = np.random.default_rng(seed)
-            yield {"norm": strength, "seed": seed}, lambda r=rng, v=strength, s=seed: {
-                "real": is_real(planted(r, v), SERIES, s)
-            }
+            yield (
+                {"norm": strength, "seed": seed},
+                lambda r=rng, v=strength, s=seed: {"real": is_real(planted(r, v), SERIES, s)},
+            )
 
 
 def drawn(rng, size, count, n=200, points=400, noise=0.5):
@@ -154,8 +157,9 @@ def choices(sets):
     for seed in range(10):
         for count in (1, 3):
             for size in (24, 60, 140):
-                yield {"size": size, "count": count, "seed": seed}, partial(
-                    chosen, size, count, seed
+                yield (
+                    {"size": size, "count": count, "seed": seed},
+                    partial(chosen, size, count, seed),
                 )
 
 
@@ -211,8 +215,9 @@ def cost(sets):
     for name, (make, family, how) in cases.items():
         for K in (1, 3):
             X = make(np.random.default_rng(0))
-            yield {"case": name, "components": K}, lambda x=X, f=family, k=K, h=how: timed(
-                GTPCA(k, f, random_state=0, **h), x
+            yield (
+                {"case": name, "components": K},
+                lambda x=X, f=family, k=K, h=how: timed(GTPCA(k, f, random_state=0, **h), x),
             )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import gtpca
 
 COMMANDS = {
-    *("demo", "fit", "info", "transform", "reconstruct", "impute", "align"),
+    *("demo", "choose", "fit", "check", "info", "transform", "reconstruct", "impute", "align"),
     *("plot", "report", "reproduce"),
 }
 

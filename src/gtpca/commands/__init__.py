@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from gtpca import __version__
+from gtpca.commands.checking import check, choose
 from gtpca.commands.drawing import plot, report
 from gtpca.commands.models import fit, info
 from gtpca.commands.paper import demo, reproduce
@@ -44,6 +45,9 @@ def gtpca(
     """
 
 
-COMMANDS = (demo, fit, info, transform, reconstruct, impute, align, plot, report, reproduce)
+COMMANDS = (
+    *(demo, choose, fit, check, info, transform, reconstruct, impute, align),
+    *(plot, report, reproduce),
+)
 for command in COMMANDS:
     app.command()(command)

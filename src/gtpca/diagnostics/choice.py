@@ -13,8 +13,9 @@ from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
 from gtpca import checks
+from gtpca.data.rows import training_rows
 from gtpca.diagnostics import wording
-from gtpca.diagnostics.common import each, quietly, seeds_from, text_table
+from gtpca.diagnostics.common import Found, each, quietly, refit, seeds_from
 from gtpca.diagnostics.kept import Kept, fingerprint
 from gtpca.diagnostics.noise import noise_floor
 from gtpca.estimator import GTPCA
@@ -27,7 +28,7 @@ FINER = (1.12, 1.06)  # windows beside the best one, once it is known
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Choice(Found):
     """Suggested window and number of components.
 
     Attributes
@@ -74,17 +75,9 @@ class Choice:
         columns = {"window": self.windows, "error": self.errors.mean(axis=1), "+-": spread}
         return columns | {"flat": inside, "best": self.windows == self.window}
 
-    @property
-    def sentence(self) -> str:
-        """What was found, and what to do next."""
-        return self.advice()
-
     def advice(self, model="MODEL", data="DATA") -> str:
         """The sentence with the names of files."""
         return wording.choice(self, model, data)
-
-    def __str__(self) -> str:
-        return f"{text_table(self.table)}\n{self.sentence}"
 
     def plot(self, ax=None):
         """Draw errors over windows; see :func:`gtpca.plots.plot_choice`."""
@@ -103,6 +96,7 @@ class Search:
     name : str or None
         What the window is called among its parameters.
     samples : array (n, \\*sample_shape)
+    labels : Labels or None
     folds : list of (train, test)
     kept : Kept
     run : callable
@@ -114,6 +108,7 @@ class Search:
     estimator: GTPCA
     name: str | None
     samples: np.ndarray
+    labels: Any
     folds: list
     kept: Kept
     run: Callable
@@ -121,7 +116,7 @@ class Search:
 
     def model(self, window, count) -> GTPCA:
         """An estimator with a window and a number of components."""
-        how = {} if window is None else {self.name: window}
+        how = {} if window is None else {str(self.name): window}
         return clone(self.estimator).set_params(n_components=count, **how)
 
     def error(self, case) -> float:
@@ -130,7 +125,7 @@ class Search:
 
     def _error(self, window, n_components, fold):
         train, test = self.folds[fold]
-        model = self.model(window, n_components).fit(self.samples[train])
+        model = refit(self.model(window, n_components), self.samples[train], self.labels)
         return float(model.resmse(self.samples[test])[-1])
 
     def errors(self, windows, count) -> dict[int, list[float]]:
@@ -160,7 +155,8 @@ class Search:
         return self.kept.get(case, partial(self._real, window, most))
 
     def _real(self, window, most):
-        found = self.test(self.model(window, most).fit(self.samples), self.samples)
+        model = refit(self.model(window, most), self.samples, self.labels)
+        found = self.test(model, self.samples)
         return {"n": found.n_real, "gains": found.gains.tolist(), "band": found.band.tolist()}
 
 
@@ -229,10 +225,11 @@ def choose(
     >>> found.window, found.n_components
     (10, 1)
     """
-    samples = np.asarray(X, dtype=np.float64)
     low, high = _range("n_components", n_components)
     seed = seeds_from(check_random_state(random_state), 1)[0]
     estimator = GTPCA(low, as_family(family), random_state=seed, **parameters)
+    samples, labels = _read(clone(estimator), X)
+    estimator.set_params(sample_shape=None)
     name = _window_name(estimator)
     folds = list(KFold(_n_folds(n_folds, samples), shuffle=True, random_state=seed).split(samples))
     tests = {"n_surrogates": n_surrogates, "surrogate": surrogate, "level": level}
@@ -242,9 +239,17 @@ def choose(
     )
     run = partial(each, n_jobs=n_jobs, progress=progress)
     store = Kept(kept, fingerprint(samples, *settings))
-    search = Search(estimator, name, samples, folds, store, run, test)
-    grid = [] if name is None else _windows(windows, estimator, samples.shape[1:])
+    search = Search(estimator, name, samples, labels, folds, store, run, test)
+    grid = [] if name is None else _windows(windows, estimator, samples.shape[1:], labels)
     return _chosen(search, grid, low, high, level)
+
+
+def _read(estimator, X):
+    """Samples (n, \\*sample_shape) and their labels, as ``fit`` reads them."""
+    rows, _, shape = training_rows(estimator, X, estimator.sample_shape)
+    samples = rows.take(np.arange(rows.n_rows)).astype(np.float64, copy=False)
+    labels = None if rows.container is None else rows.container.labels
+    return samples.reshape(-1, *shape), labels
 
 
 def _chosen(search, grid, low, high, level):
@@ -321,20 +326,20 @@ def _window_name(estimator):
     return min(names, key=len) if names else None
 
 
-def _windows(windows, estimator, shape):
+def _windows(windows, estimator, shape, labels):
     """The windows that are tried, ascending."""
     if windows is None:
-        size = min(shape[axis] for axis in _moved(estimator, shape))
+        size = min(shape[axis] for axis in _moved(estimator, shape, labels))
         return window_grid(max(4, size // 8), max(4, size - max(1, size // 20)))
     if isinstance(windows, Sequence | np.ndarray) and len(windows) == 2:
         return window_grid(*_range("windows", windows))
     return sorted({checks.integer("windows", window, 1) for window in np.ravel(windows)})
 
 
-def _moved(estimator, shape):
+def _moved(estimator, shape, labels):
     """The axes that a family moves."""
-    family = as_family(estimator.family)
-    return family.bind(shape).moved_axes
+    grid = shape if labels is None else labels.grid(shape)
+    return as_family(estimator.family).bind(grid).moved_axes
 
 
 def window_grid(low: int, high: int, ratio: float = RATIO) -> list[int]:

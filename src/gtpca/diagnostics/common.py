@@ -16,11 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 from gtpca.data.labels import Labelled
 from gtpca.data.rows import counted, new_rows
 from gtpca.estimator import GTPCA
+from gtpca.text import table as text_table
 from gtpca.views.measures import spread_runs
 
 __all__ = [
     *("directions", "each", "is_density", "like", "quietly", "refit", "samples_of", "seeds_from"),
-    *("single_like", "text_table"),
+    *("Found", "single_like"),
 ]
 
 MOST_VALUES = 2**24  # numbers that are read; of more, a sample of the rows
@@ -90,7 +91,9 @@ def refit(estimator, samples, labels=None):
 
 def seeds_from(random_state, count) -> list[int]:
     """Seeds that follow from ``random_state``."""
-    return [int(seed) for seed in check_random_state(random_state).randint(LARGEST_SEED, size=count)]
+    return [
+        int(seed) for seed in check_random_state(random_state).randint(LARGEST_SEED, size=count)
+    ]
 
 
 def each(fn: Callable, pieces, *, n_jobs=None, progress=None, text="") -> Iterable[Any]:
@@ -112,12 +115,34 @@ def each(fn: Callable, pieces, *, n_jobs=None, progress=None, text="") -> Iterab
     return found if progress is None else progress(found, total=len(pieces), desc=text)
 
 
-def text_table(columns: dict[str, Any]) -> str:
-    """Columns by name as lines of text, numbers to the right."""
-    cells = [[name, *map(_cell, values)] for name, values in columns.items()]
-    widths = [max(map(len, column)) for column in cells]
-    lines = zip(*cells, strict=True)
-    return "\n".join("  ".join(c.rjust(w) for c, w in zip(r, widths, strict=True)) for r in lines)
+class Found:
+    """What a diagnostic found: a table, a sentence, a plot.
+
+    Those who inherit have ``table`` and ``advice``.
+    """
+
+    @property
+    def table(self) -> dict[str, np.ndarray]:
+        """Columns by name."""
+        raise NotImplementedError
+
+    def advice(self, model="MODEL", data="DATA") -> str:
+        """What was found, and what to do next, with the names of files."""
+        raise NotImplementedError
+
+    @property
+    def sentence(self) -> str:
+        """What was found, and what to do next."""
+        return self.advice()
+
+    @property
+    def text(self) -> str:
+        """The table as lines of text."""
+        rows = zip(*(map(_cell, values) for values in self.table.values()), strict=True)
+        return text_table(list(self.table), [list(row) for row in rows])
+
+    def __str__(self) -> str:
+        return f"{self.text}\n{self.sentence}"
 
 
 def _cell(value) -> str:

@@ -37,11 +37,11 @@ class Kept:
         self.search, self._lock = search, Lock()
         self._known: dict[str, Any] = {}
         if self.path is not None and self.path.exists():
-            self._read()
+            self._take(self.path.read_text(encoding="utf-8").splitlines())
 
-    def _read(self) -> None:
-        """Take what the file has of this search; a line that was cut off is passed over."""
-        for line in self.path.read_text(encoding="utf-8").splitlines():
+    def _take(self, lines) -> None:
+        """Take what lines say of this search; one that was cut off is passed over."""
+        for line in lines:
             try:
                 found = json.loads(line)
                 if found["search"] == self.search:

@@ -14,6 +14,7 @@ from gtpca import checks
 from gtpca.data.chunks import Codes
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.common import (
+    Found,
     directions,
     each,
     is_density,
@@ -23,7 +24,6 @@ from gtpca.diagnostics.common import (
     samples_of,
     seeds_from,
     single_like,
-    text_table,
 )
 from gtpca.diagnostics.surrogates import make_surrogates
 from gtpca.fitting.shared_pose import widen
@@ -36,7 +36,7 @@ PASSES = 12  # of the climb with one more component in one pose
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseFloor:
+class NoiseFloor(Found):
     """What components explain beside what the same fit explains in noise.
 
     Attributes
@@ -79,16 +79,13 @@ class NoiseFloor:
         return columns | {"p": self.p_values, "real": number <= self.n_real}
 
     @property
-    def sentence(self) -> str:
-        """What was found, and what to do next."""
-        return self.advice()
+    def passed(self) -> bool:
+        """Whether all components are above noise."""
+        return self.n_real == len(self.gains)
 
     def advice(self, model="MODEL", data="DATA") -> str:
         """The sentence with the names of files."""
         return wording.noise_floor(self, model, data)
-
-    def __str__(self) -> str:
-        return f"{text_table(self.table)}\n{self.sentence}"
 
     def plot(self, ax=None):
         """Draw gains and band; see :func:`gtpca.plots.plot_noise_floor`."""
@@ -194,7 +191,9 @@ def noise_floor(
     draw_like = partial(make_surrogates, surrogate, axes=model.operator_.moved_axes)
     how = (model, samples)
     trials = _one_pose(*how, draw_like, rng) if _shares(model) else _separate(*how)
-    gains, found, p_values = [], [], []
+    gains: list[float] = []
+    found: list[np.ndarray] = []
+    p_values: list[float] = []
     for trial in trials:
         gains.append(trial.gain)
         if p_values and not p_values[-1] <= level:
@@ -248,7 +247,9 @@ def _separate(model, samples):
     mean = 0.0 if model.mean_ is None else model.mean_
     measure = partial(_fitted_gain, model)
     for k in range(model.n_components_):
-        noise = samples - (model.decode(Codes(codes.scores[:, :k], codes.index[:, :k])) if k else mean)
+        noise = samples - (
+            model.decode(Codes(codes.scores[:, :k], codes.index[:, :k])) if k else mean
+        )
         yield Trial(_gain(left[k], left[k + 1]), 0.0, noise, measure)
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from gtpca.data.chunks import Codes
 from gtpca.data.rows import counted
 from gtpca.diagnostics import wording
-from gtpca.diagnostics.common import directions, is_density, text_table
+from gtpca.diagnostics.common import Found, directions, is_density
 from gtpca.diagnostics.energies import noise_levels, pose_energies
 from gtpca.model.coding import deflate, projection, sweep
 from gtpca.model.matching import make_block, match
@@ -31,7 +31,7 @@ FEW_PLACES = 4  # a range has ends if it has at least so many values
 
 
 @dataclass(frozen=True, eq=False)
-class PoseConfidence:
+class PoseConfidence(Found):
     """How sure the poses of ``n`` samples are, of ``p`` components, or of all if they share one.
 
     Attributes
@@ -67,16 +67,14 @@ class PoseConfidence:
         return columns | {f"{name} at ends": share for name, share in self.ends.items()}
 
     @property
-    def sentence(self) -> str:
-        """What was found, and what to do next."""
-        return self.advice()
+    def passed(self) -> bool:
+        """Whether poses are clear, and few of them at the ends of their range."""
+        ends = any(np.any(v > self.end_bars[name]) for name, v in self.ends.items())
+        return not ends and bool(np.all(self.ambiguous <= MOST_AMBIGUOUS))
 
     def advice(self, model="MODEL", data="DATA") -> str:
         """The sentence with the names of files."""
         return wording.pose_confidence(self, model, data, MOST_AMBIGUOUS)
-
-    def __str__(self) -> str:
-        return f"{text_table(self.table)}\n{self.sentence}"
 
     def plot(self, ax=None):
         """Draw the margins; see :func:`gtpca.plots.plot_pose_confidence`."""
@@ -132,8 +130,9 @@ def pose_confidence(model, X, *, n_jobs=None, progress=None) -> PoseConfidence:
     ends, bars = _ends(model, found["index"])
     ambiguous = np.mean(found["margin"] < CLEAR, axis=0)
     command = partial(wording.fit_command, model)
-    return PoseConfidence(**found, ambiguous=ambiguous, ends=ends, end_bars=bars, clear=CLEAR,
-                          fit_command=command)
+    return PoseConfidence(
+        **found, ambiguous=ambiguous, ends=ends, end_bars=bars, clear=CLEAR, fit_command=command
+    )
 
 
 def _with_jobs(model, n_jobs):
@@ -236,7 +235,7 @@ class Places:
         """
         if self.shape is None:
             return near
-        order, rows = self._centred(best), np.arange(len(best))[:, None]
+        order, rows = self._centred(self.shape, best), np.arange(len(best))[:, None]
         masks = np.zeros(near.shape, dtype=bool)
         masks[rows, order] = near
         cross = np.zeros((3,) * (1 + len(self.shape)), dtype=bool)
@@ -248,13 +247,13 @@ class Places:
         own = groups[rows[:, 0], best][:, None]
         return (groups == own) & (own > 0)
 
-    def _centred(self, best):
+    def _centred(self, shape, best):
         """Flat places (n, m), turned along axes that go round until the best is in the middle."""
-        ranks, found = np.unravel_index(self.place, self.shape), []
-        for rank, size, turns in zip(ranks, self.shape, self.periodic, strict=True):
+        ranks, found = np.unravel_index(self.place, shape), []
+        for rank, size, turns in zip(ranks, shape, self.periodic, strict=True):
             turn = (size // 2 - rank[best])[:, None] if turns else 0
             found.append((rank + turn) % size + np.zeros((len(best), 1), dtype=int))
-        return np.ravel_multi_index(found, self.shape)
+        return np.ravel_multi_index(tuple(found), shape)
 
 
 def _ends(model, index):

@@ -94,7 +94,8 @@ def stability(found, model, data) -> str:
     if k == 0:
         after = shlex.join(["gtpca", "choose", str(data), "--family", "shift"])
         return f"Component 1 is not stable: {seen}; try other windows with `{after}`."
-    return f"Component {k + 1} is not stable: {seen}; keep {k} with `{found.fit_command(k, data, model)}`."
+    keep = found.fit_command(k, data, model)
+    return f"Component {k + 1} is not stable: {seen}; keep {k} with `{keep}`."
 
 
 def choice(found, model, data) -> str:

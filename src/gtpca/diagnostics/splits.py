@@ -12,7 +12,16 @@ from sklearn.utils import check_random_state
 
 from gtpca import checks
 from gtpca.diagnostics import wording
-from gtpca.diagnostics.common import directions, each, like, quietly, refit, samples_of, seeds_from, text_table
+from gtpca.diagnostics.common import (
+    Found,
+    directions,
+    each,
+    like,
+    quietly,
+    refit,
+    samples_of,
+    seeds_from,
+)
 from gtpca.operators import Operator
 
 __all__ = ["Stability", "similarities", "stability"]
@@ -22,7 +31,7 @@ MOST_VIEWS = 16  # transforms of a component that is seen in part only
 
 
 @dataclass(frozen=True, eq=False)
-class Stability:
+class Stability(Found):
     """How alike components are that were found again.
 
     Attributes
@@ -53,16 +62,13 @@ class Stability:
         return columns | {"stable": number <= self.n_stable}
 
     @property
-    def sentence(self) -> str:
-        """What was found, and what to do next."""
-        return self.advice()
+    def passed(self) -> bool:
+        """Whether all components are stable."""
+        return self.n_stable == self.halves.shape[1]
 
     def advice(self, model="MODEL", data="DATA") -> str:
         """The sentence with the names of files."""
         return wording.stability(self, model, data)
-
-    def __str__(self) -> str:
-        return f"{text_table(self.table)}\n{self.sentence}"
 
     def plot(self, ax=None):
         """Draw the similarities; see :func:`gtpca.plots.plot_stability`."""
@@ -123,13 +129,20 @@ def stability(
     1
     """
     threshold = checks.number("threshold", threshold, "in (0, 1)", lambda v: 0 < v < 1)
-    splits, restarts = checks.integer("n_splits", n_splits, 1), checks.integer("n_seeds", n_seeds, 1)
+    splits, restarts = (
+        checks.integer("n_splits", n_splits, 1),
+        checks.integer("n_seeds", n_seeds, 1),
+    )
     rng = check_random_state(random_state)
     samples = samples_of(model, X, rng)
     if len(samples) < 4:
         raise ValueError(f"X has {len(samples)} samples; stability needs at least 4.")
-    parts = [part for _ in range(splits) for part in np.array_split(rng.permutation(len(samples)), 2)]
-    jobs = list(zip([*parts, *[None] * restarts], seeds_from(rng, 2 * splits + restarts), strict=True))
+    parts = [
+        part for _ in range(splits) for part in np.array_split(rng.permutation(len(samples)), 2)
+    ]
+    jobs = list(
+        zip([*parts, *[None] * restarts], seeds_from(rng, 2 * splits + restarts), strict=True)
+    )
     fit = partial(_found_again, model, samples)
     found = list(each(fit, jobs, n_jobs=n_jobs, progress=progress, text="fits"))
     W, operator = directions(model), model.operator_
@@ -173,7 +186,9 @@ def _similarity(operator, w, v):
     if total == 0 or lengths.max() == 0:
         return 0.0
     products = np.abs(operator.correlate(operator.prepare(views), v))
-    scores = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 1e-9 * lengths.max())
+    scores = np.divide(
+        products, lengths, out=np.zeros_like(products), where=lengths > 1e-9 * lengths.max()
+    )
     return float(np.sqrt(min(1.0, np.sum(scores.max(axis=1) ** 2) / total)))
 
 
