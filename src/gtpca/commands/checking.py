@@ -18,7 +18,7 @@ from gtpca.commands.progress import watched
 from gtpca.data.labels import Labelled
 from gtpca.families.text import parse_family
 
-__all__ = ["check", "choose"]
+__all__ = ["check", "check_watched", "choose"]
 
 
 def _pair(text: str) -> tuple[int, int]:
@@ -96,7 +96,7 @@ def choose(
             sample_shape=sample_shape,
             missing=reader.missing,
         )
-    advice = found.advice(data=source.path)
+    advice = found.advice(Path(str(source.path)).with_suffix(".gtpca"), source.path)
     typer.echo(_json({"choice": found}, advice) if as_json else f"{found.text}\n\n{advice}")
 
 
@@ -119,11 +119,9 @@ def check(
     Examples:
       gtpca check signals.gtpca signals.csv
     """
-    from gtpca.diagnostics import check as find
-
     fitted = load_model(model, max_size)
     with source.open(fitted) as data:
-        found = find(fitted, data.rows, n_jobs=jobs, random_state=seed, progress=_bar)
+        found = check_watched(fitted, data.rows, n_jobs=jobs, random_state=seed)
     advice = found.advice(model, source.path)
     parts = {"noise": found.noise, "stability": found.stability, "poses": found.poses}
     if as_json:
@@ -134,11 +132,20 @@ def check(
     typer.echo(advice)
 
 
+def check_watched(fitted, rows, **how):
+    """The check of a fitted model, with progress bars."""
+    from gtpca.diagnostics import check as find
+
+    return find(fitted, rows, progress=_bar, **how)
+
+
 def _json(parts, advice) -> str:
-    """Tables and advice; what was not tested is null."""
+    """Tables and advice; what was not tested, and what is infinite, is null."""
     tables = {name: {k: _plain(v) for k, v in part.table.items()} for name, part in parts.items()}
     return json.dumps(tables | {"advice": advice})
 
 
 def _plain(values) -> list:
-    return [None if value != value else value for value in np.asarray(values).tolist()]
+    every = np.asarray(values)
+    known = np.isfinite(every) if every.dtype.kind == "f" else np.ones(len(every), dtype=bool)
+    return [v if sure else None for v, sure in zip(every.tolist(), known, strict=True)]

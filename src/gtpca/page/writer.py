@@ -18,6 +18,7 @@ from gtpca.operators.grid import Grid, axis_texts
 from gtpca.optional import require
 from gtpca.page.contents import COMPONENTS, gather
 from gtpca.page.packing import clipped, safe_json, script_hash
+from gtpca.page.reality import reality, reality_chart
 from gtpca.views import measures, palette
 
 __all__ = ["write_page"]
@@ -28,7 +29,16 @@ SCRIPTS = ("data.js", "draw.js", "samples.js", "alignment.js", "page.js")
 
 
 def write_page(
-    model, X, path, *, labels=None, ids=None, title=None, max_samples=2000, random_state=0
+    model,
+    X,
+    path,
+    *,
+    labels=None,
+    ids=None,
+    check=None,
+    title=None,
+    max_samples=2000,
+    random_state=0,
 ) -> Path:
     """Write one HTML file that shows a fitted model: it needs no server and no connection.
 
@@ -51,6 +61,8 @@ def write_page(
         are numbers are a quantity with a colour scale. Several columns can be chosen from by name.
     ids : array (n,), dict of one str to array (n,), or None
         What the samples are called.
+    check : Check or None
+        What :func:`gtpca.diagnostics.check` found, for the section "Is it real?".
     title : str or None
         The heading.
     max_samples : int
@@ -88,7 +100,8 @@ def write_page(
         max_samples=checks.integer("max_samples", max_samples, 1),
         rng=np.random.default_rng(check_random_state(random_state).randint(2**31)),
     )
-    context = _texts(model, X, contents, title) | _parts(plotly, contents.data)
+    data = contents.data | {"real": reality_chart(check)}
+    context = _texts(model, X, contents, title) | {"real": reality(check)} | _parts(plotly, data)
     text = environment.get_template("page.html").render(context)
     with atomic_file(path) as file:
         file.write(text.encode("utf-8", "replace"))
