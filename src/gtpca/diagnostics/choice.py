@@ -254,32 +254,26 @@ def _read(estimator, X):
 
 def _chosen(search, grid, low, high, level):
     """Window and number of components, each at what was found of the other."""
-    if not len(grid):
-        count, errors, window = low, {}, None
-        real = search.real(None, high)
-    else:
+    errors, window = {}, None
+    if len(grid):
         errors = search.best_window(grid, low)
         window = _best(errors)
+    real = search.real(window, high)
+    if len(grid) and max(low, real["n"]) != low:
+        near = [size for size in grid if window / 2 <= size <= 2 * window]
+        errors = search.best_window(near, real["n"])
+        window = _best(errors)
         real = search.real(window, high)
-        count = max(low, real["n"])
-        if count != low:
-            near = [size for size in grid if window / 2 <= size <= 2 * window]
-            errors = search.best_window(near, count)
-        if _best(errors) != window:
-            window = _best(errors)
-            real = search.real(window, high)
-    count = max(low, real["n"])
-    values = np.array(list(errors.values())).reshape(len(errors), -1)
     return Choice(
         windows=np.array(list(errors), dtype=int),
-        errors=values,
+        errors=np.array(list(errors.values())).reshape(-1, len(search.folds)),
         window=window,
         flat=_flat(errors, window),
         n_components=real["n"],
         gains=np.array(real["gains"]),
         band=np.array(real["band"]),
         level=level,
-        estimator=search.model(window, count),
+        estimator=search.model(window, max(low, real["n"])),
     )
 
 

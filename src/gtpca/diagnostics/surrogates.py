@@ -66,7 +66,7 @@ class Stationary:
     Parameters
     ----------
     roots : array (\\*frequencies, C, C)
-        ``A`` with ``A A*`` the cross-spectral matrices, on a circle of at least twice the length.
+        ``A`` with ``A A*`` the cross-spectral matrices, on a circle that has just all lags.
     size : tuple of int
         Points of that circle along each axis.
     shape : tuple of int
@@ -148,7 +148,7 @@ def _with_energies(rows, energies):
 def _fitted(rows) -> Stationary:
     """The process with the autocovariance of rows (n, \\*shape, C)."""
     shape, n_channels = rows.shape[1:-1], rows.shape[-1]
-    size = tuple(fft.next_fast_len(2 * length, real=True) for length in shape)
+    size = tuple(2 * length - 1 for length in shape)  # just the lags that there are
     if math.prod(size) * n_channels**2 > MOST_VALUES:
         raise ValueError(
             f"surrogate='gaussian' needs the covariance of {n_channels} channels at "
