@@ -141,7 +141,7 @@ def covered(window, V):
 def chosen(size, count, seed):
     """What is suggested for one data set."""
     X, V = drawn(np.random.default_rng(seed), size, count)
-    how = {"n_folds": 3, "shared_pose": True, "random_state": seed}
+    how = {"n_folds": 2, "shared_pose": True, "random_state": seed}
     found = choose(X, "shift", (16, 256), (1, 6), **how)
     return {
         "window": found.window,

@@ -107,7 +107,7 @@ def test_progress_counts_surrogates():
 def test_what_cannot_be_tested_is_refused():
     X = planted(n=20)
     model = GTPCA(1, Shift(10), random_state=0).fit(X)
-    with pytest.raises(ValueError, match="n_surrogates=9 cannot reach .*; use at least 19"):
+    with pytest.raises(ValueError, match=r"n_surrogates=9 cannot reach .*; use at least 19"):
         noise_floor(model, X, 9)
     with pytest.raises(ValueError, match="level=2"):
         noise_floor(model, X, level=2)

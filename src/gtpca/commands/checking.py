@@ -49,7 +49,7 @@ def choose(
         typer.Option(
             "-k", parser=_pair, metavar="RANGE", help="Numbers of components, such as 1:10."
         ),
-    ] = (1, 5),
+    ] = "1:5",
     shared_pose: Annotated[
         bool, typer.Option("--shared-pose", help="One pose per sample, not per component.")
     ] = False,

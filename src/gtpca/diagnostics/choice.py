@@ -254,7 +254,8 @@ def _read(estimator, X):
 
 def _chosen(search, grid, low, high, level):
     """Window and number of components, each at what was found of the other."""
-    errors, window = {}, None
+    errors: dict[int, list[float]] = {}
+    window: Any = None
     if len(grid):
         errors = search.best_window(grid, low)
         window = _best(errors)
