@@ -86,6 +86,14 @@ def test_images_and_several_components(family):
     assert (found.margin >= 0).all()
 
 
+def test_rows_without_noise_are_clear_and_empty_ones_are_not():
+    X = bumps(n=10, noise=0.0)
+    X[3] = 0
+    found = pose_confidence(GTPCA(1, Shift(5), random_state=0).fit(X), X)
+    assert found.margin[3, 0] == 0
+    assert (np.delete(found.margin, 3) > 1e3).all()
+
+
 def test_gaps_are_refused():
     X = bumps(n=10)
     model = GTPCA(1, Shift(5), missing="ignore", random_state=0).fit(X)

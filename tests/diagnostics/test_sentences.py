@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from gtpca import GTPCA, ProbabilisticGTPCA, Shift
+from gtpca import GTPCA, ProbabilisticGTPCA, Rotation, Shift
 from gtpca.diagnostics import Check, Choice, NoiseFloor, PoseConfidence, Stability
-from gtpca.diagnostics.wording import fit_command
+from gtpca.diagnostics.wording import Commands
 
 MODEL = GTPCA(3, Shift(64), shared_pose=True, center=True)
-COMMAND = partial(fit_command, MODEL)
+COMMAND = Commands.of(MODEL)
 FIT = "gtpca fit a.csv -o a.gtpca -k {} --family 'shift(window=64)' --shared-pose --center features"
 
 
@@ -66,7 +66,7 @@ CASES = {
         noise(0),
         "Component 1 is not above noise: it explains 1.25 % of what is left, and of 19 surrogates "
         "of noise the bar is 1.5 % (p = 0.4, level 0.05); try other windows with `gtpca choose "
-        "a.csv --family shift`.",
+        "a.csv --family shift --shared-pose`.",
     ),
     "all stable": (
         again(3),
@@ -82,7 +82,8 @@ CASES = {
     "none stable": (
         again(0),
         "Component 1 is not stable: similarity 0.43 between halves of the rows and 0.99 between "
-        "seeds (threshold 0.8); try other windows with `gtpca choose a.csv --family shift`.",
+        "seeds (threshold 0.8); try other windows with `gtpca choose a.csv --family shift "
+        "--shared-pose`.",
     ),
     "clear": (
         poses(),
@@ -100,7 +101,7 @@ CASES = {
         poses(0.23, 0.38),
         "38 % of the samples sit at the first or last centre of component 1 (bar 10 %): the window "
         "may be too short, or boundary='partial' is needed; see `gtpca choose a.csv --family "
-        "shift`.",
+        "shift --shared-pose`.",
     ),
     "chosen": (
         choice(1),
@@ -139,8 +140,28 @@ def test_the_advice_of_a_check_is_what_matters_most():
     assert Check(noise(3), again(3), poses(0.5)).sentence == poses(0.5).sentence
 
 
+def test_commands_say_what_the_model_was_told():
+    model = GTPCA(1, "shift((3, 4), boundary='partial')", sample_shape=(8, 9), polarity="positive")
+    commands = Commands.of(model)
+    assert commands.choose("a b.npy") == (
+        """gtpca choose 'a b.npy' --family "shift(boundary='partial')" --sample-shape 8x9"""
+    ).replace('"shift', "'shift").replace(')"', ")'").replace("'partial'", """'"'"'partial'"'"'""")
+    assert commands.fit(2).endswith("--sample-shape 8x9 --polarity positive")
+    assert Commands.of(GTPCA(1, Rotation(4))).choose("a") == (
+        "gtpca choose a --family 'rotation(angles=4)'"
+    )
+
+
+def test_ends_of_other_ranges_are_no_matter_of_windows():
+    found = replace(poses(), ends={"factor": np.array([0.5])}, end_bars={"factor": 0.2})
+    assert found.advice("a.gtpca", "a.csv") == (
+        "50 % of the samples sit at the first or last factor of component 1 (bar 20 %): the range "
+        "may be too narrow; see `gtpca plot poses a.gtpca a.csv -o poses.png`."
+    )
+
+
 def test_densities_are_fitted_in_python():
-    command = fit_command(ProbabilisticGTPCA(2, "shift(5)"), 1, "X")
+    command = Commands.of(ProbabilisticGTPCA(2, "shift(5)")).fit(1, "X")
     assert command == "ProbabilisticGTPCA(1, 'shift(window=5)').fit(X)"
 
 

@@ -26,6 +26,7 @@ from gtpca.diagnostics.common import (
     single_like,
 )
 from gtpca.diagnostics.surrogates import make_surrogates
+from gtpca.diagnostics.wording import Commands
 from gtpca.fitting.shared_pose import widen
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem
@@ -53,8 +54,8 @@ class NoiseFloor(Found):
         Components with a p-value up to this are called real.
     n_real : int
         How many components, from the first on, are.
-    fit_command : callable
-        The command that fits so many components.
+    commands : Commands
+        What may be run next.
     """
 
     gains: np.ndarray
@@ -62,7 +63,7 @@ class NoiseFloor(Found):
     p_values: np.ndarray
     level: float
     n_real: int
-    fit_command: Callable[..., str]
+    commands: Commands
 
     @property
     def band(self) -> np.ndarray:
@@ -191,25 +192,24 @@ def noise_floor(
     draw_like = partial(make_surrogates, surrogate, axes=model.operator_.moved_axes)
     how = (model, samples)
     trials = _one_pose(*how, draw_like, rng) if _shares(model) else _separate(*how)
-    gains: list[float] = []
-    found: list[np.ndarray] = []
-    p_values: list[float] = []
-    for trial in trials:
+    run = partial(each, n_jobs=n_jobs, progress=progress)
+    gains, found, p = _tested(trials, draw_like, rng, run, count, level, verdict_only)
+    return NoiseFloor(gains, found, p, level, int(np.cumprod(p <= level).sum()), Commands.of(model))
+
+
+def _tested(trials, draw_like, rng, run, count, level, verdict_only):
+    """Gains (k,), those of surrogates (k, count) and p-values (k,), NaN after the first failure."""
+    gains, found, p_values = [], [], [0.0]
+    for number, trial in enumerate(trials, 1):
+        measured = np.full(count, np.nan)
+        if p_values[-1] <= level:
+            draw, seeds = draw_like(trial.noise), seeds_from(rng, count)
+            told = partial(run, text=f"surrogates for component {number}")
+            measured = _measured(trial, draw, seeds, told, level, verdict_only)
         gains.append(trial.gain)
-        if p_values and not p_values[-1] <= level:
-            found.append(np.full(count, np.nan))
-            p_values.append(np.nan)
-            continue
-        draw = draw_like(trial.noise)
-        text = f"surrogates for component {len(gains)}"
-        run = partial(each, n_jobs=n_jobs, progress=progress, text=text)
-        measured = _measured(trial, draw, seeds_from(rng, count), run, level, verdict_only)
         found.append(measured)
         p_values.append(_p_value(trial.gain, measured))
-    p = np.array(p_values)
-    real = int(np.sum(np.cumprod(p <= level)))
-    command = partial(wording.fit_command, model)
-    return NoiseFloor(np.array(gains), np.array(found), p, level, real, command)
+    return np.array(gains), np.array(found), np.array(p_values[1:])
 
 
 def _measured(trial, draw, seeds, run, level, verdict_only):
@@ -230,9 +230,9 @@ def _one_gain(trial, draw, seed):
 
 
 def _p_value(gain, measured):
-    """One more than the surrogates that explain as much, over one more than all."""
+    """One more than the surrogates that explain as much, over one more than all; NaN if none."""
     known = measured[~np.isnan(measured)]
-    return (1 + np.sum(known >= gain)) / (1 + len(known))
+    return (1 + np.sum(known >= gain)) / (1 + len(known)) if len(known) else np.nan
 
 
 def _shares(model):

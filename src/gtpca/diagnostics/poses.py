@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from scipy import ndimage
@@ -16,6 +14,7 @@ from gtpca.data.rows import counted
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.common import Found, directions, is_density
 from gtpca.diagnostics.energies import noise_levels, pose_energies
+from gtpca.diagnostics.wording import Commands
 from gtpca.model.coding import deflate, projection, sweep
 from gtpca.model.matching import make_block, match
 from gtpca.views.measures import MOST_TRANSFORMS, pose_columns
@@ -27,6 +26,7 @@ LOBE = 0.25  # a pose that sees so much of what lies at another, without a dip b
 MOST_AMBIGUOUS = 0.1  # share of the samples
 MOST_AT_ENDS = 0.1  # and of poses at the ends of their range, or twice what equal shares would be
 TINY = 1e-300
+FLOOR = 1e-12  # noise below this share of the largest energy is rounding
 FEW_PLACES = 4  # a range has ends if it has at least so many values
 
 
@@ -48,7 +48,8 @@ class PoseConfidence(Found):
     end_bars : dict of str to float
         What these shares are compared with.
     clear : float
-    fit_command : callable
+    commands : Commands
+        What may be run next.
     """
 
     index: np.ndarray
@@ -57,7 +58,7 @@ class PoseConfidence(Found):
     ends: dict[str, np.ndarray]
     end_bars: dict[str, float]
     clear: float
-    fit_command: Callable[..., str]
+    commands: Commands
 
     @property
     def table(self) -> dict[str, np.ndarray]:
@@ -102,7 +103,7 @@ def pose_confidence(model, X, *, n_jobs=None, progress=None) -> PoseConfidence:
     n_jobs : int or None
         Threads over chunks; None is that of the model.
     progress : callable or None
-        Such as ``tqdm``: ``progress(iterable, total=.., desc=..)``, over components.
+        Such as ``tqdm``: ``progress(iterable, total=.., desc=..)``, over two passes.
 
     Returns
     -------
@@ -129,9 +130,13 @@ def pose_confidence(model, X, *, n_jobs=None, progress=None) -> PoseConfidence:
     *_, found = steps if progress is None else progress(steps, total=2, desc="poses")
     ends, bars = _ends(model, found["index"])
     ambiguous = np.mean(found["margin"] < CLEAR, axis=0)
-    command = partial(wording.fit_command, model)
     return PoseConfidence(
-        **found, ambiguous=ambiguous, ends=ends, end_bars=bars, clear=CLEAR, fit_command=command
+        **found,
+        ambiguous=ambiguous,
+        ends=ends,
+        end_bars=bars,
+        clear=CLEAR,
+        commands=Commands.of(model),
     )
 
 
@@ -158,7 +163,8 @@ def _margins(chunk, blocks, noise, places):
     for block, level in zip(blocks, noise, strict=True):
         matched = match(chunk, block)
         part = projection(chunk.operator, block, matched.index, matched.coef, np.float64)
-        logits = pose_energies(chunk, block) / (2 * max(level, TINY))
+        energies = pose_energies(chunk, block)
+        logits = energies / (2 * max(level, FLOOR * energies.max(), TINY))
         found.append((matched.index, _margin(chunk, block, part, logits, places)))
         chunk = deflate(chunk, block)
     index, margin = (np.stack(columns, axis=1) for columns in zip(*found, strict=True))
@@ -170,7 +176,7 @@ def _margin(chunk, block, part, logits, places):
     rows = replace(chunk, rows=part.astype(chunk.rows.dtype), memory=None, owned=False)
     seen, total = pose_energies(rows, block), np.sum(part**2, axis=1)
     best = logits.argmax(axis=1)
-    hill = places.hill(seen >= LOBE * total[:, None], best)
+    hill = places.hill(seen >= LOBE * np.maximum(total, TINY)[:, None], best)
     other = np.where(hill, -np.inf, logits).max(axis=1)
     return logits[np.arange(len(logits)), best] - other
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,6 +21,7 @@ from gtpca.diagnostics.common import (
     samples_of,
     seeds_from,
 )
+from gtpca.diagnostics.wording import Commands
 from gtpca.operators import Operator
 
 __all__ = ["Stability", "similarities", "stability"]
@@ -44,14 +44,15 @@ class Stability(Found):
         A component is stable if both medians are at least this.
     n_stable : int
         How many components, from the first on, are.
-    fit_command : callable
+    commands : Commands
+        What may be run next.
     """
 
     halves: np.ndarray
     seeds: np.ndarray
     threshold: float
     n_stable: int
-    fit_command: Callable[..., str]
+    commands: Commands
 
     @property
     def table(self) -> dict[str, np.ndarray]:
@@ -150,8 +151,7 @@ def stability(
     halves = np.array([_alike(operator, a, b) for a, b in pairs])
     seeds = np.array([_alike(operator, W, V) for V in found[2 * splits :]])
     stable = np.minimum(np.median(halves, axis=0), np.median(seeds, axis=0)) >= threshold
-    command = partial(wording.fit_command, model)
-    return Stability(halves, seeds, threshold, int(np.cumprod(stable).sum()), command)
+    return Stability(halves, seeds, threshold, int(np.cumprod(stable).sum()), Commands.of(model))
 
 
 def _found_again(model, samples, job):
