@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gtpca.plots.panels import take_single
-from gtpca.plots.style import integer_ticks, quiet
+from gtpca.plots.style import labelled
 from gtpca.views.palette import BLUE, CYCLE, GREY, MARKERS, RED
 
 __all__ = ["plot_choice", "plot_noise_floor", "plot_pose_confidence", "plot_stability"]
@@ -30,7 +30,7 @@ def plot_noise_floor(found, *, ax=None):
     ax.plot(every, found.surrogates.ravel(), ".", color=GREY, label="surrogates", markersize=4)
     ax.plot(number, found.band, "_", color=RED, label=f"bar, level {found.level:g}", markersize=16)
     ax.plot(number, found.gains, "o", color=BLUE, label="components")
-    return _finished(ax, "component", "explained share of what is left")
+    return labelled(ax, "component", "explained share of what is left")
 
 
 def plot_stability(found, *, ax=None):
@@ -54,7 +54,7 @@ def plot_stability(found, *, ax=None):
         ax.plot(every, values.ravel(), look, color=colour, label=name, markersize=4)
     ax.axhline(found.threshold, color=RED, linestyle="--", label="threshold")
     ax.set_ylim(0, 1.03)
-    return _finished(ax, "component", "similarity")
+    return labelled(ax, "component", "similarity")
 
 
 def plot_pose_confidence(found, *, ax=None):
@@ -79,7 +79,7 @@ def plot_pose_confidence(found, *, ax=None):
     ax.axhline(found.clear, color=RED, linestyle="--", label="odds of 19 to 1")
     ax.set_yscale("symlog")
     ax.set_ylim(bottom=0)
-    return _finished(ax, "share of the samples", "margin (nats)", integers=False)
+    return labelled(ax, "share of the samples", "margin (nats)", integers=False)
 
 
 def plot_choice(found, *, ax=None):
@@ -103,21 +103,10 @@ def plot_choice(found, *, ax=None):
         number = np.arange(1, len(found.gains) + 1)
         ax.plot(number, found.band, "_", color=RED, label="bar of noise", markersize=16)
         ax.plot(number, found.gains, "o", color=BLUE, label="components")
-        return _finished(ax, "component", "explained share of what is left")
+        return labelled(ax, "component", "explained share of what is left")
     errors, spread = found.table["error"], found.table["+-"]
     ax.axvspan(*found.flat, color=GREY, alpha=0.3, label="within one standard error")
     ax.errorbar(found.windows, errors, spread, fmt="o-", color=BLUE, markersize=4)
     ax.plot(found.window, errors.min(), "o", color=RED, label=f"window {found.window}")
     ax.set_xscale("log")
-    return _finished(ax, "window", "held-out error", integers=False)
-
-
-def _finished(ax, x, y, integers=True):
-    """The Axes with labels and a legend."""
-    ax.set_xlabel(x, fontsize=9)
-    ax.set_ylabel(y, fontsize=9)
-    if integers:
-        integer_ticks(ax.xaxis)
-    ax.legend(fontsize=8, frameon=False)
-    quiet(ax)
-    return ax
+    return labelled(ax, "window", "held-out error", integers=False)
