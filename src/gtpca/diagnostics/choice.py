@@ -152,13 +152,16 @@ class Search:
     def real(self, window, most) -> dict[str, Any]:
         """Number, gains and band of components above noise.
 
-        In one pose they are counted at a window a step shorter: one that is a little too long does
-        not fit where patterns are near the end of a sample, and what it misses there is no noise.
+        In one pose they are counted at a window a step shorter too, and the smaller number holds: a
+        window that is a little too long does not fit where patterns are near the end of a sample,
+        and what it misses there is no noise; a short one can settle in several places of a pattern.
         """
+        tried = [window]
         if window is not None and self.estimator.shared_pose:
-            window = max(1, round(window / FINER[0]))
-        case = {"window": window, "most": int(most)}
-        return self.kept.get(case, partial(self._real, window, most))
+            tried.append(max(1, round(window / FINER[0])))
+        cases = [{"window": size, "most": int(most)} for size in tried]
+        found = [self.kept.get(case, partial(self._real, **case)) for case in cases]
+        return min(found, key=lambda each: each["n"])
 
     def _real(self, window, most):
         model = refit(self.model(window, most), self.samples, self.labels)
