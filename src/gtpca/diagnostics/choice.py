@@ -158,7 +158,7 @@ class Search:
         """
         tried = [window]
         if window is not None and self.estimator.shared_pose:
-            tried.append(max(1, round(window / FINER[0])))
+            tried.append(max(1, round(window / RATIO)))
         cases = [{"window": size, "most": int(most)} for size in tried]
         found = [self.kept.get(case, partial(self._real, **case)) for case in cases]
         return min(found, key=lambda each: each["n"])
