@@ -4,12 +4,11 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 
+from gtpca.plots.style import new_figure
 from gtpca.views.palette import BLUE, GREY
 
-mpl.use("Agg")
 DOCS = Path(__file__).parent
 RESULTS = DOCS.parent / "benchmarks" / "bench_diagnostics.json"
 
@@ -28,7 +27,8 @@ def shares(results):
 
 if __name__ == "__main__":
     norms, means, errors = shares(json.loads(RESULTS.read_text()))
-    figure, ax = mpl.pyplot.subplots(figsize=(5, 3.2), layout="constrained")
+    figure = new_figure(5, 3.2)
+    ax = figure.subplots()
     ax.errorbar(norms, means, errors, fmt="o-", color=BLUE)
     ax.axhline(0.05, color=GREY, linestyle="--", label="level, 0.05")
     ax.set_xlabel("norm of the pattern, in standard deviations of the noise")

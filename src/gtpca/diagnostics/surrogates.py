@@ -65,7 +65,7 @@ class Stationary:
 
     Parameters
     ----------
-    roots : array (\\*frequencies, C, C)
+    roots : array (\\*size, C, C)
         ``A`` with ``A A*`` the cross-spectral matrices, on a circle that has just all lags.
     size : tuple of int
         Points of that circle along each axis.
@@ -78,15 +78,21 @@ class Stationary:
     shape: tuple[int, ...]
 
     def draw(self, count: int, rng) -> np.ndarray:
-        """Samples (count, \\*shape, C)."""
+        """Samples (count, \\*shape, C): real and imaginary parts of complex ones."""
         axes, n_channels = tuple(range(1, len(self.shape) + 1)), self.roots.shape[-1]
         kept = (slice(None), *(slice(length) for length in self.shape))
-        found = []
-        for part in _batches(count, math.prod(self.size) * n_channels):
-            white = rng.standard_normal((len(part), *self.size, n_channels))
-            F = fft.rfftn(white, axes=axes)[..., None, :] @ self.roots.swapaxes(-1, -2)
-            found.append(fft.irfftn(F[..., 0, :], self.size, axes=axes)[kept])
-        return np.concatenate(found)
+        n_points, found = math.prod(self.size), []
+        for part in _batches((count + 1) // 2, 2 * n_points * n_channels):
+            white = rng.standard_normal((len(part), *self.size, 2 * n_channels)).view(complex)
+            drawn = fft.ifftn(self._coloured(white), axes=axes)[kept] * np.sqrt(n_points)
+            found += [drawn.real, drawn.imag]
+        return np.concatenate(found)[:count]
+
+    def _coloured(self, white):
+        """White spectra (n, \\*size, C) times the roots."""
+        if white.shape[-1] == 1:
+            return white * self.roots[..., 0]
+        return (self.roots @ white[..., None])[..., 0]
 
 
 def _batches(count, width):
@@ -173,7 +179,7 @@ def _lagged(rows, size):
 
 
 def _roots(lags, size):
-    """Roots ``A`` of the spectra of covariances at all lags, (\\*frequencies of rfftn, C, C).
+    """Roots ``A`` of the spectra of covariances at all lags, (\\*size, C, C).
 
     Estimates at single frequencies are too high or too low, and power below zero must go. Zeros
     alone would leave what is too high, as noise that surrogates have and the data have not.
@@ -186,8 +192,7 @@ def _roots(lags, size):
     got = np.mean(np.sum(np.abs(roots) ** 2, axis=-1), axis=tuple(axes))
     wanted = np.einsum("cc->c", lags[here])
     scale = np.sqrt(np.divide(wanted, got, out=np.zeros_like(got), where=got > 0))
-    half = size[-1] // 2 + 1
-    return (roots * scale[:, None])[..., :half, :, :]
+    return roots * scale[:, None]
 
 
 def nearest_positive(values):
