@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gtpca.probabilistic import PosePosterior, ProbabilisticGTPCA
     from gtpca.solvers.als import ALS
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "ALS",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 __all__ = ["missing", "require"]
@@ -50,4 +51,16 @@ def missing(module: str, extra: str) -> ImportError:
         except ImportError as error:
             raise missing("torch", "torch") from error
     """
-    return ImportError(f'{module.partition(".")[0]} is missing: pip install "gtpca[{extra}]"')
+    name = module.partition(".")[0]
+    return ImportError(f'{name} is missing: pip install "{_installable()}[{extra}]"')
+
+
+def _installable() -> str:
+    """What pip takes for this package: its name, or the folder of a clone that is not installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.metadata("gtpca")["Name"]
+    except metadata.PackageNotFoundError:
+        folder = Path(__file__).parents[2]
+        return str(folder) if (folder / "pyproject.toml").exists() else "gtpca"
