@@ -34,7 +34,7 @@ export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-long test-core test-aeon browser lint format bench bench-speed
-.PHONY: same-results clean test-oldest test-interpreters release
+.PHONY: same-results clean test-oldest test-interpreters release release-tag
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -112,6 +112,11 @@ release: $(RELEASE_STAMP) ## build sdist and wheel, check them, and try the whee
 	$(RELEASE_VENV)/$(PROGRAMS)/python -m build
 	$(RELEASE_VENV)/$(PROGRAMS)/python -m twine check --strict dist/*
 	$(RELEASE_VENV)/$(PROGRAMS)/python .ci/try_wheel.py
+
+release-tag: ## as release, if TAG=v0.1.0 is the version of the package
+	@grep -qx '__version__ = "$(TAG:v%=%)"' src/gtpca/__init__.py || \
+		{ echo "TAG=$(TAG) is not the version in src/gtpca/__init__.py" >&2; exit 1; }
+	$(MAKE) release
 
 browser: ## install Chromium, which the page is tested in (Debian, as root)
 	@.ci/browser
