@@ -33,6 +33,7 @@ from gtpca.operators.backend import (
     pieces_at,
     row_numbers,
     window_sums,
+    zeros,
 )
 from gtpca.operators.base import Operator, sum_by_index
 from gtpca.operators.extrapolation import predict_unseen
@@ -206,6 +207,18 @@ class Track:
             return a
         return np.concatenate([a, cut_axis(a, axis, 0, self.window - 1)], axis)
 
+    def lay_out(self, a: np.ndarray, axis: int) -> np.ndarray:
+        """A window in zeros, from its first offset on around the length of the FFT.
+
+        The FFT then has the first offset at lag 0, exactly: nothing is multiplied.
+        """
+        laid_out = zeros((*a.shape[:axis], self.fft_length, *a.shape[axis + 1 :]), a)
+        start = self.first % self.fft_length
+        head = min(self.window, self.fft_length - start)
+        cut_axis(laid_out, axis, start, head)[:] = cut_axis(a, axis, 0, head)
+        cut_axis(laid_out, axis, 0, self.window - head)[:] = cut_axis(a, axis, head, self.window)
+        return laid_out
+
     def keep_lags(self, a: np.ndarray, axis: int) -> np.ndarray:
         """The lags that are offsets of this track; others are dropped before the next axis."""
         return a[(slice(None),) * axis + (slice(0, self.step * self.count, self.step),)]
@@ -252,6 +265,7 @@ class ShiftOperator(SoftShifts, Operator):
         sizes, windows = [t.size for t in self.tracks], [t.window for t in self.tracks]
         super().__init__(grid or tuple(sizes), windows, np.prod(self.counts), axes)
         self._moving = tuple(moved)
+        self._begun = [j for j in moved if self.tracks[j].first and not self.tracks[j].unrolled]
         self.isometric = all(track.inside for track in self.tracks)
         self.crops = not self.isometric
         centred = [track.centred for track in self.tracks]
@@ -452,9 +466,10 @@ class ShiftOperator(SoftShifts, Operator):
         return ShiftOperator(tracks, self.moved_axes, FEW_PRODUCTS)
 
     def _spectrum(self, w):
-        grid, axes = w.reshape(self.weight_shape), [a - 1 for a in self._fft_axes]
-        spectrum = fft_of(w).rfftn(grid, self._fft_shape, axes).conj()
-        return spectrum if self._phases is None else spectrum * constant(self._phases, w)
+        grid = w.reshape(self.weight_shape)
+        for j in self._begun:
+            grid = self.tracks[j].lay_out(grid, j)
+        return fft_of(w).rfftn(grid, self._fft_shape, [a - 1 for a in self._fft_axes]).conj()
 
     @cached_property
     def _phases(self):
@@ -477,18 +492,17 @@ class ShiftOperator(SoftShifts, Operator):
         energy = self._each_axis("energies", (w**2).reshape(self.weight_shape))
         return namespace(w).sqrt(energy).reshape(-1)
 
-    def norms_each(self, W):
-        if self.isometric:
-            return super().norms_each(W)
-        squares = (W**2).reshape(-1, *self.weight_shape)
-        return np.sqrt(self._each_axis("energies", squares, first=1)).reshape(len(W), -1)
-
     def gram(self, W):
-        K = len(W)
+        return self.gram_each(W[None])[0]
+
+    def gram_each(self, stack):
+        S, K = stack.shape[:2]
         if self.isometric:
-            return np.broadcast_to(W @ W.T, (self.n_transforms, K, K))
-        pairs = (W[:, None] * W[None]).reshape(K * K, *self.weight_shape)
-        return self._each_axis("energies", pairs, first=1).reshape(K, K, -1).transpose(2, 0, 1)
+            products = (stack @ stack.transpose(0, 2, 1))[:, None]
+            return np.broadcast_to(products, (S, self.n_transforms, K, K))
+        pairs = (stack[:, :, None] * stack[:, None]).reshape(-1, *self.weight_shape)
+        sums = self._each_axis("energies", pairs, first=1).reshape(S, K, K, -1)
+        return sums.transpose(0, 3, 1, 2)
 
     def normal(self, weight, w):
         if self.isometric:
