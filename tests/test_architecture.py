@@ -27,7 +27,6 @@ LAYERS = {
     "optional": "",
     "files": "",
     "text": "",
-    "lazy": "",
     "operators": "checks",
     "families": "operators text",
     "data": "operators optional files text",
@@ -41,10 +40,10 @@ LAYERS = {
     "plots": "views",
     "page": "views files",
     "nn": "estimator solvers files",
-    "datasets": "checks files lazy optional",
+    "datasets": "checks files optional",
     "readers": "datasets data files optional text",
     "testing": "operators",
-    "gtpca": "lazy persistence probabilistic",
+    "gtpca": "optional persistence probabilistic",
     "demo": "gtpca datasets plots",
     "experiments": "gtpca datasets demo nn page plots readers testing",
     "commands": "experiments",
@@ -148,7 +147,7 @@ def test_late_names_are_those_that_type_checkers_see(module):
     seen = {
         alias.name: node.module
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module not in ("typing", "gtpca.lazy")
+        if isinstance(node, ast.ImportFrom) and node.module not in ("typing", "gtpca.optional")
         for alias in node.names
     }
     submodules = {name for name, home in seen.items() if home == module}

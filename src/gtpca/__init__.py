@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gtpca.lazy import attributes
+from gtpca.optional import attributes
 
 if TYPE_CHECKING:
     from gtpca import datasets as datasets
