@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 __all__ = [
-    *("BaseEstimator", "CallbackSupportMixin", "OutlierMixin", "TransformerMixin"),
-    *("RandomState", "Samples", "Shape"),
+    "BaseEstimator",
+    "CallbackSupportMixin",
+    "OutlierMixin",
+    "RandomState",
+    "Samples",
+    "Shape",
+    "TransformerMixin",
 ]
 
 # Arrays, lists, and the containers of libraries that may not be installed.

@@ -5,21 +5,32 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from os import PathLike
+from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.data.chunks import RESIDUALS, as_chunks
+from gtpca.bases import (
+    BaseEstimator,
+    CallbackSupportMixin,
+    RandomState,
+    Samples,
+    Shape,
+    TransformerMixin,
+)
+from gtpca.data.chunks import RESIDUALS, Codes, as_chunks
 from gtpca.data.containers import components_in, samples_in
-from gtpca.data.labels import Labelled
+from gtpca.data.labels import Labelled, Labels
 from gtpca.data.missing import MISSING, warn_of_blank
 from gtpca.data.rows import by_rows, counted, new_rows, training_rows
 from gtpca.data.series import cut
+from gtpca.families import Family
 from gtpca.families.base import check_size
 from gtpca.families.text import as_family
 from gtpca.fitting import wording
@@ -30,6 +41,7 @@ from gtpca.model.matching import POLARITIES
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
 from gtpca.model.ridge import AUTO, COST
+from gtpca.operators import Operator
 from gtpca.operators.base import weigh_features
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem, SolverResult
@@ -175,31 +187,49 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     array([0, 1, 2, 3])
     """
 
-    mean_: Any  # set by restore, like all that ends in an underscore
+    # set by restore
+    components_: np.ndarray
+    explained_energy_: np.ndarray
+    explained_energy_ratio_: np.ndarray
+    n_components_: int
+    n_iter_: np.ndarray
+    history_: list[np.ndarray]
+    ridge_: np.ndarray
+    mean_: np.ndarray | None
+    polarity_: str
+    center_: bool | str
+    shared_pose_: bool
+    sample_shape_: Shape
+    labels_: Labels | None
+    operator_: Operator
+    n_features_in_: int
+    n_samples_seen_: int
+    online_: dict[str, Any]
+    _row_shape: Shape
 
     def __init__(
         self,
-        n_components=2,
-        family=None,
+        n_components: int | float = 2,
+        family: Family | str | None = None,
         *,
-        sample_shape=None,
-        sample_dim=None,
-        shared_pose=False,
-        polarity="both",
-        center=False,
-        feature_weight=None,
-        missing="error",
-        ridge="auto",
-        refine=0,
-        output="scores",
-        solver=None,
-        n_restarts=1,
-        batch_size=None,
-        residual="auto",
-        horizon=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        sample_shape: Shape | None = None,
+        sample_dim: str | None = None,
+        shared_pose: bool = False,
+        polarity: Literal["both", "positive"] = "both",
+        center: bool | Literal["samples"] = False,
+        feature_weight: ArrayLike | None = None,
+        missing: Literal["error", "ignore"] = "error",
+        ridge: float | Literal["auto"] = "auto",
+        refine: int = 0,
+        output: Literal["scores", "scores+poses", "scores+units"] = "scores",
+        solver: Any = None,
+        n_restarts: int = 1,
+        batch_size: int | None = None,
+        residual: Literal["auto", "memory", "scratch", "recompute"] = "auto",
+        horizon: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
     ):
         self.n_components = n_components
         self.family = family
@@ -222,7 +252,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters; also ``solver__n_init`` of the default, ``family__window`` of a text."""
         if self.solver is None and any(name.startswith("solver__") for name in params):
             params.setdefault("solver", ALS())
@@ -230,7 +260,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             params.setdefault("family", as_family(self.family))
         return super().set_params(**params)
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Samples, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the components of ``X``.
 
         Parameters
@@ -293,7 +323,13 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs, "residual": self.residual}
         return as_chunks(rows, operator, weight, **how)
 
-    def adopt(self, found: Fit, row_shape=None, online=None, labels=None) -> GTPCA:
+    def adopt(
+        self,
+        found: Fit,
+        row_shape: Shape | None = None,
+        online: dict[str, Any] | None = None,
+        labels: Labels | None = None,
+    ) -> GTPCA:
         """Take over what was found, here or elsewhere: it becomes the fitted attributes.
 
         Parameters
@@ -333,7 +369,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             **({} if online is None else {"online_": online}),
         )
 
-    def restore(self, operator, **fitted) -> GTPCA:
+    def restore(self, operator: Any, **fitted: Any) -> GTPCA:
         """Set fitted attributes, all at once: the one place where that happens.
 
         Where a stream stands is forgotten unless it is among them.
@@ -371,7 +407,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def __sklearn_is_fitted__(self):
         return hasattr(self, "components_")
 
-    def partial_fit(self, X, y=None, sample_weight=None):
+    def partial_fit(
+        self, X: Samples, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn from one more batch of rows, while what was learnt from earlier ones fades.
 
         The first batch is fitted with all starts and moves. As long as there are at most 1024 rows
@@ -481,7 +519,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         online = vars(stream) | {"kept": None if kept is None else vars(kept)}
         self.adopt(stream.fit(self.model_, results), self._row_shape, online, self.labels_)
 
-    def chunks(self, X, sample_weight=None):
+    def chunks(self, X: Samples, sample_weight: ArrayLike | None = None) -> Any:
         """New data as the components see them: centred and weighted like the training data.
 
         Parameters
@@ -512,7 +550,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         if self.missing == "ignore" and rows.in_memory:
             warn_of_blank(rows.n_blank, rows.n_rows)
 
-    def encode(self, X):
+    def encode(self, X: Samples) -> Codes:
         """Scores and transforms of new samples.
 
         Parameters
@@ -533,7 +571,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             return codes
         return replace(codes, container=rows.container, shapes=rows.shapes)
 
-    def measure(self, X):
+    def measure(self, X: Samples) -> tuple[Codes, np.ndarray]:
         """Codes of new samples and the energy that they leave, in one pass.
 
         Parameters
@@ -550,7 +588,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         codes, energies = self.model_.measure(self._seen(rows))
         return self._known(codes, rows), energies
 
-    def decode(self, codes):
+    def decode(self, codes: Codes) -> Any:
         """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape).
 
         They come in the container that was encoded: a DataArray, a list of samples of unequal size.
@@ -558,11 +596,11 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         samples = cut(self.model_.decode(codes), codes.shapes)
         return samples_in(codes.container, samples, self.grid_)
 
-    def reconstruct(self, X):
+    def reconstruct(self, X: Samples) -> Any:
         """``decode(encode(X))``, shape (n, \\*sample_shape)."""
         return self.decode(self.encode(X))
 
-    def transform(self, X):
+    def transform(self, X: Samples) -> Any:
         """Signed scores (n, k), and beside them what ``output`` asks for.
 
         Returns
@@ -578,7 +616,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             return found
         return codes.container.table(found, self.get_feature_names_out())
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: Samples) -> Any:
         """Samples from what ``transform`` returned.
 
         With plain scores every component is in its reference pose: the window centred, no rotation,
@@ -595,7 +633,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         return by_rows(partial(outputs.inverse, self.model_, self._row_shape, self.output), X)
 
-    def poses(self, codes):
+    def poses(self, codes: Codes) -> Any:
         """The transforms of ``codes`` in a person's units.
 
         Returns
@@ -609,7 +647,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         poses = self.model_.poses(codes)
         return poses if codes.container is None else codes.container.poses(poses)
 
-    def labelled_components(self):
+    def labelled_components(self) -> Any:
         """The components in the kind of container that the samples of the fit came in.
 
         Returns
@@ -620,7 +658,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return components_in(self.labels_, self.components_, self.operator_.weight_grid)
 
-    def align(self, X, component=0):
+    def align(self, X: Samples, component: int = 0) -> Any:
         """Every sample brought to the reference pose of a component, (n, \\*weight_shape).
 
         Each weight gets the average of the sample values that it explains, zero where there are
@@ -632,7 +670,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         aligned = self.model_.align(self._open(rows, self.operator_), component)
         return samples_in(rows.container, aligned, self.operator_.weight_grid)
 
-    def impute(self, X):
+    def impute(self, X: Samples) -> Any:
         """``X`` with predictions for what was not observed, (n, \\*sample_shape).
 
         Observed values stay as they are; in gaps is the reconstruction, with the mean that was
@@ -642,7 +680,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         filled = self.model_.impute(self._open(rows, self.operator_))
         return samples_in(rows.container, cut(filled, rows.shapes), self.grid_)
 
-    def resmse(self, X):
+    def resmse(self, X: Samples) -> np.ndarray:
         """Residual energy over energy, after 1, 2, .., k components, shape (k,).
 
         ``sum_i |x_i - proj_k(x_i)|^2 / sum_i |x_i|^2``, both over what was observed.
@@ -650,15 +688,15 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         energies = self.model_.energies(self.chunks(X))
         return energies[1:] / energies[0] if energies[0] > 0 else np.ones(self.n_components_)
 
-    def score(self, X, y=None):
+    def score(self, X: Samples, y: Any = None) -> float:
         """Share of the energy of ``X`` that all components explain: ``1 - resmse(X)[-1]``."""
         return float(1 - self.resmse(X)[-1])
 
-    def score_samples(self, X):
+    def score_samples(self, X: Samples) -> Any:
         """Share of the energy of each sample that all components explain, (n,); 0 for zero rows."""
         return self.model_.explained_shares(self.chunks(X))
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns that ``transform`` returns.
 
         ``gtpca0, gtpca1, ..``; with ``output="scores+poses"`` also ``gtpca0_index, ..``, with
@@ -667,7 +705,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         return np.asarray(outputs.names(self.model_, self.output), dtype=object)
 
-    def save(self, path):
+    def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file, to be read by :func:`gtpca.load`.
 
         The file holds arrays and text, no code; it is written atomically.

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.data.chunks import as_chunks
+from gtpca.bases import BaseEstimator, OutlierMixin, RandomState, Samples, Shape, TransformerMixin
+from gtpca.data.chunks import Codes, as_chunks
 from gtpca.data.rows import new_rows, training_rows
 from gtpca.estimator import bind_family
+from gtpca.families import Family
 from gtpca.families.text import as_family
 from gtpca.fitting.em import Recipe, expectation_maximisation
 from gtpca.model.matching import POLARITIES
 from gtpca.model.probabilistic import ProbabilisticModel, log_likelihoods, pose_summary
+from gtpca.operators import Operator
 
 __all__ = ["PosePosterior", "ProbabilisticGTPCA"]
 
@@ -148,23 +151,35 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
     """
 
     missing, sample_dim, labels_ = "error", None, None  # what the checks of rows ask for
+    mean_pattern_: np.ndarray
+    components_: np.ndarray
+    explained_variance_: np.ndarray
+    noise_variance_: float | np.ndarray
+    pose_prior_: np.ndarray
+    offset_: float
+    history_: np.ndarray
+    n_iter_: int
+    n_components_: int
+    sample_shape_: Shape
+    operator_: Operator
+    n_features_in_: int
 
     def __init__(
         self,
-        n_components=2,
-        family=None,
+        n_components: int = 2,
+        family: Family | str | None = None,
         *,
-        sample_shape=None,
-        noise="isotropic",
-        em="soft",
-        prior="uniform",
-        polarity="positive",
-        contamination=0.1,
-        max_iter=1000,
-        tol=1e-6,
-        batch_size=None,
-        n_jobs=None,
-        random_state=None,
+        sample_shape: Shape | None = None,
+        noise: Literal["isotropic", "features"] = "isotropic",
+        em: Literal["soft", "hard"] = "soft",
+        prior: Literal["uniform", "learned"] = "uniform",
+        polarity: Literal["both", "positive"] = "positive",
+        contamination: float = 0.1,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        batch_size: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
     ):
         self.n_components = n_components
         self.family = family
@@ -180,7 +195,7 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X, y=None):
+    def fit(self, X: Samples, y: Any = None) -> Self:
         """Find pattern, components, noise and prior of ``X``.
 
         Parameters
@@ -257,28 +272,28 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
     def __sklearn_is_fitted__(self):
         return hasattr(self, "components_")
 
-    def chunks(self, X):
+    def chunks(self, X: Samples) -> Any:
         """New data as chunks; see :mod:`gtpca.data.chunks`."""
         check_is_fitted(self)
         return self._open(new_rows(self, X, self.sample_shape_), self.operator_)
 
-    def score_samples(self, X):
+    def score_samples(self, X: Samples) -> Any:
         """Log-likelihood of every sample, ``log p(x_i)``, (n,)."""
         return self.model_.score_samples(self.chunks(X))
 
-    def score(self, X, y=None):
+    def score(self, X: Samples, y: Any = None) -> float:
         """Mean log-likelihood of the samples: for new ones, it punishes too many components."""
         return float(np.mean(self.score_samples(X)))
 
-    def decision_function(self, X):
+    def decision_function(self, X: Samples) -> Any:
         """``score_samples(X) - offset_``, (n,): negative for outliers."""
         return self.score_samples(X) - self.offset_
 
-    def predict(self, X):
+    def predict(self, X: Samples) -> np.ndarray:
         """1 for inliers, -1 for outliers, (n,)."""
         return np.where(np.asarray(self.decision_function(X)) < 0, -1, 1)
 
-    def encode(self, X):
+    def encode(self, X: Samples) -> Codes:
         """Most likely pose of every sample, and the mean of its scores there.
 
         Scores are coefficients of the components, drawn towards 0 by what noise may have added.
@@ -290,30 +305,30 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
         """
         return self.model_.encode(self.chunks(X))
 
-    def transform(self, X):
+    def transform(self, X: Samples) -> Any:
         """The scores of :meth:`encode`, (n, k)."""
         return self.encode(X).scores
 
-    def decode(self, codes):
+    def decode(self, codes: Codes) -> Any:
         """Samples from codes: ``T (m + sum_k scores_k w_k)``, (n, \\*sample_shape)."""
         return self.model_.decode(codes)
 
-    def reconstruct(self, X):
+    def reconstruct(self, X: Samples) -> Any:
         """``decode(encode(X))``, (n, \\*sample_shape)."""
         return self.decode(self.encode(X))
 
-    def poses(self, codes):
+    def poses(self, codes: Codes) -> Any:
         """The transforms of ``codes`` in a person's units: a dict of str to array (n, 1)."""
         return self.model_.poses(codes)
 
-    def align(self, X):
+    def align(self, X: Samples) -> Any:
         """Every sample brought back from its most likely pose, (n, \\*weight_shape).
 
         As :meth:`GTPCA.align` does: the part of the sample under the window, or turned back.
         """
         return self.model_.align(self.chunks(X))
 
-    def pose_posterior(self, X, n_poses=3):
+    def pose_posterior(self, X: Samples, n_poses: int = 3) -> PosePosterior:
         """The most likely poses with their probabilities, and how far poses spread.
 
         Parameters
@@ -334,7 +349,9 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
         std = {name.removeprefix("std_"): values for name, values in found.items()}
         return PosePosterior(index, probability, model.described(index), std, entropy)
 
-    def sample(self, n_samples=1, random_state=None):
+    def sample(
+        self, n_samples: int = 1, random_state: RandomState = None
+    ) -> tuple[np.ndarray, Codes]:
         """Samples drawn from the model, (n, \\*sample_shape), and their codes.
 
         Parameters
@@ -351,7 +368,7 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
         X, codes = self.model_.sample(count, check_random_state(random_state))
         return X.reshape(-1, *self.sample_shape_), codes
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns of :meth:`transform`: ``gtpca0, gtpca1, ..``."""
         check_is_fitted(self)
         return np.asarray([f"gtpca{k}" for k in range(self.n_components_)], dtype=object)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from gtpca.bases import BaseEstimator
 from gtpca.model.matching import orthonormal, statistics
 from gtpca.nn.geometry import Geometry
 from gtpca.nn.layer import GTPCLayer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import resources
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import gtpca
 from gtpca import checks
+from gtpca.bases import RandomState, Samples
 from gtpca.data.rows import counted
 from gtpca.files import atomic_file
 from gtpca.operators.grid import Grid, axis_texts
@@ -28,7 +30,15 @@ SCRIPTS = ("data.js", "draw.js", "samples.js", "alignment.js", "page.js")
 
 
 def write_page(
-    model, X, path, *, labels=None, ids=None, title=None, max_samples=2000, random_state=0
+    model: Any,
+    X: Samples,
+    path: str | PathLike[str],
+    *,
+    labels: Any = None,
+    ids: Any = None,
+    title: str | None = None,
+    max_samples: int = 2000,
+    random_state: RandomState = 0,
 ) -> Path:
     """Write one HTML file that shows a fitted model: it needs no server and no connection.
 
@@ -92,7 +102,7 @@ def write_page(
     text = environment.get_template("page.html").render(context)
     with atomic_file(path) as file:
         file.write(text.encode("utf-8", "replace"))
-    return path
+    return Path(path)
 
 
 def _check(model, path, title):

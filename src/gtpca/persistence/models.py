@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
+from os import PathLike
 
 import numpy as np
 from sklearn.base import clone
@@ -32,7 +33,7 @@ NEEDED = ("components_", "n_components_", "sample_shape_", "mean_", "n_features_
 TOLD = ("explained_energy_", "explained_energy_ratio_", "n_iter_", "history_")
 
 
-def save(model: GTPCA, path) -> None:
+def save(model: GTPCA, path: str | PathLike[str]) -> None:
     """Write a fitted model to a file; :meth:`gtpca.GTPCA.save`."""
     if type(model) is not GTPCA:
         raise ValueError(f"a {type(model).__name__} cannot be saved; only GTPCA itself can.")
@@ -52,7 +53,7 @@ def save(model: GTPCA, path) -> None:
     write_container(path, content, encoder.arrays)
 
 
-def load(path, max_size: int = LARGEST_FAMILY) -> GTPCA:
+def load(path: str | PathLike[str], max_size: int = LARGEST_FAMILY) -> GTPCA:
     """Read a model that :meth:`GTPCA.save` wrote.
 
     What ``transform`` and the other methods return is the same, to the last bit, as before saving

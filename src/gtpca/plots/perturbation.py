@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gtpca import checks
+from gtpca.bases import Samples
 from gtpca.data.chunks import Codes
 from gtpca.model.coding import bring_back
 from gtpca.plots import samples
@@ -82,7 +84,14 @@ def _mean_back(model, codes, draw):
     return (total / len(codes)).reshape(operator.weight_shape)
 
 
-def plot_perturbation(model, X, *, components=None, multiple=2.0, ax=None):
+def plot_perturbation(
+    model: Any,
+    X: Samples,
+    *,
+    components: Sequence[int] | None = None,
+    multiple: float = 2.0,
+    ax: Any = None,
+) -> Any:
     """The mean reconstruction, and the same with more and with less of each component.
 
     Scores move by ``multiple`` of their standard deviations. All is seen in the pose of the first
