@@ -212,6 +212,8 @@ class Track:
 
         The FFT then has the first offset at lag 0, exactly: nothing is multiplied.
         """
+        if not self.first or self.unrolled:
+            return a  # the FFT pads it
         laid_out = zeros((*a.shape[:axis], self.fft_length, *a.shape[axis + 1 :]), a)
         start = self.first % self.fft_length
         head = min(self.window, self.fft_length - start)
@@ -265,7 +267,6 @@ class ShiftOperator(SoftShifts, Operator):
         sizes, windows = [t.size for t in self.tracks], [t.window for t in self.tracks]
         super().__init__(grid or tuple(sizes), windows, np.prod(self.counts), axes)
         self._moving = tuple(moved)
-        self._begun = [j for j in moved if self.tracks[j].first and not self.tracks[j].unrolled]
         self.isometric = all(track.inside for track in self.tracks)
         self.crops = not self.isometric
         centred = [track.centred for track in self.tracks]
@@ -450,9 +451,8 @@ class ShiftOperator(SoftShifts, Operator):
         length, numbers = track.fft_length, np.arange(track.n_frequencies)
         angles = 2 * np.pi * np.outer(numbers, track.step * np.arange(track.count)) / length
         twice = np.where((numbers == 0) | (2 * numbers == length), 1, 2)[:, None] / length
-        return np.stack([twice * np.cos(angles), -twice * np.sin(angles)], 1).reshape(
-            -1, track.count
-        )
+        both = np.stack([twice * np.cos(angles), -twice * np.sin(angles)], 1)
+        return both.reshape(-1, track.count)
 
     def correlate_each(self, P, W):
         if not self.by_fft:
@@ -466,17 +466,8 @@ class ShiftOperator(SoftShifts, Operator):
         return ShiftOperator(tracks, self.moved_axes, FEW_PRODUCTS)
 
     def _spectrum(self, w):
-        grid = w.reshape(self.weight_shape)
-        for j in self._begun:
-            grid = self.tracks[j].lay_out(grid, j)
+        grid = self._each_axis("lay_out", w.reshape(self.weight_shape))
         return fft_of(w).rfftn(grid, self._fft_shape, [a - 1 for a in self._fft_axes]).conj()
-
-    @cached_property
-    def _phases(self):
-        """What moves the first offset of every axis to lag 0 in a spectrum; None: it is there."""
-        first = {j: 0 if self.tracks[j].unrolled else self.tracks[j].first for j in self._moving}
-        turns = [self._turn(j, [-offset])[0] for j, offset in first.items()]
-        return reduce(np.multiply, turns) if any(first.values()) else None
 
     def _multiply(self, P, spectrum):
         """Product of the spectra, summed over the channels."""
@@ -493,13 +484,12 @@ class ShiftOperator(SoftShifts, Operator):
         return namespace(w).sqrt(energy).reshape(-1)
 
     def gram(self, W):
+        if self.isometric:
+            return np.broadcast_to(W @ W.T, (self.n_transforms, len(W), len(W)))
         return self.gram_each(W[None])[0]
 
     def gram_each(self, stack):
         S, K = stack.shape[:2]
-        if self.isometric:
-            products = (stack @ stack.transpose(0, 2, 1))[:, None]
-            return np.broadcast_to(products, (S, self.n_transforms, K, K))
         pairs = (stack[:, :, None] * stack[:, None]).reshape(-1, *self.weight_shape)
         sums = self._each_axis("energies", pairs, first=1).reshape(S, K, K, -1)
         return sums.transpose(0, 3, 1, 2)
@@ -542,8 +532,7 @@ class ShiftOperator(SoftShifts, Operator):
         return self.complete(w, seen)
 
     def complete(self, w, seen):
-        shape = self.weight_shape
-        filled = predict_unseen(w.reshape(shape), seen.reshape(shape), self._moving)
+        filled = predict_unseen(*(a.reshape(self.weight_shape) for a in (w, seen)), self._moving)
         size = np.linalg.norm(filled)
         return filled.ravel() / size if size > 0 else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ class SoftShifts(Operator):
     by_fft: bool
     _fft_shape: list[int]
     _fft_axes: list[int]
-    _phases: Any
+    _moving: tuple[int, ...]
+    _turn: Any
 
     def adjoint_sum(self, P, coef):
         """``sum_i P_i conj(fft(coef_i))``, with the phases of the first offsets, taken back."""
@@ -33,6 +35,13 @@ class SoftShifts(Operator):
         axes = [a - 1 for a in self._fft_axes]
         whole = fft_of(lags).irfftn(total, self._fft_shape, axes)
         return whole[tuple(slice(size) for size in self.weight_shape)].ravel()
+
+    @cached_property
+    def _phases(self):
+        """What moves the first offset of every axis to lag 0 in a spectrum; None: it is there."""
+        first = {j: 0 if self.tracks[j].unrolled else self.tracks[j].first for j in self._moving}
+        turns = [self._turn(j, [-offset])[0] for j, offset in first.items()]
+        return reduce(np.multiply, turns) if any(first.values()) else None
 
     @property
     def periods(self):
