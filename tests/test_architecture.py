@@ -41,7 +41,7 @@ LAYERS = {
     "plots": "views",
     "page": "views files",
     "nn": "estimator solvers files",
-    "datasets": "checks files optional",
+    "datasets": "bases checks files optional",
     "readers": "datasets data files optional text",
     "testing": "operators",
     "gtpca": "optional persistence probabilistic",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,32 +15,24 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.bases import (
-    BaseEstimator,
-    CallbackSupportMixin,
-    RandomState,
-    Samples,
-    Shape,
-    TransformerMixin,
-)
+from gtpca.bases import BaseEstimator, CallbackSupportMixin, RandomState, Shape, TransformerMixin
 from gtpca.data.chunks import RESIDUALS, Codes, as_chunks
 from gtpca.data.containers import components_in, samples_in
-from gtpca.data.labels import Labelled, Labels
+from gtpca.data.labels import Labelled
 from gtpca.data.missing import MISSING, warn_of_blank
 from gtpca.data.rows import by_rows, counted, new_rows, training_rows
 from gtpca.data.series import cut
-from gtpca.families import Family
-from gtpca.families.base import check_size
+from gtpca.families.base import Family, check_size
 from gtpca.families.text import as_family
 from gtpca.fitting import wording
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
+from gtpca.fitting.published import Published
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
 from gtpca.model import outputs
 from gtpca.model.matching import POLARITIES
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
 from gtpca.model.ridge import AUTO, COST
-from gtpca.operators import Operator
 from gtpca.operators.base import weigh_features
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem, SolverResult
@@ -63,7 +54,7 @@ RULES = {
 FROZEN = ("polarity", "center", "shared_pose")  # decide about scores, and are kept by a fit
 
 
-class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
+class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator, Published):
     r"""General transform-invariant principal component analysis.
 
     Component ``k`` may be moved by any transform :math:`T` of a family to fit each sample:
@@ -187,26 +178,6 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     array([0, 1, 2, 3])
     """
 
-    # set by restore
-    components_: np.ndarray
-    explained_energy_: np.ndarray
-    explained_energy_ratio_: np.ndarray
-    n_components_: int
-    n_iter_: np.ndarray
-    history_: list[np.ndarray]
-    ridge_: np.ndarray
-    mean_: np.ndarray | None
-    polarity_: str
-    center_: bool | str
-    shared_pose_: bool
-    sample_shape_: Shape
-    labels_: Labels | None
-    operator_: Operator
-    n_features_in_: int
-    n_samples_seen_: int
-    online_: dict[str, Any]
-    _row_shape: Shape
-
     def __init__(
         self,
         n_components: int | float = 2,
@@ -260,7 +231,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             params.setdefault("family", as_family(self.family))
         return super().set_params(**params)
 
-    def fit(self, X: Samples, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the components of ``X``.
 
         Parameters
@@ -323,13 +294,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs, "residual": self.residual}
         return as_chunks(rows, operator, weight, **how)
 
-    def adopt(
-        self,
-        found: Fit,
-        row_shape: Shape | None = None,
-        online: dict[str, Any] | None = None,
-        labels: Labels | None = None,
-    ) -> GTPCA:
+    def adopt(self, found: Fit, row_shape=None, online=None, labels=None) -> GTPCA:
         """Take over what was found, here or elsewhere: it becomes the fitted attributes.
 
         Parameters
@@ -407,9 +372,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def __sklearn_is_fitted__(self):
         return hasattr(self, "components_")
 
-    def partial_fit(
-        self, X: Samples, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from one more batch of rows, while what was learnt from earlier ones fades.
 
         The first batch is fitted with all starts and moves. As long as there are at most 1024 rows
@@ -519,7 +482,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         online = vars(stream) | {"kept": None if kept is None else vars(kept)}
         self.adopt(stream.fit(self.model_, results), self._row_shape, online, self.labels_)
 
-    def chunks(self, X: Samples, sample_weight: ArrayLike | None = None) -> Any:
+    def chunks(self, X: Any, sample_weight: ArrayLike | None = None) -> Any:
         """New data as the components see them: centred and weighted like the training data.
 
         Parameters
@@ -550,7 +513,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         if self.missing == "ignore" and rows.in_memory:
             warn_of_blank(rows.n_blank, rows.n_rows)
 
-    def encode(self, X: Samples) -> Codes:
+    def encode(self, X: Any) -> Codes:
         """Scores and transforms of new samples.
 
         Parameters
@@ -571,7 +534,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             return codes
         return replace(codes, container=rows.container, shapes=rows.shapes)
 
-    def measure(self, X: Samples) -> tuple[Codes, np.ndarray]:
+    def measure(self, X: Any) -> tuple[Codes, np.ndarray]:
         """Codes of new samples and the energy that they leave, in one pass.
 
         Parameters
@@ -589,18 +552,18 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return self._known(codes, rows), energies
 
     def decode(self, codes: Codes) -> Any:
-        """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape).
+        """Any from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape).
 
         They come in the container that was encoded: a DataArray, a list of samples of unequal size.
         """
         samples = cut(self.model_.decode(codes), codes.shapes)
         return samples_in(codes.container, samples, self.grid_)
 
-    def reconstruct(self, X: Samples) -> Any:
+    def reconstruct(self, X: Any) -> Any:
         """``decode(encode(X))``, shape (n, \\*sample_shape)."""
         return self.decode(self.encode(X))
 
-    def transform(self, X: Samples) -> Any:
+    def transform(self, X: Any) -> Any:
         """Signed scores (n, k), and beside them what ``output`` asks for.
 
         Returns
@@ -616,8 +579,8 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             return found
         return codes.container.table(found, self.get_feature_names_out())
 
-    def inverse_transform(self, X: Samples) -> Any:
-        """Samples from what ``transform`` returned.
+    def inverse_transform(self, X: Any) -> Any:
+        """Any from what ``transform`` returned.
 
         With plain scores every component is in its reference pose: the window centred, no rotation,
         no flip. With ``output="scores+poses"`` it is the reconstruction. Poses in a person's units
@@ -658,7 +621,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return components_in(self.labels_, self.components_, self.operator_.weight_grid)
 
-    def align(self, X: Samples, component: int = 0) -> Any:
+    def align(self, X: Any, component: int = 0) -> Any:
         """Every sample brought to the reference pose of a component, (n, \\*weight_shape).
 
         Each weight gets the average of the sample values that it explains, zero where there are
@@ -670,7 +633,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         aligned = self.model_.align(self._open(rows, self.operator_), component)
         return samples_in(rows.container, aligned, self.operator_.weight_grid)
 
-    def impute(self, X: Samples) -> Any:
+    def impute(self, X: Any) -> Any:
         """``X`` with predictions for what was not observed, (n, \\*sample_shape).
 
         Observed values stay as they are; in gaps is the reconstruction, with the mean that was
@@ -680,7 +643,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         filled = self.model_.impute(self._open(rows, self.operator_))
         return samples_in(rows.container, cut(filled, rows.shapes), self.grid_)
 
-    def resmse(self, X: Samples) -> np.ndarray:
+    def resmse(self, X: Any) -> np.ndarray:
         """Residual energy over energy, after 1, 2, .., k components, shape (k,).
 
         ``sum_i |x_i - proj_k(x_i)|^2 / sum_i |x_i|^2``, both over what was observed.
@@ -688,11 +651,11 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         energies = self.model_.energies(self.chunks(X))
         return energies[1:] / energies[0] if energies[0] > 0 else np.ones(self.n_components_)
 
-    def score(self, X: Samples, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None) -> float:
         """Share of the energy of ``X`` that all components explain: ``1 - resmse(X)[-1]``."""
         return float(1 - self.resmse(X)[-1])
 
-    def score_samples(self, X: Samples) -> Any:
+    def score_samples(self, X: Any) -> Any:
         """Share of the energy of each sample that all components explain, (n,); 0 for zero rows."""
         return self.model_.explained_shares(self.chunks(X))
 
@@ -705,7 +668,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         return np.asarray(outputs.names(self.model_, self.output), dtype=object)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: Any) -> None:
         """Write the fitted model to one file, to be read by :func:`gtpca.load`.
 
         The file holds arrays and text, no code; it is written atomically.
