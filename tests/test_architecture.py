@@ -34,7 +34,7 @@ LAYERS = {
     "model": "data",
     "solvers": "model",
     "fitting": "solvers",
-    "estimator": "fitting families",
+    "estimator": "fitting families views",
     "probabilistic": "estimator",
     "persistence": "estimator families files",
     "views": "model",
@@ -63,6 +63,7 @@ LATE = {
     ("experiments", "experiments.baselines"),
     ("experiments", "nn"),
     ("persistence", "nn"),
+    ("views", "plots"),
 }
 
 

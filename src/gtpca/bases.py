@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 __all__ = [
+    "ArrayLike",
     "BaseEstimator",
     "CallbackSupportMixin",
     "OutlierMixin",

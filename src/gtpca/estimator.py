@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.bases import BaseEstimator, CallbackSupportMixin, RandomState, Shape, TransformerMixin
+from gtpca.bases import ArrayLike, RandomState, Shape
 from gtpca.data.chunks import RESIDUALS, Codes, as_chunks
 from gtpca.data.containers import components_in, samples_in
 from gtpca.data.labels import Labelled
@@ -24,7 +23,7 @@ from gtpca.data.rows import by_rows, counted, new_rows, training_rows
 from gtpca.data.series import cut
 from gtpca.families.base import Family, check_size
 from gtpca.families.text import as_family
-from gtpca.fitting import wording
+from gtpca.fitting import bar, wording
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
 from gtpca.fitting.published import Published
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
@@ -36,6 +35,7 @@ from gtpca.model.ridge import AUTO, COST
 from gtpca.operators.base import weigh_features
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem, SolverResult
+from gtpca.views.shortcuts import PlotShortcuts
 
 __all__ = ["FROZEN", "GTPCA", "bind_family", "check_n_components", "check_parameters"]
 
@@ -50,11 +50,13 @@ RULES = {
     "refine": checks.at_least(0),
     "n_restarts": checks.at_least(1),
     "batch_size": checks.optional(checks.at_least(1)),
+    "horizon": checks.optional(checks.at_least(1)),
+    "progress": checks.one_of("auto", True, False),
 }
 FROZEN = ("polarity", "center", "shared_pose")  # decide about scores, and are kept by a fit
 
 
-class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator, Published):
+class GTPCA(Published, PlotShortcuts):
     r"""General transform-invariant principal component analysis.
 
     Component ``k`` may be moved by any transform :math:`T` of a family to fit each sample:
@@ -134,6 +136,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator, Published):
     random_state : int, RandomState or None
     verbose : int
         Above 0, each component is reported through ``logging`` (logger "gtpca").
+    progress : {"auto", True, False}
+        "auto": a bar in notebooks and on terminals, with the number of components, if a fit takes
+        more than some seconds and rich is there. May be changed after a fit.
 
     Attributes
     ----------
@@ -201,6 +206,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator, Published):
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
+        progress: bool | Literal["auto"] = "auto",
     ):
         self.n_components = n_components
         self.family = family
@@ -222,6 +228,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator, Published):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.progress = progress
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; also ``solver__n_init`` of the default, ``family__window`` of a text."""
@@ -249,7 +256,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator, Published):
         -------
         self
         """
-        with _unchanged_by_errors(self):
+        with _unchanged_by_errors(self), bar.shown(self) if bar.LOOKED_AT else nullcontext():
             return self._fit(X, sample_weight)
 
     @with_callbacks
@@ -397,8 +404,6 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator, Published):
         """
         X = counted(X)
         with _unchanged_by_errors(self):
-            if self.horizon is not None:
-                checks.integer("horizon", self.horizon, 1)
             if not hasattr(self, "components_"):
                 self.fit(X, sample_weight=sample_weight)
                 rows, weight = self._batch(X, sample_weight)

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.bases import Shape
+from gtpca.bases import BaseEstimator, CallbackSupportMixin, Shape, TransformerMixin
 from gtpca.data.labels import Labels
 from gtpca.operators import Operator
 
 __all__ = ["Published"]
 
 
-class Published:
+class Published(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     """The fitted attributes of ``GTPCA``, which says what they mean; its ``restore`` sets them."""
 
     components_: np.ndarray
