@@ -386,6 +386,7 @@ class Chunks(Protocol):
     n_rows: int
     dtype: np.dtype
     operator: Any
+    n_jobs: int | None
 
     def sum(self, fn: Callable, *small: Any) -> Any:
         """Sum of ``fn(chunk, *small)`` over all chunks."""
