@@ -254,7 +254,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         solver = check_parameters(self)
         rows, row_shape, shape = training_rows(self, X, self.sample_shape)
         labels = None if rows.container is None else rows.container.labels
-        operator = bind_family(self.family, shape, self.feature_weight)
+        operator = self.bind(shape)
         count = check_n_components(self.n_components, operator, self.shared_pose)
         warn_early(self, operator, rows.n_rows)
         open_rows = partial(self._open, operator=operator, weight=sample_weight)
@@ -278,6 +278,10 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         self.adopt(fit(problem, recipe, preprocessing), row_shape, labels=labels)
         context.call_on_fit_task_end(estimator=self)
         return self
+
+    def bind(self, sample_shape):
+        """The operator of the family on samples of a shape, in the inner product of the weight."""
+        return bind_family(self.family, sample_shape, self.feature_weight)
 
     def _preprocessed(self, rows):
         """New rows, centred and weighted like the training data."""
@@ -520,13 +524,13 @@ def unchanged_by_errors(estimator):
 def bind_family(family, sample_shape, feature_weight=None):
     """The operator of a family, or of its text, in the inner product of the weight.
 
-    The weight of a grid whose inner products are integrals is the default.
+    The weight of a grid whose inner products are integrals is the default; False is none at all.
     """
     family = as_family(family)
     check_size(family, sample_shape)
     operator = family.bind(sample_shape)
     weight = getattr(sample_shape, "weight", None) if feature_weight is None else feature_weight
-    return operator if weight is None else weigh_features(operator, weight)
+    return operator if weight is None or weight is False else weigh_features(operator, weight)
 
 
 def _warn_of_windows(operator):

@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.data.chunks import Chunks, energy
+from gtpca.data.chunks import Chunks, energy, masses
+from gtpca.fitting.shared_pose import leading_axes
+from gtpca.model.gaps import hidden_sums
 from gtpca.model.matching import Stats, gram_matrices, match, second_moments, solve_block
 from gtpca.model.probabilistic import ProbabilisticModel, hard_sums, soft_sums
 from gtpca.solvers.als import ALS
@@ -89,7 +91,8 @@ def climb(chunks, recipe, model):
 
 def least_noise(chunks):
     """The least variance of the noise: rows without any have no density."""
-    mean = chunks.sum(energy) / (chunks.n_rows * chunks.operator.n_features)
+    count = np.sum(chunks.sum(masses))
+    mean = chunks.sum(energy) / count if count > 0 else 0.0
     return FLOOR * mean if mean > 0 else FLOOR
 
 
@@ -101,22 +104,37 @@ def maximised(model, lens, sums, floor, learn_prior=False):
     """
     if np.ndim(sums.squares):
         return replace(model, noise=np.maximum(_noise_of_features(model, lens, sums), floor))
-    V = solve_block(lens.operator, sums.moments, sums.rhs, lens.weights)
-    V = np.where(_seen(lens.operator, sums.mass), V, lens.weights)
+    operator = lens.operator
+    V = solve_block(operator, sums.moments, sums.rhs, lens.weights, hidden=sums.hidden)
+    V = np.where(_seen(operator, sums), V, lens.weights)
     model = replace(model, pattern=V[0], loadings=V[1:])
     if len(model.noise) == 1:
-        G = gram_matrices(lens.operator, V[None])[0]
-        left = sums.energy - 2 * np.sum(V * sums.rhs) + np.sum(sums.moments * G)
-        variance = left / (sums.count * lens.operator.n_features)
+        variance = _energy_left(operator, sums, V) / max(np.sum(sums.observed), 1e-300)
         model = replace(model, noise=np.array([max(variance, floor)]))
     return replace(model, log_prior=_log_shares(sums.mass)) if learn_prior else model
 
 
-def _seen(operator, mass):
+def _energy_left(operator, sums, V):
+    """``sum_it g_it E|x_i - T_t V a|^2`` over what was observed."""
+    G = gram_matrices(operator, V[None])[0]
+    left = sums.energy - 2 * np.sum(V * sums.rhs) + np.sum(sums.moments * G)
+    if not np.ndim(sums.hidden):
+        return left
+    each = (
+        (V[j], operator.mask_normal(part, v))
+        for j, row in enumerate(sums.hidden)
+        for part, v in zip(row, V, strict=True)
+    )
+    return left - sum(v @ hidden for v, hidden in each)
+
+
+def _seen(operator, sums):
     """Weights (L,) of which the rows say more than rounding; others stay what they are."""
-    if operator.isometric or not operator.selects:
+    gaps = np.ndim(sums.hidden) > 0
+    if (operator.isometric and not gaps) or not operator.selects:
         return np.ones(operator.n_weights, dtype=bool)
-    cover = operator.normal(mass, np.ones(operator.n_weights))
+    cover = operator.normal(sums.mass, np.ones(operator.n_weights))
+    cover = cover - sums.hidden[0, 0] if gaps else cover
     return cover > SEEN * cover.max()
 
 
@@ -132,16 +150,18 @@ def _noise_of_features(model, lens, sums):
     for t, moments in enumerate(sums.moments):
         bank = np.concatenate([operator.apply_at(v, np.array([t])) for v in lens.weights])
         total += np.einsum("jf,jk,kf->f", bank, moments, bank)
-    return model.noise * total / sums.count
+    observed = np.where(sums.observed > 0, sums.observed, 1.0)
+    return model.noise * np.where(sums.observed > 0, total / observed, 1.0)
 
 
 def start(chunks: Chunks, recipe: Recipe, rng) -> ProbabilisticModel:
     """Pattern, loadings and noise of the rows in the poses of a single component."""
-    operator, n = chunks.operator, chunks.n_rows
+    operator, n = chunks.operator, chunks.sum(total_weight)
     problem = Problem(chunks, recipe.polarity)
     block = problem.block(ALS().solve(problem, rng, n_jobs=recipe.n_jobs).weights)
     stats = chunks.sum(pattern_sums, block)
-    pattern = solve_block(operator, stats.weight, stats.rhs, np.zeros((1, operator.n_weights)))[0]
+    zero = np.zeros((1, operator.n_weights))
+    pattern = solve_block(operator, stats.weight, stats.rhs, zero, hidden=stats.hidden)[0]
     left = (stats.explained - pattern @ stats.rhs[0]) / n
     variances, axes = aligned_axes(chunks, block, pattern, recipe.n_components, rng)
     spare = max(1, operator.n_features - recipe.n_components)
@@ -153,11 +173,20 @@ def start(chunks: Chunks, recipe: Recipe, rng) -> ProbabilisticModel:
     return ProbabilisticModel(operator, pattern, loadings, np.full(each, noise), uniform)
 
 
+def total_weight(chunk):
+    """``sum_i q_i`` of the sample weights."""
+    return float(chunk.weigh(np.ones(len(chunk.rows))).sum())
+
+
 def pattern_sums(chunk, block) -> Stats:
     """What the mean of all rows needs to know, in the poses of a block; and their energy."""
     index, one = match(chunk, block).index, np.ones((len(chunk.rows), 1))
-    rhs = chunk.operator.adjoint_block(chunk.rows, index, one)
-    return Stats(rhs, second_moments(chunk.operator, index, one, one), energy(chunk))
+    weighted = chunk.weigh(one.T).T
+    rhs = chunk.operator.adjoint_block(chunk.filled, index, weighted)
+    moments = second_moments(chunk.operator, index, weighted, one)
+    gaps = chunk.hidden is not None
+    hidden = hidden_sums(chunk, index, weighted, one) if gaps else 0.0
+    return Stats(rhs, moments, energy(chunk), hidden)
 
 
 def aligned_axes(chunks, block, pattern, count, rng):
@@ -165,21 +194,22 @@ def aligned_axes(chunks, block, pattern, count, rng):
 
     Few weights: of the covariance itself; many: by steps of subspace iteration.
     """
-    L = chunks.operator.n_weights
-    Q, steps = np.eye(L), 1
-    if L > DENSE:
-        Q, steps = rng.standard_normal((L, min(L, count + SPARE))), SUBSPACE_STEPS
-    for _ in range(steps if count else 0):
-        Q = np.linalg.qr(Q)[0]
-        image = chunks.sum(spread_times, block, pattern, Q) / chunks.n_rows
-        values, vectors = np.linalg.eigh(Q.T @ image)
-        found, Q = Q @ vectors[:, ::-1], image
-    return (values[::-1][:count], found.T[:count]) if count else (np.zeros(0), np.zeros((0, L)))
+    L, n = chunks.operator.n_weights, chunks.sum(total_weight)
+    if count == 0:
+        return np.zeros(0), np.zeros((0, L))
+
+    def times(Q):
+        return chunks.sum(spread_times, block, pattern, Q) / n
+
+    few = L <= DENSE
+    Q = np.eye(L) if few else rng.standard_normal((L, min(L, count + SPARE)))
+    steps = 0 if few else SUBSPACE_STEPS
+    return leading_axes(times, lambda Q: Q.T @ times(Q), Q, steps, count)
 
 
 def spread_times(chunk, block, pattern, Q):
-    """``sum_i y_i y_i' Q`` of ``y_i = T_i* (x_i - T_i m)``, (L, q)."""
+    """``sum_i q_i y_i y_i' Q`` of ``y_i = T_i* (x_i - T_i m)``, (L, q)."""
     index = match(chunk, block).index
     rest = chunk.plus(pattern[None], index, np.full((len(index), 1), -1.0), None)
-    back = chunk.operator.adjoint_rows(rest.rows, index)
-    return back.T @ (back @ Q)
+    back = chunk.operator.adjoint_rows(rest.filled, index)
+    return back.T @ chunk.weigh((back @ Q).T).T

@@ -36,8 +36,8 @@ from gtpca.operators.backend import (
 )
 from gtpca.operators.base import Operator, sum_by_index
 from gtpca.operators.extrapolation import predict_unseen
-from gtpca.operators.soft import SoftShifts
-from gtpca.operators.windows import describe_windows, window_grid, window_units
+from gtpca.operators.lags import coarser_track, lag_matrix, spread_lags
+from gtpca.operators.windows import describe_windows, window_grid, window_periods, window_units
 
 __all__ = ["ShiftOperator", "Track"]
 
@@ -170,22 +170,6 @@ class Track:
         """Length of the spectrum of real values."""
         return self.fft_length // 2 + 1
 
-    @cached_property
-    def coarser(self) -> Track:
-        """The track with half as many points, and offsets at about the same places."""
-        size, window = -(-self.size // 2), -(-self.window // 2)
-        step, last = max(1, self.step // 2), self.first + self.step * (self.count - 1)
-        if self.circular:
-            first, last = self.first // 2, min(last // 2, self.first // 2 + size - 1)
-        else:
-            first, last = -(-self.first // 2), last // 2
-        if self.inside and not self.circular:
-            first, last = max(first, 0), min(last, size - window)
-        if self.covers:
-            first, last = max(first, size - window), min(last, 0)
-        count = max(1, (last - first) // step + 1)
-        return Track(size, window, first, step, count, self.circular)
-
     def pad(self, a: np.ndarray, axis: int) -> np.ndarray:
         """The padded window of which all shifted ones are pieces."""
         if self.circular:
@@ -225,7 +209,7 @@ class Track:
         return self.unpad(window_sums(padded, self.size, axis), axis)
 
 
-class ShiftOperator(SoftShifts, Operator):
+class ShiftOperator(Operator):
     """All shifts given by one :class:`Track` per sample axis.
 
     Transform ``t`` is the combination of offsets ``np.unravel_index(t, counts)``. The correlation
@@ -427,18 +411,19 @@ class ShiftOperator(SoftShifts, Operator):
 
     @cached_property
     def _last_lags(self):
-        """The inverse transform along the last axis as a matrix, (2 F, count).
+        return lag_matrix(self.tracks[self._moving[-1]])
 
-        From the real and imaginary parts of F frequencies to the lags that are offsets. Rows are
-        multiplied one by one, so that they are the same in every batch.
-        """
-        track = self.tracks[self._moving[-1]]
-        length, numbers = track.fft_length, np.arange(track.n_frequencies)
-        angles = 2 * np.pi * np.outer(numbers, track.step * np.arange(track.count)) / length
-        twice = np.where((numbers == 0) | (2 * numbers == length), 1, 2)[:, None] / length
-        return np.stack([twice * np.cos(angles), -twice * np.sin(angles)], 1).reshape(
-            -1, track.count
-        )
+    def adjoint_sum(self, P, coef):
+        """``sum_i P_i conj(fft(coef_i))``, with the phases of the first offsets, taken back."""
+        if not self.by_fft:
+            return super().adjoint_sum(P, coef)
+        lags = spread_lags(coef.reshape(-1, *self.counts), self.tracks)
+        spectra = fft_of(lags).rfftn(lags, self._fft_shape, self._fft_axes).conj()
+        total = np.einsum("n...,n...->...", P, spectra, dtype=np.complex128)
+        total = total if self._phases is None else total * self._phases
+        axes = [a - 1 for a in self._fft_axes]
+        whole = fft_of(lags).irfftn(total, self._fft_shape, axes)
+        return whole[tuple(slice(size) for size in self.weight_shape)].ravel()
 
     def correlate_each(self, P, W):
         if not self.by_fft:
@@ -448,7 +433,7 @@ class ShiftOperator(SoftShifts, Operator):
         return np.stack([self.correlate(P, w) for w in W])
 
     def coarser(self, axes):
-        tracks = [t.coarser if j in axes else t for j, t in enumerate(self.tracks)]
+        tracks = [coarser_track(t) if j in axes else t for j, t in enumerate(self.tracks)]
         return ShiftOperator(tracks, self.moved_axes, FEW_PRODUCTS)
 
     def _spectrum(self, w):
@@ -515,6 +500,10 @@ class ShiftOperator(SoftShifts, Operator):
         return window_units(self.grid, self.moved_axes)
 
     @property
+    def periods(self):
+        return window_periods(self.grid, self.moved_axes, self.tracks)
+
+    @property
     def weight_grid(self):
         return window_grid(self.grid, self.tracks)
 
@@ -532,6 +521,10 @@ class ShiftOperator(SoftShifts, Operator):
         filled = predict_unseen(w.reshape(shape), seen.reshape(shape), self._moving)
         size = np.linalg.norm(filled)
         return filled.ravel() / size if size > 0 else None
+
+    def _edge(self, axis):
+        track = self.tracks[axis]
+        return "wrap" if track.circular and track.window == track.size else "edge"
 
     def neighbours(self, w):
         return self._slid(w, recentring_steps)
