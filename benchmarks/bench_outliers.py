@@ -1,10 +1,11 @@
 """Outliers without labels: the paper's outlier tasks, by likelihood, energy and isolation forests.
 
-Models see samples of the target class alone (spikes, or the digit 8), as in the paper; no classifier
-is trained. The area under the ROC curve says how well a score of new samples tells the target class
+Models see samples of the target class alone (spikes, or the digit 8), as in the paper; no
+classifier is trained. The area under the ROC curve says how well a score of new samples tells the target class
 from all others: 1 is perfect, .5 is guessing. Scores:
 
 - ``likelihood``: ``ProbabilisticGTPCA.score_samples``
+- ``evidence``: the same less the log-likelihood under its noise alone, ``evidence``
 - ``residual``: minus the energy that ``GTPCA`` leaves of a sample
 - ``share``: the share of the energy that it explains, ``GTPCA.score_samples``
 - ``forest``: an isolation forest on the scores of PCA
@@ -54,9 +55,9 @@ def samples(experiment, setting, repetition):
 
 
 def by_likelihood(K, how, fit, test):
-    """Log-likelihoods."""
+    """Log-likelihoods, and how much more likely rows are than by noise alone."""
     model = ProbabilisticGTPCA(K, tol=1e-3, max_iter=200, **how).fit(fit)
-    return {"likelihood": model.score_samples(test)}
+    return {"likelihood": model.score_samples(test), "evidence": model.evidence(test)}
 
 
 def by_energy(K, how, fit, test):

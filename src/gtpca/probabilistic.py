@@ -331,6 +331,15 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         """Mean log-likelihood of the samples: for new ones, it punishes too many components."""
         return float(np.mean(self.score_samples(X)))
 
+    def evidence(self, X):
+        """How much more likely every sample is than by the noise alone, in nats, (n,).
+
+        ``log p(x_i) - log N(x_i; 0, noise)``: whether the pattern is in a sample at all. A sample
+        of little more than noise can be more likely than all others, since it has less that could
+        be elsewhere; its evidence is about 0, or less.
+        """
+        return self.model_.evidence(self.chunks(X))
+
     def decision_function(self, X):
         """``score_samples(X) - offset_``, (n,): negative for outliers."""
         return self.score_samples(X) - self.offset_

@@ -111,6 +111,10 @@ class ProbabilisticModel:
         """``log p(x_i)``, (n,)."""
         return chunks.join(log_likelihoods, self.lens())
 
+    def evidence(self, chunks: Chunks) -> np.ndarray:
+        """``log p(x_i) - log N(x_i; 0, noise)``, (n,)."""
+        return chunks.join(evidence, self.lens())
+
     def encode(self, chunks: Chunks) -> Codes:
         """Most likely pose of every row, and the mean of its scores there."""
         return chunks.join(encode, self.lens(), np.linalg.norm(self.loadings, axis=1))
@@ -477,6 +481,16 @@ def log_likelihoods(chunk, lens):
     """``log p(x_i)``, (n,)."""
     found = [normalised(lens.joint(piece)[0])[0] for piece in lens.pieces(chunk)]
     return np.concatenate(found)
+
+
+def evidence(chunk, lens):
+    """``log p(x_i) - log N(x_i; 0, noise)``, (n,)."""
+    parts = []
+    for piece in lens.pieces(chunk):
+        seen = np.ones(piece.rows.shape) if piece.hidden is None else ~piece.hidden
+        noise = -(seen @ lens.log_noise + lens.scale * row_energies(piece.rows)) / 2
+        parts.append(normalised(lens.joint(piece)[0])[0] - noise)
+    return np.concatenate(parts)
 
 
 def total_likelihood(chunk, lens):
