@@ -1,8 +1,8 @@
 """Outliers without labels: the paper's outlier tasks, by likelihood, energy and isolation forests.
 
 Models see samples of the target class alone (spikes, or the digit 8), as in the paper; no
-classifier is trained. The area under the ROC curve says how well a score of new samples tells the target class
-from all others: 1 is perfect, .5 is guessing. Scores:
+classifier is trained. The area under the ROC curve says how well a score of new samples tells the
+target class from all others: 1 is perfect, .5 is guessing. Scores:
 
 - ``likelihood``: ``ProbabilisticGTPCA.score_samples``
 - ``evidence``: the same less the log-likelihood under its noise alone, ``evidence``

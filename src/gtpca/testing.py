@@ -185,7 +185,7 @@ def _check_masks(operator, rng, n_rows):
         _close(operator.mask_normal(sums[k], w), operator.adjoint(M), "mask_sums, mask_normal")
     coef = rng.standard_normal((n_rows, operator.n_transforms))
     slow = operator.adjoint((coef.T @ H) * second)
-    _close(operator.mask_normal(operator.mask_sum(P, coef), w), slow, "mask_sum")
+    _close(operator.mask_normal(operator.mask_sum(H, coef), w), slow, "mask_sum")
 
 
 def _check_words(operator, rng, n_rows):

@@ -430,8 +430,9 @@ def _pairs(g, z, terms):
 def _hidden(lens, piece, g, z, terms):
     """``sum_it g_it E[a a'] T_t* diag(h_i) T_t``, (1 + K, 1 + K, p)."""
     total: dict[tuple[int, int], np.ndarray] = {}
+    H = piece.hidden.astype(np.float64)
     for j, k, coef in _pairs(g, z, terms):
-        total[j, k] = total[k, j] = lens.operator.mask_sum(piece.masks, coef)
+        total[j, k] = total[k, j] = lens.operator.mask_sum(H, coef)
     each = range(len(lens.weights))
     return np.array([[total[j, k] for k in each] for j in each])
 

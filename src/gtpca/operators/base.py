@@ -295,12 +295,14 @@ class Operator(ABC):
             sums[:, t] = coef[mine].T.astype(H.dtype) @ H[mine]
         return sums.reshape(len(sums), -1)
 
-    def mask_sum(self, P: np.ndarray, coef: np.ndarray) -> np.ndarray:
+    def mask_sum(self, H: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """``sum_i,t coef_it T_t* diag(h_i) T_t`` for coefficients (n, m), in short, (p,).
 
-        ``P = prepare_mask(H)``; in the same short form as :meth:`mask_sums`.
+        In the same short form as :meth:`mask_sums`.
         """
-        return self.adjoint_sum(P, coef) if self.selects else (coef.T @ P).ravel()
+        if self.selects:
+            return self.adjoint_sum(self.prepare_mask(H), coef)
+        return (coef.T @ H).ravel()
 
     def mask_total(self, M: np.ndarray) -> np.ndarray:
         """``sum_t T_t* diag(M_t) T_t``, in short, (p,), for one row (m, d) per transform."""
@@ -545,6 +547,12 @@ class FeatureWeightedOperator(Operator):
 
     def mask_sums(self, H, index, coef):
         return self.plain.mask_sums(self._weigh(H), index, coef)
+
+    def mask_sum(self, H, coef):
+        return self.plain.mask_sum(self._weigh(H), coef)
+
+    def mask_total(self, M):
+        return self.plain.mask_total(self._weigh(M))
 
     def mask_normal(self, sums, w):
         return self.plain.mask_normal(sums, w)

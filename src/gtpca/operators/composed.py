@@ -123,9 +123,10 @@ class ComposedOperator(Operator):
         inside, outside = self._split(index)
         return self.inner.mask_sums(self.outer.mask_rows(H, outside), inside, coef)
 
-    def mask_sum(self, P, coef):
+    def mask_sum(self, H, coef):
         if not self.outer.selects:
-            return super().mask_sum(P, coef)
+            return super().mask_sum(H, coef)
+        P = self.outer.prepare_mask(H)
         blocks = coef.reshape(len(coef), self.inner.n_transforms, -1).transpose(1, 0, 2)
         return self.inner.mask_total(np.stack([self.outer.adjoint_sum(P, c) for c in blocks]))
 

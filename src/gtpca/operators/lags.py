@@ -6,7 +6,25 @@ from dataclasses import replace
 
 import numpy as np
 
-__all__ = ["coarser_track", "lag_matrix", "spread_lags"]
+from gtpca.operators.backend import cast, fft_of
+
+__all__ = ["SHORT_AXIS", "coarser_track", "conjugate_spectra", "lag_matrix"]
+
+SHORT_AXIS = 128  # points of the FFT up to which a matrix makes the few lags that are asked for
+
+
+def conjugate_spectra(coef, tracks, moving):
+    """``conj(fft(coef_i))`` of coefficients (n, \\*counts) at the lags of their offsets."""
+    *others, last = (tracks[j] for j in moving)
+    short = last.fft_length <= SHORT_AXIS and all(track.step == 1 for track in others)
+    if not others or len(moving) < len(tracks) or not short:
+        lags = spread_lags(coef, tracks)
+        lengths, axes = [tracks[j].fft_length for j in moving], [j + 1 for j in moving]
+        return np.conj(fft_of(lags).rfftn(lags, lengths, axes))
+    spectra = (coef @ cast(turn_matrix(last), coef)).view(np.result_type(coef, 1j))
+    for axis, track in enumerate(others, start=1):
+        spectra = fft_of(spectra).ifft(spectra, track.fft_length, axis, norm="forward")
+    return spectra
 
 
 def spread_lags(coef, tracks):
@@ -25,9 +43,21 @@ def lag_matrix(track):
     multiplied one by one, so that they are the same in every batch.
     """
     length, numbers = track.fft_length, np.arange(track.n_frequencies)
-    angles = 2 * np.pi * np.outer(numbers, track.step * np.arange(track.count)) / length
+    angles = _angles(track)
     twice = np.where((numbers == 0) | (2 * numbers == length), 1, 2)[:, None] / length
     return np.stack([twice * np.cos(angles), -twice * np.sin(angles)], 1).reshape(-1, track.count)
+
+
+def turn_matrix(track):
+    """From values at the lags that are offsets to the conjugate spectrum, (count, 2 F)."""
+    angles = _angles(track).T
+    return np.stack([np.cos(angles), np.sin(angles)], 2).reshape(track.count, -1)
+
+
+def _angles(track):
+    """``2 pi f lag / N`` of all frequencies and of the lags that are offsets, (F, count)."""
+    lags = track.step * np.arange(track.count)
+    return 2 * np.pi * np.outer(np.arange(track.n_frequencies), lags) / track.fft_length
 
 
 def coarser_track(track):

@@ -36,7 +36,7 @@ from gtpca.operators.backend import (
 )
 from gtpca.operators.base import Operator, sum_by_index
 from gtpca.operators.extrapolation import predict_unseen
-from gtpca.operators.lags import coarser_track, lag_matrix, spread_lags
+from gtpca.operators.lags import SHORT_AXIS, coarser_track, conjugate_spectra, lag_matrix
 from gtpca.operators.windows import describe_windows, window_grid, window_periods, window_units
 
 __all__ = ["ShiftOperator", "Track"]
@@ -44,7 +44,6 @@ __all__ = ["ShiftOperator", "Track"]
 SHORT_SAMPLE = 1024  # up to here one scattered sum beats a loop over the rows
 FEW_TRANSFORMS = 16  # up to here one matrix product beats the FFT
 LARGE_PRIME = 64  # a factor of the length from which on an FFT is slow
-SHORT_AXIS = 128  # points of the FFT up to which a matrix makes the few lags that are asked for
 FEW_PRODUCTS = 2**15  # also up to here, where rows need not be the same in every batch
 
 
@@ -414,16 +413,20 @@ class ShiftOperator(Operator):
         return lag_matrix(self.tracks[self._moving[-1]])
 
     def adjoint_sum(self, P, coef):
-        """``sum_i P_i conj(fft(coef_i))``, with the phases of the first offsets, taken back."""
         if not self.by_fft:
             return super().adjoint_sum(P, coef)
-        lags = spread_lags(coef.reshape(-1, *self.counts), self.tracks)
-        spectra = fft_of(lags).rfftn(lags, self._fft_shape, self._fft_axes).conj()
-        total = np.einsum("n...,n...->...", P, spectra, dtype=np.complex128)
+        return self.adjoint_sums(P, coef[None])[0]
+
+    def adjoint_sums(self, P, coef):
+        """``sum_i P_i conj(fft(coef_i))``, with the phases of the first offsets, taken back."""
+        if not self.by_fft:
+            return super().adjoint_sums(P, coef)
+        spectra = conjugate_spectra(coef.reshape(-1, *self.counts), self.tracks, self._moving)
+        spectra = spectra.reshape(len(coef), -1, *spectra.shape[1:])
+        total = np.einsum("n...,kn...->k...", P, spectra, dtype=np.complex128)
         total = total if self._phases is None else total * self._phases
-        axes = [a - 1 for a in self._fft_axes]
-        whole = fft_of(lags).irfftn(total, self._fft_shape, axes)
-        return whole[tuple(slice(size) for size in self.weight_shape)].ravel()
+        whole = fft_of(total).irfftn(total, self._fft_shape, self._fft_axes)
+        return whole[(slice(None), *map(slice, self.weight_shape))].reshape(len(coef), -1)
 
     def correlate_each(self, P, W):
         if not self.by_fft:
