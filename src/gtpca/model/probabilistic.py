@@ -563,4 +563,8 @@ def _deviation(share, values, period=None):
         centre = (share @ values)[:, None]
         return np.sqrt(np.einsum("nt,nt->n", share, (values - centre) ** 2))
     length = np.abs(share @ np.exp(2j * np.pi * values / period))
-    return period / (2 * np.pi) * np.sqrt(-2 * np.log(np.clip(length, np.finfo(float).tiny, 1.0)))
+    return (
+        period
+        / (2 * np.pi)
+        * np.sqrt(2 * np.abs(np.log(np.clip(length, np.finfo(float).tiny, 1.0))))
+    )
