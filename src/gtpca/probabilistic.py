@@ -199,7 +199,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         output="scores",
         contamination=0.1,
         max_iter=1000,
-        tol=1e-6,
+        tol=1e-7,
         batch_size=None,
         n_jobs=None,
         random_state=None,

@@ -25,6 +25,8 @@ DENSE = 512  # weights up to which the covariance of aligned rows is made as a w
 SUBSPACE_STEPS, SPARE = 6, 8  # else: so many steps, with so many directions more than needed
 FLOOR = 1e-9  # least noise, as a share of the mean square of the rows
 SEEN = 1e-9  # coverage of a weight, as a share of the largest, below which sums say nothing of it
+SPAN = 2  # passes that must gain more than the tolerance
+FARTHEST = 32.0  # extrapolation, in steps
 FAINT = 0.01  # least variance of a component at the start, in units of the noise
 
 
@@ -52,7 +54,7 @@ class Recipe:
     prior: str = "uniform"
     polarity: str = "positive"
     max_iter: int = 1000
-    tol: float = 1e-6
+    tol: float = 1e-7
     n_jobs: int | None = None
 
 
@@ -74,19 +76,48 @@ def climb(chunks, recipe, model):
     """Passes over all rows from a model; see :func:`expectation_maximisation`.
 
     A noise of each feature changes the inner product in which all else is summed: it takes turns
-    with the rest.
+    with the rest. Else every second pass is taken at a point extrapolated from the two before it,
+    unless that is less likely: EM alone may need hundreds of passes in strong noise.
     """
     sums_of, history = soft_sums if recipe.em == "soft" else hard_sums, []
-    floor, turns = least_noise(chunks), 1 if recipe.noise == "isotropic" else 2
+    floor, by_turns = least_noise(chunks), recipe.noise == "features"
+    before, plain = None, None  # the model of the pass before, and what an extrapolation replaced
     for number in range(recipe.max_iter + 1):
-        lens, by_feature = model.lens(), number % turns == 1
+        lens, by_feature = model.lens(), by_turns and number % 2 == 1
         sums = chunks.sum(sums_of, lens, by_feature)
+        if plain is not None and not sums.fit / sums.count >= history[-1]:
+            model, plain = plain, None
+            continue
         history.append(sums.fit / sums.count)
-        if number > turns and history[-1] - history[-1 - turns] <= recipe.tol:
+        if len(history) > SPAN + 1 and history[-1] - history[-1 - SPAN] <= recipe.tol:
             return model.canonical(), history, True
-        if number < recipe.max_iter:
-            model = maximised(model, lens, sums, floor, recipe.prior == "learned")
+        if number == recipe.max_iter:
+            break
+        after, here = maximised(model, lens, sums, floor, recipe.prior == "learned"), model
+        if before is None or by_turns:
+            before, plain, model = here, None, after
+        else:
+            before, plain, model = None, after, extrapolated(before, here, after)
     return model.canonical(), history, False
+
+
+def extrapolated(first, second, third):
+    """Three models, one pass after the other, and where they lead to.
+
+    With steps ``r`` and ``r + v`` it is ``first + 2 a r + a^2 v`` where ``a = |r| / |v|`` (Varadhan
+    and Roland, 2008); ``a = 1`` is the third one.
+    """
+    W = [model.weights for model in (first, second, third)]
+    noises = [np.log(model.noise) for model in (first, second, third)]
+    step, bend = W[1] - W[0], W[2] - 2 * W[1] + W[0]
+    sizes = np.linalg.norm(step), np.linalg.norm(bend)
+    far = min(max(1.0, sizes[0] / sizes[1]), FARTHEST) if sizes[1] > 0 else 1.0
+
+    def along(a, b, c):
+        return a + 2 * far * (b - a) + far**2 * (c - 2 * b + a)
+
+    new = along(*W)
+    return replace(third, pattern=new[0], loadings=new[1:], noise=np.exp(along(*noises)))
 
 
 def least_noise(chunks):
