@@ -394,6 +394,8 @@ def check_density(estimator):
 
 
 def _threshold(scores, share, weight):
-    """The log-likelihood below which a share of the rows lies, these included."""
-    how = {"method": "inverted_cdf"} | ({} if weight is None else {"weights": weight})
-    return float(np.nextafter(np.quantile(scores, share, **how), np.inf))
+    """A log-likelihood below which a share of the rows lies, half-way to the next one."""
+    how = {"method": "inverted_cdf"} | ({} if weight is None else {"weights": np.asarray(weight)})
+    last = np.quantile(scores, share, **how)
+    above = scores[scores > last]
+    return float(last + above.min()) / 2 if len(above) else float(np.nextafter(last, np.inf))

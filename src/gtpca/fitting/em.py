@@ -110,8 +110,9 @@ def extrapolated(first, second, third):
     W = [model.weights for model in (first, second, third)]
     noises = [np.log(model.noise) for model in (first, second, third)]
     step, bend = W[1] - W[0], W[2] - 2 * W[1] + W[0]
-    sizes = np.linalg.norm(step), np.linalg.norm(bend)
-    far = min(max(1.0, sizes[0] / sizes[1]), FARTHEST) if sizes[1] > 0 else 1.0
+    bent = float(np.linalg.norm(bend))
+    ratio = float(np.linalg.norm(step)) / bent if bent > 0 else 1.0
+    far = min(max(1.0, ratio), FARTHEST)
 
     def along(a, b, c):
         return a + 2 * far * (b - a) + far**2 * (c - 2 * b + a)
