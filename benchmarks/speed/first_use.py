@@ -1,4 +1,4 @@
-"""First use: ``import gtpca`` and ``gtpca fit`` as processes, beside an import of scikit-learn."""
+"""First use: imports and the command ``gtpca`` as processes, beside an import of scikit-learn."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ import numpy as np
 from gtpca.datasets import make_spikes
 
 SKLEARN = "import sklearn.decomposition"
-COMMAND = "from gtpca.cli import main; main()"
-BARS = {"import": 1.15, "command": 1.5}  # times the import of scikit-learn's part
+COMMAND = {
+    "base": "from gtpca.cli import main; main()",
+    "new": "from gtpca_command import main; main()",
+}
+# times the import of scikit-learn's part
+BARS = {"import": 1.15, "estimator": 1.15, "command": 1.5, "version": 0.5, "help": 0.5}
 
 
 def spent(arguments, environment):
@@ -45,7 +49,10 @@ def _tasks(runner, folder):
     fit = ["fit", rows, "-o", model, "--family", "shift(64, boundary='partial')", "-k", "3"]
     tasks = {"sklearn": (["-c", SKLEARN], runner.environment("base"))}
     for version in ("base", "new"):
-        environment = runner.environment(version)
+        environment, command = runner.environment(version), ["-c", COMMAND[version]]
         tasks[f"import {version}"] = (["-c", "import gtpca"], environment)
-        tasks[f"command {version}"] = (["-c", COMMAND, *fit], environment)
+        tasks[f"estimator {version}"] = (["-c", "from gtpca import GTPCA"], environment)
+        tasks[f"command {version}"] = ([*command, *fit], environment)
+        tasks[f"version {version}"] = ([*command, "--version"], environment)
+        tasks[f"help {version}"] = ([*command, "--help"], environment)
     return tasks

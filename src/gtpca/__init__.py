@@ -1,29 +1,42 @@
 """GT-PCA: principal components that may move to fit every sample."""
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-from gtpca.data.chunks import Codes
-from gtpca.data.labels import labelled
-from gtpca.data.series import pad
-from gtpca.estimator import GTPCA
-from gtpca.families import (
-    Affine,
-    Compose,
-    Custom,
-    Deformation,
-    Family,
-    Identity,
-    Reflection,
-    Rotation,
-    Scaling,
-    Shift,
-    TimeWarp,
-)
-from gtpca.operators import Operator, quadrature
-from gtpca.persistence.models import load
-from gtpca.probabilistic import PosePosterior, ProbabilisticGTPCA
-from gtpca.solvers.als import ALS
+from gtpca.lazy import attributes
+
+if TYPE_CHECKING:
+    from gtpca import datasets as datasets
+    from gtpca import families as families
+    from gtpca import nn as nn
+    from gtpca import operators as operators
+    from gtpca import page as page
+    from gtpca import persistence as persistence
+    from gtpca import plots as plots
+    from gtpca import readers as readers
+    from gtpca import solvers as solvers
+    from gtpca import testing as testing
+    from gtpca.data.chunks import Codes
+    from gtpca.data.labels import labelled
+    from gtpca.data.series import pad
+    from gtpca.estimator import GTPCA
+    from gtpca.families import (
+        Affine,
+        Compose,
+        Custom,
+        Deformation,
+        Family,
+        Identity,
+        Reflection,
+        Rotation,
+        Scaling,
+        Shift,
+        TimeWarp,
+    )
+    from gtpca.operators import Operator
+    from gtpca.operators.quadrature import quadrature
+    from gtpca.persistence.models import load
+    from gtpca.probabilistic import PosePosterior, ProbabilisticGTPCA
+    from gtpca.solvers.als import ALS
 
 __version__ = "0.1.0.dev0"
 
@@ -51,15 +64,25 @@ __all__ = [
     "quadrature",
 ]
 
-# Imported when first asked for, as gtpca.plots: some of them need optional packages.
-SUBMODULES = ("datasets", "experiments", "nn", "page", "plots", "readers", "testing")
+# All is imported when it is first asked for: NumPy, SciPy and scikit-learn take about a second.
+# Where the names come from: families, unless it is said otherwise.
+HOMES = dict.fromkeys(__all__, "gtpca.families") | {
+    "ALS": "gtpca.solvers.als",
+    "Codes": "gtpca.data.chunks",
+    "GTPCA": "gtpca.estimator",
+    "Operator": "gtpca.operators",
+    "PosePosterior": "gtpca.probabilistic",
+    "ProbabilisticGTPCA": "gtpca.probabilistic",
+    "labelled": "gtpca.data.labels",
+    "load": "gtpca.persistence.models",
+    "pad": "gtpca.data.series",
+    "quadrature": "gtpca.operators.quadrature",
+}
+SUBMODULES = (
+    *("checks", "data", "datasets", "estimator", "experiments", "families", "files", "fitting"),
+    *("model", "nn", "operators", "optional", "page", "persistence", "plots", "probabilistic"),
+    *("readers", "solvers", "testing", "text", "views"),
+)
 
-
-def __getattr__(name: str) -> Any:
-    if name in SUBMODULES:
-        return import_module(f"gtpca.{name}")
-    raise AttributeError(f"module 'gtpca' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *SUBMODULES})
+if not TYPE_CHECKING:  # for type checkers a name that is not there is a mistake
+    __getattr__, __dir__ = attributes(__name__, HOMES, SUBMODULES)

@@ -158,7 +158,9 @@ def _check_each(operator, rng, n_rows):
     weight = rng.uniform(0.5, 1.5, (3, operator.n_transforms))
     rhs = np.array([operator.normal(q, w) for q, w in zip(weight, W, strict=True)])
     _close(operator.apply_each(W), np.array([operator.apply(w) for w in W]), "apply_each")
-    _close(operator.norms_each(W), np.array([operator.norms(w) for w in W]), "norms_each")
+    for stack in (W[:, None], W[None]):
+        slow = np.array([operator.gram(block) for block in stack])
+        _close(operator.gram_each(stack), slow, "gram_each")
     slow = np.array([operator.correlate(P, w) for w in W])
     _close(operator.correlate_each(P, W), slow, "correlate_each")
     slow = np.array([operator.adjoint_at(X, t, c) for t, c in pairs])

@@ -59,6 +59,23 @@ def test_it_knows_its_version(capsys):
     assert call(capsys, "--version").out == f"gtpca {gtpca.__version__}\n"
 
 
+def test_the_list_of_commands_says_what_the_commands_say():
+    from gtpca import commands
+
+    said = {name: commands.command(name).help.partition("\n")[0] for name in COMMANDS}
+    assert said == {name: text for name, (_, text) in commands.COMMANDS.items()}
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_import_nothing_large(option):
+    code = f"import sys, gtpca_command as c; sys.argv[1:] = [{option!r}]; c.main()"
+    how = {"capture_output": True, "text": True, "check": True, "env": environment()}
+    done = subprocess.run([sys.executable, "-X", "importtime", "-c", code], **how)
+    found = set(re.findall(r"\| +(\w+)$", done.stderr, re.MULTILINE))
+    assert "typer" in found
+    assert not found & {"numpy", "scipy", "sklearn", "rich"}
+
+
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_help_fits_the_terminal(name, width, capsys, monkeypatch):

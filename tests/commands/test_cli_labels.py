@@ -165,6 +165,31 @@ def test_info_says_names_units_and_how_files_are_read(fitted, capsys):
     assert '"unit": "s"' in call(capsys, "info", "m", "--json").out
 
 
+def test_long_tables_with_channels(tmp_path, capsys, monkeypatch):
+    """A bump on two channels, later in every trial, is found in seconds; trials end early."""
+    monkeypatch.chdir(tmp_path)
+    lines = ["who,when,what,where"]
+    for i in range(12):
+        for j in range(40 - i % 3):
+            bump = np.exp(-(((j - 8 - i) / 2) ** 2))
+            lines += [f"s{i},{j / 100},{bump:.6f},Cz", f"s{i},{j / 100},{-0.5 * bump:.6f},Pz"]
+    Path("a.csv").write_text("\n".join(lines))
+    fit = ["fit", "a.csv", "-o", "m", "-k", 1, "--long", "when,what,who,where", "--rate", "100Hz"]
+    done = call(capsys, *fit, "--missing", "ignore", "--family", "shift(window=0.1s, axes='when')")
+    assert "12 samples of shape 40x2; names none, labels none, ids 's0'" in done.read
+    assert "channels 'Cz', 'Pz' (2), rate 100 Hz, gaps 24 (2.5%)" in done.read
+    Path("b.csv").write_text("\n".join([lines[0], *lines[2:81:2], *lines[1:80:2]]))
+    done = call(capsys, "transform", "m", "b.csv", "-o", "-", "--poses")
+    both = call(capsys, "transform", "m", "a.csv", "-o", "-", "--poses")
+    assert done.out == "".join(both.out.splitlines(keepends=True)[:2])
+    starts = [float(line.split(",")[2]) for line in both.out.splitlines()[1:]]
+    np.testing.assert_allclose(np.diff(starts), 0.01, atol=1e-9)
+    said = call(capsys, "info", "m").out
+    assert "when: 40 points, 0 to 0.39 s" in said
+    assert "where: 2 points, named Cz to Pz" in said
+    assert "--long when,what,who,where" in said
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

@@ -62,6 +62,25 @@ def test_shifts_by_definition(names):
     check_operator(operator)
 
 
+@pytest.mark.parametrize("name", TRACKS)
+def test_a_window_is_laid_out_without_arithmetic(name):
+    """To the last bit: the digits of old models depend on it."""
+    track, W = TRACKS[name], noise(3, TRACKS[name].window)
+    padded = np.pad(W, ((0, 0), (0, track.fft_length - track.window)))
+    moved = np.roll(padded, 0 if track.unrolled else track.first, axis=1)
+    laid_out = track.lay_out(W, 1)
+    assert np.array_equal(laid_out, moved[:, : laid_out.shape[1]])
+    assert not moved[:, laid_out.shape[1] :].any()
+
+
+def test_the_energy_of_a_window_is_a_sum_of_squares():
+    """To the last bit, not the square of a square root."""
+    operator, w = ShiftOperator([TRACKS["left"]]), noise(4)
+    energies = operator.gram_each(w[None, None])[0, :, 0, 0]
+    assert energies[0] == w[3] ** 2
+    assert not np.array_equal(operator.norms(w) ** 2, energies)
+
+
 def test_shifts_on_three_axes():
     check_operator(Shift((3, 4, 3)).bind((6, 6, 5)))
 

@@ -11,6 +11,7 @@ from samples import refused
 
 from gtpca.readers import read_data
 from gtpca.readers.axes import labels_of
+from gtpca.readers.reading import read_as
 
 nan = np.nan
 TABLE = "who,a,note,b,kind,c,age\nP1,1,x,2,up,3,40\nP2,4,y,5,down,6,50\n"
@@ -131,6 +132,34 @@ def test_long_tables_are_checked(line, message, options, tmp_path):
     refused(path, message, long="t,v,trial", missing="ignore", **options)
 
 
+CHANNELS = "trial,t,v,site\nb,0,1,Pz\nb,0,2,Cz\nb,1,3,Pz\nb,1,4,Cz\na,1,5,Cz\na,0,6,Cz\n"
+FOURTH = {"long": "t,v,trial,site", "missing": "ignore"}
+
+
+def test_long_tables_with_channels_become_times_by_channels(tmp_path):
+    path = written(tmp_path / "a.csv", CHANNELS)
+    data = read_data(path, rate=4.0, **FOURTH)
+    assert_array_equal(data.rows, [[[1, 2], [3, 4]], [[nan, 6], [nan, 5]]])
+    assert (data.ids.tolist(), data.channels) == (["b", "a"], ["Pz", "Cz"])
+    time, channel = labels_of(data).axes
+    assert_array_equal(time.points, [0, 0.25])
+    assert (time.name, time.unit, channel.name, channel.names) == ("t", "s", "site", ("Pz", "Cz"))
+    assert "channels 'Pz', 'Cz' (2), rate 4 Hz, gaps 2 (25.0%)" in data.summary()
+    refused(path, "trial 'a' has no value at t 0, site 'Pz', one of 2", long="t,v,trial,site")
+    twice = written(tmp_path / "b.csv", f"{CHANNELS}b,1,7,Cz\n")
+    refused(twice, "trial 'b' has 2 values at t 1, site 'Cz'", **FOURTH)
+
+
+def test_a_later_long_table_has_the_channels_of_the_first(tmp_path):
+    path = written(tmp_path / "a.csv", "trial,t,v,site\nc,1,8,Cz\n")
+    known = FOURTH | {"times": [0.0, 1.0], "channels": ["Pz", "Cz"]}
+    data = read_as(path, {}, "ignore", known)
+    assert_array_equal(data.rows, [[[nan, nan], [nan, 8]]])
+    other = written(tmp_path / "b.csv", "trial,t,v,site\nc,1,8,Oz\n")
+    with pytest.raises(ValueError, match="'site' holds 'Oz', which is none of the 2 channels of"):
+        read_as(other, {}, "ignore", known)
+
+
 def test_parquet_has_the_same_options(tmp_path):
     pyarrow = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
     from pyarrow import parquet
@@ -150,6 +179,11 @@ def test_parquet_has_the_same_options(tmp_path):
     parquet.write_table(pyarrow.table(table), tmp_path / "b.parquet")
     data = read_data(tmp_path / "b.parquet", long="t,v,trial", missing="ignore")
     assert_array_equal(data.rows, [[1, 2, 3], [4, 5, nan]])
+    table["site"] = ["Pz", "Pz", "Pz", "Cz", "Cz"]
+    parquet.write_table(pyarrow.table(table), tmp_path / "c.parquet")
+    data = read_data(tmp_path / "c.parquet", **FOURTH)
+    expected = [[[1, nan], [2, nan], [3, nan]], [[nan, 4], [nan, 5], [nan, nan]]]
+    assert_array_equal(data.rows, expected)
 
 
 def test_a_rate_makes_positions(tmp_path):

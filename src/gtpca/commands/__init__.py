@@ -1,20 +1,62 @@
-"""What the command ``gtpca`` can do; needs typer."""
+"""What the command ``gtpca`` can do; needs typer.
+
+A command is imported when it is called. Help and completion need none of them, and are quick.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from gtpca import __version__
-from gtpca.commands.drawing import plot, report
-from gtpca.commands.models import fit, info
-from gtpca.commands.paper import demo, reproduce
-from gtpca.commands.samples import align, impute, reconstruct, transform
 
-__all__ = ["app"]
+__all__ = ["COMMANDS", "app", "command"]
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+# Each with its module, and the first line of what its help says.
+COMMANDS = {
+    "demo": ("paper", "Fit spikes at random times: a table and a figure."),
+    "fit": ("models", "Find components and write them to a model file."),
+    "info": ("models", "Show what is in a model file."),
+    "transform": ("samples", "Write the scores of samples, and their poses."),
+    "reconstruct": ("samples", "Write samples as the model rebuilds them."),
+    "impute": ("samples", "Write samples with their gaps filled."),
+    "align": ("samples", "Write samples moved to where a component is at rest."),
+    "plot": ("drawing", "Draw one picture of a model."),
+    "report": ("drawing", "Write one interactive page."),
+    "reproduce": ("paper", "Rebuild tables and figures of the paper."),
+}
+STYLE: dict[str, Any] = {
+    "add_completion": False,
+    "rich_markup_mode": None,
+    "pretty_exceptions_enable": False,
+}
+
+
+@cache
+def command(name: str):
+    """The command ``name``, imported; None if there is no such command."""
+    if name not in COMMANDS:
+        return None
+    alone = typer.Typer(**STYLE)
+    alone.command(name)(getattr(import_module(f"gtpca.commands.{COMMANDS[name][0]}"), name))
+    return typer.main.get_command(alone)
+
+
+class Commands(TyperGroup):
+    """All commands: names with one line of help, until one of them is called."""
+
+    def resolve_command(self, ctx, args):
+        """The command that is called, imported, and its arguments."""
+        if (found := command(args[0])) is not None:
+            self.add_command(found)
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(cls=Commands, **STYLE)
 
 
 def _version(wanted: bool) -> None:
@@ -44,6 +86,9 @@ def gtpca(
     """
 
 
-COMMANDS = (demo, fit, info, transform, reconstruct, impute, align, plot, report, reproduce)
-for command in COMMANDS:
-    app.command()(command)
+def _not_yet() -> None:
+    """Stands for a command that is not called."""
+
+
+for name, (_, text) in COMMANDS.items():
+    app.command(name, help=text)(_not_yet)

@@ -271,9 +271,12 @@ def _axis_facts(axis) -> dict[str, Any]:
     return {"name": axis.name, "unit": axis.unit, "positions": points, "names": names}
 
 
+KNOWN = ("times", "channels")  # what a model remembers of a file, and nobody types
+
+
 def _told(reading) -> dict[str, Any]:
     """How files are read, without what only the library needs."""
-    return {name: value for name, value in reading.items() if name != "times"}
+    return {name: value for name, value in reading.items() if name not in KNOWN}
 
 
 def _parameters(model) -> dict[str, Any]:

@@ -95,7 +95,7 @@ DATA_OPTIONS: dict[str, Any] = {
     ],
     "long": Annotated[
         str | None,
-        typer.Option(help="Tables of one value a line: time,value,trial, as they are called."),
+        typer.Option(help="Tables of one value a line: columns time,value,trial[,channel]."),
     ],
     "header": Annotated[
         bool | None,
@@ -167,7 +167,7 @@ class Source:
         if data.features is not None:
             given["columns"] = list(data.features)
         if given["long"]:
-            given["times"] = data.times
+            given |= {"times": data.times, "channels": data.channels}
         return labels_of(data, {name: value for name, value in given.items() if value is not None})
 
 

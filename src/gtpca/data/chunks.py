@@ -49,7 +49,7 @@ __all__ = [
 CHUNK_BYTES = 2**21  # temporaries of a chunk should stay in the processor's cache
 CACHE_BYTES = 2**31
 SINGLE_ROWS = 64  # from here on searches run in single precision
-CROWD = 4  # chunks per thread from which threads pay
+CROWD = 2  # chunks per thread from which threads pay
 ORDINARY = 32  # values between 2^-32 and 2^32 have squares and sums in any precision
 RESIDUALS = ("auto", "memory", "scratch", "recompute")
 

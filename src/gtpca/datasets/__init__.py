@@ -6,17 +6,22 @@ and a download that broke off is continued by the next call. Checksums are verif
 where there are any, and a file that is already there is never overwritten.
 """
 
-from gtpca.datasets.errp import fetch_errp
-from gtpca.datasets.files import DatasetError
-from gtpca.datasets.generators import make_oscillations, make_spikes, simulate_errp
-from gtpca.datasets.loaders import fetch_eeg, fetch_handwriting, fetch_mnist
-from gtpca.datasets.poses import (
-    event_windows,
-    random_crop,
-    random_embedding,
-    random_rotation,
-    sliding_windows,
-)
+from typing import TYPE_CHECKING
+
+from gtpca.lazy import attributes
+
+if TYPE_CHECKING:
+    from gtpca.datasets.errp import fetch_errp
+    from gtpca.datasets.files import DatasetError
+    from gtpca.datasets.generators import make_oscillations, make_spikes, simulate_errp
+    from gtpca.datasets.loaders import fetch_eeg, fetch_handwriting, fetch_mnist
+    from gtpca.datasets.poses import (
+        event_windows,
+        random_crop,
+        random_embedding,
+        random_rotation,
+        sliding_windows,
+    )
 
 __all__ = [
     "DatasetError",
@@ -33,3 +38,17 @@ __all__ = [
     "simulate_errp",
     "sliding_windows",
 ]
+
+HOMES = dict.fromkeys(__all__, "gtpca.datasets.poses") | {
+    "DatasetError": "gtpca.datasets.files",
+    "fetch_eeg": "gtpca.datasets.loaders",
+    "fetch_errp": "gtpca.datasets.errp",
+    "fetch_handwriting": "gtpca.datasets.loaders",
+    "fetch_mnist": "gtpca.datasets.loaders",
+    "make_oscillations": "gtpca.datasets.generators",
+    "make_spikes": "gtpca.datasets.generators",
+    "simulate_errp": "gtpca.datasets.generators",
+}
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = attributes(__name__, HOMES)

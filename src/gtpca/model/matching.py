@@ -117,9 +117,7 @@ def gram_matrices(operator, stack):
     """Gram matrices of weights (S, K, L): (S, m, K, K), or (S, 1, K, K) for isometries."""
     if operator.isometric:
         return (stack @ stack.transpose(0, 2, 1))[:, None]
-    if stack.shape[1] == 1:
-        return operator.norms_each(stack[:, 0])[:, :, None, None] ** 2
-    return np.array([operator.gram(W) for W in stack])
+    return operator.gram_each(stack)
 
 
 def _inverse_roots(G, floor):

@@ -89,10 +89,11 @@ class BankOperator(Operator):
         products = P @ squares.astype(P.dtype, copy=False).T
         return products.reshape(len(P), len(W), -1).transpose(1, 0, 2)
 
-    def norms_each(self, W):
-        if self.isometric:
-            return super().norms_each(W)
-        return np.sqrt(((self._matrix @ W.T) ** 2).reshape(self.n_transforms, -1, len(W)).sum(1).T)
+    def gram_each(self, stack):
+        if self.isometric or stack.shape[1] > 1:
+            return super().gram_each(stack)
+        squares = (self._matrix @ stack[:, 0].T) ** 2
+        return squares.reshape(self.n_transforms, -1, len(stack)).sum(1).T[:, :, None, None]
 
     def adjoint_each(self, X, index, coef):
         if len(index) == 1:

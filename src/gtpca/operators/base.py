@@ -165,10 +165,6 @@ class Operator(ABC):
         """``|T_t w|``, shape (m,)."""
         return namespace(w).linalg.norm(self.apply(w), None, 1)
 
-    def norms_each(self, W: np.ndarray) -> np.ndarray:
-        """:meth:`norms` of several weights (S, L), shape (S, m)."""
-        return np.stack([self.norms(w) for w in W])
-
     def _constant_norms(self, w):
         """:meth:`norms` of an isometry."""
         xp = namespace(w)
@@ -180,6 +176,10 @@ class Operator(ABC):
             return self.norms(W[0])[:, None, None] ** 2
         banks = np.stack([self.apply(w) for w in W], axis=1)
         return banks @ banks.transpose(0, 2, 1)
+
+    def gram_each(self, stack: np.ndarray) -> np.ndarray:
+        """:meth:`gram` of several blocks of weights (S, K, L), shape (S, m, K, K)."""
+        return np.array([self.gram(W) for W in stack])
 
     def apply_at(self, w: np.ndarray, index: np.ndarray) -> np.ndarray:
         """The rows ``T_{index_i} w``, shape (n, d)."""

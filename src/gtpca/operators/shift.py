@@ -33,6 +33,7 @@ from gtpca.operators.backend import (
     pieces_at,
     row_numbers,
     window_sums,
+    zeros,
 )
 from gtpca.operators.base import Operator, sum_by_index
 from gtpca.operators.extrapolation import predict_unseen
@@ -188,6 +189,25 @@ class Track:
         if not self.circular:
             return a
         return np.concatenate([a, cut_axis(a, axis, 0, self.window - 1)], axis)
+
+    def lay_out(self, a: np.ndarray, axis: int) -> np.ndarray:
+        """A window in zeros, from its first offset on around the length of the FFT.
+
+        The FFT then has the first offset at lag 0, exactly: nothing is multiplied.
+        """
+        if not self.first or self.unrolled:
+            return a  # the FFT pads it
+        laid_out = zeros((*a.shape[:axis], self.fft_length, *a.shape[axis + 1 :]), a)
+        start = self.first % self.fft_length
+        head = min(self.window, self.fft_length - start)
+        cut_axis(laid_out, axis, start, head)[:] = cut_axis(a, axis, 0, head)
+        cut_axis(laid_out, axis, 0, self.window - head)[:] = cut_axis(a, axis, head, self.window)
+        return laid_out
+
+    def take_back(self, a: np.ndarray, axis: int) -> np.ndarray:
+        """The adjoint of :meth:`lay_out`."""
+        first = 0 if self.unrolled else self.first
+        return a.take((first + np.arange(self.window)) % a.shape[axis], axis)
 
     def keep_lags(self, a: np.ndarray, axis: int) -> np.ndarray:
         """The lags that are offsets of this track; others are dropped before the next axis."""
@@ -413,20 +433,17 @@ class ShiftOperator(Operator):
         return lag_matrix(self.tracks[self._moving[-1]])
 
     def adjoint_sum(self, P, coef):
-        if not self.by_fft:
-            return super().adjoint_sum(P, coef)
-        return self.adjoint_sums(P, coef[None])[0]
+        return self.adjoint_sums(P, coef[None])[0] if self.by_fft else super().adjoint_sum(P, coef)
 
     def adjoint_sums(self, P, coef):
-        """``sum_i P_i conj(fft(coef_i))``, with the phases of the first offsets, taken back."""
+        """``sum_i P_i conj(fft(coef_i))``, taken back, from the first offset on."""
         if not self.by_fft:
             return super().adjoint_sums(P, coef)
         spectra = conjugate_spectra(coef.reshape(-1, *self.counts), self.tracks, self._moving)
         spectra = spectra.reshape(len(coef), -1, *spectra.shape[1:])
         total = np.einsum("n...,kn...->k...", P, spectra, dtype=np.complex128)
-        total = total if self._phases is None else total * self._phases
         whole = fft_of(total).irfftn(total, self._fft_shape, self._fft_axes)
-        return whole[(slice(None), *map(slice, self.weight_shape))].reshape(len(coef), -1)
+        return self._each_axis("take_back", whole, first=1).reshape(len(coef), -1)
 
     def correlate_each(self, P, W):
         if not self.by_fft:
@@ -440,16 +457,8 @@ class ShiftOperator(Operator):
         return ShiftOperator(tracks, self.moved_axes, FEW_PRODUCTS)
 
     def _spectrum(self, w):
-        grid, axes = w.reshape(self.weight_shape), [a - 1 for a in self._fft_axes]
-        spectrum = fft_of(w).rfftn(grid, self._fft_shape, axes).conj()
-        return spectrum if self._phases is None else spectrum * constant(self._phases, w)
-
-    @cached_property
-    def _phases(self):
-        """What moves the first offset of every axis to lag 0 in a spectrum; None: it is there."""
-        first = {j: 0 if self.tracks[j].unrolled else self.tracks[j].first for j in self._moving}
-        turns = [self._turn(j, [-offset])[0] for j, offset in first.items()]
-        return reduce(np.multiply, turns) if any(first.values()) else None
+        grid = self._each_axis("lay_out", w.reshape(self.weight_shape))
+        return fft_of(w).rfftn(grid, self._fft_shape, [a - 1 for a in self._fft_axes]).conj()
 
     def _multiply(self, P, spectrum):
         """Product of the spectra, summed over the channels."""
@@ -465,18 +474,16 @@ class ShiftOperator(Operator):
         energy = self._each_axis("energies", (w**2).reshape(self.weight_shape))
         return namespace(w).sqrt(energy).reshape(-1)
 
-    def norms_each(self, W):
-        if self.isometric:
-            return super().norms_each(W)
-        squares = (W**2).reshape(-1, *self.weight_shape)
-        return np.sqrt(self._each_axis("energies", squares, first=1)).reshape(len(W), -1)
-
     def gram(self, W):
-        K = len(W)
         if self.isometric:
-            return np.broadcast_to(W @ W.T, (self.n_transforms, K, K))
-        pairs = (W[:, None] * W[None]).reshape(K * K, *self.weight_shape)
-        return self._each_axis("energies", pairs, first=1).reshape(K, K, -1).transpose(2, 0, 1)
+            return np.broadcast_to(W @ W.T, (self.n_transforms, len(W), len(W)))
+        return self.gram_each(W[None])[0]
+
+    def gram_each(self, stack):
+        S, K = stack.shape[:2]
+        pairs = (stack[:, :, None] * stack[:, None]).reshape(-1, *self.weight_shape)
+        sums = self._each_axis("energies", pairs, first=1).reshape(S, K, K, -1)
+        return sums.transpose(0, 3, 1, 2)
 
     def normal(self, weight, w):
         if self.isometric:
@@ -520,8 +527,7 @@ class ShiftOperator(Operator):
         return self.complete(w, seen)
 
     def complete(self, w, seen):
-        shape = self.weight_shape
-        filled = predict_unseen(w.reshape(shape), seen.reshape(shape), self._moving)
+        filled = predict_unseen(*(a.reshape(self.weight_shape) for a in (w, seen)), self._moving)
         size = np.linalg.norm(filled)
         return filled.ravel() / size if size > 0 else None
 

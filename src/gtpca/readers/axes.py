@@ -43,14 +43,14 @@ def labels_of(data: Data, reading=None) -> Labels:
     if timed and "time" not in names:
         names[0] = names[0] or "time"
     clock = names.index("time") if "time" in names else 0
-    pairs = enumerate(zip(names, shape, strict=True))
-    axes = [_axis(data, name, size, timed and j == clock) for j, (name, size) in pairs]
+    known = [data.features, *[data.channels] * (len(shape) - 1)]  # names along the axes
+    each = enumerate(zip(names, known, shape, strict=True))
+    axes = [_axis(data, *about, timed and j == clock) for j, about in each]
     return Labels(tuple(axes), reading=dict(reading or {}))
 
 
-def _axis(data, name, size, timed) -> Axis:
+def _axis(data, name, known, size, timed) -> Axis:
     """One axis, with positions if it is that of the times."""
-    known = data.channels if name == "channel" else data.features
     unique = known is not None and len(known) == len(set(known)) == size
     names = tuple(known) if unique else None
     if not timed:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from gtpca.text import did_you_mean
 
-__all__ = ["Roles", "find_column", "find_columns", "find_roles"]
+__all__ = ["Columns", "Roles", "find_column", "find_columns"]
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,12 @@ class Roles:
         return [*self.labels.values(), *([] if self.ids is None else [self.ids])]
 
 
-def find_roles(
-    names, count, *, labels=None, id=None, drop=None, columns=None, lenient=False
-) -> Roles:
-    """What each of ``count`` columns is.
+@dataclass(frozen=True)
+class Columns:
+    """What was said of the columns of a table.
 
-    Parameters
+    Attributes
     ----------
-    names : list of str or None
-    count : int
     labels, drop, columns : str, int, list of these or None
         Columns of labels, columns to leave out, and those that hold values: by name or number,
         several with commas between, or the first and the last with a colon between.
@@ -49,22 +47,57 @@ def find_roles(
         The column of ids; default: a first one whose name is empty, as pandas and R write it.
     lenient : bool
         Whether labels, ids and what is left out may be absent.
+    long : str, list of str or int, or None
+        The columns of times, values and trials, and of channels, of a table of one value a line.
+    times, channels : list or None
+        Those of an earlier long table.
     """
-    unique = names is not None and len(set(names)) == len(names)
-    if lenient and not unique:  # what an earlier file called its columns is of no use here
-        labels, id, drop, columns = (_numbered(given) for given in (labels, id, drop, columns))
-    known = names if lenient else None
-    label = find_columns("labels", labels, names, count, known)
-    ids = next(iter(find_columns("id", id, names, count, known)), None)
-    if ids is None and names and not names[0] and 0 not in label:
-        ids = 0
-    left_out = {*label, *find_columns("drop", drop, names, count, known)} | {ids}
-    asked = find_columns("columns", columns, names, count)
-    values = [i for i in (asked or range(count)) if i not in left_out]
-    if not values:
-        raise ValueError("there is no column with values")
-    called = {_name(names, i, "label" if len(label) == 1 else "column {}"): i for i in label}
-    return Roles(values, called, ids, "id" if ids is None else _name(names, ids, "id"))
+
+    labels: Any = None
+    id: Any = None
+    drop: Any = None
+    columns: Any = None
+    lenient: bool = False
+    long: Any = None
+    times: Any = None
+    channels: Any = None
+
+    @property
+    def grid(self) -> dict[str, Any]:
+        """Times and channels that are known before a long table is read."""
+        return {"times": self.times, "channels": self.channels}
+
+    def roles(self, names, count) -> Roles:
+        """What each of ``count`` columns is; ``names`` are a list of str or None."""
+        labels, id, drop, columns = self.labels, self.id, self.drop, self.columns
+        unique = names is not None and len(set(names)) == len(names)
+        if self.lenient and not unique:  # what an earlier file called its columns is of no use here
+            labels, id, drop, columns = (_numbered(given) for given in (labels, id, drop, columns))
+        known = names if self.lenient else None
+        label = find_columns("labels", labels, names, count, known)
+        ids = next(iter(find_columns("id", id, names, count, known)), None)
+        if ids is None and names and not names[0] and 0 not in label:
+            ids = 0
+        left_out = {*label, *find_columns("drop", drop, names, count, known)} | {ids}
+        asked = find_columns("columns", columns, names, count)
+        values = [i for i in (asked or range(count)) if i not in left_out]
+        if not values:
+            raise ValueError("there is no column with values")
+        called = {_name(names, i, "label" if len(label) == 1 else "column {}"): i for i in label}
+        return Roles(values, called, ids, "id" if ids is None else _name(names, ids, "id"))
+
+    def of_long(self, names, count) -> tuple[list[int], list[int]]:
+        """The columns of times, values, trials and channels, and those of labels."""
+        given = self.long.split(",") if isinstance(self.long, str) else list(self.long)
+        if len(given) not in (3, 4):
+            raise ValueError(
+                f"long={self.long!r} must name three columns, time,value,trial, or also that of "
+                "channels, time,value,trial,channel"
+            )
+        parts = [part.strip() if isinstance(part, str) else part for part in given]
+        found = [find_columns("long", [part], names, count)[0] for part in parts]
+        known = names if self.lenient else None
+        return found, find_columns("labels", self.labels, names, count, known)
 
 
 def _numbered(given):

@@ -33,7 +33,7 @@ class Data:
     features : list of str or None
         Names of the columns of a table.
     channels : list of str or None
-        Names along the last axis of a recording.
+        Names along the last axis of a recording, or of a long table with channels.
     sampling_rate : float or None
         In Hz.
     ids : array (n,) of str, or None

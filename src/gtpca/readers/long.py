@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from gtpca.readers.data import Data, check_inflated, check_rows
@@ -12,51 +14,106 @@ CLOSE = 1e-3  # of a step: times that differ by less are the same
 MOST_TIMES = 8  # times as many as the longest trial has: more of them do not match
 
 
-def as_wide(times, values, trials, beside, names, missing, points=None) -> Data:
-    """One row per trial, in the order in which they begin, and one column per time.
+def as_wide(names, times, values, trials, channels=None, *, beside, missing, grid=None) -> Data:
+    """One row per trial, in the order in which they begin, with one value per time (and channel).
 
     Parameters
     ----------
+    names : list of str
+        Of the columns of times, values, trials and channels.
     times, values : float array (n,)
     trials : array (n,) of str
+    channels : array (n,) of str, or None
+        Samples are then (times, channels), the latter in the order in which they begin.
     beside : dict of str to array (n,) of str
         Labels, the same in all lines of a trial.
-    names : list of str
-        Of the columns of times, values and trials.
     missing : {"error", "ignore"}
-        What it is if a trial has no value at a time that others have.
-    points : list of float or None
-        The times of the columns; default: all that occur.
+        What it is if a trial has no value at a time, of a channel, that others have.
+    grid : dict or None
+        The ``times`` and ``channels`` of a sample, if they are known; default: all that occur.
     """
     if not np.isfinite(times).all():
         raise ValueError(f"column {names[0]!r} has no time in row {int(np.isnan(times).argmax())}")
-    ids, first, row = np.unique(trials, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    row = np.argsort(order)[row]
-    points, column = _columns(times, points, names[0])
-    called = ids[order].tolist()
-    _check_times(points, row, column, called, names)
-    rows = np.full((len(ids), len(points)), np.nan)
-    rows[row, column] = values
+    known, (ids, row, first) = grid or {}, _in_order(trials)
+    points, column = _columns(times, known.get("times"), names[0])
+    called, channel = _channels(channels, row, known.get("channels"), names[-1])
+    table = Table(names, ids, points, called)
+    place = table.places(row, column, channel)
+    rows = np.full(math.prod(table.shape), np.nan)
+    rows[place] = values
+    table.check(rows, missing)
+    rows = rows.reshape(table.shape if channels is not None else table.shape[:2])
     check_rows(rows.shape, rows.dtype)
-    if missing == "error" and np.isnan(rows).any():
-        i, j = np.argwhere(np.isnan(rows))[0]
-        raise ValueError(
-            f"{names[2]} {called[i]!r} has no value at {names[0]} {points[j]:g}, one of "
-            f"{int(np.isnan(rows).sum())} that are missing; --missing ignore leaves them out (in "
-            'Python missing="ignore")'
-        )
-    found = {name: _of_trials(name, texts, row, first[order]) for name, texts in beside.items()}
+    found = {name: _of_trials(name, texts, row, first) for name, texts in beside.items()}
     return Data(
         rows,
         labels=next(iter(found.values()), None),
-        ids=ids[order],
+        channels=None if channels is None else called,
+        ids=ids,
         beside=found,
         id_name=names[2],
         positions=points,
         times=points,
-        axes=(names[0],),
+        axes=(names[0], *names[3:]),
     )
+
+
+class Table:
+    """Where the values of a long table go, and how errors call the places.
+
+    Parameters
+    ----------
+    names : list of str
+        Of the columns of times, values, trials and channels.
+    ids : array (n,) of str
+    points : array (d,)
+    channels : list of str
+    """
+
+    def __init__(self, names, ids, points, channels):
+        self.names, self.ids, self.points, self.channels = names, ids, points, channels
+        self.shape = (len(ids), len(points), len(channels))
+
+    def places(self, row, column, channel) -> np.ndarray:
+        """The place of each line; none is taken twice, and the times of the trials match."""
+        time, longest = self.names[0], int(np.bincount(row * self.shape[2] + channel).max())
+        if self.shape[1] > MOST_TIMES * longest:
+            raise ValueError(
+                f"the values of {time!r} differ from trial to trial: {self.shape[1]} different "
+                f"ones, but the longest trial has {longest}; round them"
+            )
+        check_inflated(needed=8 * math.prod(self.shape), stored=8 * len(row))
+        place = np.ravel_multi_index((row, column, channel), self.shape)
+        counts = np.bincount(place)
+        if counts.max() > 1:
+            trial, where = self.words(counts.argmax())
+            raise ValueError(f"{trial} has {counts.max()} values at {where}")
+        return place
+
+    def check(self, rows, missing) -> None:
+        """A place without a value is an error, unless missing values are ignored."""
+        empty = np.isnan(rows)
+        if missing == "ignore" or not empty.any():
+            return
+        trial, where = self.words(empty.argmax())
+        raise ValueError(
+            f"{trial} has no value at {where}, one of {int(empty.sum())} that are missing; "
+            '--missing ignore leaves them out (in Python missing="ignore")'
+        )
+
+    def words(self, place) -> tuple[str, str]:
+        """The trial, and where in it, of a flat place."""
+        i, j, k = np.unravel_index(place, self.shape)
+        where = f"{self.names[0]} {self.points[j]:g}"
+        more = "".join(f", {name} {self.channels[k]!r}" for name in self.names[3:])
+        return f"{self.names[2]} {str(self.ids[i])!r}", where + more
+
+
+def _in_order(texts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Different texts in the order in which they come, the number of each line, first lines."""
+    different, first, number = np.unique(texts, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return different[order], np.argsort(order)[number], first[order]
 
 
 def _columns(times, points, name):
@@ -75,21 +132,20 @@ def _columns(times, points, name):
     return points, nearest
 
 
-def _check_times(points, row, column, ids, names) -> None:
-    """No time is there twice in a trial, and those of the trials match."""
-    longest = int(np.bincount(row).max())
-    if len(points) > MOST_TIMES * longest:
+def _channels(channels, row, known, name) -> tuple[list[str], np.ndarray]:
+    """The channels, and the number of that of every line."""
+    if channels is None:
+        return [""], np.zeros_like(row)
+    found, number, _ = _in_order(channels)
+    if known is None:
+        return found.tolist(), number
+    new = [text for text in found.tolist() if text not in known]
+    if new:
         raise ValueError(
-            f"the values of {names[0]!r} differ from trial to trial: {len(points)} different ones, "
-            f"but the longest trial has {longest}; round them"
+            f"column {name!r} holds {new[0]!r}, which is none of the {len(known)} channels of the "
+            f"fit, {', '.join(known[:20])}"
         )
-    check_inflated(needed=8 * len(points) * len(ids), stored=8 * len(row))
-    place = row * len(points) + column
-    counts = np.bincount(place)
-    if counts.max() > 1:
-        i, j = divmod(int(counts.argmax()), len(points))
-        where = f"{names[0]} {points[j]:g}"
-        raise ValueError(f"{names[2]} {ids[i]!r} has {counts.max()} values at {where}")
+    return list(known), np.array([known.index(text) for text in found.tolist()])[number]
 
 
 def _of_trials(name, texts, row, first) -> np.ndarray:

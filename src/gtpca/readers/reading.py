@@ -30,7 +30,7 @@ class Kind(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-COLUMNS = ("labels", "id", "drop", "columns", "long", "times")
+COLUMNS = ("labels", "id", "drop", "columns", "long", "times", "channels")
 TABLE = Kind("table", read_text, (*COLUMNS, "header", "missing", "decimal", "sample_shape"))
 HDF5 = Kind("HDF5 file", read_hdf5, ("key",))
 RECORDING = Kind("recording", read_recording, ("window", "step", "event", "tmin", "tmax"))
@@ -97,10 +97,11 @@ def read_data(
     drop, columns : str, int, list of these or None
         Tables: columns that are left out, and those that hold the values; ``"x0:x63"`` are all from
         the first to the last.
-    long : str, list of three str or None
+    long : str, list of three or four str, or None
         Tables with one value a line: the columns of times, values and trials, as
         ``"time,value,trial"``. Trials become samples; those of unequal length need
-        ``missing="ignore"``.
+        ``missing="ignore"``. With a fourth column, ``"time,value,trial,channel"``, samples are
+        (n_times, n_channels).
     header : bool or None
         Text tables: whether the first line holds names. None: lines of numbers are a sample, and
         lines without a number, those of ``0, 1, 2, ..`` or ``1, 2, 3, ..``, and one word or nothing

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from gtpca.optional import require
-from gtpca.readers.columns import Roles, find_columns, find_roles
+from gtpca.readers.columns import Columns, Roles
 from gtpca.readers.data import Data, check_inflated, check_rows, is_missing, is_number
 from gtpca.readers.long import as_wide
 from gtpca.text import shortened
@@ -70,31 +70,26 @@ class Layout:
 
 def read_text(
     path: Path,
-    labels=None,
     header: bool | None = None,
     missing: str = "error",
     *,
-    id=None,
-    drop=None,
-    columns=None,
-    long=None,
-    times=None,
     decimal=".",
-    lenient=False,
     sample_shape=None,
+    **asked,
 ) -> Data:
     """Numbers separated by commas, semicolons, tabs or spaces; also packed by gzip.
 
     With ``missing="ignore"`` fields without a value are NaN, as is what short lines lack: of the
-    names, or if there are none of the longest line or of ``sample_shape``.
+    names, or if there are none of the longest line or of ``sample_shape``. What is ``asked`` of the
+    columns is said by :class:`~gtpca.readers.columns.Columns`.
     """
     _check_packed(path)
     if decimal not in (".", ","):
         raise ValueError(f"decimal={decimal!r} must be '.' or ','")
-    which = {"labels": labels, "id": id, "drop": drop, "columns": columns, "lenient": lenient}
-    if long is not None:
-        return _read_long(path, header, long, times, which, decimal, missing)
-    layout = _layout(path, which, header, missing == "ignore", decimal, sample_shape)
+    columns = Columns(**asked)
+    if columns.long is not None:
+        return _read_long(path, header, columns, decimal, missing)
+    layout = _layout(path, columns, header, missing == "ignore", decimal, sample_shape)
     aside = layout.roles.aside
     text = [[fields[i].strip() for i in aside] for fields in _scan(path, layout)] if aside else []
     rows = _values(path, layout)
@@ -119,28 +114,17 @@ def _data(rows, names, roles, found) -> Data:
     )
 
 
-def _read_long(path, header, long, points, which, decimal, missing) -> Data:
+def _read_long(path, header, columns, decimal, missing) -> Data:
     """A table with one value a line."""
-    layout = _layout(path, {"lenient": True}, header, True, decimal)
-    names, count = layout.names, len(layout.head)
-    time, value, trial = find_long(long, names, count)
-    label = find_columns("labels", which["labels"], names, count, which["lenient"] and names)
-    lines = list(_scan(path, layout))
-    needed = [time, value, trial, *label]
-    table = {i: np.array([fields[i].strip() for fields in lines]) for i in needed}
-    at, found = (_as_numbers(table[i], layout, i) for i in (time, value))
-    called = {i: names[i] if names else f"column {i}" for i in needed}
-    beside = {called[i]: table[i] for i in label}
-    kept = [called[i] for i in needed[:3]]
-    return as_wide(at, found, table[trial], beside, kept, missing, points)
-
-
-def find_long(long, names, count) -> list[int]:
-    """The columns of times, values and trials."""
-    given = long.split(",") if isinstance(long, str) else list(long)
-    if len(given) != 3:
-        raise ValueError(f"long={long!r} must name three columns: time,value,trial")
-    return [find_columns("long", [part], names, count)[0] for part in map(str.strip, given)]
+    layout = _layout(path, Columns(lenient=True), header, True, decimal)
+    names, lines = layout.names, list(_scan(path, layout))
+    roles, label = columns.of_long(names, len(layout.head))
+    table = {i: np.array([fields[i].strip() for fields in lines]) for i in [*roles, *label]}
+    called = {i: names[i] if names else f"column {i}" for i in table}
+    numbers = [_as_numbers(table[i], layout, i) for i in roles[:2]]
+    texts, beside = [table[i] for i in roles[2:]], {called[i]: table[i] for i in label}
+    how = {"beside": beside, "missing": missing, "grid": columns.grid}
+    return as_wide([called[i] for i in roles], *numbers, *texts, **how)
 
 
 def _as_numbers(fields, layout, i) -> np.ndarray:
@@ -218,7 +202,7 @@ def _load(path, layout) -> np.ndarray:
         return np.loadtxt(path, delimiter=layout.delimiter, encoding="utf-8-sig", **how)
 
 
-def _layout(path, which, header, gaps, decimal, sample_shape=None) -> Layout:
+def _layout(path, columns, header, gaps, decimal, sample_shape=None) -> Layout:
     with _opened(path) as file:
         numbered = ((i, line) for i, line in enumerate(file) if line.strip())
         skip, line = next(numbered, (0, ""))
@@ -229,7 +213,7 @@ def _layout(path, which, header, gaps, decimal, sample_shape=None) -> Layout:
     names = fields if (_are_names(points, skip, gaps) if header is None else header) else None
     if gaps and names is None:
         head = [*head, *[""] * (_widest(path, delimiter) - len(head))]
-    roles = find_roles(names, len(head), **which)
+    roles = columns.roles(names, len(head))
     if gaps and names is None and sample_shape is not None:
         head, roles = _with_room(head, roles, sample_shape)
     return Layout(
@@ -326,18 +310,7 @@ def _check_value(field, layout, i, line) -> None:
     )
 
 
-def read_parquet(
-    path: Path,
-    labels=None,
-    missing: str = "error",
-    *,
-    id=None,
-    drop=None,
-    columns=None,
-    long=None,
-    times=None,
-    lenient=False,
-) -> Data:
+def read_parquet(path: Path, missing: str = "error", **asked) -> Data:
     """All columns of numbers, in memory; with ``missing="ignore"`` NaN where there is none."""
     parquet = require("pyarrow.parquet", "io")
     with parquet.ParquetFile(path) as file:
@@ -346,11 +319,10 @@ def read_parquet(
         n_values = file.metadata.num_rows * len(fields)
         check_inflated(needed=8 * n_values, stored=path.stat().st_size)
         table = file.read()
-    names = [field.name for field in fields]
-    if long is not None:
-        return _long_parquet(table, names, long, times, labels, missing)
-    which = {"labels": labels, "id": id, "drop": drop, "columns": columns, "lenient": lenient}
-    roles = find_roles(names, len(names), **which)
+    names, columns = [field.name for field in fields], Columns(**asked)
+    if columns.long is not None:
+        return _long_parquet(table, names, columns, missing)
+    roles = columns.roles(names, len(names))
     kept = [names[i] for i in roles.values]
     _check_types([fields[i] for i in roles.values])
     rows = np.column_stack([_numbers(table.column(name), name, missing) for name in kept])
@@ -361,13 +333,13 @@ def read_parquet(
     return data
 
 
-def _long_parquet(table, names, long, points, labels, missing) -> Data:
+def _long_parquet(table, names, columns, missing) -> Data:
     """A table with one value a row."""
-    time, value, trial = (names[i] for i in find_long(long, names, len(names)))
-    label = [names[i] for i in find_columns("labels", labels, names, len(names))]
-    at, found = (_numbers(table.column(name), name, "ignore") for name in (time, value))
-    beside = {name: _text(table, name) for name in label}
-    return as_wide(at, found, _text(table, trial), beside, [time, value, trial], missing, points)
+    roles, label = ([names[i] for i in found] for found in columns.of_long(names, len(names)))
+    numbers = [_numbers(table.column(name), name, "ignore") for name in roles[:2]]
+    texts, beside = [_text(table, name) for name in roles[2:]], {n: _text(table, n) for n in label}
+    how = {"beside": beside, "missing": missing, "grid": columns.grid}
+    return as_wide(roles, *numbers, *texts, **how)
 
 
 def _text(table, name) -> np.ndarray:

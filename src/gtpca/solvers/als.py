@@ -213,7 +213,8 @@ class Coarse:
         if len(live) <= most:
             return self.problem
         chunk = chunks.take(live[np.arange(n_rows) * len(live) // n_rows])
-        chunks = as_chunks(chunk.rows, chunk.operator, chunk.weight)
+        jobs = self.problem.chunks.n_jobs
+        chunks = as_chunks(chunk.rows, chunk.operator, chunk.weight, n_jobs=jobs)
         return replace(self.problem, chunks=chunks)
 
 
@@ -253,7 +254,8 @@ def _halved(problem, level):
         return None
     chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
     pool = pooling(operator.sample_shape, axes).astype(chunk.rows.dtype)
-    chunks = as_chunks(_pooled_rows(chunk, pool), coarser, chunk.weight)
+    jobs = problem.chunks.n_jobs
+    chunks = as_chunks(_pooled_rows(chunk, pool), coarser, chunk.weight, n_jobs=jobs)
     return Coarse(replace(problem, chunks=chunks), pooling(operator.weight_shape, axes))
 
 
