@@ -395,7 +395,7 @@ def check_density(estimator):
 
 def _threshold(scores, share, weight):
     """A log-likelihood below which a share of the rows lies, half-way to the next one."""
-    how = {"method": "inverted_cdf"} | ({} if weight is None else {"weights": np.asarray(weight)})
-    last = np.quantile(scores, share, **how)
+    weight = None if weight is None else np.asarray(weight, dtype=np.float64)
+    last = float(np.quantile(scores, share, method="inverted_cdf", weights=weight))
     above = scores[scores > last]
-    return float(last + above.min()) / 2 if len(above) else float(np.nextafter(last, np.inf))
+    return (last + float(above.min())) / 2 if len(above) else float(np.nextafter(last, np.inf))
