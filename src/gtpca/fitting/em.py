@@ -117,8 +117,8 @@ def extrapolated(first, second, third):
     def along(a, b, c):
         return a + 2 * far * (b - a) + far**2 * (c - 2 * b + a)
 
-    new = along(*W)
-    return replace(third, pattern=new[0], loadings=new[1:], noise=np.exp(along(*noises)))
+    new, noise = along(*W), np.clip(along(*noises), noises[2] - 1, noises[2] + 1)
+    return replace(third, pattern=new[0], loadings=new[1:], noise=np.exp(noise))
 
 
 def least_noise(chunks):
