@@ -225,6 +225,8 @@ def _reading(options) -> str:
 def _option(name, value) -> str:
     if name == "columns":
         return some(value)
+    if name == "rate":
+        return f"{value:g}Hz"
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

@@ -387,6 +387,7 @@ class Chunks(Protocol):
     n_rows: int
     dtype: np.dtype
     operator: Any
+    n_jobs: int | None
 
     def sum(self, fn: Callable, *small: Any) -> Any:
         """Sum of ``fn(chunk, *small)`` over all chunks."""

@@ -522,12 +522,12 @@ class ShiftOperator(Operator):
             return None
         places = np.unravel_index(used, self.counts)
         rolls = [track.roll_for(at) for track, at in zip(self.tracks, places, strict=True)]
-        axes = tuple(range(len(rolls)))
-        w, seen = (np.roll(a.reshape(self.weight_shape), rolls, axes) for a in (w, seen))
-        return self.complete(w, seen)
+        every, shape = range(len(rolls)), self.weight_shape
+        return self.complete(*(np.roll(a.reshape(shape), rolls, every) for a in (w, seen)))
 
     def complete(self, w, seen):
-        filled = predict_unseen(*(a.reshape(self.weight_shape) for a in (w, seen)), self._moving)
+        shape = self.weight_shape
+        filled = predict_unseen(w.reshape(shape), seen.reshape(shape), self._moving)
         size = np.linalg.norm(filled)
         return filled.ravel() / size if size > 0 else None
 
