@@ -439,9 +439,10 @@ class ShiftOperator(Operator):
         """``sum_i P_i conj(fft(coef_i))``, taken back, from the first offset on."""
         if not self.by_fft:
             return super().adjoint_sums(P, coef)
-        spectra = conjugate_spectra(coef.reshape(-1, *self.counts), self.tracks, self._moving)
-        spectra = spectra.reshape(len(coef), -1, *spectra.shape[1:])
-        total = np.einsum("n...,kn...->k...", P, spectra, dtype=np.complex128)
+        each = (
+            conjugate_spectra(c.reshape(-1, *self.counts), self.tracks, self._moving) for c in coef
+        )
+        total = np.stack([np.einsum("n...,n...->...", P, c, dtype=np.complex128) for c in each])
         whole = fft_of(total).irfftn(total, self._fft_shape, self._fft_axes)
         return self._each_axis("take_back", whole, first=1).reshape(len(coef), -1)
 
