@@ -115,7 +115,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         Weights of few rows hold noise: patterns are too large, poses too certain. Where the rows
         say less than 100 nats per weight, a fifth of them is held out five times, and all weights
         are smoothed and made smaller by what makes held-out rows most likely. Such a fit takes
-        about five times as long.
+        several times as long.
     missing : {"error", "ignore"}
         What NaN, masked values, None and pandas' NA are: an error, or *not observed*. May be
         changed after a fit.
