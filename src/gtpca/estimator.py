@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -11,21 +10,17 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.bases import ArrayLike, RandomState, Shape
+from gtpca.base import BaseGTPCA
 from gtpca.data.chunks import RESIDUALS, Codes, as_chunks
-from gtpca.data.containers import components_in, samples_in
 from gtpca.data.labels import Labelled
-from gtpca.data.missing import MISSING, warn_of_blank
-from gtpca.data.rows import by_rows, counted, new_rows, training_rows
-from gtpca.data.series import cut
+from gtpca.data.missing import MISSING
+from gtpca.data.rows import counted, new_rows, training_rows
 from gtpca.families.base import Family, check_size
 from gtpca.families.text import as_family
 from gtpca.fitting import bar, wording
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
-from gtpca.fitting.published import Published
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
 from gtpca.model import outputs
 from gtpca.model.matching import POLARITIES
@@ -35,9 +30,13 @@ from gtpca.model.ridge import AUTO, COST
 from gtpca.operators.base import weigh_features
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem, SolverResult
+from gtpca.typed import ArrayLike, CallbackSupportMixin, RandomState, Shape
 from gtpca.views.shortcuts import PlotShortcuts
 
-__all__ = ["FROZEN", "GTPCA", "bind_family", "check_n_components", "check_parameters"]
+__all__ = [
+    *("FROZEN", "GTPCA", "bind_family", "check_n_components", "check_parameters"),
+    "unchanged_by_errors",
+]
 
 RULES = {
     "polarity": checks.one_of(*POLARITIES),
@@ -56,7 +55,7 @@ RULES = {
 FROZEN = ("polarity", "center", "shared_pose")  # decide about scores, and are kept by a fit
 
 
-class GTPCA(Published, PlotShortcuts):
+class GTPCA(CallbackSupportMixin, PlotShortcuts, BaseGTPCA):
     r"""General transform-invariant principal component analysis.
 
     Component ``k`` may be moved by any transform :math:`T` of a family to fit each sample:
@@ -183,6 +182,18 @@ class GTPCA(Published, PlotShortcuts):
     array([0, 1, 2, 3])
     """
 
+    explained_energy_: np.ndarray
+    explained_energy_ratio_: np.ndarray
+    n_iter_: np.ndarray
+    history_: list[np.ndarray]
+    ridge_: np.ndarray
+    mean_: np.ndarray | None
+    polarity_: str
+    center_: bool | str
+    shared_pose_: bool
+    n_samples_seen_: int
+    online_: dict[str, Any]
+
     def __init__(
         self,
         n_components: int | float = 2,
@@ -234,8 +245,6 @@ class GTPCA(Published, PlotShortcuts):
         """Set parameters; also ``solver__n_init`` of the default, ``family__window`` of a text."""
         if self.solver is None and any(name.startswith("solver__") for name in params):
             params.setdefault("solver", ALS())
-        if isinstance(self.family, str) and any(name.startswith("family__") for name in params):
-            params.setdefault("family", as_family(self.family))
         return super().set_params(**params)
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -256,7 +265,7 @@ class GTPCA(Published, PlotShortcuts):
         -------
         self
         """
-        with _unchanged_by_errors(self), bar.shown(self) if bar.LOOKED_AT else nullcontext():
+        with unchanged_by_errors(self), bar.shown(self) if bar.LOOKED_AT else nullcontext():
             return self._fit(X, sample_weight)
 
     @with_callbacks
@@ -264,7 +273,7 @@ class GTPCA(Published, PlotShortcuts):
         solver = check_parameters(self)
         rows, row_shape, shape = training_rows(self, X, self.sample_shape)
         labels = None if rows.container is None else rows.container.labels
-        operator = bind_family(self.family, shape, self.feature_weight)
+        operator = self.bind(shape)
         count = check_n_components(self.n_components, operator, self.shared_pose)
         warn_early(self, operator, rows.n_rows)
         open_rows = partial(self._open, operator=operator, weight=sample_weight)
@@ -289,9 +298,13 @@ class GTPCA(Published, PlotShortcuts):
         context.call_on_fit_task_end(estimator=self)
         return self
 
+    def bind(self, sample_shape):
+        """The operator of the family on samples of a shape, in the inner product of the weight."""
+        return bind_family(self.family, sample_shape, self.feature_weight)
+
     def _preprocessed(self, rows):
         """New rows, centred and weighted like the training data."""
-        model = self.model_
+        model = self._model()
         return rows.preprocessed(partial(model.preprocessing, operator=model.operator))
 
     def _open(self, rows, operator, weight=None):
@@ -356,10 +369,7 @@ class GTPCA(Published, PlotShortcuts):
         self.__dict__.update(fitted, operator_=operator)
         return self
 
-    @property
-    def model_(self) -> Model:
-        """The fitted model as a value, which a later fit of this estimator does not touch."""
-        check_is_fitted(self)
+    def _model(self) -> Model:
         return Model(
             operator=self.operator_,
             weights=self.components_.reshape(self.n_components_, -1),
@@ -370,14 +380,6 @@ class GTPCA(Published, PlotShortcuts):
                 None if self.mean_ is None else self.mean_.ravel(), self.center_ == "samples"
             ),
         )
-
-    @property
-    def grid_(self) -> tuple[int, ...]:
-        """``sample_shape_``, with names, units and positions of its axes where they are known."""
-        return self.sample_shape_ if self.labels_ is None else self.labels_.grid(self.sample_shape_)
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "components_")
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from one more batch of rows, while what was learnt from earlier ones fades.
@@ -403,7 +405,9 @@ class GTPCA(Published, PlotShortcuts):
         self
         """
         X = counted(X)
-        with _unchanged_by_errors(self):
+        with unchanged_by_errors(self):
+            if self.horizon is not None:
+                checks.integer("horizon", self.horizon, 1)
             if not hasattr(self, "components_"):
                 self.fit(X, sample_weight=sample_weight)
                 rows, weight = self._batch(X, sample_weight)
@@ -487,57 +491,8 @@ class GTPCA(Published, PlotShortcuts):
         online = vars(stream) | {"kept": None if kept is None else vars(kept)}
         self.adopt(stream.fit(self.model_, results), self._row_shape, online, self.labels_)
 
-    def chunks(self, X: Any, sample_weight: ArrayLike | None = None) -> Any:
-        """New data as the components see them: centred and weighted like the training data.
-
-        Parameters
-        ----------
-        X : array (n, \\*sample_shape) or (n, d)
-        sample_weight : array (n,) or None
-
-        Returns
-        -------
-        Chunks
-            See :mod:`gtpca.data.chunks`.
-        """
-        return self._seen(self._new_rows(X), sample_weight)
-
     def _seen(self, rows, weight=None):
-        """New rows as chunks of what the components see."""
         return self._open(self._preprocessed(rows), self.operator_, weight)
-
-    def _new_rows(self, X):
-        """Rows of new data, after a warning of those that hold nothing."""
-        check_is_fitted(self)
-        rows = new_rows(self, X, self.sample_shape_)
-        self._warn_of_blank(rows)
-        return rows
-
-    def _warn_of_blank(self, rows):
-        """Warn of rows that hold nothing, if they are in memory: files are not read for that."""
-        if self.missing == "ignore" and rows.in_memory:
-            warn_of_blank(rows.n_blank, rows.n_rows)
-
-    def encode(self, X: Any) -> Codes:
-        """Scores and transforms of new samples.
-
-        Parameters
-        ----------
-        X : array (n, \\*sample_shape) or (n, d)
-
-        Returns
-        -------
-        Codes
-            With ``scores`` (n, k) and ``index`` (n, k), or (n, 1) if the pose is shared.
-        """
-        rows = self._new_rows(X)
-        return self._known(self.model_.encode(self._seen(rows)), rows)
-
-    def _known(self, codes, rows):
-        """Codes that know what the samples came in: a container, or a list of unequal sizes."""
-        if rows.container is None and rows.shapes is None:
-            return codes
-        return replace(codes, container=rows.container, shapes=rows.shapes)
 
     def measure(self, X: Any) -> tuple[Codes, np.ndarray]:
         """Codes of new samples and the energy that they leave, in one pass.
@@ -556,98 +511,6 @@ class GTPCA(Published, PlotShortcuts):
         codes, energies = self.model_.measure(self._seen(rows))
         return self._known(codes, rows), energies
 
-    def decode(self, codes: Codes) -> Any:
-        """Any from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape).
-
-        They come in the container that was encoded: a DataArray, a list of samples of unequal size.
-        """
-        samples = cut(self.model_.decode(codes), codes.shapes)
-        return samples_in(codes.container, samples, self.grid_)
-
-    def reconstruct(self, X: Any) -> Any:
-        """``decode(encode(X))``, shape (n, \\*sample_shape)."""
-        return self.decode(self.encode(X))
-
-    def transform(self, X: Any) -> Any:
-        """Signed scores (n, k), and beside them what ``output`` asks for.
-
-        Returns
-        -------
-        array (n, k), or more columns; see :meth:`get_feature_names_out`
-        """
-        codes = self.encode(X)
-        found = codes.scores
-        if self.output != "scores":
-            put_out = partial(outputs.side_by_side, self.model_, self.output)
-            found = by_rows(put_out, codes.scores, codes.index)
-        if codes.container is None:
-            return found
-        return codes.container.table(found, self.get_feature_names_out())
-
-    def inverse_transform(self, X: Any) -> Any:
-        """Any from what ``transform`` returned.
-
-        With plain scores every component is in its reference pose: the window centred, no rotation,
-        no flip. With ``output="scores+poses"`` it is the reconstruction. Poses in a person's units
-        cannot be inverted.
-
-        Parameters
-        ----------
-        X : array (n, k) or (n, 2 k)
-
-        Returns
-        -------
-        array (n, d) if the training rows were flat, else (n, \\*sample_shape)
-        """
-        return by_rows(partial(outputs.inverse, self.model_, self._row_shape, self.output), X)
-
-    def poses(self, codes: Codes) -> Any:
-        """The transforms of ``codes`` in a person's units.
-
-        Returns
-        -------
-        dict of str to array (n, k)
-            One entry per quantity, e.g. ``start`` and ``centre`` of the window, ``degrees``,
-            ``flipped``, ``factor``; see the family for signs, zeros and units. Places are positions
-            on the axes where these are known, such as seconds, which ``units`` of the dict says,
-            and points otherwise. A Dataset, if a DataArray was encoded.
-        """
-        poses = self.model_.poses(codes)
-        return poses if codes.container is None else codes.container.poses(poses)
-
-    def labelled_components(self) -> Any:
-        """The components in the kind of container that the samples of the fit came in.
-
-        Returns
-        -------
-        DataArray, list of Evoked, FDataGrid, or ``components_`` as they are
-            Positions along an axis are those of a window at rest, in the middle of the sample.
-        """
-        check_is_fitted(self)
-        return components_in(self.labels_, self.components_, self.operator_.weight_grid)
-
-    def align(self, X: Any, component: int = 0) -> Any:
-        """Every sample brought to the reference pose of a component, (n, \\*weight_shape).
-
-        Each weight gets the average of the sample values that it explains, zero where there are
-        none: the part of the sample under the window, or the sample turned or flipped back. The
-        sign of the score is not undone, and nothing is centred.
-        """
-        rows = self._new_rows(X)
-        checks.integer("component", component, 0, self.n_components_ - 1)
-        aligned = self.model_.align(self._open(rows, self.operator_), component)
-        return samples_in(rows.container, aligned, self.operator_.weight_grid)
-
-    def impute(self, X: Any) -> Any:
-        """``X`` with predictions for what was not observed, (n, \\*sample_shape).
-
-        Observed values stay as they are; in gaps is the reconstruction, with the mean that was
-        subtracted. Needs ``missing="ignore"`` unless nothing is missing.
-        """
-        rows = self._new_rows(X)
-        filled = self.model_.impute(self._open(rows, self.operator_))
-        return samples_in(rows.container, cut(filled, rows.shapes), self.grid_)
-
     def resmse(self, X: Any) -> np.ndarray:
         """Residual energy over energy, after 1, 2, .., k components, shape (k,).
 
@@ -664,38 +527,9 @@ class GTPCA(Published, PlotShortcuts):
         """Share of the energy of each sample that all components explain, (n,); 0 for zero rows."""
         return self.model_.explained_shares(self.chunks(X))
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns that ``transform`` returns.
-
-        ``gtpca0, gtpca1, ..``; with ``output="scores+poses"`` also ``gtpca0_index, ..``, with
-        ``output="scores+units"`` one per component and quantity, such as ``gtpca0_start``. If the
-        pose is shared, these are ``gtpca_index`` and ``start``.
-        """
-        return np.asarray(outputs.names(self.model_, self.output), dtype=object)
-
-    def save(self, path: Any) -> None:
-        """Write the fitted model to one file, to be read by :func:`gtpca.load`.
-
-        The file holds arrays and text, no code; it is written atomically.
-
-        Parameters
-        ----------
-        path : path
-            The usual ending is ``.gtpca``.
-        """
-        from gtpca.persistence.models import save
-
-        save(self, path)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.allow_nan = self.missing == "ignore"
-        return tags
-
 
 @contextmanager
-def _unchanged_by_errors(estimator):
+def unchanged_by_errors(estimator):
     """Where an error leaves the attributes of the estimator as they were before."""
     before = dict(vars(estimator))
     try:
@@ -709,13 +543,13 @@ def _unchanged_by_errors(estimator):
 def bind_family(family, sample_shape, feature_weight=None):
     """The operator of a family, or of its text, in the inner product of the weight.
 
-    The weight of a grid whose inner products are integrals is the default.
+    The weight of a grid whose inner products are integrals is the default; False is none at all.
     """
     family = as_family(family)
     check_size(family, sample_shape)
     operator = family.bind(sample_shape)
     weight = getattr(sample_shape, "weight", None) if feature_weight is None else feature_weight
-    return operator if weight is None else weigh_features(operator, weight)
+    return operator if weight is None or weight is False else weigh_features(operator, weight)
 
 
 def _warn_of_windows(operator):

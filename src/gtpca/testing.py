@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from gtpca import checks
-from gtpca.bases import RandomState
 from gtpca.operators import Operator
+from gtpca.typed import RandomState
 
 __all__ = ["PlantedRows", "assert_same_components", "check_operator", "make_planted"]
 
@@ -188,6 +188,9 @@ def _check_masks(operator, rng, n_rows):
         M = np.zeros_like(second)
         np.add.at(M, index, coef[:, k, None] * H * second[index])
         _close(operator.mask_normal(sums[k], w), operator.adjoint(M), "mask_sums, mask_normal")
+    coef = rng.standard_normal((n_rows, operator.n_transforms))
+    slow = operator.adjoint((coef.T @ H) * second)
+    _close(operator.mask_normal(operator.mask_sum(H, coef), w), slow, "mask_sum")
 
 
 def _check_words(operator, rng, n_rows):

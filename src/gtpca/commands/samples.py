@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
 
+from gtpca import ProbabilisticGTPCA
+from gtpca.commands.densities import doubts
 from gtpca.commands.models import from_zero, load_model
 from gtpca.commands.options import (
     MaxSize,
@@ -61,18 +64,28 @@ def transform(
       gtpca transform signals.gtpca new.csv -o - | head
 
     With --poses there are further columns, such as gtpca0_start: where the window of the first
-    component stands. The README's table of families says what they mean.
+    component stands. The README's table of families says what they mean. Probabilistic models
+    also say how sure they are: pose_probability, start_std and the like, log_likelihood.
     """
     check_output(output, TABLES, model, source.path, is_text=True)
     fitted = load_model(model, max_size)
     with source.open(fitted) as data:
         parts = list(_pieces(fitted, fitted.encode, source.path, data.rows, "scores"))
+        sure = _doubts(fitted, source.path, data.rows) if poses else {}
         beside = _beside(data, output)
     scores, index = (np.concatenate([getattr(c, n) for c in parts]) for n in ("scores", "index"))
     codes = Codes(scores, index)
     columns = named_columns(fitted.model_, codes, "scores+units" if poses else "scores")
-    write_table(output, beside | columns)
+    write_table(output, beside | columns | sure)
     tell(output, f"Scores of {len(codes)} samples are")
+
+
+def _doubts(model, path, rows) -> dict[str, np.ndarray]:
+    """Columns that only models with a likelihood have."""
+    if not isinstance(model, ProbabilisticGTPCA):
+        return {}
+    parts = list(_pieces(model, partial(doubts, model), path, rows, "likelihoods"))
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 @reads_data()

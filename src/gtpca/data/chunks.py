@@ -34,6 +34,7 @@ __all__ = [
     "count_live_rows",
     "energy",
     "exponent_of",
+    "masses",
     "nested_samples",
     "pick_rows",
     "row_energies",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gtpca.bases import Shape
 from gtpca.families.base import Family, Size
 from gtpca.operators import Operator
 from gtpca.operators.composed import composed
+from gtpca.typed import Shape
 
 __all__ = ["Compose"]
 

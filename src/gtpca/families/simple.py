@@ -10,12 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from gtpca import checks
-from gtpca.bases import Shape
 from gtpca.families.base import STEP, Family, Size, bank_size, moved_axes, n_points, resolve_axes
 from gtpca.operators import Operator
 from gtpca.operators.bank import BankOperator
 from gtpca.operators.grid import axis_name
 from gtpca.operators.shift import ShiftOperator, Track
+from gtpca.typed import Shape
 
 __all__ = ["Custom", "Identity", "Reflection"]
 

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.bases import RandomState, Shape
 from gtpca.families import grids
 from gtpca.families.base import (
     Family,
@@ -25,6 +24,7 @@ from gtpca.families.base import (
 )
 from gtpca.operators import Operator
 from gtpca.operators.bank import BankOperator
+from gtpca.typed import RandomState, Shape
 
 __all__ = ["Affine", "Deformation", "Rotation", "Scaling", "TimeWarp"]
 

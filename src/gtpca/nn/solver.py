@@ -6,12 +6,12 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
-from gtpca.bases import BaseEstimator
 from gtpca.model.matching import orthonormal, statistics
 from gtpca.nn.geometry import Geometry
 from gtpca.nn.layer import GTPCLayer
 from gtpca.nn.training import RowBatches, Schedule, Trainer
 from gtpca.solvers.base import SolverResult
+from gtpca.typed import BaseEstimator
 
 __all__ = ["Adam"]
 

@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 import gtpca
 from gtpca import checks
-from gtpca.bases import RandomState, Samples
 from gtpca.data.rows import counted
 from gtpca.files import atomic_file
 from gtpca.operators.grid import Grid, axis_texts
 from gtpca.optional import require
 from gtpca.page.contents import COMPONENTS, gather
 from gtpca.page.packing import clipped, safe_json, script_hash
+from gtpca.typed import RandomState, Samples
 from gtpca.views import measures, palette
 
 __all__ = ["write_page"]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from gtpca import checks
-from gtpca.bases import Samples
 from gtpca.plots import samples
 from gtpca.plots.panels import (
     check_components,
@@ -18,6 +17,7 @@ from gtpca.plots.panels import (
     pick_rows,
     take_axes,
 )
+from gtpca.typed import Samples
 from gtpca.views.measures import as_seen, encode
 from gtpca.views.palette import BLACK, BLUE, GREY, ORANGE, RED, SKY, Scale
 from gtpca.views.samples import component_view, sample_view

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gtpca import checks
-from gtpca.bases import Samples
 from gtpca.plots import samples
 from gtpca.plots.panels import check_components, need_samples, pick_rows, take_single
 from gtpca.plots.style import quiet
+from gtpca.typed import Samples
 from gtpca.views.measures import as_seen, encode
 from gtpca.views.palette import BLACK, BLUE, CYCLE, GREY, LEVELS, MARKERS, Scale
 from gtpca.views.samples import sample_view

@@ -30,7 +30,6 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.bases import BaseEstimator, RandomState
 from gtpca.data.chunks import (
     Chunk,
     as_chunks,
@@ -49,6 +48,7 @@ from gtpca.model.matching import (
 )
 from gtpca.operators.pooling import pooling
 from gtpca.solvers.base import Problem, SolverResult
+from gtpca.typed import BaseEstimator, RandomState
 
 __all__ = [
     *("ALS", "Coarse", "climb", "climb_each", "coarsened"),
