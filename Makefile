@@ -4,14 +4,25 @@ PYTHON ?= python3
 VENV ?= .venv
 CORE_VENV ?= .venv-core
 AEON_VENV ?= .venv-aeon
+OLDEST_VENV ?= .venv-oldest
+RELEASE_VENV ?= .venv-release
 JOBS ?= 2
 OLD ?= HEAD
+# What test-interpreters runs; default: everything.
+TESTS ?=
 
-BIN := $(VENV)/bin
+# Where an environment has its programs.
+PROGRAMS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(PROGRAMS)
 STAMP := $(VENV)/.installed
 DEMO_STAMP := $(VENV)/.installed-demo
 CORE_STAMP := $(CORE_VENV)/.installed
 AEON_STAMP := $(AEON_VENV)/.installed
+OLDEST_STAMP := $(OLDEST_VENV)/.installed
+RELEASE_STAMP := $(RELEASE_VENV)/.installed
+
+# All extras but torch, which is large.
+EXTRAS := plot,data,cli,report,io,eeg,dask
 
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input -c constraints.txt
 # One thread per test worker: the workers already fill the processors.
@@ -23,18 +34,18 @@ export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-long test-core test-aeon browser lint format bench bench-speed
-.PHONY: same-results clean
+.PHONY: same-results clean test-oldest test-interpreters release release-tag
 .DELETE_ON_ERROR:
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## create the virtual environment and install everything for development
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(CHECK_PYTHON)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(PIP_INSTALL) -e ".[dev,plot,data,torch,cli,report,io,eeg,dask]"
+	$(BIN)/python $(PIP_INSTALL) -e ".[dev,torch,$(EXTRAS)]"
 	@touch $@
 
 # What the demonstration and the command need: a small part, so that a first look is quick.
@@ -47,14 +58,26 @@ $(DEMO_STAMP): pyproject.toml constraints.txt
 $(CORE_STAMP): pyproject.toml constraints.txt
 	@$(CHECK_PYTHON)
 	$(PYTHON) -m venv --clear $(CORE_VENV)
-	$(CORE_VENV)/bin/python $(PIP_INSTALL) -e . pytest
+	$(CORE_VENV)/$(PROGRAMS)/python $(PIP_INSTALL) -e . pytest
 	@touch $@
 
 # aeon does not install beside the versions of constraints.txt.
 $(AEON_STAMP): pyproject.toml constraints-aeon.txt
 	@$(CHECK_PYTHON)
 	$(PYTHON) -m venv --clear $(AEON_VENV)
-	$(AEON_VENV)/bin/python $(subst constraints.txt,constraints-aeon.txt,$(PIP_INSTALL)) -e . pytest aeon
+	$(AEON_VENV)/$(PROGRAMS)/python $(subst constraints.txt,constraints-aeon.txt,$(PIP_INSTALL)) -e . pytest aeon
+	@touch $@
+
+$(OLDEST_STAMP): pyproject.toml constraints-oldest.txt
+	@$(CHECK_PYTHON)
+	$(PYTHON) -m venv --clear $(OLDEST_VENV)
+	$(OLDEST_VENV)/$(PROGRAMS)/python $(subst constraints.txt,constraints-oldest.txt,$(PIP_INSTALL)) -e . pytest
+	@touch $@
+
+$(RELEASE_STAMP): constraints.txt
+	@$(CHECK_PYTHON)
+	$(PYTHON) -m venv --clear $(RELEASE_VENV)
+	$(RELEASE_VENV)/$(PROGRAMS)/python $(PIP_INSTALL) build twine
 	@touch $@
 
 demo: $(DEMO_STAMP) ## run the demonstration; writes gtpca-demo.png
@@ -67,10 +90,33 @@ test-long: $(STAMP) ## the test suite with the tests that take minutes
 	$(PYTEST) -m "long or not long"
 
 test-core: $(CORE_STAMP) ## the test suite with no optional dependency installed
-	$(CORE_VENV)/bin/python -m pytest
+	$(CORE_VENV)/$(PROGRAMS)/python -m pytest
 
 test-aeon: $(AEON_STAMP) ## the tests with aeon, in an environment of their own
-	$(AEON_VENV)/bin/python -m pytest tests/data/test_aeon.py
+	$(AEON_VENV)/$(PROGRAMS)/python -m pytest tests/data/test_aeon.py
+
+test-oldest: $(OLDEST_STAMP) ## the core's tests with the oldest NumPy, SciPy and scikit-learn that are declared
+	$(OLDEST_VENV)/$(PROGRAMS)/python -m pytest
+
+test-interpreters: ## the tests without torch, on every Python from 3.11 on that is found; TESTS=tests/data for some
+	@set -e; for python in $$($(PYTHON) .ci/interpreters.py); do \
+		name=.venv-$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+		echo "$$python in $$name"; \
+		$$python -m venv $$name; \
+		$$name/$(PROGRAMS)/python $(PIP_INSTALL) -e ".[dev,$(EXTRAS)]"; \
+		$$name/$(PROGRAMS)/python -m pytest -n $(JOBS) $(TESTS); \
+	done
+
+release: $(RELEASE_STAMP) ## build sdist and wheel, check them, and try the wheel in clean environments
+	rm -rf dist
+	$(RELEASE_VENV)/$(PROGRAMS)/python -m build
+	$(RELEASE_VENV)/$(PROGRAMS)/python -m twine check --strict dist/*
+	$(RELEASE_VENV)/$(PROGRAMS)/python .ci/try_wheel.py
+
+release-tag: ## as release, if TAG=v0.1.0 is the version of the package
+	@grep -qx '__version__ = "$(TAG:v%=%)"' src/gtpca/__init__.py || \
+		{ echo "TAG=$(TAG) is not the version in src/gtpca/__init__.py" >&2; exit 1; }
+	$(MAKE) release
 
 browser: ## install Chromium, which the page is tested in (Debian, as root)
 	@.ci/browser

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import pytest
 
 import gtpca
 
@@ -65,3 +68,20 @@ def call(capsys, *arguments):
     except SystemExit as stop:
         code = stop.code
     return done_with(code, *capsys.readouterr())
+
+
+def on_a_terminal(*arguments, **more):
+    """What Python shows where standard error is a terminal of 80 columns."""
+    pty = pytest.importorskip("pty", reason="needs a terminal")
+    ours, theirs = pty.openpty()
+    how = {"stderr": theirs, "stdout": theirs if more.pop("both", False) else subprocess.DEVNULL}
+    command = [sys.executable, *map(str, arguments)]
+    how["env"] = environment(COLUMNS="80", TERM="xterm", **more)
+    shown = b""
+    with subprocess.Popen(command, **how) as running:
+        os.close(theirs)
+        with contextlib.suppress(OSError):  # of Linux, at the end
+            while part := os.read(ours, 65536):
+                shown += part
+    os.close(ours)
+    return running.returncode, shown.decode()

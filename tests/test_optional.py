@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import metadata
+from pathlib import Path
 
 import pytest
 
 import gtpca
-from gtpca.optional import require
+from gtpca.optional import missing, require
 
 WITHOUT = """
 import sys
@@ -41,8 +43,18 @@ def test_the_package_of_a_missing_part_is_named(monkeypatch):
     assert str(caught.value) == 'json is missing: pip install "gtpca[io]"'
 
 
+def test_a_clone_that_is_not_installed_is_named_by_its_folder(monkeypatch):
+    def lost(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "metadata", lost)
+    clone = Path(gtpca.__file__).parents[2]
+    what = clone if (clone / "pyproject.toml").exists() else "gtpca"
+    assert str(missing("h5py", "io")) == f'h5py is missing: pip install "{what}[io]"'
+
+
 def test_the_package_imports_nothing_optional():
-    code = "import sys, gtpca, gtpca.demo, gtpca.plots; print(sorted(sys.modules))"
+    code = "import sys, gtpca.demo, gtpca.plots\nfrom gtpca import *\nprint(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     for module in ("torch", "dask", "matplotlib"):
         assert f"'{module}'" not in done.stdout

@@ -9,9 +9,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gtpca import ProbabilisticGTPCA, Reflection, Rotation, Shift
+import gtpca
+from gtpca import ProbabilisticGTPCA, Rotation, Shift, labelled
 
 PULSE = np.array([1.0, 3.0, 6.0, -4.0, -1.0])
 
@@ -24,17 +24,6 @@ def beats(n=80, size=20, spread=1.0, noise=0.5, seed=0):
     for x, place, height in zip(X, places, rng.normal(1, 0.2 * spread, n), strict=True):
         x[place : place + 5] += height * PULSE
     return X, places
-
-
-@parametrize_with_checks(
-    [
-        ProbabilisticGTPCA(tol=1e-3),
-        ProbabilisticGTPCA(family=Reflection(), em="hard", tol=1e-3),
-        ProbabilisticGTPCA(family=Reflection(), prior="learned", noise="features", tol=1e-3),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def test_fitted_attributes():
@@ -201,3 +190,147 @@ def test_gaps_are_refused_and_haste_is_told():
     X[3, 4] = np.nan
     with pytest.raises(ValueError, match=r"NaN|missing"):
         ProbabilisticGTPCA(1, Shift(5)).fit(X)
+
+
+QUICK = {"random_state": 0, "tol": 1e-3}
+KINDS = [{}, {"noise": "features", "prior": "learned"}, {"n_components": 0}, {"em": "hard"}]
+
+
+def fitted(X, **how):
+    how = {"n_components": 1, "family": Shift(5)} | QUICK | how
+    return ProbabilisticGTPCA(**how).fit(X)
+
+
+@pytest.mark.parametrize("how", KINDS, ids=str)
+def test_a_file_gives_the_same_density_back_to_the_last_bit(how, tmp_path):
+    X, _ = beats(40)
+    model = fitted(X, **how)
+    model.save(tmp_path / "model.gtpca")
+    same = gtpca.load(tmp_path / "model.gtpca")
+    assert type(same) is ProbabilisticGTPCA
+    assert repr(same) == repr(model)
+    assert vars(same).keys() == vars(model).keys()
+    for name in ("score_samples", "predict", "transform", "reconstruct", "evidence"):
+        np.testing.assert_array_equal(getattr(same, name)(X), getattr(model, name)(X))
+    np.testing.assert_array_equal(same.sample(5, 0)[0], model.sample(5, 0)[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "text"),
+    [
+        ("noise_variance_", -1.0, "noise_variance_ must be positive"),
+        ("pose_prior_", np.full(16, 0.5), "pose_prior_ must be probabilities"),
+        ("mean_pattern_", np.zeros(4), r"mean_pattern_ must be finite numbers of shape \(5,\)"),
+        ("explained_variance_", np.array([-1.0]), "must not be negative"),
+        ("offset_", None, "offset_ must be a number"),
+    ],
+)
+def test_a_file_of_what_cannot_be_is_refused(name, wrong, text, tmp_path):
+    model = fitted(beats(40)[0])
+    setattr(model, name, wrong)
+    model.save(tmp_path / "model.gtpca")
+    with pytest.raises(ValueError, match=text):
+        gtpca.load(tmp_path / "model.gtpca")
+
+
+@pytest.mark.parametrize("how", KINDS, ids=str)
+def test_gaps(how):
+    X, places = beats(120)
+    gappy = np.where(np.random.default_rng(5).random(X.shape) < 0.2, np.nan, X)
+    model = fitted(gappy, missing="ignore", **how)
+    assert np.diff(model.history_).min() > -1e-9
+    np.testing.assert_allclose(model.mean_pattern_, PULSE, atol=0.5)
+    assert np.mean(model.encode(gappy).index[:, 0] == places) > 0.9
+    filled = model.impute(gappy)
+    seen = ~np.isnan(gappy)
+    np.testing.assert_array_equal(filled[seen], X[seen])
+    assert np.mean((filled - X)[~seen] ** 2) < 0.5 * np.mean(X[~seen] ** 2)
+    with pytest.raises(ValueError, match="missing"):
+        model.set_params(missing="error").score_samples(gappy)
+
+
+@pytest.mark.parametrize("how", KINDS, ids=str)
+def test_a_weight_of_two_is_a_row_given_twice(how):
+    X, _ = beats(60)
+    weight = np.random.default_rng(1).integers(0, 3, 60)
+    how = QUICK | {"n_components": 1} | how
+    weighted = ProbabilisticGTPCA(family=Shift(5), **how).fit(X, sample_weight=weight)
+    repeated = ProbabilisticGTPCA(family=Shift(5), **how).fit(np.repeat(X, weight, axis=0))
+    np.testing.assert_allclose(weighted.score_samples(X), repeated.score_samples(X), rtol=1e-8)
+    assert weighted.offset_ == pytest.approx(repeated.offset_, rel=1e-8)
+    with pytest.raises(ValueError, match="sample_weight"):
+        ProbabilisticGTPCA(family=Shift(5), **how).fit(X, sample_weight=weight[:-1])
+
+
+def test_names_and_units_go_through(tmp_path):
+    X, _ = beats(60, noise=2.0)
+    known = labelled(X, rate=100.0, start=-0.05)
+    model = fitted(known, family=Shift(5, boundary="circular"))
+    plain = fitted(X, family=Shift(5, boundary="circular"))
+    np.testing.assert_array_equal(model.transform(known), plain.transform(X))
+    poses = model.poses(model.encode(known))
+    assert poses.units == {"start": "s", "centre": "s"}
+    points = plain.poses(plain.encode(X))["start"]
+    np.testing.assert_allclose(poses["start"], -0.05 + points / 100, atol=1e-12)
+    doubts, same = model.pose_posterior(known), plain.pose_posterior(X)
+    np.testing.assert_allclose(doubts.std["start"], same.std["start"] / 100, atol=1e-8)
+    assert doubts.std["start"].mean() > 0.005
+    model.save(tmp_path / "known.gtpca")
+    assert gtpca.load(tmp_path / "known.gtpca").labels_ is not None
+
+
+def test_xarray_in_xarray_out():
+    xarray = pytest.importorskip("xarray", reason="needs xarray: make setup")
+    X, _ = beats(40)
+    known = xarray.DataArray(X, dims=("trial", "time"), coords={"time": np.arange(20) / 10})
+    model = fitted(known)
+    assert isinstance(model.reconstruct(known), xarray.DataArray)
+    assert isinstance(model.transform(known), xarray.DataArray)
+    np.testing.assert_allclose(model.score_samples(known), fitted(X).score_samples(X))
+
+
+def test_frames_and_outputs():
+    pd = pytest.importorskip("pandas", reason="data frames")
+    X, places = beats(40)
+    frame = pd.DataFrame(X, columns=[f"t{j}" for j in range(20)])
+    model = fitted(frame, output="scores+units").set_output(transform="pandas")
+    table = model.transform(frame)
+    assert list(table.columns) == ["gtpca0", "start", "centre"]
+    np.testing.assert_array_equal(table["start"], places)
+    model.set_output(transform="default").set_params(output="scores+poses")
+    back = model.inverse_transform(model.transform(frame))
+    np.testing.assert_allclose(back, model.reconstruct(frame))
+
+
+def test_integrals_are_no_noise():
+    """A weight that a grid brings along says nothing of noise."""
+    skfda = pytest.importorskip("skfda", reason="needs scikit-fda: make setup")
+    X, _ = beats(40)
+    known = skfda.FDataGrid(X, np.arange(20) / 10)
+    np.testing.assert_allclose(fitted(known).score_samples(known), fitted(X).score_samples(X))
+
+
+def test_evidence_is_beside_noise_alone():
+    X, _ = beats(60)
+    model = fitted(X)
+    noise = -10 * np.log(2 * np.pi * model.noise_variance_)
+    noise = noise - np.sum(X**2, axis=1) / (2 * model.noise_variance_)
+    np.testing.assert_allclose(model.evidence(X), model.score_samples(X) - noise)
+    quiet = 0.5 * np.random.default_rng(7).standard_normal((60, 20))
+    assert np.median(model.evidence(quiet)) < 0 < model.evidence(X).min()
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was():
+    X, _ = beats(40)
+    model = fitted(X)
+    before = model.score_samples(X)
+    with pytest.raises(ValueError, match="n_components"):
+        model.set_params(n_components=9).fit(X)
+    np.testing.assert_array_equal(model.set_params(n_components=1).score_samples(X), before)
+
+
+def test_families_as_text():
+    X, _ = beats(40)
+    model = ProbabilisticGTPCA(1, "shift(5)", **QUICK)
+    search = GridSearchCV(model, {"family__window": [3, 5]}, cv=2, error_score="raise").fit(X)
+    assert search.best_params_ == {"family__window": 5}

@@ -11,8 +11,9 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gtpca import ALS, GTPCA, Compose, Reflection, Rotation, Shift
+from gtpca import ALS, GTPCA, Compose, ProbabilisticGTPCA, Reflection, Rotation, Shift
 
 
 def test_set_output_pandas(series):
@@ -96,3 +97,14 @@ def test_refit_is_a_new_fit(series):
     model.fit(np.random.default_rng(5).standard_normal((20, 9)))
     assert model.n_features_in_ == 9
     np.testing.assert_array_equal(model.fit(series).components_, first)
+
+
+@parametrize_with_checks(
+    [
+        ProbabilisticGTPCA(tol=1e-3),
+        ProbabilisticGTPCA(family=Reflection(), em="hard", tol=1e-3),
+        ProbabilisticGTPCA(family=Reflection(), prior="learned", noise="features", tol=1e-3),
+    ]
+)
+def test_the_density_passes_scikit_learns_checks(estimator, check):
+    check(estimator)

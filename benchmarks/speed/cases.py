@@ -105,6 +105,8 @@ LIST = (
     Case("circular", "circular shifts of 427", 3, 200, leaves, 15, CIRCULAR),
     Case("circular-shared", "circular shifts of 427", 5, 200, leaves, 15, CIRCULAR, True),
     Case("heartbeats-3", "partial Shift(120) on 300", 7, 2268, heartbeats, 3, PULSE, True),
+    Case("heartbeats-4", "partial Shift(120) on 300", 7, 2268, heartbeats, 4, PULSE, True),
+    Case("heartbeats-5", "partial Shift(120) on 300", 7, 2268, heartbeats, 5, PULSE, True),
     Case("heartbeats-6", "partial Shift(120) on 300", 8, 2268, heartbeats, 6, PULSE, True),
     Case("galaxies-shared", "Rotation(36), 48x48", 15, 600, galaxies, 12, Rotation(36), True),
     Case("galaxies", "Rotation(36), 48x48", 5, 600, galaxies, 12, Rotation(36)),

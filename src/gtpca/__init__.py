@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gtpca.lazy import attributes
+from gtpca.optional import attributes
 
 if TYPE_CHECKING:
     from gtpca import datasets as datasets
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gtpca.probabilistic import PosePosterior, ProbabilisticGTPCA
     from gtpca.solvers.als import ALS
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "ALS",

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.base import clone
+from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.data.chunks import RESIDUALS, as_chunks
-from gtpca.data.containers import components_in, samples_in
+from gtpca.base import BaseGTPCA
+from gtpca.data.chunks import RESIDUALS, Codes, as_chunks
 from gtpca.data.labels import Labelled
-from gtpca.data.missing import MISSING, warn_of_blank
-from gtpca.data.rows import by_rows, counted, new_rows, training_rows
-from gtpca.data.series import cut
-from gtpca.families.base import check_size
+from gtpca.data.missing import MISSING
+from gtpca.data.rows import counted, new_rows, training_rows
+from gtpca.families.base import Family, check_size
 from gtpca.families.text import as_family
-from gtpca.fitting import wording
+from gtpca.fitting import bar, wording
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
 from gtpca.model import outputs
@@ -33,8 +30,13 @@ from gtpca.model.ridge import AUTO, COST
 from gtpca.operators.base import weigh_features
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem, SolverResult
+from gtpca.typed import ArrayLike, CallbackSupportMixin, RandomState, Shape
+from gtpca.views.shortcuts import PlotShortcuts
 
-__all__ = ["FROZEN", "GTPCA", "bind_family", "check_n_components", "check_parameters"]
+__all__ = [
+    *("FROZEN", "GTPCA", "bind_family", "check_n_components", "check_parameters"),
+    "unchanged_by_errors",
+]
 
 RULES = {
     "polarity": checks.one_of(*POLARITIES),
@@ -47,11 +49,13 @@ RULES = {
     "refine": checks.at_least(0),
     "n_restarts": checks.at_least(1),
     "batch_size": checks.optional(checks.at_least(1)),
+    "horizon": checks.optional(checks.at_least(1)),
+    "progress": checks.one_of("auto", True, False),
 }
 FROZEN = ("polarity", "center", "shared_pose")  # decide about scores, and are kept by a fit
 
 
-class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
+class GTPCA(CallbackSupportMixin, PlotShortcuts, BaseGTPCA):
     r"""General transform-invariant principal component analysis.
 
     Component ``k`` may be moved by any transform :math:`T` of a family to fit each sample:
@@ -131,6 +135,9 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     random_state : int, RandomState or None
     verbose : int
         Above 0, each component is reported through ``logging`` (logger "gtpca").
+    progress : {"auto", True, False}
+        "auto": a bar in notebooks and on terminals, with the number of components, if a fit takes
+        more than some seconds and rich is there. May be changed after a fit.
 
     Attributes
     ----------
@@ -175,31 +182,42 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     array([0, 1, 2, 3])
     """
 
-    mean_: Any  # set by restore, like all that ends in an underscore
+    explained_energy_: np.ndarray
+    explained_energy_ratio_: np.ndarray
+    n_iter_: np.ndarray
+    history_: list[np.ndarray]
+    ridge_: np.ndarray
+    mean_: np.ndarray | None
+    polarity_: str
+    center_: bool | str
+    shared_pose_: bool
+    n_samples_seen_: int
+    online_: dict[str, Any]
 
     def __init__(
         self,
-        n_components=2,
-        family=None,
+        n_components: int | float = 2,
+        family: Family | str | None = None,
         *,
-        sample_shape=None,
-        sample_dim=None,
-        shared_pose=False,
-        polarity="both",
-        center=False,
-        feature_weight=None,
-        missing="error",
-        ridge="auto",
-        refine=0,
-        output="scores",
-        solver=None,
-        n_restarts=1,
-        batch_size=None,
-        residual="auto",
-        horizon=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        sample_shape: Shape | None = None,
+        sample_dim: str | None = None,
+        shared_pose: bool = False,
+        polarity: Literal["both", "positive"] = "both",
+        center: bool | Literal["samples"] = False,
+        feature_weight: ArrayLike | None = None,
+        missing: Literal["error", "ignore"] = "error",
+        ridge: float | Literal["auto"] = "auto",
+        refine: int = 0,
+        output: Literal["scores", "scores+poses", "scores+units"] = "scores",
+        solver: Any = None,
+        n_restarts: int = 1,
+        batch_size: int | None = None,
+        residual: Literal["auto", "memory", "scratch", "recompute"] = "auto",
+        horizon: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        progress: bool | Literal["auto"] = "auto",
     ):
         self.n_components = n_components
         self.family = family
@@ -221,16 +239,15 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.progress = progress
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters; also ``solver__n_init`` of the default, ``family__window`` of a text."""
         if self.solver is None and any(name.startswith("solver__") for name in params):
             params.setdefault("solver", ALS())
-        if isinstance(self.family, str) and any(name.startswith("family__") for name in params):
-            params.setdefault("family", as_family(self.family))
         return super().set_params(**params)
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the components of ``X``.
 
         Parameters
@@ -248,7 +265,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        with _unchanged_by_errors(self):
+        with unchanged_by_errors(self), bar.shown(self) if bar.LOOKED_AT else nullcontext():
             return self._fit(X, sample_weight)
 
     @with_callbacks
@@ -256,7 +273,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         solver = check_parameters(self)
         rows, row_shape, shape = training_rows(self, X, self.sample_shape)
         labels = None if rows.container is None else rows.container.labels
-        operator = bind_family(self.family, shape, self.feature_weight)
+        operator = self.bind(shape)
         count = check_n_components(self.n_components, operator, self.shared_pose)
         warn_early(self, operator, rows.n_rows)
         open_rows = partial(self._open, operator=operator, weight=sample_weight)
@@ -281,9 +298,13 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         context.call_on_fit_task_end(estimator=self)
         return self
 
+    def bind(self, sample_shape):
+        """The operator of the family on samples of a shape, in the inner product of the weight."""
+        return bind_family(self.family, sample_shape, self.feature_weight)
+
     def _preprocessed(self, rows):
         """New rows, centred and weighted like the training data."""
-        model = self.model_
+        model = self._model()
         return rows.preprocessed(partial(model.preprocessing, operator=model.operator))
 
     def _open(self, rows, operator, weight=None):
@@ -333,7 +354,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             **({} if online is None else {"online_": online}),
         )
 
-    def restore(self, operator, **fitted) -> GTPCA:
+    def restore(self, operator: Any, **fitted: Any) -> GTPCA:
         """Set fitted attributes, all at once: the one place where that happens.
 
         Where a stream stands is forgotten unless it is among them.
@@ -348,10 +369,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.__dict__.update(fitted, operator_=operator)
         return self
 
-    @property
-    def model_(self) -> Model:
-        """The fitted model as a value, which a later fit of this estimator does not touch."""
-        check_is_fitted(self)
+    def _model(self) -> Model:
         return Model(
             operator=self.operator_,
             weights=self.components_.reshape(self.n_components_, -1),
@@ -363,15 +381,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             ),
         )
 
-    @property
-    def grid_(self) -> tuple[int, ...]:
-        """``sample_shape_``, with names, units and positions of its axes where they are known."""
-        return self.sample_shape_ if self.labels_ is None else self.labels_.grid(self.sample_shape_)
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "components_")
-
-    def partial_fit(self, X, y=None, sample_weight=None):
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from one more batch of rows, while what was learnt from earlier ones fades.
 
         The first batch is fitted with all starts and moves. As long as there are at most 1024 rows
@@ -395,7 +405,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self
         """
         X = counted(X)
-        with _unchanged_by_errors(self):
+        with unchanged_by_errors(self):
             if self.horizon is not None:
                 checks.integer("horizon", self.horizon, 1)
             if not hasattr(self, "components_"):
@@ -481,59 +491,10 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         online = vars(stream) | {"kept": None if kept is None else vars(kept)}
         self.adopt(stream.fit(self.model_, results), self._row_shape, online, self.labels_)
 
-    def chunks(self, X, sample_weight=None):
-        """New data as the components see them: centred and weighted like the training data.
-
-        Parameters
-        ----------
-        X : array (n, \\*sample_shape) or (n, d)
-        sample_weight : array (n,) or None
-
-        Returns
-        -------
-        Chunks
-            See :mod:`gtpca.data.chunks`.
-        """
-        return self._seen(self._new_rows(X), sample_weight)
-
     def _seen(self, rows, weight=None):
-        """New rows as chunks of what the components see."""
         return self._open(self._preprocessed(rows), self.operator_, weight)
 
-    def _new_rows(self, X):
-        """Rows of new data, after a warning of those that hold nothing."""
-        check_is_fitted(self)
-        rows = new_rows(self, X, self.sample_shape_)
-        self._warn_of_blank(rows)
-        return rows
-
-    def _warn_of_blank(self, rows):
-        """Warn of rows that hold nothing, if they are in memory: files are not read for that."""
-        if self.missing == "ignore" and rows.in_memory:
-            warn_of_blank(rows.n_blank, rows.n_rows)
-
-    def encode(self, X):
-        """Scores and transforms of new samples.
-
-        Parameters
-        ----------
-        X : array (n, \\*sample_shape) or (n, d)
-
-        Returns
-        -------
-        Codes
-            With ``scores`` (n, k) and ``index`` (n, k), or (n, 1) if the pose is shared.
-        """
-        rows = self._new_rows(X)
-        return self._known(self.model_.encode(self._seen(rows)), rows)
-
-    def _known(self, codes, rows):
-        """Codes that know what the samples came in: a container, or a list of unequal sizes."""
-        if rows.container is None and rows.shapes is None:
-            return codes
-        return replace(codes, container=rows.container, shapes=rows.shapes)
-
-    def measure(self, X):
+    def measure(self, X: Any) -> tuple[Codes, np.ndarray]:
         """Codes of new samples and the energy that they leave, in one pass.
 
         Parameters
@@ -550,99 +511,7 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         codes, energies = self.model_.measure(self._seen(rows))
         return self._known(codes, rows), energies
 
-    def decode(self, codes):
-        """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape).
-
-        They come in the container that was encoded: a DataArray, a list of samples of unequal size.
-        """
-        samples = cut(self.model_.decode(codes), codes.shapes)
-        return samples_in(codes.container, samples, self.grid_)
-
-    def reconstruct(self, X):
-        """``decode(encode(X))``, shape (n, \\*sample_shape)."""
-        return self.decode(self.encode(X))
-
-    def transform(self, X):
-        """Signed scores (n, k), and beside them what ``output`` asks for.
-
-        Returns
-        -------
-        array (n, k), or more columns; see :meth:`get_feature_names_out`
-        """
-        codes = self.encode(X)
-        found = codes.scores
-        if self.output != "scores":
-            put_out = partial(outputs.side_by_side, self.model_, self.output)
-            found = by_rows(put_out, codes.scores, codes.index)
-        if codes.container is None:
-            return found
-        return codes.container.table(found, self.get_feature_names_out())
-
-    def inverse_transform(self, X):
-        """Samples from what ``transform`` returned.
-
-        With plain scores every component is in its reference pose: the window centred, no rotation,
-        no flip. With ``output="scores+poses"`` it is the reconstruction. Poses in a person's units
-        cannot be inverted.
-
-        Parameters
-        ----------
-        X : array (n, k) or (n, 2 k)
-
-        Returns
-        -------
-        array (n, d) if the training rows were flat, else (n, \\*sample_shape)
-        """
-        return by_rows(partial(outputs.inverse, self.model_, self._row_shape, self.output), X)
-
-    def poses(self, codes):
-        """The transforms of ``codes`` in a person's units.
-
-        Returns
-        -------
-        dict of str to array (n, k)
-            One entry per quantity, e.g. ``start`` and ``centre`` of the window, ``degrees``,
-            ``flipped``, ``factor``; see the family for signs, zeros and units. Places are positions
-            on the axes where these are known, such as seconds, which ``units`` of the dict says,
-            and points otherwise. A Dataset, if a DataArray was encoded.
-        """
-        poses = self.model_.poses(codes)
-        return poses if codes.container is None else codes.container.poses(poses)
-
-    def labelled_components(self):
-        """The components in the kind of container that the samples of the fit came in.
-
-        Returns
-        -------
-        DataArray, list of Evoked, FDataGrid, or ``components_`` as they are
-            Positions along an axis are those of a window at rest, in the middle of the sample.
-        """
-        check_is_fitted(self)
-        return components_in(self.labels_, self.components_, self.operator_.weight_grid)
-
-    def align(self, X, component=0):
-        """Every sample brought to the reference pose of a component, (n, \\*weight_shape).
-
-        Each weight gets the average of the sample values that it explains, zero where there are
-        none: the part of the sample under the window, or the sample turned or flipped back. The
-        sign of the score is not undone, and nothing is centred.
-        """
-        rows = self._new_rows(X)
-        checks.integer("component", component, 0, self.n_components_ - 1)
-        aligned = self.model_.align(self._open(rows, self.operator_), component)
-        return samples_in(rows.container, aligned, self.operator_.weight_grid)
-
-    def impute(self, X):
-        """``X`` with predictions for what was not observed, (n, \\*sample_shape).
-
-        Observed values stay as they are; in gaps is the reconstruction, with the mean that was
-        subtracted. Needs ``missing="ignore"`` unless nothing is missing.
-        """
-        rows = self._new_rows(X)
-        filled = self.model_.impute(self._open(rows, self.operator_))
-        return samples_in(rows.container, cut(filled, rows.shapes), self.grid_)
-
-    def resmse(self, X):
+    def resmse(self, X: Any) -> np.ndarray:
         """Residual energy over energy, after 1, 2, .., k components, shape (k,).
 
         ``sum_i |x_i - proj_k(x_i)|^2 / sum_i |x_i|^2``, both over what was observed.
@@ -650,46 +519,17 @@ class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         energies = self.model_.energies(self.chunks(X))
         return energies[1:] / energies[0] if energies[0] > 0 else np.ones(self.n_components_)
 
-    def score(self, X, y=None):
+    def score(self, X: Any, y: Any = None) -> float:
         """Share of the energy of ``X`` that all components explain: ``1 - resmse(X)[-1]``."""
         return float(1 - self.resmse(X)[-1])
 
-    def score_samples(self, X):
+    def score_samples(self, X: Any) -> Any:
         """Share of the energy of each sample that all components explain, (n,); 0 for zero rows."""
         return self.model_.explained_shares(self.chunks(X))
 
-    def get_feature_names_out(self, input_features=None):
-        """Names of the columns that ``transform`` returns.
-
-        ``gtpca0, gtpca1, ..``; with ``output="scores+poses"`` also ``gtpca0_index, ..``, with
-        ``output="scores+units"`` one per component and quantity, such as ``gtpca0_start``. If the
-        pose is shared, these are ``gtpca_index`` and ``start``.
-        """
-        return np.asarray(outputs.names(self.model_, self.output), dtype=object)
-
-    def save(self, path):
-        """Write the fitted model to one file, to be read by :func:`gtpca.load`.
-
-        The file holds arrays and text, no code; it is written atomically.
-
-        Parameters
-        ----------
-        path : path
-            The usual ending is ``.gtpca``.
-        """
-        from gtpca.persistence.models import save
-
-        save(self, path)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.allow_nan = self.missing == "ignore"
-        return tags
-
 
 @contextmanager
-def _unchanged_by_errors(estimator):
+def unchanged_by_errors(estimator):
     """Where an error leaves the attributes of the estimator as they were before."""
     before = dict(vars(estimator))
     try:
@@ -703,13 +543,13 @@ def _unchanged_by_errors(estimator):
 def bind_family(family, sample_shape, feature_weight=None):
     """The operator of a family, or of its text, in the inner product of the weight.
 
-    The weight of a grid whose inner products are integrals is the default.
+    The weight of a grid whose inner products are integrals is the default; False is none at all.
     """
     family = as_family(family)
     check_size(family, sample_shape)
     operator = family.bind(sample_shape)
     weight = getattr(sample_shape, "weight", None) if feature_weight is None else feature_weight
-    return operator if weight is None else weigh_features(operator, weight)
+    return operator if weight is None or weight is False else weigh_features(operator, weight)
 
 
 def _warn_of_windows(operator):

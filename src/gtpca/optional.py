@@ -1,11 +1,14 @@
-"""Optional packages, and the one sentence that says how to install a missing one."""
+"""Imports that come late: of optional packages, and of the names of a package (PEP 562)."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-__all__ = ["missing", "require"]
+__all__ = ["attributes", "missing", "require"]
 
 
 def require(module: str, extra: str) -> Any:
@@ -50,4 +53,61 @@ def missing(module: str, extra: str) -> ImportError:
         except ImportError as error:
             raise missing("torch", "torch") from error
     """
-    return ImportError(f'{module.partition(".")[0]} is missing: pip install "gtpca[{extra}]"')
+    name = module.partition(".")[0]
+    return ImportError(f'{name} is missing: pip install "{_installable()}[{extra}]"')
+
+
+def _installable() -> str:
+    """What pip takes for this package: its name, or the folder of a clone that is not installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.metadata("gtpca")["Name"]
+    except metadata.PackageNotFoundError:
+        folder = Path(__file__).parents[2]
+        return str(folder) if (folder / "pyproject.toml").exists() else "gtpca"
+
+
+def attributes(
+    package: str, homes: Mapping[str, str], submodules: Iterable[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package that imports its names late.
+
+    Type checkers do not see through it: the package imports the same names once more, below
+    ``if TYPE_CHECKING``.
+
+    Parameters
+    ----------
+    package : str
+        Its ``__name__``.
+    homes : mapping of str to str
+        The module that each name comes from.
+    submodules : iterable of str
+        Modules of the package that are attributes of it as well.
+
+    Examples
+    --------
+    >>> from gtpca.optional import attributes
+    >>> get, names = attributes("gtpca", {"Shift": "gtpca.families"}, ["families"])
+    >>> get("Shift").__name__, get("families").__name__
+    ('Shift', 'gtpca.families')
+    >>> get("Drift")
+    Traceback (most recent call last):
+    AttributeError: module 'gtpca' has no attribute 'Drift'
+    """
+    modules = frozenset(submodules)
+
+    def get(name: str) -> Any:
+        if name in homes:
+            value = getattr(import_module(homes[name]), name)
+        elif name in modules:
+            value = import_module(f"{package}.{name}")
+        else:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        setattr(sys.modules[package], name, value)  # the next time it is found at once
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes, *modules})
+
+    return get, names

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.data.chunks import as_chunks
-from gtpca.data.rows import new_rows, training_rows
-from gtpca.estimator import bind_family
+from gtpca.base import BaseGTPCA
+from gtpca.data.chunks import Codes, as_chunks
+from gtpca.data.missing import MISSING
+from gtpca.data.rows import training_rows
+from gtpca.estimator import bind_family, unchanged_by_errors
+from gtpca.families import Family
 from gtpca.families.text import as_family
+from gtpca.fitting import wording
 from gtpca.fitting.em import Recipe, expectation_maximisation
+from gtpca.fitting.held_out import Trust, trusted
+from gtpca.model import outputs
 from gtpca.model.matching import POLARITIES
 from gtpca.model.probabilistic import ProbabilisticModel, log_likelihoods, pose_summary
+from gtpca.typed import ArrayLike, OutlierMixin, RandomState, Samples, Shape
 
 __all__ = ["PosePosterior", "ProbabilisticGTPCA"]
 
@@ -33,6 +39,9 @@ RULES = {
     "em": checks.one_of("soft", "hard"),
     "prior": checks.one_of("uniform", "learned"),
     "polarity": checks.one_of(*POLARITIES),
+    "shrink": checks.one_of(False, True),
+    "missing": checks.one_of(*MISSING),
+    "output": checks.one_of(*outputs.OUTPUTS),
     "contamination": _contamination,
     "max_iter": checks.at_least(1),
     "tol": checks.non_negative,
@@ -66,7 +75,7 @@ class PosePosterior:
     entropy: np.ndarray
 
 
-class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
+class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
     r"""Transform-invariant principal components with one pose per sample, as a density.
 
     .. math:: x = T_t (m + \sum_k z_k \sqrt{\lambda_k} w_k) + \text{noise}, \quad z \sim N(0, I),
@@ -79,7 +88,9 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
     they make up for a window that slides. A more likely start can have worse poses, so that starts
     are not compared.
 
-    Rows are converted to double precision. NaN and sample weights are not supported.
+    Rows are converted to double precision. With ``missing="ignore"`` all is the likelihood of what
+    was observed. There is no ``feature_weight``: ``noise="features"`` finds out how much a feature
+    says.
 
     Parameters
     ----------
@@ -89,6 +100,8 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
         As in :class:`GTPCA`.
     sample_shape : tuple of int or None
         Shape of one sample if ``X`` holds flat rows; default: ``X.shape[1:]``.
+    sample_dim : str or None
+        The dimension of a DataArray that holds the samples; default: its first one.
     noise : {"isotropic", "features"}
         One variance for all features, or one for each.
     em : {"soft", "hard"}
@@ -99,6 +112,16 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
     polarity : {"positive", "both"}
         How the single component of the start matches rows: upright, or also upside down, for data
         without a pattern that all samples share.
+    shrink : bool
+        Weights of few rows hold noise: patterns are too large, poses too certain. Where the rows
+        say less than 100 nats per weight, a fifth of them is held out five times, and all weights
+        are smoothed and made smaller by what makes held-out rows most likely. Such a fit takes
+        several times as long.
+    missing : {"error", "ignore"}
+        What NaN, masked values, None and pandas' NA are: an error, or *not observed*. May be
+        changed after a fit.
+    output : {"scores", "scores+poses", "scores+units"}
+        What ``transform`` returns, as in :class:`GTPCA`. May be changed after a fit.
     contamination : float in (0, 0.5]
         Share of the training rows that ``predict`` calls outliers.
     max_iter : int
@@ -123,12 +146,20 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
     pose_prior_ : array (m,)
     offset_ : float
         The log-likelihood below which a sample is an outlier.
+    held_out_gain_ : float or None
+        How much more likely held-out rows were with the pattern, as EM found it, than with noise
+        alone, in nats per row; None if none were held out. Below 0 nothing speaks for a pattern.
+    smoothing_, shrinkage_ : float
+        Width of the Gaussian, in points, and the factor of all weights: 0 and 1 where none were
+        held out.
     history_ : array (n_iter + 1,)
         Mean over the rows of the log-likelihood at each pass, or for hard EM of that of row and
-        pose; it does not fall but by rounding.
+        pose, before weights are smoothed; it does not fall but by rounding.
     n_iter_ : int
     n_components_ : int
     sample_shape_ : tuple of int
+    labels_ : Labels or None
+        Names, units and positions of the axes, if the samples came with them.
     operator_ : Operator
     n_features_in_ : int
 
@@ -147,32 +178,47 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
     True
     """
 
-    missing, sample_dim, labels_ = "error", None, None  # what the checks of rows ask for
+    _precisions = ("float64",)
+    mean_pattern_: np.ndarray
+    explained_variance_: np.ndarray
+    noise_variance_: Any  # a number, or one per feature
+    pose_prior_: np.ndarray
+    offset_: float
+    history_: np.ndarray
+    n_iter_: int
 
     def __init__(
         self,
-        n_components=2,
-        family=None,
+        n_components: int = 2,
+        family: Family | str | None = None,
         *,
-        sample_shape=None,
-        noise="isotropic",
-        em="soft",
-        prior="uniform",
-        polarity="positive",
-        contamination=0.1,
-        max_iter=1000,
-        tol=1e-6,
-        batch_size=None,
-        n_jobs=None,
-        random_state=None,
+        sample_shape: Shape | None = None,
+        sample_dim: str | None = None,
+        noise: Literal["isotropic", "features"] = "isotropic",
+        em: Literal["soft", "hard"] = "soft",
+        prior: Literal["uniform", "learned"] = "uniform",
+        polarity: Literal["both", "positive"] = "positive",
+        shrink: bool = True,
+        missing: Literal["error", "ignore"] = "error",
+        output: Literal["scores", "scores+poses", "scores+units"] = "scores",
+        contamination: float = 0.1,
+        max_iter: int = 1000,
+        tol: float = 1e-7,
+        batch_size: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
     ):
         self.n_components = n_components
         self.family = family
         self.sample_shape = sample_shape
+        self.sample_dim = sample_dim
         self.noise = noise
         self.em = em
         self.prior = prior
         self.polarity = polarity
+        self.shrink = shrink
+        self.missing = missing
+        self.output = output
         self.contamination = contamination
         self.max_iter = max_iter
         self.tol = tol
@@ -180,34 +226,55 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X, y=None):
+    def fit(self, X: Samples, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find pattern, components, noise and prior of ``X``.
 
         Parameters
         ----------
         X : array (n, \\*sample_shape), or (n, d) flat rows
-            Also a memory map, an h5py dataset, a zarr array, or a Dask array.
+            Also a memory map, an h5py dataset, a zarr array, a Dask array, or a container such as a
+            DataArray or a data frame.
         y : ignored
+        sample_weight : array (n,) or None
+            Non-negative; weight 2 is the same as a row given twice.
 
         Returns
         -------
         self
         """
-        checks.parameters(self, RULES)
-        as_family(self.family)
-        rows, _, shape = training_rows(self, X, self.sample_shape)
-        operator = bind_family(self.family, shape)
-        chunks, rng = self._open(rows, operator), check_random_state(self.random_state)
-        model, history, converged = expectation_maximisation(chunks, self._recipe(operator), rng)
+        with unchanged_by_errors(self):
+            return self._fit(X, sample_weight)
+
+    def _fit(self, X, sample_weight):
+        check_density(self)
+        rows, row_shape, shape = training_rows(self, X, self.sample_shape)
+        operator, rng = self.bind(shape), check_random_state(self.random_state)
+        recipe, chunks = self._recipe(operator), self._open(rows, operator, sample_weight)
+        model, history, converged = expectation_maximisation(chunks, recipe, rng)
         if not converged:
-            checks.warn(
-                f"max_iter={self.max_iter} passes of EM did not converge to tol={self.tol}: the "
-                f"last gained {history[-1] - history[-2]:.2g} per sample. Increase max_iter.",
-                ConvergenceWarning,
-            )
+            checks.warn(wording.not_converged(self, history), ConvergenceWarning)
+        trust = Trust()
+        if self.shrink:
+            model, trust = trusted(chunks, recipe, model, history, rng)
+            if trust.gain is not None and trust.gain < 0:
+                checks.warn(wording.no_pattern(trust), UserWarning)
         scores = np.concatenate(chunks.collect(log_likelihoods, model.lens()))
-        self._adopt(model, history, float(np.quantile(scores, self.contamination)))
-        return self
+        labels = None if rows.container is None else rows.container.labels
+        return self._adopt(
+            model,
+            held_out_gain_=trust.gain,
+            smoothing_=trust.width,
+            shrinkage_=trust.scale,
+            offset_=_threshold(scores, self.contamination, sample_weight),
+            history_=np.array(history),
+            n_iter_=len(history) - 1,
+            labels_=labels,
+            _row_shape=row_shape,
+        )
+
+    def bind(self, sample_shape):
+        """The operator of the family on samples of a shape."""
+        return bind_family(self.family, sample_shape, feature_weight=False)
 
     def _recipe(self, operator):
         most = min(operator.n_weights, operator.n_features)
@@ -215,17 +282,23 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
         names = ("em", "noise", "prior", "polarity", "max_iter", "tol", "n_jobs")
         return Recipe(count, **{name: getattr(self, name) for name in names})
 
-    def _open(self, rows, operator):
+    def _open(self, rows, operator, weight=None):
         """Rows as chunks, in double precision: a likelihood is a difference of large numbers."""
+        if weight is not None:
+            weight = checks.weights("sample_weight", weight, [(rows.n_rows,)])
         rows = rows.preprocessed(partial(np.asarray, dtype=np.float64))
-        return as_chunks(rows, operator, batch_size=self.batch_size, n_jobs=self.n_jobs)
+        return as_chunks(rows, operator, weight, batch_size=self.batch_size, n_jobs=self.n_jobs)
 
-    def _adopt(self, model, history, offset):
+    def _seen(self, rows, weight=None):
+        return self._open(rows, self.operator_, weight)
+
+    def _adopt(self, model, **beside):
         """Set all fitted attributes, at once."""
         operator, sizes = model.operator, np.linalg.norm(model.loadings, axis=1)
         unit = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
         one = len(model.noise) == 1
-        self.__dict__.update(
+        return self.restore(
+            operator,
             mean_pattern_=model.pattern.reshape(operator.weight_shape),
             components_=(unit[:, None] * model.loadings).reshape(-1, *operator.weight_shape),
             explained_variance_=sizes**2,
@@ -233,18 +306,18 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
                 float(model.noise[0]) if one else model.noise.reshape(operator.sample_shape)
             ),
             pose_prior_=np.exp(model.log_prior),
-            offset_=offset,
-            history_=np.array(history),
-            n_iter_=len(history) - 1,
             n_components_=len(sizes),
             sample_shape_=operator.sample_shape,
-            operator_=operator,
+            n_features_in_=operator.n_features,
+            **beside,
         )
 
-    @property
-    def model_(self) -> ProbabilisticModel:
-        """The fitted model as a value, which a later fit of this estimator does not touch."""
-        check_is_fitted(self)
+    def restore(self, operator, **fitted) -> ProbabilisticGTPCA:
+        """Set fitted attributes, all at once; see :meth:`GTPCA.restore`."""
+        self.__dict__.update(fitted, operator_=operator)
+        return self
+
+    def _model(self) -> ProbabilisticModel:
         prior, W = self.pose_prior_, self.components_.reshape(-1, self.operator_.n_weights)
         return ProbabilisticModel(
             operator=self.operator_,
@@ -254,66 +327,32 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
             log_prior=np.log(prior, out=np.full(len(prior), -np.inf), where=prior > 0),
         )
 
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "components_")
-
-    def chunks(self, X):
-        """New data as chunks; see :mod:`gtpca.data.chunks`."""
-        check_is_fitted(self)
-        return self._open(new_rows(self, X, self.sample_shape_), self.operator_)
-
-    def score_samples(self, X):
+    def score_samples(self, X: Samples) -> Any:
         """Log-likelihood of every sample, ``log p(x_i)``, (n,)."""
         return self.model_.score_samples(self.chunks(X))
 
-    def score(self, X, y=None):
+    def score(self, X: Samples, y: Any = None) -> float:
         """Mean log-likelihood of the samples: for new ones, it punishes too many components."""
         return float(np.mean(self.score_samples(X)))
 
-    def decision_function(self, X):
+    def evidence(self, X: Samples) -> Any:
+        """How much more likely every sample is than by the noise alone, in nats, (n,).
+
+        ``log p(x_i) - log N(x_i; 0, noise)``: whether the pattern is in a sample at all. A sample
+        of little more than noise can be more likely than all others, since it has less that could
+        be elsewhere; its evidence is about 0, or less.
+        """
+        return self.model_.evidence(self.chunks(X))
+
+    def decision_function(self, X: Samples) -> Any:
         """``score_samples(X) - offset_``, (n,): negative for outliers."""
         return self.score_samples(X) - self.offset_
 
-    def predict(self, X):
+    def predict(self, X: Samples) -> np.ndarray:
         """1 for inliers, -1 for outliers, (n,)."""
         return np.where(np.asarray(self.decision_function(X)) < 0, -1, 1)
 
-    def encode(self, X):
-        """Most likely pose of every sample, and the mean of its scores there.
-
-        Scores are coefficients of the components, drawn towards 0 by what noise may have added.
-
-        Returns
-        -------
-        Codes
-            With ``scores`` (n, k) and ``index`` (n, 1).
-        """
-        return self.model_.encode(self.chunks(X))
-
-    def transform(self, X):
-        """The scores of :meth:`encode`, (n, k)."""
-        return self.encode(X).scores
-
-    def decode(self, codes):
-        """Samples from codes: ``T (m + sum_k scores_k w_k)``, (n, \\*sample_shape)."""
-        return self.model_.decode(codes)
-
-    def reconstruct(self, X):
-        """``decode(encode(X))``, (n, \\*sample_shape)."""
-        return self.decode(self.encode(X))
-
-    def poses(self, codes):
-        """The transforms of ``codes`` in a person's units: a dict of str to array (n, 1)."""
-        return self.model_.poses(codes)
-
-    def align(self, X):
-        """Every sample brought back from its most likely pose, (n, \\*weight_shape).
-
-        As :meth:`GTPCA.align` does: the part of the sample under the window, or turned back.
-        """
-        return self.model_.align(self.chunks(X))
-
-    def pose_posterior(self, X, n_poses=3):
+    def pose_posterior(self, X: Samples, n_poses: int = 3) -> PosePosterior:
         """The most likely poses with their probabilities, and how far poses spread.
 
         Parameters
@@ -334,7 +373,9 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
         std = {name.removeprefix("std_"): values for name, values in found.items()}
         return PosePosterior(index, probability, model.described(index), std, entropy)
 
-    def sample(self, n_samples=1, random_state=None):
+    def sample(
+        self, n_samples: int = 1, random_state: RandomState = None
+    ) -> tuple[np.ndarray, Codes]:
         """Samples drawn from the model, (n, \\*sample_shape), and their codes.
 
         Parameters
@@ -351,7 +392,16 @@ class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
         X, codes = self.model_.sample(count, check_random_state(random_state))
         return X.reshape(-1, *self.sample_shape_), codes
 
-    def get_feature_names_out(self, input_features=None):
-        """Names of the columns of :meth:`transform`: ``gtpca0, gtpca1, ..``."""
-        check_is_fitted(self)
-        return np.asarray([f"gtpca{k}" for k in range(self.n_components_)], dtype=object)
+
+def check_density(estimator):
+    """Raise an error for parameters that make no sense."""
+    checks.parameters(estimator, RULES)
+    as_family(estimator.family)
+
+
+def _threshold(scores, share, weight):
+    """A log-likelihood below which a share of the rows lies, half-way to the next one."""
+    weight = None if weight is None else np.asarray(weight, dtype=np.float64)
+    last = float(np.quantile(scores, share, method="inverted_cdf", weights=weight))
+    above = scores[scores > last]
+    return (last + float(above.min())) / 2 if len(above) else float(np.nextafter(last, np.inf))

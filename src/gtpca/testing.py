@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
 from gtpca import checks
 from gtpca.operators import Operator
+from gtpca.typed import RandomState
 
 __all__ = ["PlantedRows", "assert_same_components", "check_operator", "make_planted"]
 
@@ -22,7 +25,7 @@ def _close(actual, desired, name, rtol=1e-9):
     np.testing.assert_allclose(actual, desired, rtol=0, atol=rtol * scale, err_msg=name)
 
 
-def check_operator(operator: Operator, random_state=0, n_rows=12) -> None:
+def check_operator(operator: Operator, random_state: RandomState = 0, n_rows: int = 12) -> None:
     """Compare every method of an operator with its slow and obvious meaning.
 
     Dot test ``sum_t <T_t w, M_t> = <w, sum_t T_t* M_t>``, linearity, the fast correlation, norms,
@@ -185,6 +188,9 @@ def _check_masks(operator, rng, n_rows):
         M = np.zeros_like(second)
         np.add.at(M, index, coef[:, k, None] * H * second[index])
         _close(operator.mask_normal(sums[k], w), operator.adjoint(M), "mask_sums, mask_normal")
+    coef = rng.standard_normal((n_rows, operator.n_transforms))
+    slow = operator.adjoint((coef.T @ H) * second)
+    _close(operator.mask_normal(operator.mask_sum(H, coef), w), slow, "mask_sum")
 
 
 def _check_words(operator, rng, n_rows):
@@ -198,7 +204,13 @@ def _check_words(operator, rng, n_rows):
     assert 0 <= operator.reference < operator.n_transforms, "reference is not a transform"
 
 
-def make_planted(operator, n_samples=600, score=3.0, noise=0.05, random_state=0):
+def make_planted(
+    operator: Operator,
+    n_samples: int = 600,
+    score: Any = 3.0,
+    noise: float = 0.05,
+    random_state: RandomState = 0,
+) -> Any:
     """Rows made of one component in random poses.
 
     ``x_i = s_i T_{t_i} w / |T_{t_i} w| + noise``, with white weights ``w``, scores ``s_i`` from
@@ -266,7 +278,13 @@ class PlantedRows:
     """
 
     def __init__(
-        self, operator, n_samples, n_templates=3, noise=0.05, dtype=np.float32, random_state=0
+        self,
+        operator: Operator,
+        n_samples: int,
+        n_templates: int = 3,
+        noise: float = 0.05,
+        dtype: Any = np.float32,
+        random_state: RandomState = 0,
     ):
         self.operator, self.n_templates = operator, checks.integer("n_templates", n_templates, 1)
         self.shape = (checks.integer("n_samples", n_samples, 1), *operator.sample_shape)
@@ -300,7 +318,7 @@ class PlantedRows:
             X += coef[:, None].astype(X.dtype) * moved
         return X.astype(self.dtype).reshape(-1, *op.sample_shape)
 
-    def write(self, target, n_rows=4096):
+    def write(self, target: Any, n_rows: int = 4096) -> Any:
         """Copy all rows into ``target``, ``n_rows`` at a time, and return it.
 
         Parameters
@@ -316,7 +334,7 @@ class PlantedRows:
         return target
 
 
-def assert_same_components(first, second, atol=1e-6) -> None:
+def assert_same_components(first: Any, second: Any, atol: float = 1e-6) -> None:
     """Check that two fitted models have the same components, up to sign and pose.
 
     Parameters

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -15,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from command import COMMANDS, Done, call, done_with, environment, process
+from command import COMMANDS, Done, call, done_with, environment, on_a_terminal, process
 
 import gtpca
 from gtpca import GTPCA, Custom, Shift
@@ -140,27 +139,10 @@ def test_a_reader_that_goes_away_is_no_error(model, tmp_path):
     assert (done.out, done.err) == ("gtpca0,gtpca1\n", "")
 
 
-def on_a_terminal(*arguments, **more):
-    """What a command shows where standard error is a terminal of 80 columns."""
-    pty = pytest.importorskip("pty", reason="needs a terminal")
-    ours, theirs = pty.openpty()
-    how = {"stderr": theirs, "stdout": theirs if more.pop("both", False) else subprocess.DEVNULL}
-    command = [sys.executable, "-m", "gtpca_command", *map(str, arguments)]
-    how["env"] = environment(COLUMNS="80", TERM="xterm", **more)
-    shown = b""
-    with subprocess.Popen(command, **how) as running:
-        os.close(theirs)
-        with contextlib.suppress(OSError):  # of Linux, at the end
-            while part := os.read(ours, 65536):
-                shown += part
-    os.close(ours)
-    return running.returncode, shown.decode()
-
-
 def test_there_is_a_bar_on_a_terminal(signals, tmp_path):
     arguments = ["fit", signals, "-o", tmp_path / "m", "--family", FAMILY, "-k", 2]
     arguments += ["--restarts", 20]  # longer than the bar takes to be drawn again
-    code, shown = on_a_terminal(*arguments, NO_COLOR="1")
+    code, shown = on_a_terminal("-m", "gtpca_command", *arguments, NO_COLOR="1")
     assert code == 0
     assert re.search(r"component \d+ of 40, step \d+", shown)
     assert not re.search("\x1b\\[[0-9;]*[1-9][0-9;]*m", shown)  # no colours
@@ -189,7 +171,7 @@ def test_a_bar_of_a_shared_pose_has_a_total(k, rounds, signals):
 
 def test_a_terminal_gets_no_bytes(signals, tmp_path):
     arguments = ["fit", signals, "-o", "-", "--family", FAMILY]
-    code, shown = on_a_terminal(*arguments, both=True)
+    code, shown = on_a_terminal("-m", "gtpca_command", *arguments, both=True)
     assert code == 2
     assert shown == "gtpca: -o - would fill the terminal with bytes; redirect it to a file.\r\n"
 

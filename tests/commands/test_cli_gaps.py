@@ -145,3 +145,17 @@ def test_the_page(model, table, tmp_path, capsys):
     for name in ("plotly", "jinja2"):
         pytest.importorskip(name, reason="the page")
     assert call(capsys, "report", model, table, "-o", tmp_path / "p.html").code == 0
+
+
+@pytest.mark.parametrize("command", ["transform", "reconstruct", "impute", "align"])
+def test_blank_samples_are_told_once_for_all_pieces(command, model, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("gtpca.commands.samples.PIECE", 200)  # ten rows
+    rows = X.copy()
+    rows[[1, 2, 33]] = np.nan
+    np.save(tmp_path / "x.npy", rows)
+    done = call(capsys, command, model, tmp_path / "x.npy", "-o", tmp_path / "out.npy")
+    said = [line for line in done.err.splitlines() if "warning" in line]
+    assert said == [
+        "gtpca: warning: 3 of 60 rows of X hold no observed value: they take no part in a fit and "
+        "score 0."
+    ]

@@ -162,6 +162,7 @@ def test_info_says_names_units_and_how_files_are_read(fitted, capsys):
     assert "told apart by start (s), centre (s)" in out
     assert "time: 16 points, 0 to 0.015 s, rate 1000 Hz, named t0 to t15" in out
     assert "--labels kind --id id --drop note" in out
+    assert "--rate 1000Hz" in out
     assert '"unit": "s"' in call(capsys, "info", "m", "--json").out
 
 

@@ -12,6 +12,7 @@ from gtpca import Reflection, Rotation, Scaling, Shift
 from gtpca.data.chunks import as_chunks
 from gtpca.model import probabilistic
 from gtpca.model.probabilistic import ProbabilisticModel, hard_sums, pose_summary, soft_sums
+from gtpca.operators import Operator
 
 CASES = {
     "valid": (Shift(4), (9,)),
@@ -73,6 +74,27 @@ def test_likelihood_and_codes_are_those_of_dense_gaussians(case, K, kind):
     z = slow_scores(model, X)[0][codes.index[:, 0], np.arange(len(X))]
     sizes = np.linalg.norm(model.loadings, axis=1)
     np.testing.assert_allclose(codes.scores, z * sizes, rtol=1e-7, atol=1e-9)
+
+
+@EITHER
+@pytest.mark.parametrize("K", [0, 2])
+@pytest.mark.parametrize("case", CASES)
+def test_in_gaps_it_is_the_density_of_what_was_observed(case, K, kind):
+    """Marginals of dense Gaussians, row by row; of a row without any value nothing is known."""
+    model, X = drawn(case, kind, K)
+    X[np.random.default_rng(1).random(X.shape) < 0.4] = np.nan
+    X[0] = np.nan
+    means, U, noise = banks(model)
+    joint = np.tile(model.log_prior, (len(X), 1))
+    for i, t in np.ndindex(len(X), len(means)):
+        seen = ~np.isnan(X[i])
+        if seen.any():
+            covariance = (U[t].T @ U[t] + noise)[np.ix_(seen, seen)]
+            joint[i, t] += multivariate_normal(means[t, seen], covariance).logpdf(X[i, seen])
+    chunks = as_chunks(X, model.operator)
+    found = model.score_samples(chunks)
+    np.testing.assert_allclose(found, logsumexp(joint, axis=1), rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(model.encode(chunks).index[1:, 0], joint[1:].argmax(axis=1))
 
 
 def slow_sums(model, X, share):
@@ -172,3 +194,42 @@ def test_nothing_as_large_as_rows_times_transforms_times_features():
     chunks = as_chunks(noise(600, 128), operator, batch_size=600)
     chunks.sum(soft_sums, model.lens())
     assert memory(lambda: chunks.sum(soft_sums, model.lens())) < 600 * 128 * 128 * 8 / 4
+
+
+@EITHER
+@pytest.mark.parametrize("sums", [soft_sums, hard_sums])
+@pytest.mark.parametrize("case", CASES)
+def test_gaps_of_one_feature_are_that_feature_left_out(case, sums, kind):
+    """Where the same features are hidden in all rows, updates know nothing of them."""
+    model, X = drawn(case, kind)
+    gappy = X.copy()
+    gappy[:, [0, 2]] = np.nan
+    found = as_chunks(gappy, model.operator).sum(sums, model.lens(), True)
+    assert np.all(found.observed[[0, 2]] == 0)
+    seen = np.ones(model.operator.n_features)
+    seen[[0, 2]] = 0
+    lens, W = model.lens(), model.weights
+    banks = np.stack([lens.operator.apply(w) for w in W])
+    moments = np.broadcast_to(found.moments, (model.operator.n_transforms, 3, 3))
+    if len(found.moments) > 1:
+        wanted = np.einsum("tjk,ktd->jtd", moments, banks * seen)
+        slow = np.array([lens.operator.adjoint(M) for M in wanted])
+        N = Operator.normal_block(lens.operator, moments, W)
+        hidden = np.array(
+            [
+                sum(lens.operator.mask_normal(h, w) for h, w in zip(row, W, strict=True))
+                for row in found.hidden
+            ]
+        )
+        np.testing.assert_allclose(N - hidden, slow, atol=1e-8)
+
+
+def test_rows_count_as_often_as_their_weights_say():
+    model, X = drawn("partial")
+    weight = np.array([0, 1, 2, 3, 0, 1, 1, 2])
+    for sums in (soft_sums, hard_sums):
+        once = as_chunks(X, model.operator, weight.astype(float)).sum(sums, model.lens(), True)
+        often = as_chunks(np.repeat(X, weight, axis=0), model.operator)
+        often = often.sum(sums, model.lens(), True)
+        for name, value in vars(once).items():
+            np.testing.assert_allclose(value, getattr(often, name), atol=1e-9, err_msg=name)

@@ -23,6 +23,7 @@ RATE, FIRST, COUNT = 100.0, -0.2, 24
 AGES, SIDES = np.linspace(20, 43, COUNT), np.array(["left", "right"] * (COUNT // 2))
 IDS = [f'P"{i}", x' for i in range(COUNT)]
 WIDTHS = (400, 1000, 1900)
+PAGES = [(channels, units) for channels in (1, 64) for units in (True, False)]
 
 
 def fitted(channels, units):
@@ -70,10 +71,8 @@ def chart(driver, host):
     )
 
 
-@pytest.mark.parametrize(
-    ("channels", "units", "width"),
-    [*((c, True, width) for c in (1, 64) for width in WIDTHS), (1, False, 400), (64, False, 1900)],
-)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("channels", "units"), PAGES)
 def test_nothing_leaves_the_page(channels, units, width, shown):
     _, _, driver = shown(channels, units, width)
     assert driver.get_log("browser") == []
@@ -86,7 +85,7 @@ def test_nothing_leaves_the_page(channels, units, width, shown):
     assert chart(driver, "map-after")["x"] == ("time (s)" if units else "point")
 
 
-@pytest.mark.parametrize(("channels", "units"), [(1, True), (64, False)])
+@pytest.mark.parametrize(("channels", "units"), PAGES)
 def test_heat_maps_and_averages_are_those_of_the_model(channels, units, shown):
     model, X, driver = shown(channels, units)
     poses = model.poses(model.encode(X))["centre"][:, 0]
@@ -105,6 +104,83 @@ def test_heat_maps_and_averages_are_those_of_the_model(channels, units, shown):
         first = (FIRST if units else 0) if when == "before" else mean["x"][0]
         places = first + np.arange(len(mean["x"])) / (RATE if units else 1)
         np.testing.assert_allclose(mean["x"], places, atol=1e-5)
+
+
+TABLE = """
+const cells = (row) => Array.from(row.children, (cell) => cell.textContent);
+return [byId("codes-head"), ...byId("codes").children].map(cells);
+"""
+
+
+@pytest.mark.parametrize(("channels", "units"), PAGES)
+def test_the_table_of_a_sample_is_that_of_the_model(channels, units, shown):
+    model, X, driver = shown(channels, units)
+    find(driver, "#next").click()
+    head, *rows = driver.execute_script(TABLE)
+    assert head == ["component", "score", "centre (s)" if units else "centre"]
+    codes = model.encode(X[1:2])
+    wanted = [codes.scores[0], model.poses(codes)["centre"][0]]
+    np.testing.assert_allclose(np.array(rows, float)[:, 1:], np.transpose(wanted), rtol=1e-3)
+
+
+def at_rest(points):
+    """Where points of a window of 20 lie, in seconds, if it is in the middle of the 50."""
+    return FIRST + (15 + points) / RATE
+
+
+PIXELS = """
+return Array.from(document.querySelectorAll(arguments[0]), (canvas) => {
+  const image = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  return [canvas.height, canvas.width, Array.from(image.data)];
+});
+"""
+ENDS = (
+    "return Array.from(document.querySelectorAll(arguments[0] + ' .ends span'), (e) => e.innerText)"
+)
+
+
+def pictures(driver, where):
+    """The canvases of a part of the page, as darkness (height, width): white is 0."""
+    found = driver.execute_script(PIXELS, f"{where} canvas")
+    return [
+        (255 - np.array(values, float).reshape(h, w, 4)[:, :, :3]).sum(axis=2)
+        for h, w, values in found
+    ]
+
+
+@pytest.mark.parametrize("units", [True, False])
+def test_pictures_of_channels_are_those_of_the_model_and_say_where_they_lie(units, shown):
+    model, X, driver = shown(64, units)
+    x, name, step = (FIRST, "time (s)", 1 / RATE) if units else (0, "point", 1)
+    for k, dark in enumerate(pictures(driver, "#components")):
+        weights = np.abs(model.components_[k])
+        assert dark.shape == weights.shape
+        assert np.corrcoef(dark.ravel(), weights.ravel())[0, 1] > 0.95
+        assert weights.ravel()[dark.argmax()] > 0.95 * weights.max()
+    codes = model.encode(X[:1])
+    rebuilt = model.decode(codes)[0]
+    for dark, values in zip(pictures(driver, "#sample-view"), (X[0], rebuilt), strict=False):
+        assert np.corrcoef(dark.ravel(), np.abs(values).ravel())[0, 1] > 0.95
+    ends = driver.execute_script(ENDS, "#sample-view figure:first-child")
+    assert (ends[1], float(ends[0])) == (name, x)
+    assert float(ends[2]) == pytest.approx(x + 49 * step)
+    window = driver.execute_script(ENDS, "#components .card:first-child")
+    places = at_rest(np.array([0, 19])) if units else [0, 19]
+    np.testing.assert_allclose([float(window[0]), float(window[2])], places, atol=1e-9)
+
+
+@pytest.mark.parametrize("units", [True, False])
+def test_curves_of_components_are_those_of_the_model(units, shown):
+    model, _, driver = shown(1, units)
+    script = (
+        "return Array.from(document.querySelectorAll('#components .plot'), (host) =>"
+        " [Array.from(host.data[0].x), Array.from(host.data[0].y), host.layout.xaxis.title.text])"
+    )
+    for (x, y, title), w in zip(driver.execute_script(script), model.components_, strict=True):
+        np.testing.assert_allclose(y, w[0], atol=np.ptp(w) / 1e4)
+        places = at_rest(np.arange(20)) if units else np.arange(20)
+        np.testing.assert_allclose(x, places, atol=1e-9)
+        assert title == ("time (s)" if units else "")
 
 
 def test_parts_of_a_sample_have_the_colours_of_components(shown):
@@ -128,6 +204,8 @@ def test_parts_of_pictures_come_and_go(shown):
     assert driver.execute_script(count) == 3
     find(driver, "#parts").click()
     assert driver.execute_script(count) == 5
+    assert not find(driver, "#no-parts").is_displayed()
+    assert find(driver, ".tick").text == "what each component adds"
     find(driver, "#parts").click()
     assert driver.execute_script(count) == 3
 

@@ -15,6 +15,8 @@ pytest.importorskip("jinja2", reason='needs jinja2: pip install "gtpca[report]"'
 
 from gtpca import GTPCA, Shift, labelled
 from gtpca.page import write_page
+from gtpca.page.contents import gather
+from gtpca.page.packing import safe_json
 
 RATE, FIRST = 100.0, -0.2
 
@@ -128,6 +130,17 @@ def test_parts_add_up_to_the_reconstruction(tmp_path):
     alone, other = series(n=12)[0].set_params(n_components=1), series(n=12)[1]
     one = data_of(write_page(alone.fit(other), other, tmp_path / "b.html"))
     assert one["samples"]["parts"] is None
+
+
+@pytest.mark.parametrize(("room", "all_of_them"), [(1_200_000, True), (500_000, False)])
+def test_parts_take_the_room_that_is_left(room, all_of_them):
+    model, known = series(channels=64)
+    how = {"labels": None, "max_samples": 2000, "rng": np.random.default_rng(0)}
+    data = gather(model, known.rows, room=room, **how).data
+    divided = numbers(data["samples"]["parts"]["rows"])
+    assert len(safe_json(data)) <= room
+    assert (len(divided) == 30) == all_of_them
+    assert divided[0] == 0  # the sample that is shown first
 
 
 def test_labels_are_words_or_quantities(tmp_path):

@@ -101,6 +101,18 @@ def test_packed_files_are_checked(tmp_path):
 LONG = "trial,t,v,side\nb,0,1,L\nb,1,2,L\nb,2,3,L\na,0,4,R\na,1,5,R\n"
 
 
+def test_decimals_are_told_apart_from_columns(tmp_path):
+    path = written(tmp_path / "a.csv", "a;b\n0,5;1,5\n")
+    refused(path, "column 'a' holds text, '0,5' in line 2; --decimal , reads it")
+    assert_array_equal(read_data(path, decimal=",").rows, [[0.5, 1.5]])
+    path = written(tmp_path / "b.csv", "a,b,c\n0.5,1.5,2.5\n")
+    refused(path, "nothing but commas separates the columns", decimal=",")
+    data = read_as(path, {"decimal": "."}, remembered={"decimal": ","})
+    assert data.rows.shape == (1, 3)
+    one = written(tmp_path / "c.csv", "0,5\n1,5\n")
+    assert_array_equal(read_data(one, decimal=",").rows, [[0.5], [1.5]])
+
+
 def test_long_tables_become_one_row_per_trial(tmp_path):
     path = written(tmp_path / "a.csv", LONG)
     options = {"long": "t,v,trial", "labels": "side", "missing": "ignore"}

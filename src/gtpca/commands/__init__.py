@@ -58,7 +58,7 @@ class Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-app = typer.Typer(cls=Commands, **STYLE)
+app = typer.Typer(cls=Commands, **STYLE | {"add_completion": True})
 
 
 def _version(wanted: bool) -> None:

@@ -82,7 +82,7 @@ def plot(
     check_output(output, PICTURES, model, source.path)
     given = {"components": components, "rows": rows, "labels-file": labels_file}
     _check_kind(kind, source.path, given)
-    fitted = load_model(model, max_size)
+    fitted = load_model(model, max_size, drawn_by="plot")
     if components is not None:
         components = [from_zero(fitted, "--components", number) for number in components]
     options = _options(kind, components, rows)
@@ -154,7 +154,7 @@ def report(
       gtpca report digits.gtpca digits.csv --labels digit -o digits.html
     """
     check_output(output, (".html",), model, source.path, labels_file)
-    fitted = load_model(model, max_size)
+    fitted = load_model(model, max_size, drawn_by="report")
     from gtpca.page import write_page
 
     with source.open(fitted) as data, path_for_output(output) as path:

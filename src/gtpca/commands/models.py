@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from gtpca import GTPCA, checks, load
+from gtpca import GTPCA, ProbabilisticGTPCA, checks, load
 from gtpca.commands.advice import warn_of_columns
+from gtpca.commands.densities import check_drawable, density_facts, density_summary
 from gtpca.commands.options import (
     Json,
     MaxSize,
@@ -75,9 +76,19 @@ def fit(
     shared_pose: Annotated[
         bool, typer.Option("--shared-pose", help="One pose per sample, not per component.")
     ] = False,
+    probabilistic: Annotated[
+        bool,
+        typer.Option(
+            "--probabilistic", help="One pose per sample, with a likelihood: for strong noise."
+        ),
+    ] = False,
     polarity: Annotated[
-        Polarity, typer.Option(help="positive: components never match upside down.")
-    ] = Polarity.both,
+        Polarity | None,
+        typer.Option(
+            help="positive: components never match upside down. Default: both; with "
+            "--probabilistic: positive."
+        ),
+    ] = None,
     center: Annotated[
         Center, typer.Option(help="Subtract the mean of every feature, or of every sample.")
     ] = Center.none,
@@ -107,25 +118,29 @@ def fit(
           --shared-pose --family "compose(shift((20, 20)), rotation(20))"
       gtpca fit eeg.edf -o eeg.gtpca --tmin -0.2 --tmax 0.8 \\
           --family "shift(128, axes=0)"
+      gtpca fit beats.csv -o beats.gtpca -k 1 --probabilistic --family "shift(120)"
 
     \b
     Families: identity, shift, rotation, reflection, scaling, timewarp, affine,
     deformation, custom, compose. The README has a table of them.
     """
     check_output(output, (), source.path)
-    model = _estimator(
-        *(family, k, fraction),
-        ridge=ridge,
-        refine=refine,
-        shared_pose=shared_pose,
-        polarity=str(polarity),
-        center=CENTER[center],
-        sample_shape=sample_shape,
-        random_state=seed,
-        n_restarts=restarts,
-        batch_size=batch_size,
-        n_jobs=jobs,
-    )
+    given = {
+        "ridge": ridge,
+        "refine": refine,
+        "shared_pose": shared_pose,
+        "center": CENTER[center],
+        "n_restarts": restarts,
+    }
+    both = {
+        "sample_shape": sample_shape,
+        "random_state": seed,
+        "batch_size": batch_size,
+        "n_jobs": jobs,
+    }
+    both |= {} if polarity is None else {"polarity": str(polarity)}
+    make = _density if probabilistic else _estimator
+    model = make(family, k, fraction, given, **both)
     with source.open(model) as data:
         warn_of_columns(data)
         _fit_watched(model, Labelled(data.rows, source.labels(data)))
@@ -136,30 +151,49 @@ def fit(
     tell(output, "The model is")
 
 
-def _estimator(family, k, fraction, **parameters):
+def _density(family, k, fraction, given, **parameters):
+    """An estimator with a likelihood, which has no use for some options."""
+    default = GTPCA().get_params(deep=False)
+    wrong = [name for name, value in given.items() if value != default[name]]
+    if fraction is not None or wrong:
+        name = "fraction" if not wrong else wrong[0].removeprefix("n_").replace("_", "-")
+        raise ValueError(
+            f"--{name} has no meaning with --probabilistic: all components share the pose, nothing "
+            "is centred, and -k says how many there are. Leave it out."
+        )
+    return ProbabilisticGTPCA(2 if k is None else k, parse_family(family), **parameters)
+
+
+def _estimator(family, k, fraction, given, **parameters):
     """An estimator for ``-k`` components, or for ``--fraction`` of the energy."""
     if k is not None and fraction is not None:
         raise ValueError("-k and --fraction exclude each other; give one of them.")
     if fraction is not None and not 0 < fraction < 1:
         raise ValueError(f"--fraction={fraction} must lie between 0 and 1.")
     count = (2 if k is None else k) if fraction is None else fraction
-    return GTPCA(count, parse_family(family), **parameters)
+    return GTPCA(count, parse_family(family), **given, **parameters)
 
 
 def _fit_watched(model, rows) -> None:
     """Fit with a progress bar, of which the model keeps nothing."""
+    if isinstance(model, ProbabilisticGTPCA):
+        model.fit(rows)
+        return
     model.set_callbacks(FitBar.of(model)).fit(rows)
     model.set_callbacks()
 
 
-def load_model(path: Path, max_size: int | None = None):
-    """The model in a file."""
-    return load(path) if max_size is None else load(path, max_size)
+def load_model(path: Path, max_size: int | None = None, drawn_by: str = ""):
+    """The model in a file, which a command ``drawn_by`` can draw, if there is one."""
+    model = load(path) if max_size is None else load(path, max_size)
+    if drawn_by:
+        check_drawable(model, path, drawn_by)
+    return model
 
 
 def from_zero(model, option: str, component: int) -> int:
     """The number of a component as Python counts, from that of a person, who begins with 1."""
-    return checks.integer(option, component, 1, model.n_components_) - 1
+    return checks.integer(option, component, 1, max(1, model.n_components_)) - 1
 
 
 def info(model: Model, as_json: Json = False, max_size: MaxSize = None) -> None:
@@ -191,6 +225,8 @@ def _reading(options) -> str:
 def _option(name, value) -> str:
     if name == "columns":
         return some(value)
+    if name == "rate":
+        return f"{value:g}Hz"
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
@@ -205,12 +241,22 @@ def _facts(model) -> dict[str, Any]:
         "n_transforms": int(operator.n_transforms),
         "poses": list(operator.describe(np.zeros(1, dtype=int))),
         "parameters": _parameters(model),
-        "explained_energy": model.explained_energy_.tolist(),
-        "explained_energy_ratio": model.explained_energy_ratio_.tolist(),
-        "n_iter": model.n_iter_.tolist(),
+        **(density_facts(model) if _is_density(model) else _energy_facts(model)),
         "axes": [_axis_facts(axis_of(model.grid_, j)) for j in range(len(model.sample_shape_))],
         "pose_units": operator.pose_units,
         "read_with": {} if model.labels_ is None else _told(model.labels_.reading),
+    }
+
+
+def _is_density(model) -> bool:
+    return isinstance(model, ProbabilisticGTPCA)
+
+
+def _energy_facts(model) -> dict[str, Any]:
+    return {
+        "explained_energy": model.explained_energy_.tolist(),
+        "explained_energy_ratio": model.explained_energy_ratio_.tolist(),
+        "n_iter": model.n_iter_.tolist(),
     }
 
 
@@ -244,7 +290,7 @@ def _parameters(model) -> dict[str, Any]:
 
 def _changed(model) -> str:
     """The parameters that are not at their default."""
-    given, default = _parameters(model), _parameters(GTPCA())
+    given, default = _parameters(model), _parameters(type(model)())
     return ", ".join(f"{name}={v!r}" for name, v in given.items() if v != default[name])
 
 
@@ -256,6 +302,8 @@ def _is_plain(value) -> bool:
 
 def _summary(model) -> str:
     """The components, one per line, and how much of the energy of the rows each explains."""
+    if _is_density(model):
+        return density_summary(model)
     share = model.explained_energy_ratio_
     shares = zip(share, np.cumsum(share), strict=True)
     rows = [[str(k), f"{own:.2%}", f"{sum_:.2%}"] for k, (own, sum_) in enumerate(shares, 1)]
@@ -265,7 +313,7 @@ def _summary(model) -> str:
 def _description(model) -> str:
     facts = _facts(model)
     shape, weights = ("x".join(map(str, facts[k])) for k in ("sample_shape", "component_shape"))
-    passes = ", ".join(map(str, facts["n_iter"]))
+    passes = ", ".join(map(str, np.ravel(facts["n_iter"])))
     lines = {
         "family": shortened(facts["family"], 300),
         "samples": f"of shape {shape}",

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
 
+from gtpca import ProbabilisticGTPCA
+from gtpca.commands.densities import doubts
 from gtpca.commands.models import from_zero, load_model
 from gtpca.commands.options import (
     MaxSize,
@@ -22,6 +26,7 @@ from gtpca.commands.options import (
 from gtpca.commands.output import binary_output, check_output, is_stdout, tell
 from gtpca.commands.progress import watched
 from gtpca.data.chunks import Codes
+from gtpca.data.missing import warn_of_blank
 from gtpca.files import write_npy
 from gtpca.model.outputs import named_columns
 from gtpca.operators.grid import axis_of
@@ -33,7 +38,9 @@ __all__ = ["align", "impute", "reconstruct", "transform"]
 
 TABLES = (".csv", ".npy", ".parquet")
 SAMPLES = "a .npy file, or .csv, .parquet for rows of numbers, or a new folder for images"
+Samples = Annotated[Path, output_option(SAMPLES)]
 PIECE = 2**22  # values that are read at a time
+BLANK = ".*hold no observed value"  # what each piece would warn of by itself
 
 
 @reads_data()
@@ -57,30 +64,32 @@ def transform(
       gtpca transform signals.gtpca new.csv -o - | head
 
     With --poses there are further columns, such as gtpca0_start: where the window of the first
-    component stands. The README's table of families says what they mean.
+    component stands. The README's table of families says what they mean. Probabilistic models
+    also say how sure they are: pose_probability, start_std and the like, log_likelihood.
     """
     check_output(output, TABLES, model, source.path, is_text=True)
     fitted = load_model(model, max_size)
     with source.open(fitted) as data:
         parts = list(_pieces(fitted, fitted.encode, source.path, data.rows, "scores"))
+        sure = _doubts(fitted, source.path, data.rows) if poses else {}
         beside = _beside(data, output)
     scores, index = (np.concatenate([getattr(c, n) for c in parts]) for n in ("scores", "index"))
     codes = Codes(scores, index)
     columns = named_columns(fitted.model_, codes, "scores+units" if poses else "scores")
-    write_table(output, beside | columns)
+    write_table(output, beside | columns | sure)
     tell(output, f"Scores of {len(codes)} samples are")
 
 
+def _doubts(model, path, rows) -> dict[str, np.ndarray]:
+    """Columns that only models with a likelihood have."""
+    if not isinstance(model, ProbabilisticGTPCA):
+        return {}
+    parts = list(_pieces(model, partial(doubts, model), path, rows, "likelihoods"))
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
 @reads_data()
-def reconstruct(
-    model: Model,
-    source: Source,
-    output: Annotated[
-        Path,
-        output_option(SAMPLES),
-    ],
-    max_size: MaxSize = None,
-) -> None:
+def reconstruct(model: Model, source: Source, output: Samples, max_size: MaxSize = None) -> None:
     """Write samples as the model rebuilds them.
 
     That is the sum of the moved components, each times its score.
@@ -90,22 +99,12 @@ def reconstruct(
       gtpca reconstruct signals.gtpca new.csv -o rebuilt.npy
       gtpca reconstruct signals.gtpca new.csv -o rebuilt.csv
     """
-    _check_samples(output, model, source.path)
-    fitted = load_model(model, max_size)
-    what = (fitted.reconstruct, fitted.sample_shape_, "reconstructions")
-    _convert(fitted, source, output, *what)
+    fitted = _loaded(model, source, output, max_size)
+    _convert(fitted, source, output, fitted.reconstruct, fitted.sample_shape_, "reconstructions")
 
 
 @reads_data()
-def impute(
-    model: Model,
-    source: Source,
-    output: Annotated[
-        Path,
-        output_option(SAMPLES),
-    ],
-    max_size: MaxSize = None,
-) -> None:
+def impute(model: Model, source: Source, output: Samples, max_size: MaxSize = None) -> None:
     """Write samples with their gaps filled.
 
     What was observed stays; NaN and empty fields become what the model predicts.
@@ -114,8 +113,7 @@ def impute(
     Examples:
       gtpca impute signals.gtpca gaps.csv -o filled.csv
     """
-    _check_samples(output, model, source.path)
-    fitted = load_model(model, max_size).set_params(missing="ignore")
+    fitted = _loaded(model, source, output, max_size).set_params(missing="ignore")
     _convert(fitted, source, output, fitted.impute, fitted.sample_shape_, "samples without gaps")
 
 
@@ -123,12 +121,7 @@ def impute(
 def align(
     model: Model,
     source: Source,
-    output: Annotated[
-        Path,
-        output_option(
-            "a .npy file, or .csv, .parquet for flat components, or a new folder of images"
-        ),
-    ],
+    output: Samples,
     component: Annotated[int, typer.Option(help="By which one, counted from 1.")] = 1,
     max_size: MaxSize = None,
 ) -> None:
@@ -140,8 +133,7 @@ def align(
     Example:
       gtpca align signals.gtpca new.csv -o aligned.npy
     """
-    _check_samples(output, model, source.path)
-    fitted = load_model(model, max_size)
+    fitted = _loaded(model, source, output, max_size)
     shape, number = fitted.operator_.weight_shape, from_zero(fitted, "--component", component)
 
     def aligned(rows):
@@ -187,14 +179,15 @@ def _write_folder(model, source, output, function, shape, text) -> None:
         tell(output, f"{len(data.rows)} {text} are")
 
 
-def _check_samples(output, *inputs) -> None:
-    """Refuse an output that cannot be written: a table, an array, or a new folder for images."""
+def _loaded(model, source, output, max_size):
+    """The model, if samples can be written: as a table, an array, or a new folder of images."""
     if not _is_folder(output):
-        check_output(output, TABLES, *inputs, is_text=True)
+        check_output(output, TABLES, model, source.path, is_text=True)
     elif output.exists():
         raise ValueError(f"-o {output} is already there; name a new folder, or a file.")
     elif not output.absolute().parent.is_dir():
         raise ValueError(f"-o {output}: there is no folder {output.absolute().parent}.")
+    return load_model(model, max_size)
 
 
 def _beside(data, output) -> dict[str, np.ndarray]:
@@ -217,13 +210,20 @@ def _column_names(model, data, shape) -> list[str]:
 
 
 def _pieces(model, function: Callable, path, rows, text: str) -> Iterator:
-    """``function`` of some rows of a file at a time, with a progress bar."""
+    """``function`` of some rows of a file at a time, with a progress bar.
+
+    Samples of which nothing was observed are told once, for all pieces.
+    """
     step = max(1, PIECE // math.prod(rows.shape[1:]))
-    starts = range(0, len(rows), step)
+    starts, blank = range(0, len(rows), step), []
 
     def apply(start):
         piece = np.asarray(rows[start : start + step])
         check_finite(path, piece, model.missing, start)
-        return function(piece)
+        blank.append(np.isnan(piece).reshape(len(piece), -1).all(axis=1).sum())
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", BLANK)
+            return function(piece)
 
     yield from watched(map(apply, starts), len(starts), text)
+    warn_of_blank(int(sum(blank)), len(rows))

@@ -34,6 +34,7 @@ __all__ = [
     "count_live_rows",
     "energy",
     "exponent_of",
+    "masses",
     "nested_samples",
     "pick_rows",
     "row_energies",
@@ -386,6 +387,7 @@ class Chunks(Protocol):
     n_rows: int
     dtype: np.dtype
     operator: Any
+    n_jobs: int | None
 
     def sum(self, fn: Callable, *small: Any) -> Any:
         """Sum of ``fn(chunk, *small)`` over all chunks."""

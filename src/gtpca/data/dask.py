@@ -181,6 +181,7 @@ class DaskChunks:
             )
         self.n_rows, self.dtype = rows.n_rows, rows.dtype
         self._X, self.operator = rows.source, operator
+        self.n_jobs = None  # workers have their own threads
         self._batch_size = batch_size
         sizes = np.array(self._X.chunks[0])
         self._firsts: Any = None if np.isnan(sizes).any() else np.cumsum(sizes) - sizes

@@ -9,6 +9,7 @@ import numpy as np
 
 from gtpca import checks
 from gtpca.operators.grid import Axis, Grid, even_points
+from gtpca.typed import Samples
 
 __all__ = ["Labelled", "Labels", "labelled"]
 
@@ -107,7 +108,15 @@ class Labelled:
         return len(self.rows)
 
 
-def labelled(X, axes=None, *, rate=None, start=0.0, unit="s", channels=None) -> Labelled:
+def labelled(
+    X: Samples,
+    axes: Any = None,
+    *,
+    rate: float | None = None,
+    start: float = 0.0,
+    unit: str | None = "s",
+    channels: Any = None,
+) -> Labelled:
     """Rows that know the names of their axes and their sampling rate.
 
     For arrays without names, such as the collections of aeon, (n, channels, time). Answers are

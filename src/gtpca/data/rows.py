@@ -319,8 +319,8 @@ def new_rows(estimator, X, sample_shape):
         X, shape = _flatten(X, estimator.missing)
     if shape is not None and tuple(shape) != tuple(sample_shape):
         raise ValueError(
-            f"X has samples of shape {tuple(shape)}, but GTPCA was fitted to samples of shape "
-            f"{shape_text(estimator.grid_)}."
+            f"X has samples of shape {tuple(shape)}, but {type(estimator).__name__} was fitted to "
+            f"samples of shape {shape_text(estimator.grid_)}."
         )
     rows = _open(estimator, X, reset=False)[0]
     rows.container, rows.shapes = container, None if shapes is None else np.array(shapes)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gtpca import checks
 from gtpca.data.missing import as_nan
+from gtpca.typed import Shape
 
 __all__ = ["as_one_array", "cut", "pad", "shapes_of"]
 
 
-def pad(series, *, axes=None, shape=None):
+def pad(series: Any, *, axes: Any = None, shape: Shape | None = None) -> np.ndarray:
     r"""One array of samples of unequal size, with NaN behind the end of each.
 
     Parameters

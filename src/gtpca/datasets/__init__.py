@@ -8,7 +8,7 @@ where there are any, and a file that is already there is never overwritten.
 
 from typing import TYPE_CHECKING
 
-from gtpca.lazy import attributes
+from gtpca.optional import attributes
 
 if TYPE_CHECKING:
     from gtpca.datasets.errp import fetch_errp

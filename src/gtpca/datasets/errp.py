@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,14 +41,14 @@ class Recording(NamedTuple):
 
 
 def fetch_errp(
-    channels=("Fz", "FCz"),
-    data_home=None,
+    channels: Any = ("Fz", "FCz"),
+    data_home: str | PathLike[str] | None = None,
     *,
-    n_subjects=6,
-    window=(-0.25, 0.75),
-    outside="raise",
-    recordings=False,
-):
+    n_subjects: int = 6,
+    window: Any = (-0.25, 0.75),
+    outside: str = "raise",
+    recordings: bool = False,
+) -> Any:
     """Load the EEG of 6 subjects who watch a cursor move, in 20 % of the trials the wrong way.
 
     Two sessions on different days, of 10 runs of 3 minutes: session 1 is meant for training,

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch, check_random_state, check_scalar
 
 from gtpca import checks
 from gtpca.datasets import errp
+from gtpca.typed import RandomState
 
 
-def make_oscillations(n_samples=1000, n_times=256, noise=0.2, random_state=None):
+def make_oscillations(
+    n_samples: int = 1000, n_times: int = 256, noise: float = 0.2, random_state: RandomState = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Draw noisy sums of an alpha and a beta oscillation at random times.
 
     ``X[i, t - 1] = f_i(t / T) + noise * N(0, 1)`` for t = 1..T with
@@ -39,7 +43,13 @@ def make_oscillations(n_samples=1000, n_times=256, noise=0.2, random_state=None)
     return X + noise * rng.standard_normal(X.shape)
 
 
-def make_spikes(n_samples=1000, n_times=256, spike_probability=1.0, noise=0.2, random_state=None):
+def make_spikes(
+    n_samples: int = 1000,
+    n_times: int = 256,
+    spike_probability: float = 1.0,
+    noise: float = 0.2,
+    random_state: RandomState = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Draw noisy signals with, or without, one parabolic spike at a random time.
 
     ``X[i, t - 1] = y_i f_i(t / T) + noise * N(0, 1)`` for t = 1..T with
@@ -75,14 +85,14 @@ def _time_grid(n_samples, n_times, noise):
 
 
 def simulate_errp(
-    n_subjects=6,
-    channels=("Fz", "FCz"),
-    random_state=None,
+    n_subjects: int = 6,
+    channels: Any = ("Fz", "FCz"),
+    random_state: RandomState = None,
     *,
-    window=(-0.25, 0.75),
-    outside="raise",
-    recordings=False,
-):
+    window: Any = (-0.25, 0.75),
+    outside: str = "raise",
+    recordings: bool = False,
+) -> Any:
     """Draw EEG like that of :func:`fetch_errp`, for when its files are not at hand.
 
     ``x_c(t) = b_c(t) + g_c sum_i a_i h(t - t_i - s_i)`` over the errors i, at t_i seconds, with

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import zlib
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from gtpca.datasets.files import DatasetError, locate
 from gtpca.optional import require
 
 
-def fetch_mnist(subset="train", data_home=None):
+def fetch_mnist(subset: str = "train", data_home: str | PathLike[str] | None = None) -> Any:
     """Load the MNIST handwritten digits, values 0..255.
 
     Parameters
@@ -40,7 +41,7 @@ def fetch_mnist(subset="train", data_home=None):
     return Bunch(data=data, target=target, DESCR=f"MNIST digits ({subset} set), CC BY-SA 3.0.")
 
 
-def fetch_handwriting(data_home=None):
+def fetch_handwriting(data_home: str | PathLike[str] | None = None) -> Any:
     """Load 20 samples of the letters "fda" as pen positions along time.
 
     Parameters
@@ -59,7 +60,7 @@ def fetch_handwriting(data_home=None):
     return Bunch(data=data, time=np.asarray(content["handwritTime"], float), DESCR=descr)
 
 
-def fetch_eeg(data_home=None):
+def fetch_eeg(data_home: str | PathLike[str] | None = None) -> Any:
     """Load single-trial EEG of 10 alcoholic and 10 control subjects who see a picture.
 
     A trial is the second after the stimulus, at 256 Hz. As published: one trial is there twice

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import ndimage
 from sklearn.utils import check_random_state, check_scalar
 
 from gtpca import checks
+from gtpca.typed import RandomState, Shape
 
 
-def sliding_windows(x, length, step=1):
+def sliding_windows(x: ArrayLike, length: int, step: int = 1) -> np.ndarray:
     """Cut a long recording into windows ``x[i * step : i * step + length]``, without a copy.
 
     Parameters
@@ -32,7 +35,14 @@ def sliding_windows(x, length, step=1):
     return np.moveaxis(windows, -1, 1)
 
 
-def event_windows(x, positions, start, stop, outside="raise", return_inside=False):
+def event_windows(
+    x: ArrayLike,
+    positions: ArrayLike,
+    start: int,
+    stop: int,
+    outside: str = "raise",
+    return_inside: bool = False,
+) -> Any:
     """Cut windows ``x[p + start : p + stop]`` out of a recording, one for each event at ``p``.
 
     Parameters
@@ -93,7 +103,7 @@ def _positions(positions) -> np.ndarray:
     return positions.astype(np.intp)
 
 
-def random_crop(X, size, random_state=None):
+def random_crop(X: np.ndarray, size: int | Shape, random_state: RandomState = None) -> Any:
     """Cut a box out of every sample, at a uniformly random position.
 
     Parameters
@@ -115,7 +125,7 @@ def random_crop(X, size, random_state=None):
     return X_new, offset
 
 
-def random_embedding(X, size, random_state=None):
+def random_embedding(X: np.ndarray, size: int | Shape, random_state: RandomState = None) -> Any:
     """Put every sample into a larger frame of zeros, at a uniformly random position.
 
     Parameters
@@ -137,7 +147,7 @@ def random_embedding(X, size, random_state=None):
     return X_new, offset
 
 
-def random_rotation(X, angles=20, random_state=None):
+def random_rotation(X: np.ndarray, angles: ArrayLike = 20, random_state: RandomState = None) -> Any:
     """Rotate every image by a random multiple of 360 / angles degrees.
 
     Counter-clockwise as displayed with row 0 on top, like ``numpy.rot90``, about the middle of the

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -123,7 +124,7 @@ def _spikes(draw) -> Data:
     size = (draw.profile.n_generated, draw.setting.size)
     half = {"spike_probability": 0.5, "random_state": draw.rng}
     (train, y), (test, test_y) = (make_spikes(*size, **half) for _ in range(2))
-    labelled = {"train": train, "train_y": y, "test": test, "test_y": test_y}
+    labelled: dict[str, Any] = {"train": train, "train_y": y, "test": test, "test_y": test_y}
     if draw.task == "classification":
         return Data(fit=train, **labelled, target=np.ones(len(test), bool))
     # Kernel PCA of a whole set of spikes leaves 15 % less than the paper's; of these it does not.
@@ -141,7 +142,7 @@ def _mnist(draw) -> Data:
     train, y = _digits("train", draw.profile.n_train, draw)
     test, test_y = _digits("test", draw.profile.n_test, draw)
     if draw.task == "classification":
-        labelled = {"train": train, "train_y": y, "test": test, "test_y": test_y}
+        labelled: dict[str, Any] = {"train": train, "train_y": y, "test": test, "test_y": test_y}
         return Data(fit=train, **labelled, target=np.ones(len(test), bool))
     eight, test_eight = y == OUTLIER, test_y == OUTLIER
     return Data(

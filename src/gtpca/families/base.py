@@ -11,11 +11,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from gtpca.operators import Operator
 from gtpca.operators.grid import axis_name, axis_of, shape_text
 from gtpca.text import did_you_mean, shortened
+from gtpca.typed import BaseEstimator
 
 __all__ = [
     *("Family", "Size", "bank_size", "check_size"),

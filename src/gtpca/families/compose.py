@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gtpca.families.base import Family, Size
+from gtpca.operators import Operator
 from gtpca.operators.composed import composed
+from gtpca.typed import Shape
 
 __all__ = ["Compose"]
 
@@ -27,7 +31,13 @@ class Compose(Family):
     72
     """
 
-    def __init__(self, outer, inner, inner2=None, inner3=None):
+    def __init__(
+        self,
+        outer: Family | str,
+        inner: Family | str,
+        inner2: Family | str | None = None,
+        inner3: Family | str | None = None,
+    ):
         self.outer = outer
         self.inner = inner
         self.inner2 = inner2
@@ -37,12 +47,12 @@ class Compose(Family):
         return f"Compose({', '.join(map(repr, self.parts))})"
 
     @property
-    def parts(self):
+    def parts(self) -> list[Any]:
         """The families that are given, outermost first."""
         given = (self.outer, self.inner, self.inner2, self.inner3)
         return [part for part in given if part is not None]
 
-    def bind(self, sample_shape):
+    def bind(self, sample_shape: Shape) -> Operator:
         """The composed operator for samples of ``sample_shape``."""
         outermost, *others = self._checked_parts()
         operator = outermost.bind(sample_shape)
@@ -50,7 +60,7 @@ class Compose(Family):
             operator = composed(operator, family.bind(operator.weight_grid))
         return operator
 
-    def size(self, sample_shape):
+    def size(self, sample_shape: Shape) -> Size:
         """The outer families are gone through once per transform of the inner ones."""
         outermost, *others = self._checked_parts()
         outer = outermost.size(sample_shape)
@@ -61,7 +71,7 @@ class Compose(Family):
             outer = Size(n_transforms, inner.weight_shape, n_values)
         return outer
 
-    def check_repeatable(self):
+    def check_repeatable(self) -> None:
         """All parts must be repeatable."""
         for family in self._checked_parts():
             family.check_repeatable()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
 
 from gtpca import checks
 from gtpca.families.base import Family, Size, moved_axes, resolve_axes
+from gtpca.operators import Operator
 from gtpca.operators.grid import Grid, axis_of, length_in_points, resized, shape_text
 from gtpca.operators.shift import ShiftOperator, Track
+from gtpca.typed import Shape
 
 __all__ = ["Shift"]
 
@@ -65,8 +68,19 @@ class Shift(Family):
 
     hint_if_still = "A smaller window can move."
 
+    window: Any  # as it was given; `bind` makes points of it
+    axes: Any
+    max_shift: Any
+    step: Any
+
     def __init__(
-        self, window=None, axes=None, boundary="valid", max_shift=None, step=1, min_overlap=0.5
+        self,
+        window: int | str | tuple[int | str, ...] | None = None,
+        axes: int | str | tuple[int | str, ...] | None = None,
+        boundary: Literal["valid", "partial", "circular"] = "valid",
+        max_shift: int | str | None = None,
+        step: int | str = 1,
+        min_overlap: float = 0.5,
     ):
         self.window = window
         self.axes = axes
@@ -75,13 +89,13 @@ class Shift(Family):
         self.step = step
         self.min_overlap = min_overlap
 
-    def bind(self, sample_shape):
+    def bind(self, sample_shape: Shape) -> Operator:
         """All shifts of the window on samples of ``sample_shape``."""
         family = self._in_points(sample_shape)
         tracks, axes = family._tracks(sample_shape), family._axes(sample_shape)
         return ShiftOperator(tracks, axes, grid=sample_shape)
 
-    def size(self, sample_shape):
+    def size(self, sample_shape: Shape) -> Size:
         """The grid of the FFT, the weights of a component and a score per transform."""
         tracks = self._in_points(sample_shape)._tracks(sample_shape)
         windows = tuple(track.window for track in tracks)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from gtpca import checks
 from gtpca.families.base import STEP, Family, Size, bank_size, moved_axes, n_points, resolve_axes
+from gtpca.operators import Operator
 from gtpca.operators.bank import BankOperator
 from gtpca.operators.grid import axis_name
 from gtpca.operators.shift import ShiftOperator, Track
+from gtpca.typed import Shape
 
 __all__ = ["Custom", "Identity", "Reflection"]
 
@@ -29,11 +32,11 @@ class Identity(Family):
 
     hint_if_still = None
 
-    def bind(self, sample_shape):
+    def bind(self, sample_shape: Shape) -> Operator:
         """One transform: the identity on samples of ``sample_shape``."""
         return ShiftOperator([Track(size, size) for size in sample_shape], grid=sample_shape)
 
-    def size(self, sample_shape):
+    def size(self, sample_shape: Shape) -> Size:
         """A sample, and nothing else."""
         return Size(1, sample_shape, n_points(sample_shape))
 
@@ -58,10 +61,10 @@ class Reflection(Family):
            [3., 2., 1.]])
     """
 
-    def __init__(self, axes=None):
+    def __init__(self, axes: int | str | tuple[int | str, ...] | None = None):
         self.axes = axes
 
-    def bind(self, sample_shape):
+    def bind(self, sample_shape: Shape) -> Operator:
         """All combinations of flips for samples of ``sample_shape``."""
         axes = moved_axes(self, sample_shape)
         flips = np.array(list(itertools.product((False, True), repeat=len(axes))))
@@ -82,7 +85,7 @@ class Reflection(Family):
         how = {"moved_axes": axes, "on_grid": True}
         return BankOperator(matrix, sample_shape, sample_shape, poses=poses, **how)
 
-    def size(self, sample_shape):
+    def size(self, sample_shape: Shape) -> Size:
         """A bank of all combinations of flips."""
         return bank_size(2.0 ** len(moved_axes(self, sample_shape)), sample_shape, n_reads=1)
 
@@ -111,12 +114,17 @@ class Custom(Family):
 
     hint_if_still = None
 
-    def __init__(self, transforms, weight_shape=None, axes=None):
+    def __init__(
+        self,
+        transforms: Any,
+        weight_shape: Shape | None = None,
+        axes: int | str | tuple[int | str, ...] | None = None,
+    ):
         self.transforms = transforms
         self.weight_shape = weight_shape
         self.axes = axes
 
-    def bind(self, sample_shape):
+    def bind(self, sample_shape: Shape) -> Operator:
         """The given transforms, checked, for samples of ``sample_shape``."""
         blocks = [self._matrix(t, i, sample_shape) for i, t in enumerate(self._given())]
         shape = self._weight_shape(sample_shape, blocks[0].shape[1])
@@ -125,7 +133,7 @@ class Custom(Family):
         axes = None if self.axes is None else resolve_axes(self, self.axes, sample_shape)
         return BankOperator(sparse.vstack(blocks), sample_shape, shape, poses, axes)
 
-    def size(self, sample_shape):
+    def size(self, sample_shape: Shape) -> Size:
         """The matrices that are given, or that will be made of callables."""
         parts = [self._measure(t, i, sample_shape) for i, t in enumerate(self._given())]
         shape = self._weight_shape(sample_shape, parts[0][0])

@@ -5,21 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 from numbers import Integral
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from gtpca import checks
 from gtpca.families import grids
 from gtpca.families.base import (
     Family,
+    Size,
     bank_size,
     moved_axes,
     n_points,
     resolve_axes,
     single_axis,
 )
+from gtpca.operators import Operator
 from gtpca.operators.bank import BankOperator
+from gtpca.typed import RandomState, Shape
 
 __all__ = ["Affine", "Deformation", "Rotation", "Scaling", "TimeWarp"]
 
@@ -66,12 +71,17 @@ class Rotation(Family):
            [1., 3.]])
     """
 
-    def __init__(self, angles=20, axes=(0, 1), interpolation="linear"):
+    def __init__(
+        self,
+        angles: ArrayLike = 20,
+        axes: int | str | tuple[int | str, ...] | None = (0, 1),
+        interpolation: Literal["linear", "nearest"] = "linear",
+    ):
         self.angles = angles
         self.axes = axes
         self.interpolation = interpolation
 
-    def bind(self, sample_shape):
+    def bind(self, sample_shape: Shape) -> Operator:
         """All rotations for images of ``sample_shape``."""
         axes = self._axes(sample_shape)
         checks.choice("Rotation: interpolation", self.interpolation, ("linear", "nearest"))
@@ -82,7 +92,7 @@ class Rotation(Family):
         how = {"reference": upright, "nearest": self.interpolation == "nearest"}
         return _operator(sources, sample_shape, axes, poses={"degrees": degrees}, **how)
 
-    def size(self, sample_shape):
+    def size(self, sample_shape: Shape) -> Size:
         """A bank of all rotations."""
         count = self._count() if np.ndim(self.angles) == 0 else len(self._degrees())
         return _size(count, sample_shape, self._axes(sample_shape))
@@ -128,11 +138,15 @@ class Scaling(Family):
     array([0. , 0.5, 1. , 0.5, 0. ])
     """
 
-    def __init__(self, factors=(0.8, 1.0, 1.25), axes=None):
+    def __init__(
+        self,
+        factors: ArrayLike = (0.8, 1.0, 1.25),
+        axes: int | str | tuple[int | str, ...] | None = None,
+    ):
         self.factors = factors
         self.axes = axes
 
-    def bind(self, sample_shape):
+    def bind(self, sample_shape: Shape) -> Operator:
         """All scalings for samples of ``sample_shape``."""
         factors, axes = self._factors(), moved_axes(self, sample_shape)
         matrices = [np.eye(len(axes)) * s for s in factors]
@@ -141,7 +155,7 @@ class Scaling(Family):
         same = np.abs(np.log(factors)).argmin()
         return _operator(sources, sample_shape, axes, poses={"factor": factors}, reference=same)
 
-    def size(self, sample_shape):
+    def size(self, sample_shape: Shape) -> Size:
         """A bank of all scalings."""
         return _size(len(self._factors()), sample_shape, moved_axes(self, sample_shape))
 
@@ -174,12 +188,17 @@ class TimeWarp(Family):
     3
     """
 
-    def __init__(self, strengths=(-0.5, 0, 0.5), kind="power", axes=None):
+    def __init__(
+        self,
+        strengths: ArrayLike = (-0.5, 0, 0.5),
+        kind: str = "power",
+        axes: int | str | tuple[int | str, ...] | None = None,
+    ):
         self.strengths = strengths
         self.kind = kind
         self.axes = axes
 
-    def bind(self, sample_shape):
+    def bind(self, sample_shape: Shape) -> Operator:
         """All warps for samples of ``sample_shape``."""
         strengths, axes = self._strengths(), self._axes(sample_shape)
         length = sample_shape[axes[0]]
@@ -188,7 +207,7 @@ class TimeWarp(Family):
         poses, still = {"strength": strengths}, np.abs(strengths).argmin()
         return _operator(sources, sample_shape, axes, poses=poses, reference=still)
 
-    def size(self, sample_shape):
+    def size(self, sample_shape: Shape) -> Size:
         """A bank of all warps."""
         return _size(len(self._strengths()), sample_shape, self._axes(sample_shape))
 
@@ -233,11 +252,13 @@ class Affine(Family):
     2
     """
 
-    def __init__(self, matrices, axes=(0, 1)):
+    def __init__(
+        self, matrices: ArrayLike, axes: int | str | tuple[int | str, ...] | None = (0, 1)
+    ):
         self.matrices = matrices
         self.axes = axes
 
-    def bind(self, sample_shape):
+    def bind(self, sample_shape: Shape) -> Operator:
         """All maps for samples of ``sample_shape``."""
         axes = resolve_axes(self, self.axes, sample_shape)
         maps = self._maps(len(axes))
@@ -248,7 +269,7 @@ class Affine(Family):
         poses = {"map": np.arange(len(maps))}
         return _operator(sources, sample_shape, axes, poses=poses, reference=nearest)
 
-    def size(self, sample_shape):
+    def size(self, sample_shape: Shape) -> Size:
         """A bank of all maps."""
         axes = resolve_axes(self, self.axes, sample_shape)
         return _size(len(self._maps(len(axes))), sample_shape, axes)
@@ -299,14 +320,21 @@ class Deformation(Family):
     6
     """
 
-    def __init__(self, amplitude=1.0, n_basis=3, n_fields=8, axes=(0, 1), random_state=0):
+    def __init__(
+        self,
+        amplitude: float = 1.0,
+        n_basis: int = 3,
+        n_fields: int = 8,
+        axes: int | str | tuple[int | str, ...] | None = (0, 1),
+        random_state: RandomState = 0,
+    ):
         self.amplitude = amplitude
         self.n_basis = n_basis
         self.n_fields = n_fields
         self.axes = axes
         self.random_state = random_state
 
-    def bind(self, sample_shape):
+    def bind(self, sample_shape: Shape) -> Operator:
         """All fields for samples of ``sample_shape``."""
         checks.positive("Deformation: amplitude", self.amplitude)
         n_basis, n_fields = self._counts()
@@ -321,7 +349,7 @@ class Deformation(Family):
         sources = [points, *(points + field for field in fields)]
         return _operator(sources, sample_shape, axes, poses={"field": np.arange(n_fields)})
 
-    def size(self, sample_shape):
+    def size(self, sample_shape: Shape) -> Size:
         """The basis, its coefficients, the fields, and a bank of all of them."""
         n_basis, n_fields = self._counts()
         axes = resolve_axes(self, self.axes, sample_shape)
@@ -330,7 +358,7 @@ class Deformation(Family):
         drawn = products * points + float(n_fields) * len(axes) * (products + points)
         return replace(bank, n_values=bank.n_values + drawn)
 
-    def check_repeatable(self):
+    def check_repeatable(self) -> None:
         """The fields must be drawn from a seed."""
         if not isinstance(self.random_state, Integral):
             raise ValueError(

@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.data.chunks import Chunks, energy
+from gtpca.data.chunks import Chunks, energy, masses
+from gtpca.fitting.shared_pose import leading_axes
+from gtpca.model.gaps import hidden_sums
 from gtpca.model.matching import Stats, gram_matrices, match, second_moments, solve_block
 from gtpca.model.probabilistic import ProbabilisticModel, hard_sums, soft_sums
 from gtpca.solvers.als import ALS
@@ -23,6 +25,8 @@ DENSE = 512  # weights up to which the covariance of aligned rows is made as a w
 SUBSPACE_STEPS, SPARE = 6, 8  # else: so many steps, with so many directions more than needed
 FLOOR = 1e-9  # least noise, as a share of the mean square of the rows
 SEEN = 1e-9  # coverage of a weight, as a share of the largest, below which sums say nothing of it
+SPAN = 2  # passes that must gain more than the tolerance
+FARTHEST = 32.0  # extrapolation, in steps
 FAINT = 0.01  # least variance of a component at the start, in units of the noise
 
 
@@ -50,7 +54,7 @@ class Recipe:
     prior: str = "uniform"
     polarity: str = "positive"
     max_iter: int = 1000
-    tol: float = 1e-6
+    tol: float = 1e-7
     n_jobs: int | None = None
 
 
@@ -72,24 +76,55 @@ def climb(chunks, recipe, model):
     """Passes over all rows from a model; see :func:`expectation_maximisation`.
 
     A noise of each feature changes the inner product in which all else is summed: it takes turns
-    with the rest.
+    with the rest. Else every second pass is taken at a point extrapolated from the two before it,
+    unless that is less likely: EM alone may need hundreds of passes in strong noise.
     """
     sums_of, history = soft_sums if recipe.em == "soft" else hard_sums, []
-    floor, turns = least_noise(chunks), 1 if recipe.noise == "isotropic" else 2
+    floor, by_turns = least_noise(chunks), recipe.noise == "features"
+    before, plain = None, None  # the model of the pass before, and what an extrapolation replaced
     for number in range(recipe.max_iter + 1):
-        lens, by_feature = model.lens(), number % turns == 1
+        lens, by_feature = model.lens(), by_turns and number % 2 == 1
         sums = chunks.sum(sums_of, lens, by_feature)
+        if plain is not None and not sums.fit / sums.count >= history[-1]:
+            model, plain = plain, None
+            continue
         history.append(sums.fit / sums.count)
-        if number > turns and history[-1] - history[-1 - turns] <= recipe.tol:
+        if len(history) > SPAN + 1 and history[-1] - history[-1 - SPAN] <= recipe.tol:
             return model.canonical(), history, True
-        if number < recipe.max_iter:
-            model = maximised(model, lens, sums, floor, recipe.prior == "learned")
+        if number == recipe.max_iter:
+            break
+        after, here = maximised(model, lens, sums, floor, recipe.prior == "learned"), model
+        if before is None or by_turns:
+            before, plain, model = here, None, after
+        else:
+            before, plain, model = None, after, extrapolated(before, here, after)
     return model.canonical(), history, False
+
+
+def extrapolated(first, second, third):
+    """Three models, one pass after the other, and where they lead to.
+
+    With steps ``r`` and ``r + v`` it is ``first + 2 a r + a^2 v`` where ``a = |r| / |v|`` (Varadhan
+    and Roland, 2008); ``a = 1`` is the third one.
+    """
+    W = [model.weights for model in (first, second, third)]
+    noises = [np.log(model.noise) for model in (first, second, third)]
+    step, bend = W[1] - W[0], W[2] - 2 * W[1] + W[0]
+    bent = float(np.linalg.norm(bend))
+    ratio = float(np.linalg.norm(step)) / bent if bent > 0 else 1.0
+    far = min(max(1.0, ratio), FARTHEST)
+
+    def along(a, b, c):
+        return a + 2 * far * (b - a) + far**2 * (c - 2 * b + a)
+
+    new, noise = along(*W), np.clip(along(*noises), noises[2] - 1, noises[2] + 1)
+    return replace(third, pattern=new[0], loadings=new[1:], noise=np.exp(noise))
 
 
 def least_noise(chunks):
     """The least variance of the noise: rows without any have no density."""
-    mean = chunks.sum(energy) / (chunks.n_rows * chunks.operator.n_features)
+    count = np.sum(chunks.sum(masses))
+    mean = chunks.sum(energy) / count if count > 0 else 0.0
     return FLOOR * mean if mean > 0 else FLOOR
 
 
@@ -101,22 +136,37 @@ def maximised(model, lens, sums, floor, learn_prior=False):
     """
     if np.ndim(sums.squares):
         return replace(model, noise=np.maximum(_noise_of_features(model, lens, sums), floor))
-    V = solve_block(lens.operator, sums.moments, sums.rhs, lens.weights)
-    V = np.where(_seen(lens.operator, sums.mass), V, lens.weights)
+    operator = lens.operator
+    V = solve_block(operator, sums.moments, sums.rhs, lens.weights, hidden=sums.hidden)
+    V = np.where(_seen(operator, sums), V, lens.weights)
     model = replace(model, pattern=V[0], loadings=V[1:])
     if len(model.noise) == 1:
-        G = gram_matrices(lens.operator, V[None])[0]
-        left = sums.energy - 2 * np.sum(V * sums.rhs) + np.sum(sums.moments * G)
-        variance = left / (sums.count * lens.operator.n_features)
+        variance = _energy_left(operator, sums, V) / max(np.sum(sums.observed), 1e-300)
         model = replace(model, noise=np.array([max(variance, floor)]))
     return replace(model, log_prior=_log_shares(sums.mass)) if learn_prior else model
 
 
-def _seen(operator, mass):
+def _energy_left(operator, sums, V):
+    """``sum_it g_it E|x_i - T_t V a|^2`` over what was observed."""
+    G = gram_matrices(operator, V[None])[0]
+    left = sums.energy - 2 * np.sum(V * sums.rhs) + np.sum(sums.moments * G)
+    if not np.ndim(sums.hidden):
+        return left
+    each = (
+        (V[j], operator.mask_normal(part, v))
+        for j, row in enumerate(sums.hidden)
+        for part, v in zip(row, V, strict=True)
+    )
+    return left - sum(v @ hidden for v, hidden in each)
+
+
+def _seen(operator, sums):
     """Weights (L,) of which the rows say more than rounding; others stay what they are."""
-    if operator.isometric or not operator.selects:
+    gaps = np.ndim(sums.hidden) > 0
+    if (operator.isometric and not gaps) or not operator.selects:
         return np.ones(operator.n_weights, dtype=bool)
-    cover = operator.normal(mass, np.ones(operator.n_weights))
+    cover = operator.normal(sums.mass, np.ones(operator.n_weights))
+    cover = cover - sums.hidden[0, 0] if gaps else cover
     return cover > SEEN * cover.max()
 
 
@@ -132,16 +182,18 @@ def _noise_of_features(model, lens, sums):
     for t, moments in enumerate(sums.moments):
         bank = np.concatenate([operator.apply_at(v, np.array([t])) for v in lens.weights])
         total += np.einsum("jf,jk,kf->f", bank, moments, bank)
-    return model.noise * total / sums.count
+    observed = np.where(sums.observed > 0, sums.observed, 1.0)
+    return model.noise * np.where(sums.observed > 0, total / observed, 1.0)
 
 
 def start(chunks: Chunks, recipe: Recipe, rng) -> ProbabilisticModel:
     """Pattern, loadings and noise of the rows in the poses of a single component."""
-    operator, n = chunks.operator, chunks.n_rows
+    operator, n = chunks.operator, chunks.sum(total_weight)
     problem = Problem(chunks, recipe.polarity)
     block = problem.block(ALS().solve(problem, rng, n_jobs=recipe.n_jobs).weights)
     stats = chunks.sum(pattern_sums, block)
-    pattern = solve_block(operator, stats.weight, stats.rhs, np.zeros((1, operator.n_weights)))[0]
+    zero = np.zeros((1, operator.n_weights))
+    pattern = solve_block(operator, stats.weight, stats.rhs, zero, hidden=stats.hidden)[0]
     left = (stats.explained - pattern @ stats.rhs[0]) / n
     variances, axes = aligned_axes(chunks, block, pattern, recipe.n_components, rng)
     spare = max(1, operator.n_features - recipe.n_components)
@@ -153,11 +205,20 @@ def start(chunks: Chunks, recipe: Recipe, rng) -> ProbabilisticModel:
     return ProbabilisticModel(operator, pattern, loadings, np.full(each, noise), uniform)
 
 
+def total_weight(chunk):
+    """``sum_i q_i`` of the sample weights."""
+    return float(chunk.weigh(np.ones(len(chunk.rows))).sum())
+
+
 def pattern_sums(chunk, block) -> Stats:
     """What the mean of all rows needs to know, in the poses of a block; and their energy."""
     index, one = match(chunk, block).index, np.ones((len(chunk.rows), 1))
-    rhs = chunk.operator.adjoint_block(chunk.rows, index, one)
-    return Stats(rhs, second_moments(chunk.operator, index, one, one), energy(chunk))
+    weighted = chunk.weigh(one.T).T
+    rhs = chunk.operator.adjoint_block(chunk.filled, index, weighted)
+    moments = second_moments(chunk.operator, index, weighted, one)
+    gaps = chunk.hidden is not None
+    hidden = hidden_sums(chunk, index, weighted, one) if gaps else 0.0
+    return Stats(rhs, moments, energy(chunk), hidden)
 
 
 def aligned_axes(chunks, block, pattern, count, rng):
@@ -165,21 +226,22 @@ def aligned_axes(chunks, block, pattern, count, rng):
 
     Few weights: of the covariance itself; many: by steps of subspace iteration.
     """
-    L = chunks.operator.n_weights
-    Q, steps = np.eye(L), 1
-    if L > DENSE:
-        Q, steps = rng.standard_normal((L, min(L, count + SPARE))), SUBSPACE_STEPS
-    for _ in range(steps if count else 0):
-        Q = np.linalg.qr(Q)[0]
-        image = chunks.sum(spread_times, block, pattern, Q) / chunks.n_rows
-        values, vectors = np.linalg.eigh(Q.T @ image)
-        found, Q = Q @ vectors[:, ::-1], image
-    return (values[::-1][:count], found.T[:count]) if count else (np.zeros(0), np.zeros((0, L)))
+    L, n = chunks.operator.n_weights, chunks.sum(total_weight)
+    if count == 0:
+        return np.zeros(0), np.zeros((0, L))
+
+    def times(Q):
+        return chunks.sum(spread_times, block, pattern, Q) / n
+
+    few = L <= DENSE
+    Q = np.eye(L) if few else rng.standard_normal((L, min(L, count + SPARE)))
+    steps = 0 if few else SUBSPACE_STEPS
+    return leading_axes(times, lambda Q: Q.T @ times(Q), Q, steps, count)
 
 
 def spread_times(chunk, block, pattern, Q):
-    """``sum_i y_i y_i' Q`` of ``y_i = T_i* (x_i - T_i m)``, (L, q)."""
+    """``sum_i q_i y_i y_i' Q`` of ``y_i = T_i* (x_i - T_i m)``, (L, q)."""
     index = match(chunk, block).index
     rest = chunk.plus(pattern[None], index, np.full((len(index), 1), -1.0), None)
-    back = chunk.operator.adjoint_rows(rest.rows, index)
-    return back.T @ (back @ Q)
+    back = chunk.operator.adjoint_rows(rest.filled, index)
+    return back.T @ chunk.weigh((back @ Q).T).T

@@ -18,7 +18,7 @@ from gtpca.model.coding import deflate
 from gtpca.model.matching import statistics
 from gtpca.solvers.base import SolverResult
 
-__all__ = ["grow_block", "principal_axes", "principal_order"]
+__all__ = ["grow_block", "leading_axes", "principal_axes", "principal_order"]
 
 GROW_ROWS = 1024  # the block grows on so many rows
 N_GROWTHS, RACE = 2, 4  # from so many beginnings, up to so many components; then from the best
@@ -95,11 +95,27 @@ def widen(problem, W, size, rng):
     """
     rows, wanted = problem.chunks.join(aligned_residual, problem.block(W)), size - len(W)
     Q = rng.standard_normal((W.shape[1], min(W.shape[1], wanted + SPARE)))
-    for _ in range(SUBSPACE_STEPS):
-        Q, _ = np.linalg.qr(rows.T @ (rows @ Q.astype(rows.dtype)))
-    seen = rows @ Q
-    _, axes = np.linalg.eigh((seen.T @ seen).astype(np.float64))
-    return np.concatenate([W, (Q @ axes[:, ::-1][:, :wanted]).T.astype(np.float64)])
+
+    def times(Q):
+        return rows.T @ (rows @ Q.astype(rows.dtype))
+
+    def moments(Q):
+        seen = rows @ Q
+        return (seen.T @ seen).astype(np.float64)
+
+    return np.concatenate([W, leading_axes(times, moments, Q, SUBSPACE_STEPS, wanted)[1]])
+
+
+def leading_axes(times, moments, Q, steps, count):
+    """Largest eigenvalues (count,) and their directions (count, L) of a covariance ``C``.
+
+    By ``steps`` of subspace iteration from ``Q`` (L, q), where ``times(Q)`` is ``C Q`` and
+    ``moments(Q)`` is ``Q' C Q``.
+    """
+    for _ in range(steps):
+        Q, _ = np.linalg.qr(times(Q))
+    values, axes = np.linalg.eigh(moments(Q))
+    return values[::-1][:count], (Q @ axes[:, ::-1][:, :count]).T.astype(np.float64)
 
 
 def principal_order(problem, W):

@@ -1,10 +1,10 @@
-"""What is said, before any work is done, of what is allowed but hardly meant."""
+"""What is said of what is allowed but hardly meant, and of fits that found little."""
 
 from __future__ import annotations
 
 from gtpca.operators.grid import axis_name, shape_text
 
-__all__ = ["long_window", "many_components", "still_family"]
+__all__ = ["long_window", "many_components", "no_pattern", "not_converged", "still_family"]
 
 
 def long_window(operator, axis: int) -> str:
@@ -30,4 +30,22 @@ def many_components(count, n_rows) -> str:
     return (
         f"n_components={count} is more than the {n_rows} rows of X: there are components for "
         "single rows, and finding all of them may take long."
+    )
+
+
+def not_converged(estimator, history) -> str:
+    """That EM ran out of passes."""
+    return (
+        f"max_iter={estimator.max_iter} passes of EM did not converge to tol={estimator.tol}: the "
+        f"last gained {history[-1] - history[-2]:.2g} per sample. Increase max_iter."
+    )
+
+
+def no_pattern(trust) -> str:
+    """That held-out rows say nothing of a pattern."""
+    return (
+        "there is no evidence for a pattern: held-out rows are less likely with it than with "
+        f"noise alone, by {-trust.gain:.2g} nats per row (above 0 is needed). All weights were "
+        f"multiplied by {trust.scale:g}; poses and scores are those of noise. More rows, fewer "
+        "components or a shorter window may help."
     )

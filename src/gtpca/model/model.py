@@ -61,6 +61,11 @@ class Model:
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
 
     @property
+    def n_components(self) -> int:
+        """``k``."""
+        return len(self.weights)
+
+    @property
     def n_poses(self) -> int:
         """How many poses a sample has."""
         return 1 if self.shared_pose else len(self.weights)

@@ -20,7 +20,7 @@ def names(model, output: str) -> list[str]:
     If the pose is shared, ``gtpca_index`` or ``start``; ``start_s`` where the unit is known.
     """
     checks.choice("output", output, OUTPUTS)
-    scores = [f"gtpca{k}" for k in range(len(model.weights))]
+    scores = [f"gtpca{k}" for k in range(model.n_components)]
     if output == "scores":
         return scores
     if output == "scores+poses":
@@ -72,7 +72,7 @@ def codes_of(model, output: str, X) -> Codes:
         raise ValueError(
             f"output={output!r} cannot be inverted; use output='scores+poses', or decode(codes)."
         )
-    scores, k = check_array(X, dtype=[np.float64, np.float32]), len(model.weights)
+    scores, k = check_array(X, dtype=[np.float64, np.float32]), model.n_components
     wanted = len(names(model, output))
     if scores.shape[1] != wanted:
         raise ValueError(f"X has {scores.shape[1]} columns, but {wanted} are needed.")

@@ -10,6 +10,10 @@ Gram matrix ``G_t`` of ``T_t m, T_t u_1, ..`` and ``c = b_{1..} - G_{1..,0}``, u
 
 with ``M_t = I + G_{1..,1..}``; given ``x`` and ``t`` the scores are ``z ~ N(M_t^-1 c, M_t^-1)``.
 For isometries ``G`` and ``M`` do not depend on ``t``.
+
+NaN in a row is not observed: all of this is then over the other features alone, so that ``G``,
+``M`` and the constant depend on the row as well. What is hidden of the Gram matrix, one correlation
+of the masks for every pair, is taken away from it.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from gtpca.data.chunks import Chunks, Codes, row_energies
 from gtpca.data.rows import by_rows
 from gtpca.model.coding import bring_back
 from gtpca.model.matching import gram_matrices, second_moments
+from gtpca.model.model import Poses
 from gtpca.operators import Operator
 
 __all__ = [
@@ -36,6 +41,7 @@ __all__ = [
     "log_likelihoods",
     "pose_summary",
     "soft_sums",
+    "total_likelihood",
 ]
 
 PIECE = 2**16  # products that are made at once: beyond, new memory costs more than the sums
@@ -61,10 +67,17 @@ class ProbabilisticModel:
     noise: np.ndarray
     log_prior: np.ndarray
 
+    shared_pose, n_poses = True, 1  # of a sample
+
     @property
     def weights(self) -> np.ndarray:
         """Pattern and loadings, (1 + K, L)."""
         return np.concatenate([self.pattern[None], self.loadings])
+
+    @property
+    def n_components(self) -> int:
+        """``K``."""
+        return len(self.loadings)
 
     def lens(self) -> Lens:
         """What a pass over rows needs to know of the model, computed once."""
@@ -72,16 +85,17 @@ class ProbabilisticModel:
         operator = operator if one else operator.weighted(1 / self.noise)
         scale = 1 / float(self.noise[0]) if one else 1.0
         G = gram_matrices(operator, self.weights[None])[0] * scale
-        M = np.eye(len(self.loadings)) + G[:, 1:, 1:]
-        still = -(operator.n_features * np.log(2 * np.pi * self.noise).mean()) / 2
+        log_noise = np.log(2 * np.pi * np.broadcast_to(self.noise, operator.n_features))
+        base = self.log_prior - log_noise.sum() / 2
         return Lens(
             operator=operator,
             weights=self.weights,
             scale=scale,
             root=None if one else np.sqrt(1 / self.noise),
-            inverse=np.linalg.inv(M),
-            offset=G[:, 1:, 0].T,
-            constant=still + self.log_prior - G[:, 0, 0] / 2 - np.linalg.slogdet(M)[1] / 2,
+            gram=G,
+            terms=Terms.of(G, base),
+            base=base,
+            log_noise=log_noise,
         )
 
     def canonical(self) -> ProbabilisticModel:
@@ -97,13 +111,21 @@ class ProbabilisticModel:
         """``log p(x_i)``, (n,)."""
         return chunks.join(log_likelihoods, self.lens())
 
+    def evidence(self, chunks: Chunks) -> np.ndarray:
+        """``log p(x_i) - log N(x_i; 0, noise)``, (n,)."""
+        return chunks.join(evidence, self.lens())
+
     def encode(self, chunks: Chunks) -> Codes:
         """Most likely pose of every row, and the mean of its scores there."""
         return chunks.join(encode, self.lens(), np.linalg.norm(self.loadings, axis=1))
 
-    def align(self, chunks: Chunks) -> np.ndarray:
+    def align(self, chunks: Chunks, component: int = 0) -> np.ndarray:
         """Every row brought back from its most likely pose, (n, \\*weight_shape)."""
         return chunks.join(align, self.lens())
+
+    def impute(self, chunks: Chunks) -> np.ndarray:
+        """Rows with what is shown in the most likely pose where nothing was observed."""
+        return chunks.join(impute, self.lens())
 
     def decode(self, codes: Codes) -> np.ndarray:
         """``T_i (m + sum_k scores_ik w_k)``, (n, \\*sample_shape)."""
@@ -114,13 +136,14 @@ class ProbabilisticModel:
         z = np.divide(scores, sizes, out=np.zeros(scores.shape), where=sizes > 0)
         return self.shown(z, index[:, 0]).reshape(-1, *self.operator.sample_shape)
 
-    def poses(self, codes: Codes) -> dict[str, np.ndarray]:
+    def poses(self, codes: Codes) -> Poses:
         """The transforms of codes in a person's units."""
         return self.described(codes.index)
 
-    def described(self, index) -> dict[str, np.ndarray]:
+    def described(self, index) -> Poses:
         """Some transforms in a person's units."""
-        return by_rows(self.operator.describe, index)
+        told = by_rows(self.operator.describe, index)
+        return Poses(told, self.operator.pose_units, shared=True)
 
     def shown(self, z: np.ndarray, index: np.ndarray) -> np.ndarray:
         """The rows ``T_{index_i} (m + sum_k z_ik u_k)``, (n, d)."""
@@ -136,6 +159,70 @@ class ProbabilisticModel:
 
 
 @dataclass(frozen=True, eq=False)
+class Terms:
+    """What of ``log p(x, t)`` does not depend on the values of a row, only on what was observed.
+
+    Attributes
+    ----------
+    inverse : array (m, K, K), (1, K, K) for isometries, or (n, m, K, K) in gaps
+        ``M_t^-1``.
+    offset : array (K, 1, m), (K, 1, 1) or (K, n, m)
+        ``<T_t u_k, T_t m>`` in units of the noise.
+    constant : array (m,) or (n, m)
+    """
+
+    inverse: np.ndarray
+    offset: np.ndarray
+    constant: np.ndarray
+
+    @classmethod
+    def of(cls, G, base) -> Terms:
+        """Those of Gram matrices (.., m, 1 + K, 1 + K) and of what is beside them, (.., m)."""
+        M = np.eye(G.shape[-1] - 1) + G[..., 1:, 1:]
+        constant = base - G[..., 0, 0] / 2 - np.linalg.slogdet(M)[1] / 2
+        offset = np.moveaxis(G[..., 1:, 0], -1, 0)
+        return cls(np.linalg.inv(M), offset if G.ndim == 4 else offset[:, None], constant)
+
+    def scores(self, c) -> np.ndarray:
+        """``M_t^-1 c`` of products (K, n, m)."""
+        if self.inverse.ndim == 4:
+            return np.einsum("ntjk,knt->jnt", self.inverse, c)
+        if len(self.inverse) == 1:
+            return np.tensordot(self.inverse[0], c, axes=1)
+        return (c.transpose(2, 1, 0) @ self.inverse).transpose(2, 1, 0)
+
+    def spread(self, g) -> np.ndarray:
+        """``sum_i g_it M_it^-1`` of probabilities (n, m), (m, K, K); its sum for isometries."""
+        if self.inverse.ndim == 4:
+            return np.einsum("nt,ntjk->tjk", g, self.inverse)
+        mass = g.sum(axis=0)
+        return (mass if len(self.inverse) > 1 else mass.sum()[None])[:, None, None] * self.inverse
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Some rows of a chunk, in units of the noise.
+
+    Attributes
+    ----------
+    rows : array (n, d)
+        Zeros in gaps.
+    prepared : what the operator prepared of them
+    weight : array (n,)
+        Sample weights.
+    hidden : bool array (n, d) or None
+        Where nothing was observed; None where all was.
+    masks : what the operator prepared of that, or None
+    """
+
+    rows: np.ndarray
+    prepared: np.ndarray
+    weight: np.ndarray
+    hidden: np.ndarray | None = None
+    masks: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Lens:
     """A model as a pass over rows sees it. Small: it travels to workers.
 
@@ -148,44 +235,58 @@ class Lens:
         ``1 / v`` of isotropic noise, else 1: what makes products ``b`` of rows.
     root : array (d,) or None
         What rows are multiplied by: ``1 / sqrt(v)`` of each feature.
-    inverse : array (m, K, K), or (1, K, K) for isometries
-        ``M_t^-1``.
-    offset : array (K, m) or (K, 1)
-        ``<T_t u_k, T_t m>`` in units of the noise.
-    constant : array (m,)
-        All of ``log p(x, t)`` that does not depend on ``x``.
+    gram : array (m, 1 + K, 1 + K), or (1, 1 + K, 1 + K) for isometries
+        ``G_t``.
+    terms : Terms
+        Of rows without gaps.
+    base : array (m,)
+        ``log prior_t - sum_j log(2 pi v_j) / 2``.
+    log_noise : array (d,)
+        ``log(2 pi v_j)``.
     """
 
     operator: Operator
     weights: np.ndarray
     scale: float
     root: np.ndarray | None
-    inverse: np.ndarray
-    offset: np.ndarray
-    constant: np.ndarray
+    gram: np.ndarray
+    terms: Terms
+    base: np.ndarray
+    log_noise: np.ndarray
 
-    def pieces(self, chunk) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Rows of a chunk in units of the noise, and what was prepared of them, few at a time."""
+    def pieces(self, chunk) -> Iterator[Piece]:
+        """The rows of a chunk, few at a time."""
         if self.root is not None:
             chunk = replace(chunk, rows=chunk.rows * self.root, operator=self.operator, memory=None)
-        P, size = chunk.prepared, max(1, PIECE // (len(self.weights) * self.operator.n_transforms))
-        for start in range(0, max(1, len(P)), size):
-            yield chunk.rows[start : start + size], P[start : start + size]
+        parts = [chunk.filled, chunk.prepared, chunk.weigh(np.ones(len(chunk.rows)))]
+        size = PIECE // (len(self.weights) * self.operator.n_transforms)
+        if chunk.hidden is not None:
+            parts += [chunk.hidden, chunk.prepared_mask]
+            size //= len(self.weights)
+        for start in range(0, max(1, len(chunk.rows)), max(1, size)):
+            yield Piece(*(part[start : start + max(1, size)] for part in parts))
 
-    def joint(self, rows: np.ndarray, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """``log p(x_i, t)``, (n, m), and the mean scores ``M_t^-1 c``, (K, n, m)."""
-        b = np.stack([self.operator.correlate(P, w) for w in self.weights * self.scale])
-        c = b[1:] - self.offset[:, None]
-        z = self._scores(c)
-        total = b[0] + np.einsum("knt,knt->nt", c, z) / 2 + self.constant
-        total -= self.scale / 2 * row_energies(rows)[:, None]
-        return total, z
+    def joint(self, piece) -> tuple[np.ndarray, np.ndarray, Terms]:
+        """``log p(x_i, t)``, (n, m), the mean scores ``M_t^-1 c``, (K, n, m), and all terms."""
+        terms = self.terms if piece.hidden is None else self._terms_in_gaps(piece)
+        b = np.stack(
+            [self.operator.correlate(piece.prepared, w) for w in self.weights * self.scale]
+        )
+        c = b[1:] - terms.offset
+        z = terms.scores(c)
+        total = b[0] + np.einsum("knt,knt->nt", c, z) / 2 + terms.constant
+        total -= self.scale / 2 * row_energies(piece.rows)[:, None]
+        return total, z, terms
 
-    def _scores(self, c):
-        """``M_t^-1 c`` of products (K, n, m)."""
-        if len(self.inverse) == 1:
-            return np.tensordot(self.inverse[0], c, axes=1)
-        return (c.transpose(2, 1, 0) @ self.inverse).transpose(2, 1, 0)
+    def _terms_in_gaps(self, piece):
+        """The terms of every row: without what is hidden of the Gram matrices and of the noise."""
+        n, W = len(piece.rows), self.weights
+        G = np.tile(self.gram, (n, self.operator.n_transforms // len(self.gram), 1, 1))
+        for j, k in zip(*np.tril_indices(len(W)), strict=True):
+            hidden = self.scale * self.operator.correlate_mask(piece.masks, W[j], W[k])
+            G[:, :, j, k] -= hidden
+            G[:, :, k, j] -= hidden if j != k else 0.0
+        return Terms.of(G, self.base + (piece.hidden @ self.log_noise)[:, None] / 2)
 
 
 def normalised(joint):
@@ -223,6 +324,8 @@ class Sums:
         ``sum_i log p(x_i)``, or ``sum_i max_t log p(x_i, t)``.
     count, energy : float
         Number of rows, and the energy that they have in units of the noise if there are several.
+    observed : array (d,)
+        Number of rows in which each feature was observed.
     mass : array (m,)
         ``sum_i g_it``.
     rhs : array (1 + K, L)
@@ -230,16 +333,22 @@ class Sums:
     moments : array (m, 1 + K, 1 + K), or (1, 1 + K, 1 + K) for isometries
         ``sum_i g_it E[a a']``.
     squares : array (d,), or 0 where nobody asks
-        ``sum_i x_ij^2 - 2 x_ij E[T_t (m + U z)]_j``.
+        ``sum_i x_ij^2 - 2 x_ij E[T_t (m + U z)]_j``, less ``E[T_t (m + U z)]_j^2`` in gaps.
+    hidden : array (1 + K, 1 + K, p), or 0 where nothing is hidden
+        ``sum_it g_it E[a a'] T_t* diag(h_i) T_t``, as :meth:`Operator.mask_sum` has it.
+
+    Rows count as often as their sample weights say.
     """
 
     fit: float
     count: float
     energy: float
+    observed: np.ndarray
     mass: np.ndarray
     rhs: np.ndarray
     moments: np.ndarray
     squares: Any = 0.0
+    hidden: Any = 0.0
 
     def __add__(self, other: Sums) -> Sums:
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
@@ -248,35 +357,59 @@ class Sums:
 
 def soft_sums(chunk, lens, by_feature=False) -> Sums:
     """The :class:`Sums` of a chunk, over all transforms by their probability."""
-    return reduce(add, (_soft(lens, by_feature, *piece) for piece in lens.pieces(chunk)))
+    return reduce(add, (_soft(lens, by_feature, piece) for piece in lens.pieces(chunk)))
 
 
 def hard_sums(chunk, lens, by_feature=False) -> Sums:
     """The :class:`Sums` of a chunk, of the most likely transform of every row."""
-    return reduce(add, (_hard(lens, by_feature, *piece) for piece in lens.pieces(chunk)))
+    return reduce(add, (_hard(lens, by_feature, piece) for piece in lens.pieces(chunk)))
 
 
-def _soft(lens, by_feature, rows, P):
-    joint, z = lens.joint(rows, P)
+def _soft(lens, by_feature, piece):
+    joint, z, terms = lens.joint(piece)
     fit, share = normalised(joint)
-    coef = np.concatenate([share[None], share * z])
+    return _shared(lens, by_feature, piece, fit, share, z, terms)
+
+
+def _shared(lens, by_feature, piece, fit, share, z, terms):
+    """The sums of rows (n,) that take every transform with its share (n, m)."""
+    g = share * piece.weight[:, None]
+    coef = np.concatenate([g[None], g * z])
+    moments = _moments(lens, coef, z)
+    moments[:, 1:, 1:] += terms.spread(g) if len(moments) > 1 else terms.spread(g).sum(axis=0)
+    hidden, squares = 0.0, 0.0
+    if piece.hidden is not None:
+        hidden = _hidden(lens, piece, g, z, terms)
+    if by_feature:
+        squares = _squares(piece, _mean(lens, coef)) - _hidden_squares(lens, piece, g, z, terms)
     return Sums(
-        fit=float(fit.sum()),
-        count=float(len(rows)),
-        energy=float(row_energies(rows).sum()),
-        mass=share.sum(axis=0),
-        rhs=np.stack([lens.operator.adjoint_sum(P, c) for c in coef]),
-        moments=_with_spread(lens, share.sum(axis=0), _soft_moments(lens, coef, z)),
-        squares=_squares(rows, _soft_mean(lens, coef)) if by_feature else 0.0,
+        **_counts(piece, fit),
+        mass=g.sum(axis=0),
+        rhs=lens.operator.adjoint_sums(piece.prepared, coef),
+        moments=moments,
+        squares=squares,
+        hidden=hidden,
     )
 
 
-def _soft_mean(lens, coef):
+def _counts(piece, fit):
+    """The sums that no transform changes."""
+    weight = piece.weight
+    observed = np.full(piece.rows.shape[1], weight.sum())
+    return {
+        "fit": float(weight @ fit),
+        "count": float(weight.sum()),
+        "energy": float(weight @ row_energies(piece.rows)),
+        "observed": observed if piece.hidden is None else weight @ ~piece.hidden,
+    }
+
+
+def _mean(lens, coef):
     """The mean of what is shown, over transforms and scores, (n, d)."""
     return sum(lens.operator.apply_sum(c, w) for c, w in zip(coef, lens.weights, strict=True))
 
 
-def _soft_moments(lens, coef, z):
+def _moments(lens, coef, z):
     """``sum_i g_it a a'`` of mean coefficients, (m, 1 + K, 1 + K), or its sum over ``t``."""
     if lens.operator.isometric:
         coef, z = (each.reshape(len(each), coef[0].size, 1) for each in (coef, z))
@@ -286,45 +419,91 @@ def _soft_moments(lens, coef, z):
     return total
 
 
-def _hard(lens, by_feature, rows, P):
-    joint, z = lens.joint(rows, P)
-    operator, index = lens.operator, joint.argmax(axis=1)
+def _pairs(g, z, terms):
+    """``j, k`` and ``g_it E[a_j a_k]``, (n, m), of all pairs of coefficients of rows in gaps."""
+    a = np.concatenate([np.ones((1, *g.shape)), z])
+    for j, k in zip(*np.tril_indices(len(a)), strict=True):
+        spread = terms.inverse[:, :, j - 1, k - 1] if k else 0.0
+        yield j, k, g * (a[j] * a[k] + spread)
+
+
+def _hidden(lens, piece, g, z, terms):
+    """``sum_it g_it E[a a'] T_t* diag(h_i) T_t``, (1 + K, 1 + K, p)."""
+    total: dict[tuple[int, int], np.ndarray] = {}
+    H = piece.hidden.astype(np.float64)
+    for j, k, coef in _pairs(g, z, terms):
+        total[j, k] = total[k, j] = lens.operator.mask_sum(H, coef)
+    each = range(len(lens.weights))
+    return np.array([[total[j, k] for k in each] for j in each])
+
+
+def _hidden_squares(lens, piece, g, z, terms):
+    """``sum_i h_ij E[T_t (m + U z)]_j^2``, (d,)."""
+    if piece.hidden is None:
+        return 0.0
+    banks, total = [lens.operator.apply(w) for w in lens.weights], np.zeros(piece.rows.shape[1])
+    for j, k, coef in _pairs(g, z, terms):
+        both = np.sum((coef.T @ piece.hidden) * banks[j] * banks[k], axis=0)
+        total += both if j == k else 2 * both
+    return total
+
+
+def _hard(lens, by_feature, piece):
+    joint, z, terms = lens.joint(piece)
+    index = joint.argmax(axis=1)
     each = np.arange(len(index))
-    coef, mass = with_one(z[:, each, index].T), np.bincount(index, minlength=joint.shape[1])
-    shown = moved(operator, lens.weights, coef, index) if by_feature else None
+    if piece.hidden is not None:
+        share = np.zeros(joint.shape)
+        share[each, index] = 1.0
+        return _shared(lens, by_feature, piece, joint[each, index], share, z, terms)
+    operator, coef = lens.operator, with_one(z[:, each, index].T)
+    weighted = coef * piece.weight[:, None]
+    mass = np.bincount(index, piece.weight, joint.shape[1])
+    moments = second_moments(operator, index, weighted, coef)
+    moments[:, 1:, 1:] += (mass if len(moments) > 1 else mass.sum()[None])[
+        :, None, None
+    ] * terms.inverse
+    shown = moved(operator, lens.weights, weighted, index) if by_feature else None
     return Sums(
-        fit=float(joint[each, index].sum()),
-        count=float(len(rows)),
-        energy=float(row_energies(rows).sum()),
-        mass=mass.astype(float),
-        rhs=operator.adjoint_block(rows, index, coef),
-        moments=_with_spread(lens, mass, second_moments(operator, index, coef, coef)),
-        squares=_squares(rows, shown) if by_feature else 0.0,
+        **_counts(piece, joint[each, index]),
+        mass=mass,
+        rhs=operator.adjoint_block(piece.rows, index, weighted),
+        moments=moments,
+        squares=_squares(piece, shown) if by_feature else 0.0,
     )
 
 
-def _with_spread(lens, mass, moments):
-    """Moments of mean coefficients with the covariance ``M_t^-1`` of the scores added."""
-    mass = np.array([mass.sum()]) if len(moments) == 1 else mass
-    moments[:, 1:, 1:] += mass[:, None, None] * lens.inverse
-    return moments
-
-
-def _squares(rows, mean):
-    return np.einsum("nj,nj->j", rows, rows - 2 * mean)
+def _squares(piece, mean):
+    """``sum_i x_ij^2 - 2 x_ij mean_ij`` of means that the sample weights are in already."""
+    return np.einsum("nj,nj->j", piece.rows, piece.weight[:, None] * piece.rows - 2 * mean)
 
 
 def log_likelihoods(chunk, lens):
     """``log p(x_i)``, (n,)."""
-    found = [normalised(lens.joint(*piece)[0])[0] for piece in lens.pieces(chunk)]
+    found = [normalised(lens.joint(piece)[0])[0] for piece in lens.pieces(chunk)]
     return np.concatenate(found)
+
+
+def evidence(chunk, lens):
+    """``log p(x_i) - log N(x_i; 0, noise)``, (n,)."""
+    parts = []
+    for piece in lens.pieces(chunk):
+        seen = np.ones(piece.rows.shape) if piece.hidden is None else ~piece.hidden
+        noise = -(seen @ lens.log_noise + lens.scale * row_energies(piece.rows)) / 2
+        parts.append(normalised(lens.joint(piece)[0])[0] - noise)
+    return np.concatenate(parts)
+
+
+def total_likelihood(chunk, lens):
+    """``sum_i log p(x_i)``, weighted."""
+    return float(np.sum(chunk.weigh(log_likelihoods(chunk, lens))))
 
 
 def encode(chunk, lens, sizes) -> Codes:
     """Most likely transforms, and the mean scores there in units of unit-norm components."""
     found = []
     for piece in lens.pieces(chunk):
-        joint, z = lens.joint(*piece)
+        joint, z, _ = lens.joint(piece)
         index = joint.argmax(axis=1)
         found.append((z[:, np.arange(len(index)), index].T * sizes, index[:, None]))
     scores, index = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -337,6 +516,16 @@ def align(chunk, lens):
     return bring_back(chunk.rows, chunk.operator, index).reshape(-1, *chunk.operator.weight_shape)
 
 
+def impute(chunk, lens):
+    """Rows with what is shown in their most likely pose in the gaps, (n, \\*sample_shape)."""
+    rows, operator = chunk.rows, chunk.operator
+    if chunk.hidden is not None:
+        codes = encode(chunk, lens, 1.0)
+        shown = moved(operator, lens.weights, with_one(codes.scores), codes.index[:, 0])
+        rows = np.where(chunk.hidden, shown, rows)
+    return rows.reshape(-1, *operator.sample_shape)
+
+
 def pose_summary(chunk, lens, n_poses):
     """The probabilities of transforms in short.
 
@@ -346,7 +535,7 @@ def pose_summary(chunk, lens, n_poses):
         ``index`` and ``probability`` (n, n_poses) of the most likely ones, the largest first;
         ``entropy`` (n,) in nats; ``std_<quantity>`` (n,) of every pose that is a number.
     """
-    shares = (normalised(lens.joint(*piece)[0])[1] for piece in lens.pieces(chunk))
+    shares = (normalised(lens.joint(piece)[0])[1] for piece in lens.pieces(chunk))
     parts = [_summary(chunk.operator, share, n_poses) for share in shares]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
@@ -374,4 +563,8 @@ def _deviation(share, values, period=None):
         centre = (share @ values)[:, None]
         return np.sqrt(np.einsum("nt,nt->n", share, (values - centre) ** 2))
     length = np.abs(share @ np.exp(2j * np.pi * values / period))
-    return period / (2 * np.pi) * np.sqrt(-2 * np.log(np.clip(length, np.finfo(float).tiny, 1.0)))
+    return (
+        period
+        / (2 * np.pi)
+        * np.sqrt(2 * np.abs(np.log(np.clip(length, np.finfo(float).tiny, 1.0))))
+    )

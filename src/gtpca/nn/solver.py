@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from gtpca.model.matching import orthonormal, statistics
@@ -12,6 +11,7 @@ from gtpca.nn.geometry import Geometry
 from gtpca.nn.layer import GTPCLayer
 from gtpca.nn.training import RowBatches, Schedule, Trainer
 from gtpca.solvers.base import SolverResult
+from gtpca.typed import BaseEstimator
 
 __all__ = ["Adam"]
 

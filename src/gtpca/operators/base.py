@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
@@ -254,9 +255,25 @@ class Operator(ABC):
         """
         return self.adjoint((coef.T @ P).astype(np.float64, copy=False))
 
+    def adjoint_sums(self, P: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """:meth:`adjoint_sum` for several coefficients (K, n, m), shape (K, L)."""
+        return np.stack([self.adjoint_sum(P, c) for c in coef])
+
     def apply_sum(self, coef: np.ndarray, w: np.ndarray) -> np.ndarray:
         """The rows ``sum_t coef_it T_t w`` for coefficients (n, m), shape (n, d)."""
         return coef @ self.apply(w)
+
+    def smooth(self, w: np.ndarray, width: float) -> np.ndarray:
+        """Weights (L,) after a Gaussian of some width, in points, along the axes that move."""
+        grid = w.reshape(self.weight_shape)
+        axes = self.moved_axes if grid.ndim == len(self.sample_shape) else ()
+        for axis in axes:
+            grid = blurred(grid, width, axis, self._edge(axis))
+        return grid.ravel()
+
+    def _edge(self, axis) -> str:
+        """What lies beyond the weights along an axis, in the words of ``numpy.pad``."""
+        return "edge"
 
     def mask_rows(self, H: np.ndarray, index: np.ndarray) -> np.ndarray:
         """The diagonals of ``T_i* diag(h_i) T_i``, (n, L), where the operator selects."""
@@ -277,6 +294,19 @@ class Operator(ABC):
             mine = index == t
             sums[:, t] = coef[mine].T.astype(H.dtype) @ H[mine]
         return sums.reshape(len(sums), -1)
+
+    def mask_sum(self, H: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """``sum_i,t coef_it T_t* diag(h_i) T_t`` for coefficients (n, m), in short, (p,).
+
+        In the same short form as :meth:`mask_sums`.
+        """
+        if self.selects:
+            return self.adjoint_sum(self.prepare_mask(H), coef)
+        return (coef.T @ H).ravel()
+
+    def mask_total(self, M: np.ndarray) -> np.ndarray:
+        """``sum_t T_t* diag(M_t) T_t``, in short, (p,), for one row (m, d) per transform."""
+        return self.adjoint(M) if self.selects else M.ravel()
 
     def mask_normal(self, sums: np.ndarray, w: np.ndarray) -> np.ndarray:
         """``N_k w``, shape (L,), for one row (p,) of :meth:`mask_sums`."""
@@ -395,6 +425,15 @@ def selection_matrix(numbers, n_weights):
     return sparse.csr_array(entries, shape=(len(numbers), n_weights))
 
 
+def blurred(a, width, axis, edge):
+    """An array after a Gaussian along an axis, with what lies beyond its edges."""
+    reach = min(math.ceil(4 * width), a.shape[axis])
+    taps = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
+    ends = [(reach, reach) if j == axis else (0, 0) for j in range(a.ndim)]
+    padded = sliding_window_view(np.pad(a, ends, mode=edge), 2 * reach + 1, axis)
+    return padded @ (taps / taps.sum())
+
+
 def sum_by_index(X, index, coef, n_groups):
     """``M_t = sum_{i: index_i = t} coef_i x_i``, (n, d) to (n_groups, d), float64.
 
@@ -509,6 +548,12 @@ class FeatureWeightedOperator(Operator):
     def mask_sums(self, H, index, coef):
         return self.plain.mask_sums(self._weigh(H), index, coef)
 
+    def mask_sum(self, H, coef):
+        return self.plain.mask_sum(self._weigh(H), coef)
+
+    def mask_total(self, M):
+        return self.plain.mask_total(self._weigh(M))
+
     def mask_normal(self, sums, w):
         return self.plain.mask_normal(sums, w)
 
@@ -570,6 +615,9 @@ class FeatureWeightedOperator(Operator):
 
     def complete(self, w, seen):
         return self._plain.complete(w, seen)
+
+    def smooth(self, w, width):
+        return self.plain.smooth(w, width)
 
     def neighbours(self, w):
         return self.plain.neighbours(w)

@@ -61,6 +61,9 @@ class ComposedOperator(Operator):
     def periods(self):
         return self.inner.periods | self.outer.periods
 
+    def smooth(self, w, width):
+        return self.inner.smooth(w, width)
+
     @property
     def magnitude(self):
         return ComposedOperator(self.outer.magnitude, self.inner.magnitude)
@@ -119,6 +122,19 @@ class ComposedOperator(Operator):
             return super().mask_sums(H, index, coef)
         inside, outside = self._split(index)
         return self.inner.mask_sums(self.outer.mask_rows(H, outside), inside, coef)
+
+    def mask_sum(self, H, coef):
+        if not self.outer.selects:
+            return super().mask_sum(H, coef)
+        P = self.outer.prepare_mask(H)
+        blocks = coef.reshape(len(coef), self.inner.n_transforms, -1).transpose(1, 0, 2)
+        return self.inner.mask_total(np.stack([self.outer.adjoint_sum(P, c) for c in blocks]))
+
+    def mask_total(self, M):
+        if not self.outer.selects:
+            return super().mask_total(M)
+        blocks = M.reshape(self.inner.n_transforms, self.outer.n_transforms, -1)
+        return self.inner.mask_total(np.stack([self.outer.adjoint(block) for block in blocks]))
 
     def mask_normal(self, sums, w):
         if not self.outer.selects:

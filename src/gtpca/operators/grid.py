@@ -147,7 +147,7 @@ def shape_text(shape) -> str:
 
 def _axis_text(axis: Axis, size: int) -> str:
     """An axis in words: its name, size, range, rate and the names of its points."""
-    words = [f"{size} points"]
+    words = [f"{size} point{'' if size == 1 else 's'}"]
     if axis.points is not None:
         ends = axis.at([0, len(axis.points) - 1])
         texts = [f"{end:g}" if ends.dtype.kind == "f" else str(end) for end in ends]
@@ -155,7 +155,7 @@ def _axis_text(axis: Axis, size: int) -> str:
     if axis.unit == "s" and axis.step:
         words.append(f"rate {1 / axis.step:g} Hz")
     if axis.names is not None:
-        words.append(f"named {axis.names[0]} to {axis.names[-1]}")
+        words.append(f"named {' to '.join(dict.fromkeys([axis.names[0], axis.names[-1]]))}")
     return f"{axis.name or 'axis'}: {', '.join(words)}"
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gtpca import checks
 
 __all__ = ["quadrature"]
 
 
-def quadrature(*points) -> np.ndarray:
+def quadrature(*points: ArrayLike) -> np.ndarray:
     """Weights of the trapezoidal rule, for functions that are sampled on an uneven grid.
 
     With ``feature_weight=quadrature(t)`` inner products of samples are close to integrals:

@@ -37,15 +37,14 @@ from gtpca.operators.backend import (
 )
 from gtpca.operators.base import Operator, sum_by_index
 from gtpca.operators.extrapolation import predict_unseen
-from gtpca.operators.soft import SoftShifts
-from gtpca.operators.windows import describe_windows, window_grid, window_units
+from gtpca.operators.lags import SHORT_AXIS, coarser_track, conjugate_spectra, lag_matrix
+from gtpca.operators.windows import describe_windows, window_grid, window_periods, window_units
 
 __all__ = ["ShiftOperator", "Track"]
 
 SHORT_SAMPLE = 1024  # up to here one scattered sum beats a loop over the rows
 FEW_TRANSFORMS = 16  # up to here one matrix product beats the FFT
 LARGE_PRIME = 64  # a factor of the length from which on an FFT is slow
-SHORT_AXIS = 128  # points of the FFT up to which a matrix makes the few lags that are asked for
 FEW_PRODUCTS = 2**15  # also up to here, where rows need not be the same in every batch
 
 
@@ -171,22 +170,6 @@ class Track:
         """Length of the spectrum of real values."""
         return self.fft_length // 2 + 1
 
-    @cached_property
-    def coarser(self) -> Track:
-        """The track with half as many points, and offsets at about the same places."""
-        size, window = -(-self.size // 2), -(-self.window // 2)
-        step, last = max(1, self.step // 2), self.first + self.step * (self.count - 1)
-        if self.circular:
-            first, last = self.first // 2, min(last // 2, self.first // 2 + size - 1)
-        else:
-            first, last = -(-self.first // 2), last // 2
-        if self.inside and not self.circular:
-            first, last = max(first, 0), min(last, size - window)
-        if self.covers:
-            first, last = max(first, size - window), min(last, 0)
-        count = max(1, (last - first) // step + 1)
-        return Track(size, window, first, step, count, self.circular)
-
     def pad(self, a: np.ndarray, axis: int) -> np.ndarray:
         """The padded window of which all shifted ones are pieces."""
         if self.circular:
@@ -221,6 +204,11 @@ class Track:
         cut_axis(laid_out, axis, 0, self.window - head)[:] = cut_axis(a, axis, head, self.window)
         return laid_out
 
+    def take_back(self, a: np.ndarray, axis: int) -> np.ndarray:
+        """The adjoint of :meth:`lay_out`."""
+        first = 0 if self.unrolled else self.first
+        return a.take((first + np.arange(self.window)) % a.shape[axis], axis)
+
     def keep_lags(self, a: np.ndarray, axis: int) -> np.ndarray:
         """The lags that are offsets of this track; others are dropped before the next axis."""
         return a[(slice(None),) * axis + (slice(0, self.step * self.count, self.step),)]
@@ -240,7 +228,7 @@ class Track:
         return self.unpad(window_sums(padded, self.size, axis), axis)
 
 
-class ShiftOperator(SoftShifts, Operator):
+class ShiftOperator(Operator):
     """All shifts given by one :class:`Track` per sample axis.
 
     Transform ``t`` is the combination of offsets ``np.unravel_index(t, counts)``. The correlation
@@ -442,17 +430,21 @@ class ShiftOperator(SoftShifts, Operator):
 
     @cached_property
     def _last_lags(self):
-        """The inverse transform along the last axis as a matrix, (2 F, count).
+        return lag_matrix(self.tracks[self._moving[-1]])
 
-        From the real and imaginary parts of F frequencies to the lags that are offsets. Rows are
-        multiplied one by one, so that they are the same in every batch.
-        """
-        track = self.tracks[self._moving[-1]]
-        length, numbers = track.fft_length, np.arange(track.n_frequencies)
-        angles = 2 * np.pi * np.outer(numbers, track.step * np.arange(track.count)) / length
-        twice = np.where((numbers == 0) | (2 * numbers == length), 1, 2)[:, None] / length
-        both = np.stack([twice * np.cos(angles), -twice * np.sin(angles)], 1)
-        return both.reshape(-1, track.count)
+    def adjoint_sum(self, P, coef):
+        return self.adjoint_sums(P, coef[None])[0] if self.by_fft else super().adjoint_sum(P, coef)
+
+    def adjoint_sums(self, P, coef):
+        """``sum_i P_i conj(fft(coef_i))``, taken back, from the first offset on."""
+        if not self.by_fft:
+            return super().adjoint_sums(P, coef)
+        each = (
+            conjugate_spectra(c.reshape(-1, *self.counts), self.tracks, self._moving) for c in coef
+        )
+        total = np.stack([np.einsum("n...,n...->...", P, c, dtype=np.complex128) for c in each])
+        whole = fft_of(total).irfftn(total, self._fft_shape, self._fft_axes)
+        return self._each_axis("take_back", whole, first=1).reshape(len(coef), -1)
 
     def correlate_each(self, P, W):
         if not self.by_fft:
@@ -462,7 +454,7 @@ class ShiftOperator(SoftShifts, Operator):
         return np.stack([self.correlate(P, w) for w in W])
 
     def coarser(self, axes):
-        tracks = [t.coarser if j in axes else t for j, t in enumerate(self.tracks)]
+        tracks = [coarser_track(t) if j in axes else t for j, t in enumerate(self.tracks)]
         return ShiftOperator(tracks, self.moved_axes, FEW_PRODUCTS)
 
     def _spectrum(self, w):
@@ -519,6 +511,10 @@ class ShiftOperator(SoftShifts, Operator):
         return window_units(self.grid, self.moved_axes)
 
     @property
+    def periods(self):
+        return window_periods(self.grid, self.moved_axes, self.tracks)
+
+    @property
     def weight_grid(self):
         return window_grid(self.grid, self.tracks)
 
@@ -527,14 +523,18 @@ class ShiftOperator(SoftShifts, Operator):
             return None
         places = np.unravel_index(used, self.counts)
         rolls = [track.roll_for(at) for track, at in zip(self.tracks, places, strict=True)]
-        axes = tuple(range(len(rolls)))
-        w, seen = (np.roll(a.reshape(self.weight_shape), rolls, axes) for a in (w, seen))
-        return self.complete(w, seen)
+        every, shape = range(len(rolls)), self.weight_shape
+        return self.complete(*(np.roll(a.reshape(shape), rolls, every) for a in (w, seen)))
 
     def complete(self, w, seen):
-        filled = predict_unseen(*(a.reshape(self.weight_shape) for a in (w, seen)), self._moving)
+        shape = self.weight_shape
+        filled = predict_unseen(w.reshape(shape), seen.reshape(shape), self._moving)
         size = np.linalg.norm(filled)
         return filled.ravel() / size if size > 0 else None
+
+    def _edge(self, axis):
+        track = self.tracks[axis]
+        return "wrap" if track.circular and track.window == track.size else "edge"
 
     def neighbours(self, w):
         return self._slid(w, recentring_steps)

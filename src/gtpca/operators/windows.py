@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from gtpca.operators.grid import DATES, Grid, axis_name, axis_of
 
-__all__ = ["describe_windows", "window_grid", "window_units"]
+__all__ = ["describe_windows", "window_grid", "window_periods", "window_units"]
 
 
 def describe_windows(grid, axes, tracks, offsets) -> dict:
@@ -28,6 +30,20 @@ def window_units(grid, axes) -> dict[str, str]:
     units = {suffix: axis_of(grid, j).unit for j, suffix in _suffixes(grid, axes).items()}
     known = {suffix: unit for suffix, unit in units.items() if unit not in ("", DATES)}
     return {name + s: u for s, u in known.items() for name in ("start", "centre")}
+
+
+def window_periods(grid, axes, tracks) -> dict[str, float]:
+    """The quantities that go round, and after how much they are back, in their units."""
+    circular = {j: s for j, s in _suffixes(grid, axes).items() if tracks[j].circular}
+    spans = {s: (tracks[j].size, axis_of(grid, j)) for j, s in circular.items()}
+    known = {s: size * _step(axis, size) for s, (size, axis) in spans.items()}
+    return {n + s: span for s, span in known.items() if span for n in ("start", "centre")}
+
+
+def _step(axis, size) -> float:
+    """The distance of two points in the units of an axis; 0 if these are no numbers."""
+    ends = np.asarray(axis.at(np.array([0, size - 1])))
+    return float(ends[1] - ends[0]) / max(1, size - 1) if ends.dtype.kind in "iuf" else 0.0
 
 
 def window_grid(grid, tracks) -> tuple[int, ...]:

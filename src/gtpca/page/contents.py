@@ -96,12 +96,17 @@ def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) 
 
 
 def _pictured(model, X, codes, order, layout, room):
-    """Numbers and pictures of the first samples in an order, as many as there is room for."""
+    """Numbers and pictures of the first samples in an order, as many as there is room for.
+
+    What each component adds is stored for as many of them as fit into what is left.
+    """
     for_parts = PARTS_SHARE * room if _n_parts(model) else 0
     most = _n_pictures(layout, room - for_parts, gaps=model.missing == "ignore")
     pictured = np.sort(order[:most])
     samples = _samples(model, X, codes, pictured, layout)
-    divided = np.sort(order[: min(most, _n_divided(model, layout, for_parts))])
+    room -= len(safe_json(samples))
+    others = order[: min(most, _n_divided(model, layout, room) - 1)]
+    divided = np.union1d(pictured[:1], others)  # the first is the one that is shown first
     samples["parts"] = _parts(model, codes[divided], layout)
     if samples["parts"]:
         samples["parts"]["rows"] = pack(np.searchsorted(pictured, divided))

@@ -133,6 +133,15 @@ function residualScale(scale) {
   return scale.signed ? scale : aroundZero(scale.high - scale.low);
 }
 
+/** Where a picture of rows begins and ends, below it. */
+function endsOf(layout) {
+  const line = element("div", "ends");
+  for (const text of [short(layout.x[0]), layout.x_name, short(layout.x[layout.x.length - 1])]) {
+    line.append(element("span", "", text));
+  }
+  return line;
+}
+
 /** Pictures side by side, with a caption each; canvases are made once and used again. */
 function drawPictures(host, layout, pictures) {
   host.classList.add("pictures");
@@ -141,7 +150,7 @@ function drawPictures(host, layout, pictures) {
     const figure = element("figure");
     const canvas = element("canvas");
     canvas.setAttribute("role", "img");
-    figure.append(canvas, element("figcaption"));
+    figure.append(canvas, ...(layout.kind === "rows" ? [endsOf(layout)] : []), element("figcaption"));
     host.append(figure);
   }
   while (host.children.length > pictures.length) host.lastChild.remove();

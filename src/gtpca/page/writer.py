@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import resources
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from gtpca.optional import require
 from gtpca.page.contents import COMPONENTS, gather
 from gtpca.page.packing import clipped, safe_json, script_hash
 from gtpca.page.reality import reality, reality_chart
+from gtpca.typed import RandomState, Samples
 from gtpca.views import measures, palette
 
 __all__ = ["write_page"]
@@ -29,16 +31,16 @@ SCRIPTS = ("data.js", "draw.js", "samples.js", "alignment.js", "page.js")
 
 
 def write_page(
-    model,
-    X,
-    path,
+    model: Any,
+    X: Samples,
+    path: str | PathLike[str],
     *,
-    labels=None,
-    ids=None,
-    check=None,
-    title=None,
-    max_samples=2000,
-    random_state=0,
+    labels: Any = None,
+    ids: Any = None,
+    check: Any = None,
+    title: str | None = None,
+    max_samples: int = 2000,
+    random_state: RandomState = 0,
 ) -> Path:
     """Write one HTML file that shows a fitted model: it needs no server and no connection.
 
@@ -105,7 +107,7 @@ def write_page(
     text = environment.get_template("page.html").render(context)
     with atomic_file(path) as file:
         file.write(text.encode("utf-8", "replace"))
-    return path
+    return Path(path)
 
 
 def _check(model, path, title):

@@ -8,6 +8,8 @@ from __future__ import annotations
 import inspect
 import math
 import re
+from os import PathLike
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -16,11 +18,15 @@ from sklearn.utils.validation import check_is_fitted
 
 import gtpca
 from gtpca import checks
-from gtpca.estimator import FROZEN, GTPCA, bind_family, check_n_components, check_parameters
+from gtpca.base import BaseGTPCA
+from gtpca.estimator import FROZEN, GTPCA, check_n_components, check_parameters
 from gtpca.families.text import as_family
 from gtpca.persistence.container import read_container, write_container
+from gtpca.persistence.densities import NEEDED_OF_DENSITIES, check_density_file
 from gtpca.persistence.labels import check_labels
+from gtpca.persistence.shapes import is_array, is_floats
 from gtpca.persistence.values import Decoder, Encoder
+from gtpca.probabilistic import ProbabilisticGTPCA, check_density
 from gtpca.text import one_line
 
 __all__ = ["load", "save"]
@@ -28,20 +34,23 @@ __all__ = ["load", "save"]
 LARGEST_FAMILY = 2**24
 MOST_SWEEPS, MOST_JOBS = 10_000, 4096
 FITTED_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
-NEEDED = ("components_", "n_components_", "sample_shape_", "mean_", "n_features_in_", "_row_shape")
-TOLD = ("explained_energy_", "explained_energy_ratio_", "n_iter_", "history_")
+KINDS = {kind.__name__: kind for kind in (GTPCA, ProbabilisticGTPCA)}
+NEEDED = ("components_", "n_components_", "sample_shape_", "n_features_in_", "_row_shape")
+TOLD = ("mean_", "explained_energy_", "explained_energy_ratio_", "n_iter_", "history_")
 
 
-def save(model: GTPCA, path) -> None:
+def save(model: BaseGTPCA, path: str | PathLike[str]) -> None:
     """Write a fitted model to a file; :meth:`gtpca.GTPCA.save`."""
-    if type(model) is not GTPCA:
-        raise ValueError(f"a {type(model).__name__} cannot be saved; only GTPCA itself can.")
+    if type(model) not in KINDS.values():
+        names = " and ".join(KINDS)
+        raise ValueError(f"a {type(model).__name__} cannot be saved; only {names} themselves can.")
     check_is_fitted(model)
     _check_parameters(model)
     as_family(model.family).check_repeatable()
     encoder, fitted = Encoder(), _fitted(model)
     content = {
         "gtpca_version": gtpca.__version__,
+        **({} if type(model) is GTPCA else {"estimator": type(model).__name__}),
         "parameters": {
             name: encoder.encode(value, name)
             for name, value in model.get_params(deep=False).items()
@@ -52,8 +61,8 @@ def save(model: GTPCA, path) -> None:
     write_container(path, content, encoder.arrays)
 
 
-def load(path, max_size: int = LARGEST_FAMILY) -> GTPCA:
-    """Read a model that :meth:`GTPCA.save` wrote.
+def load(path: str | PathLike[str], max_size: int = LARGEST_FAMILY) -> Any:
+    """Read a model that :meth:`GTPCA.save` or :meth:`ProbabilisticGTPCA.save` wrote.
 
     What ``transform`` and the other methods return is the same, to the last bit, as before saving
     (on the same machine and versions of NumPy and SciPy).
@@ -68,7 +77,7 @@ def load(path, max_size: int = LARGEST_FAMILY) -> GTPCA:
 
     Returns
     -------
-    GTPCA
+    GTPCA or ProbabilisticGTPCA
 
     Examples
     --------
@@ -97,51 +106,67 @@ def load(path, max_size: int = LARGEST_FAMILY) -> GTPCA:
 
 def _fitted(model) -> dict:
     """All attributes but parameters, callbacks and the operator."""
-    names = set(inspect.signature(GTPCA).parameters) | {"operator_"}
+    names = set(inspect.signature(type(model)).parameters) | {"operator_"}
     kept = {k: v for k, v in vars(model).items() if k not in names and "callback" not in k}
     for name in kept:
-        _check_name(name)
+        _check_name(type(model), name)
     return kept
 
 
-def _check_name(name) -> None:
+def _check_name(kind, name) -> None:
     """Fitted attributes end in an underscore or begin with one, and hide nothing of the class."""
-    known = inspect.getattr_static(GTPCA, name, None) is not None
+    known = inspect.getattr_static(kind, name, None) is not None
     if known or name == "operator_" or "callback" in name or not FITTED_NAME.fullmatch(name):
         raise ValueError(f"the attribute {name[:80]!r} is not one of a fitted model")
 
 
-def _rebuild(content, decoder, max_size) -> GTPCA:
+def _rebuild(content, decoder, max_size) -> BaseGTPCA:
     """The model, checked before and after its family is bound."""
     parameters, fitted = (decoder.decode(content.get(k)) for k in ("parameters", "fitted"))
     if not isinstance(parameters, dict) or not isinstance(fitted, dict):
         raise ValueError("parameters and fitted attributes must be named")
-    unknown = set(parameters) - set(inspect.signature(GTPCA).parameters)
+    kind = _kind_of(content)
+    unknown = set(parameters) - set(inspect.signature(kind).parameters)
     if unknown:
-        raise ValueError(f"GTPCA has no parameter {min(unknown)[:40]!r} in this version")
-    model = GTPCA(**parameters)
+        name = min(unknown)[:40]
+        raise ValueError(f"{kind.__name__} has no parameter {name!r} in this version")
+    model = kind(**parameters)
     for name in fitted:
-        _check_name(name)
-    for name in FROZEN:
-        fitted.setdefault(f"{name}_", getattr(model, name))  # older files do not tell
-    fitted.setdefault("ridge_", np.zeros(len(fitted.get("history_", ()))))  # there was none
-    fitted.setdefault("labels_", None)  # nor do those of version 1
+        _check_name(kind, name)
+    fitted = (_untold(model, fitted) if kind is GTPCA else {}) | fitted
     model.restore(None, **fitted)
     _check_shapes(model, max_size)
     _check_parameters(model)
     check_labels(model.labels_, model.sample_shape_)
     model.restore(_bind(model, max_size), **fitted)
-    _check_components(model)
+    _check_components(model) if kind is GTPCA else check_density_file(model)
     return model
+
+
+def _kind_of(content):
+    """The class of the model in a file; files of older versions do not tell, and have a GTPCA."""
+    name = content.get("estimator", "GTPCA")
+    if not isinstance(name, str) or name not in KINDS:
+        raise ValueError(f"there is no estimator {str(name)[:40]!r} in this version")
+    return KINDS[name]
+
+
+def _untold(model, fitted):
+    """What older files do not tell: parameters that a fit keeps, no ridge, no labels."""
+    frozen = {f"{name}_": getattr(model, name) for name in FROZEN}
+    return frozen | {"ridge_": np.zeros(len(fitted.get("history_", ()))), "labels_": None}
 
 
 def _check_parameters(model) -> None:
     """The checks of ``fit``, and bounds that keep a forged model from running for ever."""
-    check_parameters(model)
-    check_parameters(clone(model).set_params(**{n: getattr(model, f"{n}_") for n in FROZEN}))
-    checks.integer("refine", model.refine, 0, MOST_SWEEPS)
+    if isinstance(model, ProbabilisticGTPCA):
+        check_density(model)
+    else:
+        check_parameters(model)
+        check_parameters(clone(model).set_params(**{n: getattr(model, f"{n}_") for n in FROZEN}))
+        checks.integer("refine", model.refine, 0, MOST_SWEEPS)
+        checks.integer("verbose", int(model.verbose), 0)
     check_random_state(model.random_state)
-    checks.integer("verbose", int(model.verbose), 0)
     if model.n_jobs is not None:
         checks.integer("n_jobs", model.n_jobs, -MOST_JOBS, MOST_JOBS)
     if model.sample_shape is not None:
@@ -150,7 +175,8 @@ def _check_parameters(model) -> None:
 
 def _check_shapes(model, max_size) -> None:
     """What the fitted attributes say about the shape of a sample must agree."""
-    missing = [name for name in NEEDED + TOLD if name not in vars(model)]
+    told = TOLD if isinstance(model, GTPCA) else NEEDED_OF_DENSITIES
+    missing = [name for name in NEEDED + told if name not in vars(model)]
     if missing:
         raise ValueError(f"{missing[0]} is missing")
     for name in ("sample_shape_", "_row_shape"):
@@ -160,19 +186,15 @@ def _check_shapes(model, max_size) -> None:
         if math.prod(checks.sizes(name, shape)) != model.n_features_in_:
             raise ValueError(f"{name}={shape} does not fit n_features_in_={model.n_features_in_}")
     checks.integer("n_features_in_", model.n_features_in_, 1, max_size)
-    mean = model.mean_
-    if mean is not None and not _is_floats(mean, model.sample_shape_):
+    mean = getattr(model, "mean_", None)
+    if mean is not None and not is_floats(mean, model.sample_shape_):
         raise ValueError("mean_ must be finite numbers of the shape of a sample")
-
-
-def _is_floats(array, shape) -> bool:
-    return _is_array(array, "f", shape) and bool(np.isfinite(array).all())
 
 
 def _check_components(model) -> None:
     count = checks.integer("n_components_", model.n_components_, 1)
     shape = (count, *model.operator_.weight_shape)
-    if not _is_floats(model.components_, shape):
+    if not is_floats(model.components_, shape):
         raise ValueError(f"components_ must be finite numbers of shape {shape}")
     if not model.components_.reshape(count, -1).any(axis=1).all():
         raise ValueError("components_ must not be zero")
@@ -183,21 +205,17 @@ def _check_components(model) -> None:
 def _check_record(model, count) -> None:
     """What is told of the fit, for each component or for all together."""
     for name in ("explained_energy_", "explained_energy_ratio_"):
-        if not _is_array(getattr(model, name), "f", (count,)):
+        if not is_array(getattr(model, name), "f", (count,)):
             raise ValueError(f"{name} must be {count} numbers")
     passes, history = model.n_iter_, model.history_
-    if not any(_is_array(passes, "iu", (size,)) for size in (1, count)):
+    if not any(is_array(passes, "iu", (size,)) for size in (1, count)):
         raise ValueError(f"n_iter_ must be 1 or {count} integers")
-    if not _is_floats(model.ridge_, passes.shape) or np.any(model.ridge_ < 0):
+    if not is_floats(model.ridge_, passes.shape) or np.any(model.ridge_ < 0):
         raise ValueError(f"ridge_ must be {len(passes)} numbers of at least 0")
     if not isinstance(history, list) or len(history) != len(passes):
         raise ValueError(f"history_ must be a list of {len(passes)} arrays")
-    if not all(_is_array(values, "f", (np.size(values),)) for values in history):
+    if not all(is_array(values, "f", (np.size(values),)) for values in history):
         raise ValueError("history_ must hold arrays of numbers")
-
-
-def _is_array(array, kinds, shape) -> bool:
-    return isinstance(array, np.ndarray) and array.dtype.kind in kinds and array.shape == shape
 
 
 def _bind(model, max_size):
@@ -209,15 +227,14 @@ def _bind(model, max_size):
             f"{type(family).__name__} needs {needed:.3g} numbers, more than max_size={max_size}; "
             "if you trust the file, pass a larger max_size to load"
         )
-    return bind_family(model.family, model.grid_, model.feature_weight)
+    return model.bind(model.grid_)
 
 
 def _check_operator(model) -> None:
     """The family must still be what was fitted, for it is what the file holds."""
-    old = model.operator_
-    new = bind_family(model.family, model.grid_, model.feature_weight)
+    old, new = model.operator_, model.bind(model.grid_)
     probe = np.random.default_rng(0).standard_normal((1, old.n_features))
-    w = model.components_[0].ravel()
+    w = np.random.default_rng(1).standard_normal(old.n_weights)
     shapes = [(o.n_transforms, o.weight_shape, o.reference) for o in (old, new)]
     same = shapes[0] == shapes[1] and all(
         np.array_equal(*(o.correlate(o.prepare(row), w) for o in (old, new)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from gtpca.plots.panels import (
     pick_rows,
     take_axes,
 )
+from gtpca.typed import Samples
 from gtpca.views.measures import as_seen, encode
 from gtpca.views.palette import BLACK, BLUE, GREY, ORANGE, RED, SKY, Scale
 from gtpca.views.samples import component_view, sample_view
@@ -26,7 +29,7 @@ MOST_COUNTS = 4  # numbers of components that are shown unless told
 LOOKS = ((ORANGE, "--"), (RED, "-."), (SKY, (0, (1, 1))), (BLUE, "-"))
 
 
-def plot_components(model, *, components=None, ax=None):
+def plot_components(model: Any, *, components: Sequence[int] | None = None, ax: Any = None) -> Any:
     """The components, each in a panel with its share of the energy.
 
     Curves and series of few channels are lines on one scale. Pictures have colours on a scale of
@@ -66,7 +69,14 @@ def component_title(model, k):
     return f"component {k + 1}\n{100 * model.explained_energy_ratio_[k]:.1f} % of energy"
 
 
-def plot_reconstructions(model, X, *, rows=None, counts=None, ax=None):
+def plot_reconstructions(
+    model: Any,
+    X: Samples,
+    *,
+    rows: Sequence[int] | None = None,
+    counts: Sequence[int] | None = None,
+    ax: Any = None,
+) -> Any:
     """Samples, what 1, 2, .. components make of them, and what is left over.
 
     A curve takes two panels: the sample with its reconstructions, and the residual of the last

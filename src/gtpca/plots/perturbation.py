@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from gtpca.model.coding import bring_back
 from gtpca.plots import samples
 from gtpca.plots.components import component_title
 from gtpca.plots.panels import check_components, grid_shape, need_samples, take_axes
+from gtpca.typed import Samples
 from gtpca.views.measures import encode
 from gtpca.views.palette import BLACK, BLUE, GREY, RED, Scale
 from gtpca.views.samples import component_view
@@ -82,7 +84,14 @@ def _mean_back(model, codes, draw):
     return (total / len(codes)).reshape(operator.weight_shape)
 
 
-def plot_perturbation(model, X, *, components=None, multiple=2.0, ax=None):
+def plot_perturbation(
+    model: Any,
+    X: Samples,
+    *,
+    components: Sequence[int] | None = None,
+    multiple: float = 2.0,
+    ax: Any = None,
+) -> Any:
     """The mean reconstruction, and the same with more and with less of each component.
 
     Scores move by ``multiple`` of their standard deviations. All is seen in the pose of the first

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gtpca import checks
 from gtpca.plots.panels import need_samples, take_axes
 from gtpca.plots.style import integer_ticks, quiet
+from gtpca.typed import Samples
 from gtpca.views.measures import Pose, encode, pose_columns
 from gtpca.views.palette import BLUE, LEVELS, SKY
 
@@ -18,7 +21,7 @@ UNITS = {"centre": " (points)", "degrees": " (\N{DEGREE SIGN})"}
 NOT_MOVED = "transform"  # the pose of families whose poses say nothing
 
 
-def plot_poses(model, X, component=0, *, ax=None):
+def plot_poses(model: Any, X: Samples, component: int | None = 0, *, ax: Any = None) -> Any:
     """Histograms of the poses of a component, one panel per quantity.
 
     Positions (``centre``) are a histogram, those on two axes a map with the first downwards. Angles

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca.plots.panels import take_single
 from gtpca.plots.style import labelled
+from gtpca.typed import Samples
 from gtpca.views.measures import PCA, uncentred_pca
 from gtpca.views.palette import BLUE, CYCLE, MARKERS, RED
 
 __all__ = ["plot_energy", "plot_history"]
 
 
-def plot_energy(model, X=None, *, ax=None):
+def plot_energy(model: Any, X: Samples = None, *, ax: Any = None) -> Any:
     """Explained share of the energy over the number of components.
 
     Without ``X``, that of the training rows. With it, ``1 - model.resmse(X)``, beside "PCA
@@ -51,7 +54,7 @@ def _draw_pca(ax, shares, n_rows, n_all):
     ax.plot(np.arange(1, len(shares) + 1), shares, "s--", color=RED, label=name)
 
 
-def plot_history(model, *, ax=None):
+def plot_history(model: Any, *, ax: Any = None) -> Any:
     """Explained energy after each pass, relative to the last pass of that component.
 
     With ``shared_pose=True`` there is one line for all components.

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gtpca import checks
 from gtpca.plots import samples
 from gtpca.plots.panels import check_components, need_samples, pick_rows, take_single
 from gtpca.plots.style import quiet
+from gtpca.typed import Samples
 from gtpca.views.measures import as_seen, encode
 from gtpca.views.palette import BLACK, BLUE, CYCLE, GREY, LEVELS, MARKERS, Scale
 from gtpca.views.samples import sample_view
@@ -19,7 +24,15 @@ MOST_NAMES = len(CYCLE) * len(MARKERS)  # more different names cannot be told ap
 THUMBNAIL = 0.11  # width and height of a thumbnail, as a share of the Axes
 
 
-def plot_scores(model, X, *, labels=None, thumbnails=0, components=None, ax=None):
+def plot_scores(
+    model: Any,
+    X: Samples,
+    *,
+    labels: ArrayLike | None = None,
+    thumbnails: int = 0,
+    components: Sequence[int] | None = None,
+    ax: Any = None,
+) -> Any:
     """Scores on two components, one point per sample.
 
     Classes have a colour and a marker each, and a legend, if there are at most 56 of them; labels

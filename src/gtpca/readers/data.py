@@ -133,7 +133,7 @@ class FileRows:
         The axes are stored in the reverse order, as MATLAB does; the rows are its last axis.
     """
 
-    def __init__(self, source, label: str, reverse: bool = False):
+    def __init__(self, source: Any, label: str, reverse: bool = False):
         self._source, self._label, self._reverse = source, label, reverse
         self.dtype = np.dtype(source.dtype)
         chunks = getattr(source, "chunks", None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,7 +58,7 @@ KINDS = {
 
 
 def read_data(
-    path,
+    path: str | PathLike[str],
     key: str | None = None,
     *,
     labels: str | int | Sequence[str | int] | None = None,

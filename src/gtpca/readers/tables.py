@@ -239,6 +239,11 @@ def _delimiter(path, line, decimal) -> str | None:
     known = DELIMITERS[_ending(path)].replace("," if decimal == "," else "", "")
     found = next((mark for mark in known if mark in line), None)
     parts = line.split()
+    if decimal == "," and found is None and any(part.count(",") > 1 for part in parts):
+        raise ValueError(
+            "nothing but commas separates the columns, but decimals are said to follow them; "
+            '--decimal . if they do not (in Python decimal=".")'
+        )
     spaced = _ending(path) == ".txt" or all(is_number(p.replace(decimal, ".")) for p in parts)
     return SPACES if found is None and len(parts) > 1 and spaced else found or known[0]
 
@@ -304,10 +309,10 @@ def _check_value(field, layout, i, line) -> None:
             f"line {line}: column {layout.name(i)} is empty; --missing ignore leaves it out (in "
             'Python missing="ignore")'
         )
-    raise ValueError(
-        f"column {layout.name(i)} holds text, {field[:40]!r} in line {line}; remove it or name it "
-        "by labels, id or drop"
-    )
+    text = f"column {layout.name(i)} holds text, {field[:40]!r} in line {line}"
+    if layout.decimal == "." and is_number(field.replace(",", ".")):
+        raise ValueError(f'{text}; --decimal , reads it (in Python decimal=",")')
+    raise ValueError(f"{text}; remove it or name it by labels, id or drop")
 
 
 def read_parquet(path: Path, missing: str = "error", **asked) -> Data:

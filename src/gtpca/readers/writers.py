@@ -5,9 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gtpca.files import atomic_file, npy_bytes, write_bytes
 from gtpca.optional import require
@@ -17,7 +21,7 @@ __all__ = ["write_array", "write_table"]
 ENDINGS = (".csv", ".npy", ".parquet")
 
 
-def write_table(path, columns) -> None:
+def write_table(path: str | PathLike[str], columns: Mapping[str, Any]) -> None:
     """Write named columns of equal length.
 
     Parameters
@@ -47,7 +51,7 @@ def write_table(path, columns) -> None:
     _write(path, arrays)
 
 
-def write_array(path, array) -> None:
+def write_array(path: str | PathLike[str], array: ArrayLike) -> None:
     """Write one array.
 
     Parameters

@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from gtpca import checks
@@ -48,6 +48,7 @@ from gtpca.model.matching import (
 )
 from gtpca.operators.pooling import pooling
 from gtpca.solvers.base import Problem, SolverResult
+from gtpca.typed import BaseEstimator, RandomState
 
 __all__ = [
     *("ALS", "Coarse", "climb", "climb_each", "coarsened"),
@@ -116,7 +117,14 @@ class ALS(BaseEstimator):
 
     ridged = True  # knows the ridge of a problem
 
-    def __init__(self, n_init=16, max_iter=200, tol=1e-5, lookahead=True, foresight="deprecated"):
+    def __init__(
+        self,
+        n_init: int = 16,
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        lookahead: bool = True,
+        foresight: Any = "deprecated",
+    ):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
@@ -137,7 +145,7 @@ class ALS(BaseEstimator):
     def solve(
         self,
         problem: Problem,
-        random_state=None,
+        random_state: RandomState = None,
         *,
         n_jobs: int | None = None,
         start: np.ndarray | None = None,
@@ -213,7 +221,7 @@ class Coarse:
         if len(live) <= most:
             return self.problem
         chunk = chunks.take(live[np.arange(n_rows) * len(live) // n_rows])
-        jobs = self.problem.chunks.n_jobs
+        jobs = getattr(self.problem.chunks, "n_jobs", None)
         chunks = as_chunks(chunk.rows, chunk.operator, chunk.weight, n_jobs=jobs)
         return replace(self.problem, chunks=chunks)
 

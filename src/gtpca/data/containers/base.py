@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -32,7 +33,7 @@ class Container:
         """Samples (n, \\*grid), or parts of them, in the container that came in."""
         return values
 
-    def table(self, values: np.ndarray, names: list[str]) -> Any:
+    def table(self, values: np.ndarray, names: Iterable[str]) -> Any:
         """One row per sample, and named columns."""
         return values
 

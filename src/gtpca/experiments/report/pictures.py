@@ -69,7 +69,7 @@ def make_pictures(n_samples=2000, n_projected=1024, random_state=0, data_home=No
 
 
 def _spike_picture(name, number, *, n_samples, seed) -> Picture:
-    setting = find_setting("spikes", number)
+    setting: Any = find_setting("spikes", number)
     X, _ = make_spikes(n_samples, setting.size, random_state=seed)
     model = GTPCA(3, setting.family, random_state=seed).fit(X)
     signals, _ = make_spikes(3, setting.size, random_state=seed + 3)

@@ -1,0 +1,247 @@
+"""What both estimators are: samples of any kind in, answers of the same kind out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from functools import partial
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from gtpca import checks
+from gtpca.data.chunks import Codes
+from gtpca.data.containers import components_in, samples_in
+from gtpca.data.labels import Labels
+from gtpca.data.missing import warn_of_blank
+from gtpca.data.rows import by_rows, new_rows
+from gtpca.data.series import cut
+from gtpca.families.text import as_family
+from gtpca.model import outputs
+from gtpca.operators import Operator
+from gtpca.typed import ArrayLike, BaseEstimator, Samples, Shape, TransformerMixin
+
+__all__ = ["BaseGTPCA"]
+
+
+class BaseGTPCA(TransformerMixin, BaseEstimator):
+    """A fitted model in scikit-learn's clothes.
+
+    An heir has the parameters ``family``, ``missing``, ``sample_dim`` and ``output``, finds
+    ``components_`` and what belongs to them, and says how rows become chunks and what its model is.
+    """
+
+    _precisions: tuple[str, ...] = ("float64", "float32")  # that are kept
+    family: Any
+    missing: Any
+    output: Any
+    sample_shape_: Shape  # set by restore, like all that ends in an underscore
+    labels_: Labels | None
+    operator_: Operator
+    components_: np.ndarray
+    n_components_: int
+    n_features_in_: int
+    _row_shape: Shape
+
+    @abstractmethod
+    def _model(self):
+        """The fitted model as a value."""
+
+    @abstractmethod
+    def _open(self, rows, operator, weight=None):
+        """Rows as chunks, with sample weights."""
+
+    @abstractmethod
+    def _seen(self, rows, weight=None):
+        """New rows as chunks of what the components see."""
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; also ``family__window`` of a family that is given as text."""
+        if isinstance(self.family, str) and any(name.startswith("family__") for name in params):
+            params.setdefault("family", as_family(self.family))
+        return super().set_params(**params)
+
+    @property
+    def model_(self) -> Any:
+        """The fitted model as a value, which a later fit of this estimator does not touch."""
+        check_is_fitted(self)
+        return self._model()
+
+    @property
+    def grid_(self) -> tuple[int, ...]:
+        """``sample_shape_``, with names, units and positions of its axes where they are known."""
+        return self.sample_shape_ if self.labels_ is None else self.labels_.grid(self.sample_shape_)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "components_")
+
+    def chunks(self, X: Samples, sample_weight: ArrayLike | None = None) -> Any:
+        """New data as the components see them: centred and weighted like the training data.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape) or (n, d)
+        sample_weight : array (n,) or None
+
+        Returns
+        -------
+        Chunks
+            See :mod:`gtpca.data.chunks`.
+        """
+        return self._seen(self._new_rows(X), sample_weight)
+
+    def _new_rows(self, X):
+        """Rows of new data, after a warning of those that hold nothing."""
+        check_is_fitted(self)
+        rows = new_rows(self, X, self.sample_shape_)
+        self._warn_of_blank(rows)
+        return rows
+
+    def _warn_of_blank(self, rows):
+        """Warn of rows that hold nothing, if they are in memory: files are not read for that."""
+        if self.missing == "ignore" and rows.in_memory:
+            warn_of_blank(rows.n_blank, rows.n_rows)
+
+    def encode(self, X: Samples) -> Codes:
+        """Scores and transforms of new samples.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape) or (n, d)
+
+        Returns
+        -------
+        Codes
+            With ``scores`` (n, k) and ``index`` (n, k), or (n, 1) if the pose is shared.
+        """
+        rows = self._new_rows(X)
+        return self._known(self.model_.encode(self._seen(rows)), rows)
+
+    def _known(self, codes, rows):
+        """Codes that know what the samples came in: a container, or a list of unequal sizes."""
+        if rows.container is None and rows.shapes is None:
+            return codes
+        return replace(codes, container=rows.container, shapes=rows.shapes)
+
+    def decode(self, codes: Codes) -> Any:
+        """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape).
+
+        They come in the container that was encoded: a DataArray, a list of samples of unequal size.
+        """
+        samples = cut(self.model_.decode(codes), codes.shapes)
+        return samples_in(codes.container, samples, self.grid_)
+
+    def reconstruct(self, X: Samples) -> Any:
+        """``decode(encode(X))``, shape (n, \\*sample_shape)."""
+        return self.decode(self.encode(X))
+
+    def transform(self, X: Samples) -> Any:
+        """Signed scores (n, k), and beside them what ``output`` asks for.
+
+        Returns
+        -------
+        array (n, k), or more columns; see :meth:`get_feature_names_out`
+        """
+        codes = self.encode(X)
+        found = codes.scores
+        if self.output != "scores":
+            put_out = partial(outputs.side_by_side, self.model_, self.output)
+            found = by_rows(put_out, codes.scores, codes.index)
+        if codes.container is None:
+            return found
+        return codes.container.table(found, self.get_feature_names_out())
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Samples from what ``transform`` returned.
+
+        With plain scores every component is in its reference pose: the window centred, no rotation,
+        no flip. With ``output="scores+poses"`` it is the reconstruction. Poses in a person's units
+        cannot be inverted.
+
+        Parameters
+        ----------
+        X : array (n, k) or (n, 2 k)
+
+        Returns
+        -------
+        array (n, d) if the training rows were flat, else (n, \\*sample_shape)
+        """
+        return by_rows(partial(outputs.inverse, self.model_, self._row_shape, self.output), X)
+
+    def poses(self, codes: Codes) -> Any:
+        """The transforms of ``codes`` in a person's units.
+
+        Returns
+        -------
+        dict of str to array (n, k)
+            One entry per quantity, e.g. ``start`` and ``centre`` of the window, ``degrees``,
+            ``flipped``, ``factor``; see the family for signs, zeros and units. Places are positions
+            on the axes where these are known, such as seconds, which ``units`` of the dict says,
+            and points otherwise. A Dataset, if a DataArray was encoded.
+        """
+        poses = self.model_.poses(codes)
+        return poses if codes.container is None else codes.container.poses(poses)
+
+    def labelled_components(self) -> Any:
+        """The components in the kind of container that the samples of the fit came in.
+
+        Returns
+        -------
+        DataArray, list of Evoked, FDataGrid, or ``components_`` as they are
+            Positions along an axis are those of a window at rest, in the middle of the sample.
+        """
+        check_is_fitted(self)
+        return components_in(self.labels_, self.components_, self.operator_.weight_grid)
+
+    def align(self, X: Samples, component: int = 0) -> Any:
+        """Every sample brought to the reference pose of a component, (n, \\*weight_shape).
+
+        Each weight gets the average of the sample values that it explains, zero where there are
+        none: the part of the sample under the window, or the sample turned or flipped back. The
+        sign of the score is not undone, and nothing is centred.
+        """
+        rows = self._new_rows(X)
+        checks.integer("component", component, 0, max(0, self.n_components_ - 1))
+        aligned = self.model_.align(self._open(rows, self.operator_), component)
+        return samples_in(rows.container, aligned, self.operator_.weight_grid)
+
+    def impute(self, X: Samples) -> Any:
+        """``X`` with predictions for what was not observed, (n, \\*sample_shape).
+
+        Observed values stay as they are; in gaps is the reconstruction, with the mean that was
+        subtracted. Needs ``missing="ignore"`` unless nothing is missing.
+        """
+        rows = self._new_rows(X)
+        filled = self.model_.impute(self._open(rows, self.operator_))
+        return samples_in(rows.container, cut(filled, rows.shapes), self.grid_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns that ``transform`` returns.
+
+        ``gtpca0, gtpca1, ..``; with ``output="scores+poses"`` also ``gtpca0_index, ..``, with
+        ``output="scores+units"`` one per component and quantity, such as ``gtpca0_start``. If the
+        pose is shared, these are ``gtpca_index`` and ``start``.
+        """
+        return np.asarray(outputs.names(self.model_, self.output), dtype=object)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to one file, to be read by :func:`gtpca.load`.
+
+        The file holds arrays and text, no code; it is written atomically.
+
+        Parameters
+        ----------
+        path : path
+            The usual ending is ``.gtpca``.
+        """
+        from gtpca.persistence.models import save
+
+        save(self, path)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = list(self._precisions)
+        tags.input_tags.allow_nan = self.missing == "ignore"
+        return tags

@@ -1,0 +1,148 @@
+"""What held-out rows say of a fit: whether anything is there, and how far to trust its weights.
+
+Of all rows, ``FOLDS`` times, some are held out and a model is fitted to the others. Weights of few
+rows hold noise: in it EM finds a pattern where there is none, and with it poses are too certain. So
+all weights are smoothed and made smaller,
+
+    w -> scale * (Gaussian of some width along the axes that move) w,
+
+by what makes the held-out rows most likely. Where they are less likely with the pattern as it was
+found than with none, there is no evidence for it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gtpca.data.chunks import as_chunks, masses
+from gtpca.fitting.em import expectation_maximisation, total_weight
+from gtpca.model.matching import gram_matrices
+from gtpca.model.probabilistic import ProbabilisticModel, total_likelihood
+
+__all__ = ["Trust", "evidence", "held_out", "trusted"]
+
+FOLDS = 5
+ENOUGH = 100.0  # nats per weight from which on rows are not held out: weights are good enough
+MOST_ROWS = 20_000  # that are looked at
+WIDTHS = (0.0, 0.5, 0.7, 1.0, 1.4, 2.0)  # in points
+SCALES = (1.0, 0.9, 0.8, 0.6, 0.4, 0.2, 0.1)  # a tenth is left, so that there are poses
+TOL = 1e-4  # of EM, in nats per row
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How far weights can be trusted.
+
+    Parameters
+    ----------
+    gain : float or None
+        Mean over held-out rows of how much more likely they are with the pattern, as it was found,
+        than with none, in nats; None where nothing was held out.
+    width, scale : float
+        What makes them most likely.
+    """
+
+    gain: float | None = None
+    width: float = 0.0
+    scale: float = 1.0
+
+
+def trusted(chunks, recipe, model, history, rng) -> tuple[ProbabilisticModel, Trust]:
+    """The model with weights that are smoothed and made smaller, where there is little evidence."""
+    few = evidence(chunks, model, history) < ENOUGH
+    if chunks.operator.n_transforms == 1 or chunks.n_rows < 2 * FOLDS or not few:
+        return model, Trust()
+    trust = held_out(chunks, recipe, rng)
+    return changed(model, trust.width, trust.scale).canonical(), trust
+
+
+def evidence(chunks, model, history) -> float:
+    """How much more likely all rows are than with noise alone, in nats per weight."""
+    gain = history[-1] * chunks.sum(total_weight)
+    gain -= chunks.sum(total_likelihood, nothing(chunks, model).lens())
+    return float(gain) / model.weights.size
+
+
+def nothing(chunks, model) -> ProbabilisticModel:
+    """No pattern and no components: noise of the mean square of the rows, of the same kind."""
+    squares, counts = chunks.sum(feature_squares)
+    if len(model.noise) == 1:
+        squares, counts = squares.sum(keepdims=True), counts.sum(keepdims=True)
+    mean = np.divide(squares, counts, out=np.ones_like(squares), where=counts > 0)
+    noise = np.maximum(mean, np.finfo(float).tiny)
+    return replace(model, pattern=0 * model.pattern, loadings=model.loadings[:0], noise=noise)
+
+
+def feature_squares(chunk):
+    """``sum_i q_i x_ij^2`` and the weight of the rows in which a feature was observed, (2, d)."""
+    weight = chunk.weigh(np.ones(len(chunk.rows)))
+    return np.stack([np.einsum("n,nd,nd->d", weight, chunk.filled, chunk.filled), masses(chunk)])
+
+
+def held_out(chunks, recipe, rng) -> Trust:
+    """Width and scale by all folds, and how much likelier held-out rows are than with nothing."""
+    count, quick = chunks.n_rows, replace(recipe, tol=max(TOL, recipe.tol))
+    numbers = np.arange(count)
+    if count > MOST_ROWS:
+        numbers = np.sort(rng.permutation(count)[:MOST_ROWS])
+    chunk, seed = chunks.take(numbers), rng.randint(2**31)
+    fold, pairs = row_folds(chunk.rows), []
+    for number in range(FOLDS):
+        fitted, new = (_some(chunk, part, recipe) for part in (fold != number, fold == number))
+        if fitted is not None and new is not None:
+            start = np.random.RandomState(seed)
+            pairs.append((expectation_maximisation(fitted, quick, start)[0], new, fitted))
+    return _best(pairs) if pairs else Trust()
+
+
+def _some(chunk, part, recipe):
+    """Some rows of a chunk as chunks; None if there are none."""
+    weight = None if chunk.weight is None else chunk.weight[part]
+    if not part.any() or (weight is not None and not weight.any()):
+        return None
+    return as_chunks(chunk.rows[part], chunk.operator, weight, n_jobs=recipe.n_jobs)
+
+
+def row_folds(rows) -> np.ndarray:
+    """The fold of every row, (n,), by its values: equal rows are held out together."""
+    rows = np.ascontiguousarray(rows)
+    return np.array([zlib.crc32(row.tobytes()) % FOLDS for row in rows])
+
+
+def _best(pairs) -> Trust:
+    """Of all widths the best one, and of all scales with it."""
+
+    def likelihood(width, scale):
+        each = ((changed(model, width, scale), new) for model, new, _ in pairs)
+        return sum(new.sum(total_likelihood, model.lens()) for model, new in each)
+
+    found = {width: likelihood(width, 1.0) for width in WIDTHS}
+    width = max(found, key=lambda width: found[width])
+    scales = {1.0: found[width]} | {s: likelihood(width, s) for s in SCALES[1:]}
+    none = sum(
+        new.sum(total_likelihood, nothing(fitted, model).lens()) for model, new, fitted in pairs
+    )
+    gain = (found[0.0] - none) / sum(new.sum(total_weight) for _, new, _ in pairs)
+    return Trust(gain, width, max(scales, key=lambda scale: scales[scale]))
+
+
+def changed(model, width, scale) -> ProbabilisticModel:
+    """A model with other weights; what they show less of is noise."""
+    operator = model.operator
+    W = scale * np.stack([operator.smooth(w, width) if width else w for w in model.weights])
+    after = replace(model, pattern=W[0], loadings=W[1:])
+    return replace(after, noise=np.maximum(model.noise + power(model) - power(after), model.noise))
+
+
+def power(model):
+    """Mean square of what is shown, of all features (1,) or of each (d,)."""
+    prior = np.exp(model.log_prior)
+    if len(model.noise) == 1:
+        G = gram_matrices(model.operator, model.weights[None])[0]
+        traces = np.trace(G, axis1=1, axis2=2)
+        mean = traces.sum() if len(G) == 1 else prior @ traces
+        return np.array([mean / model.operator.n_features])
+    return sum(prior @ model.operator.apply(w) ** 2 for w in model.weights)

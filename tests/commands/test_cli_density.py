@@ -1,0 +1,82 @@
+"""A model with a likelihood on the command line: what works, and what says that it does not."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from command import call
+
+import gtpca
+
+pytest.importorskip("typer", reason='needs typer: pip install "gtpca[cli]"')
+pytest.importorskip("rich", reason='needs rich: pip install "gtpca[cli]"')
+
+PULSE = np.array([1.0, 3.0, 6.0, -4.0, -1.0])
+FIT = ("--family", "shift(5)", "--probabilistic")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    X = 0.5 * np.random.default_rng(0).standard_normal((60, 20))
+    for i, x in enumerate(X):
+        x[i % 16 : i % 16 + 5] += PULSE
+    return X
+
+
+@pytest.fixture
+def data(rows, tmp_path):
+    np.save(tmp_path / "rows.npy", rows)
+    return tmp_path / "rows.npy"
+
+
+@pytest.fixture
+def model(data, tmp_path, capsys):
+    path = tmp_path / "beats.gtpca"
+    assert call(capsys, "fit", data, "-o", path, *FIT, "-k", "1").code == 0
+    return path
+
+
+def test_fit_info_and_transform(model, data, rows, tmp_path, capsys):
+    fitted = gtpca.load(model)
+    assert type(fitted) is gtpca.ProbabilisticGTPCA
+    assert fitted.polarity == "positive"
+    done = call(capsys, "info", model)
+    assert done.code == 0
+    assert "pattern" in done.out
+    facts = json.loads(call(capsys, "info", model, "--json").out)
+    assert facts["noise_variance"] == fitted.noise_variance_
+    out = tmp_path / "scores.csv"
+    assert call(capsys, "transform", model, data, "-o", out, "--poses").code == 0
+    names = out.read_text().splitlines()[0].split(",")
+    table = dict(zip(names, np.loadtxt(out, delimiter=",", skiprows=1).T, strict=True))
+    np.testing.assert_array_equal(table["start"], np.arange(60) % 16)
+    np.testing.assert_allclose(table["log_likelihood"], fitted.score_samples(rows))
+    np.testing.assert_allclose(table["gtpca0"], fitted.transform(rows)[:, 0])
+    assert table["pose_probability"].min() > 0.5
+    assert {"start_std", "centre_std"} <= set(names)
+
+
+def test_samples_and_gaps(model, data, rows, tmp_path, capsys):
+    fitted = gtpca.load(model)
+    for command in ("reconstruct", "align"):
+        assert call(capsys, command, model, data, "-o", tmp_path / "out.npy").code == 0
+        wanted = getattr(fitted, command)(rows)
+        np.testing.assert_allclose(np.load(tmp_path / "out.npy"), wanted)
+    gappy = rows.copy()
+    gappy[::7, 4:9] = np.nan
+    np.save(data, gappy)
+    assert call(capsys, "impute", model, data, "-o", tmp_path / "full.npy").code == 0
+    assert np.isfinite(np.load(tmp_path / "full.npy")).all()
+
+
+def test_what_is_refused(model, data, tmp_path, capsys):
+    out = tmp_path / "out.html"
+    assert call(capsys, "report", model, data, "-o", out).refused("ProbabilisticGTPCA", "info")
+    picture = tmp_path / "out.png"
+    assert call(capsys, "plot", "components", model, "-o", picture).refused("gtpca plot")
+    fit = ("fit", data, "-o", tmp_path / "other.gtpca", *FIT)
+    for option, value in (("--refine", "2"), ("--fraction", "0.9"), ("--restarts", "2")):
+        assert call(capsys, *fit, option, value).refused(f"{option} has no meaning")
+    assert call(capsys, *fit, "--shared-pose").refused("--shared-pose has no meaning")

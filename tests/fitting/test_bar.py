@@ -1,0 +1,67 @@
+"""The progress bar of a fit in Python: where somebody looks, after a while, with a total."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from command import environment, on_a_terminal
+
+from gtpca import GTPCA, Shift
+from gtpca.fitting import bar
+
+pytest.importorskip("rich", reason="draws the bar")
+
+FIT = """
+import numpy as np
+from gtpca import GTPCA, Shift
+from gtpca.fitting import bar
+bar.DELAY = {delay}
+X = np.random.default_rng(0).standard_normal((400, 64))
+model = GTPCA(4, Shift(16), n_restarts=10, random_state=0, progress={progress!r}).fit(X)
+assert "_skl_callbacks" not in vars(model)
+"""
+
+
+def shown(delay=0.0, progress="auto"):
+    code, text = on_a_terminal("-c", FIT.format(delay=delay, progress=progress), NO_COLOR="1")
+    assert code == 0, text
+    return text
+
+
+def test_a_terminal_has_a_bar_with_a_total():
+    assert re.search(r"component \d+ of 40, step \d+", shown())
+
+
+def test_a_quick_fit_has_none():
+    assert shown(delay=1000.0) == ""
+
+
+def test_none_if_none_is_wanted():
+    assert shown(progress=False) == ""
+
+
+@pytest.mark.parametrize("progress", ["auto", True])
+def test_nothing_is_said_where_nobody_looks(progress):
+    how = {"capture_output": True, "text": True, "check": True, "env": environment()}
+    code = FIT.format(delay=0.0, progress=progress)
+    done = subprocess.run([sys.executable, "-c", code], **how)
+    assert done.stdout + done.stderr == ""
+
+
+def test_callbacks_of_ones_own_come_first(monkeypatch):
+    monkeypatch.setattr(bar, "LOOKED_AT", True)
+    monkeypatch.setattr(bar, "_wanted", lambda: True)
+    mine = bar.FitBar(2)
+    model = GTPCA(2, Shift(4), random_state=0).set_callbacks(mine)
+    model.fit(np.random.default_rng(0).standard_normal((20, 12)))
+    assert model._skl_callbacks == [mine]
+    assert mine.found == 2
+
+
+def test_other_values_are_refused():
+    with pytest.raises(ValueError, match="progress='sometimes'"):
+        GTPCA(1, progress="sometimes").fit(np.eye(3))
