@@ -12,6 +12,8 @@ STAMP := $(VENV)/.installed
 DEMO_STAMP := $(VENV)/.installed-demo
 CORE_STAMP := $(CORE_VENV)/.installed
 AEON_STAMP := $(AEON_VENV)/.installed
+DOCS_STAMP := $(VENV)/.installed-docs
+SITE := docs/_build/html
 
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input -c constraints.txt
 # One thread per test worker: the workers already fill the processors.
@@ -23,7 +25,7 @@ export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-long test-core test-aeon browser lint format bench bench-speed
-.PHONY: same-results clean
+.PHONY: same-results docs docs-serve clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -57,6 +59,10 @@ $(AEON_STAMP): pyproject.toml constraints-aeon.txt
 	$(AEON_VENV)/bin/python $(subst constraints.txt,constraints-aeon.txt,$(PIP_INSTALL)) -e . pytest aeon
 	@touch $@
 
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python $(PIP_INSTALL) -e ".[docs]"
+	@touch $@
+
 demo: $(DEMO_STAMP) ## run the demonstration; writes gtpca-demo.png
 	$(BIN)/python -m gtpca.demo
 
@@ -84,6 +90,14 @@ format: $(STAMP) ## sort imports, fix what ruff can fix, format
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
+docs: $(DOCS_STAMP) ## build the documentation: docs/_build/html/index.html
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 JOBS=$(JOBS) $(BIN)/python -m sphinx -W --keep-going -q \
+		-j $(JOBS) -d docs/_build/doctrees docs $(SITE)
+	$(BIN)/python docs/check_site.py $(SITE)
+
+docs-serve: docs ## build the documentation and show it on http://localhost:8000
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(SITE) 8000
+
 bench: $(STAMP) ## run every benchmarks/bench_*.py
 	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do \
 		echo "$$script"; $(BIN)/python "$$script"; \
@@ -97,4 +111,5 @@ bench-speed: $(STAMP) ## times beside those of an earlier version; ARGS=--quick 
 
 clean: ## remove caches and build products; keeps the virtual environments
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis gtpca-demo.png
+	rm -rf docs/_build docs/auto_examples docs/api/generated docs/api/backreferences
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
