@@ -33,10 +33,12 @@ help: ## list the targets
 
 setup: $(STAMP) ## create the virtual environment and install everything for development
 
+# Of aeon, which does not install beside these versions, the examples read the files alone.
 $(STAMP): pyproject.toml constraints.txt
 	@$(CHECK_PYTHON)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(PIP_INSTALL) -e ".[dev,plot,data,torch,cli,report,io,eeg,dask]"
+	$(BIN)/python $(PIP_INSTALL) --no-deps aeon
 	@touch $@
 
 # What the demonstration and the command need: a small part, so that a first look is quick.

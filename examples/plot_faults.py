@@ -42,13 +42,12 @@ model.fit(windows[ordinary])
 # What is not explained
 # ---------------------
 # The part of every window that the components leave over, in the units of the sensor. Beside it PCA
-# with three components, and with seven, as many numbers as ... a beat needs.
+# with three components, and with four, as many numbers as three scores and a pose.
 
 
 def left(rows, rebuilt):
     """Root mean square of what is left of each row, its mean aside."""
-    rest = rows - rebuilt
-    return np.std(rest, axis=1)
+    return np.std(rows - rebuilt, axis=1)
 
 
 rows = windows - windows.mean(axis=1, keepdims=True)

@@ -30,7 +30,7 @@ print(f"{len(usual)} ones, {len(strange)} sevens")
 # :class:`~gtpca.ProbabilisticGTPCA`; and what one would do without either: a forest on scores of PCA.
 
 energy = GTPCA(4, Rotation(16), shared_pose=True, random_state=0).fit(X)
-density = ProbabilisticGTPCA(4, Rotation(16), max_iter=100, random_state=0).fit(X)
+density = ProbabilisticGTPCA(4, Rotation(16), tol=1e-4, random_state=0).fit(X)
 flat = X.reshape(len(X), -1)
 forest = IsolationForest(random_state=0).fit(PCA(4).fit_transform(flat))
 oddness = {

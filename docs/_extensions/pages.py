@@ -13,10 +13,10 @@ OUTSIDE = {"contributing": "CONTRIBUTING.md", "changelog": "CHANGELOG.md"}
 NEEDS = {
     "fetch_": ("data sets: name their folder by GTPCA_DATA", lambda: "GTPCA_DATA" in os.environ),
     "fetch_eeg": ("the package rdata", lambda: find_spec("rdata")),
+    "fetch_handwriting": ("the package rdata", lambda: find_spec("rdata")),
     "gtpca.nn": ("the package torch", lambda: find_spec("torch")),
     "distributed": ("the package distributed", lambda: find_spec("distributed")),
     "skimage": ("the package scikit-image", lambda: find_spec("skimage")),
-    "import pywt": ("the package PyWavelets", lambda: find_spec("pywt")),
     'find_spec("aeon")': ("the files of the package aeon", lambda: find_spec("aeon")),
 }
 
