@@ -56,7 +56,7 @@ def used(client):
 def measure(n, workers, client, folder):
     """One case: the best of three passes."""
     X = stack(n, folder)
-    chunks = as_chunks(StreamedRows(X), FAMILY.bind(SHAPE), batch_size=CHUNK)
+    chunks = as_chunks(StreamedRows(X), FAMILY.bind(SHAPE), batch_size=None)
     block = make_block(chunks.operator, np.random.default_rng(0).standard_normal((1, 64)))
     chunks.sum(statistics, block)
     best = []
@@ -66,7 +66,15 @@ def measure(n, workers, client, folder):
         best.append((used(client) - before, time.perf_counter() - start))
     processor, seconds = np.min(best, axis=0)
     model = predicted(n, workers, X.numblocks[0])
-    names = ("rows", "workers", "chunks", "processor", "seconds", "model_processor", "model_seconds")
+    names = (
+        "rows",
+        "workers",
+        "chunks",
+        "processor",
+        "seconds",
+        "model_processor",
+        "model_seconds",
+    )
     values = (n, workers, X.numblocks[0], processor, seconds, *model)
     return dict(zip(names, (round(float(v), 4) for v in values), strict=True))
 

@@ -179,7 +179,9 @@ def steerable_draw(seed):
     for numbers in (4, 8, 16):
         W = basis[:, :numbers]
         left = np.sum((X_new - X_new @ W @ W.T) ** 2) / np.sum(X_new**2)
-        fit = GTPCA(numbers - 1, Rotation(36), sample_shape=(8, 8), shared_pose=True, random_state=0)
+        fit = GTPCA(
+            numbers - 1, Rotation(36), sample_shape=(8, 8), shared_pose=True, random_state=0
+        )
         ours, s2 = timed(lambda fit=fit: fit.fit(X))
         found[f"steerable, {numbers} numbers"] = {"left": left, "seconds": s1}
         found[f"GT-PCA, {numbers} numbers"] = {"left": ours.resmse(X_new)[-1], "seconds": s2}

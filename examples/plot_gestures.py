@@ -53,7 +53,10 @@ for name, family in families.items():
 
 best = models["shift and length"]
 fig, axes = plt.subplots(1, 3, figsize=(11, 3), layout="constrained")
-for ax, curves, name in ((axes[0], X_test, "as they are"), (axes[1], best.align(X_test), "aligned")):
+for ax, curves, name in (
+    (axes[0], X_test, "as they are"),
+    (axes[1], best.align(X_test), "aligned"),
+):
     for label, colour in (("1", "#0072B2"), ("2", "#D55E00")):
         ax.plot(curves[test.labels == label][:25].T, color=colour, alpha=0.3, linewidth=0.8)
     ax.set(title=name, xlabel="point")

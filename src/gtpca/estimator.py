@@ -25,6 +25,7 @@ from gtpca.families.text import as_family
 from gtpca.fitting import wording
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
+from gtpca.links import Documented
 from gtpca.model import outputs
 from gtpca.model.matching import POLARITIES
 from gtpca.model.model import Model
@@ -51,7 +52,7 @@ RULES = {
 FROZEN = ("polarity", "center", "shared_pose")  # decide about scores, and are kept by a fit
 
 
-class GTPCA(CallbackSupportMixin, TransformerMixin, BaseEstimator):
+class GTPCA(Documented, CallbackSupportMixin, TransformerMixin, BaseEstimator):
     r"""General transform-invariant principal component analysis.
 
     Component ``k`` may be moved by any transform :math:`T` of a family to fit each sample:

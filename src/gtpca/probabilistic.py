@@ -17,6 +17,7 @@ from gtpca.data.rows import new_rows, training_rows
 from gtpca.estimator import bind_family
 from gtpca.families.text import as_family
 from gtpca.fitting.em import Recipe, expectation_maximisation
+from gtpca.links import Documented
 from gtpca.model.matching import POLARITIES
 from gtpca.model.probabilistic import ProbabilisticModel, log_likelihoods, pose_summary
 
@@ -66,7 +67,7 @@ class PosePosterior:
     entropy: np.ndarray
 
 
-class ProbabilisticGTPCA(OutlierMixin, TransformerMixin, BaseEstimator):
+class ProbabilisticGTPCA(Documented, OutlierMixin, TransformerMixin, BaseEstimator):
     r"""Transform-invariant principal components with one pose per sample, as a density.
 
     .. math:: x = T_t (m + \sum_k z_k \sqrt{\lambda_k} w_k) + \text{noise}, \quad z \sim N(0, I),
