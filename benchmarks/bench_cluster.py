@@ -1,7 +1,7 @@
 """The cost model of docs/howto/cluster.md beside passes with 1 and 2 workers, 10^4 to 10^6 rows.
 
 A pass is ``chunks.sum(statistics, block)``, as in a fit. *processor* is the processor time of all
-workers, which other work on the machine does not change; *seconds* is the time on the clock, best of
+workers, which other work on the machine changes little; *seconds* is the time on the clock. Best of
 three. Rows of 256 points in float32, ``Shift(64)``, in a stack of npy files.
 
 Run: python benchmarks/bench_cluster.py [--out result.json]

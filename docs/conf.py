@@ -1,4 +1,4 @@
-"""The documentation site: `make docs`. Everything it needs is local, so it also works from files."""
+"""The documentation site: `make docs`. All it needs is local, so that it works from files too."""
 
 from __future__ import annotations
 

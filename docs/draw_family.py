@@ -53,7 +53,7 @@ def _draw_line(ax, y, what, family, note):
 
 
 def pulses(n_samples=300, margin=0, sign=False):
-    """A pulse of 40 points in 160, at a random time, ``margin`` points beyond the border at most."""
+    """A pulse of 40 points in 160 at a random time, up to ``margin`` points over the border."""
     rng, u = np.random.default_rng(0), np.arange(40)
     shape = np.exp(-(((u - 14) / 5) ** 2)) - 0.6 * np.exp(-(((u - 27) / 6) ** 2))
     X = 0.12 * rng.standard_normal((n_samples, 160 + 2 * margin))

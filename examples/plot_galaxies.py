@@ -2,8 +2,9 @@
 Galaxies in any orientation
 ===========================
 
-The Hubble deep field, a picture that comes with scikit-image. Galaxies are elongated, and lie in all
-directions: PCA of cut-outs spends its components on directions. A component that may turn needs one.
+The Hubble deep field, a picture that comes with scikit-image. Galaxies are elongated, and lie in
+all directions: PCA of cut-outs spends its components on directions. A component that may turn needs
+one.
 """
 
 import matplotlib.pyplot as plt
@@ -18,8 +19,8 @@ sky = data.hubble_deep_field().mean(axis=2) / 255
 # %%
 # Cut-outs
 # --------
-# Blobs above a threshold, of some size, not at the border: a square of 25 pixels around the centre of
-# each, in units of its own energy. A round mask, since corners turn out of the picture.
+# Blobs above a threshold, of some size, not at the border: a square of 25 pixels around the centre
+# of each, in units of its own energy. A round mask, since corners turn out of the picture.
 
 smooth = ndimage.gaussian_filter(sky, 1.5) - ndimage.gaussian_filter(sky, 20)
 blobs, n_blobs = ndimage.label(smooth > 0.08)

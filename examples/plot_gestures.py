@@ -48,8 +48,8 @@ for name, family in families.items():
 # %%
 # What moves
 # ----------
-# Every family leaves less than PCA, a warp least. Aligned, the rising and the falling edge come closer.
-# The pose says how each repetition was done: when, and how long it was held.
+# Every family leaves less than PCA, a warp least. Aligned, the rising and the falling edge come
+# closer. The pose says how each repetition was done: when, and how long it was held.
 
 best = models["shift and length"]
 fig, axes = plt.subplots(1, 3, figsize=(11, 3), layout="constrained")
@@ -78,7 +78,7 @@ axes[2].legend(frameon=False)
 # Where it does not help
 # ----------------------
 # The gestures are told apart no better: a small dip before and after makes the difference, not when
-# they happen. Less left over is not a better classifier. Poses are not even between the two, so that
-# taking them away takes away a part of the difference: ``output="scores+units"`` would keep it.
+# they happen. Less left over is not a better classifier. If the two differ in their poses as well,
+# taking these away takes away a part of the difference: ``output="scores+units"`` keeps it.
 
 plt.show()

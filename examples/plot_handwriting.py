@@ -3,9 +3,9 @@ Handwriting, cut at random
 ==========================
 
 The letters "fda", written twenty times: the position of the pen along 2.3 seconds (data of the R
-package fda, by :func:`~gtpca.datasets.fetch_handwriting`). Of each we see a part of 1.5 seconds, and
-do not know which. The component is longer than the samples: each sample is a crop of it, and the pose
-says which. Both coordinates move together: time is the axis that moves, coordinates are channels.
+package fda, by :func:`~gtpca.datasets.fetch_handwriting`). Of each we see a part of 1.5 seconds,
+and do not know which. The component is longer than the samples: each sample is a crop of it, and
+the pose says which. Time is the axis that moves, the coordinates are channels that go along.
 """
 
 import matplotlib.pyplot as plt

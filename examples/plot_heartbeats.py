@@ -26,8 +26,8 @@ pressure = read_data(path, columns="value").rows[:4000, 0]
 # %%
 # Windows
 # -------
-# A beat takes about 190 points. Windows of 380 points hold a whole beat wherever it begins. The mean
-# of each window has no meaning here: ``center="samples"``.
+# A beat takes about 190 points. Windows of 380 points hold a whole beat wherever it begins. The
+# mean of each window has no meaning here: ``center="samples"``.
 
 windows = sliding_windows(pressure, length=380, step=95)
 model = GTPCA(2, Shift(window=190), center="samples", shared_pose=True, random_state=0)
@@ -36,8 +36,9 @@ start = model.poses(model.encode(windows))["start"][:, 0]
 cut = model.align(windows)  # (n, 190): each beat in the same place
 
 # %%
-# The average of the windows is a smear; that of the aligned beats is a beat, with its notch. The
-# standard deviation around it says the same in numbers.
+# The average of the windows is flat; that of the aligned beats is a beat. The window has settled
+# from peak to peak: where a cycle begins is a convention. One window that holds no whole cycle of
+# that kind is left over.
 
 fig, axes = plt.subplots(1, 3, figsize=(11, 3), layout="constrained")
 axes[0].plot(pressure[:1500], color="#999999")
@@ -71,8 +72,8 @@ for k, ax in enumerate(axes):
 # %%
 # Where it does not help
 # ----------------------
-# A beat that lasts longer is not only later. ``Compose(Shift(190), Scaling(..))`` also stretches, at
-# the price of as many passes as there are factors. Where beats are detected already, and cut at the
-# detected peak, only what the detector missed is left to gain.
+# A beat that lasts longer is not only later. ``Compose(Shift(190), Scaling(..))`` also stretches,
+# at the price of as many matches as there are factors. Where beats are detected already, and cut at
+# the detected peak, only what the detector missed is left to gain.
 
 plt.show()

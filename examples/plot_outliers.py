@@ -27,7 +27,7 @@ print(f"{len(usual)} ones, {len(strange)} sevens")
 # Three ways
 # ----------
 # The share that components in one pose leave over; the likelihood of
-# :class:`~gtpca.ProbabilisticGTPCA`; and what one would do without either: a forest on scores of PCA.
+# :class:`~gtpca.ProbabilisticGTPCA`; and, without either, a forest on scores of PCA.
 
 energy = GTPCA(4, Rotation(16), shared_pose=True, random_state=0).fit(X)
 density = ProbabilisticGTPCA(4, Rotation(16), tol=1e-4, random_state=0).fit(X)

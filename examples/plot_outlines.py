@@ -3,9 +3,9 @@ Outlines of leaves
 ==================
 
 The outline of a leaf as a curve: distance from its middle, point after point around it. Where the
-curve begins is arbitrary, so that two leaves of one kind differ by a circular shift, and a leaf that
-lies upside down is run through backwards. Two hundred leaves of six species of maple and oak, as
-they come with the package aeon (OSULeaf of the UCR archive).
+curve begins is arbitrary, so that two leaves of one kind differ by a circular shift, and a leaf
+that lies upside down is run through backwards. Two hundred leaves of six species of maple and oak,
+as they come with the package aeon (OSULeaf of the UCR archive).
 """
 
 from importlib.util import find_spec
@@ -28,8 +28,8 @@ X, X_test = (data.rows[:, :426:3] for data in (train, test))  # 142 points are e
 # %%
 # Fit
 # ---
-# ``boundary="circular"`` lets the curve begin anywhere; :class:`~gtpca.Compose` with a reflection also
-# turns it round. One pose for the whole leaf.
+# ``boundary="circular"`` lets the curve begin anywhere; :class:`~gtpca.Compose` with a reflection
+# also turns it round. One pose for the whole leaf.
 
 families = {
     "PCA: nothing moves": None,
@@ -45,9 +45,7 @@ for name, family in families.items():
     print(f", species right: {classifier.score(X_test, test.labels):.2f}")
 
 # %%
-# Chance is 0.17, and the largest species makes up 0.23. A nearest neighbour with all 427 points and
-# the best warping does better than eight numbers (published: 0.62 for dynamic time warping); these
-# are features, not the best classifier.
+# Six species: chance is about 0.17. Eight numbers are features to look at, not the best classifier.
 
 model = models["circular shift and reflection"]
 aligned = model.align(X_test)
@@ -62,8 +60,7 @@ axes[0, 0].set_ylabel("as they are")
 axes[1, 0].set_ylabel("aligned")
 
 # %%
-# The pose is the point at which the leaf begins. Its histogram is far from even: the photographs
-# were taken with the stem to one side. That is why PCA is not hopeless here.
+# The pose is the point at which the leaf begins; it is spread over the whole circle.
 
 poses = model.poses(model.encode(X_test))
 fig, ax = plt.subplots(figsize=(6, 2.4), layout="constrained")

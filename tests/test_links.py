@@ -11,7 +11,10 @@ import pytest
 from gtpca import ALS, GTPCA, Custom, ProbabilisticGTPCA, Shift, links
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "api" / "index.rst"
-MODULES = "families operators solvers persistence plots page readers datasets testing nn".split()
+MODULES = [
+    *("families", "operators", "solvers", "persistence", "plots", "page", "readers", "datasets"),
+    *("testing", "nn"),
+]
 
 
 @pytest.mark.parametrize("estimator", [GTPCA(1, Shift(3)), ProbabilisticGTPCA(), ALS()])

@@ -39,7 +39,7 @@ def gallery_pattern() -> str:
 
 
 def site_links(text: str, page: str, of: str) -> str:
-    """The text of ``of``, a file of the repository, with its links as ``page`` of ``docs`` has them."""
+    """The text of ``of``, a file of the repository, with the links that ``page`` of docs has."""
     file, folder = Path(of).parent, (Path("docs") / page).parent
 
     def moved(match):
