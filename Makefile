@@ -93,8 +93,8 @@ format: $(STAMP) ## sort imports, fix what ruff can fix, format
 	$(BIN)/ruff format
 
 docs: $(DOCS_STAMP) ## build the documentation: docs/_build/html/index.html
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 JOBS=$(JOBS) $(BIN)/python -m sphinx -W --keep-going -q \
-		-j $(JOBS) -d docs/_build/doctrees docs $(SITE)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -j $(JOBS) \
+		 -d docs/_build/doctrees docs $(SITE)
 	$(BIN)/python docs/check_site.py $(SITE)
 
 docs-serve: docs ## build the documentation and show it on http://localhost:8000

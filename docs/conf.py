@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -59,7 +58,6 @@ sphinx_gallery_conf = {
     "doc_module": ("gtpca",),
     "filename_pattern": gallery_pattern(),
     "within_subsection_order": "FileNameSortKey",
-    "parallel": int(os.environ.get("JOBS", "2")),
     "download_all_examples": False,
     "show_signature": False,
     "remove_config_comments": True,

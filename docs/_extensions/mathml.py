@@ -21,7 +21,7 @@ def visit_inline(writer, node) -> None:
 
 
 def visit_block(writer, node) -> None:
-    writer.body.append(f'<div class="math">{mathml(node.astext(), block=True)}</div>\n')
+    writer.body.append(f'<div class="formula">{mathml(node.astext(), block=True)}</div>\n')
     raise nodes.SkipNode
 
 
