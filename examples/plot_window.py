@@ -74,7 +74,7 @@ for ax, window in zip(axes, (13, int(flat[0]), 125), strict=True):
 # %%
 # Where it does not help
 # ----------------------
-# The number of components cannot be chosen in this way: what is left of new signals falls with every
-# component. :doc:`/howto/window` and :doc:`/howto/is-it-real` say what can.
+# The number of components cannot be chosen in this way: what is left of new signals falls with
+# every component. :doc:`/howto/window` and :doc:`/howto/is-it-real` say what can.
 
 plt.show()
