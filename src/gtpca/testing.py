@@ -199,7 +199,7 @@ def _check_words(operator, rng, n_rows):
 
 
 def make_planted(operator, n_samples=600, score=3.0, noise=0.05, random_state=0):
-    """Rows made of one component in random poses.
+    r"""Rows made of one component in random poses.
 
     ``x_i = s_i T_{t_i} w / |T_{t_i} w| + noise``, with white weights ``w``, scores ``s_i`` from
     N(0, score^2) and uniform ``t_i``.
@@ -214,7 +214,7 @@ def make_planted(operator, n_samples=600, score=3.0, noise=0.05, random_state=0)
 
     Returns
     -------
-    X : array (n, *sample_shape)
+    X : array (n, \*sample_shape)
     w : array (L,)
     index : array (n,)
     """

@@ -94,18 +94,18 @@ def _positions(positions) -> np.ndarray:
 
 
 def random_crop(X, size, random_state=None):
-    """Cut a box out of every sample, at a uniformly random position.
+    r"""Cut a box out of every sample, at a uniformly random position.
 
     Parameters
     ----------
-    X : array of shape (n_samples, *sample_shape)
+    X : array of shape (n_samples, \*sample_shape)
     size : int or tuple of r ints
         Size of the box along the first r sample axes; the axes after them (channels) are kept.
     random_state : int, RandomState or None
 
     Returns
     -------
-    X_new : ndarray of shape (n_samples, *size, *sample_shape[r:]), dtype of ``X``
+    X_new : ndarray of shape (n_samples, \*size, \*sample_shape[r:]), dtype of ``X``
     offset : ndarray of shape (n_samples, r), int
         Position of the crop within the sample.
     """
@@ -116,18 +116,18 @@ def random_crop(X, size, random_state=None):
 
 
 def random_embedding(X, size, random_state=None):
-    """Put every sample into a larger frame of zeros, at a uniformly random position.
+    r"""Put every sample into a larger frame of zeros, at a uniformly random position.
 
     Parameters
     ----------
-    X : array of shape (n_samples, *sample_shape)
+    X : array of shape (n_samples, \*sample_shape)
     size : int or tuple of r ints
         Size of the frame along the first r sample axes; the axes after them (channels) are kept.
     random_state : int, RandomState or None
 
     Returns
     -------
-    X_new : ndarray of shape (n_samples, *size, *sample_shape[r:]), dtype of ``X``
+    X_new : ndarray of shape (n_samples, \*size, \*sample_shape[r:]), dtype of ``X``
     offset : ndarray of shape (n_samples, r), int
         Position of the sample within the frame.
     """
