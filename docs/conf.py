@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -47,6 +48,9 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
+
+# Warnings that examples give are shown without the path of the machine that runs them.
+warnings.formatwarning = lambda message, category, *_: f"{category.__name__}: {message}\n"
 
 # The gallery: an example whose data or packages are missing is shown, but not run
 from pages import gallery_pattern  # noqa: E402
