@@ -6,7 +6,7 @@ dictionary  one and three events per sample: the atoms of convolutional dictiona
 elastic     curves whose time is warped, by one parameter or freely: what is left of new curves
 steerable   images in all directions: what is left of new images, for as many numbers
 
-Peers do not install beside the versions of constraints.txt:
+Peers are in an environment of their own, where aeon would install too:
   pip install "numpy<2.4" scikit-learn==1.9.1 tslearn alphacsc fdasrsf && pip install --no-deps .
 A part whose package is missing is left out. Seconds are processor time. Three draws each, medians.
 
