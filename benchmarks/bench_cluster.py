@@ -35,7 +35,7 @@ SIZES, WORKERS = (10_000, 100_000, 1_000_000), (1, 2)
 
 def predicted(n, workers, n_chunks):
     """The formula of the page: processor seconds of all workers, and seconds on the clock."""
-    row = 0.75e-9 * SHAPE[0] * np.log2(SHAPE[0])
+    row = 1.5e-6 + 0.6e-9 * SHAPE[0] * np.log2(SHAPE[0])
     return n * row, 0.17 + 0.0035 * n_chunks + n * row / workers
 
 

@@ -1,4 +1,4 @@
-"""The check of the built site finds what is wrong; links of the repository are those of the site."""
+"""The check of the built site finds what is wrong; links in pages are those of the site."""
 
 from __future__ import annotations
 
