@@ -37,11 +37,11 @@ def run_python(code, path, line, names):
     source = "\n" * line + code  # so that errors name the line of the page
     try:
         exec(compile(source, str(path), "exec"), names)
-    except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package not in OPTIONAL:
+    except ImportError as error:
+        lacks = sorted(OPTIONAL.intersection(re.findall(r"\w+", f"{error.name} {error}")))
+        if not lacks:
             raise
-        pytest.skip(f"needs {package}")
+        pytest.skip(f"needs {lacks[0]}")
 
 
 def run_commands(code, capsys):
@@ -50,7 +50,7 @@ def run_commands(code, capsys):
         program, *arguments = shlex.split(line, comments=True) or [""]
         slow = arguments[:1] == ["reproduce"] and "--list" not in arguments
         if program == "gtpca" and not slow:
-            for name in ("typer", "matplotlib", "plotly", "jinja2"):
+            for name in ("typer", "rich", "matplotlib", "plotly", "jinja2"):
                 pytest.importorskip(name, reason="the command needs it")
             done = call(capsys, *arguments)
             assert done.code == 0, f"{line}\n{done.err}"
