@@ -19,6 +19,7 @@ from gtpca.data.missing import warn_of_blank
 from gtpca.data.rows import by_rows, new_rows
 from gtpca.data.series import cut
 from gtpca.families.text import as_family
+from gtpca.links import Documented
 from gtpca.model import outputs
 from gtpca.operators import Operator
 from gtpca.typed import ArrayLike, BaseEstimator, Samples, Shape, TransformerMixin
@@ -26,7 +27,7 @@ from gtpca.typed import ArrayLike, BaseEstimator, Samples, Shape, TransformerMix
 __all__ = ["BaseGTPCA"]
 
 
-class BaseGTPCA(TransformerMixin, BaseEstimator):
+class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
     """A fitted model in scikit-learn's clothes.
 
     An heir has the parameters ``family``, ``missing``, ``sample_dim`` and ``output``, finds

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
+from gtpca.links import Documented
 from gtpca.operators import Operator
 from gtpca.operators.grid import axis_name, axis_of, shape_text
 from gtpca.text import did_you_mean, shortened
@@ -48,7 +49,7 @@ class Size:
     n_values: float
 
 
-class Family(BaseEstimator, ABC):
+class Family(Documented, BaseEstimator, ABC):
     """A family of linear transforms; subclasses store parameters and write :meth:`bind`.
 
     Attributes

@@ -39,6 +39,7 @@ from gtpca.data.chunks import (
     pick_rows,
     weighted_energies,
 )
+from gtpca.links import Documented
 from gtpca.model.coding import deflate
 from gtpca.model.matching import (
     match,
@@ -83,7 +84,7 @@ RULES = {
 }
 
 
-class ALS(BaseEstimator):
+class ALS(Documented, BaseEstimator):
     """Alternating least squares from many short starts, with moves out of local optima.
 
     ``n_init`` short runs on a few hundred rows, by successive halving, on a coarser grid where the
