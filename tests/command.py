@@ -14,7 +14,7 @@ import pytest
 import gtpca
 
 COMMANDS = {
-    *("demo", "fit", "info", "transform", "reconstruct", "impute", "align"),
+    *("demo", "choose", "fit", "check", "info", "transform", "reconstruct", "impute", "align"),
     *("plot", "report", "reproduce"),
 }
 

@@ -40,6 +40,7 @@ LAYERS = {
     "probabilistic": "estimator",
     "persistence": "probabilistic families files",
     "views": "model",
+    "diagnostics": "probabilistic views",
     "plots": "views",
     "page": "views files",
     "nn": "estimator solvers files",
@@ -48,7 +49,7 @@ LAYERS = {
     "testing": "operators",
     "gtpca": "optional persistence",
     "demo": "gtpca datasets plots",
-    "experiments": "gtpca datasets demo nn page plots readers testing",
+    "experiments": "gtpca datasets demo diagnostics nn page plots readers testing",
     "commands": "experiments",
     "cli": "optional text",
 }
@@ -57,10 +58,12 @@ LAYERS = {
 LATE = {
     ("cli", "commands"),
     ("commands", "demo"),
+    ("commands", "diagnostics"),
     ("commands", "experiments"),
     ("commands", "page"),
     ("commands", "plots"),
     ("data", "data.dask"),
+    ("diagnostics", "plots"),
     ("base", "persistence"),
     ("experiments", "experiments.baselines"),
     ("experiments", "nn"),
@@ -82,8 +85,11 @@ PUBLIC = {
     "gtpca.datasets": """DatasetError event_windows fetch_eeg fetch_errp fetch_handwriting
         fetch_mnist make_oscillations make_spikes random_crop random_embedding random_rotation
         simulate_errp sliding_windows""",
-    "gtpca.plots": """plot_components plot_energy plot_history plot_perturbation plot_poses
-        plot_reconstructions plot_scores""",
+    "gtpca.diagnostics": """Check Choice NoiseFloor PoseConfidence Stability check choose
+        noise_floor pose_confidence stability""",
+    "gtpca.plots": """plot_choice plot_components plot_energy plot_history plot_noise_floor
+        plot_perturbation plot_pose_confidence plot_poses plot_reconstructions plot_scores
+        plot_stability""",
     "gtpca.page": "write_page",
     "gtpca.readers": "Data FileRows read_data write_array write_table",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-__all__ = ["did_you_mean", "one_line", "shortened"]
+__all__ = ["did_you_mean", "one_line", "shortened", "table"]
 
 
 def did_you_mean(word: str, known) -> str:
@@ -42,3 +42,20 @@ def shortened(text: str, longest: int) -> str:
     ('abcdef', 'ab...')
     """
     return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+def table(heads: list[str], rows: list[list[str]]) -> str:
+    """Columns of text, adjusted to the right.
+
+    Examples
+    --------
+    >>> from gtpca.text import table
+    >>> print(table(["k", "energy"], [["1", "2 %"]]))
+    k  energy
+    1     2 %
+    """
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        for row in [heads, *rows]
+    )

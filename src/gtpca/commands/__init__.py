@@ -19,7 +19,9 @@ __all__ = ["COMMANDS", "app", "command"]
 # Each with its module, and the first line of what its help says.
 COMMANDS = {
     "demo": ("paper", "Fit spikes at random times: a table and a figure."),
+    "choose": ("checking", "Choose a window and a number of components."),
     "fit": ("models", "Find components and write them to a model file."),
+    "check": ("checking", "Say which components are real."),
     "info": ("models", "Show what is in a model file."),
     "transform": ("samples", "Write the scores of samples, and their poses."),
     "reconstruct": ("samples", "Write samples as the model rebuilds them."),

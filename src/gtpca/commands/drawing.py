@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from gtpca.commands.checking import check_watched
 from gtpca.commands.models import from_zero, load_model
 from gtpca.commands.options import MaxSize, Model, Source, numbers, output_option, reads_data
 from gtpca.commands.output import PICTURES, binary_output, check_output, path_for_output, tell
@@ -137,6 +138,9 @@ def report(
     output: Annotated[Path, output_option("a .html file")],
     labels_file: LabelsFile = None,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Also say what is real, as `gtpca check` does.")
+    ] = False,
     max_size: MaxSize = None,
 ) -> None:
     """Write one interactive page.
@@ -157,7 +161,8 @@ def report(
         beside = {name: v for name, v in data.columns.items() if name != data.id_name}
         labels = (beside or None) if labels_file is None else _labels(data, labels_file)
         ids = None if data.ids is None else {data.id_name: data.ids}
-        write_page(fitted, data.rows, path, labels=labels, ids=ids, title=title)
+        found = check_watched(fitted, data.rows) if check else None
+        write_page(fitted, data.rows, path, labels=labels, ids=ids, check=found, title=title)
     tell(output, "The page is")
 
 

@@ -23,13 +23,13 @@ from gtpca.commands.options import (
     reads_data,
     sizes,
 )
-from gtpca.commands.output import check_output, is_stdout, path_for_output, table, tell
+from gtpca.commands.output import check_output, is_stdout, path_for_output, tell
 from gtpca.commands.progress import FitBar
 from gtpca.data.labels import Labelled
 from gtpca.families.text import as_family, format_family, parse_family
 from gtpca.operators.grid import axis_of, axis_texts
 from gtpca.readers.data import some
-from gtpca.text import shortened
+from gtpca.text import shortened, table
 
 __all__ = ["fit", "from_zero", "info", "load_model"]
 

@@ -16,7 +16,7 @@ import typer
 from gtpca.files import atomic_file, check_writable
 
 __all__ = [
-    *("PICTURES", "binary_output", "check_output", "is_stdout", "path_for_output", "table", "tell"),
+    *("PICTURES", "binary_output", "check_output", "is_stdout", "path_for_output", "tell"),
 ]
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -105,12 +105,3 @@ def path_for_output(output: Path) -> Iterator[Path]:
         yield path
         with open(path, "rb") as file:
             shutil.copyfileobj(file, stdout)
-
-
-def table(heads: list[str], rows: list[list[str]]) -> str:
-    """Columns of text, adjusted to the right."""
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        for row in [heads, *rows]
-    )

@@ -15,6 +15,23 @@ function drawEnergy() {
   chart(byId("energy"), traces, { ...layout, showlegend: Boolean(pca) });
 }
 
+/** What components explain of what is left, beside fits to noise. */
+function drawReal() {
+  if (!page.real) return;
+  const { gains, band, surrogates } = page.real, numbers = gains.map((_, k) => k + 1);
+  const points = (name, x, y, marker) => ({ type: "scatter", mode: "markers", name, x, y, marker,
+    hovertemplate: "%{x}: %{y:.2%}" });
+  const noise = points("noise", surrogates.flatMap((row, k) => row.map(() => k + 1)), surrogates.flat(),
+    { color: COLOURS.grey, size: 5 });
+  const bar = points("bar of noise", numbers, band, { color: COLOURS.red, size: 18, symbol: "line-ew",
+    line: { color: COLOURS.red, width: 3 } });
+  const found = points("components", numbers, gains, { color: COLOURS.blue, size: 9 });
+  const layout = { xaxis: { title: { text: "component" }, dtick: gains.length > 12 ? 5 : 1,
+    range: [0.5, gains.length + 0.5] } };
+  layout.yaxis = { title: { text: "share of what is left" }, tickformat: ".2~%", rangemode: "tozero" };
+  chart(byId("real"), [noise, bar, found], { ...layout, showlegend: true });
+}
+
 /** A card with a name for component k; returns the place of its chart or picture. */
 function addCard(k) {
   const { explained } = page.energy, gain = explained[k] - (k ? explained[k - 1] : 0);
@@ -160,6 +177,7 @@ function startBuilder() {
 }
 
 drawEnergy();
+drawReal();
 drawComponents();
 startSamples();
 startBuilder();

@@ -19,6 +19,7 @@ from gtpca.operators.grid import Grid, axis_texts
 from gtpca.optional import require
 from gtpca.page.contents import COMPONENTS, gather
 from gtpca.page.packing import clipped, safe_json, script_hash
+from gtpca.page.reality import reality, reality_chart
 from gtpca.typed import RandomState, Samples
 from gtpca.views import measures, palette
 
@@ -36,6 +37,7 @@ def write_page(
     *,
     labels: Any = None,
     ids: Any = None,
+    check: Any = None,
     title: str | None = None,
     max_samples: int = 2000,
     random_state: RandomState = 0,
@@ -61,6 +63,8 @@ def write_page(
         are numbers are a quantity with a colour scale. Several columns can be chosen from by name.
     ids : array (n,), dict of one str to array (n,), or None
         What the samples are called.
+    check : Check or None
+        What :func:`gtpca.diagnostics.check` found, for the section "Is it real?".
     title : str or None
         The heading.
     max_samples : int
@@ -98,7 +102,8 @@ def write_page(
         max_samples=checks.integer("max_samples", max_samples, 1),
         rng=np.random.default_rng(check_random_state(random_state).randint(2**31)),
     )
-    context = _texts(model, X, contents, title) | _parts(plotly, contents.data)
+    data = contents.data | {"real": reality_chart(check)}
+    context = _texts(model, X, contents, title) | {"real": reality(check)} | _parts(plotly, data)
     text = environment.get_template("page.html").render(context)
     with atomic_file(path) as file:
         file.write(text.encode("utf-8", "replace"))

@@ -23,17 +23,27 @@ Examples
 """
 
 from gtpca.plots.components import plot_components, plot_reconstructions
+from gtpca.plots.diagnostics import (
+    plot_choice,
+    plot_noise_floor,
+    plot_pose_confidence,
+    plot_stability,
+)
 from gtpca.plots.perturbation import plot_perturbation
 from gtpca.plots.poses import plot_poses
 from gtpca.plots.progress import plot_energy, plot_history
 from gtpca.plots.scores import plot_scores
 
 __all__ = [
+    "plot_choice",
     "plot_components",
     "plot_energy",
     "plot_history",
+    "plot_noise_floor",
     "plot_perturbation",
+    "plot_pose_confidence",
     "plot_poses",
     "plot_reconstructions",
     "plot_scores",
+    "plot_stability",
 ]

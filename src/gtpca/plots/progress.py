@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca.plots.panels import take_single
-from gtpca.plots.style import integer_ticks, quiet
+from gtpca.plots.style import labelled
 from gtpca.typed import Samples
 from gtpca.views.measures import PCA, uncentred_pca
 from gtpca.views.palette import BLUE, CYCLE, MARKERS, RED
@@ -46,7 +46,7 @@ def plot_energy(model: Any, X: Samples = None, *, ax: Any = None) -> Any:
     if other is not None:
         _draw_pca(ax, *other)
     ax.set_ylim(0, 1.03)
-    return _labelled(ax, "components", "explained share of the energy")
+    return labelled(ax, "components", "explained share of the energy")
 
 
 def _draw_pca(ax, shares, n_rows, n_all):
@@ -80,14 +80,4 @@ def plot_history(model: Any, *, ax: Any = None) -> Any:
             name = "all components" if model.shared_pose_ else f"component {k + 1}"
             passes = np.arange(1, len(values) + 1)
             ax.plot(passes, values / (values[-1] or 1), label=name, markersize=3.5, **look)
-    return _labelled(ax, "pass", "explained energy / that of the last pass")
-
-
-def _labelled(ax, x, y):
-    """The Axes with labels, a legend, and integers along x."""
-    ax.set_xlabel(x, fontsize=9)
-    ax.set_ylabel(y, fontsize=9)
-    integer_ticks(ax.xaxis)
-    ax.legend(fontsize=8, frameon=False)
-    quiet(ax)
-    return ax
+    return labelled(ax, "pass", "explained energy / that of the last pass")

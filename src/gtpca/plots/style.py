@@ -45,3 +45,14 @@ def quiet(ax, labelsize=8, inner=False):
     """Small tick labels, none on the y axis of inner panels, no frame on the right and on top."""
     ax.tick_params(labelsize=labelsize, labelleft=not inner)
     ax.spines[["right", "top"]].set_visible(False)
+
+
+def labelled(ax, x, y, integers=True):
+    """The Axes with labels and a legend, and integers along x unless it is said otherwise."""
+    ax.set_xlabel(x, fontsize=9)
+    ax.set_ylabel(y, fontsize=9)
+    if integers:
+        integer_ticks(ax.xaxis)
+    ax.legend(fontsize=8, frameon=False)
+    quiet(ax)
+    return ax

@@ -1,0 +1,280 @@
+"""Whether diagnostics say what is so: level and power of ``noise_floor``, choices of ``choose``.
+
+``level``: how often the first component found in noise of several kinds is called real at 5 %
+(200 rows of 128 points with a window of 32, or of 16 x 16 with windows of 8 x 8).
+``power``: the same where a pattern of some norm, in standard deviations of the noise, lies at
+random places.
+``choose``: windows and numbers of components that are suggested where they are known.
+``cost``: processor seconds of ``noise_floor`` with 19 surrogates over those of a fit.
+``real``: what all diagnostics say of EEG trials, handwriting and digits.
+
+Every line of the JSON is one data set; a run that was interrupted goes on where it was.
+
+Run: python benchmarks/bench_diagnostics.py [--only level power ..] [--sets 200]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+from sklearn.datasets import load_digits
+
+from gtpca import GTPCA, Shift
+from gtpca.datasets import fetch_eeg, fetch_handwriting
+from gtpca.diagnostics import choose, noise_floor, pose_confidence, stability
+
+PATH = Path(__file__).with_suffix(".json")
+N, SIZE, WINDOW = 200, 128, 32
+STRENGTHS = (3, 2.5, 2, 3.5, 1.5)
+
+
+def white(rng, shape=(SIZE,)):
+    """White noise."""
+    return rng.standard_normal((N, *shape))
+
+
+def cropped(rng, exponent=1.0, longer=16):
+    """Noise with power 1 / f^exponent, cropped from series that are 16 times as long."""
+    total = longer * SIZE
+    frequency = np.fft.rfftfreq(total)
+    frequency[0] = frequency[1]
+    F = np.fft.rfft(rng.standard_normal((N, total))) * frequency ** (-exponent / 2)
+    starts = rng.integers(total - SIZE + 1, size=N)
+    rows = zip(np.fft.irfft(F, total), starts, strict=True)
+    return np.stack([row[start : start + SIZE] for row, start in rows])
+
+
+def smooth_images(rng, width=1.5):
+    """White images, smoothed over 1.5 points, cropped from larger ones."""
+    return gaussian_filter(rng.standard_normal((N, 32, 32)), (0, width, width))[:, 8:-8, 8:-8]
+
+
+def loud(rng):
+    """White noise, in rows of very different loudness."""
+    return white(rng) * np.exp(0.7 * rng.standard_normal((N, 1)))
+
+
+def pattern_of(size, rng, width=2.0):
+    """A smooth random curve that does not fade towards its ends, norm 1."""
+    curve = gaussian_filter(rng.standard_normal(size + 40), width)[20:-20]
+    return curve / np.linalg.norm(curve)
+
+
+def planted(rng, norm):
+    """White noise with one pattern of some norm at random places."""
+    X, pattern = white(rng), norm * pattern_of(WINDOW, rng)
+    for x, start in zip(X, rng.integers(SIZE - WINDOW + 1, size=N), strict=True):
+        x[start : start + WINDOW] += pattern
+    return X
+
+
+SERIES, IMAGES = Shift(WINDOW), Shift((8, 8))
+NOISE = {
+    "1/f noise": (cropped, SERIES),
+    "smooth images": (smooth_images, IMAGES),
+    "white noise": (white, SERIES),
+    "white images": (lambda rng: white(rng, (16, 16)), IMAGES),
+    "1/f^2 noise": (lambda rng: cropped(rng, 2.0), SERIES),
+    "rows of different loudness": (loud, SERIES),
+}
+
+
+def is_real(X, family, seed):
+    """Whether the first component is called real."""
+    model = GTPCA(1, family, random_state=seed).fit(X)
+    return noise_floor(model, X, verdict_only=True, random_state=seed).n_real
+
+
+def level(sets):
+    """Cases and what they say."""
+    for seed in range(sets):
+        names = list(NOISE) if seed < sets // 4 else list(NOISE)[:4]
+        for name, (make, family) in ((name, NOISE[name]) for name in names):
+            rng = np.random.default_rng(seed)
+            yield (
+                {"noise": name, "seed": seed},
+                lambda m=make, f=family, r=rng, s=seed: {"real": is_real(m(r), f, s)},
+            )
+
+
+def power(sets):
+    """Cases and what they say."""
+    for seed in range(sets):
+        for strength in STRENGTHS if seed < sets // 5 else STRENGTHS[:1]:
+            rng = np.random.default_rng(seed)
+            yield (
+                {"norm": strength, "seed": seed},
+                lambda r=rng, v=strength, s=seed: {"real": is_real(planted(r, v), SERIES, s)},
+            )
+
+
+def drawn(rng, size, count, n=200, points=400, noise=0.5):
+    """Rows with ``count`` patterns of ``size`` points in one pose, and the patterns.
+
+    A single one has scores around 1 that vary by .3, several have standard deviations 1, .8, .6.
+    The noise has half of the standard deviation of the signal where it is.
+    """
+    V = np.linalg.qr(np.array([pattern_of(size, rng) for _ in range(count)]).T)[0].T
+    scores = rng.standard_normal((n, count)) * np.array([1, 0.8, 0.6])[:count]
+    scores = 1 + 0.3 * scores if count == 1 else scores
+    signal = scores @ V
+    X = noise * signal.std() * rng.standard_normal((n, points))
+    for x, start, row in zip(X, rng.integers(points - size + 1, size=n), signal, strict=True):
+        x[start : start + size] += row
+    return X, V
+
+
+def covered(window, V):
+    """Share of the energy of patterns (K, L) that the best window of some length holds."""
+    energy = np.cumsum(np.r_[0, np.sum(V**2, axis=0)])
+    length = min(window, V.shape[1])
+    return float((energy[length:] - energy[: len(energy) - length]).max() / energy[-1])
+
+
+def chosen(size, count, seed):
+    """What is suggested for one data set."""
+    X, V = drawn(np.random.default_rng(seed), size, count)
+    how = {"n_folds": 2, "shared_pose": True, "random_state": seed}
+    found = choose(X, "shift", (16, 256), (1, 6), **how)
+    return {
+        "window": found.window,
+        "flat": found.flat,
+        "components": found.n_components,
+        "holds": round(covered(found.window, V), 4),
+        "ratio": round(found.window / size, 3),
+    }
+
+
+def choices(sets):
+    """Cases and what they say."""
+    for seed in range(10):
+        for count in (1, 3):
+            for size in (24, 60, 140):
+                yield (
+                    {"size": size, "count": count, "seed": seed},
+                    partial(chosen, size, count, seed),
+                )
+
+
+def real(sets):
+    """Cases and what they say."""
+    for name, (make, estimator) in REAL.items():
+        yield {"data": name}, partial(checked, make, estimator)
+
+
+def eeg_trials():
+    """Trials of one electrode, less their means."""
+    data = fetch_eeg()
+    X = data.data[~data.repeated][:, :, list(data.channels).index("PZ")]
+    return X - X.mean(axis=1, keepdims=True)
+
+
+def digits():
+    """The 8 x 8 digits of scikit-learn, in random places of 16 x 16."""
+    images, rng = load_digits().images[:600] / 16, np.random.default_rng(0)
+    X = np.zeros((600, 16, 16))
+    for x, image, (a, b) in zip(X, images, rng.integers(9, size=(600, 2)), strict=True):
+        x[a : a + 8, b : b + 8] = image
+    return X
+
+
+REAL = {
+    "EEG trials": (eeg_trials, GTPCA(4, Shift(128), random_state=0)),
+    "handwriting": (lambda: fetch_handwriting().data, GTPCA(4, Shift(400, axes=0), random_state=0)),
+    "digits": (digits, GTPCA(8, Shift((10, 10)), random_state=0)),
+    "digits in one pose": (digits, GTPCA(8, Shift((10, 10)), shared_pose=True, random_state=0)),
+}
+
+
+def checked(make, estimator):
+    """The sentences of all diagnostics."""
+    X = np.asarray(make(), dtype=np.float64)
+    model = estimator.fit(X)
+    return {
+        "shape": list(X.shape),
+        "noise floor": noise_floor(model, X).sentence,
+        "stability": stability(model, X, n_splits=2, n_seeds=1).sentence,
+        "pose confidence": pose_confidence(model, X).sentence,
+    }
+
+
+def cost(sets):
+    """Cases and what they say: seconds of a fit, and how many fits the test takes."""
+    cases = {
+        "series": (white, SERIES, {}),
+        "images": (smooth_images, IMAGES, {}),
+        "one pose": (lambda rng: planted(rng, 8), SERIES, {"shared_pose": True}),
+    }
+    for name, (make, family, how) in cases.items():
+        for K in (1, 3):
+            X = make(np.random.default_rng(0))
+            yield (
+                {"case": name, "components": K},
+                lambda x=X, f=family, k=K, h=how: timed(GTPCA(k, f, random_state=0, **h), x),
+            )
+
+
+def timed(estimator, X):
+    """Least processor seconds of a fit of several, and the test in such fits."""
+    fits = [seconds(lambda: estimator.fit(X)) for _ in range(5)]
+    # with such a level no component ends the list: what the longest test takes
+    test = seconds(lambda: noise_floor(estimator, X, level=0.999))
+    return {"fit": round(float(np.mean(fits)), 4), "fits": round(test / np.mean(fits), 2)}
+
+
+def seconds(function):
+    """Processor seconds."""
+    begin = time.process_time()
+    function()
+    return time.process_time() - begin
+
+
+PARTS = {"level": level, "power": power, "choose": choices, "cost": cost, "real": real}
+
+
+def load():
+    """What is known already, by part."""
+    return json.loads(PATH.read_text()) if PATH.exists() else {}
+
+
+def keep(results):
+    """Write all lines."""
+    parts = []
+    for name, lines in results.items():
+        body = ",\n".join(f"  {json.dumps(line)}" for line in lines)
+        parts.append(f' "{name}": [\n{body}\n ]')
+    beside = PATH.with_suffix(".part")
+    beside.write_text("{\n" + ",\n".join(parts) + "\n}\n")
+    beside.replace(PATH)
+
+
+def run(name, sets, results):
+    """All cases of a part that are not known yet."""
+    lines = results.setdefault(name, [])
+    for case, find in PARTS[name](sets):
+        if any(all(line.get(k) == v for k, v in case.items()) for line in lines):
+            continue
+        lines.append(case | find())
+        keep(results)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--sets", type=int, default=200)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    results = load()
+    for name in options.only:
+        run(name, options.sets, results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""The commands that say what is real: ``choose`` and ``check``."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from gtpca import GTPCA
+from gtpca.commands.models import load_model
+from gtpca.commands.options import Json, MaxSize, Model, Source, reads_data, sizes
+from gtpca.commands.output import check_output
+from gtpca.commands.progress import watched
+from gtpca.data.labels import Labelled
+from gtpca.families.text import parse_family
+
+__all__ = ["check", "check_watched", "choose"]
+
+
+def _pair(text: str) -> tuple[int, int]:
+    """``16:256`` as (16, 256), and ``16`` as (16, 16)."""
+    if not re.fullmatch(r"\d{1,9}(:\d{1,9})?", text):
+        raise typer.BadParameter(f"{text!r} is not a range; write it as 16:256.")
+    low, _, high = text.partition(":")
+    return int(low), int(high or low)
+
+
+def _bar(pieces, total, desc):
+    """The progress of a diagnostic."""
+    return watched(pieces, total, desc)
+
+
+@reads_data()
+def choose(
+    source: Source,
+    family: Annotated[
+        str, typer.Option(help='What may move: "shift"; its window is chosen.', metavar="TEXT")
+    ],
+    windows: Annotated[
+        Any,
+        typer.Option(parser=_pair, metavar="RANGE", help="Windows to try, such as 16:256."),
+    ] = None,
+    k: Annotated[
+        Any,
+        typer.Option(
+            "-k", parser=_pair, metavar="RANGE", help="Numbers of components, such as 1:10."
+        ),
+    ] = "1:5",
+    shared_pose: Annotated[
+        bool, typer.Option("--shared-pose", help="One pose per sample, not per component.")
+    ] = False,
+    sample_shape: Annotated[
+        Any,
+        typer.Option(parser=sizes, metavar="SHAPE", help="Shape of flat rows, such as 28x28."),
+    ] = None,
+    folds: Annotated[int, typer.Option(help="Of the cross-validation.")] = 4,
+    keep: Annotated[
+        Path | None,
+        typer.Option(help="A file for the results: an interrupted search goes on from there."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Threads; default: 1.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Choose a window and a number of components.
+
+    The window has the smallest held-out error; components are counted that explain more than the
+    same fit finds in noise. The last line is advice, and the command to run next.
+
+    \b
+    Examples:
+      gtpca choose signals.csv --family shift --windows 16:256 -k 1:10
+      gtpca choose signals.csv --family shift --keep search.jsonl
+    """
+    from gtpca.diagnostics import choose as find
+
+    if keep is not None:
+        check_output(keep, (), source.path, option="--keep")
+    reader = GTPCA(family=parse_family(family))
+    with source.open(reader) as data:
+        found = find(
+            Labelled(data.rows, source.labels(data)),
+            reader.family,
+            windows,
+            k,
+            n_folds=folds,
+            kept=keep,
+            n_jobs=jobs,
+            random_state=seed,
+            progress=_bar,
+            shared_pose=shared_pose,
+            sample_shape=sample_shape,
+            missing=reader.missing,
+        )
+    advice = found.advice(Path(str(source.path)).with_suffix(".gtpca"), source.path)
+    typer.echo(_json({"choice": found}, advice) if as_json else f"{found.text}\n\n{advice}")
+
+
+@reads_data()
+def check(
+    model: Model,
+    source: Source,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Threads; default: 1.")] = None,
+    as_json: Json = False,
+    max_size: MaxSize = None,
+) -> None:
+    """Say which components are real.
+
+    Each is compared with what the same fit finds in noise, and with what halves of the samples and
+    other seeds have; poses are compared with the next best ones. The last line is advice, and the
+    command to run next. It takes some 30 fits.
+
+    \b
+    Examples:
+      gtpca check signals.gtpca signals.csv
+    """
+    fitted = load_model(model, max_size)
+    with source.open(fitted) as data:
+        found = check_watched(fitted, data.rows, n_jobs=jobs, random_state=seed)
+    advice = found.advice(model, source.path)
+    parts = {"noise": found.noise, "stability": found.stability, "poses": found.poses}
+    if as_json:
+        typer.echo(_json(parts, advice))
+        return
+    for name, part in parts.items():
+        typer.echo(f"{name}\n{part.text}\n")
+    typer.echo(advice)
+
+
+def check_watched(fitted, rows, **how):
+    """The check of a fitted model, with progress bars."""
+    from gtpca.diagnostics import check as find
+
+    return find(fitted, rows, progress=_bar, **how)
+
+
+def _json(parts, advice) -> str:
+    """Tables and advice; what was not tested, and what is infinite, is null."""
+    tables = {name: {k: _plain(v) for k, v in part.table.items()} for name, part in parts.items()}
+    return json.dumps(tables | {"advice": advice})
+
+
+def _plain(values) -> list:
+    every = np.asarray(values)
+    known = np.isfinite(every) if every.dtype.kind == "f" else np.ones(len(every), dtype=bool)
+    return [v if sure else None for v, sure in zip(every.tolist(), known, strict=True)]

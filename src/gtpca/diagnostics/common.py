@@ -1,0 +1,153 @@
+"""What all diagnostics share: samples in memory, other fits of the same kind, many at a time."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from gtpca.data.labels import Labelled
+from gtpca.data.rows import counted, new_rows
+from gtpca.estimator import GTPCA
+from gtpca.text import table as text_table
+from gtpca.views.measures import spread_runs
+
+__all__ = [
+    *("directions", "each", "is_density", "like", "quietly", "refit", "samples_of", "seeds_from"),
+    *("Found", "single_like"),
+]
+
+MOST_VALUES = 2**24  # numbers that are read; of more, a sample of the rows
+LARGEST_SEED = 2**31 - 1
+FAINT = 1e-10  # directions with less than this share of the largest energy do not count
+
+
+def is_density(model) -> bool:
+    """Whether the model has a likelihood: then all of its components take one pose."""
+    return hasattr(model, "pose_posterior")
+
+
+def samples_of(model, X, rng) -> np.ndarray:
+    """Samples of ``X`` in memory, (n, \\*sample_shape); some, spread over all, of very many."""
+    check_is_fitted(model)
+    source = new_rows(model, counted(X, model), model.sample_shape_)
+    most = max(2, MOST_VALUES // source.n_features)
+    numbers = spread_runs(source.n_rows, most, np.random.default_rng(rng.randint(LARGEST_SEED)))
+    rows = source.take(numbers).astype(np.float64, copy=False)
+    return rows.reshape(-1, *model.sample_shape_)
+
+
+def directions(model) -> np.ndarray:
+    """Orthonormal directions that share a pose, in the order of their energy, (K, L)."""
+    W = model.components_.reshape(-1, model.operator_.n_weights)
+    if not is_density(model):
+        return W
+    parts = [model.mean_pattern_.reshape(1, -1), np.sqrt(model.explained_variance_)[:, None] * W]
+    _, sizes, axes = np.linalg.svd(np.concatenate(parts), full_matrices=False)
+    return axes[sizes**2 > FAINT * sizes[0] ** 2]
+
+
+def like(model, **parameters):
+    """An estimator that is not fitted, with the parameters of a model but for some.
+
+    It takes samples (n, \\*sample_shape), and says nothing.
+    """
+    parameters.setdefault("sample_shape", None)
+    if "verbose" in model.get_params(deep=False):
+        parameters.setdefault("verbose", 0)
+    return clone(model).set_params(**parameters)
+
+
+def single_like(model, seed):
+    """GTPCA with one component of the same kind, for models of one pose too."""
+    if is_density(model):
+        return GTPCA(1, model.family, polarity=model.polarity, random_state=seed)
+    return like(model, n_components=1, shared_pose=False, refine=0, random_state=seed)
+
+
+def quietly(function):
+    """The function without warnings of the fits that it makes: the first fit has given them."""
+
+    @wraps(function)
+    def quiet(*args, **how):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return function(*args, **how)
+
+    return quiet
+
+
+def refit(estimator, samples, labels=None):
+    """The estimator fitted to samples, on the axes that the labels of another model know."""
+    return estimator.fit(samples if labels is None else Labelled(samples, labels))
+
+
+def seeds_from(random_state, count) -> list[int]:
+    """Seeds that follow from ``random_state``."""
+    return [
+        int(seed) for seed in check_random_state(random_state).randint(LARGEST_SEED, size=count)
+    ]
+
+
+def each(fn: Callable, pieces, *, n_jobs=None, progress=None, text="") -> Iterable[Any]:
+    """``fn(piece)`` of all pieces in their order, in threads.
+
+    Parameters
+    ----------
+    fn : callable
+    pieces : sequence
+    n_jobs : int or None
+        Threads; None is 1.
+    progress : callable or None
+        ``progress(iterable, total=.., desc=..)`` returns the iterable, as that of ``tqdm`` does.
+    text : str
+        What is counted.
+    """
+    run = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    found = run(delayed(fn)(piece) for piece in pieces)
+    return found if progress is None else progress(found, total=len(pieces), desc=text)
+
+
+class Found:
+    """What a diagnostic found: a table, a sentence, a plot.
+
+    Those who inherit have ``table`` and ``advice``.
+    """
+
+    @property
+    def table(self) -> dict[str, np.ndarray]:
+        """Columns by name."""
+        raise NotImplementedError
+
+    def advice(self, model="MODEL", data="DATA") -> str:
+        """What was found, and what to do next, with the names of files."""
+        raise NotImplementedError
+
+    @property
+    def sentence(self) -> str:
+        """What was found, and what to do next."""
+        return self.advice()
+
+    @property
+    def text(self) -> str:
+        """The table as lines of text."""
+        rows = zip(*(map(_cell, values) for values in self.table.values()), strict=True)
+        return text_table(list(self.table), [list(row) for row in rows])
+
+    def __str__(self) -> str:
+        return f"{self.text}\n{self.sentence}"
+
+
+def _cell(value) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if isinstance(value, (float, np.floating)):
+        return "-" if np.isnan(value) else f"{value:.4g}"
+    return str(value)

@@ -1,0 +1,308 @@
+"""``noise_floor``: which components explain more than the same fit finds in noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from gtpca import checks
+from gtpca.data.chunks import Codes
+from gtpca.diagnostics import wording
+from gtpca.diagnostics.common import (
+    Found,
+    directions,
+    each,
+    is_density,
+    like,
+    quietly,
+    refit,
+    samples_of,
+    seeds_from,
+    single_like,
+)
+from gtpca.diagnostics.surrogates import make_surrogates
+from gtpca.diagnostics.wording import Commands
+from gtpca.fitting.shared_pose import widen
+from gtpca.solvers.als import ALS
+from gtpca.solvers.base import Problem
+
+__all__ = ["NoiseFloor", "noise_floor"]
+
+PASSES = 12  # of the climb with one more component in one pose
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseFloor(Found):
+    """What components explain beside what the same fit explains in noise.
+
+    Attributes
+    ----------
+    gains : array (k,)
+        Share of what the components before left that each explains.
+    surrogates : array (k, n_surrogates)
+        The same of fits to surrogates, NaN where there was none: components are tested in order,
+        and the first that fails is the last.
+    p_values : array (k,)
+        ``(1 + number of surrogates that explain as much) / (1 + number of surrogates)``; NaN for
+        components that were not tested.
+    level : float
+        Components with a p-value up to this are called real.
+    n_real : int
+        How many components, from the first on, are.
+    commands : Commands
+        What may be run next.
+    """
+
+    gains: np.ndarray
+    surrogates: np.ndarray
+    p_values: np.ndarray
+    level: float
+    n_real: int
+    commands: Commands
+
+    @property
+    def band(self) -> np.ndarray:
+        """The largest gain in noise that ``level`` allows, (k,); NaN where nothing was tested."""
+        allowed = int(self.level * (self.surrogates.shape[1] + 1) + 1e-9)
+        ordered = -np.sort(-self.surrogates, axis=1)  # NaN last
+        return ordered[:, max(allowed, 1) - 1]
+
+    @property
+    def table(self) -> dict[str, np.ndarray]:
+        """One row per component, by the names of the columns."""
+        number = np.arange(1, len(self.gains) + 1)
+        columns = {"component": number, "gain": self.gains, "noise": self.band}
+        return columns | {"p": self.p_values, "real": number <= self.n_real}
+
+    @property
+    def passed(self) -> bool:
+        """Whether all components are above noise."""
+        return self.n_real == len(self.gains)
+
+    def advice(self, model="MODEL", data="DATA") -> str:
+        """The sentence with the names of files."""
+        return wording.noise_floor(self, model, data)
+
+    def plot(self, ax=None):
+        """Draw gains and band; see :func:`gtpca.plots.plot_noise_floor`."""
+        from gtpca.plots import plot_noise_floor
+
+        return plot_noise_floor(self, ax=ax)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One component that is to be tested.
+
+    Parameters
+    ----------
+    gain : float
+        What it explains of what is left.
+    signal : array (n, \\*sample_shape) or 0
+        What is not noise.
+    noise : array (n, \\*sample_shape)
+        What is left, of which surrogates are made.
+    measure : callable
+        ``measure(samples, seed)``: the same gain, of other samples.
+    """
+
+    gain: float
+    signal: Any
+    noise: np.ndarray
+    measure: Callable
+
+
+@quietly
+def noise_floor(
+    model,
+    X,
+    n_surrogates=19,
+    surrogate="gaussian",
+    *,
+    level=0.05,
+    verdict_only=False,
+    n_jobs=None,
+    random_state=0,
+    progress=None,
+) -> NoiseFloor:
+    """Compare every component with what the same fit finds in noise.
+
+    Component ``k`` explains a share of what those before it left, ``r_i``. Surrogates of ``r_i``
+    have its autocovariance but no pattern at a place; the same estimator with one component is
+    fitted to each. A component that explains no more than these do is what a search over all
+    transforms makes of noise. Components are tested in order, and the first that fails ends the
+    list. If they share a pose, surrogates are what the first ``k - 1`` explain plus noise, and the
+    gain is that of one more direction, after a climb from the same beginning for all.
+
+    Parameters
+    ----------
+    model : GTPCA or ProbabilisticGTPCA
+        Fitted. Of a density, the directions that pattern and components span are tested.
+    X : array (n, \\*sample_shape) or (n, d)
+        What it was fitted to. Of more than 16 million numbers, a sample of the rows is taken.
+    n_surrogates : int
+        At least ``1 / level - 1``.
+    surrogate : {"gaussian", "phase"} or callable
+        "gaussian": with the autocovariance of all rows, along the axes that move, and the energies
+        of the rows. "phase": each row with phases at random; gives false alarms where rows were
+        cropped from longer records. Or a function of samples (n, \\*sample_shape) and a
+        ``numpy.random.Generator`` that returns such samples.
+    level : float in (0, 1)
+        How often noise may be called real.
+    verdict_only : bool
+        End each test as soon as its verdict is known: several times quicker where a component is
+        not real. Its p-value is then only a rough one.
+    n_jobs : int or None
+        Threads, over surrogates.
+    random_state : int, RandomState or None
+    progress : callable or None
+        Such as ``tqdm``: ``progress(iterable, total=.., desc=..)``.
+
+    Returns
+    -------
+    NoiseFloor
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gtpca import GTPCA, Shift
+    >>> from gtpca.diagnostics import noise_floor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 40))
+    >>> for i in range(60):
+    ...     X[i, i % 30 : i % 30 + 8] += 3 * np.hanning(8)
+    >>> model = GTPCA(2, Shift(window=8), random_state=0).fit(X)
+    >>> noise_floor(model, X).n_real
+    1
+    """
+    level = checks.number("level", level, "in (0, 1)", lambda v: 0 < v < 1)
+    count = checks.integer("n_surrogates", n_surrogates, 1)
+    if (count + 1) * level < 1 - 1e-9:
+        raise ValueError(
+            f"n_surrogates={count} cannot reach level={level}; use at least "
+            f"{int(np.ceil(1 / level)) - 1}."
+        )
+    rng = check_random_state(random_state)
+    samples = samples_of(model, X, rng)
+    draw_like = partial(make_surrogates, surrogate, axes=model.operator_.moved_axes)
+    how = (model, samples)
+    trials = _one_pose(*how, draw_like, rng) if _shares(model) else _separate(*how)
+    run = partial(each, n_jobs=n_jobs, progress=progress)
+    gains, found, p = _tested(trials, draw_like, rng, run, count, level, verdict_only)
+    return NoiseFloor(gains, found, p, level, int(np.cumprod(p <= level).sum()), Commands.of(model))
+
+
+def _tested(trials, draw_like, rng, run, count, level, verdict_only):
+    """Gains (k,), those of surrogates (k, count) and p-values (k,), NaN after the first failure."""
+    gains, found, p_values = [], [], [0.0]
+    for number, trial in enumerate(trials, 1):
+        measured = np.full(count, np.nan)
+        if p_values[-1] <= level:
+            draw, seeds = draw_like(trial.noise), seeds_from(rng, count)
+            told = partial(run, text=f"surrogates for component {number}")
+            measured = _measured(trial, draw, seeds, told, level, verdict_only)
+        gains.append(trial.gain)
+        found.append(measured)
+        p_values.append(_p_value(trial.gain, measured))
+    return np.array(gains), np.array(found), np.array(p_values[1:])
+
+
+def _measured(trial, draw, seeds, run, level, verdict_only):
+    """Gains of surrogates, (n_surrogates,); NaN for those that were not needed."""
+    one = partial(_one_gain, trial, draw)
+    found = np.full(len(seeds), np.nan)
+    most = level * (len(seeds) + 1) - 1 + 1e-9  # so many may explain as much
+    for i, gain in enumerate(run(one, seeds)):
+        found[i] = gain
+        if verdict_only and np.sum(found >= trial.gain) > most:
+            break
+    return found
+
+
+def _one_gain(trial, draw, seed):
+    """The gain of one surrogate."""
+    return trial.measure(trial.signal + draw(np.random.default_rng(seed)), seed)
+
+
+def _p_value(gain, measured):
+    """One more than the surrogates that explain as much, over one more than all; NaN if none."""
+    known = measured[~np.isnan(measured)]
+    return (1 + np.sum(known >= gain)) / (1 + len(known)) if len(known) else np.nan
+
+
+def _shares(model):
+    """Whether several directions take one pose."""
+    return is_density(model) or (model.shared_pose_ and model.n_components_ > 1)
+
+
+def _separate(model, samples):
+    """Trials of components that take poses of their own."""
+    codes, energies = model.measure(samples)
+    left = energies.sum(axis=0)
+    mean = 0.0 if model.mean_ is None else model.mean_
+    measure = partial(_fitted_gain, model)
+    for k in range(model.n_components_):
+        noise = samples - (
+            model.decode(Codes(codes.scores[:, :k], codes.index[:, :k])) if k else mean
+        )
+        yield Trial(_gain(left[k], left[k + 1]), 0.0, noise, measure)
+
+
+def _gain(before, after):
+    return float(1 - after / before) if before > 0 else 0.0
+
+
+def _fitted_gain(model, samples, seed):
+    """Share of the energy that a single component explains."""
+    single = refit(single_like(model, seed), samples, model.labels_)
+    return float(single.explained_energy_ratio_[0])
+
+
+def _one_pose(model, samples, draw_like, rng):
+    """Trials of directions that share a pose, in the order of their energy."""
+    seed = seeds_from(rng, 1)[0]
+    single = refit(single_like(model, seed), samples, model.labels_)
+    mean = 0.0 if single.mean_ is None else single.mean_
+    first = float(single.explained_energy_ratio_[0])
+    yield Trial(first, 0.0, samples - mean, partial(_fitted_gain, model))
+    for k in range(1, len(directions(model))):
+        how = {"n_components": k, "shared_pose": True, "polarity": "both"}
+        nested = single if k == 1 else refit(like(single, **how), samples, model.labels_)
+        measure = partial(_widened_gain, single, directions(nested))
+        signal, noise = _divided(nested, samples, draw_like, np.random.default_rng(seed))
+        yield Trial(measure(samples, seed), signal, noise, measure)
+
+
+def _divided(model, samples, draw_like, rng):
+    """What components in one pose explain without noise, and what they leave.
+
+    A match takes noise along: as much as it explains where nothing else is, ``E``, on average. The
+    energy ``|c_i|^2`` that is explained of a sample is lowered by that. Otherwise surrogates would
+    have clearer poses than the data, and less room for one more direction.
+    """
+    value = replace(model.model_, polarity="both", shared_pose=True)
+    codes, energies = value.measure(model.chunks(samples))
+    left = samples - value.decode(codes)
+    explained = _explained(energies)
+    noise = draw_like(left)(rng)
+    level = _explained(value.measure(model.chunks(noise))[1]).mean()
+    kept = np.maximum(0.0, 1 - level / np.maximum(explained, 1e-300))
+    return value.decode(replace(codes, scores=np.sqrt(kept)[:, None] * codes.scores)), left
+
+
+def _explained(energies):
+    """Energy of every row that all components explain, (n,)."""
+    return energies[:, 0] - energies[:, -1]
+
+
+def _widened_gain(single, W, samples, seed):
+    """Share of what ``W`` (K, L) leaves, after a climb, that one more direction explains."""
+    problem, solver = Problem(single.chunks(samples)), ALS()
+    lower = solver.polish(problem, W, PASSES).weights
+    wider = widen(problem, lower, len(W) + 1, np.random.default_rng(seed))
+    return _gain(problem.left(lower), problem.left(solver.polish(problem, wider, PASSES).weights))

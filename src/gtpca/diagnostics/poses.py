@@ -1,0 +1,276 @@
+"""``pose_confidence``: how far the best pose of every sample is above the best other one."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import ndimage
+from sklearn.utils.validation import check_is_fitted
+
+from gtpca.data.chunks import Codes
+from gtpca.data.rows import counted
+from gtpca.diagnostics import wording
+from gtpca.diagnostics.common import Found, directions, is_density
+from gtpca.diagnostics.energies import noise_levels, pose_energies
+from gtpca.diagnostics.wording import Commands
+from gtpca.model.coding import deflate, projection, sweep
+from gtpca.model.matching import make_block, match
+from gtpca.views.measures import MOST_TRANSFORMS, pose_columns
+
+__all__ = ["PoseConfidence", "pose_confidence"]
+
+CLEAR = float(np.log(19))  # odds of 19 to 1: the other pose has 5 % of the two
+LOBE = 0.25  # a pose that sees so much of what lies at another, without a dip between, is the same
+MOST_AMBIGUOUS = 0.1  # share of the samples
+MOST_AT_ENDS = 0.1  # and of poses at the ends of their range, or twice what equal shares would be
+TINY = 1e-300
+FLOOR = 1e-12  # noise below this share of the largest energy is rounding
+FEW_PLACES = 4  # a range has ends if it has at least so many values
+
+
+@dataclass(frozen=True, eq=False)
+class PoseConfidence(Found):
+    """How sure the poses of ``n`` samples are, of ``p`` components, or of all if they share one.
+
+    Attributes
+    ----------
+    index : int array (n, p)
+        The best transform.
+    margin : array (n, p)
+        How much more likely it is than the best *distinct* other one, in nats; infinite where there
+        is no other.
+    ambiguous : array (p,)
+        Share of the samples with a margin below ``clear``.
+    ends : dict of str to array (p,)
+        Share of the samples at the first or last value, of every quantity that has ends.
+    end_bars : dict of str to float
+        What these shares are compared with.
+    clear : float
+    commands : Commands
+        What may be run next.
+    """
+
+    index: np.ndarray
+    margin: np.ndarray
+    ambiguous: np.ndarray
+    ends: dict[str, np.ndarray]
+    end_bars: dict[str, float]
+    clear: float
+    commands: Commands
+
+    @property
+    def table(self) -> dict[str, np.ndarray]:
+        """One row per component, by the names of the columns."""
+        number, middle = np.arange(1, len(self.ambiguous) + 1), np.median(self.margin, axis=0)
+        columns = {"component": number, "median margin": middle, "ambiguous": self.ambiguous}
+        return columns | {f"{name} at ends": share for name, share in self.ends.items()}
+
+    @property
+    def passed(self) -> bool:
+        """Whether poses are clear, and few of them at the ends of their range."""
+        ends = any(np.any(v > self.end_bars[name]) for name, v in self.ends.items())
+        return not ends and bool(np.all(self.ambiguous <= MOST_AMBIGUOUS))
+
+    def advice(self, model="MODEL", data="DATA") -> str:
+        """The sentence with the names of files."""
+        return wording.pose_confidence(self, model, data, MOST_AMBIGUOUS)
+
+    def plot(self, ax=None):
+        """Draw the margins; see :func:`gtpca.plots.plot_pose_confidence`."""
+        from gtpca.plots import plot_pose_confidence
+
+        return plot_pose_confidence(self, ax=ax)
+
+
+def pose_confidence(model, X, *, n_jobs=None, progress=None) -> PoseConfidence:
+    """How far the best pose of every sample is above the best *distinct* other one.
+
+    With ``e_t`` the energy of a sample that a component explains under transform ``t``, and ``s^2``
+    the mean of it in what all components leave (noise, as the component sees it), the margin of the
+    best transform over another is ``(e_best - e_other) / (2 s^2)``: in white noise, the logarithm
+    of their odds. Of a density it is that of its probabilities. Poses on the same hill as the best
+    one do not count as others: neighbours in which a component sees at least a quarter of the
+    energy of itself, with no dip below that between.
+
+    Parameters
+    ----------
+    model : GTPCA or ProbabilisticGTPCA
+        Fitted.
+    X : array (n, \\*sample_shape) or (n, d)
+        Without gaps.
+    n_jobs : int or None
+        Threads over chunks; None is that of the model.
+    progress : callable or None
+        Such as ``tqdm``: ``progress(iterable, total=.., desc=..)``, over two passes.
+
+    Returns
+    -------
+    PoseConfidence
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gtpca import GTPCA, Shift
+    >>> from gtpca.diagnostics import pose_confidence
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 40))
+    >>> for i in range(60):
+    ...     X[i, i % 30 : i % 30 + 8] += 9 * np.hanning(8)
+    >>> model = GTPCA(1, Shift(window=8), random_state=0).fit(X)
+    >>> bool(pose_confidence(model, X).ambiguous[0] < 0.05)
+    True
+    """
+    check_is_fitted(model)
+    chunks = _with_jobs(model, n_jobs).chunks(counted(X, model))
+    if any(chunks.collect(_has_gaps)):
+        raise ValueError("X has gaps: pose_confidence needs all values; see GTPCA.impute.")
+    steps = _likely(model, chunks) if is_density(model) else _energetic(model, chunks)
+    *_, found = steps if progress is None else progress(steps, total=2, desc="poses")
+    ends, bars = _ends(model, found["index"])
+    ambiguous = np.mean(found["margin"] < CLEAR, axis=0)
+    return PoseConfidence(
+        **found,
+        ambiguous=ambiguous,
+        ends=ends,
+        end_bars=bars,
+        clear=CLEAR,
+        commands=Commands.of(model),
+    )
+
+
+def _with_jobs(model, n_jobs):
+    """The same fitted model with another number of threads."""
+    return model if n_jobs is None else copy(model).set_params(n_jobs=n_jobs)
+
+
+def _has_gaps(chunk):
+    return chunk.hidden is not None
+
+
+def _energetic(model, chunks):
+    """The noise that each component sees, then indices and margins by energy."""
+    blocks = model.model_.blocks(chunks.dtype)
+    noise = noise_levels(chunks, blocks)
+    yield noise
+    yield chunks.join(_margins, blocks, noise, Places.of(model))
+
+
+def _margins(chunk, blocks, noise, places):
+    """Best transforms and their margins, (n, p) each."""
+    chunk, found = sweep(chunk, []), []
+    for block, level in zip(blocks, noise, strict=True):
+        matched = match(chunk, block)
+        part = projection(chunk.operator, block, matched.index, matched.coef, np.float64)
+        energies = pose_energies(chunk, block)
+        logits = energies / (2 * max(level, FLOOR * energies.max(), TINY))
+        found.append((matched.index, _margin(chunk, block, part, logits, places)))
+        chunk = deflate(chunk, block)
+    index, margin = (np.stack(columns, axis=1) for columns in zip(*found, strict=True))
+    return {"index": index, "margin": margin}
+
+
+def _margin(chunk, block, part, logits, places):
+    """Best logit less the best one on another hill, (n,); ``part`` is what the block explains."""
+    rows = replace(chunk, rows=part.astype(chunk.rows.dtype), memory=None, owned=False)
+    seen, total = pose_energies(rows, block), np.sum(part**2, axis=1)
+    best = logits.argmax(axis=1)
+    hill = places.hill(seen >= LOBE * np.maximum(total, TINY)[:, None], best)
+    other = np.where(hill, -np.inf, logits).max(axis=1)
+    return logits[np.arange(len(logits)), best] - other
+
+
+def _likely(model, chunks):
+    """Indices and margins by probability; the hill is that of all directions."""
+    block = make_block(model.operator_, directions(model))
+    yield None
+    yield chunks.join(_likely_margins, model, block, Places.of(model))
+
+
+def _likely_margins(chunk, model, block, places):
+    """Most likely transforms and their margins, (n, 1) each."""
+    samples, count = chunk.rows.reshape(-1, *model.sample_shape_), chunk.operator.n_transforms
+    found = model.pose_posterior(samples, n_poses=count)
+    logits = np.empty(found.index.shape)
+    np.put_along_axis(logits, found.index, np.log(np.maximum(found.probability, TINY)), axis=1)
+    best = found.index[:, 0]
+    part = model.decode(Codes(model.encode(samples).scores, best[:, None])).reshape(len(best), -1)
+    return {"index": best[:, None], "margin": _margin(chunk, block, part, logits, places)[:, None]}
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """How transforms lie on a grid of poses.
+
+    Parameters
+    ----------
+    shape : tuple of int or None
+        Sizes of the grid; None where the transforms are not on one.
+    place : int array (m,)
+        Flat place of every transform.
+    ordered, periodic : tuple of bool
+        Whether neighbours along each axis are near each other, and whether it goes round.
+    """
+
+    shape: tuple[int, ...] | None
+    place: np.ndarray
+    ordered: tuple[bool, ...] = ()
+    periodic: tuple[bool, ...] = ()
+
+    @classmethod
+    def of(cls, model) -> Places:
+        """Those of the operator of a model."""
+        operator = model.operator_
+        every = np.arange(operator.n_transforms)
+        columns = pose_columns(model, Codes(np.empty((0, 1)), np.empty((0, 1), dtype=int)))
+        ranks = [np.unique(pose.possible, return_inverse=True)[1] for pose in columns.values()]
+        shape = tuple(int(rank.max()) + 1 for rank in ranks)
+        if len(every) > MOST_TRANSFORMS or not ranks or np.prod(shape) != len(every):
+            return cls(None, every)
+        place = np.ravel_multi_index(ranks, shape)
+        if len(np.unique(place)) < len(place):
+            return cls(None, every)
+        ordered = tuple(pose.possible.dtype.kind in "iuf" for pose in columns.values())
+        return cls(shape, place, ordered, tuple(name in operator.periods for name in columns))
+
+    def hill(self, near, best) -> np.ndarray:
+        """Transforms (n, m) on the hill of the ``best`` (n,) among those that are ``near`` it.
+
+        All that are near, where there is no grid.
+        """
+        if self.shape is None:
+            return near
+        order, rows = self._centred(self.shape, best), np.arange(len(best))[:, None]
+        masks = np.zeros(near.shape, dtype=bool)
+        masks[rows, order] = near
+        cross = np.zeros((3,) * (1 + len(self.shape)), dtype=bool)
+        cross[(1,) * cross.ndim] = True
+        for axis in np.flatnonzero(self.ordered):
+            cross[(1,) * (axis + 1) + (slice(None),) + (1,) * (cross.ndim - axis - 2)] = True
+        groups, _ = ndimage.label(masks.reshape(-1, *self.shape), cross)
+        groups = groups.reshape(near.shape)[rows, order]
+        own = groups[rows[:, 0], best][:, None]
+        return (groups == own) & (own > 0)
+
+    def _centred(self, shape, best):
+        """Flat places (n, m), turned along axes that go round until the best is in the middle."""
+        ranks, found = np.unravel_index(self.place, shape), []
+        for rank, size, turns in zip(ranks, shape, self.periodic, strict=True):
+            turn = (size // 2 - rank[best])[:, None] if turns else 0
+            found.append((rank + turn) % size + np.zeros((len(best), 1), dtype=int))
+        return np.ravel_multi_index(tuple(found), shape)
+
+
+def _ends(model, index):
+    """Shares of poses at the first or last value of each quantity, and what they may be."""
+    ends, bars = {}, {}
+    for name, pose in pose_columns(model, Codes(np.empty(index.shape), index)).items():
+        values = np.unique(pose.possible)
+        if pose.possible.dtype.kind not in "iuf" or len(values) < FEW_PLACES:
+            continue
+        if name in model.operator_.periods:
+            continue
+        ends[name] = np.isin(pose.values, [values[0], values[-1]]).mean(axis=0)
+        bars[name] = max(MOST_AT_ENDS, 4 / len(values))
+    return ends, bars

@@ -1,0 +1,69 @@
+"""``check``: all that can be said of a fitted model and its samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from gtpca.diagnostics.noise import NoiseFloor, noise_floor
+from gtpca.diagnostics.poses import PoseConfidence, pose_confidence
+from gtpca.diagnostics.splits import Stability, stability
+
+__all__ = ["Check", "check"]
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """What all diagnostics found.
+
+    Attributes
+    ----------
+    noise : NoiseFloor
+    stability : Stability
+    poses : PoseConfidence
+    """
+
+    noise: NoiseFloor
+    stability: Stability
+    poses: PoseConfidence
+
+    @property
+    def sentence(self) -> str:
+        """What matters most, and what to do next."""
+        return self.advice()
+
+    def advice(self, model="MODEL", data="DATA") -> str:
+        """The first sentence that is about something wrong; if nothing is, that about noise."""
+        found = (self.noise, self.stability, self.poses)
+        first = next((each for each in found if not each.passed), self.noise)
+        return first.advice(model, data)
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, (self.noise, self.stability, self.poses)))
+
+
+def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check:
+    """Run :func:`noise_floor`, :func:`stability` and :func:`pose_confidence`.
+
+    Parameters
+    ----------
+    model : GTPCA or ProbabilisticGTPCA
+        Fitted.
+    X : array (n, \\*sample_shape) or (n, d)
+        What it was fitted to.
+    n_jobs : int or None
+        Threads.
+    random_state : int, RandomState or None
+    progress : callable or None
+        Such as ``tqdm``: ``progress(iterable, total=.., desc=..)``.
+
+    Returns
+    -------
+    Check
+    """
+    how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    return Check(
+        noise_floor(model, X, random_state=random_state, **how),
+        stability(model, X, random_state=random_state, **how),
+        pose_confidence(model, X, **how),
+    )

@@ -1,0 +1,237 @@
+"""Noise that looks like the data but for what is aligned: surrogates of rows.
+
+Each kind is a function of samples (n, \\*shape) and the axes along which patterns may lie anywhere;
+it returns a function that draws samples of the same shape from a generator. Axes that do not move
+(channels, electrodes, colours) keep their covariance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy import fft
+
+__all__ = ["SURROGATES", "make_surrogates"]
+
+BATCH_VALUES = 2**20  # numbers that are transformed at once
+MOST_VALUES = 2**25  # of a spectrum with all pairs of channels
+
+
+def make_surrogates(surrogate, samples: np.ndarray, axes) -> Callable:
+    """A function of a generator that draws surrogates of ``samples``, of the same shape.
+
+    Parameters
+    ----------
+    surrogate : {"gaussian", "phase"} or callable
+        Or ``surrogate(samples, rng)``, which returns an array of the shape of ``samples``.
+    samples : array (n, \\*shape)
+        NaN is *not observed*, and so it is in surrogates.
+    axes : sequence of int
+        Those of a sample along which noise is stationary; none: all.
+
+    Returns
+    -------
+    callable
+    """
+    axes = tuple(axes) or tuple(range(samples.ndim - 1))
+    if callable(surrogate):
+        return partial(_own, surrogate, samples)
+    if surrogate not in SURROGATES:
+        raise ValueError(
+            f"surrogate={surrogate!r} must be one of {', '.join(map(repr, SURROGATES))}, or a "
+            "function of samples (n, *shape) and a numpy.random.Generator."
+        )
+    return SURROGATES[surrogate](samples, axes)
+
+
+def _own(surrogate, samples, rng):
+    """What a function of the user's draws, if its shape is right."""
+    drawn = np.asarray(surrogate(samples, rng))
+    if drawn.shape != samples.shape:
+        raise ValueError(
+            f"surrogate={surrogate!r} returned an array of shape {drawn.shape}; it must have that "
+            f"of the samples, {samples.shape}."
+        )
+    return drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Stationary:
+    """A Gaussian process along some axes with C channels.
+
+    Parameters
+    ----------
+    roots : array (\\*size, C, C)
+        ``A`` with ``A A*`` the cross-spectral matrices, on a circle that has just all lags.
+    size : tuple of int
+        Points of that circle along each axis.
+    shape : tuple of int
+        Those that are kept.
+    """
+
+    roots: np.ndarray
+    size: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    def draw(self, count: int, rng) -> np.ndarray:
+        """Samples (count, \\*shape, C): real and imaginary parts of complex ones."""
+        axes, n_channels = tuple(range(1, len(self.shape) + 1)), self.roots.shape[-1]
+        kept = (slice(None), *(slice(length) for length in self.shape))
+        n_points, found = math.prod(self.size), []
+        for part in _batches((count + 1) // 2, 2 * n_points * n_channels):
+            white = rng.standard_normal((len(part), *self.size, 2 * n_channels)).view(complex)
+            drawn = fft.ifftn(self._coloured(white), axes=axes)[kept] * np.sqrt(n_points)
+            found += [drawn.real, drawn.imag]
+        return np.concatenate(found)[:count]
+
+    def _coloured(self, white):
+        """White spectra (n, \\*size, C) times the roots."""
+        if white.shape[-1] == 1:
+            return white * self.roots[..., 0]
+        return (self.roots @ white[..., None])[..., 0]
+
+
+def _batches(count, width):
+    """The numbers from 0 to ``count - 1``, some at a time, for rows of ``width`` numbers."""
+    step = max(1, BATCH_VALUES // width)
+    return (range(first, min(first + step, count)) for first in range(0, count, step))
+
+
+def gaussian(samples, axes):
+    """Gaussian samples with the autocovariance of all samples together.
+
+    With ``x`` zero where nothing was observed and ``h`` one where something was, for channels a, b
+
+        c_ab(l) = sum_i,t x_ia(t) x_ib(t + l)  /  sum_i,t h_ia(t) h_ib(t + l) :
+
+    each lag has its own number of pairs, so that noise which does not end with the sample (cropped
+    from something longer) keeps its long waves. Energies of rows are those of the samples, by rank:
+    few loud rows are as loud in surrogates. No mean is subtracted: the fit does not either.
+    """
+    rows = _channels_last(samples, axes)
+    process = _fitted(rows)
+    energies, hidden = np.sort(_energies(rows)), np.isnan(rows)
+
+    def draw(rng):
+        drawn = process.draw(len(rows), rng)
+        drawn[hidden] = np.nan
+        return _channels_back(_with_energies(drawn, energies), samples, axes)
+
+    return draw
+
+
+def _channels_last(samples, axes):
+    """Samples (n, \\*shape) as (n, \\*those along ``axes``, C)."""
+    moved = np.moveaxis(samples, [axis + 1 for axis in axes], range(1, len(axes) + 1))
+    return moved.reshape(*moved.shape[: len(axes) + 1], -1)
+
+
+def _channels_back(rows, samples, axes):
+    """The inverse of :func:`_channels_last`, for samples like those given."""
+    others = [size for axis, size in enumerate(samples.shape[1:]) if axis not in axes]
+    moved = rows.reshape(*rows.shape[:-1], *others)
+    return np.moveaxis(moved, range(1, len(axes) + 1), [axis + 1 for axis in axes])
+
+
+def _energies(rows):
+    """Energy of what was observed of every row, (n,)."""
+    return np.nansum(rows**2, axis=tuple(range(1, rows.ndim)))
+
+
+def _with_energies(rows, energies):
+    """The rows scaled: the faintest has the first of the sorted ``energies``, and so on."""
+    own = _energies(rows)
+    wanted = np.empty_like(own)
+    wanted[np.argsort(own)] = energies
+    scale = np.sqrt(np.divide(wanted, own, out=np.zeros_like(own), where=own > 0))
+    return rows * scale.reshape(-1, *(1,) * (rows.ndim - 1))
+
+
+def _fitted(rows) -> Stationary:
+    """The process with the autocovariance of rows (n, \\*shape, C)."""
+    shape, n_channels = rows.shape[1:-1], rows.shape[-1]
+    size = tuple(2 * length - 1 for length in shape)  # just the lags that there are
+    if math.prod(size) * n_channels**2 > MOST_VALUES:
+        raise ValueError(
+            f"surrogate='gaussian' needs the covariance of {n_channels} channels at "
+            f"{math.prod(size)} lags; use surrogate='phase', or fewer channels."
+        )
+    hidden = np.isnan(rows)
+    observed = ~hidden if hidden.any() else np.ones((1, *shape, 1))
+    products, pairs = _lagged(np.where(hidden, 0.0, rows), size), _lagged(observed, size)
+    pairs = np.rint(pairs) * (len(rows) / len(observed))
+    lags = np.divide(products, pairs, out=np.zeros_like(products), where=pairs > 0.5)
+    return Stationary(_roots(lags, size), size, shape)
+
+
+def _lagged(rows, size):
+    """``sum_i,t x_ia(t) x_ib(t + l)`` at all lags, (\\*size, C, C)."""
+    axes, total = tuple(range(1, rows.ndim - 1)), 0.0
+    for part in _batches(len(rows), math.prod(size) * rows.shape[-1]):
+        F = fft.rfftn(rows[part.start : part.stop].astype(np.float64), size, axes=axes)
+        F = np.moveaxis(F, 0, -2)  # (*frequencies, n, C)
+        total = total + F.conj().swapaxes(-1, -2) @ F
+    return fft.irfftn(total, size, axes=range(len(size)))
+
+
+def _roots(lags, size):
+    """Roots ``A`` of the spectra of covariances at all lags, (\\*size, C, C).
+
+    Estimates at single frequencies are too high or too low, and power below zero must go. Zeros
+    alone would leave what is too high, as noise that surrogates have and the data have not.
+    Instead all power is lowered alike: the nearest spectra with the same sum.
+    """
+    axes, here = range(len(size)), (0,) * len(size)
+    power, vectors = np.linalg.eigh(fft.fftn(lags, axes=axes).swapaxes(-1, -2))
+    power = nearest_positive(power.ravel()).reshape(power.shape)
+    roots = np.sqrt(power)[..., None, :] * vectors
+    got = np.mean(np.sum(np.abs(roots) ** 2, axis=-1), axis=tuple(axes))
+    wanted = np.einsum("cc->c", lags[here])
+    scale = np.sqrt(np.divide(wanted, got, out=np.zeros_like(got), where=got > 0))
+    return roots * scale[:, None]
+
+
+def nearest_positive(values):
+    """The nearest vector to ``values`` (m,) without negative entries and with the same sum.
+
+    ``max(values - t, 0)`` with the right ``t``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gtpca.diagnostics.surrogates import nearest_positive
+    >>> nearest_positive(np.array([5.0, 2.0, 0.0, -1.0]))
+    array([4.5, 1.5, 0. , 0. ])
+    """
+    ordered = -np.sort(-values)
+    lower = (np.cumsum(ordered) - values.sum()) / np.arange(1, len(values) + 1)
+    last = np.flatnonzero(ordered >= lower)
+    return np.maximum(values - lower[last[-1]], 0.0) if len(last) else np.zeros_like(values)
+
+
+def phase(samples, axes):
+    """Every sample with its own amplitudes along ``axes``, and phases drawn at random.
+
+    Channels of a sample are turned by the same phases. Noise that was cropped from longer records
+    does not fit together at the ends, which surrogates of this kind know nothing of: they give
+    false alarms there.
+    """
+    if np.isnan(samples).any():
+        raise ValueError("surrogate='phase' needs complete samples; use surrogate='gaussian'.")
+    rows = _channels_last(samples, axes)
+    where, size = tuple(range(1, rows.ndim - 1)), rows.shape[1:-1]
+    F = fft.rfftn(rows, axes=where)
+
+    def draw(rng):
+        white = fft.rfftn(rng.standard_normal((len(rows), *size, 1)), axes=where)
+        turned = F * (white / np.abs(white))
+        return _channels_back(fft.irfftn(turned, size, axes=where), samples, axes)
+
+    return draw
+
+
+SURROGATES = {"gaussian": gaussian, "phase": phase}

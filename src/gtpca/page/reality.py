@@ -1,0 +1,67 @@
+"""What the page says of diagnostics: a table, sentences, and the numbers of a chart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["reality", "reality_chart"]
+
+
+def reality(check) -> dict[str, Any] | None:
+    """What the template says of a check; None where there was none."""
+    if check is None:
+        return None
+    found = (check.noise, check.stability, check.poses)
+    return {
+        "n_real": check.noise.n_real,
+        "level": check.noise.level,
+        "threshold": check.stability.threshold,
+        "rows": _rows(*(each.table for each in found)),
+        "sentences": [each.sentence for each in found],
+    }
+
+
+def _rows(noise, stability, poses):
+    """Cells of the table; components that share a pose share its doubts."""
+    count = len(noise["gain"])
+    ambiguous = np.broadcast_to(poses["ambiguous"], count)
+    columns = [
+        [_percent(value) for value in noise["gain"]],
+        [_percent(value) for value in noise["noise"]],
+        [_number(value) for value in noise["p"]],
+        [_verdict(p, real) for p, real in zip(noise["p"], noise["real"], strict=True)],
+        [_number(value) for value in stability["halves"]],
+        ["yes" if stable else "no" for stable in stability["stable"]],
+        [_percent(value) for value in ambiguous],
+    ]
+    return list(zip(*columns, strict=True))
+
+
+def _percent(share) -> str:
+    return "" if np.isnan(share) else f"{100 * share:.3g} %"
+
+
+def _number(value) -> str:
+    return "" if np.isnan(value) else f"{value:.2g}"
+
+
+def _verdict(p, real) -> str:
+    return "not tested" if np.isnan(p) else "yes" if real else "no"
+
+
+def reality_chart(check) -> dict[str, Any] | None:
+    """Gains, bars and surrogates, for the script."""
+    if check is None:
+        return None
+    noise = check.noise
+    values = {"gains": noise.gains, "band": noise.band, "surrogates": noise.surrogates}
+    return {name: _without_nan(each) for name, each in values.items()}
+
+
+def _without_nan(values):
+    """Nested lists with None where nothing is known."""
+    if np.ndim(values):
+        return [_without_nan(value) for value in values]
+    return None if np.isnan(values) else float(values)

@@ -1,0 +1,117 @@
+"""Windows, numbers of components, and searches that go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command import environment
+
+from gtpca import Rotation
+from gtpca.diagnostics import choose
+from gtpca.diagnostics.choice import window_grid
+from gtpca.diagnostics.kept import Kept, fingerprint
+
+SEARCH = """
+import sys
+import numpy as np
+from gtpca.diagnostics import choose
+found = choose(np.load(sys.argv[1]), "shift", (6, 20), (1, 2), n_folds=2, kept=sys.argv[2])
+print(found.window, found.n_components)
+"""
+
+
+def rows(n=60, seed=0):
+    """A pattern of 10 points at random places, in noise."""
+    rng = np.random.default_rng(seed)
+    X = 0.5 * rng.standard_normal((n, 60))
+    for x, start in zip(X, rng.integers(51, size=n), strict=True):
+        x[start : start + 10] += [2, 3, -1, 0, 4, 4, 1, -2, -3, -2]
+    return X
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 9), (16, 256), (5, 5), (100, 130)])
+def test_windows_are_close_to_each_other(low, high):
+    grid = window_grid(low, high)
+    assert (grid[0], grid[-1]) == (low, high)
+    for a, b in pairwise(grid):
+        assert a < b <= max(a + 1, 1.25 * a)
+
+
+def test_the_planted_window_is_chosen():
+    found = choose(rows(), "shift", (6, 20), (1, 2), n_folds=2)
+    assert (found.window, found.n_components) == (10, 1)
+    assert found.window == found.windows[found.errors.mean(axis=1).argmin()]
+    assert found.flat[0] <= 10 <= found.flat[1]
+    assert found.estimator.get_params()["family__window"] == 10
+    assert found.estimator.n_components == 1
+    assert sorted(found.table["window"]) == list(found.windows)
+
+
+def test_families_without_a_window_have_a_number_only():
+    X = np.random.default_rng(0).standard_normal((20, 8, 8))
+    found = choose(X, Rotation(4), n_components=2, n_folds=2)
+    assert found.window is None
+    assert found.n_components == 0
+    assert "No component is above noise" in found.sentence
+
+
+def test_wrong_ranges_are_refused():
+    with pytest.raises(ValueError, match=r"n_components=\(1, 2, 3\) must be a pair"):
+        choose(rows(), n_components=(1, 2, 3))
+    with pytest.raises(ValueError, match=r"windows\[1\]"):
+        choose(rows(), windows=(20, 10))
+    with pytest.raises(ValueError, match="n_folds=4 needs at least 8 samples, but X has 5"):
+        choose(rows(5))
+
+
+def test_what_is_kept_is_not_found_again(tmp_path):
+    path, case = tmp_path / "kept.jsonl", {"window": 3}
+    assert Kept(path, "a").get(case, lambda: 0.25) == 0.25
+    assert Kept(path, "a").get(case, lambda: 1 / 0) == 0.25
+    assert Kept(path, "b").get(case, lambda: 0.5) == 0.5
+    with open(path, "a") as file:
+        file.write('{"search": "a", "case": {"window": 4}, "resu')  # killed here
+    assert Kept(path, "a").get({"window": 4}, lambda: 0.75) == 0.75
+    assert len(Kept(path, "a")) == 2
+    assert len(Kept(path, "b")) == 1
+    X = np.zeros((2, 3))
+    assert fingerprint(X, 1) == fingerprint(X, 1) != fingerprint(X, 2) != fingerprint(X + 1, 2)
+
+
+def test_a_search_that_was_killed_goes_on(tmp_path):
+    data, kept = tmp_path / "rows.npy", tmp_path / "kept.jsonl"
+    np.save(data, rows())
+    command = [sys.executable, "-c", SEARCH, str(data), str(kept)]
+    with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE) as process:
+        give_up = time.monotonic() + 120
+        while n_lines(kept) < 3 and process.poll() is None and time.monotonic() < give_up:
+            time.sleep(0.005)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    before = lines(kept)
+    assert len(before) >= 3
+    found = choose(np.load(data), "shift", (6, 20), (1, 2), n_folds=2, kept=kept)
+    after = lines(kept)
+    assert after[: len(before)] == before
+    assert len({line["search"] for line in after}) == 1
+    cases = [json.dumps(line["case"]) for line in after]
+    assert len(cases) == len(set(cases)), "a fit was made twice"
+    assert (found.window, found.n_components) == (10, 1)
+
+
+def n_lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def lines(path: Path) -> list:
+    """The complete lines of a file."""
+    return [json.loads(line) for line in path.read_text().split("\n") if line.endswith("}")]

@@ -1,0 +1,113 @@
+"""Components beside noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gtpca import GTPCA, ProbabilisticGTPCA, Rotation, Shift
+from gtpca.diagnostics import noise_floor
+
+
+def planted(n=80, size=40, scales=(0.0,), mean=0.0, seed=0, window=10):
+    """Unit noise with patterns of 10 points that share a random place, norms ``scales``."""
+    rng = np.random.default_rng(seed)
+    V = np.linalg.qr(rng.standard_normal((window, len(scales))))[0].T
+    X = rng.standard_normal((n, size))
+    for x, start in zip(X, rng.integers(size - window + 1, size=n), strict=True):
+        x[start : start + window] += (mean + rng.standard_normal(len(scales)) * scales) @ V
+    return X
+
+
+def test_noise_is_not_called_real():
+    X = planted()
+    found = noise_floor(GTPCA(3, Shift(10), random_state=0).fit(X), X)
+    assert found.n_real == 0
+    assert found.p_values[0] > 0.05
+    assert np.isnan(found.p_values[1:]).all()
+    assert not found.passed
+
+
+def test_one_pattern_is_one_component():
+    X = planted(scales=(8.0,))
+    model = GTPCA(3, Shift(10), random_state=0).fit(X)
+    found = noise_floor(model, X)
+    assert found.n_real == 1
+    left = 1 - np.r_[0, np.cumsum(model.explained_energy_ratio_)]
+    np.testing.assert_allclose(found.gains, 1 - left[1:] / left[:-1], rtol=1e-6)
+    assert found.p_values[0] == 0.05
+    np.testing.assert_array_equal(found.table["real"], [True, False, False])
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        GTPCA(4, Shift(10), shared_pose=True, random_state=0),
+        ProbabilisticGTPCA(3, Shift(10), polarity="both", random_state=0, tol=1e-3),
+    ],
+    ids=["energy", "likelihood"],
+)
+def test_directions_in_one_pose_are_counted(estimator):
+    X = planted(n=150, scales=(9.0, 6.0))
+    assert noise_floor(estimator.fit(X), X, verdict_only=True).n_real == 2
+
+
+def test_p_values_are_ranks():
+    X = planted(n=30)
+    model = GTPCA(1, Shift(10), random_state=0).fit(X)
+    numbers = iter(range(1, 10))
+
+    def surrogate(samples, rng):  # every other one has a pattern
+        drawn = rng.standard_normal(samples.shape)
+        drawn[:, :10] += 50 * (next(numbers) % 2)
+        return drawn
+
+    found = noise_floor(model, X, 9, surrogate, level=0.1)
+    strong = np.sum(found.surrogates[0] > 0.5)
+    assert strong == 5
+    assert found.p_values[0] == (1 + np.sum(found.surrogates[0] >= found.gains[0])) / 10
+
+
+def test_the_verdict_alone_is_the_same_and_cheaper():
+    X = planted(scales=(8.0,), n=60)
+    model = GTPCA(2, Shift(10), random_state=0).fit(X)
+    all_of_it, verdict = (noise_floor(model, X, verdict_only=only) for only in (False, True))
+    assert all_of_it.n_real == verdict.n_real == 1
+    assert np.isnan(verdict.surrogates[1]).sum() > np.isnan(all_of_it.surrogates[1]).sum() == 0
+
+
+def test_threads_and_seeds_do_not_change_the_answer():
+    X = planted(n=30, seed=3)
+    model = GTPCA(1, Shift(10), random_state=0).fit(X)
+    one, two = (noise_floor(model, X, n_jobs=jobs, random_state=5) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.surrogates, two.surrogates)
+
+
+def test_images_centring_weights_and_gaps_are_taken_as_the_fit_takes_them():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 64)) + 5
+    X[rng.random(X.shape) < 0.1] = np.nan
+    how = {"sample_shape": (8, 8), "center": True, "missing": "ignore", "random_state": 0}
+    model = GTPCA(1, Rotation(4), feature_weight=np.full((8, 8), 2.0), **how).fit(X)
+    assert noise_floor(model, X, verdict_only=True).n_real == 0
+
+
+def test_progress_counts_surrogates():
+    X, told = planted(n=20), []
+
+    def progress(pieces, total, desc):
+        told.append((total, desc))
+        yield from pieces
+
+    model = GTPCA(1, Shift(10), random_state=0).fit(X)
+    noise_floor(model, X, progress=progress)
+    assert told == [(19, "surrogates for component 1")]
+
+
+def test_what_cannot_be_tested_is_refused():
+    X = planted(n=20)
+    model = GTPCA(1, Shift(10), random_state=0).fit(X)
+    with pytest.raises(ValueError, match=r"n_surrogates=9 cannot reach .*; use at least 19"):
+        noise_floor(model, X, 9)
+    with pytest.raises(ValueError, match="level=2"):
+        noise_floor(model, X, level=2)

@@ -1,0 +1,53 @@
+"""The section "Is it real?" says plainly what is not above noise."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from gtpca import GTPCA, Shift
+from gtpca.diagnostics import check
+
+pytest.importorskip("plotly", reason='needs plotly: pip install "gtpca[report]"')
+pytest.importorskip("jinja2", reason='needs jinja2: pip install "gtpca[report]"')
+
+from gtpca.page import write_page
+from gtpca.page.reality import reality_chart
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 30))
+    for x, start in zip(X, rng.integers(23, size=40), strict=True):
+        x[start : start + 8] += 6 * np.hanning(8)
+    return GTPCA(2, Shift(8), random_state=0).fit(X), X
+
+
+def section(path):
+    """The text of the section, without tags."""
+    html = path.read_text(encoding="utf-8")
+    found = re.search(r'<section id="section-real">(.*?)</section>', html, re.DOTALL)[1]
+    return " ".join(re.sub("<[^>]*>", " ", found).split())
+
+
+def test_what_was_not_checked_is_said(fitted, tmp_path):
+    text = section(write_page(*fitted, tmp_path / "page.html"))
+    assert "Nothing was checked." in text
+    assert "gtpca report MODEL DATA -o PAGE --check" in text
+
+
+def test_what_is_not_above_noise_is_said(fitted, tmp_path):
+    found = check(*fitted)
+    text = section(write_page(*fitted, tmp_path / "page.html", check=found))
+    assert found.noise.n_real == 1
+    assert "1 component is above noise; component 2 is not." in text
+    for part in (found.noise, found.stability, found.poses):
+        assert " ".join(part.sentence.replace("`", " ").split(" with ")[0].split()) in text.replace(
+            "&#39;", "'"
+        )
+    chart = reality_chart(found)
+    np.testing.assert_allclose(chart["gains"], found.noise.gains)
+    assert len(chart["surrogates"][0]) == 19
