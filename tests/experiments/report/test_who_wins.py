@@ -151,6 +151,13 @@ def test_in_words():
     )
 
 
+def test_models_without_rows_are_named():
+    rows = [row(model=model, value=0.5) for model in ("gtpca-als", "pca", "kpca", "vae")]
+    assert [*standings.absent([standing_of(rows)])] == ["Autoencoder: Oscillations 512."]
+    rows += [row(model="autoencoder", value=0.5)]
+    assert [*standings.absent([standing_of(rows)])] == []
+
+
 def test_budgets():
     rows = repeated([0.3, 0.1], model="gtpca-als") + repeated([0.4], model="pca", k=2)
     rows += repeated([0.5], model="pca", k=1)
@@ -208,9 +215,9 @@ def test_winners_are_counted_where_something_moves_and_where_nothing_does():
     rows += [row(STILL, model="gtpca-als", value=0.6), row(STILL, model="vae", value=0.5)]
     (error, *_) = summary.winners(standings.make_standings(blocks_of(rows)))
     assert error == (
-        "Held-out error with as many components: where something moves it wins 1 of 1 comparisons, "
-        "0 are tied, 0 lost; where nothing does, and it is PCA without centring, it wins 0 of 1 "
-        "comparisons, 0 are tied, 1 lost."
+        "Held-out error with as many components: where something moves it wins 1, ties 0 and loses "
+        "0 of 1 comparisons; where nothing does, and it is PCA without centring, it wins 0, ties 0 "
+        "and loses 1 of 1 comparisons."
     )
 
 

@@ -121,8 +121,9 @@ def _draw_panel(ax, key, table, protocol) -> set[str]:
         ax.plot(np.arange(1, len(row) + 1), values, "--", color=COLOURS[model], linewidth=0.9)
     for model, cells in lines.items():
         _draw_line(ax, model, cells)
-    if table and not lines and not published:
-        ax.text(0.5, 0.5, "nothing moves", ha="center", fontsize=7, transform=ax.transAxes)
+    if not lines and not published:
+        why = "nothing moves" if table else "not run"
+        ax.text(0.5, 0.5, why, ha="center", fontsize=7, transform=ax.transAxes)
         ax.set(xticks=[], yticks=[])
     quiet(ax, labelsize=7)
     return {*lines, *published}

@@ -141,7 +141,7 @@ def winners(standings) -> list[str]:
         for moves, where in MOVES.items():
             won, tied, lost = score(s for s in standings[name] if s.block.moves == moves)
             total = won + tied + lost
-            counts = f"{where} it wins {won} of {total} comparisons, {tied} are tied, {lost} lost"
+            counts = f"{where} it wins {won}, ties {tied} and loses {lost} of {total} comparisons"
             parts += [counts] if total else []
         said += [f"{text}: {'; '.join(parts)}."] if parts else []
     return said
