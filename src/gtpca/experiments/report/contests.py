@@ -133,11 +133,11 @@ def make_blocks(rows) -> list[Block]:
     ----------
     rows : DataFrame
         As of :func:`~gtpca.experiments.report.tables.read_rows`; those of the profile with most of
-        them count, and of two normalisations our own.
+        them count, and of two normalisations our own. Those of an earlier solver do not.
     """
     main = rows["profile"].value_counts().idxmax()
     rows = rows[(rows["profile"] == main) & (rows["normalisation"] != "paper")]
-    rows = rows[rows["value"].notna() & rows["experiment"].isin([*EXPERIMENTS])]
+    rows = rows[rows["value"].notna() & ~rows["earlier"] & rows["experiment"].isin([*EXPERIMENTS])]
     groups = dict(iter(rows.groupby(["experiment", "setting", "task"])))
     wanted = [
         (e.name, setting.name, task)

@@ -252,10 +252,17 @@ def panel_caption(tables, experiment, metric="resmse") -> str:
     else:
         parts += ["Dashed: published, scores as in the paper."] * (metric == "accuracy")
         parts += ["Among poses, models that have none are drawn by their signed scores."]
-    parts += _unequal(own)
+    parts += [*_unequal(own), *_earlier(own)]
     parts += ["Simulated data."] if any(table.simulated for table in own) else []
     parts += ["Some results are missing."] if not all(table.complete for table in own) else []
     return " ".join(parts)
+
+
+def _earlier(tables) -> list[str]:
+    """Which models have results of an earlier solver, if any have."""
+    found = [model for table in tables for model in table.cells.query("earlier")["model"]]
+    names = ", ".join(map(model_title, dict.fromkeys(found)))
+    return [f"From an earlier version of the solver: {names}."] if names else []
 
 
 def _unequal(tables) -> list[str]:

@@ -73,11 +73,11 @@ def _above(cells) -> Iterator[str]:
     if above.empty:
         return
     worst = above.loc[above["deviation"].astype(float).idxmax()]
-    clear = (above["difference"] > 2 * above["stderr"].fillna(0)).sum()
+    clear, alone = (above["difference"] > 2 * above["stderr"]).sum(), above["stderr"].isna().sum()
     yield (
         f"GT-PCA by ALS leaves more than {ABOVE:g} % more than published in {len(above)} places, "
-        f"{clear} of them by more than two standard errors; at most {worst['deviation']:.1f} % "
-        f"({worst['table']}, k = {worst['k']}, {worst['count']} repetitions)."
+        f"{clear} of them by more than two standard errors, {alone} without any; at most "
+        f"{worst['deviation']:.1f} % ({worst['table']}, k = {worst['k']})."
     )
 
 
