@@ -19,10 +19,9 @@ from gtpca.data.missing import warn_of_blank
 from gtpca.data.rows import by_rows, new_rows
 from gtpca.data.series import cut
 from gtpca.families.text import as_family
-from gtpca.links import Documented
 from gtpca.model import outputs
 from gtpca.operators import Operator
-from gtpca.typed import ArrayLike, BaseEstimator, Samples, Shape, TransformerMixin
+from gtpca.shell import ArrayLike, BaseEstimator, Documented, Samples, Shape, TransformerMixin
 
 __all__ = ["BaseGTPCA"]
 

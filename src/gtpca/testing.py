@@ -12,7 +12,7 @@ from scipy import sparse
 
 from gtpca import checks
 from gtpca.operators import Operator
-from gtpca.typed import RandomState
+from gtpca.shell import RandomState
 
 __all__ = ["PlantedRows", "assert_same_components", "check_operator", "make_planted"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gtpca import ProbabilisticGTPCA
-from gtpca.commands.output import table
+from gtpca.text import table
 
 __all__ = ["check_drawable", "density_facts", "density_summary", "doubts"]
 

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
-from gtpca.links import Documented
 from gtpca.operators import Operator
 from gtpca.operators.grid import axis_name, axis_of, shape_text
+from gtpca.shell import BaseEstimator, Documented
 from gtpca.text import did_you_mean, shortened
-from gtpca.typed import BaseEstimator
 
 __all__ = [
     *("Family", "Size", "bank_size", "check_size"),

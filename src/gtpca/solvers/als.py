@@ -39,7 +39,6 @@ from gtpca.data.chunks import (
     pick_rows,
     weighted_energies,
 )
-from gtpca.links import Documented
 from gtpca.model.coding import deflate
 from gtpca.model.matching import (
     match,
@@ -48,8 +47,8 @@ from gtpca.model.matching import (
     update_each,
 )
 from gtpca.operators.pooling import pooling
+from gtpca.shell import BaseEstimator, Documented, RandomState
 from gtpca.solvers.base import Problem, SolverResult
-from gtpca.typed import BaseEstimator, RandomState
 
 __all__ = [
     *("ALS", "Coarse", "climb", "climb_each", "coarsened"),
