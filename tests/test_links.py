@@ -12,7 +12,7 @@ from gtpca import ALS, GTPCA, Custom, ProbabilisticGTPCA, Shift, shell
 REFERENCE = Path(__file__).parents[1] / "docs" / "api" / "index.rst"
 MODULES = [
     *("families", "operators", "solvers", "persistence", "plots", "page", "readers", "datasets"),
-    *("testing", "nn"),
+    *("diagnostics", "testing", "nn"),
 ]
 
 
