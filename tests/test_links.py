@@ -12,7 +12,7 @@ from gtpca import ALS, GTPCA, Custom, ProbabilisticGTPCA, Shift, links
 REFERENCE = Path(__file__).parents[1] / "docs" / "api" / "index.rst"
 MODULES = [
     *("families", "operators", "solvers", "persistence", "plots", "page", "readers", "datasets"),
-    *("testing", "nn"),
+    *("testing", "nn", "diagnostics"),
 ]
 
 
