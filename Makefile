@@ -20,6 +20,8 @@ CORE_STAMP := $(CORE_VENV)/.installed
 AEON_STAMP := $(AEON_VENV)/.installed
 OLDEST_STAMP := $(OLDEST_VENV)/.installed
 RELEASE_STAMP := $(RELEASE_VENV)/.installed
+DOCS_STAMP := $(VENV)/.installed-docs
+SITE := docs/_build/html
 
 # All extras but torch, which is large.
 EXTRAS := plot,data,cli,report,io,eeg,dask
@@ -34,7 +36,7 @@ export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-long test-core test-aeon browser lint format bench bench-speed
-.PHONY: same-results clean test-oldest test-interpreters release release-tag
+.PHONY: same-results clean test-oldest test-interpreters release release-tag docs docs-serve
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -42,10 +44,12 @@ help: ## list the targets
 
 setup: $(STAMP) ## create the virtual environment and install everything for development
 
+# Of aeon, which does not install beside these versions, the examples read the files alone.
 $(STAMP): pyproject.toml constraints.txt
 	@$(CHECK_PYTHON)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(PIP_INSTALL) -e ".[dev,torch,$(EXTRAS)]"
+	$(BIN)/python $(PIP_INSTALL) --no-deps aeon
 	@touch $@
 
 # What the demonstration and the command need: a small part, so that a first look is quick.
@@ -78,6 +82,10 @@ $(RELEASE_STAMP): constraints.txt
 	@$(CHECK_PYTHON)
 	$(PYTHON) -m venv --clear $(RELEASE_VENV)
 	$(RELEASE_VENV)/$(PROGRAMS)/python $(PIP_INSTALL) build twine
+	@touch $@
+
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python $(PIP_INSTALL) -e ".[docs]"
 	@touch $@
 
 demo: $(DEMO_STAMP) ## run the demonstration; writes gtpca-demo.png
@@ -130,6 +138,14 @@ format: $(STAMP) ## sort imports, fix what ruff can fix, format
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
+docs: $(DOCS_STAMP) ## build the documentation: docs/_build/html/index.html
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -j $(JOBS) \
+		 -d docs/_build/doctrees docs $(SITE)
+	$(BIN)/python docs/check_site.py $(SITE)
+
+docs-serve: docs ## build the documentation and show it on http://localhost:8000
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(SITE) 8000
+
 bench: $(STAMP) ## run every benchmarks/bench_*.py
 	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do \
 		echo "$$script"; $(BIN)/python "$$script"; \
@@ -143,4 +159,5 @@ bench-speed: $(STAMP) ## times beside those of an earlier version; ARGS=--quick 
 
 clean: ## remove caches and build products; keeps the virtual environments
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis gtpca-demo.png
+	rm -rf docs/_build docs/auto_examples docs/api/generated docs/api/backreferences
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -64,7 +64,7 @@ class Accident:
 # Worker processes import the file that starts them, so a cluster is started behind this ``if``.
 
 if __name__ == "__main__":
-    size = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    size = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**size) as cluster, Client(cluster) as client:
         accident = Accident(client)
         model = GTPCA(2, family, **options).set_callbacks(accident).fit(X)

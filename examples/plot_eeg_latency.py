@@ -32,7 +32,7 @@ trials = (smooth / usual * scalp).astype(np.float32)
 
 def fit(trials, reach):
     X = np.clip(trials, -4, 4) * signal.windows.tukey(128, 0.2)[:, None]
-    family = Shift(axes=0, boundary="circular", max_shift=reach)
+    family = Shift(axes=0, boundary="circular", max_shift=reach) if reach else None
     model = GTPCA(3, family, shared_pose=True, random_state=0)
     return model.fit(X, sample_weight=1 / np.sum(X**2, axis=(1, 2))), X
 

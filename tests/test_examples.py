@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("plot_*.py"))
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 
 
 @pytest.fixture
@@ -29,14 +30,11 @@ def test_there_are_examples():
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, pyplot, capsys, request):
-    if "fetch_" in path.read_text(encoding="utf-8"):
+    source = path.read_text(encoding="utf-8")
+    if "fetch_" in source:
         request.getfixturevalue("data_home")
-    if "fetch_eeg" in path.read_text(encoding="utf-8"):
-        pytest.importorskip("rdata", reason="reading .rda files needs rdata: gtpca[data]")
-    if "gtpca.nn" in path.read_text(encoding="utf-8"):
-        pytest.importorskip("torch", reason="the layer needs torch: gtpca[torch]")
-    if "distributed" in path.read_text(encoding="utf-8"):
-        pytest.importorskip("distributed", reason="a cluster needs Dask: gtpca[dask]")
+    if lacks := runpy.run_path(str(ROOT / "docs" / "_extensions" / "pages.py"))["missing"](source):
+        pytest.skip(f"needs {', '.join(lacks)}")
     runpy.run_path(str(path), run_name="__main__")
     assert pyplot.get_fignums(), "drew nothing"
     for number in pyplot.get_fignums():

@@ -21,12 +21,12 @@ from gtpca.data.series import cut
 from gtpca.families.text import as_family
 from gtpca.model import outputs
 from gtpca.operators import Operator
-from gtpca.typed import ArrayLike, BaseEstimator, Samples, Shape, TransformerMixin
+from gtpca.shell import ArrayLike, BaseEstimator, Documented, Samples, Shape, TransformerMixin
 
 __all__ = ["BaseGTPCA"]
 
 
-class BaseGTPCA(TransformerMixin, BaseEstimator):
+class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
     """A fitted model in scikit-learn's clothes.
 
     An heir has the parameters ``family``, ``missing``, ``sample_dim`` and ``output``, finds

@@ -28,9 +28,9 @@ from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
 from gtpca.model.ridge import AUTO, COST
 from gtpca.operators.base import weigh_features
+from gtpca.shell import ArrayLike, CallbackSupportMixin, RandomState, Shape
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem, SolverResult
-from gtpca.typed import ArrayLike, CallbackSupportMixin, RandomState, Shape
 from gtpca.views.shortcuts import PlotShortcuts
 
 __all__ = [

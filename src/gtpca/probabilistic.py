@@ -24,7 +24,7 @@ from gtpca.fitting.held_out import Trust, trusted
 from gtpca.model import outputs
 from gtpca.model.matching import POLARITIES
 from gtpca.model.probabilistic import ProbabilisticModel, log_likelihoods, pose_summary
-from gtpca.typed import ArrayLike, OutlierMixin, RandomState, Samples, Shape
+from gtpca.shell import ArrayLike, OutlierMixin, RandomState, Samples, Shape
 
 __all__ = ["PosePosterior", "ProbabilisticGTPCA"]
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from gtpca import checks
 from gtpca.operators import Operator
-from gtpca.typed import RandomState
+from gtpca.shell import RandomState
 
 __all__ = ["PlantedRows", "assert_same_components", "check_operator", "make_planted"]
 
@@ -211,7 +211,7 @@ def make_planted(
     noise: float = 0.05,
     random_state: RandomState = 0,
 ) -> Any:
-    """Rows made of one component in random poses.
+    r"""Rows made of one component in random poses.
 
     ``x_i = s_i T_{t_i} w / |T_{t_i} w| + noise``, with white weights ``w``, scores ``s_i`` from
     N(0, score^2) and uniform ``t_i``.
@@ -226,7 +226,7 @@ def make_planted(
 
     Returns
     -------
-    X : array (n, *sample_shape)
+    X : array (n, \*sample_shape)
     w : array (L,)
     index : array (n,)
     """

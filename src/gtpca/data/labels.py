@@ -9,7 +9,7 @@ import numpy as np
 
 from gtpca import checks
 from gtpca.operators.grid import Axis, Grid, even_points
-from gtpca.typed import Samples
+from gtpca.shell import Samples
 
 __all__ = ["Labelled", "Labels", "labelled"]
 

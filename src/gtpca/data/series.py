@@ -8,7 +8,7 @@ import numpy as np
 
 from gtpca import checks
 from gtpca.data.missing import as_nan
-from gtpca.typed import Shape
+from gtpca.shell import Shape
 
 __all__ = ["as_one_array", "cut", "pad", "shapes_of"]
 

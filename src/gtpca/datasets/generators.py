@@ -11,7 +11,7 @@ from sklearn.utils import Bunch, check_random_state, check_scalar
 
 from gtpca import checks
 from gtpca.datasets import errp
-from gtpca.typed import RandomState
+from gtpca.shell import RandomState
 
 
 def make_oscillations(

@@ -11,7 +11,7 @@ from scipy import ndimage
 from sklearn.utils import check_random_state, check_scalar
 
 from gtpca import checks
-from gtpca.typed import RandomState, Shape
+from gtpca.shell import RandomState, Shape
 
 
 def sliding_windows(x: ArrayLike, length: int, step: int = 1) -> np.ndarray:
@@ -104,18 +104,18 @@ def _positions(positions) -> np.ndarray:
 
 
 def random_crop(X: np.ndarray, size: int | Shape, random_state: RandomState = None) -> Any:
-    """Cut a box out of every sample, at a uniformly random position.
+    r"""Cut a box out of every sample, at a uniformly random position.
 
     Parameters
     ----------
-    X : array of shape (n_samples, *sample_shape)
+    X : array of shape (n_samples, \*sample_shape)
     size : int or tuple of r ints
         Size of the box along the first r sample axes; the axes after them (channels) are kept.
     random_state : int, RandomState or None
 
     Returns
     -------
-    X_new : ndarray of shape (n_samples, *size, *sample_shape[r:]), dtype of ``X``
+    X_new : ndarray of shape (n_samples, \*size, \*sample_shape[r:]), dtype of ``X``
     offset : ndarray of shape (n_samples, r), int
         Position of the crop within the sample.
     """
@@ -126,18 +126,18 @@ def random_crop(X: np.ndarray, size: int | Shape, random_state: RandomState = No
 
 
 def random_embedding(X: np.ndarray, size: int | Shape, random_state: RandomState = None) -> Any:
-    """Put every sample into a larger frame of zeros, at a uniformly random position.
+    r"""Put every sample into a larger frame of zeros, at a uniformly random position.
 
     Parameters
     ----------
-    X : array of shape (n_samples, *sample_shape)
+    X : array of shape (n_samples, \*sample_shape)
     size : int or tuple of r ints
         Size of the frame along the first r sample axes; the axes after them (channels) are kept.
     random_state : int, RandomState or None
 
     Returns
     -------
-    X_new : ndarray of shape (n_samples, *size, *sample_shape[r:]), dtype of ``X``
+    X_new : ndarray of shape (n_samples, \*size, \*sample_shape[r:]), dtype of ``X``
     offset : ndarray of shape (n_samples, r), int
         Position of the sample within the frame.
     """

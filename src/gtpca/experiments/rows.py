@@ -47,9 +47,12 @@ def is_outdated(row) -> bool:
 
 
 def is_whole(row) -> bool:
-    """Whether a row has all columns; those of older runs lack the balanced accuracy."""
+    """Whether a row has all columns, which older ones have not, and is of the present solver.
+
+    Rows that are kept from an ``earlier`` solver are marked; they are run again.
+    """
     rare = row["metric"] == "accuracy" and has_rare_class(row["experiment"], row["task"])
-    return "balanced" in row or not rare
+    return ("balanced" in row or not rare) and not row.get("earlier")
 
 
 class TableKey(NamedTuple):

@@ -15,8 +15,8 @@ from sklearn.base import clone
 
 from gtpca.operators import Operator
 from gtpca.operators.grid import axis_name, axis_of, shape_text
+from gtpca.shell import BaseEstimator, Documented
 from gtpca.text import did_you_mean, shortened
-from gtpca.typed import BaseEstimator
 
 __all__ = [
     *("Family", "Size", "bank_size", "check_size"),
@@ -48,7 +48,7 @@ class Size:
     n_values: float
 
 
-class Family(BaseEstimator, ABC):
+class Family(Documented, BaseEstimator, ABC):
     """A family of linear transforms; subclasses store parameters and write :meth:`bind`.
 
     Attributes

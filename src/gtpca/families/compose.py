@@ -7,7 +7,7 @@ from typing import Any
 from gtpca.families.base import Family, Size
 from gtpca.operators import Operator
 from gtpca.operators.composed import composed
-from gtpca.typed import Shape
+from gtpca.shell import Shape
 
 __all__ = ["Compose"]
 

@@ -13,7 +13,7 @@ from gtpca.families.base import Family, Size, moved_axes, resolve_axes
 from gtpca.operators import Operator
 from gtpca.operators.grid import Grid, axis_of, length_in_points, resized, shape_text
 from gtpca.operators.shift import ShiftOperator, Track
-from gtpca.typed import Shape
+from gtpca.shell import Shape
 
 __all__ = ["Shift"]
 

@@ -15,7 +15,7 @@ from gtpca.operators import Operator
 from gtpca.operators.bank import BankOperator
 from gtpca.operators.grid import axis_name
 from gtpca.operators.shift import ShiftOperator, Track
-from gtpca.typed import Shape
+from gtpca.shell import Shape
 
 __all__ = ["Custom", "Identity", "Reflection"]
 

@@ -24,7 +24,7 @@ from gtpca.families.base import (
 )
 from gtpca.operators import Operator
 from gtpca.operators.bank import BankOperator
-from gtpca.typed import RandomState, Shape
+from gtpca.shell import RandomState, Shape
 
 __all__ = ["Affine", "Deformation", "Rotation", "Scaling", "TimeWarp"]
 

@@ -10,8 +10,8 @@ from gtpca.model.matching import orthonormal, statistics
 from gtpca.nn.geometry import Geometry
 from gtpca.nn.layer import GTPCLayer
 from gtpca.nn.training import RowBatches, Schedule, Trainer
+from gtpca.shell import BaseEstimator
 from gtpca.solvers.base import SolverResult
-from gtpca.typed import BaseEstimator
 
 __all__ = ["Adam"]
 

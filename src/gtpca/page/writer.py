@@ -20,7 +20,7 @@ from gtpca.optional import require
 from gtpca.page.contents import COMPONENTS, gather
 from gtpca.page.packing import clipped, safe_json, script_hash
 from gtpca.page.reality import reality, reality_chart
-from gtpca.typed import RandomState, Samples
+from gtpca.shell import RandomState, Samples
 from gtpca.views import measures, palette
 
 __all__ = ["write_page"]

@@ -133,7 +133,7 @@ def _rebuild(content, decoder, max_size) -> BaseGTPCA:
     model = kind(**parameters)
     for name in fitted:
         _check_name(kind, name)
-    fitted = (_untold(model, fitted) if kind is GTPCA else {}) | fitted
+    fitted |= _untold(model, fitted) if kind is GTPCA else {}
     model.restore(None, **fitted)
     _check_shapes(model, max_size)
     _check_parameters(model)
@@ -153,8 +153,9 @@ def _kind_of(content):
 
 def _untold(model, fitted):
     """What older files do not tell: parameters that a fit keeps, no ridge, no labels."""
-    frozen = {f"{name}_": getattr(model, name) for name in FROZEN}
-    return frozen | {"ridge_": np.zeros(len(fitted.get("history_", ()))), "labels_": None}
+    known = {f"{name}_": getattr(model, name) for name in FROZEN}
+    known |= {"ridge_": np.zeros(len(fitted.get("history_", ()))), "labels_": None}
+    return {name: value for name, value in known.items() if name not in fitted}
 
 
 def _check_parameters(model) -> None:

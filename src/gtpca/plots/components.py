@@ -17,7 +17,7 @@ from gtpca.plots.panels import (
     pick_rows,
     take_axes,
 )
-from gtpca.typed import Samples
+from gtpca.shell import Samples
 from gtpca.views.measures import as_seen, encode
 from gtpca.views.palette import BLACK, BLUE, GREY, ORANGE, RED, SKY, Scale
 from gtpca.views.samples import component_view, sample_view

@@ -14,7 +14,7 @@ from gtpca.model.coding import bring_back
 from gtpca.plots import samples
 from gtpca.plots.components import component_title
 from gtpca.plots.panels import check_components, grid_shape, need_samples, take_axes
-from gtpca.typed import Samples
+from gtpca.shell import Samples
 from gtpca.views.measures import encode
 from gtpca.views.palette import BLACK, BLUE, GREY, RED, Scale
 from gtpca.views.samples import component_view

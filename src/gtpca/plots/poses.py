@@ -9,7 +9,7 @@ import numpy as np
 from gtpca import checks
 from gtpca.plots.panels import need_samples, take_axes
 from gtpca.plots.style import integer_ticks, quiet
-from gtpca.typed import Samples
+from gtpca.shell import Samples
 from gtpca.views.measures import Pose, encode, pose_columns
 from gtpca.views.palette import BLUE, LEVELS, SKY
 

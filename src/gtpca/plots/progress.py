@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gtpca.plots.panels import take_single
 from gtpca.plots.style import labelled
-from gtpca.typed import Samples
+from gtpca.shell import Samples
 from gtpca.views.measures import PCA, uncentred_pca
 from gtpca.views.palette import BLUE, CYCLE, MARKERS, RED
 

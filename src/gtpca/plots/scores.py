@@ -12,7 +12,7 @@ from gtpca import checks
 from gtpca.plots import samples
 from gtpca.plots.panels import check_components, need_samples, pick_rows, take_single
 from gtpca.plots.style import quiet
-from gtpca.typed import Samples
+from gtpca.shell import Samples
 from gtpca.views.measures import as_seen, encode
 from gtpca.views.palette import BLACK, BLUE, CYCLE, GREY, LEVELS, MARKERS, Scale
 from gtpca.views.samples import sample_view

@@ -47,8 +47,8 @@ from gtpca.model.matching import (
     update_each,
 )
 from gtpca.operators.pooling import pooling
+from gtpca.shell import BaseEstimator, Documented, RandomState
 from gtpca.solvers.base import Problem, SolverResult
-from gtpca.typed import BaseEstimator, RandomState
 
 __all__ = [
     *("ALS", "Coarse", "climb", "climb_each", "coarsened"),
@@ -83,7 +83,7 @@ RULES = {
 }
 
 
-class ALS(BaseEstimator):
+class ALS(Documented, BaseEstimator):
     """Alternating least squares from many short starts, with moves out of local optima.
 
     ``n_init`` short runs on a few hundred rows, by successive halving, on a coarser grid where the

@@ -43,10 +43,15 @@ def write_rows(rows, folder):
     return folder
 
 
+def tables_of(rows, **options):
+    """All tables that the rows make."""
+    with TemporaryDirectory() as folder:
+        return tables.make_tables(tables.read_rows(write_rows(rows, folder)), **options)
+
+
 def table_of(rows, **options):
     """The one table that the rows make."""
-    with TemporaryDirectory() as folder:
-        (table,) = tables.make_tables(tables.read_rows(write_rows(rows, folder)), **options)
+    (table,) = tables_of(rows, **options)
     return table
 
 

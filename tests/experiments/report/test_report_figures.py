@@ -61,6 +61,7 @@ def test_accuracies_have_a_row_for_each_protocol_with_all_models():
     models = {*made[0].cells["model"]}
     assert [lines_of(ax)[0] for ax in third] == [len(models)] * 3
     assert [lines_of(ax)[1] for ax in third] == [4, 0, 0]  # the paper has one protocol
+    assert texts(figure).count("not run") == 2 * 3  # the other settings, where none is published
 
 
 def test_models_without_poses_are_drawn_by_signed_scores():

@@ -9,9 +9,19 @@ import pytest
 
 pytest.importorskip("pandas", reason='needs pandas: pip install "gtpca[report]"')
 
-from result_rows import MNIST, OSCILLATIONS, repeated, row, table_of, whole_table, write_rows
+from result_rows import (
+    MNIST,
+    OSCILLATIONS,
+    cell,
+    repeated,
+    row,
+    table_of,
+    tables_of,
+    whole_table,
+    write_rows,
+)
 
-from gtpca.experiments.report import standings, summary, tables
+from gtpca.experiments.report import panels, standings, summary, tables, verdicts
 from gtpca.experiments.report.contests import CONTESTS, make_blocks, play
 from gtpca.experiments.rows import TableKey
 
@@ -100,6 +110,18 @@ def test_where_nothing_moves_a_component_is_one_number():
     assert [match.at for match in matches_of(rows, "error-numbers")] == [1, 2]
 
 
+def test_who_was_not_run_with_as_many_components_takes_part_with_fewer():
+    rows = [row(model="gtpca-als", k=k, value=0.6 / k) for k in (1, 2, 3)]
+    rows += [row(model="pca", k=k, value=0.9 / k) for k in (1, 2, 3, 4)]
+    rows += [row(model="vae", k=1, value=0.25)]
+    found = matches_of(rows)  # none at 4, where there is no GT-PCA
+    assert [(match.at, match.winner) for match in found] == [
+        *((1, "vae"), (2, "vae")),
+        (3, "gtpca-als"),
+    ]
+    assert [match.theirs for match in found] == ["vae"] * 3
+
+
 def test_diverged_errors_and_other_experiments_take_no_part():
     rows = [row(model="gtpca-als", value=0.3), row(model="vae", value=None)]
     rows += [row(TableKey("mine", "x", "projection", "resmse"))]
@@ -109,25 +131,46 @@ def test_diverged_errors_and_other_experiments_take_no_part():
 def test_in_words():
     rows = [row(model="gtpca-als", k=k, value=0.6) for k in range(1, 6)]
     rows += [row(model="pca", k=k, value=v) for k, v in enumerate((0.8, 1.2, 0.6, 0.3), 1)]
-    rows += [row(model="vae", k=5, value=0.5)]
+    rows += [row(model="vae", k=5, value=0.2)]
     found = standing_of(rows)
     assert standings.told(found) == (
         "GT-PCA at k = 1-2, by 25 to 50 %; tied at k = 3; PCA at k = 4, by 50 %; "
-        "VAE at k = 5, by 17 %"
+        "VAE at k = 5, by 67 %"
     )
     assert standings.score([found]) == (2, 1, 2)
     assert list(standings.losses([found])) == [
-        "Oscillations 512: PCA, VAE at k = 4-5, by up to 50 % (at k = 4: 0.300 of PCA against "
+        "Oscillations 512: PCA, VAE at k = 4-5, by up to 67 % (at k = 5: 0.200 of VAE against "
         "0.600 of GT-PCA by ALS)."
     ]
-    numbers = standing_of(rows[:1] + rows[5:], "error-numbers")
+    numbers = standing_of(rows[:1] + rows[5:-1], "error-numbers")
     assert standings.told(numbers) == (
-        "GT-PCA with 2 numbers, by 25 %; tied with 3 numbers; PCA with 4-5 numbers, by 50 %"
+        "GT-PCA with 2 numbers, by 25 %; tied with 3 numbers; PCA with 4 numbers, by 50 %"
     )
-    bits = standing_of(rows[:1] + rows[5:], "error-bits")
+    bits = standing_of(rows[:1] + rows[5:-1], "error-bits")
     assert standings.told(bits) == (
-        "GT-PCA with 64 bits, by 25 %; tied with 96 bits; PCA with 128-160 bits, by 50 %"
+        "GT-PCA with 64 bits, by 25 %; tied with 96 bits; PCA with 128 bits, by 50 %"
     )
+
+
+def test_rows_of_an_earlier_solver_are_shown_but_not_compared():
+    rows = [row(model=model, value=0.5) for model in ("gtpca-als", "pca")]
+    table = table_of([*rows, row(model="gtpca-refine", value=0.3, earlier=True)])
+    assert cell(table, model="gtpca-refine")["mean"] == 0.3
+    assert cell(table, model="gtpca-refine")["pairs"] == 0
+    assert verdicts.sentences(table)["notes"] == [
+        "GT-PCA, refined: rows of an earlier version of the solver, not run again yet."
+    ]
+    (match,) = matches_of([*rows, row(model="gtpca-refine", value=0.3, earlier=True)])
+    assert match.ours == "gtpca-als"
+    caption = panels.panel_caption([table], "oscillations")
+    assert "From an earlier version of the solver: GT-PCA, refined." in caption
+
+
+def test_models_without_rows_are_named():
+    rows = [row(model=model, value=0.5) for model in ("gtpca-als", "pca", "kpca", "vae")]
+    assert [*standings.absent([standing_of(rows)])] == ["Autoencoder: Oscillations 512."]
+    rows += [row(model="autoencoder", value=0.5)]
+    assert [*standings.absent([standing_of(rows)])] == []
 
 
 def test_budgets():
@@ -160,14 +203,37 @@ def test_mean_accuracies_over_k():
     assert far == ["More than 3 points off in the mean over k: MNIST (iii), classification +4.0."]
 
 
+def test_accuracies_with_a_rare_class_are_counted_apart_and_balanced():
+    outlier, more = MNIST._replace(task="outlier"), {"normalisation": "paper", "scale": 56.0}
+    fields = {"model": "gtpca-als", "protocol": "paper", "value": 91.2, "balanced": 56.4, **more}
+    accuracy, balanced = tables_of([row(outlier, **fields)])
+    said = summary.reproduced([accuracy, balanced])
+    assert said[0] == ("GT-PCA by ALS: 1 of 1 accuracies in outlier detection are within 2 points.")
+    assert said[-1].endswith("where guessing has 50 %: MNIST (iii), outlier detection 56 %.")
+
+
+def test_errors_above_the_published_ones_are_told_with_what_may_be_chance():
+    clear = repeated([0.645, 0.646], model="gtpca-als", k=1)  # published: 0.635
+    vague = repeated([0.40, 0.56], model="gtpca-als", k=2)  # 0.464
+    alone = repeated([0.40], model="gtpca-als", k=3)  # 0.396
+    told = "GT-PCA by ALS leaves more than 1 % more than published in 3 places, 1 of them by more"
+    table = table_of(clear + vague + alone)
+    said = [sentence for sentence in summary.does_not_hold([table], NONE) if told in sentence]
+    assert said == [
+        f"{told} than two standard errors, 1 without any; at most 3.4 % (Oscillations 512, k = 2)."
+    ]
+    (worst,) = [s for s in summary.reproduced([table_of(clear[:1])]) if "median" in s]
+    assert worst.startswith("GT-PCA by ALS leaves at most 1.6 % more than published (")
+
+
 def test_winners_are_counted_where_something_moves_and_where_nothing_does():
     rows = [row(model="gtpca-als", value=0.3), row(model="pca", value=0.6)]
     rows += [row(STILL, model="gtpca-als", value=0.6), row(STILL, model="vae", value=0.5)]
     (error, *_) = summary.winners(standings.make_standings(blocks_of(rows)))
     assert error == (
-        "Held-out error with as many components: where something moves it wins 1 of 1 comparisons, "
-        "0 are tied, 0 lost; where nothing does, and it is PCA without centring, it wins 0 of 1 "
-        "comparisons, 0 are tied, 1 lost."
+        "Held-out error with as many components: where something moves it wins 1, ties 0 and loses "
+        "0 of 1 comparisons; where nothing does, and it is PCA without centring, it wins 0, ties 0 "
+        "and loses 1 of 1 comparisons."
     )
 
 

@@ -47,6 +47,8 @@ def test_rows_of_older_runs_are_computed_again(tmp_path):
         row |= {"balanced": 50.0} if row["metric"] == "accuracy" else {}
     Store(tmp_path).keep(job, rows)
     assert missing([job], read_rows(tmp_path)) == []
+    Store(tmp_path).keep(job, [row | {"earlier": True} for row in rows])
+    assert missing([job], read_rows(tmp_path)) == [job]
     Store(tmp_path).keep(job, [_without(row, "balanced") for row in rows])
     assert len(read_rows(tmp_path)) == len(rows)  # they can still be read
     assert missing([job], read_rows(tmp_path)) == [job]

@@ -28,6 +28,7 @@ class Contest(NamedTuple):
         What may be classified.
     by : {"k", "numbers", "bits"}
         What is the same for all: components, numbers stored per sample, or multiples of 32 bits.
+        A model that was not run with as many components takes part with the next fewer.
     """
 
     title: str
@@ -132,11 +133,11 @@ def make_blocks(rows) -> list[Block]:
     ----------
     rows : DataFrame
         As of :func:`~gtpca.experiments.report.tables.read_rows`; those of the profile with most of
-        them count, and of two normalisations our own.
+        them count, and of two normalisations our own. Those of an earlier solver do not.
     """
     main = rows["profile"].value_counts().idxmax()
     rows = rows[(rows["profile"] == main) & (rows["normalisation"] != "paper")]
-    rows = rows[rows["value"].notna() & rows["experiment"].isin([*EXPERIMENTS])]
+    rows = rows[rows["value"].notna() & ~rows["earlier"] & rows["experiment"].isin([*EXPERIMENTS])]
     groups = dict(iter(rows.groupby(["experiment", "setting", "task"])))
     wanted = [
         (e.name, setting.name, task)
@@ -176,8 +177,19 @@ def play(block: Block, contest: Contest) -> list[Match]:
 
 def _competing(block, entries, contest, at) -> list[Entry]:
     if contest.by == "k":
-        return [entry for entry in entries if entry.k == at]
+        return _up_to(entries, at)
     return list(best_within(block, entries, contest, at))
+
+
+def _up_to(entries, k) -> list[Entry]:
+    """Entries with ``k`` components, if both sides have one; of other models the next smaller.
+
+    A network that was trained for some k alone is not beaten by its absence at others.
+    """
+    if len({is_gtpca(entry.model) for entry in entries if entry.k == k}) < 2:
+        return []
+    fewer = sorted((e for e in entries if e.k <= k), key=lambda entry: entry.k)
+    return [*{entry.model: entry for entry in fewer}.values()]
 
 
 def best_within(block, entries: Iterable[Entry], contest, budget) -> Iterator[Entry]:

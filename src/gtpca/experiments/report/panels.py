@@ -121,8 +121,9 @@ def _draw_panel(ax, key, table, protocol) -> set[str]:
         ax.plot(np.arange(1, len(row) + 1), values, "--", color=COLOURS[model], linewidth=0.9)
     for model, cells in lines.items():
         _draw_line(ax, model, cells)
-    if table and not lines and not published:
-        ax.text(0.5, 0.5, "nothing moves", ha="center", fontsize=7, transform=ax.transAxes)
+    if not lines and not published:
+        why = "nothing moves" if table else "not run"
+        ax.text(0.5, 0.5, why, ha="center", fontsize=7, transform=ax.transAxes)
         ax.set(xticks=[], yticks=[])
     quiet(ax, labelsize=7)
     return {*lines, *published}
@@ -251,10 +252,17 @@ def panel_caption(tables, experiment, metric="resmse") -> str:
     else:
         parts += ["Dashed: published, scores as in the paper."] * (metric == "accuracy")
         parts += ["Among poses, models that have none are drawn by their signed scores."]
-    parts += _unequal(own)
+    parts += [*_unequal(own), *_earlier(own)]
     parts += ["Simulated data."] if any(table.simulated for table in own) else []
     parts += ["Some results are missing."] if not all(table.complete for table in own) else []
     return " ".join(parts)
+
+
+def _earlier(tables) -> list[str]:
+    """Which models have results of an earlier solver, if any have."""
+    found = [model for table in tables for model in table.cells.query("earlier")["model"]]
+    names = ", ".join(map(model_title, dict.fromkeys(found)))
+    return [f"From an earlier version of the solver: {names}."] if names else []
 
 
 def _unequal(tables) -> list[str]:

@@ -10,7 +10,7 @@ from gtpca.experiments.report.contests import CONTESTS, Block, Contest, Match, b
 from gtpca.experiments.report.tables import ranges
 from gtpca.experiments.spec import EXPERIMENTS, MODELS, Experiment, is_gtpca, model_title
 
-__all__ = ["Standing", "budget_table", "losses", "make_standings", "score", "told"]
+__all__ = ["Standing", "absent", "budget_table", "losses", "make_standings", "score", "told"]
 
 BUDGETED = ("gtpca-als", "gtpca-refine", "gtpca-shared", "pca", "kpca", "autoencoder")
 
@@ -98,6 +98,19 @@ def losses(standings) -> Iterator[str]:
                 f"{_amount([worst], standing.unit)} ({standing.place([worst])}: {theirs} of "
                 f"{model_title(worst.theirs)} against {ours} of {model_title(worst.ours)})."
             )
+
+
+def absent(standings) -> Iterator[str]:
+    """Which models of the paper have no rows for a contest, e.g. "VAE: MNIST (i); MNIST (ii)"."""
+    found: dict[str, list[str]] = {}
+    for standing in standings:
+        block, contest = standing.block, standing.contest
+        there = {e.model for e in block.entries[contest.metric] if e.protocol in contest.protocols}
+        lacking = [m for m in EXPERIMENTS[block.experiment].baselines if m not in there]
+        if lacking:
+            found.setdefault(", ".join(map(model_title, lacking)), []).append(block.title)
+    for models, titles in found.items():
+        yield f"{models}: {'; '.join(titles)}."
 
 
 class BudgetRow(NamedTuple):

@@ -32,7 +32,7 @@ LINE = list(Line._fields)
 REFERENCE = "gtpca-als"  # what other forms of GT-PCA are compared with, on the same repetitions
 EXPORTED = [*KEY, *LINE, "k", "mean", "stderr", "count", "diverged", "identical", "wanted"]
 EXPORTED += ["seconds", "simulated", "published", "difference", "ratio", "verdict"]
-EXPORTED += ["against", "pairs"]
+EXPORTED += ["against", "pairs", "earlier"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ class Table:
         no standard error. ``ratio`` and ``difference`` compare the mean with ``published``,
         ``verdict`` is "agrees", "better", "worse" or "". ``against`` is the mean over ``pairs``
         repetitions minus that of GT-PCA by ALS over the same ones: of errors in percent.
+        ``earlier`` are results that an earlier version of the solver gave.
     simulated : bool
         Whether any result comes from simulated data. Nothing is compared then.
     """
@@ -159,6 +160,7 @@ def _tidy(rows) -> DataFrame:
     value = _pandas().to_numeric(rows["value"]).astype(float)
     rows = rows.assign(**text, value=value.where(np.isfinite(value)))
     rows = _with_balanced(rows)
+    rows["earlier"] = rows["earlier"].eq(True) if "earlier" in rows else False
     real = ~rows["simulated"].astype(bool)
     superseded = ~real & real.groupby([rows[name] for name in KEY]).transform("any")
     return rows[~superseded].drop_duplicates([*KEY, *LINE, "k", "repetition"], keep="last")
@@ -218,13 +220,14 @@ def _summarise(rows) -> DataFrame:
     frame["stderr"] = frame["stderr"].where(~frame["identical"])
     frame["seconds"] = groups["seconds"].mean()
     frame["simulated"] = groups["simulated"].any()
+    frame["earlier"] = groups["earlier"].any()
     return frame.drop(columns="valid").join(_paired(rows)).reset_index()
 
 
 def _paired(rows) -> DataFrame:
-    """Other forms of GT-PCA against ALS, on the repetitions that both have."""
+    """Other forms of GT-PCA against ALS by the same solver, on the repetitions that both have."""
     same = [*KEY, *LINE[1:], "k", "repetition"]
-    rows = rows[rows["value"].notna()]
+    rows = rows[rows["value"].notna() & ~rows["earlier"]]
     reference = rows.loc[rows["model"] == REFERENCE, [*same, "value"]]
     others = rows[rows["model"].map(is_gtpca) & (rows["model"] != REFERENCE)]
     pairs = others.merge(reference, on=same, suffixes=("", "_als"))
@@ -245,7 +248,7 @@ def _make_table(key, part, repetitions) -> Table:
     )
     cells = grid.merge(part.drop(columns=KEY), on=[*LINE, "k"], how="left")
     cells = cells.assign(**key._asdict(), simulated=simulated)
-    none = {"count": 0, "diverged": 0, "pairs": 0, "identical": False}
+    none = {"count": 0, "diverged": 0, "pairs": 0, "identical": False, "earlier": False}
     cells = cells.infer_objects().fillna(none).astype({name: type(v) for name, v in none.items()})
     return Table(key, _compare(key, cells, wanted, simulated)[EXPORTED], simulated)
 

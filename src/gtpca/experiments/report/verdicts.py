@@ -18,8 +18,7 @@ SIMULATED = (
     "These results come from simulated data. The published numbers stand beside them for "
     "orientation; nothing is compared."
 )
-
-
+EARLIER = "rows of an earlier version of the solver, not run again yet."
 SAME_SAMPLES = (
     "The samples are the same in every repetition. What differs is where networks and classifiers "
     "start; values without a standard error are identical."
@@ -69,6 +68,7 @@ def sentences(table: Table) -> dict[str, list[str]]:
             part = cells[cells["verdict"] == kind]
             said[kind] += [_sentence(table, name, cells, part)] if len(part) else []
         said["notes"] += _explosions(name, cells)
+        said["notes"] += [f"{name}: {EARLIER}"] if cells["earlier"].any() else []
     return said
 
 

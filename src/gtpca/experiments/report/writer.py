@@ -21,7 +21,7 @@ from gtpca.experiments.report.layout import escape_markdown, printed_rows, statu
 from gtpca.experiments.report.panels import draw_panels, panel_caption, save_figure
 from gtpca.experiments.report.pictures import make_pictures
 from gtpca.experiments.report.published import published_tables
-from gtpca.experiments.report.standings import budget_table, losses, make_standings, told
+from gtpca.experiments.report.standings import absent, budget_table, losses, make_standings, told
 from gtpca.experiments.report.summary import does_not_hold, reproduced, winners
 from gtpca.experiments.report.tables import (
     POINTS,
@@ -41,6 +41,7 @@ __all__ = ["read_remarks", "write_report"]
 
 SUMMARY = "summary"
 SHOWN = ("error", "error-numbers", "accuracy", "accuracy-numbers")  # contests told block by block
+PLAIN = ("error", "accuracy")  # of these, one for each kind of row
 BUDGETS = {  # contests, and what may be stored per sample
     "error-numbers": (4, 10),
     "error-bits": (4, 10),
@@ -163,6 +164,7 @@ def _comparisons(tables, blocks, out) -> dict[str, Any]:
         "fails": does_not_hold(tables, standings),
         "contests": [CONTESTS[name].title for name in SHOWN],
         "standings": _told(blocks, standings),
+        "absent": {CONTESTS[name].title: list(absent(standings[name])) for name in PLAIN},
         "losses": {CONTESTS[name].title: list(losses(standings[name])) for name in SHOWN},
         "winners": _image("who-wins", WINNERS_CAPTION, figure, out) if compared else None,
         "budgets": [

@@ -1,10 +1,12 @@
-"""scikit-learn's base classes, with types: it has none, and to type checkers its classes are Any.
+"""What estimators have of scikit-learn: its base classes, with types, and a link to their page.
 
-What inherits from Any has every attribute: a misspelt method would be no mistake.
+scikit-learn has no types, and to type checkers its classes are Any. What inherits from Any has
+every attribute: a misspelt method would be no mistake.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -14,11 +16,13 @@ __all__ = [
     "ArrayLike",
     "BaseEstimator",
     "CallbackSupportMixin",
+    "Documented",
     "OutlierMixin",
     "RandomState",
     "Samples",
     "Shape",
     "TransformerMixin",
+    "documentation",
 ]
 
 # Arrays, lists, and the containers of libraries that may not be installed.
@@ -60,3 +64,30 @@ if TYPE_CHECKING:
 else:
     from sklearn.base import BaseEstimator, OutlierMixin, TransformerMixin
     from sklearn.callback import CallbackSupportMixin
+
+
+@cache
+def documentation() -> str:
+    """The address of the site, which ends in a slash; nothing if the package names none."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    try:
+        urls = metadata("gtpca").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return ""
+    known = dict(url.split(", ", 1) for url in urls)
+    return known.get("Documentation", "")
+
+
+class Documented:
+    """The drawing of an estimator in a notebook links to its page in the reference."""
+
+    _doc_link_module = "gtpca"
+
+    @property
+    def _doc_link_template(self) -> str:
+        site = documentation()
+        return site and f"{site}api/generated/gtpca.{{name}}.html"
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        return {"name": type(self).__name__}

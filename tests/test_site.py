@@ -1,0 +1,67 @@
+"""The check of the built site finds what is wrong; links in pages are those of the site."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not installed")
+
+
+@pytest.fixture(scope="module")
+def check():
+    return runpy.run_path(str(DOCS / "check_site.py"))["main"]
+
+
+@pytest.fixture(scope="module")
+def pages():
+    return runpy.run_path(str(DOCS / "_extensions" / "pages.py"))
+
+
+def said_of(check, folder, capsys, **files):
+    for name, body in files.items():
+        (folder / f"{name}.html").write_text(f"<html><body>{body}</body></html>")
+    code = check(str(folder))
+    return code, capsys.readouterr().out
+
+
+def test_sound_pages_pass(check, tmp_path, capsys):
+    a = '<h1 id="top-of-a">A</h1><a href="b.html#there">b</a><a href="https://arxiv.org/abs/1">x</a>'
+    code, said = said_of(check, tmp_path, capsys, a=a, b='<p id="there"><a href="a.html">a</a></p>')
+    assert code == 0
+    assert "2 pages, 3 links, 0 faults" in said
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ('<a href="gone.html">x</a>', "gone.html: no such file"),
+        ('<a href="#gone">x</a>', "#gone: no such place"),
+        ('<a href="http:/broken">x</a>', "not of the form https://"),
+        ('<script src="https://cdn.example/x.js"></script>', "loaded from elsewhere"),
+        ("<p>written to /home/somebody/file</p>", "a path of the machine"),
+    ],
+)
+def test_faults_are_named(check, body, fault, tmp_path, capsys):
+    code, said = said_of(check, tmp_path, capsys, a=body)
+    assert code == 1
+    assert fault in said
+
+
+def test_links_are_those_of_the_site(pages):
+    text = "[a](../examples/plot_gaps.py) [b](docs.md#x) [c](https://x.example) [d](../README.md)"
+    moved = pages["site_links"](text, "howto/gaps", "docs/gaps.md")
+    assert "(../auto_examples/plot_gaps.rst)" in moved
+    assert "(../docs.md#x)" in moved
+    assert "(https://x.example)" in moved
+    assert "(../index.md)" in moved
+
+
+def test_an_example_says_what_it_misses(pages):
+    assert pages["missing"]("import numpy") == []
+    text = pages["with_note"]("Title\n=====\n\nText", ["the package torch"])
+    assert "it needs the package torch" in text
+    assert pages["with_note"]("Title\n=====\n", []) == "Title\n=====\n"
