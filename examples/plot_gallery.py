@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits
 
 from gtpca import GTPCA, Compose, Reflection, Rotation, Shift, plots
 from gtpca.datasets import make_spikes, random_embedding, random_rotation
+from gtpca.diagnostics import choose, noise_floor, pose_confidence, stability
 
 drawn = {}
 
@@ -76,4 +77,17 @@ axes = [fig.add_subplot(1, 4, j + 1, projection="polar" if j == 2 else None) for
 drawn["poses"] = plots.plot_poses(mirrored, ramps, ax=axes[:2])
 plots.plot_poses(images, turned, ax=axes[2])
 plots.plot_poses(shifted, placed, ax=axes[3])
+
+# %%
+# What is real
+# ------------
+# What diagnostics found has drawings of its own, which ``plot()`` of each result makes too: of the
+# ramps, of which a second component is noise.
+
+two = GTPCA(2, Compose(Shift(30), Reflection()), random_state=0).fit(ramps[:150])
+fig, axes = plt.subplots(1, 4, figsize=(12, 3), layout="constrained")
+drawn["diagnostics"] = plots.plot_noise_floor(noise_floor(two, ramps[:150]), ax=axes[0])
+plots.plot_stability(stability(two, ramps[:150]), ax=axes[1])
+plots.plot_pose_confidence(pose_confidence(two, ramps[:150]), ax=axes[2])
+plots.plot_choice(choose(ramps[:100], "shift", (20, 60), (1, 2), n_folds=2), ax=axes[3])
 plt.show()

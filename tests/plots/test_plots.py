@@ -28,7 +28,8 @@ NEED_SAMPLES = (
     plots.plot_poses,
 )
 SINGLE = (plots.plot_scores, plots.plot_energy, plots.plot_history)
-ALL = [getattr(plots, name) for name in plots.__all__]
+OF_RESULTS = ("plot_choice", "plot_noise_floor", "plot_pose_confidence", "plot_stability")
+ALL = [getattr(plots, name) for name in plots.__all__ if name not in OF_RESULTS]
 
 
 @pytest.fixture(autouse=True)

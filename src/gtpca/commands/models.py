@@ -118,7 +118,7 @@ def fit(
           --shared-pose --family "compose(shift((20, 20)), rotation(20))"
       gtpca fit eeg.edf -o eeg.gtpca --tmin -0.2 --tmax 0.8 \\
           --family "shift(128, axes=0)"
-      gtpca fit beats.csv -o beats.gtpca -k 1 --probabilistic --family "shift(120)"
+      gtpca fit beats.csv -o b.gtpca -k 1 --probabilistic --family "shift(120)"
 
     \b
     Families: identity, shift, rotation, reflection, scaling, timewarp, affine,
