@@ -109,4 +109,7 @@ def plot_choice(found, *, ax=None):
     ax.errorbar(found.windows, errors, spread, fmt="o-", color=BLUE, markersize=4)
     ax.plot(found.window, errors.min(), "o", color=RED, label=f"window {found.window}")
     ax.set_xscale("log")
+    ticks = sorted({min(found.windows), found.window, max(found.windows)})
+    ax.set_xticks(ticks, [str(tick) for tick in ticks])
+    ax.set_xticks([], minor=True)
     return labelled(ax, "window", "held-out error", integers=False)
