@@ -67,6 +67,13 @@ def test_the_larger_accuracy_wins_and_outliers_count_balanced():
     assert (match.winner, match.gap) == ("gtpca-als", pytest.approx(8.0))
 
 
+def test_a_form_of_gtpca_that_was_run_once_does_not_stand_for_all():
+    rows = repeated([0.5, 0.3], model="gtpca-als") + repeated([0.4, 0.35], model="pca")
+    rows += repeated([0.2], model="gtpca-adam")  # better in the one repetition that it has
+    (match,) = matches_of(rows)
+    assert match.ours == "gtpca-als"
+
+
 def test_only_common_repetitions_count():
     rows = repeated([0.5, 0.5, 0.1, 0.1], model="gtpca-als")
     rows += repeated([0.4, 0.4], model="autoencoder")  # better in its two repetitions

@@ -207,7 +207,12 @@ def _loss(value, metric) -> float:
 
 
 def _match(at, entries, metric) -> Match | None:
-    """The best of both sides, each judged against the entry with most repetitions."""
+    """The best of both sides, each judged against the entry with most repetitions.
+
+    Of the forms of GT-PCA only those with most repetitions: one that was run once may be lucky.
+    """
+    most = max((len(e.values) for e in entries if is_gtpca(e.model)), default=0)
+    entries = [e for e in entries if not is_gtpca(e.model) or len(e.values) == most]
     if not entries:
         return None
     reference = max(entries, key=lambda entry: len(entry.values))
