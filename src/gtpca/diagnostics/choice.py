@@ -216,7 +216,7 @@ def choose(
     progress : callable or None
         Such as ``tqdm``: ``progress(iterable, total=.., desc=..)``.
     **parameters
-        Of :class:`GTPCA`, such as ``shared_pose=True``.
+        Of :class:`~gtpca.GTPCA`, such as ``shared_pose=True``.
 
     Returns
     -------
