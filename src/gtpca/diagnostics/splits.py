@@ -86,8 +86,8 @@ def stability(
 
     Components are the same up to sign and pose: the similarity of ``w`` and ``v`` is the share of
     ``T w`` that the best transform of ``v`` explains, as a correlation,
-    ``max_t |<T w, T_t v>| / (|T w| |T_t v|)``, with ``T`` the transform that moves nothing; where it
-    shows a part of ``w`` only, the mean over several. The components of a half are assigned to those
+    ``max_t |<T w, T_t v>| / (|T w| |T_t v|)``, with ``T`` the transform that moves nothing; where
+    it shows a part of ``w`` only, the mean over several. Those of a half are assigned to those
     of the model so that the sum of similarities is largest; halves share no rows, and are compared
     with each other. What is stable need not be real: smooth noise has the same slow waves in every
     half (:func:`noise_floor`). Components of nearly the same energy that share a pose may turn into
