@@ -400,8 +400,13 @@ def check_density(estimator):
 
 
 def _threshold(scores, share, weight):
-    """A log-likelihood below which a share of the rows lies, half-way to the next one."""
-    weight = None if weight is None else np.asarray(weight, dtype=np.float64)
+    """A log-likelihood below which a share of the rows lies, half-way to the next one.
+
+    Rows of weight 0 do not count.
+    """
+    if weight is not None:
+        weight = np.asarray(weight, dtype=np.float64)
+        scores, weight = scores[weight > 0], weight[weight > 0]
     last = float(np.quantile(scores, share, method="inverted_cdf", weights=weight))
     above = scores[scores > last]
     return (last + float(above.min())) / 2 if len(above) else float(np.nextafter(last, np.inf))

@@ -18,6 +18,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from gtpca import ALS, GTPCA, Codes, Custom, Reflection, Rotation, Shift, plots
+from gtpca.plots.diagnostics import __all__ as OF_RESULTS
 from gtpca.views.palette import Scale
 
 QUICK = ALS(n_init=2, max_iter=8)
@@ -28,7 +29,6 @@ NEED_SAMPLES = (
     plots.plot_poses,
 )
 SINGLE = (plots.plot_scores, plots.plot_energy, plots.plot_history)
-OF_RESULTS = ("plot_choice", "plot_noise_floor", "plot_pose_confidence", "plot_stability")
 ALL = [getattr(plots, name) for name in plots.__all__ if name not in OF_RESULTS]
 
 
