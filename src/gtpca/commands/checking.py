@@ -12,7 +12,7 @@ import typer
 
 from gtpca import GTPCA
 from gtpca.commands.models import load_model
-from gtpca.commands.options import Json, MaxSize, Model, Source, reads_data, sizes
+from gtpca.commands.options import Jobs, Json, MaxSize, Model, SampleShape, Source, reads_data
 from gtpca.commands.output import check_output
 from gtpca.commands.progress import watched
 from gtpca.data.labels import Labelled
@@ -53,17 +53,14 @@ def choose(
     shared_pose: Annotated[
         bool, typer.Option("--shared-pose", help="One pose per sample, not per component.")
     ] = False,
-    sample_shape: Annotated[
-        Any,
-        typer.Option(parser=sizes, metavar="SHAPE", help="Shape of flat rows, such as 28x28."),
-    ] = None,
+    sample_shape: SampleShape = None,
     folds: Annotated[int, typer.Option(help="Of the cross-validation.")] = 4,
     keep: Annotated[
         Path | None,
         typer.Option(help="A file for the results: an interrupted search goes on from there."),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
-    jobs: Annotated[int | None, typer.Option(help="Threads; default: 1.")] = None,
+    jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
     """Choose a window and a number of components.
@@ -105,7 +102,7 @@ def check(
     model: Model,
     source: Source,
     seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
-    jobs: Annotated[int | None, typer.Option(help="Threads; default: 1.")] = None,
+    jobs: Jobs = None,
     as_json: Json = False,
     max_size: MaxSize = None,
 ) -> None:

@@ -14,14 +14,15 @@ from gtpca import GTPCA, ProbabilisticGTPCA, checks, load
 from gtpca.commands.advice import warn_of_columns
 from gtpca.commands.densities import check_drawable, density_facts, density_summary
 from gtpca.commands.options import (
+    Jobs,
     Json,
     MaxSize,
     Model,
+    SampleShape,
     Source,
     auto_or_number,
     output_option,
     reads_data,
-    sizes,
 )
 from gtpca.commands.output import check_output, is_stdout, path_for_output, tell
 from gtpca.commands.progress import FitBar
@@ -92,16 +93,13 @@ def fit(
     center: Annotated[
         Center, typer.Option(help="Subtract the mean of every feature, or of every sample.")
     ] = Center.none,
-    sample_shape: Annotated[
-        Any,
-        typer.Option(parser=sizes, metavar="SHAPE", help="Shape of flat rows, such as 28x28."),
-    ] = None,
+    sample_shape: SampleShape = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     restarts: Annotated[
         int, typer.Option(help="Fit so often, from other starts; the best is kept.")
     ] = 1,
     batch_size: Annotated[int | None, typer.Option(help="Rows that are read at a time.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Threads; default: 1.")] = None,
+    jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
     """Find components and write them to a model file.

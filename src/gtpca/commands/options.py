@@ -19,12 +19,13 @@ from gtpca.readers.axes import labels_of
 from gtpca.readers.reading import read_as
 
 __all__ = [
-    *("Json", "MaxSize", "Model", "Source"),
+    *("Jobs", "Json", "MaxSize", "Model", "SampleShape", "Source"),
     *("auto_or_number", "check_finite", "numbers", "output_option", "reads_data", "sizes"),
 ]
 
 Model = Annotated[Path, typer.Argument(help="A file that `gtpca fit` wrote.", metavar="MODEL")]
 Json = Annotated[bool, typer.Option("--json", help="Say it in JSON, on standard output.")]
+Jobs = Annotated[int | None, typer.Option(help="Threads; default: 1.")]
 MaxSize = Annotated[
     int | None,
     typer.Option(help="Load a model this large (transforms times values of a sample)."),
@@ -230,6 +231,11 @@ def sizes(text: str) -> tuple[int, ...]:
     if not re.fullmatch(r"\d{1,9}([x,]\d{1,9})*", text):
         raise typer.BadParameter(f"{text!r} is not a shape; write it as 28x28.")
     return tuple(int(size) for size in re.split("[x,]", text))
+
+
+SampleShape = Annotated[
+    Any, typer.Option(parser=sizes, metavar="SHAPE", help="Shape of flat rows, such as 28x28.")
+]
 
 
 def numbers(text: str) -> list[int]:
