@@ -38,6 +38,7 @@ __all__ = [
     "make_blocks",
     "match",
     "orthonormal",
+    "rows_as_weights",
     "second_moments",
     "solve_block",
     "statistics",
@@ -376,6 +377,12 @@ def _stacked(chunk, P, blocks):
     rhs = operator.adjoint_each(rows, index, weighted)
     explained = np.sum(chunk.weigh(z**2), axis=1)
     return Stats(rhs[:, None], weight[:, :, None, None], explained, hidden)
+
+
+def rows_as_weights(chunk, blocks):
+    """Row i as weights, ``a_i T_i* x_i``, in the pose in which block i (1, L) matches it, (n, L)."""
+    index, _, coef = _coded_each(chunk, chunk.prepared, blocks)
+    return chunk.operator.adjoint_each(chunk.filled, index, coef * np.eye(len(coef)))
 
 
 def update(operator, stats, W, steps=CG_STEPS, ridge=0.0):

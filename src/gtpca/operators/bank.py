@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import cached_property
 
@@ -14,7 +15,8 @@ from gtpca.operators.pooling import pooled_shape, pooling
 
 __all__ = ["BankOperator"]
 
-NEIGHBOURS = 16  # entries per weight up to which normal equations are assembled
+NEIGHBOURS = 16  # entries per weight up to which normal equations are assembled,
+READS = 8  # if a feature reads at most so many weights
 
 
 class BankOperator(Operator):
@@ -139,23 +141,32 @@ class BankOperator(Operator):
 
         Interpolation couples neighbours only; None where a list of matrices couples more.
         """
-        d, n_weights = self.n_features, self.n_weights
-        grams = []
-        for t in range(self.n_transforms):
-            T = self._matrix[t * d : (t + 1) * d]
-            grams.append(sparse.coo_array(T.T @ T))
-            if grams[-1].nnz > NEIGHBOURS * n_weights:
-                return None
-        flat = [G.row.astype(np.int64) * n_weights + G.col for G in grams]
-        every = np.arange(n_weights, dtype=np.int64) * (n_weights + 1)  # no row is empty
-        places = np.unique(np.concatenate([every, *flat]))
-        if len(places) > NEIGHBOURS * n_weights:
+        L = self.n_weights
+        if np.diff(self._matrix.indptr).max(initial=0) > READS:
             return None
-        values = np.zeros((len(grams), len(places)))
-        for row, G, at in zip(values, grams, flat, strict=True):
-            row[np.searchsorted(places, at)] = G.data
-        indptr = np.searchsorted(places, np.arange(n_weights + 1) * n_weights)
-        return places % n_weights, indptr, values
+        pairs = list(self._pairs())
+        every = np.arange(L, dtype=np.int64) * (L + 1)  # no row is empty
+        places = np.unique(np.concatenate([every, *(np.unique(place) for _, place, _ in pairs)]))
+        if len(places) > NEIGHBOURS * L:
+            return None
+        values = np.zeros(self.n_transforms * len(places))
+        for transform, place, value in pairs:
+            np.add.at(values, transform * len(places) + np.searchsorted(places, place), value)
+        indptr = np.searchsorted(places, np.arange(L + 1) * L)
+        return places % L, indptr, values.reshape(self.n_transforms, -1)
+
+    def _pairs(self):
+        """What features add to ``T_t* T_t``: ``t``, the place ``j L + k``, and the value there."""
+        counts = np.diff(self._matrix.indptr)
+        feature = np.repeat(np.arange(len(counts)), counts)
+        number = np.arange(len(feature)) - self._matrix.indptr[feature]
+        columns = np.zeros((counts.max(initial=0), len(counts)), np.int64)
+        values = np.zeros(columns.shape)
+        columns[number, feature], values[number, feature] = self._matrix.indices, self._matrix.data
+        for j, k in itertools.product(range(len(columns)), repeat=2):
+            both = np.flatnonzero(values[j] * values[k])
+            place = columns[j, both] * self.n_weights + columns[k, both]
+            yield both // self.n_features, place, values[j, both] * values[k, both]
 
     def __getstate__(self):
         return {n: v for n, v in vars(self).items() if n != "_coupling"} | {"_coarser": {}}

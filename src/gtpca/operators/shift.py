@@ -352,15 +352,18 @@ class ShiftOperator(Operator):
             pairs = zip(index, coef, strict=True)
             return np.array([self.adjoint_at(X, t, c) for t, c in pairs])
         coef = np.asarray(coef, dtype=np.result_type(X, np.float32))
-        back = self.adjoint_rows(np.tile(X, (len(index), 1)), index.ravel())
-        back = back.reshape(*index.shape, self.n_weights)
+        if self.isometric:
+            back = self._cut(X, index)
+        else:
+            back = self.adjoint_rows(np.tile(X, (len(index), 1)), index.ravel())
+            back = back.reshape(*index.shape, self.n_weights)
         return (coef[:, None, :] @ back)[:, 0].astype(np.float64)
 
     def _cut(self, X, index):
-        """The part of each row under the window, shape (n, L)."""
+        """The part of each row under the window at ``index`` (.., n), shape (.., n, L)."""
         grid = self._each_axis("wrap", X.reshape(len(X), *self.sample_shape), first=1)
         places = (np.arange(len(X)), *self._positions(index, "place_at"))
-        return self._windows(grid)[places].reshape(len(X), self.n_weights)
+        return self._windows(grid)[places].reshape(*index.shape, self.n_weights)
 
     def _windows(self, grid, writeable=False):
         """A view of all windows of a grid of rows: (n, \\*places, \\*weight_shape)."""

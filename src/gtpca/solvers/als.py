@@ -43,6 +43,7 @@ from gtpca.model.coding import deflate
 from gtpca.model.matching import (
     match,
     orthonormal,
+    rows_as_weights,
     statistics_each,
     update_each,
 )
@@ -367,7 +368,7 @@ class _Search:
 
     def _starts(self, white, draws):
         begun = row_starts(self.screen, draws, white[:, 0])
-        return np.array([*begun, *white[len(begun) :]])
+        return np.concatenate([begun, white[len(begun) :]])
 
     def _try(self, problem, stack, passes):
         """Short climbs on few rows of a coarse grid."""
@@ -473,16 +474,14 @@ def draw_starts(rng, n_init, operator):
 
 
 def row_starts(problem, draws, white):
-    """Rows as weights, one for each draw, posed by the white weights (n, L)."""
-    pairs = zip(pick_rows(problem.chunks, draws), white, strict=False)
-    return [_row_start(problem, x[None], w[None]) for x, w in pairs]
+    """Rows as weights, one for each draw, in the poses in which they fit ``white`` (n, L).
 
-
-def _row_start(problem, row, w):
-    """A row (1, d) as weights, in the pose in which it fits ``w`` (1, L) best."""
-    w = orthonormal(w)
-    [start] = statistics_each(Chunk(row, problem.chunks.operator), problem.blocks(w[None])).rhs
-    return orthonormal(start) if np.any(start) else w
+    Shape (n, 1, L). A row that fits nothing is replaced by its white weights.
+    """
+    chunk = Chunk(pick_rows(problem.chunks, draws), problem.chunks.operator)
+    white = orthonormal(white[: len(draws), None])
+    starts = rows_as_weights(chunk, problem.blocks(white))[:, None]
+    return orthonormal(np.where(starts.any(axis=2, keepdims=True), starts, white))
 
 
 def look_ahead(stack, problem, *, few, n_rows, rng):
@@ -546,6 +545,5 @@ def left_after_next(problem, W, white, draws) -> float:
     chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
     rest = deflate(chunk, problem.block(W))
     left = replace(problem, chunks=as_chunks(rest.rows, rest.operator, rest.weight))
-    starts = row_starts(left, draws, white)
-    climbs = climb_each(left, np.array(starts), NEXT_PASSES, tol=0.0)
+    climbs = climb_each(left, row_starts(left, draws, white), NEXT_PASSES, tol=0.0)
     return energy(rest) - max(found.explained for found in climbs)
