@@ -8,7 +8,15 @@ from helpers import QUICK, noise
 
 from gtpca import GTPCA, Compose, Identity, Reflection, Scaling, Shift
 from gtpca.data.chunks import Chunk
-from gtpca.model.matching import make_block, match, orthonormal, statistics, update
+from gtpca.model.matching import (
+    make_block,
+    make_blocks,
+    match,
+    orthonormal,
+    rows_as_weights,
+    statistics,
+    update,
+)
 
 # --- polarity ---
 
@@ -135,3 +143,16 @@ def test_components_in_a_plane_share_what_the_plane_explains():
     found = match(Chunk(X, operator), make_block(operator, np.stack([w, -w])))
     assert np.allclose(found.explained, (X @ w) ** 2)
     assert np.allclose(found.coef @ np.stack([w, -w]), np.outer(X @ w, w))
+
+
+# --- rows as weights ---
+
+
+def test_rows_become_weights_in_the_pose_of_their_own_block(bound):
+    """As the statistics of each row alone with its block say."""
+    operator, rng = bound, np.random.default_rng(0)
+    X = rng.standard_normal((3, operator.n_features))
+    blocks = make_blocks(operator, orthonormal(rng.standard_normal((3, 1, operator.n_weights))))
+    pairs = zip(X, blocks, strict=True)
+    alone = [statistics(Chunk(x[None], operator), block).rhs[0] for x, block in pairs]
+    np.testing.assert_allclose(rows_as_weights(Chunk(X, operator), blocks), alone, atol=1e-10)

@@ -168,7 +168,7 @@ SCALED = Compose(Shift(80), Scaling((0.9, 1, 1.1)))  # about the middle of the w
 def test_windows_inside_compositions_are_centred_and_completed(family, both_ways):
     X = cropped(30, 8, 33)
     X[::2] = X[::2, ::-1] if both_ways and family is not SCALED else X[::2]
-    model = GTPCA(1, family, solver=SOLVER, random_state=0).fit(X)
+    model = GTPCA(1, family, random_state=0).fit(X)
     (w,), seen = model.components_, seen_in(model, X)
     assert not seen.all()
     assert_allclose(w, predict_unseen(w, seen, (0,)), atol=1e-9)

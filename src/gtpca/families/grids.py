@@ -16,6 +16,7 @@ from scipy import sparse
 __all__ = ["affine_sources", "centred_points", "centres", "sampling_matrix"]
 
 SNAP = 1e-9  # positions this close to a grid point are on it
+POINTS = 2**16  # of several transforms that are interpolated at once
 
 
 def centres(shape):
@@ -53,11 +54,11 @@ def sampling_matrix(sources, sample_shape, axes, nearest=False):
     -------
     sparse.csr_array, shape (m * d, d)
     """
-    shape = tuple(sample_shape[a] for a in axes)
-    blocks = [_interpolation(source, shape, nearest) for source in sources]
-    rest = tuple(s for a, s in enumerate(sample_shape) if a not in axes)
-    flat = _flat_positions(sample_shape, axes)
-    return sparse.csr_array(sparse.vstack([_with_channels(b, rest, flat) for b in blocks]))
+    shape, flat = tuple(sample_shape[a] for a in axes), _flat_positions(sample_shape, axes)
+    many = max(1, POINTS // len(flat))
+    groups = [np.concatenate(sources[i : i + many], 1) for i in range(0, len(sources), many)]
+    blocks = [_with_channels(_interpolation(group, shape, nearest), flat) for group in groups]
+    return sparse.csr_array(sparse.vstack(blocks))
 
 
 def _interpolation(source, shape, nearest):
@@ -89,11 +90,13 @@ def _flat_positions(sample_shape, axes):
     return flat.reshape(math.prod(sample_shape[a] for a in axes), -1)
 
 
-def _with_channels(block, rest, flat):
-    """Repeat a (p, p) block for every channel, in the sample's own order: (d, d)."""
-    if not rest and np.array_equal(flat.ravel(), np.arange(flat.size)):
+def _with_channels(block, flat):
+    """Repeat blocks (p, p) below each other for every channel, in the sample's own order: (d, d)."""
+    if np.array_equal(flat.ravel(), np.arange(len(flat))):
         return block
     block = sparse.coo_array(block)
-    rows, columns = flat[block.row].ravel(), flat[block.col].ravel()
+    number, point = np.divmod(block.row, len(flat))
+    rows, columns = (number[:, None] * flat.size + flat[point]).ravel(), flat[block.col].ravel()
     values = np.repeat(block.data, flat.shape[1])
-    return sparse.csr_array((values, (rows, columns)), shape=(flat.size, flat.size))
+    size = (block.shape[0] * flat.shape[1], flat.size)
+    return sparse.csr_array((values, (rows, columns)), shape=size)

@@ -60,7 +60,7 @@ SCREEN_ROWS = 512  # starts and places are tried on so many rows
 SETTLE_ROWS = 2048  # and the best of them is finished on so many,
 BLOCK_ROWS = 1024  # a block of several components on so many
 MANY_ROWS = 8192  # before all rows, climb on so many
-HALVINGS = ((2, 8, 128), (4, 3, 256), (6, 1, 512))  # passes, how many go on, rows; and again
+HALVINGS = ((3, 4, 128), (5, 1, 512))  # passes, how many go on, rows; and again
 WHOLE_ROWS = 256  # up to here all rows are used in any case
 MOVE_PASSES, MOVE_ON, MOVE_ROWS = 3, 12, 1024  # of each move and of the best, on so many rows
 MOVE_COMPONENTS = 8  # larger blocks have settled where their first components did
@@ -367,7 +367,7 @@ class _Search:
         return replace(self._climb(self.all, best.weights, self.report), ridge=self.all.ridge)
 
     def _starts(self, white, draws):
-        begun = row_starts(self.screen, draws, white[:, 0])
+        begun = row_starts(self.screen, draws, white[:, 0]) if len(draws) else white[:0]
         return np.concatenate([begun, white[len(begun) :]])
 
     def _try(self, problem, stack, passes):
