@@ -91,7 +91,7 @@ def _flat_positions(sample_shape, axes):
 
 
 def _with_channels(block, flat):
-    """Repeat blocks (p, p) below each other for every channel, in the sample's own order: (d, d)."""
+    """Repeat blocks (p, p), one below the other, for every channel, in the sample's order."""
     if np.array_equal(flat.ravel(), np.arange(len(flat))):
         return block
     block = sparse.coo_array(block)

@@ -380,7 +380,7 @@ def _stacked(chunk, P, blocks):
 
 
 def rows_as_weights(chunk, blocks):
-    """Row i as weights, ``a_i T_i* x_i``, in the pose in which block i (1, L) matches it, (n, L)."""
+    """Rows as weights, ``a_i T_i* x_i``, each in the pose of a block (1, L) of its own, (n, L)."""
     index, _, coef = _coded_each(chunk, chunk.prepared, blocks)
     return chunk.operator.adjoint_each(chunk.filled, index, coef * np.eye(len(coef)))
 
