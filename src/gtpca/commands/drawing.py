@@ -164,8 +164,8 @@ def report(
         labels = (beside or None) if labels_file is None else _labels(data, labels_file)
         ids = None if data.ids is None else {data.id_name: data.ids}
         found = check_watched(fitted, data.rows) if check else None
-        said = {"check": found, "title": title, "text": text}
-        write_page(fitted, data.rows, path, labels=labels, ids=ids, **said)
+        known: dict[str, Any] = {"labels": labels, "ids": ids, "check": found}
+        write_page(fitted, data.rows, path, title=title, text=text, **known)
     tell(output, "The page is")
 
 
