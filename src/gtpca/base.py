@@ -6,7 +6,7 @@ from abc import abstractmethod
 from dataclasses import replace
 from functools import partial
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +21,19 @@ from gtpca.data.series import cut
 from gtpca.families.text import as_family
 from gtpca.model import outputs
 from gtpca.operators import Operator
-from gtpca.shell import ArrayLike, BaseEstimator, Documented, Samples, Shape, TransformerMixin
+from gtpca.shell import (
+    ArrayLike,
+    ArrayT,
+    BaseEstimator,
+    DaskT,
+    Documented,
+    Eager,
+    KindT,
+    Others,
+    Samples,
+    Shape,
+    TransformerMixin,
+)
 
 __all__ = ["BaseGTPCA"]
 
@@ -104,7 +116,13 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
         if self.missing == "ignore" and rows.in_memory:
             warn_of_blank(rows.n_blank, rows.n_rows)
 
-    def encode(self, X: Samples) -> Codes:
+    @overload
+    def encode(self, X: np.ndarray) -> Codes[np.ndarray]: ...
+    @overload
+    def encode(self, X: DaskT) -> Codes[DaskT]: ...
+    @overload
+    def encode(self, X: Eager) -> Codes[Any]: ...
+    def encode(self, X: Samples) -> Codes[Any]:
         """Scores and transforms of new samples.
 
         Parameters
@@ -125,7 +143,7 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
             return codes
         return replace(codes, container=rows.container, shapes=rows.shapes)
 
-    def decode(self, codes: Codes) -> Any:
+    def decode(self, codes: Codes[ArrayT]) -> ArrayT:
         """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape).
 
         They come in the container that was encoded: a DataArray, a list of samples of unequal size.
@@ -133,10 +151,22 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
         samples = cut(self.model_.decode(codes), codes.shapes)
         return samples_in(codes.container, samples, self.grid_)
 
+    @overload
+    def reconstruct(self, X: np.ndarray) -> np.ndarray: ...
+    @overload
+    def reconstruct(self, X: KindT) -> KindT: ...
+    @overload
+    def reconstruct(self, X: Others) -> Any: ...
     def reconstruct(self, X: Samples) -> Any:
         """``decode(encode(X))``, shape (n, \\*sample_shape)."""
         return self.decode(self.encode(X))
 
+    @overload
+    def transform(self, X: np.ndarray) -> np.ndarray: ...
+    @overload
+    def transform(self, X: KindT) -> KindT: ...
+    @overload
+    def transform(self, X: Others) -> Any: ...
     def transform(self, X: Samples) -> Any:
         """Signed scores (n, k), and beside them what ``output`` asks for.
 
@@ -153,6 +183,10 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
             return found
         return codes.container.table(found, self.get_feature_names_out())
 
+    @overload
+    def inverse_transform(self, X: DaskT) -> DaskT: ...
+    @overload
+    def inverse_transform(self, X: ArrayLike) -> np.ndarray: ...
     def inverse_transform(self, X: Any) -> Any:
         """Samples from what ``transform`` returned.
 
@@ -170,7 +204,7 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
         """
         return by_rows(partial(outputs.inverse, self.model_, self._row_shape, self.output), X)
 
-    def poses(self, codes: Codes) -> Any:
+    def poses(self, codes: Codes[Any]) -> Any:
         """The transforms of ``codes`` in a person's units.
 
         Returns
@@ -195,6 +229,12 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return components_in(self.labels_, self.components_, self.operator_.weight_grid)
 
+    @overload
+    def align(self, X: np.ndarray, component: int = 0) -> np.ndarray: ...
+    @overload
+    def align(self, X: KindT, component: int = 0) -> KindT: ...
+    @overload
+    def align(self, X: Others, component: int = 0) -> Any: ...
     def align(self, X: Samples, component: int = 0) -> Any:
         """Every sample brought to the reference pose of a component, (n, \\*weight_shape).
 
@@ -207,6 +247,12 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
         aligned = self.model_.align(self._open(rows, self.operator_), component)
         return samples_in(rows.container, aligned, self.operator_.weight_grid)
 
+    @overload
+    def impute(self, X: np.ndarray) -> np.ndarray: ...
+    @overload
+    def impute(self, X: KindT) -> KindT: ...
+    @overload
+    def impute(self, X: Others) -> Any: ...
     def impute(self, X: Samples) -> Any:
         """``X`` with predictions for what was not observed, (n, \\*sample_shape).
 

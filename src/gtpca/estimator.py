@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import clone
@@ -28,7 +28,14 @@ from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
 from gtpca.model.ridge import AUTO, COST
 from gtpca.operators.base import weigh_features
-from gtpca.shell import ArrayLike, CallbackSupportMixin, RandomState, Shape
+from gtpca.shell import (
+    ArrayLike,
+    CallbackSupportMixin,
+    DaskT,
+    Eager,
+    RandomState,
+    Shape,
+)
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem, SolverResult
 from gtpca.views.shortcuts import PlotShortcuts
@@ -494,7 +501,7 @@ class GTPCA(CallbackSupportMixin, PlotShortcuts, BaseGTPCA):
     def _seen(self, rows, weight=None):
         return self._open(self._preprocessed(rows), self.operator_, weight)
 
-    def measure(self, X: Any) -> tuple[Codes, np.ndarray]:
+    def measure(self, X: Any) -> tuple[Codes[Any], np.ndarray]:
         """Codes of new samples and the energy that they leave, in one pass.
 
         Parameters
@@ -523,6 +530,12 @@ class GTPCA(CallbackSupportMixin, PlotShortcuts, BaseGTPCA):
         """Share of the energy of ``X`` that all components explain: ``1 - resmse(X)[-1]``."""
         return float(1 - self.resmse(X)[-1])
 
+    @overload
+    def score_samples(self, X: np.ndarray) -> np.ndarray: ...
+    @overload
+    def score_samples(self, X: DaskT) -> DaskT: ...
+    @overload
+    def score_samples(self, X: Eager) -> Any: ...
     def score_samples(self, X: Any) -> Any:
         """Share of the energy of each sample that all components explain, (n,); 0 for zero rows."""
         return self.model_.explained_shares(self.chunks(X))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Generic, Literal, Self, overload
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -24,7 +24,16 @@ from gtpca.fitting.held_out import Trust, trusted
 from gtpca.model import outputs
 from gtpca.model.matching import POLARITIES
 from gtpca.model.probabilistic import ProbabilisticModel, log_likelihoods, pose_summary
-from gtpca.shell import ArrayLike, OutlierMixin, RandomState, Samples, Shape
+from gtpca.shell import (
+    ArrayLike,
+    ArrayT,
+    DaskT,
+    Eager,
+    OutlierMixin,
+    RandomState,
+    Samples,
+    Shape,
+)
 
 __all__ = ["PosePosterior", "ProbabilisticGTPCA"]
 
@@ -50,7 +59,7 @@ RULES = {
 
 
 @dataclass(frozen=True, eq=False)
-class PosePosterior:
+class PosePosterior(Generic[ArrayT]):
     """How sure the poses of ``n`` samples are.
 
     Attributes
@@ -68,11 +77,11 @@ class PosePosterior:
         In nats: 0 if the pose is certain, ``log(m)`` if all transforms are as likely.
     """
 
-    index: np.ndarray
-    probability: np.ndarray
-    poses: dict
-    std: dict
-    entropy: np.ndarray
+    index: ArrayT
+    probability: ArrayT
+    poses: dict[str, ArrayT]
+    std: dict[str, ArrayT]
+    entropy: ArrayT
 
 
 class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
@@ -327,6 +336,12 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
             log_prior=np.log(prior, out=np.full(len(prior), -np.inf), where=prior > 0),
         )
 
+    @overload
+    def score_samples(self, X: np.ndarray) -> np.ndarray: ...
+    @overload
+    def score_samples(self, X: DaskT) -> DaskT: ...
+    @overload
+    def score_samples(self, X: Eager) -> Any: ...
     def score_samples(self, X: Samples) -> Any:
         """Log-likelihood of every sample, ``log p(x_i)``, (n,)."""
         return self.model_.score_samples(self.chunks(X))
@@ -335,6 +350,12 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         """Mean log-likelihood of the samples: for new ones, it punishes too many components."""
         return float(np.mean(self.score_samples(X)))
 
+    @overload
+    def evidence(self, X: np.ndarray) -> np.ndarray: ...
+    @overload
+    def evidence(self, X: DaskT) -> DaskT: ...
+    @overload
+    def evidence(self, X: Eager) -> Any: ...
     def evidence(self, X: Samples) -> Any:
         """How much more likely every sample is than by the noise alone, in nats, (n,).
 
@@ -344,6 +365,12 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         """
         return self.model_.evidence(self.chunks(X))
 
+    @overload
+    def decision_function(self, X: np.ndarray) -> np.ndarray: ...
+    @overload
+    def decision_function(self, X: DaskT) -> DaskT: ...
+    @overload
+    def decision_function(self, X: Eager) -> Any: ...
     def decision_function(self, X: Samples) -> Any:
         """``score_samples(X) - offset_``, (n,): negative for outliers."""
         return self.score_samples(X) - self.offset_
@@ -352,7 +379,13 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         """1 for inliers, -1 for outliers, (n,)."""
         return np.where(np.asarray(self.decision_function(X)) < 0, -1, 1)
 
-    def pose_posterior(self, X: Samples, n_poses: int = 3) -> PosePosterior:
+    @overload
+    def pose_posterior(self, X: np.ndarray, n_poses: int = 3) -> PosePosterior[np.ndarray]: ...
+    @overload
+    def pose_posterior(self, X: DaskT, n_poses: int = 3) -> PosePosterior[DaskT]: ...
+    @overload
+    def pose_posterior(self, X: Eager, n_poses: int = 3) -> PosePosterior[Any]: ...
+    def pose_posterior(self, X: Samples, n_poses: int = 3) -> PosePosterior[Any]:
         """The most likely poses with their probabilities, and how far poses spread.
 
         Parameters

@@ -6,17 +6,23 @@ every attribute: a misspelt method would be no mistake.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 __all__ = [
     "ArrayLike",
+    "ArrayT",
     "BaseEstimator",
     "CallbackSupportMixin",
+    "DaskT",
     "Documented",
+    "Eager",
+    "KindT",
+    "Others",
     "OutlierMixin",
     "RandomState",
     "Samples",
@@ -25,13 +31,88 @@ __all__ = [
     "documentation",
 ]
 
-# Arrays, lists, and the containers of libraries that may not be installed.
-Samples: TypeAlias = Any
 Shape: TypeAlias = tuple[int, ...]
 RandomState: TypeAlias = int | np.random.RandomState | None
 
+
+# Samples of libraries that may not be installed, known to type checkers by what they can do. None
+# of them fits an array of NumPy: of two overloads that fit, checkers take neither.
+class Rows(Protocol):
+    """Arrays of any library."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, key: Any, /) -> Any: ...
+
+
+class DaskArray(Rows, Protocol):
+    @property
+    def chunks(self) -> tuple[tuple[int, ...], ...]: ...
+    def compute(self) -> Any: ...
+
+
+class DataArray(Rows, Protocol):
+    @property
+    def dims(self) -> tuple[Hashable, ...]: ...
+    @property
+    def coords(self) -> Any: ...
+
+
+class Tensor(Rows, Protocol):
+    def detach(self) -> Any: ...
+
+
+class DataFrame(Protocol):
+    @property
+    def iloc(self) -> Any: ...
+
+
+class SparseMatrix(Protocol):
+    def toarray(self) -> Any: ...
+
+
+class Stored(Rows, Protocol):
+    """Datasets of h5py and arrays of zarr."""
+
+    @property
+    def chunks(self) -> Any: ...
+
+
+class Recording(Protocol):
+    """Epochs of MNE."""
+
+    def get_data(self) -> Any: ...
+
+
+class Functions(Protocol):
+    """An FDataGrid of scikit-fda."""
+
+    @property
+    def data_matrix(self) -> Any: ...
+
+
+class Labelled(Protocol):
+    """What :func:`gtpca.labelled` makes."""
+
+    @property
+    def rows(self) -> Any: ...
+    @property
+    def labels(self) -> Any: ...
+
+
+Others: TypeAlias = (
+    Sequence[Any] | DataFrame | SparseMatrix | Stored | Recording | Functions | Labelled
+)
+Eager: TypeAlias = DataArray | Tensor | Others  # samples that are rarely lazy
+Samples: TypeAlias = Any  # all of these, and what can be made an array
+DaskT = TypeVar("DaskT", bound=DaskArray)
+KindT = TypeVar("KindT", bound=DaskArray | DataArray | Tensor)  # samples that are answered in kind
+
 if TYPE_CHECKING:
     from typing import Self
+
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    ArrayT = TypeVarWithDefault("ArrayT", bound=Rows, default=np.ndarray)
 
     class BaseEstimator:
         """Parameters that can be read, set, cloned and printed."""
@@ -47,6 +128,12 @@ if TYPE_CHECKING:
     class TransformerMixin:
         """What can be transformed."""
 
+        @overload
+        def fit_transform(self, X: np.ndarray, y: Any = None, **fit_params: Any) -> np.ndarray: ...
+        @overload
+        def fit_transform(self, X: KindT, y: Any = None, **fit_params: Any) -> KindT: ...
+        @overload
+        def fit_transform(self, X: Others, y: Any = None, **fit_params: Any) -> Any: ...
         def fit_transform(self, X: Samples, y: Any = None, **fit_params: Any) -> Any: ...
         def set_output(self, *, transform: str | None = None) -> Self: ...
 
@@ -62,6 +149,7 @@ if TYPE_CHECKING:
         def fit_predict(self, X: Samples, y: Any = None, **fit_params: Any) -> np.ndarray: ...
 
 else:
+    ArrayT = TypeVar("ArrayT")
     from sklearn.base import BaseEstimator, OutlierMixin, TransformerMixin
     from sklearn.callback import CallbackSupportMixin
 

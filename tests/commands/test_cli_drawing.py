@@ -162,12 +162,14 @@ def page_parts():
 def test_a_page_through_a_process(folder, tmp_path):
     out = tmp_path / "page.html"
     arguments = ["report", folder / "m.gtpca", folder / "x.csv", "--labels", "kind"]
-    done = process(*arguments, "--title", "Spikes & more", "-o", out)
+    words = ("--title", "Spikes & more", "--text", "Run <7>.")
+    done = process(*arguments, *words, "-o", out)
     assert (done.code, done.out, done.err) == (0, "", f"The page is in {out}.\n")
     assert "names 't0', 't1', .., 't39' (40), labels 'a', 'b' (2), ids none" in done.read
     page = out.read_text()
     assert page.lstrip().lower().startswith("<!doctype html>")
     assert "<title>Spikes &amp; more" in page
+    assert '<p class="text">Run &lt;7&gt;.</p>' in page
 
 
 @pytest.mark.usefixtures("page_parts")

@@ -261,14 +261,24 @@ def test_strings_cannot_become_markup(tmp_path):
     frame = pandas.DataFrame(X, columns=[f"{j}{HOSTILE}" for j in range(32)])
     model = GTPCA(1, Shift(8), solver=QUICK, random_state=0).fit(frame)
     labels = [HOSTILE, "fine"] * 10
-    path = write_page(model, frame, tmp_path / "page.html", labels=labels, title=HOSTILE)
-    plain = write_page(model, frame, tmp_path / "plain.html", labels=["a", "b"] * 10, title="c")
+    hostile = {"labels": labels, "title": HOSTILE, "text": f"{HOSTILE}\n\n{HOSTILE}"}
+    path = write_page(model, frame, tmp_path / "page.html", **hostile)
+    fine = {"labels": ["a", "b"] * 10, "title": "c", "text": "d\n\ne"}
+    plain = write_page(model, frame, tmp_path / "plain.html", **fine)
     tags, expected = (Tags(p.read_text(encoding="utf-8")).tags for p in (path, plain))
     assert [tag for tag, _ in tags] == [tag for tag, _ in expected]
     assert not any(name.startswith("on") for _, attributes in tags for name in attributes)
     data = data_of(path)
     assert data["points"]["labels"][0] == HOSTILE
     assert data["samples"]["names"][0] == f"0{HOSTILE}"
+
+
+def test_a_text_is_below_the_heading_in_paragraphs(tmp_path):
+    model, X = spikes()
+    text = "A < B & more,\nin two lines.\r\n\r\n  \n Another paragraph.\n"
+    page = write_page(model, X, tmp_path / "page.html", text=text).read_text(encoding="utf-8")
+    shown = '<p class="text">A &lt; B &amp; more,\nin two lines.</p>\n'
+    assert f'</h1>\n{shown}<p class="text">Another paragraph.</p>\n<p>2 components' in page
 
 
 def test_json_has_no_sign_of_markup():
@@ -377,6 +387,7 @@ def test_a_failed_page_leaves_the_old_one(tmp_path):
         ({"model": GTPCA()}, NotFittedError, "not fitted"),
         ({"labels": ["a", "b"]}, ValueError, r"labels has shape \(2,\), but X has 40 samples"),
         ({"title": 3}, TypeError, "title=3 must be a string"),
+        ({"text": ["a"]}, TypeError, r"text=\['a'\] must be a string"),
         ({"max_samples": 0}, ValueError, "max_samples=0 must be an integer of at least 1"),
         ({"X": np.zeros((3, 5, 5))}, ValueError, r"X has samples of shape \(5, 5\)"),
     ],

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import dask.array as da
 import numpy as np
+import xarray as xr
 
 import gtpca
-from gtpca import ALS, GTPCA, Codes, Compose, ProbabilisticGTPCA, Rotation, Shift, load
+from gtpca import (
+    ALS,
+    GTPCA,
+    Codes,
+    Compose,
+    PosePosterior,
+    ProbabilisticGTPCA,
+    Rotation,
+    Shift,
+    load,
+)
 from gtpca.datasets import make_spikes
 from gtpca.page import write_page
 from gtpca.plots import plot_components
@@ -36,6 +48,22 @@ def used(model: GTPCA, X: np.ndarray, path: Path) -> float:
     return model.score(X) + float(model.resmse(X)[-1])
 
 
+def in_kind(model: GTPCA, X: np.ndarray, lazy: da.Array, trials: xr.DataArray) -> None:
+    """Arrays for arrays, Dask arrays for Dask arrays, and containers for containers."""
+    codes, later = model.encode(X), model.encode(lazy)
+    print(codes.scores.T, codes[:3].index.mean(), later.scores.compute(), len(later.first(1)))
+    print(model.decode(codes).nbytes, model.decode(later).rechunk((9, -1)))
+    scores: np.ndarray = model.transform(X)
+    slow: da.Array = model.transform(lazy)
+    print(model.inverse_transform(scores).nbytes, model.inverse_transform(slow).persist())
+    print(model.fit_transform(lazy).compute(), model.score_samples(lazy).compute())
+    print(model.transform(trials).dims, model.align(trials, component=1).mean("trial").coords)
+    print(model.impute(X).nbytes, model.reconstruct(lazy).compute(), model.transform([[1.0]]).T)
+    density = ProbabilisticGTPCA(1, Shift(64)).fit(lazy)
+    sure: PosePosterior[da.Array] = density.pose_posterior(lazy)
+    print(sure.entropy.compute(), density.evidence(X).nbytes, density.encode(lazy).index.compute())
+
+
 def others() -> None:
     """Other estimators, families and solvers."""
     X, labels = make_spikes(500, random_state=0)
@@ -57,3 +85,17 @@ def mistakes(X: np.ndarray) -> None:
     print(gtpca.GTPAC)  # error: attr-defined
     ProbabilisticGTPCA(1).fit(X).transfrom(X)  # error: attr-defined
     Shift(64).bnd((128,))  # error: attr-defined
+
+
+def other_kinds(model: GTPCA, X: np.ndarray, lazy: da.Array, trials: xr.DataArray) -> None:
+    """Mistakes about what comes back."""
+    model.transform(X).compute()  # error: attr-defined
+    scores: np.ndarray = model.transform(lazy)  # error: assignment
+    print(scores, model.encode(X).scores.compute())  # error: attr-defined
+    print(model.reconstruct(X).dims, model.align(trials).dims)  # error: attr-defined
+    codes: Codes = model.encode(lazy)  # error: assignment
+    print(codes, model.decode(X))  # error: arg-type
+    model.inverse_transform(model.transform(X)).compute()  # error: attr-defined
+    ProbabilisticGTPCA(1).pose_posterior(X).entropy.compute()  # error: attr-defined
+    print(ProbabilisticGTPCA(1).score_samples(lazy).dims)  # error: attr-defined
+    model.transform(3)  # error: call-overload

@@ -138,6 +138,7 @@ def report(
     output: Annotated[Path, output_option("a .html file")],
     labels_file: LabelsFile = None,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    text: Annotated[str | None, typer.Option(help="Text below the heading.")] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Also say what is real, as `gtpca check` does.")
     ] = False,
@@ -152,6 +153,7 @@ def report(
     Examples:
       gtpca report signals.gtpca signals.csv -o signals.html
       gtpca report digits.gtpca digits.csv --labels digit -o digits.html
+      gtpca report a.gtpca a.csv -o a.html --title "Run 7" --text "Before the repair."
     """
     check_output(output, (".html",), model, source.path, labels_file)
     fitted = load_model(model, max_size, drawn_by="report")
@@ -162,7 +164,8 @@ def report(
         labels = (beside or None) if labels_file is None else _labels(data, labels_file)
         ids = None if data.ids is None else {data.id_name: data.ids}
         found = check_watched(fitted, data.rows) if check else None
-        write_page(fitted, data.rows, path, labels=labels, ids=ids, check=found, title=title)
+        known: dict[str, Any] = {"labels": labels, "ids": ids, "check": found}
+        write_page(fitted, data.rows, path, title=title, text=text, **known)
     tell(output, "The page is")
 
 

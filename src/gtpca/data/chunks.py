@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from operator import add
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -24,6 +24,7 @@ from gtpca.data.residual import Subtraction, scratch
 from gtpca.data.rows import ArrayRows, is_dask
 from gtpca.files import atomic_file
 from gtpca.operators import Operator
+from gtpca.shell import ArrayT
 
 __all__ = [
     "Chunk",
@@ -55,7 +56,7 @@ RESIDUALS = ("auto", "memory", "scratch", "recompute")
 
 
 @dataclass(frozen=True, eq=False)
-class Codes:
+class Codes(Generic[ArrayT]):
     """Scores and transforms of ``n`` rows on ``k`` components.
 
     ``index`` has one column per component, or a single one if all components share the pose.
@@ -81,28 +82,28 @@ class Codes:
     3
     """
 
-    scores: np.ndarray
-    index: np.ndarray
+    scores: ArrayT
+    index: ArrayT
     shapes: np.ndarray | None = None
     container: Container | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
 
-    def __getitem__(self, rows) -> Codes:
+    def __getitem__(self, rows: Any) -> Codes[ArrayT]:
         if isinstance(rows, (int, np.integer)):
             rows = np.array([rows])
         shapes = None if self.shapes is None else self.shapes[rows]
         container = None if self.container is None else self.container.take(rows)
         return Codes(self.scores[rows], self.index[rows], shapes, container)
 
-    def first(self, n_components: int) -> Codes:
+    def first(self, n_components: int) -> Codes[ArrayT]:
         """The codes on the first components only."""
         return replace(
             self, scores=self.scores[:, :n_components], index=self.index[:, :n_components]
         )
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write all arrays to one ``.npz`` file, without pickle, by an atomic write."""
         arrays: dict[str, Any] = {"scores": self.scores, "index": self.index}
         if self.shapes is not None:
@@ -110,11 +111,11 @@ class Codes:
         with atomic_file(path) as file:
             np.savez(file, **arrays)
 
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> Codes:
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Codes:
         """Read what :meth:`save` wrote."""
         with np.load(path, allow_pickle=False) as arrays:
-            return cls(arrays["scores"], arrays["index"], arrays.get("shapes"))
+            return Codes(arrays["scores"], arrays["index"], arrays.get("shapes"))
 
 
 @dataclass

@@ -3,8 +3,13 @@
 const COLOURS = page.palette;  // see palette.py
 const PREDICTED = rgb(COLOURS.predicted);
 const SIGNED = COLOURS.signed.map(rgb), UNSIGNED = COLOURS.unsigned.map(rgb), GAP = rgb(COLOURS.grey);
-const FINE = window.matchMedia("(pointer: fine)").matches;
-const CONFIG = { responsive: true, displayModeBar: false, displaylogo: false };
+const FINE = !window.matchMedia("(pointer: coarse)").matches;
+const CONFIG = { responsive: true, displayModeBar: false, displaylogo: false, doubleClick: false };
+
+/** Whether a part of a layout is an axis. */
+function isAxis(name) {
+  return /^[xy]axis/.test(name);
+}
 
 /** Red, green and blue of "#rrggbb". */
 function rgb(colour) {
@@ -30,14 +35,71 @@ function look(extra) {
     legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", itemsizing: "constant" }, ...extra,
   };
   for (const name of Object.keys(layout)) {
-    if (/^[xy]axis/.test(name)) layout[name] = { ...axis, ...layout[name] };
+    if (isAxis(name)) layout[name] = { ...axis, ...layout[name] };
   }
   return layout;
 }
 
-/** Draw or redraw a chart. */
-function chart(host, traces, layout, config) {
-  return Plotly.react(host, traces, look(layout), { ...CONFIG, ...config });
+/** Draw or redraw a chart; it stays zoomed. */
+function chart(host, traces, layout) {
+  const isNew = !host.figure, figure = framed(host, () => chartFigure(host, traces)), looked = look(layout);
+  Object.assign(looked, Object.fromEntries(Object.entries(rangesOf(figure)).map(
+    ([axis, range]) => [axis, { ...looked[axis], range, autorange: false }])));
+  figure.redraw = () => chart(host, traces, layout);
+  const drawn = Plotly.react(host, traces, looked, CONFIG);
+  for (const axis of Object.keys(looked).filter((name) => isAxis(name) && !figure.part[name])) {
+    figure.home[axis] = Array.from(host._fullLayout[axis].range);
+  }
+  if (isNew) watchChart(host);
+  return drawn;
+}
+
+/** A chart as a figure, see figures.js; `home` are the ranges of its axes where nothing is zoomed. */
+function chartFigure(host, traces) {
+  const plane = traces[0].type === "heatmap" || traces[0].mode === "markers";
+  const show = () => {
+    const ranges = Object.entries(rangesOf(host.figure)).map(([axis, range]) => [`${axis}.range`, range]);
+    return ranges.length ? Plotly.relayout(host, Object.fromEntries(ranges)) : host.figure.redraw();
+  };
+  return { home: {}, zooms: plane ? ["xaxis", "yaxis"] : ["xaxis"], show, kind: "SVG",
+    grabs: (event) => event.pointerType === "touch" && !FINE,
+    area: () => areaOf(host), file: () => drawingOf(host) };
+}
+
+/** The ranges of the axes that are zoomed. */
+function rangesOf({ home, part }) {
+  return Object.fromEntries(Object.entries(part).map(([axis, shares]) => {
+    const [low, high] = home[axis];
+    return [axis, shares.map((share) => low + share * (high - low))];
+  }));
+}
+
+/** The box of a chart's axes on the screen. */
+function areaOf(host) {
+  const { left, top } = host.getBoundingClientRect(), { l, t, w, h } = host._fullLayout._size;
+  return { left: left + l, top: top + t, width: w, height: h };
+}
+
+/** A chart as it is shown, in a file. */
+async function drawingOf(host) {
+  const size = { width: host.clientWidth, height: host.clientHeight };
+  const text = await Plotly.toImage(host, { format: "svg", imageDataOnly: true, ...size });
+  return new Blob([text], { type: "image/svg+xml" });
+}
+
+/** Remember what the mouse zooms; a double click is the way back. Plotly takes fingers that follow each
+ *  other quickly for one, so that they have the button alone. */
+function watchChart(host) {
+  const { figure } = host;
+  host.on("plotly_relayout", (change) => {
+    const names = Object.keys(change).filter((name) => name.endsWith(".range[0]")).map((name) => name.split(".")[0]);
+    for (const axis of names) {
+      const [low, high] = figure.home[axis];
+      figure.part[axis] = host._fullLayout[axis].range.map((value) => (value - low) / (high - low));
+    }
+    showZoomed(figure);
+  });
+  if (FINE) host.on("plotly_doubleclick", () => back(figure));
 }
 
 /** What an axis says of a channel: its name, or its number. */
@@ -68,7 +130,7 @@ function drawCurves(host, layout, lines, options) {
     }
   }
   host.classList.add("plot");
-  return chart(host, traces, { ...shape, showlegend: lines.length > 1, ...options.layout }, options.config);
+  return chart(host, traces, { ...shape, showlegend: lines.length > 1, ...options.layout });
 }
 
 /** How far up the scale {low, high, signed} a value is, from 0 to 1. */
@@ -133,31 +195,83 @@ function residualScale(scale) {
   return scale.signed ? scale : aroundZero(scale.high - scale.low);
 }
 
-/** Where a picture of rows begins and ends, below it. */
-function endsOf(layout) {
-  const line = element("div", "ends");
-  for (const text of [short(layout.x[0]), layout.x_name, short(layout.x[layout.x.length - 1])]) {
-    line.append(element("span", "", text));
+/** Say where the part of a picture of rows that is shown begins and ends. */
+function writeEnds(line, { x, x_name }, [from, to]) {
+  const last = Math.max(0, Math.ceil(to * x.length - 1e-6) - 1), first = Math.min(last, Math.floor(from * x.length + 1e-6));
+  [short(x[first]), x_name, short(x[last])].forEach((text, i) => { line.children[i].textContent = text; });
+}
+
+/** A picture in its window, with a place for where it begins and ends, and a caption. */
+function pictureIn(layout) {
+  const figure = element("figure"), opening = element("div", "window"), canvas = element("canvas");
+  canvas.setAttribute("role", "img");
+  opening.append(canvas);
+  figure.append(opening, element("figcaption"));
+  if (layout.kind === "rows") {
+    const ends = element("div", "ends");
+    ends.append(element("span"), element("span"), element("span"));
+    opening.after(ends);
   }
-  return line;
+  return figure;
 }
 
 /** Pictures side by side, with a caption each; canvases are made once and used again. */
 function drawPictures(host, layout, pictures) {
   host.classList.add("pictures");
   host.classList.toggle("stacked", layout.kind === "rows");
-  while (host.children.length < pictures.length) {
-    const figure = element("figure");
-    const canvas = element("canvas");
-    canvas.setAttribute("role", "img");
-    figure.append(canvas, ...(layout.kind === "rows" ? [endsOf(layout)] : []), element("figcaption"));
-    host.append(figure);
-  }
+  while (host.children.length < pictures.length) host.append(pictureIn(layout));
   while (host.children.length > pictures.length) host.lastChild.remove();
   pictures.forEach((picture, i) => {
-    const figure = host.children[i];
-    drawCanvas(figure.firstChild, layout, picture.values, picture.scale, picture.predicted);
-    figure.firstChild.setAttribute("aria-label", picture.name);
+    const figure = host.children[i], canvas = figure.querySelector("canvas");
+    drawCanvas(canvas, layout, picture.values, picture.scale, picture.predicted);
+    canvas.setAttribute("aria-label", picture.name);
     figure.lastChild.textContent = picture.name;
   });
+  framed(host, () => pictureFigure(host, layout)).show();
+}
+
+/** Pictures as a figure, see figures.js: all of them show the same part. */
+function pictureFigure(host, layout) {
+  const show = () => showPart(host, layout, host.figure.part);
+  const area = (target) => (target.closest(".window") || host.querySelector(".window")).getBoundingClientRect();
+  host.addEventListener("dblclick", (event) => (isZoomed(host.figure) ? back(host.figure)
+    : zoomBy(host.figure, 1 / 4, placeIn(area(event.target), event))));
+  return { zooms: ["x", "y"], show, area, grabs: () => true, kind: "PNG", file: () => pictureOf(host) };
+}
+
+/** Show a part of all pictures. */
+function showPart(host, layout, { x = WHOLE, y = WHOLE }) {
+  host.style.setProperty("--zoom", String(1 / (x[1] - x[0])));
+  host.style.setProperty("--left", String(x[0]));
+  host.style.setProperty("--top", String(1 - y[1]));
+  for (const line of host.querySelectorAll(".ends")) writeEnds(line, layout, x);
+}
+
+/** Pictures with their captions as they are shown, in a file. */
+function pictureOf(host) {
+  const box = host.getBoundingClientRect(), larger = Math.max(2, 1200 / box.width);
+  const sheet = element("canvas"), context = sheet.getContext("2d");
+  [sheet.width, sheet.height] = [Math.ceil(larger * box.width), Math.ceil(larger * box.height)];
+  context.fillStyle = "#fff";
+  context.fillRect(0, 0, sheet.width, sheet.height);
+  context.setTransform(larger, 0, 0, larger, -larger * box.left, -larger * box.top);
+  for (const opening of host.querySelectorAll(".window")) copyPicture(context, host, opening);
+  for (const text of host.querySelectorAll("figcaption, .ends span")) copyText(context, text);
+  return new Promise((resolve) => { sheet.toBlob(resolve, "image/png"); });
+}
+
+/** What is seen of a picture, where it stands on the screen. */
+function copyPicture(context, host, opening) {
+  const canvas = opening.firstChild, { left, top, width, height } = opening.getBoundingClientRect();
+  const { x = WHOLE, y = WHOLE } = host.figure.part;
+  context.imageSmoothingEnabled = host.classList.contains("stacked");
+  context.drawImage(canvas, x[0] * canvas.width, (1 - y[1]) * canvas.height, (x[1] - x[0]) * canvas.width,
+    (y[1] - y[0]) * canvas.height, left, top, width, height);
+}
+
+/** A text where it stands on the screen, in one line. */
+function copyText(context, text) {
+  const { left, top, width } = text.getBoundingClientRect(), { fontSize, fontFamily, color } = getComputedStyle(text);
+  [context.font, context.fillStyle, context.textBaseline] = [`${fontSize} ${fontFamily}`, color, "top"];
+  if (width) context.fillText(text.textContent, left, top, width);
 }

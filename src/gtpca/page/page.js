@@ -46,13 +46,13 @@ function drawComponents() {
   const { layout, values } = page.components, rows = rowsOf(values);
   Array.from({ length: rows.length }, (_, k) => addCard(k)).forEach((view, k) => {
     const weights = rows.get(k);
+    view.setAttribute("aria-label", `Component ${k + 1}`);
     if (layout.kind === "lines") {
       view.setAttribute("role", "img");
-      view.setAttribute("aria-label", `Component ${k + 1}`);
       const lines = [{ name: `component ${k + 1}`, values: weights, colour: COLOURS.blue, width: 2 }];
       const named = layout.x_name !== "point";
       const small = { margin: { l: 40, r: 8, t: 6, b: named ? 40 : 26 } };
-      drawCurves(view, layout, lines, { x: named ? layout.x_name : "", layout: small, config: { staticPlot: true } });
+      drawCurves(view, layout, lines, { x: named ? layout.x_name : "", layout: small });
     } else {
       const scale = aroundZero(reach(weights));
       drawPictures(view, layout, [{ name: `Component ${k + 1}`, values: weights, scale }]);
@@ -71,12 +71,14 @@ function drawBars(host, bars, name, words) {
   chart(host, [trace], layout);
 }
 
+const poseHosts = [];
+
 /** Histograms of the poses of one component. */
 function drawPoses() {
   const k = byId("pose-component") ? Number(byId("pose-component").value) : 0;
   page.histograms.poses.forEach((pose, j) => {
     const bars = pose.bars[Math.min(k, pose.bars.length - 1)];
-    drawBars(byId("poses").children[j], bars, pose.name, pose.words);
+    drawBars(poseHosts[j], bars, pose.name, pose.words);
   });
 }
 
@@ -87,9 +89,12 @@ function startPoses() {
     host.setAttribute("role", "img");
     host.setAttribute("aria-label", `Histogram of ${pose.name}`);
     byId("poses").append(host);
+    poseHosts.push(host);
   }
   const last = element("div", "plot short");
   last.id = "explained-bars";
+  last.setAttribute("role", "img");
+  last.setAttribute("aria-label", "Histogram of explained shares");
   byId("poses").append(last);
   if (byId("pose-component")) byId("pose-component").addEventListener("change", drawPoses);
   drawPoses();

@@ -32,7 +32,11 @@ function fillAxes() {
   for (const [id, start] of [["axis-x", points.width > 1 ? 0 : 1], ["axis-y", points.width > 1 ? 1 : 0]]) {
     axes.forEach((axis, i) => byId(id).append(new Option(axis.name, String(i))));
     byId(id).value = String(start);
-    byId(id).addEventListener("change", drawScatter);
+    byId(id).addEventListener("change", () => {
+      byId("scatter").figure.part = {};
+      drawScatter();
+      showZoomed(byId("scatter").figure);
+    });
   }
 }
 
@@ -140,6 +144,7 @@ function drawSample(i) {
   byId("no-picture").hidden = row >= 0;
   host.hidden = row < 0;
   if (row < 0) return;
+  host.setAttribute("aria-label", `Sample ${nameOf(i)}`);
   if (byId("no-parts")) byId("no-parts").hidden = !byId("parts").checked || divided.includes(row);
   const rebuilt = rebuilts.get(row), layout = page.samples.layout;
   const original = originals.get(row).map((value, j) => (isGap(row, j) ? NaN : value));
@@ -202,7 +207,7 @@ function leastExplained() {
 /** Arrow keys in the scatter. */
 function scatterKey(event) {
   const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -points.n, End: points.n };
-  if (!(event.key in steps)) return;
+  if (!(event.key in steps) || event.shiftKey) return;
   event.preventDefault();
   choose(chosen.point + steps[event.key]);
 }
@@ -237,15 +242,6 @@ function scoreTable() {
   return lines.map((line) => `${line.join(",")}\n`).join("");
 }
 
-/** Hand the table to the browser as a file. */
-function download() {
-  const link = element("a"), url = URL.createObjectURL(new Blob([scoreTable()], { type: "text/csv" }));
-  link.href = url;
-  link.download = "scores.csv";
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
-}
-
 /** Everything in the section of the samples. */
 function startSamples() {
   fillAxes();
@@ -257,7 +253,7 @@ function startSamples() {
   chosen.point = firstPictured();
   if (byId("colour")) byId("colour").addEventListener("change", drawScatter);
   if (byId("parts")) byId("parts").addEventListener("change", () => drawSample(chosen.point));
-  byId("download").addEventListener("click", download);
+  byId("download").addEventListener("click", () => saveFile(new Blob([scoreTable()], { type: "text/csv" }), "scores.csv"));
   drawScatter();
   byId("scatter").on("plotly_click", (event) => choose(event.points[0].customdata));
   byId("scatter").addEventListener("keydown", scatterKey);

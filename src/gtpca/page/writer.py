@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import resources
 from os import PathLike
 from pathlib import Path
@@ -27,7 +28,7 @@ __all__ = ["write_page"]
 
 LARGEST = 7_800_000  # bytes of the page
 ROOM_LEFT = 150_000  # of them for text, styles and our own scripts
-SCRIPTS = ("data.js", "draw.js", "samples.js", "alignment.js", "page.js")
+SCRIPTS = ("data.js", "figures.js", "draw.js", "samples.js", "alignment.js", "page.js")
 
 
 def write_page(
@@ -39,6 +40,7 @@ def write_page(
     ids: Any = None,
     check: Any = None,
     title: str | None = None,
+    text: str | None = None,
     max_samples: int = 2000,
     random_state: RandomState = 0,
 ) -> Path:
@@ -67,6 +69,8 @@ def write_page(
         What :func:`gtpca.diagnostics.check` found, for the section "Is it real?".
     title : str or None
         The heading.
+    text : str or None
+        Shown below the heading, as plain text; a blank line begins a new paragraph.
     max_samples : int
         At most so many points in the scatter.
     random_state : int, RandomState or None
@@ -88,7 +92,7 @@ def write_page(
     'spikes.html'
     """
     environment, plotly = _environment(), _plotly()
-    path = _check(model, path, title)
+    path = _check(model, path, title=title, text=text)
     X = counted(X, model)
     columns = _columns("labels", labels, X, "label")
     called = next(iter(_columns("ids", ids, X, "id").items()), None)
@@ -103,20 +107,22 @@ def write_page(
         rng=np.random.default_rng(check_random_state(random_state).randint(2**31)),
     )
     data = contents.data | {"real": reality_chart(check)}
-    context = _texts(model, X, contents, title) | {"real": reality(check)} | _parts(plotly, data)
+    context = _texts(model, X, contents, title) | {"text": _paragraphs(text or "")}
+    context |= {"real": reality(check)} | _parts(plotly, data)
     text = environment.get_template("page.html").render(context)
     with atomic_file(path) as file:
         file.write(text.encode("utf-8", "replace"))
     return Path(path)
 
 
-def _check(model, path, title):
+def _check(model, path, **words):
     """The path, if everything is as it should be."""
     if not hasattr(model, "measure"):
         raise TypeError(f"model={clipped(repr(model))} is not a GTPCA; fit one and pass it.")
     check_is_fitted(model)
-    if title is not None and not isinstance(title, str):
-        raise TypeError(f"title={title!r} must be a string or None.")
+    for name, value in words.items():
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"{name}={clipped(repr(value))} must be a string or None.")
     path = Path(path)
     if path.is_dir() or not path.parent.is_dir():
         raise OSError(f"path={str(path)!r} must be a file in a folder that exists.")
@@ -163,6 +169,12 @@ def _texts(model, X, contents, title):
         "facts": _facts(model, X, contents),
         "version": gtpca.__version__,
     }
+
+
+def _paragraphs(text) -> list[str]:
+    """A text, cut where a line is blank."""
+    found = re.split(r"\n\s*\n", text.replace("\r\n", "\n"))
+    return [paragraph.strip() for paragraph in found if paragraph.strip()]
 
 
 def _spoken(value):
