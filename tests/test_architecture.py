@@ -35,7 +35,7 @@ LAYERS = {
     "solvers": "model",
     "fitting": "solvers",
     "base": "model families",
-    "estimator": "base fitting views",
+    "estimator": "base fitting",
     "probabilistic": "estimator",
     "persistence": "probabilistic families files",
     "views": "model",
@@ -64,10 +64,10 @@ LATE = {
     ("data", "data.dask"),
     ("diagnostics", "plots"),
     ("base", "persistence"),
+    ("base", "plots"),
     ("experiments", "experiments.baselines"),
     ("experiments", "nn"),
     ("persistence", "nn"),
-    ("views", "plots"),
 }
 
 

@@ -31,7 +31,6 @@ from gtpca.operators.base import weigh_features
 from gtpca.shell import ArrayLike, CallbackSupportMixin, RandomState, Shape
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem, SolverResult
-from gtpca.views.shortcuts import PlotShortcuts
 
 __all__ = [
     *("FROZEN", "GTPCA", "bind_family", "check_n_components", "check_parameters"),
@@ -55,7 +54,7 @@ RULES = {
 FROZEN = ("polarity", "center", "shared_pose")  # decide about scores, and are kept by a fit
 
 
-class GTPCA(CallbackSupportMixin, PlotShortcuts, BaseGTPCA):
+class GTPCA(CallbackSupportMixin, BaseGTPCA):
     r"""General transform-invariant principal component analysis.
 
     Component ``k`` may be moved by any transform :math:`T` of a family to fit each sample:
