@@ -179,6 +179,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
     """
 
     _precisions = ("float64",)
+    shared_pose_, center_, mean_ = True, False, None  # as a GTPCA has them
     mean_pattern_: np.ndarray
     explained_variance_: np.ndarray
     noise_variance_: Any  # a number, or one per feature
@@ -294,7 +295,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
 
     def _adopt(self, model, **beside):
         """Set all fitted attributes, at once."""
-        operator, sizes = model.operator, np.linalg.norm(model.loadings, axis=1)
+        operator, sizes = model.operator, model.sizes
         unit = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
         one = len(model.noise) == 1
         return self.restore(

@@ -18,6 +18,7 @@ from gtpca.data.rows import counted, new_rows
 from gtpca.estimator import GTPCA
 from gtpca.text import table as text_table
 from gtpca.views.measures import spread_runs
+from gtpca.views.parts import is_density
 
 __all__ = [
     *("directions", "each", "is_density", "like", "quietly", "refit", "samples_of", "seeds_from"),
@@ -27,11 +28,6 @@ __all__ = [
 MOST_VALUES = 2**24  # numbers that are read; of more, a sample of the rows
 LARGEST_SEED = 2**31 - 1
 FAINT = 1e-10  # directions with less than this share of the largest energy do not count
-
-
-def is_density(model) -> bool:
-    """Whether the model has a likelihood: then all of its components take one pose."""
-    return hasattr(model, "pose_posterior")
 
 
 def samples_of(model, X, rng) -> np.ndarray:

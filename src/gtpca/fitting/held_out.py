@@ -19,7 +19,6 @@ import numpy as np
 
 from gtpca.data.chunks import as_chunks, masses
 from gtpca.fitting.em import expectation_maximisation, total_weight
-from gtpca.model.matching import gram_matrices
 from gtpca.model.probabilistic import ProbabilisticModel, total_likelihood
 
 __all__ = ["Trust", "evidence", "held_out", "trusted"]
@@ -139,10 +138,7 @@ def changed(model, width, scale) -> ProbabilisticModel:
 
 def power(model):
     """Mean square of what is shown, of all features (1,) or of each (d,)."""
-    prior = np.exp(model.log_prior)
     if len(model.noise) == 1:
-        G = gram_matrices(model.operator, model.weights[None])[0]
-        traces = np.trace(G, axis1=1, axis2=2)
-        mean = traces.sum() if len(G) == 1 else prior @ traces
-        return np.array([mean / model.operator.n_features])
+        return np.array([model.part_energies().sum() / model.operator.n_features])
+    prior = np.exp(model.log_prior)
     return sum(prior @ model.operator.apply(w) ** 2 for w in model.weights)

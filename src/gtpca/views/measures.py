@@ -38,7 +38,10 @@ def encode(model, X) -> Codes:
 
 
 def measure(model, X) -> tuple[Codes, np.ndarray]:
-    """Codes of ``X`` and energies (n, k + 1) after 0, 1, .., k components, in one pass."""
+    """Codes of ``X`` and energies (n, k + 1) after 0, 1, .., k components, in one pass.
+
+    Those with the pattern of a density alone come after the first column.
+    """
     codes, energies = model.measure(X)
     scores, index, energies = _in_memory(codes.scores, codes.index, energies)
     return Codes(scores, index), energies
@@ -112,9 +115,10 @@ def uncentred_pca(model, X, random_state=0) -> UncentredPCA | None:
     Returns
     -------
     UncentredPCA or None
-        None if the components of the model do not move either, and where values are missing.
+        None if the components of the model do not move either, if there are none, and where
+        values are missing.
     """
-    if model.operator_.n_transforms == 1:
+    if model.operator_.n_transforms == 1 or model.n_components_ == 0:
         return None
     chunks = model.chunks(counted(X, model))
     n, d = chunks.n_rows, model.operator_.n_features
