@@ -195,5 +195,5 @@ def test_the_probabilities_of_places_are_a_map(fitted):
 
 def test_energies_have_no_probabilities(fitted):
     model = GTPCA(1, Shift(5), random_state=0).fit(beats())
-    with pytest.raises(TypeError, match=r"ProbabilisticGTPCA, or see .*pose_confidence"):
+    with pytest.raises(ValueError, match=r"ProbabilisticGTPCA .*, or see .*pose_confidence"):
         model.plot_pose_posterior(beats())

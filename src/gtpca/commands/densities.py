@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gtpca import ProbabilisticGTPCA
 from gtpca.text import table
 
-__all__ = ["check_drawable", "density_facts", "density_summary", "doubts"]
+__all__ = ["density_facts", "density_summary"]
 
 
 def density_facts(model) -> dict[str, Any]:
@@ -37,21 +36,3 @@ def density_summary(model) -> str:
     if model.held_out_gain_ is not None:
         lines.append(f"held-out gain  {model.held_out_gain_:.3g} per row, beside noise alone")
     return "\n".join(lines)
-
-
-def doubts(model, rows) -> dict[str, np.ndarray]:
-    """Columns that only a likelihood can tell: how sure poses are, how likely samples."""
-    found = model.pose_posterior(rows, 1)
-    columns = {"pose_probability": found.probability[:, 0]}
-    columns |= {f"{name}_std": values for name, values in found.std.items()}
-    return columns | {"log_likelihood": model.score_samples(rows)}
-
-
-def check_drawable(model, path, command) -> None:
-    """Raise an error for models that a command cannot draw."""
-    if isinstance(model, ProbabilisticGTPCA):
-        raise ValueError(
-            f"{path} holds a ProbabilisticGTPCA, of which gtpca {command} cannot draw anything "
-            "yet; use gtpca info, transform --poses, reconstruct, align or impute, or fit without "
-            "--probabilistic."
-        )

@@ -91,9 +91,10 @@ def plot_pose_posterior(
     """
     need_samples(model, X, "samples")
     if not is_density(model):
-        raise TypeError(
-            f"model={type(model).__name__}: poses have no probabilities; fit a ProbabilisticGTPCA, "
-            "or see gtpca.diagnostics.pose_confidence."
+        raise ValueError(
+            f"model={type(model).__name__}: its poses have no probabilities; fit a "
+            "ProbabilisticGTPCA (gtpca fit --probabilistic), or see "
+            "gtpca.diagnostics.pose_confidence (gtpca check)."
         )
     some, numbers = pick_rows(model, X, rows)
     found = model.pose_posterior(as_seen(model, some), model.operator_.n_transforms)

@@ -10,12 +10,14 @@ from scipy import linalg
 from gtpca.data.chunks import Codes
 from gtpca.data.rows import counted, is_dask, new_rows
 from gtpca.model.preprocessing import sample_means
+from gtpca.views.parts import is_density
 
 __all__ = [
     "PCA",
     "Pose",
     "UncentredPCA",
     "as_seen",
+    "doubts",
     "encode",
     "measure",
     "pose_columns",
@@ -54,6 +56,21 @@ def _in_memory(*arrays):
     import dask
 
     return dask.compute(*arrays)
+
+
+def doubts(model, X) -> dict[str, np.ndarray]:
+    """Columns (n,) that only a likelihood can tell: how sure poses are, how likely samples.
+
+    ``pose_probability`` of the most likely pose, ``<quantity>_std`` over all poses, and
+    ``log_likelihood``; none if the model has no likelihood.
+    """
+    if not is_density(model):
+        return {}
+    found = model.pose_posterior(X, 1)
+    columns = {"pose_probability": found.probability[:, 0]}
+    columns |= {f"{name}_std": values for name, values in found.std.items()}
+    columns["log_likelihood"] = model.score_samples(X)
+    return dict(zip(columns, _in_memory(*columns.values()), strict=True))
 
 
 def as_seen(model, X, numbers=None) -> np.ndarray:
