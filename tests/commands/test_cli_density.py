@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 
 import numpy as np
 import pytest
@@ -117,3 +119,36 @@ def test_what_is_refused(data, tmp_path, capsys):
     for option, value in (("--refine", "2"), ("--fraction", "0.9"), ("--restarts", "2")):
         assert call(capsys, *fit, option, value).refused(f"{option} has no meaning")
     assert call(capsys, *fit, "--shared-pose").refused("--shared-pose has no meaning")
+
+
+def test_noise_is_told_by_fit_info_and_check(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("noise.npy", np.random.default_rng(3).standard_normal((80, 20)))
+    done = call(capsys, "fit", "noise.npy", "-o", "n.gtpca", *FIT, "-k", "0")
+    assert done.code == 0
+    said = (
+        "here is no evidence for a pattern: held-out rows are less likely with it than with noise"
+    )
+    assert done.err.startswith(f"gtpca: warning: T{said}")
+    assert "(above 0 is needed)" in done.err
+    assert "`gtpca choose noise.npy --family shift`" in done.err
+    assert f"T{said}" in done.out
+    assert "`gtpca choose DATA --family shift`" in call(capsys, "info", "n.gtpca").out
+    assert said in json.loads(call(capsys, "info", "n.gtpca", "--json").out)["doubt"]
+    last = call(capsys, "check", "n.gtpca", "noise.npy").out.splitlines()[-1]
+    assert last.startswith(f"T{said}")
+    assert last.endswith("try other windows with `gtpca choose noise.npy --family shift`.")
+
+
+def test_check_ends_in_a_command_that_works(model, data, capsys, monkeypatch):
+    monkeypatch.chdir(data.parent)
+    done = call(capsys, "check", model.name, data.name)
+    assert done.code == 0
+    assert "one more than -k" in done.out
+    advice = done.out.splitlines()[-1]
+    assert "no evidence" not in advice
+    program, *words = shlex.split(re.search("`(.*)`", advice)[1])
+    assert program == "gtpca"
+    assert words[-1] == "--probabilistic"
+    assert call(capsys, *words).code == 0
+    assert type(gtpca.load(model.name)) is gtpca.ProbabilisticGTPCA

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
+from gtpca import checks
 from gtpca.text import table
 
-__all__ = ["density_facts", "density_summary"]
+__all__ = ["density_facts", "density_summary", "fit_density"]
+
+
+def fit_density(model, rows, path) -> None:
+    """Fit, and say of noise what to run next, as a command."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "there is no evidence for a pattern")
+        model.fit(rows)
+    if model.doubt_ is not None:
+        checks.warn(no_pattern(model, path), UserWarning)
 
 
 def density_facts(model) -> dict[str, Any]:
@@ -19,6 +30,8 @@ def density_facts(model) -> dict[str, Any]:
         "noise_variance": np.asarray(model.noise_variance_).tolist(),
         "log_likelihood": float(model.history_[-1]),
         "held_out_gain": model.held_out_gain_,
+        "held_out_total": model.held_out_total_,
+        "doubt": model.doubt_,
         "smoothing": model.smoothing_,
         "shrinkage": model.shrinkage_,
         "offset": model.offset_,
@@ -35,4 +48,13 @@ def density_summary(model) -> str:
     lines = [table(["part", "size"], rows), "", f"log-likelihood {model.history_[-1]:.4g} per row"]
     if model.held_out_gain_ is not None:
         lines.append(f"held-out gain  {model.held_out_gain_:.3g} per row, beside noise alone")
+    if model.doubt_ is not None:
+        lines += ["", no_pattern(model)]
     return "\n".join(lines)
+
+
+def no_pattern(model, data="DATA") -> str:
+    """That there is no pattern, and the command to run next."""
+    from gtpca.diagnostics import wording
+
+    return wording.no_pattern(model.doubt_, wording.Commands.of(model), data)

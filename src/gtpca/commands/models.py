@@ -12,7 +12,7 @@ import typer
 
 from gtpca import GTPCA, ProbabilisticGTPCA, checks, load
 from gtpca.commands.advice import warn_of_columns
-from gtpca.commands.densities import density_facts, density_summary
+from gtpca.commands.densities import density_facts, density_summary, fit_density
 from gtpca.commands.options import (
     Jobs,
     Json,
@@ -142,7 +142,7 @@ def fit(
     model = make(family, k, fraction, given, **both)
     with source.open(model) as data:
         warn_of_columns(data)
-        _fit_watched(model, Labelled(data.rows, source.labels(data)))
+        _fit_watched(model, Labelled(data.rows, source.labels(data)), source.path)
     with path_for_output(output) as path:
         model.save(path)
     said = json.dumps(_facts(model)) if as_json else _summary(model)
@@ -173,10 +173,10 @@ def _estimator(family, k, fraction, given, **parameters):
     return GTPCA(count, parse_family(family), **given, **parameters)
 
 
-def _fit_watched(model, rows) -> None:
+def _fit_watched(model, rows, path) -> None:
     """Fit with a progress bar, of which the model keeps nothing."""
     if is_density(model):
-        model.fit(rows)
+        fit_density(model, rows, path)
         return
     model.set_callbacks(FitBar.of(model)).fit(rows)
     model.set_callbacks()

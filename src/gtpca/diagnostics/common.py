@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
@@ -111,20 +112,17 @@ def each(fn: Callable, pieces, *, n_jobs=None, progress=None, text="") -> Iterab
     return found if progress is None else progress(found, total=len(pieces), desc=text)
 
 
-class Found:
-    """What a diagnostic found: a table, a sentence, a plot.
-
-    Those who inherit have ``table`` and ``advice``.
-    """
+class Found(ABC):
+    """What a diagnostic found: a table, a sentence, a plot."""
 
     @property
+    @abstractmethod
     def table(self) -> dict[str, np.ndarray]:
         """Columns by name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def advice(self, model="MODEL", data="DATA") -> str:
         """What was found, and what to do next, with the names of files."""
-        raise NotImplementedError
 
     @property
     def sentence(self) -> str:
