@@ -267,7 +267,7 @@ def noise_case(n, seed):
     nothing = -32 * np.log(2 * np.pi * variance) - np.sum(new**2, axis=1) / (2 * variance)
     plain, model = likely(0, CIRCULAR, shrink=False).fit(X), likely(0, CIRCULAR).fit(X)
     hard = energy.transform(X).mean()
-    found = {"told": float(model.held_out_gain_ is not None and model.held_out_gain_ < 0)}
+    found = {"told": float(model.doubt_ is not None)}
     for name, each in (("", model), ("plain ", plain)):
         gain = float(each.score(new) - nothing.mean())
         size = float(np.linalg.norm(each.mean_pattern_) / hard)

@@ -35,7 +35,7 @@ LAYERS = {
     "solvers": "model",
     "fitting": "solvers",
     "base": "model families",
-    "estimator": "base fitting views",
+    "estimator": "base fitting",
     "probabilistic": "estimator",
     "persistence": "probabilistic families files",
     "views": "model",
@@ -64,10 +64,10 @@ LATE = {
     ("data", "data.dask"),
     ("diagnostics", "plots"),
     ("base", "persistence"),
+    ("base", "plots"),
     ("experiments", "experiments.baselines"),
     ("experiments", "nn"),
     ("persistence", "nn"),
-    ("views", "plots"),
 }
 
 
@@ -87,8 +87,8 @@ PUBLIC = {
     "gtpca.diagnostics": """Check Choice NoiseFloor PoseConfidence Stability check choose
         noise_floor pose_confidence stability""",
     "gtpca.plots": """plot_choice plot_components plot_energy plot_history plot_noise_floor
-        plot_perturbation plot_pose_confidence plot_poses plot_reconstructions plot_scores
-        plot_stability""",
+        plot_perturbation plot_pose_confidence plot_pose_posterior plot_poses
+        plot_reconstructions plot_scores plot_stability""",
     "gtpca.page": "write_page",
     "gtpca.readers": "Data FileRows read_data write_array write_table",
 }

@@ -143,6 +143,33 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
             return codes
         return replace(codes, container=rows.container, shapes=rows.shapes)
 
+    def measure(self, X: Any) -> tuple[Codes[Any], np.ndarray]:
+        """Codes of new samples and the energy that they leave, in one pass.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape) or (n, d)
+
+        Returns
+        -------
+        codes : Codes
+        energies : array (n, k + 1), or (n, k + 2) with a pattern
+            ``|r_i|^2`` after 0, 1, .., k components; of a :class:`ProbabilisticGTPCA`, without
+            anything, with the pattern alone, and with 1, .., k components; see :meth:`resmse`.
+        """
+        rows = self._new_rows(X)
+        codes, energies = self.model_.measure(self._seen(rows))
+        return self._known(codes, rows), energies
+
+    def resmse(self, X: Any) -> np.ndarray:
+        """Residual energy over energy, after 1, 2, .., k components, shape (k,).
+
+        ``sum_i |x_i - proj_k(x_i)|^2 / sum_i |x_i|^2``, both over what was observed. Of a
+        :class:`ProbabilisticGTPCA` that of the pattern alone comes first, (k + 1,).
+        """
+        energies = self.model_.energies(self.chunks(X))
+        return energies[1:] / energies[0] if energies[0] > 0 else np.ones(len(energies) - 1)
+
     def decode(self, codes: Codes[ArrayT]) -> ArrayT:
         """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape).
 
@@ -286,8 +313,46 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
 
         save(self, path)
 
+    def plot_components(self, **how: Any) -> Any:
+        """The components; see :func:`gtpca.plots.plot_components`."""
+        return _drawn("components", self, **how)
+
+    def plot_energy(self, X: Samples = None, **how: Any) -> Any:
+        """How much they explain; see :func:`gtpca.plots.plot_energy`."""
+        return _drawn("energy", self, X, **how)
+
+    def plot_history(self, **how: Any) -> Any:
+        """How the fit went; see :func:`gtpca.plots.plot_history`."""
+        return _drawn("history", self, **how)
+
+    def plot_perturbation(self, X: Samples, **how: Any) -> Any:
+        """The mean sample, with more and less of each: :func:`gtpca.plots.plot_perturbation`."""
+        return _drawn("perturbation", self, X, **how)
+
+    def plot_pose_posterior(self, X: Samples, **how: Any) -> Any:
+        """How likely each pose is; see :func:`gtpca.plots.plot_pose_posterior`."""
+        return _drawn("pose_posterior", self, X, **how)
+
+    def plot_poses(self, X: Samples, component: int | None = 0, **how: Any) -> Any:
+        """How often which pose is taken; see :func:`gtpca.plots.plot_poses`."""
+        return _drawn("poses", self, X, component, **how)
+
+    def plot_reconstructions(self, X: Samples, **how: Any) -> Any:
+        """Samples and how they are rebuilt; see :func:`gtpca.plots.plot_reconstructions`."""
+        return _drawn("reconstructions", self, X, **how)
+
+    def plot_scores(self, X: Samples, **how: Any) -> Any:
+        """One point per sample; see :func:`gtpca.plots.plot_scores`."""
+        return _drawn("scores", self, X, **how)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = list(self._precisions)
         tags.input_tags.allow_nan = self.missing == "ignore"
         return tags
+
+
+def _drawn(what, *arguments, **how):
+    from gtpca import plots
+
+    return getattr(plots, f"plot_{what}")(*arguments, **how)

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from gtpca import checks
 from gtpca.base import BaseGTPCA
-from gtpca.data.chunks import RESIDUALS, Codes, as_chunks
+from gtpca.data.chunks import RESIDUALS, as_chunks
 from gtpca.data.labels import Labelled
 from gtpca.data.missing import MISSING
 from gtpca.data.rows import counted, new_rows, training_rows
@@ -38,7 +38,6 @@ from gtpca.shell import (
 )
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem, SolverResult
-from gtpca.views.shortcuts import PlotShortcuts
 
 __all__ = [
     *("FROZEN", "GTPCA", "bind_family", "check_n_components", "check_parameters"),
@@ -62,7 +61,7 @@ RULES = {
 FROZEN = ("polarity", "center", "shared_pose")  # decide about scores, and are kept by a fit
 
 
-class GTPCA(CallbackSupportMixin, PlotShortcuts, BaseGTPCA):
+class GTPCA(CallbackSupportMixin, BaseGTPCA):
     r"""General transform-invariant principal component analysis.
 
     Component ``k`` may be moved by any transform :math:`T` of a family to fit each sample:
@@ -500,31 +499,6 @@ class GTPCA(CallbackSupportMixin, PlotShortcuts, BaseGTPCA):
 
     def _seen(self, rows, weight=None):
         return self._open(self._preprocessed(rows), self.operator_, weight)
-
-    def measure(self, X: Any) -> tuple[Codes[Any], np.ndarray]:
-        """Codes of new samples and the energy that they leave, in one pass.
-
-        Parameters
-        ----------
-        X : array (n, \\*sample_shape) or (n, d)
-
-        Returns
-        -------
-        codes : Codes
-        energies : array (n, k + 1)
-            ``|r_i|^2`` after 0, 1, .., k components; see :meth:`resmse`.
-        """
-        rows = self._new_rows(X)
-        codes, energies = self.model_.measure(self._seen(rows))
-        return self._known(codes, rows), energies
-
-    def resmse(self, X: Any) -> np.ndarray:
-        """Residual energy over energy, after 1, 2, .., k components, shape (k,).
-
-        ``sum_i |x_i - proj_k(x_i)|^2 / sum_i |x_i|^2``, both over what was observed.
-        """
-        energies = self.model_.energies(self.chunks(X))
-        return energies[1:] / energies[0] if energies[0] > 0 else np.ones(self.n_components_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Share of the energy of ``X`` that all components explain: ``1 - resmse(X)[-1]``."""

@@ -20,7 +20,7 @@ from gtpca.families import Family
 from gtpca.families.text import as_family
 from gtpca.fitting import wording
 from gtpca.fitting.em import Recipe, expectation_maximisation
-from gtpca.fitting.held_out import Trust, trusted
+from gtpca.fitting.held_out import NEEDED, Trust, trusted
 from gtpca.model import outputs
 from gtpca.model.matching import POLARITIES
 from gtpca.model.probabilistic import ProbabilisticModel, log_likelihoods, pose_summary
@@ -157,7 +157,12 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         The log-likelihood below which a sample is an outlier.
     held_out_gain_ : float or None
         How much more likely held-out rows were with the pattern, as EM found it, than with noise
-        alone, in nats per row; None if none were held out. Below 0 nothing speaks for a pattern.
+        alone, in nats per row; None if none were held out.
+    held_out_total_ : float or None
+        The same for all rows together, in nats, with weights that are smoothed and made smaller.
+    doubt_ : str or None
+        Why there may be no pattern at all, in words: ``held_out_gain_`` is below 0, and
+        ``held_out_total_`` below 10.
     smoothing_, shrinkage_ : float
         Width of the Gaussian, in points, and the factor of all weights: 0 and 1 where none were
         held out.
@@ -188,6 +193,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
     """
 
     _precisions = ("float64",)
+    shared_pose_, center_, mean_ = True, False, None  # as a GTPCA has them
     mean_pattern_: np.ndarray
     explained_variance_: np.ndarray
     noise_variance_: Any  # a number, or one per feature
@@ -195,6 +201,10 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
     offset_: float
     history_: np.ndarray
     n_iter_: int
+    held_out_gain_: float | None
+    held_out_total_: float | None = None  # files may be older than it is
+    smoothing_: float
+    shrinkage_: float
 
     def __init__(
         self,
@@ -265,13 +275,12 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         trust = Trust()
         if self.shrink:
             model, trust = trusted(chunks, recipe, model, history, rng)
-            if trust.gain is not None and trust.gain < 0:
-                checks.warn(wording.no_pattern(trust), UserWarning)
         scores = np.concatenate(chunks.collect(log_likelihoods, model.lens()))
         labels = None if rows.container is None else rows.container.labels
-        return self._adopt(
+        self._adopt(
             model,
             held_out_gain_=trust.gain,
+            held_out_total_=trust.total,
             smoothing_=trust.width,
             shrinkage_=trust.scale,
             offset_=_threshold(scores, self.contamination, sample_weight),
@@ -280,6 +289,16 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
             labels_=labels,
             _row_shape=row_shape,
         )
+        if self.doubt_ is not None:
+            checks.warn(f"{self.doubt_}. {wording.OTHER_WINDOWS}", UserWarning)
+        return self
+
+    @property
+    def doubt_(self) -> str | None:
+        """Why there may be no pattern at all, in words; None if held-out rows do not say so."""
+        found = (self.held_out_gain_, self.smoothing_, self.shrinkage_, self.held_out_total_)
+        trust = Trust(*found)
+        return wording.no_pattern(trust, NEEDED) if trust.speaks_against else None
 
     def bind(self, sample_shape):
         """The operator of the family on samples of a shape."""
@@ -303,7 +322,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
 
     def _adopt(self, model, **beside):
         """Set all fitted attributes, at once."""
-        operator, sizes = model.operator, np.linalg.norm(model.loadings, axis=1)
+        operator, sizes = model.operator, model.sizes
         unit = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
         one = len(model.noise) == 1
         return self.restore(

@@ -160,9 +160,26 @@ def test_ends_of_other_ranges_are_no_matter_of_windows():
     )
 
 
-def test_densities_are_fitted_in_python():
-    command = Commands.of(ProbabilisticGTPCA(2, "shift(5)")).fit(1, "X")
-    assert command == "ProbabilisticGTPCA(1, 'shift(window=5)').fit(X)"
+def test_the_first_direction_of_a_density_is_its_pattern():
+    commands = Commands.of(ProbabilisticGTPCA(2, "shift(5)", sample_shape=(8,)))
+    assert commands.fit(3, "a.csv", "a.gtpca") == (
+        "gtpca fit a.csv -o a.gtpca -k 2 --family 'shift(window=5)' --sample-shape 8 "
+        "--probabilistic"
+    )
+    assert " -k 0 " in commands.fit(1)
+    assert commands.choose("a.csv") == "gtpca choose a.csv --family shift --sample-shape 8"
+    both = Commands.of(ProbabilisticGTPCA(1, polarity="both")).fit(2)
+    assert both == "gtpca fit DATA -o MODEL -k 1 --family identity --polarity both --probabilistic"
+
+
+def test_no_pattern_is_said_before_all_else():
+    doubt = "there is no evidence for a pattern: by 0.2 nats per row (above 0 is needed)"
+    found = Check(noise(2), again(1), poses(0.5), doubt)
+    assert found.advice("a.gtpca", "a.csv") == (
+        "There is no evidence for a pattern: by 0.2 nats per row (above 0 is needed); try other "
+        "windows with `gtpca choose a.csv --family shift --shared-pose`."
+    )
+    assert str(found).startswith(found.sentence)
 
 
 def test_they_are_drawn():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from helpers import noise
@@ -40,6 +42,30 @@ def test_in_noise_there_is_no_pattern_and_it_is_said():
     new, _ = rows(0.0, seed=1)
     assert plain.score(new) < model.score(new)
     assert plain.held_out_gain_ is None
+
+
+@pytest.mark.parametrize("seed", [10, 11, 12])
+@pytest.mark.parametrize("count", [0, 3])
+def test_noise_is_told_from_a_faint_pattern(seed, count):
+    how = {"tol": 1e-3, "random_state": 0}
+    with pytest.warns(UserWarning, match=r"\(10 are needed\).*gtpca\.diagnostics\.choose"):
+        model = ProbabilisticGTPCA(count, CIRCULAR, **how).fit(rows(0.0, n=100, seed=seed)[0])
+    assert f"by {-model.held_out_gain_:.2g} nats per row (above 0 is needed)" in model.doubt_
+    assert f"gains {model.held_out_total_:.2g} nats in all" in model.doubt_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ProbabilisticGTPCA(count, CIRCULAR, **how).fit(rows(3.0, n=100, seed=seed)[0])
+    assert model.doubt_ is None
+
+
+def test_too_many_components_do_not_hide_a_pattern():
+    """Below 0 as EM finds them, which was taken for noise."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ProbabilisticGTPCA(6, CIRCULAR, tol=1e-3, random_state=0).fit(rows(2.2, n=60)[0])
+    assert model.held_out_gain_ < 0
+    assert model.held_out_total_ > 10
+    assert model.doubt_ is None
 
 
 def test_a_faint_pattern_is_found_better():

@@ -29,7 +29,8 @@ NEED_SAMPLES = (
     plots.plot_poses,
 )
 SINGLE = (plots.plot_scores, plots.plot_energy, plots.plot_history)
-ALL = [getattr(plots, name) for name in plots.__all__ if name not in OF_RESULTS]
+OF_DENSITIES = ("plot_pose_posterior",)
+ALL = [getattr(plots, name) for name in plots.__all__ if name not in (*OF_RESULTS, *OF_DENSITIES)]
 
 
 @pytest.fixture(autouse=True)

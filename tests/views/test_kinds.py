@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 
 import numpy as np
 import pytest
 from helpers import QUICK, noise
 
-from gtpca import GTPCA, Shift, page, plots
+from gtpca import GTPCA, ProbabilisticGTPCA, Shift, page, plots
 from gtpca.plots.diagnostics import __all__ as OF_RESULTS
 
 pyplot = pytest.importorskip("matplotlib.pyplot", reason='needs matplotlib: "gtpca[plot]"')
@@ -102,7 +103,13 @@ FUNCTIONS = {
     "perturbation": lambda m, rows, _: artists(plots.plot_perturbation(m, rows)),
     "components": lambda m, rows, _: artists(plots.plot_components(m)),
     "history": lambda m, rows, _: artists(plots.plot_history(m)),
+    "pose_posterior": lambda _, rows, __: artists(plots.plot_pose_posterior(density(), rows)),
 }
+
+
+@cache
+def density():
+    return ProbabilisticGTPCA(1, Shift(5), shrink=False, random_state=0).fit(X)
 
 
 @pytest.fixture(scope="module")

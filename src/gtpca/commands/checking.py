@@ -17,8 +17,15 @@ from gtpca.commands.output import check_output
 from gtpca.commands.progress import watched
 from gtpca.data.labels import Labelled
 from gtpca.families.text import parse_family
+from gtpca.views.parts import is_density
 
 __all__ = ["check", "check_watched", "choose"]
+
+
+DIRECTIONS = (
+    "Of a fit with --probabilistic, components are directions of the pattern and its components\n"
+    "together, in the order of their energy: one more than -k.\n"
+)
 
 
 def _pair(text: str) -> tuple[int, int]:
@@ -124,6 +131,8 @@ def check(
     if as_json:
         typer.echo(_json(parts, advice))
         return
+    if is_density(fitted):
+        typer.echo(DIRECTIONS)
     for name, part in parts.items():
         typer.echo(f"{name}\n{part.text}\n")
     typer.echo(advice)

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
-from gtpca import ProbabilisticGTPCA
+from gtpca import checks
 from gtpca.text import table
 
-__all__ = ["check_drawable", "density_facts", "density_summary", "doubts"]
+__all__ = ["density_facts", "density_summary", "fit_density"]
+
+
+def fit_density(model, rows, path) -> None:
+    """Fit, and say of noise what to run next, as a command."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "there is no evidence for a pattern")
+        model.fit(rows)
+    if model.doubt_ is not None:
+        checks.warn(no_pattern(model, path), UserWarning)
 
 
 def density_facts(model) -> dict[str, Any]:
@@ -20,6 +30,8 @@ def density_facts(model) -> dict[str, Any]:
         "noise_variance": np.asarray(model.noise_variance_).tolist(),
         "log_likelihood": float(model.history_[-1]),
         "held_out_gain": model.held_out_gain_,
+        "held_out_total": model.held_out_total_,
+        "doubt": model.doubt_,
         "smoothing": model.smoothing_,
         "shrinkage": model.shrinkage_,
         "offset": model.offset_,
@@ -36,22 +48,13 @@ def density_summary(model) -> str:
     lines = [table(["part", "size"], rows), "", f"log-likelihood {model.history_[-1]:.4g} per row"]
     if model.held_out_gain_ is not None:
         lines.append(f"held-out gain  {model.held_out_gain_:.3g} per row, beside noise alone")
+    if model.doubt_ is not None:
+        lines += ["", no_pattern(model)]
     return "\n".join(lines)
 
 
-def doubts(model, rows) -> dict[str, np.ndarray]:
-    """Columns that only a likelihood can tell: how sure poses are, how likely samples."""
-    found = model.pose_posterior(rows, 1)
-    columns = {"pose_probability": found.probability[:, 0]}
-    columns |= {f"{name}_std": values for name, values in found.std.items()}
-    return columns | {"log_likelihood": model.score_samples(rows)}
+def no_pattern(model, data="DATA") -> str:
+    """That there is no pattern, and the command to run next."""
+    from gtpca.diagnostics import wording
 
-
-def check_drawable(model, path, command) -> None:
-    """Raise an error for models that a command cannot draw."""
-    if isinstance(model, ProbabilisticGTPCA):
-        raise ValueError(
-            f"{path} holds a ProbabilisticGTPCA, of which gtpca {command} cannot draw anything "
-            "yet; use gtpca info, transform --poses, reconstruct, align or impute, or fit without "
-            "--probabilistic."
-        )
+    return wording.no_pattern(model.doubt_, wording.Commands.of(model), data)

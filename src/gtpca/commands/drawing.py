@@ -31,13 +31,14 @@ class Kind(StrEnum):
     reconstructions = "reconstructions"
     scores = "scores"
     poses = "poses"
+    pose_posterior = "pose-posterior"
     perturbation = "perturbation"
 
 
 NO_DATA, ANY_DATA = (Kind.components, Kind.history), (Kind.energy,)
 TAKES = {  # which options mean something to which kind
     "components": (Kind.components, Kind.perturbation, Kind.scores, Kind.poses),
-    "rows": (Kind.reconstructions,),
+    "rows": (Kind.reconstructions, Kind.pose_posterior),
     "labels-file": (Kind.scores,),
 }
 
@@ -55,7 +56,9 @@ def plot(
     rows: Annotated[
         Any,
         typer.Option(
-            parser=numbers, metavar="LIST", help="reconstructions: of these samples, from 0."
+            parser=numbers,
+            metavar="LIST",
+            help="reconstructions, pose-posterior: of these samples, from 0.",
         ),
     ] = None,
     labels_file: LabelsFile = None,
@@ -72,6 +75,7 @@ def plot(
       reconstructions  some samples and how they are rebuilt
       scores           one point per sample; --labels colours them
       poses            how often which pose is taken
+      pose-posterior   how likely each pose is, of a fit with --probabilistic
       perturbation     the mean sample, with more and less of each component
 
     \b
@@ -82,7 +86,7 @@ def plot(
     check_output(output, PICTURES, model, source.path)
     given = {"components": components, "rows": rows, "labels-file": labels_file}
     _check_kind(kind, source.path, given)
-    fitted = load_model(model, max_size, drawn_by="plot")
+    fitted = load_model(model, max_size)
     if components is not None:
         components = [from_zero(fitted, "--components", number) for number in components]
     options = _options(kind, components, rows)
@@ -127,7 +131,7 @@ def _draw(kind, what, options):
     os.environ["MPLBACKEND"] = "Agg"  # no window, whatever there is
     from gtpca import plots
 
-    axes = getattr(plots, f"plot_{kind}")(*what, **options)
+    axes = getattr(plots, f"plot_{kind.name}")(*what, **options)
     return np.ravel(axes)[0].figure
 
 
@@ -156,7 +160,7 @@ def report(
       gtpca report a.gtpca a.csv -o a.html --title "Run 7" --text "Before the repair."
     """
     check_output(output, (".html",), model, source.path, labels_file)
-    fitted = load_model(model, max_size, drawn_by="report")
+    fitted = load_model(model, max_size)
     from gtpca.page import write_page
 
     with source.open(fitted) as data, path_for_output(output) as path:

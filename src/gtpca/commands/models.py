@@ -12,7 +12,7 @@ import typer
 
 from gtpca import GTPCA, ProbabilisticGTPCA, checks, load
 from gtpca.commands.advice import warn_of_columns
-from gtpca.commands.densities import check_drawable, density_facts, density_summary
+from gtpca.commands.densities import density_facts, density_summary, fit_density
 from gtpca.commands.options import (
     Jobs,
     Json,
@@ -31,6 +31,7 @@ from gtpca.families.text import as_family, format_family, parse_family
 from gtpca.operators.grid import axis_of, axis_texts
 from gtpca.readers.data import some
 from gtpca.text import shortened, table
+from gtpca.views.parts import is_density
 
 __all__ = ["fit", "from_zero", "info", "load_model"]
 
@@ -141,7 +142,7 @@ def fit(
     model = make(family, k, fraction, given, **both)
     with source.open(model) as data:
         warn_of_columns(data)
-        _fit_watched(model, Labelled(data.rows, source.labels(data)))
+        _fit_watched(model, Labelled(data.rows, source.labels(data)), source.path)
     with path_for_output(output) as path:
         model.save(path)
     said = json.dumps(_facts(model)) if as_json else _summary(model)
@@ -172,21 +173,18 @@ def _estimator(family, k, fraction, given, **parameters):
     return GTPCA(count, parse_family(family), **given, **parameters)
 
 
-def _fit_watched(model, rows) -> None:
+def _fit_watched(model, rows, path) -> None:
     """Fit with a progress bar, of which the model keeps nothing."""
-    if isinstance(model, ProbabilisticGTPCA):
-        model.fit(rows)
+    if is_density(model):
+        fit_density(model, rows, path)
         return
     model.set_callbacks(FitBar.of(model)).fit(rows)
     model.set_callbacks()
 
 
-def load_model(path: Path, max_size: int | None = None, drawn_by: str = ""):
-    """The model in a file, which a command ``drawn_by`` can draw, if there is one."""
-    model = load(path) if max_size is None else load(path, max_size)
-    if drawn_by:
-        check_drawable(model, path, drawn_by)
-    return model
+def load_model(path: Path, max_size: int | None = None):
+    """The model in a file."""
+    return load(path) if max_size is None else load(path, max_size)
 
 
 def from_zero(model, option: str, component: int) -> int:
@@ -239,15 +237,11 @@ def _facts(model) -> dict[str, Any]:
         "n_transforms": int(operator.n_transforms),
         "poses": list(operator.describe(np.zeros(1, dtype=int))),
         "parameters": _parameters(model),
-        **(density_facts(model) if _is_density(model) else _energy_facts(model)),
+        **(density_facts(model) if is_density(model) else _energy_facts(model)),
         "axes": [_axis_facts(axis_of(model.grid_, j)) for j in range(len(model.sample_shape_))],
         "pose_units": operator.pose_units,
         "read_with": {} if model.labels_ is None else _told(model.labels_.reading),
     }
-
-
-def _is_density(model) -> bool:
-    return isinstance(model, ProbabilisticGTPCA)
 
 
 def _energy_facts(model) -> dict[str, Any]:
@@ -300,7 +294,7 @@ def _is_plain(value) -> bool:
 
 def _summary(model) -> str:
     """The components, one per line, and how much of the energy of the rows each explains."""
-    if _is_density(model):
+    if is_density(model):
         return density_summary(model)
     share = model.explained_energy_ratio_
     shares = zip(share, np.cumsum(share), strict=True)

@@ -12,8 +12,6 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from gtpca import ProbabilisticGTPCA
-from gtpca.commands.densities import doubts
 from gtpca.commands.models import from_zero, load_model
 from gtpca.commands.options import (
     MaxSize,
@@ -33,6 +31,8 @@ from gtpca.operators.grid import axis_of
 from gtpca.readers import write_table
 from gtpca.readers.data import is_number
 from gtpca.readers.images import write_images
+from gtpca.views.measures import doubts
+from gtpca.views.parts import is_density
 
 __all__ = ["align", "impute", "reconstruct", "transform"]
 
@@ -82,7 +82,7 @@ def transform(
 
 def _doubts(model, path, rows) -> dict[str, np.ndarray]:
     """Columns that only models with a likelihood have."""
-    if not isinstance(model, ProbabilisticGTPCA):
+    if not is_density(model):
         return {}
     parts = list(_pieces(model, partial(doubts, model), path, rows, "likelihoods"))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

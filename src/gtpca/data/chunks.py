@@ -98,10 +98,10 @@ class Codes(Generic[ArrayT]):
         return Codes(self.scores[rows], self.index[rows], shapes, container)
 
     def first(self, n_components: int) -> Codes[ArrayT]:
-        """The codes on the first components only."""
-        return replace(
-            self, scores=self.scores[:, :n_components], index=self.index[:, :n_components]
-        )
+        """The codes on the first components only; a pose that is shared stays."""
+        shared = np.shape(self.index)[1] == 1
+        index = self.index if shared else self.index[:, :n_components]
+        return replace(self, scores=self.scores[:, :n_components], index=index)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all arrays to one ``.npz`` file, without pickle, by an atomic write."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
@@ -18,6 +19,7 @@ from gtpca.data.rows import counted, new_rows
 from gtpca.estimator import GTPCA
 from gtpca.text import table as text_table
 from gtpca.views.measures import spread_runs
+from gtpca.views.parts import is_density
 
 __all__ = [
     *("directions", "each", "is_density", "like", "quietly", "refit", "samples_of", "seeds_from"),
@@ -27,11 +29,6 @@ __all__ = [
 MOST_VALUES = 2**24  # numbers that are read; of more, a sample of the rows
 LARGEST_SEED = 2**31 - 1
 FAINT = 1e-10  # directions with less than this share of the largest energy do not count
-
-
-def is_density(model) -> bool:
-    """Whether the model has a likelihood: then all of its components take one pose."""
-    return hasattr(model, "pose_posterior")
 
 
 def samples_of(model, X, rng) -> np.ndarray:
@@ -115,20 +112,17 @@ def each(fn: Callable, pieces, *, n_jobs=None, progress=None, text="") -> Iterab
     return found if progress is None else progress(found, total=len(pieces), desc=text)
 
 
-class Found:
-    """What a diagnostic found: a table, a sentence, a plot.
-
-    Those who inherit have ``table`` and ``advice``.
-    """
+class Found(ABC):
+    """What a diagnostic found: a table, a sentence, a plot."""
 
     @property
+    @abstractmethod
     def table(self) -> dict[str, np.ndarray]:
         """Columns by name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def advice(self, model="MODEL", data="DATA") -> str:
         """What was found, and what to do next, with the names of files."""
-        raise NotImplementedError
 
     @property
     def sentence(self) -> str:

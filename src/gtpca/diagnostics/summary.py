@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from gtpca.diagnostics import wording
 from gtpca.diagnostics.noise import NoiseFloor, noise_floor
 from gtpca.diagnostics.poses import PoseConfidence, pose_confidence
 from gtpca.diagnostics.splits import Stability, stability
@@ -21,11 +22,14 @@ class Check:
     noise : NoiseFloor
     stability : Stability
     poses : PoseConfidence
+    doubt : str or None
+        What held-out rows of a density say against a pattern: its ``doubt_``.
     """
 
     noise: NoiseFloor
     stability: Stability
     poses: PoseConfidence
+    doubt: str | None = None
 
     @property
     def sentence(self) -> str:
@@ -34,12 +38,15 @@ class Check:
 
     def advice(self, model="MODEL", data="DATA") -> str:
         """The first sentence that is about something wrong; if nothing is, that about noise."""
+        if self.doubt is not None:
+            return wording.no_pattern(self.doubt, self.noise.commands, data)
         found = (self.noise, self.stability, self.poses)
         first = next((each for each in found if not each.passed), self.noise)
         return first.advice(model, data)
 
     def __str__(self) -> str:
-        return "\n\n".join(map(str, (self.noise, self.stability, self.poses)))
+        said = [] if self.doubt is None else [self.sentence]
+        return "\n\n".join([*said, *map(str, (self.noise, self.stability, self.poses))])
 
 
 def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check:
@@ -66,4 +73,5 @@ def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check:
         noise_floor(model, X, random_state=random_state, **how),
         stability(model, X, random_state=random_state, **how),
         pose_confidence(model, X, **how),
+        getattr(model, "doubt_", None),
     )

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.base import clone
 
 from gtpca.families.text import as_family, format_family
+from gtpca.views.parts import is_density
 
-__all__ = ["Commands", "choice", "noise_floor", "pose_confidence", "stability"]
+__all__ = ["Commands", "choice", "no_pattern", "noise_floor", "pose_confidence", "stability"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Commands:
     fit_only : tuple of str
         What ``fit`` has to be told besides.
     density : bool
-        Whether it is a model that is fitted in Python only.
+        Whether it has a pattern, which is the first of the directions that are counted.
     """
 
     family: str
@@ -41,27 +42,31 @@ class Commands:
     def of(cls, model) -> Commands:
         """Those of a model, or of an estimator that is not fitted."""
         texts = _text(as_family(model.family)), _text(_without_window(model.family))
-        if not hasattr(model, "shared_pose"):
-            return cls(*texts, density=True)
-        both = ["--shared-pose"] if model.shared_pose else []
+        density = is_density(model)
+        both = ["--shared-pose"] if not density and model.shared_pose else []
         if model.sample_shape is not None:
             both += ["--sample-shape", "x".join(map(str, np.ravel(model.sample_shape)))]
-        fit = ["--polarity", "positive"] if model.polarity == "positive" else []
-        fit += {False: [], True: ["--center", "features"]}.get(
-            model.center, ["--center", "samples"]
-        )
-        return cls(*texts, tuple(both), tuple(fit))
+        fit = ["--probabilistic"] if density else _centring(model)
+        if model.polarity != ("positive" if density else "both"):
+            fit = ["--polarity", model.polarity, *fit]
+        return cls(*texts, tuple(both), tuple(fit), density)
 
     def fit(self, k, data="DATA", output="MODEL") -> str:
-        """The command, or for densities the call, that fits ``k`` components of the same kind."""
-        if self.density:
-            return f"ProbabilisticGTPCA({k}, {self.family!r}).fit({data})"
-        words = ["gtpca", "fit", data, "-o", output, "-k", k, "--family", self.family]
+        """The command that fits ``k`` directions of the same kind; one may be a pattern."""
+        count = max(0, k - self.density)
+        words = ["gtpca", "fit", data, "-o", output, "-k", count, "--family", self.family]
         return _typed(*words, *self.options, *self.fit_only)
 
     def choose(self, data="DATA") -> str:
         """The command that looks for a window and a number of components."""
         return _typed("gtpca", "choose", data, "--family", self.any_window, *self.options)
+
+
+def _centring(model) -> list[str]:
+    """What ``fit`` has to be told of the centring of a GTPCA."""
+    if not model.center:
+        return []
+    return ["--center", "samples" if model.center == "samples" else "features"]
 
 
 def _typed(*words) -> str:
@@ -86,6 +91,12 @@ def _without_window(family):
 def percent(share) -> str:
     """A share in percent, with three digits."""
     return f"{100 * share:.3g} %"
+
+
+def no_pattern(doubt, commands, data) -> str:
+    """That held-out rows of a density speak against a pattern."""
+    after = commands.choose(data)
+    return f"{doubt[0].upper()}{doubt[1:]}; try other windows with `{after}`."
 
 
 def noise_floor(found, model, data) -> str:

@@ -6,6 +6,8 @@ from gtpca.operators.grid import axis_name, shape_text
 
 __all__ = ["long_window", "many_components", "no_pattern", "not_converged", "still_family"]
 
+OTHER_WINDOWS = "gtpca.diagnostics.choose(X, family) tries other windows; more rows may help too."
+
 
 def long_window(operator, axis: int) -> str:
     """That a component is more than twice as long as the sample on an axis."""
@@ -41,11 +43,18 @@ def not_converged(estimator, history) -> str:
     )
 
 
-def no_pattern(trust) -> str:
+def no_pattern(trust, needed) -> str:
     """That held-out rows say nothing of a pattern."""
+    smaller = (
+        ""
+        if trust.total is None
+        else (
+            f", and made smoother and smaller it gains {trust.total:.2g} nats in all ({needed:g} "
+            "are needed)"
+        )
+    )
     return (
         "there is no evidence for a pattern: held-out rows are less likely with it than with "
-        f"noise alone, by {-trust.gain:.2g} nats per row (above 0 is needed). All weights were "
-        f"multiplied by {trust.scale:g}; poses and scores are those of noise. More rows, fewer "
-        "components or a shorter window may help."
+        f"noise alone, by {-trust.gain:.2g} nats per row (above 0 is needed){smaller}; poses and "
+        "scores are those of noise"
     )

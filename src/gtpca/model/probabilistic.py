@@ -79,6 +79,11 @@ class ProbabilisticModel:
         """``K``."""
         return len(self.loadings)
 
+    @property
+    def sizes(self) -> np.ndarray:
+        """``sqrt(lambda_k) = |u_k|``, (K,)."""
+        return np.linalg.norm(self.loadings, axis=1)
+
     def lens(self) -> Lens:
         """What a pass over rows needs to know of the model, computed once."""
         one, operator = len(self.noise) == 1, self.operator
@@ -117,7 +122,22 @@ class ProbabilisticModel:
 
     def encode(self, chunks: Chunks) -> Codes:
         """Most likely pose of every row, and the mean of its scores there."""
-        return chunks.join(encode, self.lens(), np.linalg.norm(self.loadings, axis=1))
+        return chunks.join(encode, self.lens(), self.sizes)
+
+    def measure(self, chunks: Chunks) -> tuple[Codes, np.ndarray]:
+        """Codes, and the energy of every row with nothing, the pattern, 1, .., K components."""
+        found = chunks.join(measure, self.lens(), self.sizes)
+        return Codes(found["scores"], found["index"]), found["energies"]
+
+    def energies(self, chunks: Chunks) -> np.ndarray:
+        """Energy of all rows with nothing, the pattern, 1, .., K components, weighted, (K + 2,)."""
+        return chunks.sum(left_energies, self.lens())
+
+    def part_energies(self) -> np.ndarray:
+        """Mean over the prior of ``|T_t m|^2`` and of ``|T_t u_k|^2``, (1 + K,)."""
+        G = gram_matrices(self.operator, self.weights[None])[0]
+        squares = np.diagonal(G, axis1=1, axis2=2)
+        return squares[0] if len(G) == 1 else np.exp(self.log_prior) @ squares
 
     def align(self, chunks: Chunks, component: int = 0) -> np.ndarray:
         """Every row brought back from its most likely pose, (n, \\*weight_shape)."""
@@ -128,11 +148,11 @@ class ProbabilisticModel:
         return chunks.join(impute, self.lens())
 
     def decode(self, codes: Codes) -> np.ndarray:
-        """``T_i (m + sum_k scores_ik w_k)``, (n, \\*sample_shape)."""
+        """``T_i (m + sum_k scores_ik w_k)``, (n, \\*sample_shape), for k with scores."""
         return by_rows(self._decoded, codes.scores, codes.index)
 
     def _decoded(self, scores, index):
-        sizes = np.linalg.norm(self.loadings, axis=1)
+        sizes = self.sizes[: scores.shape[1]]
         z = np.divide(scores, sizes, out=np.zeros(scores.shape), where=sizes > 0)
         return self.shown(z, index[:, 0]).reshape(-1, *self.operator.sample_shape)
 
@@ -147,15 +167,14 @@ class ProbabilisticModel:
 
     def shown(self, z: np.ndarray, index: np.ndarray) -> np.ndarray:
         """The rows ``T_{index_i} (m + sum_k z_ik u_k)``, (n, d)."""
-        return moved(self.operator, self.weights, with_one(z), index)
+        return moved(self.operator, self.weights[: 1 + z.shape[1]], with_one(z), index)
 
     def sample(self, n_samples: int, rng) -> tuple[np.ndarray, Codes]:
         """Rows (n, d) drawn from the model, and their codes."""
         index = rng.choice(len(self.log_prior), n_samples, p=np.exp(self.log_prior))
         z = rng.standard_normal((n_samples, len(self.loadings)))
         noise = np.sqrt(self.noise) * rng.standard_normal((n_samples, self.operator.n_features))
-        scores = z * np.linalg.norm(self.loadings, axis=1)
-        return self.shown(z, index) + noise, Codes(scores, index[:, None])
+        return self.shown(z, index) + noise, Codes(z * self.sizes, index[:, None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -508,6 +527,25 @@ def encode(chunk, lens, sizes) -> Codes:
         found.append((z[:, np.arange(len(index)), index].T * sizes, index[:, None]))
     scores, index = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return Codes(scores, index.astype(np.int32))
+
+
+def measure(chunk, lens, sizes):
+    """Codes of a chunk as a dict, and ``energies`` (n, K + 2) that are left of its rows.
+
+    With nothing, with the pattern ``|x_i - T_i m|^2``, and with the first 1, .., K components.
+    """
+    codes, rest = encode(chunk, lens, 1.0), chunk.rows
+    columns, coef = [row_energies(rest)], with_one(codes.scores)
+    for k, w in enumerate(lens.weights):
+        rest = rest - moved(chunk.operator, w[None], coef[:, [k]], codes.index[:, 0])
+        columns.append(row_energies(rest))
+    energies = np.stack(columns, axis=1)
+    return {"scores": codes.scores * sizes, "index": codes.index, "energies": energies}
+
+
+def left_energies(chunk, lens):
+    """``sum_i`` of the energies of :func:`measure`, weighted, (K + 2,)."""
+    return chunk.weigh(measure(chunk, lens, 1.0)["energies"].T).sum(axis=1)
 
 
 def align(chunk, lens):

@@ -7,6 +7,7 @@ import numpy as np
 from gtpca.page.layouts import block_means, lay_out
 from gtpca.page.packing import clipped, pack, pack_rows
 from gtpca.views import measures
+from gtpca.views.parts import parts
 from gtpca.views.samples import component_view, sample_view
 
 __all__ = ["gather_alignment"]
@@ -42,7 +43,7 @@ def gather_alignment(model, X, codes, poses, numbers) -> dict | None:
         return _pictures(model, X, numbers, views)
     name, values = _sorted_by(poses, numbers)
     order = np.argsort(values, kind="stable")
-    channels = _strongest(views[1], model.components_[0])
+    channels = _strongest(views[1], parts(model)[0].weights)
     maps = _curves(model, X, numbers, views, channels)
     unit = model.operator_.pose_units.get(name)
     return {

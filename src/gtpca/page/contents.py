@@ -14,6 +14,7 @@ from gtpca.page.layouts import Layout, lay_out
 from gtpca.page.packing import clipped, pack, pack_rows, safe_json
 from gtpca.views import measures, palette
 from gtpca.views.palette import Scale
+from gtpca.views.parts import is_density, parts
 from gtpca.views.samples import component_view, sample_view
 
 __all__ = ["Contents", "gather"]
@@ -62,6 +63,7 @@ def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) 
     first of the ``columns`` (by name), and ``ids`` a name with one text per sample.
     """
     codes, left = measures.measure(model, X)
+    sure = measures.doubts(model, X)
     poses, each = measures.pose_columns(model, codes), measures.shares(left)[:, -1]
     layout = lay_out(sample_view(model))
     explained = measures.shares(left.sum(axis=0, keepdims=True))[0].tolist()
@@ -70,13 +72,13 @@ def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) 
         "palette": palette.for_page(),
         "components": _components(model),
         "builder": _builder(model, codes, layout),
-        "energy": {"explained": explained, "pca": _line(pca)},
-        "histograms": _histograms(poses, each),
+        "energy": {"explained": explained, "pca": _line(pca), "first": 1 - _n_patterns(model)},
+        "histograms": _histograms(poses, each, sure),
     }
     room -= len(safe_json(data))
     order = _drawn(labels, len(codes), rng)
     numbers = np.sort(order[: _n_points(codes, poses, room, max_samples)])
-    points = _points(codes, poses, each, numbers) | _labels(labels, numbers)
+    points = _points(codes, poses, each, sure, numbers) | _labels(labels, numbers)
     points |= {"columns": _columns(columns or {}, numbers), "ids": _ids(ids, numbers)}
     data["alignment"] = gather_alignment(model, X, codes, poses, numbers)
     _say_units(model, points["poses"] + data["histograms"]["poses"])
@@ -131,13 +133,20 @@ def _drawn(labels, n, rng):
 def _n_points(codes, poses, room, most):
     """So many points that their numbers take their share of the room."""
     columns = min(COMPONENTS, codes.scores.shape[1])
-    width = 4 * (columns + sum(min(COMPONENTS, v.values.shape[1]) for v in poses.values()) + 4)
+    poses_of = sum(1 + min(COMPONENTS, v.values.shape[1]) for v in poses.values())
+    width = 4 * (columns + poses_of + 6)
     return int(min(len(codes), most, max(1, POINTS_SHARE * room / (BASE64 * width + 100))))
 
 
 def _n_parts(model):
-    """How many components are told apart by colour within a sample."""
-    return min(model.n_components_, len(palette.CYCLE)) if model.n_components_ > 1 else 0
+    """How many components, and patterns, are told apart by colour within a sample."""
+    count = _n_patterns(model) + model.n_components_
+    return min(count, len(palette.CYCLE)) if count > 1 else 0
+
+
+def _n_patterns(model):
+    """One in front of the components of a density."""
+    return int(is_density(model))
 
 
 def _n_divided(model, layout, room):
@@ -157,19 +166,21 @@ def _levels(layout):
 
 
 def _components(model):
-    """The components as they were found, in the shape of the weights."""
-    layout = lay_out(component_view(model))
-    drawn = layout(model.components_[:COMPONENTS])
-    return {"layout": layout.described(), "values": pack_rows(drawn)}
+    """The components as they were found, after a pattern, in the shape of the weights."""
+    layout, shown = lay_out(component_view(model)), parts(model)[: _n_patterns(model) + COMPONENTS]
+    drawn = layout(np.stack([part.weights for part in shown]))
+    names = [part.name for part in shown]
+    return {"layout": layout.described(), "values": pack_rows(drawn), "names": names}
 
 
 def _builder(model, codes, layout):
     """Every component in the reference pose with score 1, and where its slider may go."""
     count = model.n_components_
-    index = np.full((count, 1 if model.shared_pose_ else count), model.operator_.reference)
-    parts = model.decode(Codes(np.eye(count), index))
-    base = np.zeros(model.sample_shape_) if model.mean_ is None else model.mean_
-    drawn = layout((parts - base)[:COMPONENTS])
+    if count == 0:
+        return None
+    index = np.full((count + 1, 1 if model.shared_pose_ else count), model.operator_.reference)
+    base, *each = model.decode(Codes(np.eye(count + 1, count, k=-1), index))
+    drawn = layout((np.stack(each) - base)[:COMPONENTS])
     scores = codes.scores[:, :COMPONENTS].astype(np.float64)
     reach = np.quantile(np.abs(scores), 0.999, axis=0)
     reach = np.where(reach > 0, reach, 1.0)
@@ -182,14 +193,17 @@ def _builder(model, codes, layout):
     }
 
 
-def _histograms(poses, explained):
+def _histograms(poses, explained, sure):
     columns = []
     for name, pose in poses.items():
         (values, possible), words = _in_numbers(pose)
         bars = [histogram(v, possible) for v in values.T[:COMPONENTS]]
         columns.append({"name": clipped(name), "words": words, "bars": bars})
     floor = min(0.0, float(explained.min()))
-    return {"poses": columns, "explained": histogram(explained, np.linspace(floor, 1, 99))}
+    found = {"poses": columns, "explained": histogram(explained, np.linspace(floor, 1, 99))}
+    if sure and columns:
+        found["probability"] = histogram(sure["pose_probability"], np.linspace(0, 1, 99))
+    return found
 
 
 def histogram(values, possible) -> dict:
@@ -216,20 +230,26 @@ def _in_numbers(pose):
     return measures.Pose(np.searchsorted(levels, values), np.arange(len(levels))), words
 
 
-def _points(codes, poses, explained, numbers):
-    """Scores, poses and explained shares of some rows."""
+def _points(codes, poses, explained, sure, numbers):
+    """Scores, poses, explained shares and what is said of doubts, of some rows."""
     columns = []
     for name, pose in poses.items():
         (values, _), words = _in_numbers(pose)
         shown = values[numbers, :COMPONENTS].astype(np.float64)
         column = {"name": clipped(name), "words": words, "width": shown.shape[1]}
+        spread = sure.get(f"{name}_std")
+        column["std"] = None if spread is None else pack(spread[numbers])
         columns.append(column | {"values": pack(shown)})
+    told = [name for name in ("pose_probability", "log_likelihood") if name in sure]
     scores = codes.scores[numbers, :COMPONENTS]
     return {
         "number": pack(numbers),
         "scores": pack(scores),
         "explained": pack(explained[numbers]),
         "poses": columns,
+        "sure": [
+            {"name": name.replace("_", " "), "values": pack(sure[name][numbers])} for name in told
+        ],
     }
 
 
@@ -305,16 +325,17 @@ def _samples(model, X, codes, numbers, layout):
 
 
 def _parts(model, codes, layout):
-    """What each component adds to each sample, one after the other."""
+    """What a pattern and each component add to each sample, one after the other."""
     if not _n_parts(model):
         return None
-    base = 0 if model.mean_ is None else model.mean_
-    drawn = []
-    for k in range(_n_parts(model)):
+    base = model.decode(Codes(np.zeros(codes.scores.shape), codes.index))
+    drawn = [layout(base)] * _n_patterns(model)
+    for k in range(_n_parts(model) - len(drawn)):
         alone = np.where(np.arange(codes.scores.shape[1]) == k, codes.scores, 0)
         drawn.append(layout(model.decode(Codes(alone, codes.index)) - base))
     each = np.stack(drawn, axis=1)
-    return pack_rows(each.reshape(-1, *each.shape[2:]), 256) | {"count": len(drawn)}
+    names = [part.name for part in parts(model)[: len(drawn)]]
+    return pack_rows(each.reshape(-1, *each.shape[2:]), 256) | {"names": names}
 
 
 def _names(model):

@@ -41,9 +41,11 @@ function readPoints() {
   const number = numbers(given.number), n = number.length;
   const scores = numbers(given.scores), picture = new Int32Array(n).fill(-1);
   numbers(page.samples.rows).forEach((point, row) => { picture[point] = row; });
-  const poses = given.poses.map((pose) => ({ ...pose, values: numbers(pose.values) }));
+  const poses = given.poses.map((pose) => ({
+    ...pose, values: numbers(pose.values), std: pose.std ? numbers(pose.std) : null }));
+  const sure = given.sure.map((one) => ({ ...one, values: numbers(one.values) }));
   return {
-    n, number, scores, picture, poses, labels: given.labels, classes: given.classes,
+    n, number, scores, picture, poses, sure, labels: given.labels, classes: given.classes,
     width: scores.length / n, explained: numbers(given.explained), ids: given.ids,
     columns: given.columns.map((one) => ({ ...one, values: one.values ? numbers(one.values) : null })),
   };
@@ -55,6 +57,11 @@ function short(value) {
   const size = Math.abs(value);
   if (size !== 0 && (size >= 1e5 || size < 1e-3)) return value.toExponential(2);
   return String(Number(value.toPrecision(4)));
+}
+
+/** A standard deviation; what is far below all others is none. */
+function spreadText(std, i) {
+  return std ? ` \u00b1 ${std[i] < 1e-3 * Math.max(...std) ? "0" : short(Number(std[i].toPrecision(2)))}` : "";
 }
 
 /** A value of a pose in words. */

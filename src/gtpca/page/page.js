@@ -2,16 +2,16 @@
 
 /** Share of the energy over the number of components. */
 function drawEnergy() {
-  const { explained, pca } = page.energy;
-  const line = (name, y, color, symbol, dash) => ({
-    type: "scatter", mode: "lines+markers", name, x: y.map((_, k) => k + 1), y,
+  const { explained, pca, first } = page.energy;
+  const line = (name, y, color, symbol, dash, start) => ({
+    type: "scatter", mode: "lines+markers", name, x: y.map((_, k) => k + start), y,
     line: { color, dash }, marker: { color, symbol, size: 8 }, hovertemplate: "%{x}: %{y:.1%}",
   });
-  const traces = [line("this model", explained, COLOURS.blue, "circle", "solid")];
-  if (pca) traces.push(line(pca.name, pca.shares, COLOURS.red, "square", "dash"));
-  const layout = { xaxis: { title: { text: "components" }, dtick: explained.length > 12 ? 5 : 1,
-    range: [0.5, explained.length + 0.5] } };
-  layout.yaxis = { title: { text: "explained share" }, tickformat: ".0%", rangemode: "tozero" };
+  const traces = [line("this model", explained, COLOURS.blue, "circle", "solid", first)];
+  if (pca) traces.push(line(pca.name, pca.shares, COLOURS.red, "square", "dash", 1));
+  const layout = { xaxis: { title: { text: first ? "components" : "components beside the pattern" },
+    dtick: explained.length > 12 ? 5 : 1, range: [first - 0.5, explained.length + first - 0.5] } };
+  layout.yaxis = { title: { text: "explained share" }, tickformat: ".2~%", rangemode: "tozero" };
   chart(byId("energy"), traces, { ...layout, showlegend: Boolean(pca) });
 }
 
@@ -32,13 +32,19 @@ function drawReal() {
   chart(byId("real"), [noise, bar, found], { ...layout, showlegend: true });
 }
 
-/** A card with a name for component k; returns the place of its chart or picture. */
+/** A card with a name for part k; returns the place of its chart or picture. */
 function addCard(k) {
   const { explained } = page.energy, gain = explained[k] - (k ? explained[k - 1] : 0);
   const card = element("div", "card"), view = element("div", "view");
-  card.append(element("h3", "", `Component ${k + 1}`), element("p", "soft", `adds ${percent(gain)}`), view);
+  card.append(element("h3", "", partName(k)), element("p", "soft", `adds ${percent(gain)}`), view);
   byId("components").append(card);
   return view;
+}
+
+/** What a part of the model is called on its card. */
+function partName(k) {
+  const name = page.components.names[k];
+  return name[0].toUpperCase() + name.slice(1);
 }
 
 /** One small chart or picture per component; cards have their width once all are there. */
@@ -46,16 +52,16 @@ function drawComponents() {
   const { layout, values } = page.components, rows = rowsOf(values);
   Array.from({ length: rows.length }, (_, k) => addCard(k)).forEach((view, k) => {
     const weights = rows.get(k);
-    view.setAttribute("aria-label", `Component ${k + 1}`);
+    view.setAttribute("aria-label", partName(k));
     if (layout.kind === "lines") {
       view.setAttribute("role", "img");
-      const lines = [{ name: `component ${k + 1}`, values: weights, colour: COLOURS.blue, width: 2 }];
+      const lines = [{ name: partName(k), values: weights, colour: COLOURS.blue, width: 2 }];
       const named = layout.x_name !== "point";
       const small = { margin: { l: 40, r: 8, t: 6, b: named ? 40 : 26 } };
       drawCurves(view, layout, lines, { x: named ? layout.x_name : "", layout: small });
     } else {
       const scale = aroundZero(reach(weights));
-      drawPictures(view, layout, [{ name: `Component ${k + 1}`, values: weights, scale }]);
+      drawPictures(view, layout, [{ name: partName(k), values: weights, scale }]);
     }
   });
 }
@@ -99,13 +105,19 @@ function startPoses() {
   if (byId("pose-component")) byId("pose-component").addEventListener("change", drawPoses);
   drawPoses();
   drawBars(last, page.histograms.explained, "explained share", null);
+  if (page.histograms.probability) {
+    const sure = element("div", "plot short");
+    sure.id = "probability-bars";
+    byId("poses").append(sure);
+    drawBars(sure, page.histograms.probability, "probability of the most likely pose", null);
+  }
 }
 
-const builder = page.builder;
-const base = numbers(builder.base), parts = rowsOf(builder.parts);
+const builder = page.builder;  // nothing, if there are no scores
+const base = builder ? numbers(builder.base) : null, parts = builder ? rowsOf(builder.parts) : [];
 const partRows = Array.from({ length: parts.length }, (_, k) => parts.get(k));
 
-/** The sum of the components in the reference pose: base + sum_k s_k T w_k. */
+/** The sum of the components in the reference pose: base + sum_k s_k T w_k; a pattern is in the base. */
 function built(scores) {
   const sum = Float32Array.from(base);
   scores.forEach((score, k) => {
@@ -172,6 +184,7 @@ function slideKey(event, input, k) {
 
 /** Sliders and their buttons. */
 function startBuilder() {
+  if (!builder) return;
   builder.high.forEach((_, k) => addSlider(k));
   byId("typical").addEventListener("click", () => setSliders(builder.typical));
   byId("zero").addEventListener("click", () => setSliders(builder.high.map(() => 0)));

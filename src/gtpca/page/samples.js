@@ -21,15 +21,18 @@ function quantities() {
       const name = pose.width > 1 ? `${pose.name}, component ${k + 1}` : pose.name;
       out.push({ name, values: column(pose.values, pose.width, k) });
     }
+    if (pose.std) out.push({ name: `${pose.name}, standard deviation`, values: Array.from(pose.std) });
   }
+  for (const one of points.sure) out.push({ name: one.name, values: Array.from(one.values) });
   return out;
 }
 
 const axes = quantities();
 
-/** Fill the lists of axes; the first two scores, or the only one over the sample number. */
+/** Fill the lists of axes; the first two scores, the only one over the sample number, or none. */
 function fillAxes() {
-  for (const [id, start] of [["axis-x", points.width > 1 ? 0 : 1], ["axis-y", points.width > 1 ? 1 : 0]]) {
+  const one = points.width === 1;
+  for (const [id, start] of [["axis-x", one ? 1 : 0], ["axis-y", one ? 0 : 1]]) {
     axes.forEach((axis, i) => byId(id).append(new Option(axis.name, String(i))));
     byId(id).value = String(start);
     byId(id).addEventListener("change", () => {
@@ -106,17 +109,19 @@ function drawScatter() {
   chart(byId("scatter"), traces, { ...layout, shapes: ring(), showlegend: traces.length > 1 });
 }
 
-/** Scores and poses of the chosen sample, one row per component. */
+/** Scores and poses of the chosen sample, one row per component, or one for a pattern alone. */
 function fillTable(i) {
   const body = byId("codes");
   body.replaceChildren();
-  for (let k = 0; k < points.width; k++) {
+  const alone = points.width === 0;
+  for (let k = 0; k < Math.max(1, points.width); k++) {
     const row = element("tr");
-    const head = element("th", "", String(k + 1));
+    const head = element("th", "", alone ? "pattern" : String(k + 1));
     head.scope = "row";
-    row.append(head, element("td", "number", short(points.scores[i * points.width + k])));
+    row.append(head, element("td", "number", alone ? "" : short(points.scores[i * points.width + k])));
     for (const pose of points.poses.filter((one) => k < one.width)) {
-      const cell = element("td", "number", poseText(pose, pose.values[i * pose.width + k]));
+      const said = poseText(pose, pose.values[i * pose.width + k]) + spreadText(pose.std, i);
+      const cell = element("td", "number", said);
       if (pose.width < points.width) cell.rowSpan = points.width;  // one pose for all components
       row.append(cell);
     }
@@ -127,14 +132,22 @@ function fillTable(i) {
 /** The sentence that is read aloud when another sample is chosen. */
 function tell(i, hint) {
   const said = `Sample ${nameOf(i)}${labelsOf(i, ", ")}: ${percent(points.explained[i])} of its energy is explained.`;
-  byId("told").textContent = hint ? `${hint} ${said}` : said;
+  const sure = points.sure.length ? ` ${likelihoodOf(i)}` : "";
+  byId("told").textContent = (hint ? `${hint} ${said}` : said) + sure;
+}
+
+/** How sure its pose is, where there is more than one, and how likely the sample. */
+function likelihoodOf(i) {
+  const [probability, likelihood] = points.sure.map((one) => one.values[i]);
+  const pose = points.poses.length ? `Its pose has probability ${percent(probability)}; its` : "Its";
+  return `${pose} log-likelihood is ${short(likelihood)}.`;
 }
 
 /** What each component adds to a sample, if that is asked for. */
 function partsOf(row) {
   const box = byId("parts"), place = divided.indexOf(row);
   if (!box || !box.checked || place < 0) return [];
-  const count = page.samples.parts.count;
+  const count = page.samples.parts.names.length;
   return Array.from({ length: count }, (_, k) => contributions.get(place * count + k));
 }
 
@@ -157,7 +170,7 @@ function drawSample(i) {
     if (page.samples.gaps) {
       lines.push({ name: "predicted", values: predicted, colour: COLOURS.predicted, width: 2.2, dots: true });
     }
-    partsOf(row).forEach((values, k) => lines.push({ name: `component ${k + 1}`, values,
+    partsOf(row).forEach((values, k) => lines.push({ name: page.samples.parts.names[k], values,
       colour: COLOURS.cycle[k % COLOURS.cycle.length], width: 1.6 }));
     drawCurves(host, layout, lines, { x: layout.x_name, names: page.samples.names });
     return;
@@ -165,7 +178,7 @@ function drawSample(i) {
   const scale = page.samples.scale.signed ? aroundZero(reach(original)) : page.samples.scale;
   const rest = original.map((value, j) => value - rebuilt[j]);
   const parts = partsOf(row).map((values, k) => (
-    { name: `component ${k + 1}`, values, scale: residualScale(scale) }));
+    { name: page.samples.parts.names[k], values, scale: residualScale(scale) }));
   drawPictures(host, layout, [
     { name: "sample", values: original, scale },
     { name: page.samples.gaps ? "reconstruction; veiled: predicted" : "reconstruction", values: rebuilt, scale, predicted },
@@ -235,7 +248,9 @@ function scoreTable() {
       const name = pose.width < points.width ? pose.name : `gtpca${k} ${pose.name}`;
       columns.push([name, pose.words ? values.map((v) => pose.words[v]) : values]);
     }
+    if (pose.std) columns.push([`${pose.name} std`, Array.from(pose.std)]);
   }
+  for (const one of points.sure) columns.push([one.name, Array.from(one.values)]);
   columns.push(["explained share", Array.from(points.explained)]);
   const lines = [columns.map(([name]) => field(name))];
   for (let i = 0; i < points.n; i++) lines.push(columns.map(([, values]) => field(values[i])));

@@ -23,6 +23,7 @@ from gtpca.page.packing import clipped, safe_json, script_hash
 from gtpca.page.reality import reality, reality_chart
 from gtpca.shell import RandomState, Samples
 from gtpca.views import measures, palette
+from gtpca.views.parts import is_density
 
 __all__ = ["write_page"]
 
@@ -54,8 +55,9 @@ def write_page(
 
     Parameters
     ----------
-    model : GTPCA
-        Fitted.
+    model : GTPCA or ProbabilisticGTPCA
+        Fitted. A pattern is shown beside the components, and poses with their standard deviations
+        and probabilities.
     X : array (n, \\*sample_shape) or (n, d)
         Samples, those of the fit or new ones; whatever ``model.encode`` reads, chunk by chunk.
     path : path
@@ -118,7 +120,7 @@ def write_page(
 def _check(model, path, **words):
     """The path, if everything is as it should be."""
     if not hasattr(model, "measure"):
-        raise TypeError(f"model={clipped(repr(model))} is not a GTPCA; fit one and pass it.")
+        raise TypeError(f"model={clipped(repr(model))} is not a GTPCA or a density; fit one.")
     check_is_fitted(model)
     for name, value in words.items():
         if value is not None and not isinstance(value, str):
@@ -150,9 +152,8 @@ def _check_labels(option, labels, X):
 def _texts(model, X, contents, title):
     """What the template says in words."""
     count = model.n_components_
-    noun = "component" if count == 1 else "components"
     return {
-        "title": title or f"GTPCA: {count} {noun}",
+        "title": title or _heading(model),
         "family": clipped("Identity()" if model.family is None else str(model.family), 200),
         "contents": contents,
         "n_components": count,
@@ -160,6 +161,9 @@ def _texts(model, X, contents, title):
         "moves": model.operator_.n_transforms > 1,
         "n_transforms": model.operator_.n_transforms,
         "shared": bool(model.shared_pose_),
+        "density": is_density(model),
+        "noise": _noise(model) if is_density(model) else "",
+        "doubt": getattr(model, "doubt_", None),
         "center": model.center_,
         "weighted": model.operator_.feature_weight is not None,
         "pca_name": measures.PCA,
@@ -175,6 +179,13 @@ def _paragraphs(text) -> list[str]:
     """A text, cut where a line is blank."""
     found = re.split(r"\n\s*\n", text.replace("\r\n", "\n"))
     return [paragraph.strip() for paragraph in found if paragraph.strip()]
+
+
+def _heading(model):
+    """What is shown, where nobody says."""
+    count, name = model.n_components_, "ProbabilisticGTPCA" if is_density(model) else "GTPCA"
+    said = "a pattern" if count == 0 else f"{count} component{'' if count == 1 else 's'}"
+    return f"{name}: {said}"
 
 
 def _spoken(value):
@@ -194,14 +205,35 @@ def _facts(model, X, contents):
         "shape of a component": " × ".join(map(str, model.operator_.weight_shape)),
         "transforms": f"{model.operator_.n_transforms:,}",
         "poses per sample": "one" if model.shared_pose_ else "one per component",
-        "passes of the fit": ", ".join(map(str, model.n_iter_)),
+        "passes of the fit": ", ".join(map(str, np.ravel(model.n_iter_))),
     }
+    facts |= _likelihoods(model) if is_density(model) else {}
     columns = contents.data["points"]["columns"]
     if columns:
         facts["labels"] = clipped(", ".join(column["name"] for column in columns), 200)
     if isinstance(model.grid_, Grid):
         facts["axes"] = clipped("; ".join(axis_texts(model.grid_)), 300)
     return facts
+
+
+def _likelihoods(model):
+    """What a likelihood says of the fit, as pairs."""
+    found = {
+        "norm of the pattern": f"{np.linalg.norm(model.mean_pattern_):.4g}",
+        "standard deviations of scores": ", ".join(
+            f"{size:.4g}" for size in np.sqrt(model.explained_variance_)
+        ),
+        "standard deviation of the noise": _noise(model),
+        "log-likelihood of a training sample": f"{model.history_[-1]:.4g}",
+    }
+    if model.held_out_gain_ is not None:
+        found["held-out gain over noise alone"] = f"{model.held_out_gain_:.3g} nats per sample"
+    return {name: said for name, said in found.items() if said}
+
+
+def _noise(model):
+    """Standard deviation of a value; the mean square over features, if they differ."""
+    return f"{np.sqrt(np.mean(model.noise_variance_)):.3g}"
 
 
 def _parts(plotly, data) -> dict[str, Any]:

@@ -52,8 +52,10 @@ def _check_numbers(model) -> None:
     for name in ("offset_", "smoothing_", "shrinkage_"):
         if not _is_finite(getattr(model, name)):
             raise ValueError(f"{name} must be a number")
-    if model.held_out_gain_ is not None and not _is_finite(model.held_out_gain_):
-        raise ValueError("held_out_gain_ must be a number, or nothing")
+    for name in ("held_out_gain_", "held_out_total_"):
+        value = getattr(model, name)
+        if value is not None and not _is_finite(value):
+            raise ValueError(f"{name} must be a number, or nothing")
     checks.integer("n_iter_", model.n_iter_, 0)
 
 

@@ -30,7 +30,7 @@ from gtpca.plots.diagnostics import (
     plot_stability,
 )
 from gtpca.plots.perturbation import plot_perturbation
-from gtpca.plots.poses import plot_poses
+from gtpca.plots.poses import plot_pose_posterior, plot_poses
 from gtpca.plots.progress import plot_energy, plot_history
 from gtpca.plots.scores import plot_scores
 
@@ -42,6 +42,7 @@ __all__ = [
     "plot_noise_floor",
     "plot_perturbation",
     "plot_pose_confidence",
+    "plot_pose_posterior",
     "plot_poses",
     "plot_reconstructions",
     "plot_scores",

@@ -20,6 +20,7 @@ from gtpca.plots.panels import (
 from gtpca.shell import Samples
 from gtpca.views.measures import as_seen, encode
 from gtpca.views.palette import BLACK, BLUE, GREY, ORANGE, RED, SKY, Scale
+from gtpca.views.parts import PATTERN, is_density, picked
 from gtpca.views.samples import component_view, sample_view
 
 __all__ = ["plot_components", "plot_reconstructions"]
@@ -32,41 +33,46 @@ LOOKS = ((ORANGE, "--"), (RED, "-."), (SKY, (0, (1, 1))), (BLUE, "-"))
 def plot_components(model: Any, *, components: Sequence[int] | None = None, ax: Any = None) -> Any:
     """The components, each in a panel with its share of the energy.
 
+    Before those of a density is its pattern. Shares are then what the model expects, beside
+    standard deviations of the scores and the norm of the pattern; the rest is noise.
+
     Curves and series of few channels are lines on one scale. Pictures have colours on a scale of
     their own: purple positive, orange negative, white zero. In colour images zero is grey.
 
     Parameters
     ----------
-    model : GTPCA
+    model : GTPCA or ProbabilisticGTPCA
         Fitted.
     components : int, list of int or None
-        Numbers counted from 0; default: all. Titles count from 1.
+        Numbers counted from 0; default: all, and the pattern. Titles count from 1.
     ax : Axes, array of Axes or None
-        One per component; see :mod:`gtpca.plots`.
+        One per component, and one for the pattern; see :mod:`gtpca.plots`.
 
     Returns
     -------
-    ax : as given, or a new array of Axes (len(components),)
+    ax : as given, or a new array of Axes, one per panel
     """
     numbers = check_components(model, components)
-    view, weights = component_view(model), model.components_
+    shown, view = picked(model, None if components is None else numbers), component_view(model)
     lines = view.kind == "lines"
-    shape = grid_shape(len(numbers), 4 if lines else 6)
+    shape = grid_shape(len(shown), 4 if lines else 6)
     size = (2.4, 1.9) if lines or view.kind == "rows" else (1.5, 1.7)
-    given, axes = take_axes(ax, shape, len(numbers), size)
-    for j, (ax, k) in enumerate(zip(axes, numbers, strict=True)):
-        seen = weights[numbers] if lines else weights[k]
-        samples.draw_panel(ax, view, weights[k], Scale.of(seen, signed=True))
-        samples.finish(ax, view, component_title(model, k), first=j % shape[1] == 0)
+    given, axes = take_axes(ax, shape, len(shown), size)
+    for j, (ax, part) in enumerate(zip(axes, shown, strict=True)):
+        seen = _on_one_scale(shown, part) if lines else part.weights
+        samples.draw_panel(ax, view, part.weights, Scale.of(seen, signed=True))
+        scaled = j % shape[1] == 0 or shown[j - 1].name == PATTERN  # which has a scale of its own
+        samples.finish(ax, view, part.title, first=scaled)
     samples.name_channels(axes[min(shape[1], len(axes)) - 1])
     for ax in axes[:: shape[1]]:
         ax.set_ylabel("weight" if lines else samples.row_name(view), fontsize=8)
     return given
 
 
-def component_title(model, k):
-    """Number from 1 and share of the energy."""
-    return f"component {k + 1}\n{100 * model.explained_energy_ratio_[k]:.1f} % of energy"
+def _on_one_scale(shown, part):
+    """The weights of all parts of the same kind: a pattern has no unit norm."""
+    alike = [each.weights for each in shown if (each.name == PATTERN) == (part.name == PATTERN)]
+    return np.stack(alike)
 
 
 def plot_reconstructions(
@@ -79,6 +85,8 @@ def plot_reconstructions(
 ) -> Any:
     """Samples, what 1, 2, .. components make of them, and what is left over.
 
+    Those of a density are added to its pattern, and 0 components are the pattern alone.
+
     A curve takes two panels: the sample with its reconstructions, and the residual of the last
     one. Others take a panel for the sample, one for each reconstruction, all on the same scale,
     and one for the residual, with colours for both signs. With ``center="samples"`` a
@@ -87,7 +95,7 @@ def plot_reconstructions(
 
     Parameters
     ----------
-    model : GTPCA
+    model : GTPCA or ProbabilisticGTPCA
         Fitted.
     X : array (n, \\*sample_shape) or (n, d)
     rows : int, list of int or None
@@ -127,13 +135,14 @@ def _panel_size(view):
 
 
 def _check_counts(model, counts):
+    least, most = 0 if is_density(model) else 1, model.n_components_
     if counts is None:
-        k = model.n_components_
-        return np.unique(np.geomspace(1, k, min(k, MOST_COUNTS)).round().astype(int)).tolist()
+        some = np.geomspace(1, max(1, most), min(most, MOST_COUNTS))
+        return np.unique([least, *some.round().astype(int)]).tolist()
     given = [counts] if np.ndim(counts) == 0 else list(counts)
     if not given:
         raise ValueError(f"counts={counts!r} must hold at least one number of components.")
-    return [checks.integer("counts", c, 1, model.n_components_) for c in given]
+    return [checks.integer("counts", c, least, most) for c in given]
 
 
 def left_over(model, values, rebuilt):
@@ -157,8 +166,8 @@ def _draw_curve_row(panels, view, x, parts, counts, *, first, last):
     at = view.positions
     fit.plot(at, x, color=GREY, linewidth=1.0, label="sample")
     for part, count, (colour, style) in zip(parts, counts, _looks(len(parts)), strict=True):
-        label = f"{count} component{'s' if count > 1 else ''}"
-        fit.plot(at, part, linestyle=style, color=colour, linewidth=1.5, label=label)
+        look = {"linestyle": style, "color": colour, "linewidth": 1.5}
+        fit.plot(at, part, label=_rebuilt_by(count), **look)
     samples.draw_predicted(fit, view, hidden_x, last_part)
     rest.axhline(0, color=GREY, linewidth=0.8)
     rest.plot(at, x - parts[-1], color=BLACK, linewidth=1.0)
@@ -171,6 +180,11 @@ def _draw_curve_row(panels, view, x, parts, counts, *, first, last):
         fit.legend(fontsize=7, frameon=False)
 
 
+def _rebuilt_by(count):
+    """What a reconstruction is made of."""
+    return f"{count} component{'s' if count > 1 else ''}" if count else PATTERN
+
+
 def _looks(count):
     """Colour and line style of ``count`` reconstructions; the last is always blue and solid."""
     early = [LOOKS[:-1][j % (len(LOOKS) - 1)] for j in range(count - 1)]
@@ -180,7 +194,7 @@ def _looks(count):
 def _draw_panel_row(signed, panels, view, x, parts, counts, *, first, last):
     rest = x - parts[-1]
     scale, left = _scales(view, x, parts, rest, signed)
-    names = ["sample", *(f"{c} component{'s' if c > 1 else ''}" for c in counts)]
+    names = ["sample", *map(_rebuilt_by, counts)]
     for ax, values, name in zip(panels, [x, *parts], names, strict=False):
         samples.draw_panel(ax, view, values, scale)
         if (view.kind == "lines") == (values is x):

@@ -14,6 +14,7 @@ from gtpca.plots.style import require_matplotlib
 __all__ = [
     "check_components",
     "grid_shape",
+    "need_components",
     "need_samples",
     "pick_rows",
     "take_axes",
@@ -94,6 +95,7 @@ def check_components(model, components):
     given = [components] if np.ndim(components) == 0 else list(components)
     if not given:
         raise ValueError(f"components={components!r} must hold at least one number.")
+    need_components(model)
     return [checks.integer("components", k, 0, model.n_components_ - 1) for k in given]
 
 
@@ -103,6 +105,15 @@ def need_samples(model, X, what):
     if X is None:
         raise ValueError(
             f"X=None: {what} are not part of a fitted model; give the samples to be drawn."
+        )
+
+
+def need_components(model):
+    """Raise an error for a density that is its pattern alone."""
+    if model.n_components_ == 0:
+        raise ValueError(
+            "n_components=0: the model is its pattern alone and has no scores; fit it with "
+            "n_components=1 or more, or draw its components, reconstructions, poses or energy."
         )
 
 

@@ -12,11 +12,17 @@ from gtpca import checks
 from gtpca.data.chunks import Codes
 from gtpca.model.coding import bring_back
 from gtpca.plots import samples
-from gtpca.plots.components import component_title
-from gtpca.plots.panels import check_components, grid_shape, need_samples, take_axes
+from gtpca.plots.panels import (
+    check_components,
+    grid_shape,
+    need_components,
+    need_samples,
+    take_axes,
+)
 from gtpca.shell import Samples
 from gtpca.views.measures import encode
 from gtpca.views.palette import BLACK, BLUE, GREY, RED, Scale
+from gtpca.views.parts import picked
 from gtpca.views.samples import component_view
 
 __all__ = ["Perturbation", "perturbation", "plot_perturbation"]
@@ -48,10 +54,11 @@ def perturbation(model, X):
 
     where ``u_ik`` is component k as it lies in sample i, in unit norm, ``a_ik`` its score, and
     ``B_i`` brings a sample back to the pose of the first component, as :meth:`gtpca.GTPCA.align`.
+    The mean of a density has its pattern in it.
 
     Parameters
     ----------
-    model : GTPCA
+    model : GTPCA or ProbabilisticGTPCA
         Fitted.
     X : array (n, \\*sample_shape) or (n, d)
 
@@ -67,10 +74,9 @@ def perturbation(model, X):
 
 def _unit(model, k, codes):
     """Component k alone, as it lies in every sample, with score 1."""
-    scores = np.zeros(codes.scores.shape)
-    scores[:, k] = 1
-    alone = model.decode(Codes(scores, codes.index))
-    return alone if model.mean_ is None else alone - model.mean_
+    none = np.zeros(codes.scores.shape)
+    one = np.where(np.arange(none.shape[1]) == k, 1.0, none)
+    return model.decode(Codes(one, codes.index)) - model.decode(Codes(none, codes.index))
 
 
 def _mean_back(model, codes, draw):
@@ -100,8 +106,8 @@ def plot_perturbation(
 
     Parameters
     ----------
-    model : GTPCA
-        Fitted.
+    model : GTPCA or ProbabilisticGTPCA
+        Fitted, with a component or more.
     X : array (n, \\*sample_shape) or (n, d)
         Whose scores are taken.
     components : int, list of int or None
@@ -116,13 +122,15 @@ def plot_perturbation(
     ax : as given, or a new array of Axes (len(components),) or (len(components), 3)
     """
     need_samples(model, X, "scores, their mean and their spread")
+    need_components(model)
     numbers = check_components(model, components)
     checks.positive("multiple", multiple)
     view, found = component_view(model), perturbation(model, X)
     steps = [multiple * found.spread[k] * found.effects[k] for k in numbers]
     triples = [(found.mean - step, found.mean, found.mean + step) for step in steps]
     draw = _draw_curves if view.is_curve else _draw_triples
-    return draw(ax, view, triples, [component_title(model, k) for k in numbers], f"{multiple:g} sd")
+    titles = [part.title for part in picked(model, numbers)]
+    return draw(ax, view, triples, titles, f"{multiple:g} sd")
 
 
 def _draw_curves(ax, view, triples, titles, step):

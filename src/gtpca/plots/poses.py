@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gtpca import checks
-from gtpca.plots.panels import need_samples, take_axes
+from gtpca.data.chunks import Codes
+from gtpca.plots.panels import need_samples, pick_rows, take_axes
 from gtpca.plots.style import integer_ticks, quiet
 from gtpca.shell import Samples
-from gtpca.views.measures import Pose, encode, pose_columns
+from gtpca.views.measures import Pose, as_seen, encode, pose_columns
 from gtpca.views.palette import BLUE, LEVELS, SKY
+from gtpca.views.parts import is_density
 
-__all__ = ["plot_poses"]
+__all__ = ["plot_pose_posterior", "plot_poses"]
+
+SIZE = (3.4, 3.0)  # of a panel
 
 MOST_BARS = 40
 MOST_NAMED = 16  # up to so many values have a bar each, evenly spaced, whatever they are
@@ -32,7 +37,7 @@ def plot_poses(model: Any, X: Samples, component: int | None = 0, *, ax: Any = N
 
     Parameters
     ----------
-    model : GTPCA
+    model : GTPCA or ProbabilisticGTPCA
         Fitted.
     X : array (n, \\*sample_shape) or (n, d)
     component : int
@@ -45,21 +50,93 @@ def plot_poses(model: Any, X: Samples, component: int | None = 0, *, ax: Any = N
     ax : as given, or a new array of Axes (quantities,)
     """
     need_samples(model, X, "poses")
-    checks.integer("component", component, 0, model.n_components_ - 1)
+    checks.integer("component", component, 0, max(0, model.n_components_ - 1))
     poses = told_poses(model, encode(model, X), 0 if model.shared_pose_ else component)
     groups = quantities(poses)
-    kinds = ["polar" if "degrees" in names[0] else None for names in groups]
-    given, axes = take_axes(ax, (1, len(groups)), len(groups), (3.4, 3.0), kinds)
+    given, axes = take_axes(ax, (1, len(groups)), len(groups), SIZE, _projections(groups))
     for ax, names in zip(axes, groups, strict=True):
-        draw = _draw_map if len(names) == 2 else _draw_one
-        draw(ax, names, *zip(*(poses[name] for name in names), strict=True))
-        _say_units(ax, names, model.operator_.pose_units)
+        _draw(ax, model, names, poses)
         ax.set_title(_title(model, component), fontsize=9)
     return given
 
 
 def _title(model, component):
+    if is_density(model):
+        return "pose of the pattern"
     return "pose of all components" if model.shared_pose_ else f"pose of component {component + 1}"
+
+
+def plot_pose_posterior(
+    model: Any, X: Samples, *, rows: Sequence[int] | None = None, ax: Any = None
+) -> Any:
+    """How likely each pose of some samples is, of a model with a likelihood.
+
+    There is a row of panels for each sample, drawn as by :func:`plot_poses`, but with a bar for
+    every value of a quantity: its probability, summed over all transforms that have it. Titles say
+    the most likely pose, its probability, and the standard deviation over all poses.
+
+    Parameters
+    ----------
+    model : ProbabilisticGTPCA
+        Fitted.
+    X : array (n, \\*sample_shape) or (n, d)
+    rows : int, list of int or None
+        Which samples; default: the first three.
+    ax : Axes, array of Axes or None
+        ``len(rows)`` times one per quantity; see :mod:`gtpca.plots`.
+
+    Returns
+    -------
+    ax : as given, or a new array of Axes (len(rows), quantities)
+    """
+    need_samples(model, X, "samples")
+    if not is_density(model):
+        raise ValueError(
+            f"model={type(model).__name__}: its poses have no probabilities; fit a "
+            "ProbabilisticGTPCA (gtpca fit --probabilistic), or see "
+            "gtpca.diagnostics.pose_confidence (gtpca check)."
+        )
+    some, numbers = pick_rows(model, X, rows)
+    found = model.pose_posterior(as_seen(model, some), model.operator_.n_transforms)
+    every = [told_poses(model, Codes(np.empty((0, 1)), t[:, None]), 0) for t in found.index]
+    groups = quantities(every[0])
+    shape = (len(numbers), len(groups))
+    given, axes = take_axes(ax, shape, size=SIZE, projections=_projections(groups) * len(numbers))
+    for i, (number, poses) in enumerate(zip(numbers, every, strict=True)):
+        for ax, names in zip(axes[i * len(groups) :], groups, strict=False):
+            _draw(ax, model, names, poses, found.probability[i])
+            said = [_most_likely(name, poses[name], found.std, i) for name in names]
+            top = f"sample {number}: {100 * found.probability[i, 0]:.0f} % at"
+            ax.set_title("\n".join([top, *said]), fontsize=9)
+    return given
+
+
+def _most_likely(name, pose, std, i):
+    """The first value, and the standard deviation of numbers; 0 below 1 % of a step."""
+    said = f"{name} {_value(pose.values[0])}"
+    levels = np.unique(pose.possible)
+    if name not in std or len(levels) == 1:
+        return said
+    spread = std[name][i] if std[name][i] > 0.01 * np.diff(levels.astype(float)).min() else 0
+    return f"{said}, sd {spread:.2g}"
+
+
+def _projections(groups):
+    """Polar Axes for angles."""
+    return ["polar" if "degrees" in names[0] else None for names in groups]
+
+
+def _draw(ax, model, names, poses, weights=None):
+    """One panel: how many samples take a value, or how much weight it has."""
+    values, possible = zip(*(poses[name] for name in names), strict=True)
+    draw = _draw_map if len(names) == 2 else _draw_one
+    draw(ax, names, values, possible, weights)
+    _say_units(ax, names, model.operator_.pose_units)
+
+
+def _counted(weights):
+    """What is counted."""
+    return "samples" if weights is None else "probability"
 
 
 def told_poses(model, codes, column):
@@ -96,22 +173,22 @@ def _axis_label(name):
     return name + UNITS.get(kind, "")
 
 
-def _draw_one(ax, names, values, possible):
+def _draw_one(ax, names, values, possible, weights=None):
     (name,), (values,), (possible,) = names, values, possible
     if "degrees" in name and ax.name == "polar":
-        _draw_rose(ax, name, values, possible)
+        _draw_rose(ax, name, values, possible, weights)
         return
     levels = np.unique(possible)
     numeric = levels.dtype.kind in "iuf"
     if not numeric or (len(levels) <= MOST_NAMED and "centre" not in name):
-        counts = np.bincount(np.searchsorted(levels, values), minlength=len(levels))
+        counts = np.bincount(np.searchsorted(levels, values), weights, len(levels))
         ax.bar(np.arange(len(levels)), counts, width=0.8, color=BLUE)
         ax.set_xticks(np.arange(len(levels)), [_value(v) for v in levels])
     else:
-        counts, edges = count_values(values, levels)
+        counts, edges = count_values(values, levels, weights)
         ax.bar(edges[:-1], counts, width=np.diff(edges), align="edge", color=BLUE)
     ax.set_xlabel(_axis_label(name), fontsize=9)
-    ax.set_ylabel("samples", fontsize=9)
+    ax.set_ylabel(_counted(weights), fontsize=9)
     quiet(ax)
 
 
@@ -121,41 +198,47 @@ def _value(value):
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def count_values(values, levels):
-    """Counts in bins of neighbouring ``levels`` (sorted), at most 40, and the edges of the bins."""
-    place, edges = _places(values, levels)
-    return np.bincount(place, minlength=len(edges) - 1), edges
+def count_values(values, levels, weights=None):
+    """Counts in bins of neighbouring ``levels`` (sorted), and the edges of the bins.
+
+    At most 40 of them; of weights, as many as there are levels.
+    """
+    place, edges = _places(values, levels, MOST_BARS if weights is None else len(levels))
+    return np.bincount(place, weights, len(edges) - 1), edges
 
 
-def _places(values, levels):
-    """The bin of each value, and the edges of the bins."""
-    first = levels[:: -(-len(levels) // MOST_BARS)]
+def _places(values, levels, most=MOST_BARS):
+    """The bin of each value, and the edges of at most so many bins."""
+    first = levels[:: -(-len(levels) // most)]
     half = np.diff(levels).min() / 2 if len(levels) > 1 else 0.5
     place = np.searchsorted(first, values, side="right") - 1
     return place, np.r_[first - half, levels[-1] + half]
 
 
-def _draw_rose(ax, name, values, possible):
-    counts, edges = count_values(values, np.unique(possible))
+def _draw_rose(ax, name, values, possible, weights):
+    counts, edges = count_values(values, np.unique(possible), weights)
     edges = np.deg2rad(edges)
     ax.bar(edges[:-1], counts, np.diff(edges), align="edge", color=SKY, edgecolor=BLUE)
     ax.set_rlabel_position(np.rad2deg(edges[counts.argmin() :][:2].mean()))
     ax.set_xlabel(f"{name}, counter-clockwise", fontsize=9)
     ax.tick_params(labelsize=8)
-    integer_ticks(ax.yaxis, 4)
+    if weights is None:
+        integer_ticks(ax.yaxis, 4)
 
 
-def _draw_map(ax, names, values, possible):
+def _draw_map(ax, names, values, possible, weights=None):
     """The first axis downwards, the second to the right, as images are displayed."""
     parts = [np.unique(p) for p in possible]
-    rows, edges = zip(*(_places(v, p) for v, p in zip(values, parts, strict=True)), strict=True)
-    counts = np.zeros([len(e) - 1 for e in edges], dtype=int)
-    np.add.at(counts, rows, 1)
+    most = MOST_BARS if weights is None else max(map(len, parts))
+    found = (_places(v, p, most) for v, p in zip(values, parts, strict=True))
+    rows, edges = zip(*found, strict=True)
+    counts = np.zeros([len(e) - 1 for e in edges])
+    np.add.at(counts, rows, 1 if weights is None else weights)
     drawn = ax.pcolormesh(edges[1], edges[0], counts, cmap=LEVELS)
     ax.set(xlim=edges[1][[0, -1]], ylim=edges[0][[-1, 0]], aspect="equal")
     ax.set_xlabel(_axis_label(names[1]), fontsize=9)
     ax.set_ylabel(_axis_label(names[0]), fontsize=9)
     ax.tick_params(labelsize=8)
     bar = ax.figure.colorbar(drawn, ax=ax)
-    bar.set_label("samples", fontsize=9)
+    bar.set_label(_counted(weights), fontsize=9)
     bar.ax.tick_params(labelsize=8)

@@ -12,6 +12,7 @@ from gtpca.plots.style import labelled
 from gtpca.shell import Samples
 from gtpca.views.measures import PCA, uncentred_pca
 from gtpca.views.palette import BLUE, CYCLE, MARKERS, RED
+from gtpca.views.parts import is_density, parts
 
 __all__ = ["plot_energy", "plot_history"]
 
@@ -24,9 +25,12 @@ def plot_energy(model: Any, X: Samples = None, *, ax: Any = None) -> Any:
     does, after the model's own centring and weighting, and subtracts no further mean. Left out if
     the components of the model cannot move either. GT-PCA has a pose beside every score.
 
+    The line of a density begins with its pattern, at 0 components; without ``X``, its shares are
+    those that it expects.
+
     Parameters
     ----------
-    model : GTPCA
+    model : GTPCA or ProbabilisticGTPCA
         Fitted.
     X : array (n, \\*sample_shape) or (n, d), or None
         PCA is that of some rows where all would be too many; the legend says so.
@@ -38,15 +42,24 @@ def plot_energy(model: Any, X: Samples = None, *, ax: Any = None) -> Any:
     Axes
     """
     check_is_fitted(model)
-    own = np.cumsum(model.explained_energy_ratio_) if X is None else 1 - model.resmse(X)
+    own = np.cumsum([part.share for part in parts(model)]) if X is None else 1 - model.resmse(X)
     other = None if X is None else uncentred_pca(model, X)
     ax = take_single(ax, (4.4, 3.2))
-    name = "GT-PCA" + (", training rows" if X is None else "")
-    ax.plot(np.arange(1, len(own) + 1), own, "o-", color=BLUE, label=name)
+    first = model.n_components_ - len(own) + 1  # 0 is the pattern alone
+    ax.plot(np.arange(first, first + len(own)), own, "o-", color=BLUE, label=_whose(model, X))
     if other is not None:
         _draw_pca(ax, *other)
     ax.set_ylim(0, 1.03)
-    return labelled(ax, "components", "explained share of the energy")
+    if len(own) == 1:
+        ax.set_xticks([first])
+    count = "components" if first else "components beside the pattern"
+    return labelled(ax, count, "explained share of the energy", integers=len(own) > 1)
+
+
+def _whose(model, X):
+    """Whose shares are drawn."""
+    own = ", as it expects" if is_density(model) else ", training rows"
+    return "GT-PCA" + (own if X is None else "")
 
 
 def _draw_pca(ax, shares, n_rows, n_all):
@@ -57,11 +70,12 @@ def _draw_pca(ax, shares, n_rows, n_all):
 def plot_history(model: Any, *, ax: Any = None) -> Any:
     """Explained energy after each pass, relative to the last pass of that component.
 
-    With ``shared_pose=True`` there is one line for all components.
+    With ``shared_pose=True`` there is one line for all components. Of a density it is the mean
+    log-likelihood of a sample.
 
     Parameters
     ----------
-    model : GTPCA
+    model : GTPCA or ProbabilisticGTPCA
         Fitted.
     ax : Axes or None
         See :mod:`gtpca.plots`.
@@ -71,6 +85,8 @@ def plot_history(model: Any, *, ax: Any = None) -> Any:
     Axes
     """
     check_is_fitted(model)
+    if is_density(model):
+        return _draw_likelihoods(take_single(ax, (4.8, 3.2)), model)
     if not any(len(values) for values in model.history_):
         raise ValueError(f"model.history_={model.history_!r} holds no pass: there was no fit.")
     ax = take_single(ax, (4.8, 3.2))
@@ -81,3 +97,13 @@ def plot_history(model: Any, *, ax: Any = None) -> Any:
             passes = np.arange(1, len(values) + 1)
             ax.plot(passes, values / (values[-1] or 1), label=name, markersize=3.5, **look)
     return labelled(ax, "pass", "explained energy / that of the last pass")
+
+
+def _draw_likelihoods(ax, model):
+    """The log-likelihood at the start and after each pass of EM."""
+    name = "pattern" + (" and components" if model.n_components_ else "")
+    ax.plot(
+        np.arange(len(model.history_)), model.history_, "o-", color=BLUE, label=name, markersize=3.5
+    )
+    ax.ticklabel_format(axis="y", useOffset=False)
+    return labelled(ax, "pass", "log-likelihood of a sample (nats)")

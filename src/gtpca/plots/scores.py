@@ -10,7 +10,13 @@ from numpy.typing import ArrayLike
 
 from gtpca import checks
 from gtpca.plots import samples
-from gtpca.plots.panels import check_components, need_samples, pick_rows, take_single
+from gtpca.plots.panels import (
+    check_components,
+    need_components,
+    need_samples,
+    pick_rows,
+    take_single,
+)
 from gtpca.plots.style import quiet
 from gtpca.shell import Samples
 from gtpca.views.measures import as_seen, encode
@@ -40,8 +46,8 @@ def plot_scores(
 
     Parameters
     ----------
-    model : GTPCA
-        Fitted.
+    model : GTPCA or ProbabilisticGTPCA
+        Fitted, with a component or more.
     X : array (n, \\*sample_shape) or (n, d)
     labels : array (n,) or None
         A class or a number for every sample.
@@ -58,6 +64,7 @@ def plot_scores(
     Axes
     """
     need_samples(model, X, "scores")
+    need_components(model)
     numbers = _check_pair(model, components)
     checks.integer("thumbnails", thumbnails, 0)
     scores = encode(model, X).scores

@@ -10,12 +10,14 @@ from scipy import linalg
 from gtpca.data.chunks import Codes
 from gtpca.data.rows import counted, is_dask, new_rows
 from gtpca.model.preprocessing import sample_means
+from gtpca.views.parts import is_density
 
 __all__ = [
     "PCA",
     "Pose",
     "UncentredPCA",
     "as_seen",
+    "doubts",
     "encode",
     "measure",
     "pose_columns",
@@ -38,7 +40,10 @@ def encode(model, X) -> Codes:
 
 
 def measure(model, X) -> tuple[Codes, np.ndarray]:
-    """Codes of ``X`` and energies (n, k + 1) after 0, 1, .., k components, in one pass."""
+    """Codes of ``X`` and energies (n, k + 1) after 0, 1, .., k components, in one pass.
+
+    Those with the pattern of a density alone come after the first column.
+    """
     codes, energies = model.measure(X)
     scores, index, energies = _in_memory(codes.scores, codes.index, energies)
     return Codes(scores, index), energies
@@ -51,6 +56,21 @@ def _in_memory(*arrays):
     import dask
 
     return dask.compute(*arrays)
+
+
+def doubts(model, X) -> dict[str, np.ndarray]:
+    """Columns (n,) that only a likelihood can tell: how sure poses are, how likely samples.
+
+    ``pose_probability`` of the most likely pose, ``<quantity>_std`` over all poses, and
+    ``log_likelihood``; none if the model has no likelihood.
+    """
+    if not is_density(model):
+        return {}
+    found = model.pose_posterior(X, 1)
+    columns = {"pose_probability": found.probability[:, 0]}
+    columns |= {f"{name}_std": values for name, values in found.std.items()}
+    columns["log_likelihood"] = model.score_samples(X)
+    return dict(zip(columns, _in_memory(*columns.values()), strict=True))
 
 
 def as_seen(model, X, numbers=None) -> np.ndarray:
@@ -112,9 +132,10 @@ def uncentred_pca(model, X, random_state=0) -> UncentredPCA | None:
     Returns
     -------
     UncentredPCA or None
-        None if the components of the model do not move either, and where values are missing.
+        None if the components of the model do not move either, if there are none, and where
+        values are missing.
     """
-    if model.operator_.n_transforms == 1:
+    if model.operator_.n_transforms == 1 or model.n_components_ == 0:
         return None
     chunks = model.chunks(counted(X, model))
     n, d = chunks.n_rows, model.operator_.n_features

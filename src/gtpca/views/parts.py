@@ -1,0 +1,65 @@
+"""What a model consists of: components, and before them the pattern of a density."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["PATTERN", "Part", "is_density", "parts", "picked"]
+
+PATTERN = "pattern"  # what it is called wherever it is shown
+
+
+class Part(NamedTuple):
+    """What moves over the samples.
+
+    Attributes
+    ----------
+    name : str
+        "pattern", or "component 1" and so on.
+    weights : array (\\*weight_shape)
+        A component has unit norm, a pattern its own.
+    share : float
+        Of the energy of the training rows; of a density, as it expects it.
+    size : float or None
+        Norm of the pattern, or standard deviation of the scores, as a density has it.
+    """
+
+    name: str
+    weights: np.ndarray
+    share: float
+    size: float | None = None
+
+    @property
+    def title(self) -> str:
+        """Name, size and share of the energy, a line each."""
+        size = f"{'norm' if self.name == PATTERN else 'sd'} {self.size or 0:.3g}"
+        said = [] if self.size is None else [size]
+        return "\n".join([self.name, *said, f"{100 * self.share:.1f} % of energy"])
+
+
+def is_density(model) -> bool:
+    """Whether the model has a likelihood: then a pattern and all components take one pose."""
+    return hasattr(model, "pose_posterior")
+
+
+def parts(model) -> list[Part]:
+    """All parts of a fitted model, in their order."""
+    names = [f"component {k + 1}" for k in range(model.n_components_)]
+    if not is_density(model):
+        found = zip(names, model.components_, model.explained_energy_ratio_, strict=True)
+        return [Part(*each) for each in found]
+    value, names = model.model_, [PATTERN, *names]
+    weights = np.concatenate([model.mean_pattern_[None], model.components_])
+    energies, noise = value.part_energies(), np.asarray(model.noise_variance_)
+    total = energies.sum() + np.broadcast_to(noise, model.sample_shape_).sum()
+    sizes = [np.linalg.norm(value.pattern), *value.sizes]
+    return [Part(*each) for each in zip(names, weights, energies / total, sizes, strict=True)]
+
+
+def picked(model, numbers) -> list[Part]:
+    """The components ``numbers``, counted from 0; None is all parts."""
+    every = parts(model)
+    first = len(every) - model.n_components_
+    return every if numbers is None else [every[first + k] for k in numbers]
