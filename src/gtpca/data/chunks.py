@@ -99,8 +99,8 @@ class Codes(Generic[ArrayT]):
 
     def first(self, n_components: int) -> Codes[ArrayT]:
         """The codes on the first components only; a pose that is shared stays."""
-        shared = np.shape(self.index)[1] == 1
-        index = self.index if shared else self.index[:, :n_components]
+        index: Any = self.index
+        index = index if index.shape[1] == 1 else index[:, :n_components]
         return replace(self, scores=self.scores[:, :n_components], index=index)
 
     def save(self, path: str | os.PathLike[str]) -> None:
