@@ -9,7 +9,7 @@ import pytest
 from helpers import noise
 from scipy.ndimage import gaussian_filter1d
 
-from gtpca import Compose, ProbabilisticGTPCA, Reflection, Shift
+from gtpca import Compose, ProbabilisticGTPCA, Reflection, Shift, load
 from gtpca.data.chunks import as_chunks
 from gtpca.fitting.held_out import changed, nothing, power, row_folds
 from gtpca.model.probabilistic import ProbabilisticModel
@@ -133,3 +133,15 @@ def test_weights_are_smoothed_by_a_gaussian(width):
     both = Compose(Shift(16), Reflection()).bind((20,))
     weighted = both.weighted(np.linspace(1, 2, 20))
     np.testing.assert_array_equal(both.smooth(w, width), weighted.smooth(w, width))
+
+
+def test_a_file_keeps_the_doubt(tmp_path):
+    with pytest.warns(UserWarning, match="no evidence"):
+        model = ProbabilisticGTPCA(0, CIRCULAR, random_state=0).fit(rows(0.0, n=60)[0])
+    model.save(tmp_path / "noise.gtpca")
+    assert load(tmp_path / "noise.gtpca").doubt_ == model.doubt_
+    del model.held_out_total_  # as in files that are older than it is
+    model.save(tmp_path / "noise.gtpca")
+    old = load(tmp_path / "noise.gtpca")
+    assert old.held_out_total_ is None
+    assert "in all" not in old.doubt_

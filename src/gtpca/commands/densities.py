@@ -10,7 +10,7 @@ import numpy as np
 from gtpca import checks
 from gtpca.text import table
 
-__all__ = ["density_facts", "density_summary", "fit_density"]
+__all__ = ["density_facts", "density_summary", "fit_density", "no_pattern"]
 
 
 def fit_density(model, rows, path) -> None:
@@ -48,8 +48,6 @@ def density_summary(model) -> str:
     lines = [table(["part", "size"], rows), "", f"log-likelihood {model.history_[-1]:.4g} per row"]
     if model.held_out_gain_ is not None:
         lines.append(f"held-out gain  {model.held_out_gain_:.3g} per row, beside noise alone")
-    if model.doubt_ is not None:
-        lines += ["", no_pattern(model)]
     return "\n".join(lines)
 
 

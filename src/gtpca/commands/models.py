@@ -12,7 +12,7 @@ import typer
 
 from gtpca import GTPCA, ProbabilisticGTPCA, checks, load
 from gtpca.commands.advice import warn_of_columns
-from gtpca.commands.densities import density_facts, density_summary, fit_density
+from gtpca.commands.densities import density_facts, density_summary, fit_density, no_pattern
 from gtpca.commands.options import (
     Jobs,
     Json,
@@ -319,4 +319,6 @@ def _description(model) -> str:
     if model.labels_ is not None:
         lines["axes"] = "; ".join(axis_texts(model.grid_))
         lines["read with"] = shortened(_reading(facts["read_with"]), 300) or "no options"
-    return "\n".join([*(f"{k:<12}{v}" for k, v in lines.items()), "", _summary(model)])
+    doubt = is_density(model) and model.doubt_ is not None
+    said = [_summary(model), *(["", no_pattern(model)] if doubt else [])]
+    return "\n".join([*(f"{k:<12}{v}" for k, v in lines.items()), "", *said])

@@ -69,6 +69,8 @@ def transform(
     """
     check_output(output, TABLES, model, source.path, is_text=True)
     fitted = load_model(model, max_size)
+    if fitted.n_components_ == 0 and not poses:
+        raise ValueError(f"{model} holds a pattern alone, which has no scores; add --poses.")
     with source.open(fitted) as data:
         parts = list(_pieces(fitted, fitted.encode, source.path, data.rows, "scores"))
         sure = _doubts(fitted, source.path, data.rows) if poses else {}

@@ -113,7 +113,8 @@ def need_components(model):
     if model.n_components_ == 0:
         raise ValueError(
             "n_components=0: the model is its pattern alone and has no scores; fit it with "
-            "n_components=1 or more, or draw its components, reconstructions, poses or energy."
+            "n_components=1 or more (-k 1), or draw its components, reconstructions, poses or "
+            "energy."
         )
 
 
