@@ -142,8 +142,8 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     verbose : int
         Above 0, each component is reported through ``logging`` (logger "gtpca").
     progress : {"auto", True, False}
-        "auto": a bar in notebooks and on terminals, with the number of components, if a fit takes
-        more than some seconds and rich is there. May be changed after a fit.
+        "auto": a bar in notebooks, and on terminals if rich is there, with the number of
+        components, if a fit takes more than some seconds. May be changed after a fit.
 
     Attributes
     ----------

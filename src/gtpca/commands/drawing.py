@@ -157,7 +157,7 @@ def report(
     Examples:
       gtpca report signals.gtpca signals.csv -o signals.html
       gtpca report digits.gtpca digits.csv --labels digit -o digits.html
-      gtpca report a.gtpca a.csv -o a.html --title "Run 7" --text "Before the repair."
+      gtpca report a.gtpca a.csv -o a.html --title "Run 7" --text "As of May."
     """
     check_output(output, (".html",), model, source.path, labels_file)
     fitted = load_model(model, max_size)

@@ -1,13 +1,17 @@
-"""A progress bar for a fit: on standard error, and only if somebody looks at it."""
+"""A progress bar for a fit: in a notebook or on a terminal, and only if somebody looks at it."""
 
 from __future__ import annotations
 
+import importlib
+import math
 import multiprocessing
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import escape
+from typing import Any
 
 from gtpca.fitting.shared_pose import N_GROWTHS
 from gtpca.optional import require
@@ -15,6 +19,7 @@ from gtpca.optional import require
 __all__ = ["DELAY", "FitBar", "new_bar", "shown"]
 
 DELAY = 3.0  # seconds; a shorter fit has no bar unless it is asked for
+PAUSE = 0.2  # seconds between two drawings of a bar in a notebook
 # Whether there is anything to show a bar on; most fits go by without a further question.
 NOTEBOOK = "ipykernel" in sys.modules
 LOOKED_AT = NOTEBOOK or (sys.stderr is not None and sys.stderr.isatty())
@@ -29,12 +34,56 @@ def new_bar():
     return rich.Progress(*columns, console=console, transient=True, disable=not seen)
 
 
+class NotebookBar:
+    """A bar in a notebook, with those methods of rich's that are used here.
+
+    rich needs widgets there, which may not be installed, and are not saved with the notebook. This
+    is one output that is written again: all that it needs is there wherever a notebook runs.
+    """
+
+    def __init__(self) -> None:
+        self.handle: Any = None
+        self.total: int | None = None
+        self.begun = self.drawn = -math.inf
+
+    def add_task(self, description: str, total: int | None = None) -> int:
+        """One task; nothing is shown yet."""
+        self.total, self.begun = total, time.monotonic()
+        return 0
+
+    def start(self) -> None:
+        """As of rich; the first update shows the bar."""
+
+    def update(self, task: int, *, completed: int, description: str) -> None:
+        """Show how far it is, unless that was a moment ago."""
+        now = time.monotonic()
+        if now - self.drawn < PAUSE:
+            return
+        self.drawn = now
+        share = "" if self.total is None else f' value="{completed}" max="{self.total}"'
+        text = f"{description}, {now - self.begun:.0f} s"
+        self._write(text, f"<progress{share}></progress> {escape(text)}")
+
+    def stop(self) -> None:
+        """Leave nothing behind."""
+        if self.handle is not None:
+            self._write("", "")
+
+    def _write(self, text: str, html: str) -> None:
+        data = {"text/plain": text, "text/html": html}
+        if self.handle is None:
+            display = importlib.import_module("IPython.display").display
+            self.handle = display(data, raw=True, display_id=True)
+        else:
+            self.handle.update(data, raw=True)
+
+
 @contextmanager
 def shown(estimator) -> Iterator[None]:
     """Where a fit of ``estimator`` has a progress bar, if its parameter ``progress`` says so.
 
     "auto" is a bar after some seconds, in notebooks and on terminals, unless the estimator has
-    callbacks of its own, runs in a worker or another thread, or rich is not there.
+    callbacks of its own, runs in a worker or another thread, or is on a terminal without rich.
     """
     wanted = _wanted() if estimator.progress == "auto" else estimator.progress is True
     if not wanted or getattr(estimator, "_skl_callbacks", None):
@@ -49,11 +98,10 @@ def shown(estimator) -> Iterator[None]:
 
 def _wanted() -> bool:
     """Whether somebody looks at this very fit."""
-    notebook = NOTEBOOK and _importable("ipywidgets")  # rich needs it there
     terminal = sys.stderr is not None and sys.stderr.isatty()
     alone = multiprocessing.parent_process() is None
     alone = alone and threading.current_thread() is threading.main_thread()
-    return (notebook or terminal) and alone and _importable("rich")
+    return alone and (NOTEBOOK or (terminal and _importable("rich")))
 
 
 def _importable(name) -> bool:
@@ -84,7 +132,7 @@ class FitBar:
         self, count: int | None, refine: int = 0, unit: str = "component", delay: float = 0.0
     ):
         self.count, self.refine, self.unit, self.delay = count, refine, unit, delay
-        self.bar = new_bar()
+        self.bar = NotebookBar() if NOTEBOOK else new_bar()
 
     @classmethod
     def of(cls, model, delay=0.0):

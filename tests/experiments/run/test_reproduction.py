@@ -67,7 +67,10 @@ def test_a_killed_run_goes_on(tmp_path):
         (["spikes", "--channels", "all"], "--channels is an option of errp"),
         (["mnist", "--models", "kpca"], "mnist has no such model"),
         (["spikes", "--loud"], "--loud"),
-        (["spikes", "--models", "pca", "--out", __file__], f"--out {__file__} cannot be written"),
+        (
+            ["oscillations", "--models", "pca", "--out", __file__],
+            f"--out {__file__} cannot be written",
+        ),
     ],
 )
 def test_bad_input_is_one_line(arguments, said, capsys, monkeypatch):
