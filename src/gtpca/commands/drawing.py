@@ -45,7 +45,7 @@ TAKES = {  # which options mean something to which kind
 
 @reads_data(required=False)
 def plot(
-    kind: Annotated[Kind, typer.Argument(help="What is drawn.")],
+    kind: Annotated[Kind, typer.Argument(hidden=True)],  # the text above lists them
     model: Model,
     output: Annotated[Path, output_option("a .png, .svg or .pdf file")],
     source: Source,

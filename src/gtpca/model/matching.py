@@ -382,7 +382,8 @@ def _stacked(chunk, P, blocks):
 def rows_as_weights(chunk, blocks):
     """Rows as weights, ``a_i T_i* x_i``, each in the pose of a block (1, L) of its own, (n, L)."""
     index, _, coef = _coded_each(chunk, chunk.prepared, blocks)
-    return chunk.operator.adjoint_each(chunk.filled, index, coef * np.eye(len(coef)))
+    rows = chunk.rows if chunk.hidden is None else chunk.filled
+    return chunk.operator.adjoint_each(rows, index, coef * np.eye(len(coef)))
 
 
 def update(operator, stats, W, steps=CG_STEPS, ridge=0.0):

@@ -352,11 +352,8 @@ class ShiftOperator(Operator):
             pairs = zip(index, coef, strict=True)
             return np.array([self.adjoint_at(X, t, c) for t, c in pairs])
         coef = np.asarray(coef, dtype=np.result_type(X, np.float32))
-        if self.isometric:
-            back = self._cut(X, index)
-        else:
-            back = self.adjoint_rows(np.tile(X, (len(index), 1)), index.ravel())
-            back = back.reshape(*index.shape, self.n_weights)
+        many = (X, index) if self.isometric else (np.tile(X, (len(index), 1)), index.ravel())
+        back = self.adjoint_rows(*many).reshape(*index.shape, -1)
         return (coef[:, None, :] @ back)[:, 0].astype(np.float64)
 
     def _cut(self, X, index):
