@@ -19,6 +19,7 @@ __all__ = ["SURROGATES", "make_surrogates", "without_means"]
 
 BATCH_VALUES = 2**20  # numbers that are transformed at once
 MOST_VALUES = 2**25  # of a spectrum with all pairs of channels
+STEPS = 50  # towards covariances before centring
 NO_MEAN = 1e-3  # of the root mean square: means that chance does not leave in all rows
 
 
@@ -136,11 +137,7 @@ def gaussian(rows):
     few loud rows are as loud in surrogates. No mean is subtracted: the fit does not either.
 
     Rows less their means have lost their slowest wave, and are louder at their ends: no stationary
-    noise is like them. What is stationary are differences, which do not know of means:
-
-        c_ab(l) = mean of  x_a(t) x_b(t + l) - (x_a(t) x_b(t) + x_a(t + l) x_b(t + l)) / 2  + const.
-
-    Surrogates are drawn with that, and lose the constant with their means.
+    noise is like them. Surrogates are noise that becomes like them when it loses its means.
     """
     centred = without_means(rows, range(rows.ndim - 2))
     process = _fitted(rows, centred)
@@ -197,7 +194,7 @@ def _with_energies(rows, energies):
 
 
 def _fitted(rows, centred) -> Stationary:
-    """The process with the autocovariance of rows (n, \\*shape, C), or of their differences."""
+    """The process with the autocovariance of rows (n, \\*shape, C), or of what was centred."""
     shape, n_channels = rows.shape[1:-1], rows.shape[-1]
     size = tuple(2 * length - 1 for length in shape)  # just the lags that there are
     if math.prod(size) * n_channels**2 > MOST_VALUES:
@@ -209,11 +206,9 @@ def _fitted(rows, centred) -> Stationary:
     observed = ~hidden if hidden.any() else np.ones((1, *shape, 1))
     products, pairs = _lagged(np.where(hidden, 0.0, rows), size), _lagged(observed, size)
     pairs = np.rint(pairs) * (len(rows) / len(observed))
-    if centred:
-        products -= _at_both_ends(rows, size)
     lags = np.divide(products, pairs, out=np.zeros_like(products), where=pairs > 0.5)
     if centred:
-        lags -= lags.mean(axis=tuple(range(len(size))))  # no power at frequency 0
+        lags = _before_centring(lags, pairs / len(rows), shape)
     return Stationary(_roots(lags, size), size, shape)
 
 
@@ -227,12 +222,41 @@ def _lagged(rows, size):
     return fft.irfftn(total, size, axes=range(len(size)))
 
 
-def _at_both_ends(rows, size):
-    """``sum_i,t (x_ia(t) x_ib(t) + x_ia(t + l) x_ib(t + l)) / 2``, (\\*size, C, C)."""
-    axes, shape = range(len(size)), rows.shape[1:-1]
-    F = fft.rfftn(np.einsum("n...a,n...b->...ab", rows, rows), size, axes=axes)
-    inside = fft.rfftn(np.ones(shape), size)[..., None, None]
-    return fft.irfftn((F.conj() * inside).real, size, axes=axes)
+def _before_centring(lags, pairs, shape):
+    """Covariances of noise that has those given, (\\*size, C, C), when rows lose their means.
+
+    Up to a constant, which goes with the means. With ``B c`` what is lost, and spectra that are not
+    negative, the least ``sum_l pairs_l |c - B c - given|_l^2``: long lags have few pairs, and count
+    little. By projected steps.
+    """
+    trust, found = pairs / pairs.max(), np.zeros_like(lags)
+    for _ in range(STEPS):
+        found = _positive(found + trust * (lags - found + _lost(found, pairs, shape)))
+    return found
+
+
+def _lost(lags, pairs, shape):
+    """What covariances lose when rows lose their means, averaged over the pairs of each lag.
+
+    ``E x_a(t) m_b + E m_a x_b(t + l) - E m_a m_b`` with means ``m`` over the ``shape``.
+    """
+    size, axes, n_points = lags.shape[:-2], range(len(shape)), math.prod(shape)
+    there = tuple(slice(length) for length in shape)
+    transform = partial(fft.rfftn, s=size, axes=axes)
+    back = partial(fft.irfftn, s=size, axes=axes)
+    F, ones = transform(lags), transform(np.ones((*shape, 1, 1)))
+    first, second = (back(part * ones)[there] / n_points for part in (F.conj(), F))
+    both = back(transform(first).conj() * ones + ones.conj() * transform(second))
+    return both / pairs - second.mean(axis=tuple(axes))
+
+
+def _positive(lags):
+    """The nearest covariances (\\*size, C, C) with spectra that are not negative, and 0 at 0."""
+    axes = range(lags.ndim - 2)
+    power, vectors = np.linalg.eigh(fft.fftn(lags, axes=axes).swapaxes(-1, -2))
+    power[(0,) * len(axes)] = 0.0
+    spectra = (vectors * np.maximum(power, 0.0)[..., None, :]) @ vectors.conj().swapaxes(-1, -2)
+    return fft.ifftn(spectra.swapaxes(-1, -2), axes=axes).real
 
 
 def _roots(lags, size):
