@@ -5,7 +5,9 @@ of the pulse's standard deviation; share of the poses within 2 samples after one
 energy with K components in one pose, a single component, Woody averaging, hard and soft EM, and the
 true model with known parameters; ``varied poses``: with modes three times as large.
 ``eeg``: the same methods on EEG trials that are cut out at known random places, beside a model that
-was made with these places known: what can be reached at all.
+was made with these places known: what can be reached at all. Draws of these three are kept one by
+one, a run that was interrupted goes on, and soft EM less the best other method has its standard
+error over draws.
 ``calibration``: how often 90 % credible sets of poses hold the true one, beside their mean mass.
 ``number``: which K the likelihood of held-out rows picks, where 3 are planted.
 ``faint``: correlation with the true pattern and its size at low signal-to-noise ratios, and what is
@@ -38,8 +40,9 @@ from gtpca.fitting.em import least_noise, maximised
 from gtpca.model.matching import make_block, statistics, update
 from gtpca.model.probabilistic import ProbabilisticModel, hard_sums, soft_sums
 
-HERE = Path(__file__).parent
+PATH = Path(__file__).with_suffix(".json")
 SIZE, WINDOW, NEAR = 300, 120, 2
+KNOWING = ("true model", "one place for all", "places known 3", "places known 6")
 EEG_CHANNELS = ("PZ", "OZ", "O1", "O2", "PO7", "PO8")
 NOISES = (0.05, 0.15, 0.5, 1.0, 1.5)
 CIRCULAR = Shift(boundary="circular")
@@ -138,14 +141,10 @@ def averaged(cases):
 
 
 def poses(seeds, variation=1):
-    """Table over noises, and whether soft EM is within 1 % of the best."""
-    rows = []
-    for noise in NOISES:
-        row = averaged([poses_case(noise, seed, variation) for seed in range(seeds)])
-        best = max(share for name, share in row.items() if name != "true model")
-        rows.append({"noise": noise, **row, "best": best})
-        print(rows[-1], flush=True)
-    return rows
+    """Cases, and functions that give the shares of each."""
+    for noise in reversed(NOISES):  # where methods differ first
+        for seed in range(seeds):
+            yield {"noise": noise, "seed": seed}, partial(poses_case, noise, seed, variation)
 
 
 def with_places(X, places, window, K):
@@ -163,23 +162,54 @@ def with_places(X, places, window, K):
 
 
 def eeg(seeds):
-    """Trials cut out at known random places, by channel: what is added is known, not what was."""
-    data, rows = fetch_eeg(), []
-    for name in EEG_CHANNELS:
-        trials = data.data[~data.repeated][:, :, list(data.channels).index(name)]
-        trials = trials - trials.mean(axis=1, keepdims=True)
-        cases = []
-        for seed in range(seeds):
-            starts = np.random.default_rng(seed).integers(41, size=len(trials))
-            X = np.stack([x[s : s + 216] for x, s in zip(trials, starts, strict=True)])
-            same = {"one place for all": near(np.zeros(len(X)), -starts)}
-            for K in (3, 6):
-                known = with_places(X, 64 - starts, 128, K)
-                same[f"places known {K}"] = near(known, -starts)
-            cases.append(same | compared(X, -starts, 128))
-        rows.append({"channel": name, **averaged(cases)})
-        print(rows[-1], flush=True)
-    return rows
+    """Cases, and functions that give the shares of each: what is added is known, not what was."""
+    data = fetch_eeg()
+    for seed in range(seeds):
+        for name in EEG_CHANNELS:
+            trials = data.data[~data.repeated][:, :, list(data.channels).index(name)]
+            yield {"channel": name, "seed": seed}, partial(eeg_case, trials, seed)
+
+
+def eeg_case(trials, seed):
+    """Shares near the truth where trials are cut out at known random places, by method."""
+    trials = trials - trials.mean(axis=1, keepdims=True)
+    starts = np.random.default_rng(seed).integers(41, size=len(trials))
+    X = np.stack([x[s : s + 216] for x, s in zip(trials, starts, strict=True)])
+    found = {"one place for all": near(np.zeros(len(X)), -starts)}
+    for K in (3, 6):
+        found[f"places known {K}"] = near(with_places(X, 64 - starts, 128, K), -starts)
+    return found | compared(X, -starts, 128)
+
+
+def summary(draws):
+    """Means over draws with standard errors, by noise or channel; all together for channels."""
+    name = next(iter(draws[0]))
+    groups = {row[name]: [draw for draw in draws if draw[name] == row[name]] for row in draws}
+    if name == "channel":
+        groups["all"] = draws
+    return [{name: key, **judged(group)} for key, group in groups.items()]
+
+
+def judged(draws):
+    """Means of shares, standard errors, and soft EM less the best other method, draw by draw."""
+    shares = {k: np.array([draw[k] for draw in draws]) for k in list(draws[0])[2:]}
+    found = {"draws": len(draws), **{k: round(float(v.mean()), 4) for k, v in shares.items()}}
+    found["se"] = {k: standard_error(v) for k, v in shares.items()}
+    methods = [k for k in shares if k not in KNOWING]
+    for soft in ("soft 3", "soft 6"):
+        best = max((k for k in methods if k != soft), key=lambda k: shares[k].mean())
+        less = shares[soft] - shares[best]
+        found[f"{soft} less best"] = {
+            "best": best,
+            "mean": round(float(less.mean()), 4),
+            "se": standard_error(less),
+        }
+    return found
+
+
+def standard_error(values):
+    """That of a mean; of single shares there is none."""
+    return round(float(values.std(ddof=1) / np.sqrt(len(values))), 4) if len(values) > 1 else None
 
 
 def calibration(seeds):
@@ -330,10 +360,8 @@ def passes(seeds, K=3):
     return rows
 
 
+DRAWN = {"poses": poses, "varied poses": partial(poses, variation=3), "eeg": eeg}
 PARTS = {
-    "poses": poses,
-    "varied poses": partial(poses, variation=3),
-    "eeg": eeg,
     "calibration": calibration,
     "number": lambda seeds: number(),
     "faint": faint,
@@ -341,21 +369,43 @@ PARTS = {
 }
 
 
+def add_draws(results, name, seeds):
+    """Draws of a part that are not known yet, one by one, and their summary."""
+    lines = results.setdefault("draws", {}).setdefault(name, [])
+    for case, find in DRAWN[name](seeds):
+        if any(all(line[k] == v for k, v in case.items()) for line in lines):
+            continue
+        lines.append(case | {k: round(v, 4) for k, v in find().items()})
+        results[name] = summary(lines)
+        keep(results)
+        print(name, lines[-1], flush=True)
+
+
+def keep(results):
+    """Write all that is known, at once."""
+    beside = PATH.with_suffix(".part")
+    beside.write_text(json.dumps(results, indent=1) + "\n")
+    beside.replace(PATH)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parts = [*DRAWN, *PARTS]
+    parser.add_argument("--only", nargs="+", choices=parts, default=parts)
     parser.add_argument("--seeds", type=int, default=2)
     options = parser.parse_args()
-    path = HERE / "bench_likelihood.json"
-    results = json.loads(path.read_text()) if path.exists() else {}
+    results = json.loads(PATH.read_text()) if PATH.exists() else {}
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.filterwarnings("ignore", "there is no evidence")
     for name in options.only:
+        if name in DRAWN:
+            add_draws(results, name, options.seeds)
+            continue
         begin = time.process_time()
         results[name] = PARTS[name](options.seeds)
         results.setdefault("seconds", {})[name] = round(time.process_time() - begin, 1)
         results["machine"] = {"python": platform.python_version(), "cpus": os.cpu_count()}
-        path.write_text(json.dumps(results, indent=1) + "\n")
+        keep(results)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from command import environment
 
-from gtpca import Rotation
-from gtpca.diagnostics import choose
+from gtpca import GTPCA, Rotation, Shift
+from gtpca.diagnostics import choose, noise_floor
 from gtpca.diagnostics.choice import window_grid
 from gtpca.diagnostics.kept import Kept, fingerprint
 
@@ -54,6 +54,27 @@ def test_the_planted_window_is_chosen():
     assert found.estimator.get_params()["family__window"] == 10
     assert found.estimator.n_components == 1
     assert sorted(found.table["window"]) == list(found.windows)
+
+
+def two_in_one_pose(n=150, size=40, window=10):
+    """Unit noise with two patterns of 10 points that share a random place, norms 9 and 6."""
+    rng = np.random.default_rng(0)
+    V = np.linalg.qr(rng.standard_normal((window, 2)))[0].T
+    X = rng.standard_normal((n, size))
+    for x, start in zip(X, rng.integers(size - window + 1, size=n), strict=True):
+        x[start : start + window] += rng.standard_normal(2) * [9, 6] @ V
+    return X
+
+
+def test_what_a_window_misses_near_the_ends_of_samples_is_not_counted(tmp_path):
+    X, kept = two_in_one_pose(), tmp_path / "kept.jsonl"
+    model = GTPCA(4, Shift(13), shared_pose=True, random_state=0).fit(X)
+    assert noise_floor(model, X, verdict_only=True).n_real > 2
+    found = choose(X, windows=[13], n_components=(1, 4), n_folds=2, shared_pose=True, kept=kept)
+    assert (found.window, found.n_components) == (13, 2)
+    assert found.estimator.family.boundary == "valid"
+    counted = [line["case"] for line in lines(kept) if "most" in line["case"]]
+    assert counted == [{"window": 16, "most": 4, "boundary": "partial"}]
 
 
 def test_families_without_a_window_have_a_number_only():

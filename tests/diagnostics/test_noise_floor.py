@@ -70,9 +70,12 @@ def test_p_values_are_ranks():
 
 def test_the_verdict_alone_is_the_same_and_cheaper():
     X = planted(scales=(8.0,), n=60)
-    model = GTPCA(2, Shift(10), random_state=0).fit(X)
+    model = GTPCA(3, Shift(10), random_state=0).fit(X)
     all_of_it, verdict = (noise_floor(model, X, verdict_only=only) for only in (False, True))
     assert all_of_it.n_real == verdict.n_real == 1
+    np.testing.assert_array_equal(verdict.gains[:2], all_of_it.gains[:2])
+    assert len(verdict.gains) == len(all_of_it.gains) == 3
+    assert np.isnan(verdict.gains[2])
     assert np.isnan(verdict.surrogates[1]).sum() > np.isnan(all_of_it.surrogates[1]).sum() == 0
 
 
@@ -90,6 +93,17 @@ def test_images_centring_weights_and_gaps_are_taken_as_the_fit_takes_them():
     how = {"sample_shape": (8, 8), "center": True, "missing": "ignore", "random_state": 0}
     model = GTPCA(1, Rotation(4), feature_weight=np.full((8, 8), 2.0), **how).fit(X)
     assert noise_floor(model, X, verdict_only=True).n_real == 0
+
+
+def test_means_of_samples_are_no_pattern():
+    rng = np.random.default_rng(0)
+    X = np.cumsum(rng.standard_normal((60, 50)), axis=1)
+    less = X - X.mean(axis=1, keepdims=True)
+    how = {"random_state": 0}
+    found = noise_floor(GTPCA(1, Shift(25), **how).fit(less), less)
+    told = noise_floor(GTPCA(1, Shift(25), center="samples", **how).fit(X + 100), X + 100)
+    np.testing.assert_allclose(told.surrogates, found.surrogates, rtol=1e-6)
+    assert found.surrogates.min() < found.gains[0] < 1.2 * found.surrogates.max()
 
 
 def test_progress_counts_surrogates():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gtpca.diagnostics.surrogates import make_surrogates, nearest_positive
+from gtpca.diagnostics.surrogates import make_surrogates, nearest_positive, without_means
 
 
 def smooth(n, shape, rng, width=5):
@@ -28,6 +28,43 @@ def test_gaussian_surrogates_have_the_covariance_of_the_data_at_every_lag():
     assert Y.shape == X.shape
     for lag in (0, 1, 3, 6, 20):
         np.testing.assert_allclose(lagged(Y, lag), lagged(X, lag), atol=0.06)
+
+
+def differences(rows, lag):
+    """Mean product of differences of points that are so far apart, for every pair of channels."""
+    apart = rows[:, lag:] - rows[:, : rows.shape[1] - lag]
+    return np.einsum("nta,ntb->ab", apart, apart) / (apart.shape[0] * apart.shape[1])
+
+
+def test_samples_less_their_means_have_surrogates_less_their_means():
+    rng = np.random.default_rng(8)
+    X = smooth(2000, (24, 2), rng, width=9) @ np.array([[1.0, 0.6], [0.0, 0.8]])
+    X -= X.mean(axis=1, keepdims=True)
+    Y = make_surrogates("gaussian", X, (0,))(rng)
+    np.testing.assert_allclose(Y.mean(axis=1), 0.0, atol=1e-10)
+    for lag in (1, 3, 6, 20):
+        np.testing.assert_allclose(differences(Y, lag), differences(X, lag), atol=0.12)
+    np.testing.assert_allclose(np.mean(Y**2, axis=0), np.mean(X**2, axis=0), atol=0.12)
+
+
+def test_means_are_seen_by_channel_and_can_be_taken_away():
+    rng = np.random.default_rng(9)
+    X = rng.standard_normal((30, 3, 12))
+    assert not without_means(X, (1,))
+    assert without_means(X - X.mean(axis=2, keepdims=True), (1,))
+    assert not without_means(X - X.mean(axis=(1, 2), keepdims=True), (1,))
+    Y = make_surrogates("gaussian", X + 100, (1,), centred=True)(rng)
+    np.testing.assert_allclose(Y.mean(axis=2), 0.0, atol=1e-10)
+    assert 0.8 < Y.std() < 1.2
+
+
+def test_mixtures_are_as_loud_where_the_data_are_loud():
+    rng = np.random.default_rng(10)
+    X = smooth(1000, (20, 2), rng) * np.linspace(1, 3, 20)[:, None]
+    Y = make_surrogates("mixed", X, (0,))(rng)
+    np.testing.assert_allclose(np.mean(Y**2, axis=0), np.mean(X**2, axis=0), rtol=0.25)
+    energies = [np.sort(np.sum(rows**2, axis=(1, 2))) for rows in (X, Y)]
+    np.testing.assert_allclose(*energies)
 
 
 def test_noise_of_longer_waves_than_the_sample_keeps_them():
@@ -99,11 +136,14 @@ def test_nearest_positive_is_the_projection():
 
 def test_what_cannot_be_drawn_is_refused():
     X = np.zeros((3, 4))
-    with pytest.raises(ValueError, match="surrogate='pink' must be one of 'gaussian', 'phase'"):
+    with pytest.raises(
+        ValueError, match="surrogate='pink' must be one of 'gaussian', 'mixed', 'phase'"
+    ):
         make_surrogates("pink", X, (0,))
     with pytest.raises(ValueError, match=r"shape \(1, 4\); it must have that of the samples"):
         make_surrogates(lambda samples, rng: samples[:1], X, (0,))(np.random.default_rng(0))
-    with pytest.raises(ValueError, match="needs complete samples"):
-        make_surrogates("phase", np.full((2, 3), np.nan), (0,))
+    for name in ("mixed", "phase"):
+        with pytest.raises(ValueError, match=f"surrogate='{name}' needs complete samples"):
+            make_surrogates(name, np.full((2, 3), np.nan), (0,))
     with pytest.raises(ValueError, match="covariance of 5000 channels"):
         make_surrogates("gaussian", np.zeros((2, 30, 5000)), (0,))

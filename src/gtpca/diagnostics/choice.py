@@ -150,22 +150,32 @@ class Search:
         return dict(sorted(found.items()))
 
     def real(self, window, most) -> dict[str, Any]:
-        """Number, gains and band of components above noise.
+        """Number, gains and band of components above noise, and the windows for which they hold.
 
-        In one pose they are counted at a window a step shorter too, and the smaller number holds: a
-        window that is a little too long does not fit where patterns are near the end of a sample,
-        and what it misses there is no noise; a short one can settle in several places of a pattern.
+        In one pose they are counted with a window that is a step longer and may reach beyond the
+        ends of samples: what a window misses of the patterns is no noise, be it too short for
+        them, or be it that it does not fit where they are near an end.
         """
-        tried = [window]
-        if window is not None and self.estimator.shared_pose:
-            tried.append(max(1, round(window / RATIO)))
-        cases = [{"window": size, "most": int(most)} for size in tried]
-        found = [self.kept.get(case, partial(self._real, **case)) for case in cases]
-        return min(found, key=lambda each: each["n"])
+        case, holds = {"window": window, "most": int(most)}, (window, window)
+        if self._may_be_longer(window):
+            case |= {"window": max(window + 1, round(window * RATIO)), "boundary": "partial"}
+            holds = (window / RATIO, case["window"])
+        return self.kept.get(case, partial(self._real, **case)) | {"holds": holds}
 
-    def _real(self, window, most):
-        model = refit(self.model(window, most), self.samples, self.labels)
-        found = self.test(model, self.samples)
+    def _may_be_longer(self, window):
+        """Whether components are counted with a longer window."""
+        shared = window is not None and self.estimator.shared_pose
+        return shared and self.estimator.get_params()[self._boundary] != "circular"
+
+    @property
+    def _boundary(self):
+        """What the boundary is called among the parameters of the estimator."""
+        return str(self.name).removesuffix("window") + "boundary"
+
+    def _real(self, window, most, boundary=None):
+        how = {} if boundary is None else {self._boundary: boundary}
+        model = self.model(window, most).set_params(**how)
+        found = self.test(refit(model, self.samples, self.labels), self.samples)
         return {"n": found.n_real, "gains": found.gains.tolist(), "band": found.band.tolist()}
 
 
@@ -191,7 +201,8 @@ def choose(
     The window is that with the smallest cross-validated error at a fixed number of components: the
     smallest number first, then that which was found. Held-out error falls with every component,
     and cannot choose their number: components are counted that explain more than in surrogates
-    (:func:`noise_floor`), at the window that was found.
+    (:func:`noise_floor`), at the window that was found; with ``shared_pose=True`` at one that is a
+    quarter longer and may reach beyond the ends of samples, so that it misses nothing.
 
     Parameters
     ----------
@@ -272,8 +283,9 @@ def _chosen(search, grid, low, high, level):
     if len(grid) and max(low, real["n"]) != low:
         near = [size for size in grid if window / 2 <= size <= 2 * window]
         errors = search.best_window(near, real["n"])
-        window = _best(errors)
-        real = search.real(window, high)
+        window, (shortest, longest) = _best(errors), real["holds"]
+        if not shortest <= window <= longest:
+            real = search.real(window, high)
     return Choice(
         windows=np.array(list(errors), dtype=int),
         errors=np.array(list(errors.values())).reshape(-1, len(search.folds)),

@@ -25,7 +25,7 @@ from gtpca.diagnostics.common import (
     seeds_from,
     single_like,
 )
-from gtpca.diagnostics.surrogates import make_surrogates
+from gtpca.diagnostics.surrogates import make_surrogates, without_means
 from gtpca.diagnostics.wording import Commands
 from gtpca.fitting.shared_pose import widen
 from gtpca.solvers.als import ALS
@@ -43,7 +43,8 @@ class NoiseFloor(Found):
     Attributes
     ----------
     gains : array (k,)
-        Share of what the components before left that each explains.
+        Share of what the components before left that each explains; with ``verdict_only`` NaN after
+        the first that is not real.
     surrogates : array (k, n_surrogates)
         The same of fits to surrogates, NaN where there was none: components are tested in order,
         and the first that fails is the last.
@@ -147,16 +148,18 @@ def noise_floor(
         What it was fitted to. Of more than 16 million numbers, a sample of the rows is taken.
     n_surrogates : int
         At least ``1 / level - 1``.
-    surrogate : {"gaussian", "phase"} or callable
+    surrogate : {"gaussian", "mixed", "phase"} or callable
         "gaussian": with the autocovariance of all rows, along the axes that move, and the energies
-        of the rows. "phase": each row with phases at random; gives false alarms where rows were
-        cropped from longer records. Or a function of samples (n, \\*sample_shape) and a
+        of the rows; without means if all samples have none, or ``center="samples"``. "mixed":
+        random mixtures of the rows, for noise that is not the same everywhere in a sample.
+        "phase": each row with phases at random; gives false alarms where rows were cropped from
+        longer records. Or a function of samples (n, \\*sample_shape) and a
         ``numpy.random.Generator`` that returns such samples.
     level : float in (0, 1)
         How often noise may be called real.
     verdict_only : bool
-        End each test as soon as its verdict is known: several times quicker where a component is
-        not real. Its p-value is then only a rough one.
+        End each test as soon as its verdict is known, and all after the first component that is
+        not real: several times quicker. Its p-value is then only a rough one.
     n_jobs : int or None
         Threads, over surrogates.
     random_state : int, RandomState or None
@@ -189,27 +192,39 @@ def noise_floor(
         )
     rng = check_random_state(random_state)
     samples = samples_of(model, X, rng)
-    draw_like = partial(make_surrogates, surrogate, axes=model.operator_.moved_axes)
-    how = (model, samples)
-    trials = _one_pose(*how, draw_like, rng) if _shares(model) else _separate(*how)
+    how = {"axes": model.operator_.moved_axes, "centred": _centred(model, samples)}
+    draw_like = partial(make_surrogates, surrogate, **how)
+    shares = _shares(model)
+    trials = _one_pose(model, samples, draw_like, rng) if shares else _separate(model, samples)
     run = partial(each, n_jobs=n_jobs, progress=progress)
-    gains, found, p = _tested(trials, draw_like, rng, run, count, level, verdict_only)
+    size = len(directions(model)) if shares else model.n_components_
+    gains, found, p = _tested(trials, draw_like, rng, run, (size, count), level, verdict_only)
     return NoiseFloor(gains, found, p, level, int(np.cumprod(p <= level).sum()), Commands.of(model))
 
 
-def _tested(trials, draw_like, rng, run, count, level, verdict_only):
-    """Gains (k,), those of surrogates (k, count) and p-values (k,), NaN after the first failure."""
-    gains, found, p_values = [], [], [0.0]
-    for number, trial in enumerate(trials, 1):
-        measured = np.full(count, np.nan)
-        if p_values[-1] <= level:
-            draw, seeds = draw_like(trial.noise), seeds_from(rng, count)
-            told = partial(run, text=f"surrogates for component {number}")
-            measured = _measured(trial, draw, seeds, told, level, verdict_only)
-        gains.append(trial.gain)
-        found.append(measured)
-        p_values.append(_p_value(trial.gain, measured))
-    return np.array(gains), np.array(found), np.array(p_values[1:])
+def _centred(model, samples):
+    """Whether means of samples do not count, because they are subtracted or were before."""
+    if getattr(model, "center_", False) == "samples":
+        return not np.isnan(samples).any()
+    axes = model.operator_.moved_axes
+    return bool(axes) and without_means(samples, axes)
+
+
+def _tested(trials, draw_like, rng, run, shape, level, verdict_only):
+    """Gains (k,), those of surrogates ``shape`` (k, count), p-values (k,); NaN if not looked at."""
+    gains, found, p_values = (np.full(size, np.nan) for size in (shape[0], shape, shape[0]))
+    real = True
+    for k, trial in enumerate(trials):
+        gains[k] = trial.gain
+        if real:
+            draw, seeds = draw_like(trial.noise), seeds_from(rng, shape[1])
+            told = partial(run, text=f"surrogates for component {k + 1}")
+            found[k] = _measured(trial, draw, seeds, told, level, verdict_only)
+            p_values[k] = _p_value(trial.gain, found[k])
+            real = p_values[k] <= level
+        if verdict_only and not real:
+            break
+    return gains, found, p_values
 
 
 def _measured(trial, draw, seeds, run, level, verdict_only):

@@ -1,8 +1,8 @@
 """Noise that looks like the data but for what is aligned: surrogates of rows.
 
-Each kind is a function of samples (n, \\*shape) and the axes along which patterns may lie anywhere;
-it returns a function that draws samples of the same shape from a generator. Axes that do not move
-(channels, electrodes, colours) keep their covariance.
+Each kind is a function of rows (n, \\*shape, C), where patterns may lie anywhere in ``shape``; it
+returns a function that draws such rows from a generator. Axes that do not move (channels,
+electrodes, colours) keep their covariance.
 """
 
 from __future__ import annotations
@@ -15,23 +15,27 @@ from functools import partial
 import numpy as np
 from scipy import fft
 
-__all__ = ["SURROGATES", "make_surrogates"]
+__all__ = ["SURROGATES", "make_surrogates", "without_means"]
 
 BATCH_VALUES = 2**20  # numbers that are transformed at once
 MOST_VALUES = 2**25  # of a spectrum with all pairs of channels
+STEPS = 50  # towards covariances before centring
+NO_MEAN = 1e-3  # of the root mean square: means that chance does not leave in all rows
 
 
-def make_surrogates(surrogate, samples: np.ndarray, axes) -> Callable:
+def make_surrogates(surrogate, samples: np.ndarray, axes, *, centred=False) -> Callable:
     """A function of a generator that draws surrogates of ``samples``, of the same shape.
 
     Parameters
     ----------
-    surrogate : {"gaussian", "phase"} or callable
+    surrogate : {"gaussian", "mixed", "phase"} or callable
         Or ``surrogate(samples, rng)``, which returns an array of the shape of ``samples``.
     samples : array (n, \\*shape)
         NaN is *not observed*, and so it is in surrogates.
     axes : sequence of int
         Those of a sample along which noise is stationary; none: all.
+    centred : bool
+        Whether means of samples are to be subtracted first, from each channel along ``axes``.
 
     Returns
     -------
@@ -45,7 +49,27 @@ def make_surrogates(surrogate, samples: np.ndarray, axes) -> Callable:
             f"surrogate={surrogate!r} must be one of {', '.join(map(repr, SURROGATES))}, or a "
             "function of samples (n, *shape) and a numpy.random.Generator."
         )
-    return SURROGATES[surrogate](samples, axes)
+    if surrogate != "gaussian" and np.isnan(samples).any():
+        raise ValueError(
+            f"surrogate={surrogate!r} needs complete samples; use surrogate='gaussian'."
+        )
+    rows = _channels_last(samples, axes)
+    draw = SURROGATES[surrogate](_less_means(rows) if centred else rows)
+    return lambda rng: _channels_back(draw(rng), samples, axes)
+
+
+def without_means(samples: np.ndarray, axes) -> bool:
+    """Whether somebody has subtracted the mean of each sample and channel along ``axes``.
+
+    Not where values are missing.
+    """
+    means = samples.mean(axis=tuple(axis + 1 for axis in axes))
+    return bool(np.all(np.abs(means) <= NO_MEAN * np.sqrt(np.mean(samples**2))))
+
+
+def _less_means(rows):
+    """Rows (n, \\*shape, C) less the mean of each row and channel."""
+    return rows - rows.mean(axis=tuple(range(1, rows.ndim - 1)), keepdims=True)
 
 
 def _own(surrogate, samples, rng):
@@ -101,8 +125,8 @@ def _batches(count, width):
     return (range(first, min(first + step, count)) for first in range(0, count, step))
 
 
-def gaussian(samples, axes):
-    """Gaussian samples with the autocovariance of all samples together.
+def gaussian(rows):
+    """Gaussian rows with the autocovariance of all rows (n, \\*shape, C) together.
 
     With ``x`` zero where nothing was observed and ``h`` one where something was, for channels a, b
 
@@ -111,15 +135,33 @@ def gaussian(samples, axes):
     each lag has its own number of pairs, so that noise which does not end with the sample (cropped
     from something longer) keeps its long waves. Energies of rows are those of the samples, by rank:
     few loud rows are as loud in surrogates. No mean is subtracted: the fit does not either.
+
+    Rows less their means have lost their slowest wave, and are louder at their ends: no stationary
+    noise is like them. Surrogates are noise that becomes like them when it loses its means.
     """
-    rows = _channels_last(samples, axes)
-    process = _fitted(rows)
+    centred = without_means(rows, range(rows.ndim - 2))
+    process = _fitted(rows, centred)
     energies, hidden = np.sort(_energies(rows)), np.isnan(rows)
 
     def draw(rng):
         drawn = process.draw(len(rows), rng)
         drawn[hidden] = np.nan
-        return _channels_back(_with_energies(drawn, energies), samples, axes)
+        return _with_energies(_less_means(drawn) if centred else drawn, energies)
+
+    return draw
+
+
+def mixed(rows):
+    """Mixtures ``sum_j g_ij x_j`` of all rows with normal ``g``, and the energies of the rows.
+
+    Any two points have the covariance that they have in the data, wherever they are: noise may be
+    louder in the middle of samples. What lies at one place in all of them is taken for such noise.
+    """
+    energies, flat = np.sort(_energies(rows)), rows.reshape(len(rows), -1)
+
+    def draw(rng):
+        mixtures = rng.standard_normal((len(rows), len(rows))) @ flat
+        return _with_energies(mixtures.reshape(rows.shape), energies)
 
     return draw
 
@@ -151,20 +193,22 @@ def _with_energies(rows, energies):
     return rows * scale.reshape(-1, *(1,) * (rows.ndim - 1))
 
 
-def _fitted(rows) -> Stationary:
-    """The process with the autocovariance of rows (n, \\*shape, C)."""
+def _fitted(rows, centred) -> Stationary:
+    """The process with the autocovariance of rows (n, \\*shape, C), or of what was centred."""
     shape, n_channels = rows.shape[1:-1], rows.shape[-1]
     size = tuple(2 * length - 1 for length in shape)  # just the lags that there are
     if math.prod(size) * n_channels**2 > MOST_VALUES:
         raise ValueError(
             f"surrogate='gaussian' needs the covariance of {n_channels} channels at "
-            f"{math.prod(size)} lags; use surrogate='phase', or fewer channels."
+            f"{math.prod(size)} lags; use surrogate='mixed', or fewer channels."
         )
     hidden = np.isnan(rows)
     observed = ~hidden if hidden.any() else np.ones((1, *shape, 1))
     products, pairs = _lagged(np.where(hidden, 0.0, rows), size), _lagged(observed, size)
     pairs = np.rint(pairs) * (len(rows) / len(observed))
     lags = np.divide(products, pairs, out=np.zeros_like(products), where=pairs > 0.5)
+    if centred:
+        lags = _before_centring(lags, pairs / len(rows), shape)
     return Stationary(_roots(lags, size), size, shape)
 
 
@@ -176,6 +220,43 @@ def _lagged(rows, size):
         F = np.moveaxis(F, 0, -2)  # (*frequencies, n, C)
         total = total + F.conj().swapaxes(-1, -2) @ F
     return fft.irfftn(total, size, axes=range(len(size)))
+
+
+def _before_centring(lags, pairs, shape):
+    """Covariances of noise that has those given, (\\*size, C, C), when rows lose their means.
+
+    Up to a constant, which goes with the means. With ``B c`` what is lost, and spectra that are not
+    negative, the least ``sum_l pairs_l |c - B c - given|_l^2``: long lags have few pairs, and count
+    little. By projected steps.
+    """
+    trust, found = pairs / pairs.max(), np.zeros_like(lags)
+    for _ in range(STEPS):
+        found = _positive(found + trust * (lags - found + _lost(found, pairs, shape)))
+    return found
+
+
+def _lost(lags, pairs, shape):
+    """What covariances lose when rows lose their means, averaged over the pairs of each lag.
+
+    ``E x_a(t) m_b + E m_a x_b(t + l) - E m_a m_b`` with means ``m`` over the ``shape``.
+    """
+    size, axes, n_points = lags.shape[:-2], range(len(shape)), math.prod(shape)
+    there = tuple(slice(length) for length in shape)
+    transform = partial(fft.rfftn, s=size, axes=axes)
+    back = partial(fft.irfftn, s=size, axes=axes)
+    F, ones = transform(lags), transform(np.ones((*shape, 1, 1)))
+    first, second = (back(part * ones)[there] / n_points for part in (F.conj(), F))
+    both = back(transform(first).conj() * ones + ones.conj() * transform(second))
+    return both / pairs - second.mean(axis=tuple(axes))
+
+
+def _positive(lags):
+    """The nearest covariances (\\*size, C, C) with spectra that are not negative, and 0 at 0."""
+    axes = range(lags.ndim - 2)
+    power, vectors = np.linalg.eigh(fft.fftn(lags, axes=axes).swapaxes(-1, -2))
+    power[(0,) * len(axes)] = 0.0
+    spectra = (vectors * np.maximum(power, 0.0)[..., None, :]) @ vectors.conj().swapaxes(-1, -2)
+    return fft.ifftn(spectra.swapaxes(-1, -2), axes=axes).real
 
 
 def _roots(lags, size):
@@ -213,25 +294,21 @@ def nearest_positive(values):
     return np.maximum(values - lower[last[-1]], 0.0) if len(last) else np.zeros_like(values)
 
 
-def phase(samples, axes):
-    """Every sample with its own amplitudes along ``axes``, and phases drawn at random.
+def phase(rows):
+    """Every row with its own amplitudes, and phases drawn at random.
 
-    Channels of a sample are turned by the same phases. Noise that was cropped from longer records
+    Channels of a row are turned by the same phases. Noise that was cropped from longer records
     does not fit together at the ends, which surrogates of this kind know nothing of: they give
     false alarms there.
     """
-    if np.isnan(samples).any():
-        raise ValueError("surrogate='phase' needs complete samples; use surrogate='gaussian'.")
-    rows = _channels_last(samples, axes)
     where, size = tuple(range(1, rows.ndim - 1)), rows.shape[1:-1]
     F = fft.rfftn(rows, axes=where)
 
     def draw(rng):
         white = fft.rfftn(rng.standard_normal((len(rows), *size, 1)), axes=where)
-        turned = F * (white / np.abs(white))
-        return _channels_back(fft.irfftn(turned, size, axes=where), samples, axes)
+        return fft.irfftn(F * (white / np.abs(white)), size, axes=where)
 
     return draw
 
 
-SURROGATES = {"gaussian": gaussian, "phase": phase}
+SURROGATES = {"gaussian": gaussian, "mixed": mixed, "phase": phase}
