@@ -30,10 +30,13 @@ class BankOperator(Operator):
     poses : dict of str to array (m,)
         The columns of :meth:`describe`.
     moved_axes : tuple of int, optional
+        The sample axes that the transforms act on; the others are channels, which
+        ``center="samples"`` averages one by one. Default: all.
     reference : int
-        The identity, or the transform nearest to it.
+        The identity, or the transform nearest to it: the pose of scores that come without one.
     on_grid : bool
         Whether neighbours on the grid stay neighbours, so that a coarser grid shows about the same.
+        The solver may then try its starts there first, which is quicker.
     """
 
     def __init__(
