@@ -32,7 +32,7 @@ def test_choose_ends_in_a_command_that_works_and_check_takes_its_model(data, cap
     done = call(capsys, "choose", "rows.csv", *options, "--keep", "search.jsonl")
     assert (done.code, done.err) == (0, "")
     *table, last = done.out.splitlines()
-    assert table[0].split() == ["window", "error", "+-", "flat", "best"]
+    assert table[0].split() == ["window", "error", "more", "+-", "flat", "best"]
     assert last.startswith("Window 10 has the smallest held-out error")
     assert len((data.parent / "search.jsonl").read_text().splitlines()) > 5
     again = call(capsys, "choose", "rows.csv", *options, "--keep", "search.jsonl", "--json")
@@ -45,7 +45,8 @@ def test_choose_ends_in_a_command_that_works_and_check_takes_its_model(data, cap
     assert [line for line in checked.out.splitlines() if line in ("noise", "stability", "poses")]
     last = checked.out.splitlines()[-1]
     assert last.startswith("Component 1, the last, is above noise")
-    assert shlex.split(re.search("`(.*)`", last)[1])[:3] == ["gtpca", "fit", "rows.csv"]
+    words = shlex.split(re.search("`(.*)`", last)[1])
+    assert words[:5] == ["gtpca", "fit", "rows.csv", "-o", "rows-more.gtpca"]
 
 
 def test_wrong_ranges_are_one_line(data, capsys):

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from command import environment
 
 from gtpca import GTPCA, Rotation, Shift
 from gtpca.diagnostics import choose, noise_floor
-from gtpca.diagnostics.choice import window_grid
+from gtpca.diagnostics.choice import _flat, window_grid
 from gtpca.diagnostics.kept import Kept, fingerprint
 
 SEARCH = """
@@ -54,6 +55,24 @@ def test_the_planted_window_is_chosen():
     assert found.estimator.get_params()["family__window"] == 10
     assert found.estimator.n_components == 1
     assert sorted(found.table["window"]) == list(found.windows)
+
+
+def test_the_flat_part_is_told_by_differences_within_folds():
+    hard = np.array([0.4, 0.6])  # a fold that is harder for every window
+    steps = {8: [0.02, 0.03], 9: [0.001, 0.004], 10: [0, 0], 11: [-0.001, 0.002], 12: [0.02, 0.02]}
+    errors = {window: hard + step for window, step in steps.items()}
+    assert _flat(errors, 10) == (10, 11)
+    found = replace(
+        choose(rows(), "shift", (9, 11), 1, n_folds=2),
+        windows=np.array(list(errors)),
+        errors=np.array(list(errors.values())),
+        window=10,
+        flat=(10, 11),
+    )
+    table = found.table
+    np.testing.assert_allclose(table["more"], [0.025, 0.0025, 0, 0.0005, 0.02], atol=1e-15)
+    np.testing.assert_allclose(table["+-"], [0.005, 0.0015, 0, 0.0015, 0], atol=1e-15)
+    np.testing.assert_array_equal(table["flat"], table["more"] <= table["+-"])
 
 
 def two_in_one_pose(n=150, size=40, window=10):

@@ -54,8 +54,8 @@ CASES = {
     "all real": (
         noise(3),
         "Component 3, the last, is above noise: it explains 25 % of what is left, and of 19 "
-        "surrogates of noise the bar is 1.5 % (p = 0.05, level 0.05); look for more with "
-        f"`{FIT.format(6)}`.",
+        "surrogates of noise the bar is 1.5 % (p = 0.05, level 0.05); to try more, "
+        f"`{FIT.format(6).replace('a.gtpca', 'a-more.gtpca')}`.",
     ),
     "two real": (
         noise(2),
@@ -106,15 +106,16 @@ CASES = {
     "chosen": (
         choice(1),
         "Window 60 has the smallest held-out error, 31 % (flat from 60 to 75: within one standard "
-        "error), and 1 component is above noise: component 2 explains 2 % of what is left (noise "
-        "3 %, level 0.05); next `gtpca fit a.csv -o a.gtpca -k 1 --family 'shift(window=60)'`.",
+        "error of the difference), and 1 component is above noise: component 2 explains 2 % of "
+        "what is left (noise 3 %, level 0.05); next `gtpca fit a.csv -o a.gtpca -k 1 --family "
+        "'shift(window=60)'`.",
     ),
     "chosen, all": (
         choice(2),
         "Window 60 has the smallest held-out error, 31 % (flat from 60 to 75: within one standard "
-        "error), and 2 components are above noise: component 2 explains 2 % of what is left (noise "
-        "3 %, level 0.05), and 2 were the most to be tried; next `gtpca fit a.csv -o a.gtpca -k 2 "
-        "--family 'shift(window=60)'`.",
+        "error of the difference), and 2 components are above noise: component 2 explains 2 % of "
+        "what is left (noise 3 %, level 0.05), and 2 were the most to be tried; next `gtpca fit "
+        "a.csv -o a.gtpca -k 2 --family 'shift(window=60)'`.",
     ),
     "nothing to choose": (
         choice(0),

@@ -41,7 +41,10 @@ class Choice(Found):
     window : int or None
         That with the smallest mean error.
     flat : tuple of int
-        The smallest and the largest window whose error is within one standard error of it.
+        The smallest and the largest of the run of windows around it that are as good: the mean over
+        folds of how much larger their error is than that of ``window`` is at most its standard
+        error. Folds are compared one by one, since some are harder than others for every window;
+        so this error is much smaller than that of ``errors.mean(axis=1)``.
     n_components : int
         How many components are above noise; 0 if none is.
     gains, band : array (k,)
@@ -65,15 +68,20 @@ class Choice(Found):
 
     @property
     def table(self) -> dict[str, np.ndarray]:
-        """One row per window, by the names of the columns."""
+        """One row per window, by the names of the columns.
+
+        ``more`` is how much larger the error is than that of the best window, and ``+-`` the
+        standard error of this difference over folds.
+        """
         if self.window is None:
             number = np.arange(1, len(self.gains) + 1)
             columns = {"component": number, "gain": self.gains, "noise": self.band}
             return columns | {"real": number <= self.n_components}
-        spread = self.errors.std(axis=1, ddof=1) / np.sqrt(self.errors.shape[1])
+        best = self.windows == self.window
+        more, spread = _excess(self.errors, self.errors[best])
         inside = (self.windows >= self.flat[0]) & (self.windows <= self.flat[1])
-        columns = {"window": self.windows, "error": self.errors.mean(axis=1), "+-": spread}
-        return columns | {"flat": inside, "best": self.windows == self.window}
+        columns = {"window": self.windows, "error": self.errors.mean(axis=1), "more": more}
+        return columns | {"+-": spread, "flat": inside, "best": best}
 
     def advice(self, model="MODEL", data="DATA") -> str:
         """The sentence with the names of files."""
@@ -304,13 +312,19 @@ def _best(errors):
     return min(errors, key=lambda window: np.mean(errors[window]))
 
 
+def _excess(errors, best):
+    """Mean over folds of ``errors`` (w, n_folds) less those of the best, and its standard error."""
+    more = errors - best
+    return more.mean(axis=1), more.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
+
+
 def _flat(errors, window):
     """The run of windows around the best whose errors are not clearly larger."""
     if window is None:
         return ()
-    sizes, best = np.array(list(errors)), np.array(errors[window])
-    more = np.array([np.array(values) - best for values in errors.values()])
-    near = more.mean(axis=1) <= more.std(axis=1, ddof=1) / np.sqrt(len(best))
+    sizes = np.array(list(errors))
+    more, spread = _excess(np.array(list(errors.values())), np.array(errors[window]))
+    near = more <= spread
     place = int(np.flatnonzero(sizes == window)[0])
     below, above = np.flatnonzero(~near[:place]), np.flatnonzero(~near[place:])
     first = below[-1] + 1 if len(below) else 0

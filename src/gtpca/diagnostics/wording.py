@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from pathlib import PurePath
 
 import numpy as np
 from sklearn.base import clone
@@ -110,13 +111,19 @@ def noise_floor(found, model, data) -> str:
         f"{found.level:g})"
     )
     if k == count:
-        more = found.commands.fit(2 * k, data, model)
-        return f"Component {k}, the last, is above noise: it {seen}; look for more with `{more}`."
+        more = found.commands.fit(2 * k, data, _beside(model))
+        return f"Component {k}, the last, is above noise: it {seen}; to try more, `{more}`."
     if k == 0:
         after = found.commands.choose(data)
         return f"Component 1 is not above noise: it {seen}; try other windows with `{after}`."
     keep = found.commands.fit(k, data, model)
     return f"Component {k + 1} is not above noise: it {seen}; keep {k} with `{keep}`."
+
+
+def _beside(model) -> PurePath:
+    """A file beside that of a model, which is to be kept."""
+    path = PurePath(model)
+    return path.with_name(f"{path.stem}-more{path.suffix}")
 
 
 def pose_confidence(found, model, data, bar) -> str:
@@ -188,8 +195,8 @@ def choice(found, model, data) -> str:
     error = found.errors.mean(axis=1).min()
     return (
         f"Window {found.window} has the smallest held-out error, {percent(error)} (flat from "
-        f"{found.flat[0]} to {found.flat[1]}: within one standard error), and {counted(k)} above "
-        f"noise: {seen}; next `{fit}`."
+        f"{found.flat[0]} to {found.flat[1]}: within one standard error of the difference), and "
+        f"{counted(k)} above noise: {seen}; next `{fit}`."
     )
 
 

@@ -85,6 +85,7 @@ def plot_pose_confidence(found, *, ax=None):
 def plot_choice(found, *, ax=None):
     """Held-out error over windows, and which of them are as good as the best.
 
+    Bars are standard errors of the difference to the best window, which has none.
     Where there is no window, what components explain beside noise.
 
     Parameters
