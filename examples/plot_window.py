@@ -31,21 +31,22 @@ def signals(n_samples, noise=0.3):
 
 X = signals(150)
 windows = np.array([10, 13, 16, 20, 25, 32, 40, 50, 63, 80, 100, 125])
-trained, held_out, spread = [], [], []
+trained, folds = [], []
 for window in windows:
     model = GTPCA(1, Shift(int(window)), solver=ALS(n_init=8), random_state=0)
     shares = cross_validate(model, X, cv=3, return_train_score=True)
     trained.append(shares["train_score"].mean())
-    held_out.append(shares["test_score"].mean())
-    spread.append(shares["test_score"].std() / np.sqrt(3))
-held_out, spread = np.array(held_out), np.array(spread)
+    folds.append(shares["test_score"])
 
 # %%
-# The best share of held-out signals, and all windows that are within one standard error of it. The
-# shortest of these holds the event without more noise than it must.
+# The best share of held-out signals, and all windows that explain less by at most one standard
+# error of the difference. Folds are compared one by one, as :func:`gtpca.diagnostics.choose` does.
 
+held_out = np.mean(folds, axis=1)
 best = held_out.argmax()
-flat = windows[held_out >= held_out[best] - spread[best]]
+less = folds[best] - np.array(folds)
+spread = less.std(axis=1, ddof=1) / np.sqrt(3)
+flat = windows[less.mean(axis=1) <= spread]
 print(f"best window {windows[best]}, flat part {flat[0]} to {flat[-1]}; the event has 40 points,")
 inside = np.cumsum(EVENT**2) / np.sum(EVENT**2)
 core = np.searchsorted(inside, 0.99) - np.searchsorted(inside, 0.01)
@@ -66,7 +67,7 @@ ax.legend(frameon=False)
 # Too short: a piece of the event. Right. Too long: noise beside it, and less room to move.
 
 fig, axes = plt.subplots(1, 3, figsize=(9, 2.2), sharey=True, layout="constrained")
-for ax, window in zip(axes, (13, int(flat[0]), 125), strict=True):
+for ax, window in zip(axes, (13, int(windows[best]), 125), strict=True):
     component = GTPCA(1, Shift(window), random_state=0).fit(X).components_[0]
     ax.plot(component, color="black")
     ax.set(title=f"window {window}", xlabel="point")
