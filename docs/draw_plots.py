@@ -1,4 +1,4 @@
-"""Write the drawings of examples/plot_gallery.py to docs/images/plots, for docs/plots.md."""
+"""Write the drawings of two examples to docs/images/plots, for docs/plots.md."""
 
 import runpy
 from pathlib import Path
@@ -16,5 +16,6 @@ def save(drawn, folder):
 
 
 if __name__ == "__main__":
-    gallery = runpy.run_path(str(DOCS.parent / "examples" / "plot_gallery.py"))
-    save(gallery["drawn"], DOCS / "images" / "plots")
+    for name in ("gallery", "likelihood"):
+        example = runpy.run_path(str(DOCS.parent / "examples" / f"plot_{name}.py"))
+        save(example["drawn"], DOCS / "images" / "plots")

@@ -2,7 +2,7 @@
 Drawings of fitted models
 =========================
 
-Each function of :mod:`gtpca.plots`. They take Axes and return them, or make a new figure. How to
+The functions of :mod:`gtpca.plots`. They take Axes and return them, or make a new figure. How to
 read the drawings is said in docs/plots.md, which shows those that are kept in ``drawn``.
 """
 
@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
-from gtpca import GTPCA, Compose, ProbabilisticGTPCA, Reflection, Rotation, Shift, plots
+from gtpca import GTPCA, Compose, Reflection, Rotation, Shift, plots
 from gtpca.datasets import make_spikes, random_embedding, random_rotation
 from gtpca.diagnostics import choose, noise_floor, pose_confidence, stability
 
@@ -77,23 +77,6 @@ axes = [fig.add_subplot(1, 4, j + 1, projection="polar" if j == 2 else None) for
 drawn["poses"] = plots.plot_poses(mirrored, ramps, ax=axes[:2])
 plots.plot_poses(images, turned, ax=axes[2])
 plots.plot_poses(shifted, placed, ax=axes[3])
-
-# %%
-# A likelihood
-# ------------
-# Beats in strong noise, and a model with a pattern beside its components: how likely each pose of a
-# sample is has a drawing of its own.
-
-t = np.arange(30)
-pulse, mode = 2 * np.exp(-((t - 14) ** 2) / 8), np.exp(-((t - 20) ** 2) / 8)
-beats = rng.standard_normal((300, 90))
-for row, start in zip(beats, rng.integers(61, size=300), strict=True):
-    row[start : start + 30] += pulse + 1.5 * rng.standard_normal() * mode
-density = ProbabilisticGTPCA(1, Shift(30), random_state=0).fit(beats)
-drawn["components-density"] = plots.plot_components(density)
-unsure = np.argsort(density.pose_posterior(beats).probability[:, 0])[[20, 150, 280]]
-fig, axes = plt.subplots(1, 3, figsize=(9, 2.6), layout="constrained", sharey=True)
-drawn["pose-posterior"] = plots.plot_pose_posterior(density, beats, rows=unsure, ax=axes)
 
 # %%
 # What is real

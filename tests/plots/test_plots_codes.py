@@ -313,7 +313,8 @@ def test_history(curves):
 def test_the_page_shows_every_drawing():
     page = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
     shown = set(re.findall(r"\]\(images/plots/([\w-]+)\.png\)", page))
-    made = (ROOT / "examples" / "plot_gallery.py").read_text(encoding="utf-8")
+    files = [ROOT / "examples" / f"plot_{name}.py" for name in ("gallery", "likelihood")]
+    made = "".join(file.read_text(encoding="utf-8") for file in files)
     assert shown == set(re.findall(r'drawn\["([\w-]+)"\]', made))
     for name in plots.__all__:
         assert f"`{name}(" in page
