@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, reduce
+from functools import cache, cached_property, partial, reduce
 from operator import add
 from typing import Any, Generic, Protocol
 
@@ -49,6 +49,7 @@ __all__ = [
 
 CHUNK_BYTES = 2**21  # temporaries of a chunk should stay in the processor's cache
 CACHE_BYTES = 2**31
+KEPT_BYTES = 2**25 - 2**16
 SINGLE_ROWS = 64  # from here on searches run in single precision
 CROWD = 2  # chunks per thread from which threads pay
 ORDINARY = 32  # values between 2^-32 and 2^32 have squares and sums in any precision
@@ -613,6 +614,7 @@ def as_chunks(rows, operator, weight=None, batch_size=None, n_jobs=None, residua
     ``residual`` says where the residual is kept: "memory", "scratch" (a file), or "recompute";
     "auto" keeps it in memory if the rows are there.
     """
+    keep_freed_memory()
     rows = ArrayRows(rows) if isinstance(rows, np.ndarray) else rows
     if batch_size is None:
         batch_size = rows_per_chunk(operator, rows.dtype, rows.block_rows)
@@ -624,6 +626,17 @@ def as_chunks(rows, operator, weight=None, batch_size=None, n_jobs=None, residua
 
         return DaskChunks(rows, operator, **how)
     return RowChunks(rows, operator, n_jobs=n_jobs, **how)
+
+
+@cache
+def keep_freed_memory():
+    """Let the C library keep freed arrays for the next pass, once in a process.
+
+    glibc gives back what is free beyond twice the largest block that it has freed so far, at most
+    32 MB, and fresh pages cost as much as a short pass. A block that is never touched costs nothing
+    and counts; other libraries do not mind.
+    """
+    np.empty(KEPT_BYTES, np.uint8)
 
 
 def count_live_rows(chunks):

@@ -123,14 +123,20 @@ def window_sums(a, width, axis):
     A window is the end of one block of ``width`` and the beginning of the next. Differences of a
     cumulative sum would lose all digits of a faint window beside a strong one.
     """
-    xp, a = namespace(a), namespace(a).moveaxis(a, axis, -1)
+    xp, last = namespace(a), axis % a.ndim == a.ndim - 1
+    a = a if last else xp.moveaxis(a, axis, -1)
     count = a.shape[-1] - width + 1
     blocks = pad_axis(a, a.ndim - 1, 0, -a.shape[-1] % width).reshape(*a.shape[:-1], -1, width)
-    heads = xp.cumsum(blocks, -1).reshape(*a.shape[:-1], -1)
-    tails = xp.flip(xp.cumsum(xp.flip(blocks, (-1,)), -1), (-1,)).reshape(*a.shape[:-1], -1)
-    split = constant(np.arange(count) % width != 0, a)
-    sums = tails[..., :count] + split * heads[..., width - 1 : width - 1 + count]
-    return xp.moveaxis(sums, -1, axis)
+    heads = blocks.cumsum(-1).reshape(*a.shape[:-1], -1)
+    tails = _flipped(_flipped(blocks).cumsum(-1)).reshape(*a.shape[:-1], -1)
+    sums = tails[..., :count] + heads[..., width - 1 : width - 1 + count]
+    sums[..., ::width] = tails[..., :count:width]  # where the window is a block
+    return sums if last else xp.moveaxis(sums, -1, axis)
+
+
+def _flipped(a):
+    """Backwards along the last axis."""
+    return a[..., ::-1] if is_numpy(a) else a.flip(-1)
 
 
 def largest_prime(number):

@@ -120,14 +120,19 @@ class Track:
             return 2 * self.size
         return self.before + max(self.window, self.size - self.first)
 
+    @cached_property
+    def margin(self) -> int:
+        """Zeros in front of an extended sample."""
+        return 0 if self.circular else max(0, -self.first)
+
     def offset_at(self, number):
         """The offsets with the given numbers."""
         return self.first + self.step * number
 
     def place_at(self, number):
-        """Where the windows with the given numbers begin in a sample."""
+        """Where the windows with the given numbers begin in an extended sample."""
         offset = self.offset_at(number)
-        return offset % self.size if self.circular else offset
+        return offset % self.size if self.circular else offset + self.margin
 
     def start_at(self, number):
         """Where the pieces with the given numbers start in the padded window."""
@@ -184,11 +189,12 @@ class Track:
             return cut_axis(first + second, axis, 0, self.window)
         return cut_axis(a, axis, self.before, self.window)
 
-    def wrap(self, a: np.ndarray, axis: int) -> np.ndarray:
-        """Samples of which all circular windows are pieces; others as they are."""
-        if not self.circular:
-            return a
-        return np.concatenate([a, cut_axis(a, axis, 0, self.window - 1)], axis)
+    def extend(self, a: np.ndarray, axis: int) -> np.ndarray:
+        """Extended samples, of which all windows are pieces: zeros beyond the ends, or a circle."""
+        if self.circular:
+            return np.concatenate([a, cut_axis(a, axis, 0, self.window - 1)], axis)
+        last = self.first + self.step * (self.count - 1)
+        return pad_axis(a, axis, self.margin, max(0, last + self.window - self.size))
 
     def lay_out(self, a: np.ndarray, axis: int) -> np.ndarray:
         """A window in zeros, from its first offset on around the length of the FFT.
@@ -221,11 +227,10 @@ class Track:
     def coverage(self, a: np.ndarray, axis: int) -> np.ndarray:
         """Sums of ``a`` over the offsets that see each weight: the adjoint of energies."""
         shape = list(a.shape)
-        shape[axis] = self.padded - self.size + 1
+        shape[axis] = self.padded + self.size - 1
         spread = np.zeros(shape)
-        np.moveaxis(spread, axis, 0)[self.starts] = np.moveaxis(a, axis, 0)
-        padded = pad_axis(spread, axis, self.size - 1, self.size - 1)
-        return self.unpad(window_sums(padded, self.size, axis), axis)
+        spread[(slice(None),) * axis + (self.starts + self.size - 1,)] = a
+        return self.unpad(window_sums(spread, self.size, axis), axis)
 
 
 class ShiftOperator(Operator):
@@ -352,13 +357,11 @@ class ShiftOperator(Operator):
             pairs = zip(index, coef, strict=True)
             return np.array([self.adjoint_at(X, t, c) for t, c in pairs])
         coef = np.asarray(coef, dtype=np.result_type(X, np.float32))
-        many = (X, index) if self.isometric else (np.tile(X, (len(index), 1)), index.ravel())
-        back = self.adjoint_rows(*many).reshape(*index.shape, -1)
-        return (coef[:, None, :] @ back)[:, 0].astype(np.float64)
+        return (coef[:, None, :] @ self.adjoint_rows(X, index))[:, 0].astype(np.float64)
 
-    def _cut(self, X, index):
+    def adjoint_rows(self, X, index):
         """The part of each row under the window at ``index`` (.., n), shape (.., n, L)."""
-        grid = self._each_axis("wrap", X.reshape(len(X), *self.sample_shape), first=1)
+        grid = self._each_axis("extend", X.reshape(len(X), *self.sample_shape), first=1)
         places = (np.arange(len(X)), *self._positions(index, "place_at"))
         return self._windows(grid)[places].reshape(*index.shape, self.n_weights)
 
@@ -371,15 +374,6 @@ class ShiftOperator(Operator):
         back = self.adjoint_rows(X, index)
         coef = coef.astype(np.result_type(back, np.float32))
         return (coef.T @ back).astype(np.float64)
-
-    def adjoint_rows(self, X, index):
-        if self.isometric:
-            return self._cut(X, index)
-        total = np.zeros((len(X), *(track.padded for track in self.tracks)), X.dtype)
-        axes, starts = tuple(range(1, total.ndim)), self._positions(index, "start_at")
-        pieces = sliding_window_view(total, self.sample_shape, axis=axes, writeable=True)
-        pieces[(np.arange(len(X)), *starts)] = X.reshape(len(X), *self.sample_shape)
-        return self._each_axis("unpad", total, first=1).reshape(len(X), self.n_weights)
 
     def prepare(self, X):
         if not self.by_fft:
