@@ -108,8 +108,10 @@ def pad_axis(a, axis, before, after):
     """Zeros before and after ``a`` along one axis."""
     if before == after == 0:
         return a
-    margins = [zeros((*a.shape[:axis], m, *a.shape[axis + 1 :]), a) for m in (before, after)]
-    return namespace(a).concat([margins[0], a, margins[1]], axis)
+    length = a.shape[axis]
+    padded = zeros((*a.shape[:axis], before + length + after, *a.shape[axis + 1 :]), a)
+    cut_axis(padded, axis, before, length)[:] = a
+    return padded
 
 
 def cut_axis(a, axis, start, length):

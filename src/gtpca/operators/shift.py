@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+from numpy.lib.stride_tricks import as_strided
 from scipy.fft import next_fast_len
 
 from gtpca.operators.backend import (
@@ -297,8 +297,7 @@ class ShiftOperator(Operator):
 
     def apply_each(self, W):
         padded = self._each_axis("pad", W.reshape(-1, *self.weight_shape), first=1)
-        axes = tuple(range(1, padded.ndim))
-        pieces = sliding_window_view(padded, self.sample_shape, axis=axes)
+        pieces = boxes_of(padded, self.sample_shape)
         return pieces[(slice(None), *self._all_starts)].reshape(len(W), self.n_transforms, -1)
 
     def apply_at(self, w, index):
@@ -317,7 +316,7 @@ class ShiftOperator(Operator):
             super().add_moved(X, Q, index, coef)
             return
         grid, rows = X.reshape(len(X), *self.sample_shape), np.arange(len(X))
-        windows = self._windows(grid, writeable=True)
+        windows = boxes_of(grid, self.weight_shape)
         for w, t, c in zip(Q, index.T, coef.T, strict=True):
             part = np.outer(c, w).reshape(-1, *self.weight_shape)
             windows[(rows, *self._positions(t, "offset_at"))] += part
@@ -340,7 +339,7 @@ class ShiftOperator(Operator):
             total = np.bincount(places.ravel(), M.ravel(), math.prod(shape)).reshape(shape)
         else:
             total = np.zeros(shape)
-            pieces = sliding_window_view(total, self.sample_shape, writeable=True)
+            pieces = boxes_of(total[None], self.sample_shape)[0]
             for row, *start in zip(M.reshape(-1, *self.sample_shape), *starts, strict=True):
                 pieces[tuple(start)] += row
         return self._each_axis("unpad", total).ravel()
@@ -363,12 +362,7 @@ class ShiftOperator(Operator):
         """The part of each row under the window at ``index`` (.., n), shape (.., n, L)."""
         grid = self._each_axis("extend", X.reshape(len(X), *self.sample_shape), first=1)
         places = (np.arange(len(X)), *self._positions(index, "place_at"))
-        return self._windows(grid)[places].reshape(*index.shape, self.n_weights)
-
-    def _windows(self, grid, writeable=False):
-        """A view of all windows of a grid of rows: (n, \\*places, \\*weight_shape)."""
-        axes = tuple(range(1, grid.ndim))
-        return sliding_window_view(grid, self.weight_shape, axis=axes, writeable=writeable)
+        return boxes_of(grid, self.weight_shape)[places].reshape(*index.shape, self.n_weights)
 
     def adjoint_block(self, X, index, coef):
         back = self.adjoint_rows(X, index)
@@ -541,6 +535,12 @@ class ShiftOperator(Operator):
         grid, tracks = w.reshape(self.weight_shape), enumerate(self.tracks)
         moves = [(steps, axis) for axis, track in tracks for steps in steps_of(track)]
         return [slide(grid, steps, axis).ravel() for steps, axis in moves]
+
+
+def boxes_of(grid, shape):
+    """A writeable view of all boxes of ``shape`` in rows (n, ..): (n, \\*places, \\*shape)."""
+    places = [size - box + 1 for size, box in zip(grid.shape[1:], shape, strict=True)]
+    return as_strided(grid, (len(grid), *places, *shape), grid.strides + grid.strides[1:])
 
 
 def relocation_steps(track):
