@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial, reduce
+from itertools import islice
 from operator import add
 from typing import Any, Generic, Protocol
 
@@ -52,6 +53,7 @@ CACHE_BYTES = 2**31
 KEPT_BYTES = 2**25 - 2**16
 SINGLE_ROWS = 64  # from here on searches run in single precision
 CROWD = 2  # chunks per thread from which threads pay
+PARTS = 4  # tasks per thread, where there are many chunks
 ORDINARY = 32  # values between 2^-32 and 2^32 have squares and sums in any precision
 RESIDUALS = ("auto", "memory", "scratch", "recompute")
 
@@ -508,11 +510,19 @@ class RowChunks:
             return
         with ThreadPoolExecutor(threads) as pool:
             waiting: deque[Future] = deque()
-            for chunk in self:
-                waiting.append(pool.submit(fn, chunk, *small))
+            for part in self._parts(threads):
+                waiting.append(pool.submit(_call_each, fn, part, small))
                 if len(waiting) > 2 * threads:
-                    yield waiting.popleft().result()
-            yield from (future.result() for future in waiting)
+                    yield from waiting.popleft().result()
+            for future in waiting:
+                yield from future.result()
+
+    def _parts(self, threads):
+        """Chunks that a thread takes at once: several where they are there, as threads wait."""
+        size = self.n_rows // self.batch_size // (PARTS * threads) if self.rows.in_memory else 1
+        chunks = iter(self)
+        while part := list(islice(chunks, max(1, size))):
+            yield part
 
     def collect(self, fn, *small):
         """All ``fn(chunk, *small)``, in the order of the rows."""
@@ -569,6 +579,11 @@ class RowChunks:
     def here(self):
         """These chunks."""
         return self
+
+
+def _call_each(fn, part, small):
+    """``fn(chunk, *small)`` of some chunks."""
+    return [fn(chunk, *small) for chunk in part]
 
 
 def _next(chunk, left, whole, fn, *small):

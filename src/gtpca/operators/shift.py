@@ -269,6 +269,7 @@ class ShiftOperator(Operator):
         whole = self.isometric and not any(track.unrolled for track in self.tracks)
         self.moves_prepared = self.by_fft and whole and len(moved) > 1
         self._placed = self.isometric and not any(track.circular for track in self.tracks)
+        self._covered = all(track.covers for track in self.tracks if track.moves)
         self._fft_axes = [j + 1 for j in moved]
         self._fft_shape = [self.tracks[j].fft_length for j in moved]
         self._channels = tuple(j + 1 for j in range(len(self.tracks)) if j not in moved)
@@ -360,9 +361,19 @@ class ShiftOperator(Operator):
 
     def adjoint_rows(self, X, index):
         """The part of each row under the window at ``index`` (.., n), shape (.., n, L)."""
+        if self._covered:
+            return self._lay_in(X, index)
         grid = self._each_axis("extend", X.reshape(len(X), *self.sample_shape), first=1)
         places = (np.arange(len(X)), *self._positions(index, "place_at"))
         return boxes_of(grid, self.weight_shape)[places].reshape(*index.shape, self.n_weights)
+
+    def _lay_in(self, X, index):
+        """Each row in a window that covers it, the rest of which is 0."""
+        back = np.zeros((index.size, *self.weight_shape), X.dtype)
+        each = np.arange(index.size).reshape(index.shape)
+        places = (each, *self._positions(index, "start_at"))
+        boxes_of(back, self.sample_shape)[places] = X.reshape(len(X), *self.sample_shape)
+        return back.reshape(*index.shape, self.n_weights)
 
     def adjoint_block(self, X, index, coef):
         back = self.adjoint_rows(X, index)
