@@ -50,7 +50,6 @@ __all__ = [
 POLARITIES = ("both", "positive")
 SINGULAR = 1e-12  # eigenvalues below this share of the largest count as zero
 WHITENED = 2**18  # products that are whitened at once: they should stay in the processor's cache
-STACKED = 2**20  # numbers up to which components are matched at once
 
 
 @dataclass(frozen=True)
@@ -345,7 +344,7 @@ def _sums_by_index(operator, index, values):
 def statistics_each(chunk, blocks) -> Stats:
     """:func:`statistics` of several blocks, as one with a leading axis (S, ..)."""
     if len(blocks[0]) == 1:
-        P, size = chunk.prepared, max(1, STACKED // (len(chunk.rows) * _width(chunk.operator)))
+        P, size = chunk.prepared, _stack_size(chunk)
         parts = [_stacked(chunk, P, blocks[i : i + size]) for i in range(0, len(blocks), size)]
         if len(parts) == 1:
             return parts[0]
@@ -356,8 +355,11 @@ def statistics_each(chunk, blocks) -> Stats:
     return Stats(rhs, weight, explained, 0.0 if chunk.hidden is None else np.concatenate(hidden))
 
 
-def _width(operator):
-    return max(operator.n_features, operator.n_weights, operator.n_transforms)
+def _stack_size(chunk):
+    """How many components are matched at once."""
+    operator = chunk.operator
+    width = max(operator.n_features, operator.n_weights, operator.n_transforms)
+    return max(1, operator.stacked // (len(chunk.rows) * width))
 
 
 def _stacked(chunk, P, blocks):

@@ -64,6 +64,7 @@ class Operator(ABC):
     """
 
     selects = False
+    stacked = 2**20  # numbers up to which several weights are correlated at once
     moves_prepared = False
     isometric = False
     crops = False

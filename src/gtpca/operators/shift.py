@@ -45,6 +45,7 @@ __all__ = ["ShiftOperator", "Track"]
 SHORT_SAMPLE = 1024  # up to here one scattered sum beats a loop over the rows
 FEW_TRANSFORMS = 16  # up to here one matrix product beats the FFT
 LARGE_PRIME = 64  # a factor of the length from which on an FFT is slow
+FEW_STACKED = 2**19  # numbers of several weights, which FFTs gain less by
 FEW_PRODUCTS = 2**15  # also up to here, where rows need not be the same in every batch
 
 
@@ -266,6 +267,7 @@ class ShiftOperator(Operator):
         self.reference = int(np.ravel_multi_index(centred, self.counts))
         large = self.n_transforms * self.n_features > few_products
         self.by_fft = large and self.n_transforms > FEW_TRANSFORMS
+        self.stacked = FEW_STACKED if self.by_fft else Operator.stacked
         whole = self.isometric and not any(track.unrolled for track in self.tracks)
         self.moves_prepared = self.by_fft and whole and len(moved) > 1
         self._placed = self.isometric and not any(track.circular for track in self.tracks)
@@ -457,8 +459,10 @@ class ShiftOperator(Operator):
         return ShiftOperator(tracks, self.moved_axes, FEW_PRODUCTS)
 
     def _spectrum(self, w):
-        grid = self._each_axis("lay_out", w.reshape(self.weight_shape))
-        return fft_of(w).rfftn(grid, self._fft_shape, [a - 1 for a in self._fft_axes]).conj()
+        grid, xp = self._each_axis("lay_out", w.reshape(self.weight_shape)), fft_of(w)
+        if len(self._moving) == 1:  # a plain FFT is called more quickly
+            return xp.rfft(grid, self._fft_shape[0], self._moving[0]).conj()
+        return xp.rfftn(grid, self._fft_shape, self._moving).conj()
 
     def _multiply(self, P, spectrum):
         """Product of the spectra, summed over the channels."""
