@@ -279,7 +279,8 @@ def zero_filled(rows):
 
 def row_energies(rows):
     """``|x_i|^2`` over what was observed, in float64, shape (n,)."""
-    energies = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+    wide = rows.astype(np.float64, copy=False)  # einsum would do it bit by bit
+    energies = np.einsum("ij,ij->i", wide, wide)
     gaps = np.isnan(energies)
     if gaps.any():
         energies[gaps] = row_energies(zero_filled(rows[gaps]))

@@ -183,7 +183,7 @@ def _as_small_float(X):
     dtype = getattr(X, "dtype", None)
     if not isinstance(dtype, np.dtype) or dtype.kind not in "biuf":
         return X
-    return X.astype(np.float32) if small_float(dtype) == np.float32 else X
+    return X.astype(np.float32, copy=False) if small_float(dtype) == np.float32 else X
 
 
 def _streamed(estimator, X, reset):
