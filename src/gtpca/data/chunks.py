@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial, reduce
+from functools import cached_property, partial, reduce
 from itertools import islice
 from operator import add
 from typing import Any, Generic, Protocol
@@ -50,12 +50,14 @@ __all__ = [
 
 CHUNK_BYTES = 2**21  # temporaries of a chunk should stay in the processor's cache
 CACHE_BYTES = 2**31
-KEPT_BYTES = 2**25 - 2**16
 SINGLE_ROWS = 64  # from here on searches run in single precision
 CROWD = 2  # chunks per thread from which threads pay
-PARTS = 4  # tasks per thread, where there are many chunks
 ORDINARY = 32  # values between 2^-32 and 2^32 have squares and sums in any precision
 RESIDUALS = ("auto", "memory", "scratch", "recompute")
+
+# glibc gives back what is free beyond twice the largest block that was freed so far, up to 32 MB,
+# and fresh pages cost as much as a short pass. This block is never touched, and counts.
+np.empty(2**25 - 2**16, np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -511,19 +513,17 @@ class RowChunks:
             return
         with ThreadPoolExecutor(threads) as pool:
             waiting: deque[Future] = deque()
-            for part in self._parts(threads):
-                waiting.append(pool.submit(_call_each, fn, part, small))
+            for part in self._parts(crowds // (2 * threads)):
+                waiting.append(pool.submit(lambda part: [fn(c, *small) for c in part], part))
                 if len(waiting) > 2 * threads:
                     yield from waiting.popleft().result()
             for future in waiting:
                 yield from future.result()
 
-    def _parts(self, threads):
-        """Chunks that a thread takes at once: several where they are there, as threads wait."""
-        size = self.n_rows // self.batch_size // (PARTS * threads) if self.rows.in_memory else 1
-        chunks = iter(self)
-        while part := list(islice(chunks, max(1, size))):
-            yield part
+    def _parts(self, size):
+        """So many chunks at once, for a thread that would else wait often; one of a stream."""
+        chunks, size = iter(self), max(1, size) if self.rows.in_memory else 1
+        return iter(lambda: list(islice(chunks, size)), [])
 
     def collect(self, fn, *small):
         """All ``fn(chunk, *small)``, in the order of the rows."""
@@ -582,11 +582,6 @@ class RowChunks:
         return self
 
 
-def _call_each(fn, part, small):
-    """``fn(chunk, *small)`` of some chunks."""
-    return [fn(chunk, *small) for chunk in part]
-
-
 def _next(chunk, left, whole, fn, *small):
     """``fn(chunk, *small)``, with its rows in ``left`` (n, d) if there is such a place.
 
@@ -630,7 +625,6 @@ def as_chunks(rows, operator, weight=None, batch_size=None, n_jobs=None, residua
     ``residual`` says where the residual is kept: "memory", "scratch" (a file), or "recompute";
     "auto" keeps it in memory if the rows are there.
     """
-    keep_freed_memory()
     rows = ArrayRows(rows) if isinstance(rows, np.ndarray) else rows
     if batch_size is None:
         batch_size = rows_per_chunk(operator, rows.dtype, rows.block_rows)
@@ -642,17 +636,6 @@ def as_chunks(rows, operator, weight=None, batch_size=None, n_jobs=None, residua
 
         return DaskChunks(rows, operator, **how)
     return RowChunks(rows, operator, n_jobs=n_jobs, **how)
-
-
-@cache
-def keep_freed_memory():
-    """Let the C library keep freed arrays for the next pass, once in a process.
-
-    glibc gives back what is free beyond twice the largest block that it has freed so far, at most
-    32 MB, and fresh pages cost as much as a short pass. A block that is never touched costs nothing
-    and counts; other libraries do not mind.
-    """
-    np.empty(KEPT_BYTES, np.uint8)
 
 
 def count_live_rows(chunks):

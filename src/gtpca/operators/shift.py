@@ -83,7 +83,7 @@ class Track:
     @cached_property
     def inside(self) -> bool:
         """Whether every weight is in sight at every offset."""
-        last = self.first + self.step * (self.count - 1)
+        last = int(self.offsets[-1])
         return self.circular or (self.first >= 0 and last + self.window <= self.size)
 
     @cached_property
@@ -121,11 +121,6 @@ class Track:
             return 2 * self.size
         return self.before + max(self.window, self.size - self.first)
 
-    @cached_property
-    def margin(self) -> int:
-        """Zeros in front of an extended sample."""
-        return 0 if self.circular else max(0, -self.first)
-
     def offset_at(self, number):
         """The offsets with the given numbers."""
         return self.first + self.step * number
@@ -133,7 +128,7 @@ class Track:
     def place_at(self, number):
         """Where the windows with the given numbers begin in an extended sample."""
         offset = self.offset_at(number)
-        return offset % self.size if self.circular else offset + self.margin
+        return offset % self.size if self.circular else offset - min(0, self.first)
 
     def start_at(self, number):
         """Where the pieces with the given numbers start in the padded window."""
@@ -194,8 +189,10 @@ class Track:
         """Extended samples, of which all windows are pieces: zeros beyond the ends, or a circle."""
         if self.circular:
             return np.concatenate([a, cut_axis(a, axis, 0, self.window - 1)], axis)
-        last = self.first + self.step * (self.count - 1)
-        return pad_axis(a, axis, self.margin, max(0, last + self.window - self.size))
+        if self.inside:
+            return a
+        after = int(self.offsets[-1]) + self.window - self.size
+        return pad_axis(a, axis, max(0, -self.first), max(0, after))
 
     def lay_out(self, a: np.ndarray, axis: int) -> np.ndarray:
         """A window in zeros, from its first offset on around the length of the FFT.
@@ -300,8 +297,8 @@ class ShiftOperator(Operator):
 
     def apply_each(self, W):
         padded = self._each_axis("pad", W.reshape(-1, *self.weight_shape), first=1)
-        pieces = boxes_of(padded, self.sample_shape)
-        return pieces[(slice(None), *self._all_starts)].reshape(len(W), self.n_transforms, -1)
+        pieces = boxes_of(padded, self.sample_shape)[(slice(None), *self._all_starts)]
+        return pieces.reshape(len(W), self.n_transforms, -1)
 
     def apply_at(self, w, index):
         return self._pieces(w, self._positions(index, "start_at"))
@@ -318,11 +315,10 @@ class ShiftOperator(Operator):
         if not self._placed:
             super().add_moved(X, Q, index, coef)
             return
-        grid, rows = X.reshape(len(X), *self.sample_shape), np.arange(len(X))
-        windows = boxes_of(grid, self.weight_shape)
+        windows = boxes_of(X.reshape(len(X), *self.sample_shape), self.weight_shape)
         for w, t, c in zip(Q, index.T, coef.T, strict=True):
             part = np.outer(c, w).reshape(-1, *self.weight_shape)
-            windows[(rows, *self._positions(t, "offset_at"))] += part
+            windows[(np.arange(len(X)), *self._positions(t, "offset_at"))] += part
 
     def apply_rows(self, V, index):
         padded = self._each_axis("pad", V.reshape(-1, *self.weight_shape), first=1)
@@ -372,8 +368,7 @@ class ShiftOperator(Operator):
     def _lay_in(self, X, index):
         """Each row in a window that covers it, the rest of which is 0."""
         back = np.zeros((index.size, *self.weight_shape), X.dtype)
-        each = np.arange(index.size).reshape(index.shape)
-        places = (each, *self._positions(index, "start_at"))
+        places = np.arange(index.size).reshape(index.shape), *self._positions(index, "start_at")
         boxes_of(back, self.sample_shape)[places] = X.reshape(len(X), *self.sample_shape)
         return back.reshape(*index.shape, self.n_weights)
 
@@ -459,10 +454,8 @@ class ShiftOperator(Operator):
         return ShiftOperator(tracks, self.moved_axes, FEW_PRODUCTS)
 
     def _spectrum(self, w):
-        grid, xp = self._each_axis("lay_out", w.reshape(self.weight_shape)), fft_of(w)
-        if len(self._moving) == 1:  # a plain FFT is called more quickly
-            return xp.rfft(grid, self._fft_shape[0], self._moving[0]).conj()
-        return xp.rfftn(grid, self._fft_shape, self._moving).conj()
+        grid = self._each_axis("lay_out", w.reshape(self.weight_shape))
+        return fft_of(w).rfftn(grid, self._fft_shape, self._moving).conj()
 
     def _multiply(self, P, spectrum):
         """Product of the spectra, summed over the channels."""
