@@ -74,6 +74,13 @@ def test_a_form_of_gtpca_that_was_run_once_does_not_stand_for_all():
     assert match.ours == "gtpca-als"
 
 
+def test_three_repetitions_are_enough_for_a_form_of_gtpca():
+    rows = repeated([0.5] * 5, model="gtpca-als") + repeated([0.4] * 5, model="pca")
+    rows += repeated([0.2] * 2, model="gtpca-adam") + repeated([0.3] * 3, model="gtpca-shared")
+    (match,) = matches_of(rows)
+    assert match.ours == "gtpca-shared"
+
+
 def test_only_common_repetitions_count():
     rows = repeated([0.5, 0.5, 0.1, 0.1], model="gtpca-als")
     rows += repeated([0.4, 0.4], model="autoencoder")  # better in its two repetitions

@@ -209,10 +209,10 @@ def _loss(value, metric) -> float:
 def _match(at, entries, metric) -> Match | None:
     """The best of both sides, each judged against the entry with most repetitions.
 
-    Of the forms of GT-PCA only those with most repetitions: one that was run once may be lucky.
+    A form of GT-PCA needs three repetitions, or as many as any has: one alone may be lucky.
     """
     most = max((len(e.values) for e in entries if is_gtpca(e.model)), default=0)
-    entries = [e for e in entries if not is_gtpca(e.model) or len(e.values) == most]
+    entries = [e for e in entries if not is_gtpca(e.model) or len(e.values) >= min(most, 3)]
     if not entries:
         return None
     reference = max(entries, key=lambda entry: len(entry.values))
