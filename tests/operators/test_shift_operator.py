@@ -187,3 +187,12 @@ def test_sliding_lets_zeros_in():
     assert shift.slide(a, 1, 0).tolist() == [[0, 0], [1, 2], [3, 4]]
     assert shift.slide(a, -2, 0).tolist() == [[5, 6], [0, 0], [0, 0]]
     assert shift.slide(a, -1, 1).tolist() == [[2, 0], [4, 0], [6, 0]]
+
+
+def test_a_window_that_stands_still_off_its_place_beside_one_that_covers():
+    operator = Shift(window=(41, 60), step=2).bind((43, 50)).coarser((0, 1)).coarser((0, 1))
+    still, covering = operator.tracks
+    assert still.first == 1
+    assert not still.moves
+    assert covering.covers
+    check_operator(operator)

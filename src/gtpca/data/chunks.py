@@ -55,9 +55,9 @@ CROWD = 2  # chunks per thread from which threads pay
 ORDINARY = 32  # values between 2^-32 and 2^32 have squares and sums in any precision
 RESIDUALS = ("auto", "memory", "scratch", "recompute")
 
-# glibc gives back what is free beyond twice the largest block that was freed so far, up to 32 MB,
-# and fresh pages cost as much as a short pass. This block is never touched, and counts.
-np.empty(2**25 - 2**16, np.uint8)
+# glibc gives back what is free beyond twice the largest block that was freed so far, and fresh
+# pages cost as much as a short pass. This block is never touched, and counts.
+np.empty(2**24, np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -521,8 +521,9 @@ class RowChunks:
                 yield from future.result()
 
     def _parts(self, size):
-        """So many chunks at once, for a thread that would else wait often; one of a stream."""
-        chunks, size = iter(self), max(1, size) if self.rows.in_memory else 1
+        """Several chunks at once, for a thread that would else wait often; one if it is made."""
+        made = not self.rows.in_memory or self._subtraction is not None
+        chunks, size = iter(self), 1 if made else min(max(size, 1), 8)
         return iter(lambda: list(islice(chunks, size)), [])
 
     def collect(self, fn, *small):

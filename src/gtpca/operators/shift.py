@@ -268,7 +268,7 @@ class ShiftOperator(Operator):
         whole = self.isometric and not any(track.unrolled for track in self.tracks)
         self.moves_prepared = self.by_fft and whole and len(moved) > 1
         self._placed = self.isometric and not any(track.circular for track in self.tracks)
-        self._covered = all(track.covers for track in self.tracks if track.moves)
+        self._covered = all(t.covers or not (t.moves or t.first) for t in self.tracks)
         self._fft_axes = [j + 1 for j in moved]
         self._fft_shape = [self.tracks[j].fft_length for j in moved]
         self._channels = tuple(j + 1 for j in range(len(self.tracks)) if j not in moved)
