@@ -45,12 +45,16 @@ class Rows(Protocol):
 
 
 class DaskArray(Rows, Protocol):
+    """Arrays of Dask."""
+
     @property
     def chunks(self) -> tuple[tuple[int, ...], ...]: ...
     def compute(self) -> Any: ...
 
 
 class DataArray(Rows, Protocol):
+    """Arrays of xarray."""
+
     @property
     def dims(self) -> tuple[Hashable, ...]: ...
     @property
@@ -58,15 +62,21 @@ class DataArray(Rows, Protocol):
 
 
 class Tensor(Rows, Protocol):
+    """Arrays of torch."""
+
     def detach(self) -> Any: ...
 
 
 class DataFrame(Protocol):
+    """Tables of pandas."""
+
     @property
     def iloc(self) -> Any: ...
 
 
 class SparseMatrix(Protocol):
+    """Arrays of scipy.sparse."""
+
     def toarray(self) -> Any: ...
 
 

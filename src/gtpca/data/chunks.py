@@ -281,7 +281,7 @@ def zero_filled(rows):
 
 def row_energies(rows):
     """``|x_i|^2`` over what was observed, in float64, shape (n,)."""
-    wide = rows.astype(np.float64, copy=False)  # einsum would do it bit by bit
+    wide = rows.astype(np.float64, copy=False)  # quicker than in einsum
     energies = np.einsum("ij,ij->i", wide, wide)
     gaps = np.isnan(energies)
     if gaps.any():
