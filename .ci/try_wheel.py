@@ -19,7 +19,7 @@ from pathlib import Path
 from interpreters import found
 
 ROOT = Path(__file__).parents[1]
-LARGEST = 500_000  # bytes of a wheel
+LARGEST = 1_000_000  # bytes of a wheel
 ADDRESS = r"\]\((https://github\.com/[^/]+/[^/]+)/(?:blob|raw)/HEAD/([^)#]+)[^)]*\)"
 
 
