@@ -58,6 +58,7 @@ RULES = {
     "horizon": checks.optional(checks.at_least(1)),
     "progress": checks.one_of("auto", True, False),
 }
+LEAST_DOMAIN = 0.5  # share of the points below which a fit warns
 FROZEN = ("polarity", "center", "shared_pose")  # decide about scores, and are kept by a fit
 
 
@@ -548,6 +549,12 @@ def _warn_of_windows(operator):
             checks.warn(wording.long_window(operator, axis), UserWarning)
 
 
+def warn_of_domain(family, operator):
+    """Warn where samples are judged on less than half of their points."""
+    if operator.domain_share < LEAST_DOMAIN:
+        checks.warn(wording.small_domain(as_family(family), operator), UserWarning)
+
+
 def check_parameters(estimator):
     """Raise an error for parameters that make no sense; return a solver of our own."""
     checks.parameters(estimator, RULES)
@@ -590,6 +597,7 @@ def warn_early(estimator, operator, n_rows):
     """Warn, before any work is done, of what is allowed but hardly meant."""
     family, count = as_family(estimator.family), estimator.n_components
     _warn_of_windows(operator)
+    warn_of_domain(family, operator)
     if operator.n_transforms == 1 and family.hint_if_still is not None:
         checks.warn(wording.still_family(family, operator), UserWarning)
     if operator.n_transforms > 1 and count > n_rows:

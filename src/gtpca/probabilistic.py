@@ -15,7 +15,7 @@ from gtpca.base import BaseGTPCA
 from gtpca.data.chunks import Codes, as_chunks
 from gtpca.data.missing import MISSING
 from gtpca.data.rows import training_rows
-from gtpca.estimator import bind_family, unchanged_by_errors
+from gtpca.estimator import bind_family, unchanged_by_errors, warn_of_domain
 from gtpca.families import Family
 from gtpca.families.text import as_family
 from gtpca.fitting import wording
@@ -23,6 +23,7 @@ from gtpca.fitting.em import Recipe, expectation_maximisation
 from gtpca.fitting.held_out import NEEDED, Trust, trusted
 from gtpca.model import outputs
 from gtpca.model.matching import POLARITIES
+from gtpca.model.preprocessing import Preprocessing
 from gtpca.model.probabilistic import ProbabilisticModel, log_likelihoods, pose_summary
 from gtpca.shell import (
     ArrayLike,
@@ -268,6 +269,8 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         check_density(self)
         rows, row_shape, shape = training_rows(self, X, self.sample_shape)
         operator, rng = self.bind(shape), check_random_state(self.random_state)
+        warn_of_domain(self.family, operator)
+        rows = rows.preprocessed(partial(Preprocessing(), operator=operator))
         recipe, chunks = self._recipe(operator), self._open(rows, operator, sample_weight)
         model, history, converged = expectation_maximisation(chunks, recipe, rng)
         if not converged:
@@ -318,6 +321,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         return as_chunks(rows, operator, weight, batch_size=self.batch_size, n_jobs=self.n_jobs)
 
     def _seen(self, rows, weight=None):
+        rows = rows.preprocessed(partial(Preprocessing(), operator=self.operator_))
         return self._open(rows, self.operator_, weight)
 
     def _adopt(self, model, **beside):

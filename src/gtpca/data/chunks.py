@@ -365,6 +365,8 @@ def totals(chunk) -> Totals:
     """:class:`Totals` of a chunk."""
     live = np.where(row_counts(chunk) > 0, chunk.energies, 0.0)
     hidden = np.zeros((1, 1)) if chunk.hidden is None else chunk.hidden
+    if chunk.hidden is not None and chunk.operator.domain is not None:
+        hidden = hidden[:, chunk.operator.domain]
     return Totals(
         energy=energy(chunk),
         live=float(np.sum(live)),
@@ -375,10 +377,14 @@ def totals(chunk) -> Totals:
 
 
 def masses(chunk):
-    """``sum_i q_i`` of the sample weights, over the rows in which a feature was observed, (d,)."""
+    """``sum_i q_i`` of the sample weights, over the rows in which a feature was observed, (d,).
+
+    It is 0 outside the domain of the operator.
+    """
     weight = chunk.weigh(np.ones(len(chunk.rows)))
     total = np.full(chunk.rows.shape[1], weight.sum())
-    return total if chunk.hidden is None else weight @ ~chunk.hidden
+    total = total if chunk.hidden is None else weight @ ~chunk.hidden
+    return total if chunk.operator.domain is None else total * chunk.operator.domain
 
 
 def weighted_sums(chunk):

@@ -370,7 +370,7 @@ EXPERIMENTS = _by_name(
             Setting(
                 name="iv",
                 title="rotated",
-                family=Rotation(20),
+                family=Rotation(20, domain="all"),
                 size=(28, 28),
                 epochs=10,
                 downstream_epochs={"classification": 10, "outlier": 5},

@@ -19,8 +19,16 @@ from gtpca.shell import BaseEstimator, Documented
 from gtpca.text import did_you_mean, shortened
 
 __all__ = [
-    *("Family", "Size", "bank_size", "check_size"),
-    *("moved_axes", "n_points", "resolve_axes", "single_axis"),
+    "Family",
+    "Size",
+    "bank_size",
+    "check_domain",
+    "check_size",
+    "everywhere",
+    "moved_axes",
+    "n_points",
+    "resolve_axes",
+    "single_axis",
 ]
 
 STEP = 512  # numbers that take as long as one step of a loop in Python
@@ -56,9 +64,13 @@ class Family(Documented, BaseEstimator, ABC):
     hint_if_still : str or None
         What would help if there is a single transform on samples of some shape; None if that is
         how it should be.
+    domain : {"all", "common"}
+        Where samples are judged: everywhere, or where every transform shows something. A parameter
+        of families whose transforms may leave points uncovered that others cover.
     """
 
     hint_if_still: str | None = ""
+    domain: str = "all"
 
     @abstractmethod
     def bind(self, sample_shape: tuple[int, ...]) -> Operator:
@@ -99,6 +111,28 @@ def check_size(family: Family, sample_shape: tuple[int, ...]) -> None:
             f"weights on samples of shape {shape_text(sample_shape)}; {most:.3g} are allowed. "
             "Use a smaller window."
         )
+
+
+def check_domain(family: Family, domain: np.ndarray, sample_shape: tuple[int, ...]) -> None:
+    """Refuse a family with no point on which all of its transforms can be judged, ``domain`` (d,).
+
+    Raises
+    ------
+    ValueError
+    """
+    if not np.any(domain):
+        raise ValueError(
+            f"{shortened(repr(family), 80)}: no point of samples of shape "
+            f"{shape_text(sample_shape)} is shown by every transform; use a smaller range of "
+            "transforms, or domain='all' where the background is zero."
+        )
+
+
+def everywhere(family: Family) -> Family:
+    """A copy of a family, and of its parts, that judges samples everywhere."""
+    family = clone(family)
+    named = (name for name in family.get_params() if name.rpartition("__")[2] == "domain")
+    return family.set_params(**dict.fromkeys(named, "all"))
 
 
 def n_points(shape) -> float:

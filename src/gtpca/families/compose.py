@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
-from gtpca.families.base import Family, Size
+import numpy as np
+
+from gtpca.families.base import Family, Size, check_domain, everywhere
+from gtpca.families.grids import common_domain
 from gtpca.operators import Operator
 from gtpca.operators.composed import composed
 from gtpca.shell import Shape
@@ -18,6 +22,10 @@ class Compose(Family):
     The outermost family acts last, on the sample; each inner one is bound to the weight shape of
     the one around it. Put a Shift first: it runs by FFT, once per combination of the others. The
     poses are those of all parts; a name that occurs twice gets the prefix ``inner_``.
+
+    Inside a Shift, what ``domain="common"`` of a family leaves belongs to the window and moves with
+    it: a disc for rotations. The rest of the sample is explained by nothing, and its energy counts.
+    Neighbours with such a domain have one together: where all their combinations show something.
 
     Parameters
     ----------
@@ -54,11 +62,28 @@ class Compose(Family):
 
     def bind(self, sample_shape: Shape) -> Operator:
         """The composed operator for samples of ``sample_shape``."""
-        outermost, *others = self._checked_parts()
-        operator = outermost.bind(sample_shape)
-        for family in others:
-            operator = composed(operator, family.bind(operator.weight_grid))
-        return operator
+        parts, shape = [], sample_shape
+        for family in self._checked_parts():
+            parts.append(family.bind(shape))
+            shape = parts[-1].weight_grid
+        self._judge_together(parts)
+        return reduce(composed, parts)
+
+    def _judge_together(self, parts):
+        """Give neighbours that are judged on a common domain one domain, that of the outer one.
+
+        It holds the points that read, whatever the outer transform, only what the inner ones all
+        show.
+        """
+        for i in reversed(range(len(parts) - 1)):
+            outer, inner = self.parts[i], self.parts[i + 1]
+            domain = parts[i + 1].domain
+            if outer.domain != "common" or inner.domain != "common" or domain is None:
+                continue
+            narrower = common_domain(parts[i].apply(domain.astype(np.float64)))
+            check_domain(self, narrower, parts[i].sample_shape)
+            parts[i] = parts[i].within(narrower)
+            parts[i + 1] = everywhere(inner).bind(parts[i + 1].grid)
 
     def size(self, sample_shape: Shape) -> Size:
         """The outer families are gone through once per transform of the inner ones."""

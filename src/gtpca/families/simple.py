@@ -61,6 +61,8 @@ class Reflection(Family):
            [3., 2., 1.]])
     """
 
+    domain = "common"  # each flip shows all points
+
     def __init__(self, axes: int | str | tuple[int | str, ...] | None = None):
         self.axes = axes
 

@@ -17,6 +17,7 @@ from gtpca.families.base import (
     Family,
     Size,
     bank_size,
+    check_domain,
     moved_axes,
     n_points,
     resolve_axes,
@@ -34,10 +35,15 @@ def _size(n_maps, sample_shape, axes):
     return bank_size(n_maps, sample_shape, n_reads=2.0 ** len(axes))
 
 
-def _operator(sources, sample_shape, axes, *, poses, reference=0, nearest=False):
+def _operator(family, sources, sample_shape, axes, *, poses, reference=0, nearest=False):
     """Operator of the maps that read the weights at ``sources``, one (r, p) per map."""
+    checks.choice(f"{type(family).__name__}: domain", family.domain, ("common", "all"))
     matrix = grids.sampling_matrix(sources, sample_shape, axes, nearest)
-    how = {"moved_axes": axes, "reference": reference, "on_grid": True}
+    domain = None
+    if family.domain == "common":
+        domain = grids.common_domain(matrix.sum(axis=1).reshape(len(sources), -1))
+        check_domain(family, domain, sample_shape)
+    how = {"moved_axes": axes, "reference": reference, "on_grid": True, "domain": domain}
     return BankOperator(matrix, sample_shape, sample_shape, poses=poses, **how)
 
 
@@ -61,6 +67,10 @@ class Rotation(Family):
     axes : tuple of two int
         The image axes (rows, columns); the others (colours) turn along.
     interpolation : {"linear", "nearest"}
+    domain : {"common", "all"}
+        "common": samples are judged where every rotation shows something, the disc inside the
+        image; beyond it they count as zero, and so do reconstructions. "all": everywhere; right
+        angles then win wherever corners are not black, since only they cover them.
 
     Examples
     --------
@@ -76,10 +86,12 @@ class Rotation(Family):
         angles: ArrayLike = 20,
         axes: int | str | tuple[int | str, ...] | None = (0, 1),
         interpolation: Literal["linear", "nearest"] = "linear",
+        domain: Literal["common", "all"] = "common",
     ):
         self.angles = angles
         self.axes = axes
         self.interpolation = interpolation
+        self.domain = domain
 
     def bind(self, sample_shape: Shape) -> Operator:
         """All rotations for images of ``sample_shape``."""
@@ -90,7 +102,7 @@ class Rotation(Family):
         sources = _affine_sources(map(turn, degrees), offsets, sample_shape, axes)
         upright = np.abs((degrees + 180) % 360 - 180).argmin()
         how = {"reference": upright, "nearest": self.interpolation == "nearest"}
-        return _operator(sources, sample_shape, axes, poses={"degrees": degrees}, **how)
+        return _operator(self, sources, sample_shape, axes, poses={"degrees": degrees}, **how)
 
     def size(self, sample_shape: Shape) -> Size:
         """A bank of all rotations."""
@@ -129,6 +141,10 @@ class Scaling(Family):
     factors : list of float > 0
     axes : int, tuple of int or None
         The scaled axes (together, by the same factor); samples of rank 1 need none.
+    domain : {"common", "all"}
+        "common": samples are judged where every scaling shows something, the part that the smallest
+        factor covers; beyond it they count as zero, and so do reconstructions. "all": everywhere;
+        large factors then win wherever the background is not zero, since they cover more of it.
 
     Examples
     --------
@@ -142,9 +158,11 @@ class Scaling(Family):
         self,
         factors: ArrayLike = (0.8, 1.0, 1.25),
         axes: int | str | tuple[int | str, ...] | None = None,
+        domain: Literal["common", "all"] = "common",
     ):
         self.factors = factors
         self.axes = axes
+        self.domain = domain
 
     def bind(self, sample_shape: Shape) -> Operator:
         """All scalings for samples of ``sample_shape``."""
@@ -153,7 +171,9 @@ class Scaling(Family):
         offsets = np.zeros((len(factors), len(axes)))
         sources = _affine_sources(matrices, offsets, sample_shape, axes)
         same = np.abs(np.log(factors)).argmin()
-        return _operator(sources, sample_shape, axes, poses={"factor": factors}, reference=same)
+        return _operator(
+            self, sources, sample_shape, axes, poses={"factor": factors}, reference=same
+        )
 
     def size(self, sample_shape: Shape) -> Size:
         """A bank of all scalings."""
@@ -180,6 +200,8 @@ class TimeWarp(Family):
     kind : {"power", "sine"}
     axes : int or None
         The time axis; samples of rank 1 need none.
+    domain : {"common", "all"}
+        The same here: ends stay where they are, so that every warp shows all points.
 
     Examples
     --------
@@ -193,10 +215,12 @@ class TimeWarp(Family):
         strengths: ArrayLike = (-0.5, 0, 0.5),
         kind: str = "power",
         axes: int | str | tuple[int | str, ...] | None = None,
+        domain: Literal["common", "all"] = "common",
     ):
         self.strengths = strengths
         self.kind = kind
         self.axes = axes
+        self.domain = domain
 
     def bind(self, sample_shape: Shape) -> Operator:
         """All warps for samples of ``sample_shape``."""
@@ -205,7 +229,7 @@ class TimeWarp(Family):
         u = np.linspace(0, 1, length)
         sources = [self._map(s)(u)[None] * (length - 1) for s in strengths]
         poses, still = {"strength": strengths}, np.abs(strengths).argmin()
-        return _operator(sources, sample_shape, axes, poses=poses, reference=still)
+        return _operator(self, sources, sample_shape, axes, poses=poses, reference=still)
 
     def size(self, sample_shape: Shape) -> Size:
         """A bank of all warps."""
@@ -242,6 +266,10 @@ class Affine(Family):
         Invertible ``A``; a further column is the offset ``b`` in grid points.
     axes : tuple of int
         The ``r`` moved axes.
+    domain : {"common", "all"}
+        "common": samples are judged where every map shows something; beyond it they count as zero,
+        and so do reconstructions. "all": everywhere; maps that cover more then have an advantage
+        wherever the background is not zero.
 
     Examples
     --------
@@ -253,10 +281,14 @@ class Affine(Family):
     """
 
     def __init__(
-        self, matrices: ArrayLike, axes: int | str | tuple[int | str, ...] | None = (0, 1)
+        self,
+        matrices: ArrayLike,
+        axes: int | str | tuple[int | str, ...] | None = (0, 1),
+        domain: Literal["common", "all"] = "common",
     ):
         self.matrices = matrices
         self.axes = axes
+        self.domain = domain
 
     def bind(self, sample_shape: Shape) -> Operator:
         """All maps for samples of ``sample_shape``."""
@@ -267,7 +299,7 @@ class Affine(Family):
         turned = np.abs(matrices - np.eye(len(axes))).sum(axis=(1, 2))
         nearest = (turned + np.abs(offsets).sum(axis=1)).argmin()
         poses = {"map": np.arange(len(maps))}
-        return _operator(sources, sample_shape, axes, poses=poses, reference=nearest)
+        return _operator(self, sources, sample_shape, axes, poses=poses, reference=nearest)
 
     def size(self, sample_shape: Shape) -> Size:
         """A bank of all maps."""
@@ -312,6 +344,9 @@ class Deformation(Family):
         The moved axes.
     random_state : int, RandomState or None
         An int gives the same fields whenever the family is bound.
+    domain : {"common", "all"}
+        "common": samples are judged where every field shows something, not where one reads beyond
+        the grid; there they count as zero, and so do reconstructions. "all": everywhere.
 
     Examples
     --------
@@ -327,12 +362,14 @@ class Deformation(Family):
         n_fields: int = 8,
         axes: int | str | tuple[int | str, ...] | None = (0, 1),
         random_state: RandomState = 0,
+        domain: Literal["common", "all"] = "common",
     ):
         self.amplitude = amplitude
         self.n_basis = n_basis
         self.n_fields = n_fields
         self.axes = axes
         self.random_state = random_state
+        self.domain = domain
 
     def bind(self, sample_shape: Shape) -> Operator:
         """All fields for samples of ``sample_shape``."""
@@ -347,7 +384,7 @@ class Deformation(Family):
         fields *= self.amplitude / lengths[:, None, None]
         points = np.indices(shape, dtype=np.float64).reshape(len(shape), -1)
         sources = [points, *(points + field for field in fields)]
-        return _operator(sources, sample_shape, axes, poses={"field": np.arange(n_fields)})
+        return _operator(self, sources, sample_shape, axes, poses={"field": np.arange(n_fields)})
 
     def size(self, sample_shape: Shape) -> Size:
         """The basis, its coefficients, the fields, and a bank of all of them."""

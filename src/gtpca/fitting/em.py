@@ -196,7 +196,7 @@ def start(chunks: Chunks, recipe: Recipe, rng) -> ProbabilisticModel:
     pattern = solve_block(operator, stats.weight, stats.rhs, zero, hidden=stats.hidden)[0]
     left = (stats.explained - pattern @ stats.rhs[0]) / n
     variances, axes = aligned_axes(chunks, block, pattern, recipe.n_components, rng)
-    spare = max(1, operator.n_features - recipe.n_components)
+    spare = max(1, operator.n_judged - recipe.n_components)
     noise = max((left - variances.sum()) / spare, least_noise(chunks))
     sizes = np.sqrt(np.maximum(variances - noise, FAINT * noise))
     each = 1 if recipe.noise == "isotropic" else operator.n_features

@@ -151,6 +151,6 @@ def changed(model, width, scale) -> ProbabilisticModel:
 def power(model):
     """Mean square of what is shown, of all features (1,) or of each (d,)."""
     if len(model.noise) == 1:
-        return np.array([model.part_energies().sum() / model.operator.n_features])
+        return np.array([model.part_energies().sum() / model.operator.n_judged])
     prior = np.exp(model.log_prior)
     return sum(prior @ model.operator.apply(w) ** 2 for w in model.weights)

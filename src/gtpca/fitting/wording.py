@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from gtpca.operators.grid import axis_name, shape_text
+from gtpca.text import shortened
 
-__all__ = ["long_window", "many_components", "no_pattern", "not_converged", "still_family"]
+__all__ = [
+    "long_window",
+    "many_components",
+    "no_pattern",
+    "not_converged",
+    "small_domain",
+    "still_family",
+]
 
 OTHER_WINDOWS = "gtpca.diagnostics.choose(X, family) tries other windows; more rows may help too."
 
@@ -24,6 +32,16 @@ def still_family(family, operator) -> str:
     return (
         f"{family!r} leaves a single position to samples of shape {shape_text(operator.grid)}: "
         f"nothing moves, as in ordinary PCA. {family.hint_if_still}".rstrip()
+    )
+
+
+def small_domain(family, operator) -> str:
+    """That little of a sample is shown by every transform."""
+    return (
+        f"{shortened(repr(family), 80)} judges samples of shape {shape_text(operator.grid)} on "
+        f"{operator.domain_share:.0%} of their points, where every transform shows something; a "
+        "smaller range of transforms leaves more, and domain='all' takes all points, which is "
+        "right where the background is zero."
     )
 
 

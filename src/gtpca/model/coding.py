@@ -33,6 +33,7 @@ __all__ = [
     "impute",
     "measure",
     "nested_energies",
+    "predicted",
     "rematch",
     "restore",
 ]
@@ -140,14 +141,23 @@ def align(chunk, preprocessing, column, blocks, sweeps=0):
 
 
 def impute(chunk, preprocessing, blocks, sweeps=0):
-    """Rows as they came, with what the components say in the gaps, (n, \\*sample_shape)."""
+    """Rows as they came, with what the components say in the gaps, (n, \\*sample_shape).
+
+    Outside the domain they say nothing.
+    """
     operator, dtype = chunk.operator, chunk.rows.dtype
     if chunk.hidden is None:
         return chunk.rows.reshape(-1, *operator.sample_shape)
     seen = replace(chunk, rows=preprocessing(chunk.rows, operator), memory=None)
     codes = encode(seen, blocks, sweeps)
-    predicted = preprocessing.undo(decode(codes, operator, blocks, dtype), chunk.rows, operator)
-    return np.where(chunk.hidden, predicted, chunk.rows).reshape(-1, *operator.sample_shape)
+    values = preprocessing.undo(decode(codes, operator, blocks, dtype), chunk.rows, operator)
+    return np.where(predicted(chunk), values, chunk.rows).reshape(-1, *operator.sample_shape)
+
+
+def predicted(chunk):
+    """Where a model can say what was not observed: in gaps within the domain, bool (n, d)."""
+    domain = chunk.operator.domain
+    return chunk.hidden if domain is None else chunk.hidden & domain
 
 
 def bring_back(rows, operator, index):

@@ -15,7 +15,7 @@ __all__ = ["Preprocessing", "feature_means", "sample_means"]
 
 @dataclass(frozen=True, eq=False)
 class Preprocessing:
-    """Rows as the solver sees them: centred, and times the root of the feature weight.
+    """Rows as the solver sees them: centred, times the root of the feature weight, in the domain.
 
     Rows may be of NumPy or of torch; the mean then is, too.
 
@@ -33,7 +33,8 @@ class Preprocessing:
     def __call__(self, rows, operator, hidden=None):
         """``sqrt(q) (x - mean)`` of rows (n, d), with the feature weight ``q`` of the operator.
 
-        Values that are NaN stay NaN. Tensors have zeros there instead, and ``hidden`` (n, d).
+        It is zero outside the operator's domain. Within, values that are NaN stay NaN; tensors have
+        zeros there instead, and ``hidden`` (n, d).
         """
         if self.mean is not None:
             rows = rows - cast(self.mean, rows)
@@ -41,6 +42,8 @@ class Preprocessing:
             rows = rows - sample_means(rows, operator, hidden)
         if operator.feature_weight is not None:
             rows = rows * cast(constant(np.sqrt(operator.feature_weight), rows), rows)
+        if operator.domain is not None:
+            rows = namespace(rows).where(constant(operator.domain, rows), rows, 0)
         return rows
 
     def undo(self, values, rows, operator):
@@ -59,13 +62,14 @@ def feature_means(chunks):
 
 
 def sample_means(rows, operator, hidden=None):
-    """Mean of each row and channel, by the feature weight if there is one, (n, d).
+    """Mean of each row and channel in the domain, by the feature weight if there is one, (n, d).
 
     Over what was observed, and 0 where nothing was: NaN in arrays, ``hidden`` (n, d) in tensors.
     """
     grid = rows.reshape(-1, *operator.sample_shape)
     weight = operator.feature_weight
     weight = np.ones(operator.n_features) if weight is None else weight
+    weight = weight if operator.domain is None else weight * operator.domain
     weight = weight.reshape(operator.sample_shape)[None]
     axes = tuple(a + 1 for a in operator.moved_axes) or tuple(range(1, grid.ndim))
     total = np.maximum(weight.sum(axis=axes, keepdims=True), np.finfo(float).tiny)

@@ -28,7 +28,7 @@ import numpy as np
 
 from gtpca.data.chunks import Chunks, Codes, row_energies
 from gtpca.data.rows import by_rows
-from gtpca.model.coding import bring_back
+from gtpca.model.coding import bring_back, predicted
 from gtpca.model.matching import gram_matrices, second_moments
 from gtpca.model.model import Poses
 from gtpca.operators import Operator
@@ -91,6 +91,7 @@ class ProbabilisticModel:
         scale = 1 / float(self.noise[0]) if one else 1.0
         G = gram_matrices(operator, self.weights[None])[0] * scale
         log_noise = np.log(2 * np.pi * np.broadcast_to(self.noise, operator.n_features))
+        log_noise = log_noise if operator.domain is None else log_noise * operator.domain
         base = self.log_prior - log_noise.sum() / 2
         return Lens(
             operator=operator,
@@ -174,6 +175,7 @@ class ProbabilisticModel:
         index = rng.choice(len(self.log_prior), n_samples, p=np.exp(self.log_prior))
         z = rng.standard_normal((n_samples, len(self.loadings)))
         noise = np.sqrt(self.noise) * rng.standard_normal((n_samples, self.operator.n_features))
+        noise = noise if self.operator.domain is None else noise * self.operator.domain
         return self.shown(z, index) + noise, Codes(z * self.sizes, index[:, None])
 
 
@@ -261,7 +263,7 @@ class Lens:
     base : array (m,)
         ``log prior_t - sum_j log(2 pi v_j) / 2``.
     log_noise : array (d,)
-        ``log(2 pi v_j)``.
+        ``log(2 pi v_j)``; 0 outside the domain.
     """
 
     operator: Operator
@@ -402,7 +404,7 @@ def _shared(lens, by_feature, piece, fit, share, z, terms):
     if by_feature:
         squares = _squares(piece, _mean(lens, coef)) - _hidden_squares(lens, piece, g, z, terms)
     return Sums(
-        **_counts(piece, fit),
+        **_counts(lens, piece, fit),
         mass=g.sum(axis=0),
         rhs=lens.operator.adjoint_sums(piece.prepared, coef),
         moments=moments,
@@ -411,15 +413,16 @@ def _shared(lens, by_feature, piece, fit, share, z, terms):
     )
 
 
-def _counts(piece, fit):
+def _counts(lens, piece, fit):
     """The sums that no transform changes."""
-    weight = piece.weight
+    weight, domain = piece.weight, lens.operator.domain
     observed = np.full(piece.rows.shape[1], weight.sum())
+    observed = observed if piece.hidden is None else weight @ ~piece.hidden
     return {
         "fit": float(weight @ fit),
         "count": float(weight.sum()),
         "energy": float(weight @ row_energies(piece.rows)),
-        "observed": observed if piece.hidden is None else weight @ ~piece.hidden,
+        "observed": observed if domain is None else observed * domain,
     }
 
 
@@ -484,7 +487,7 @@ def _hard(lens, by_feature, piece):
     ] * terms.inverse
     shown = moved(operator, lens.weights, weighted, index) if by_feature else None
     return Sums(
-        **_counts(piece, joint[each, index]),
+        **_counts(lens, piece, joint[each, index]),
         mass=mass,
         rhs=operator.adjoint_block(piece.rows, index, weighted),
         moments=moments,
@@ -555,12 +558,15 @@ def align(chunk, lens):
 
 
 def impute(chunk, lens):
-    """Rows with what is shown in their most likely pose in the gaps, (n, \\*sample_shape)."""
+    """Rows with what is shown in their most likely pose in the gaps, (n, \\*sample_shape).
+
+    Outside the domain nothing is known of them.
+    """
     rows, operator = chunk.rows, chunk.operator
     if chunk.hidden is not None:
         codes = encode(chunk, lens, 1.0)
         shown = moved(operator, lens.weights, with_one(codes.scores), codes.index[:, 0])
-        rows = np.where(chunk.hidden, shown, rows)
+        rows = np.where(predicted(chunk), shown, rows)
     return rows.reshape(-1, *operator.sample_shape)
 
 

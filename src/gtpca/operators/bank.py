@@ -37,6 +37,8 @@ class BankOperator(Operator):
     on_grid : bool
         Whether neighbours on the grid stay neighbours, so that a coarser grid shows about the same.
         The solver may then try its starts there first, which is quicker.
+    domain : bool array (d,), optional
+        The features that count, see :class:`Operator`; ``matrix`` may say more. Default: all.
     """
 
     def __init__(
@@ -48,11 +50,15 @@ class BankOperator(Operator):
         moved_axes=None,
         reference=0,
         on_grid=False,
+        domain=None,
     ):
         n_transforms = matrix.shape[0] // math.prod(sample_shape)
         super().__init__(sample_shape, weight_shape, n_transforms, moved_axes)
         self._coarser: dict[tuple[int, ...], BankOperator] = {}
         self._matrix = sparse.csr_array(matrix, dtype=np.float64)
+        if domain is not None and not np.all(domain):
+            self.domain = np.asarray(domain, dtype=bool)
+            self._matrix = rows_kept(self._matrix, np.tile(self.domain, n_transforms))
         self._transposed = self._matrix.T.tocsr()
         self._poses, self.reference, self.on_grid = poses, int(reference), on_grid
         single = np.diff(self._matrix.indptr).max(initial=0) <= 1
@@ -65,6 +71,12 @@ class BankOperator(Operator):
     @property
     def periods(self):
         return {"degrees": 360.0} if "degrees" in self._poses else {}
+
+    def within(self, domain: np.ndarray) -> BankOperator:
+        """The same transforms, with samples judged on a smaller ``domain`` (d,)."""
+        how = {"moved_axes": self.moved_axes, "reference": self.reference, "on_grid": self.on_grid}
+        shapes = (self.grid, self.weight_shape)
+        return BankOperator(self._matrix, *shapes, self._poses, domain=domain, **how)
 
     @property
     def magnitude(self):
@@ -227,3 +239,11 @@ class BankOperator(Operator):
 
     def describe(self, index):
         return {name: np.asarray(values)[index] for name, values in self._poses.items()}
+
+
+def rows_kept(matrix, keep):
+    """A sparse matrix whose rows are empty unless ``keep`` (rows,) says otherwise."""
+    counts = np.where(keep, np.diff(matrix.indptr), 0)
+    entries = np.repeat(keep, np.diff(matrix.indptr))
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return sparse.csr_array((matrix.data[entries], matrix.indices[entries], indptr), matrix.shape)

@@ -59,6 +59,9 @@ class Operator(ABC):
         :meth:`move_prepared` is quicker than to prepare rows again.
     feature_weight : array (d,) or None
         Weights of the inner product; rows must be multiplied by their square root.
+    domain : bool array (d,) or None
+        The features on which samples are judged: every ``T_t w`` is zero elsewhere, and rows must
+        be so too. None: all of them.
     grid : tuple of int
         The shape of a sample, a :class:`~gtpca.operators.grid.Grid` where its axes are known.
     """
@@ -76,6 +79,7 @@ class Operator(ABC):
         self.weight_shape = tuple(int(s) for s in weight_shape)
         self.n_transforms = int(n_transforms)
         self.feature_weight: np.ndarray | None = None
+        self.domain: np.ndarray | None = None
         self.n_features = math.prod(self.sample_shape)
         self.n_weights = math.prod(self.weight_shape)
         axes = range(len(self.sample_shape)) if moved_axes is None else moved_axes
@@ -109,6 +113,16 @@ class Operator(ABC):
     def periods(self) -> dict[str, float]:
         """The columns of :meth:`describe` that go round, and after how much they are back."""
         return {}
+
+    @property
+    def n_judged(self) -> int:
+        """How many features samples are judged on: those of the domain, or all."""
+        return self.n_features if self.domain is None else int(self.domain.sum())
+
+    @property
+    def domain_share(self) -> float:
+        """Share of the points, of a sample or of the window that moves in it, in the domain."""
+        return self.n_judged / self.n_features
 
     @property
     def magnitude(self) -> Operator:
@@ -507,7 +521,7 @@ class FeatureWeightedOperator(Operator):
     def __init__(self, plain, feature_weight):
         super().__init__(plain.grid, plain.weight_shape, plain.n_transforms, plain.moved_axes)
         self._plain, self.selects, self.reference = plain, plain.selects, plain.reference
-        self.crops = plain.crops
+        self.crops, self.domain = plain.crops, plain.domain
         self.feature_weight = np.asarray(feature_weight, dtype=np.float64).ravel()
 
     @cached_property
@@ -522,6 +536,10 @@ class FeatureWeightedOperator(Operator):
     @property
     def periods(self):
         return self.plain.periods
+
+    @property
+    def domain_share(self):
+        return self.plain.domain_share
 
     def apply(self, w):
         return self.plain.apply(w) * cast(self.root, w)

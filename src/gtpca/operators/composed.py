@@ -22,9 +22,8 @@ def composed(outer, inner) -> Operator:
         return pairs
     poses = pairs.describe(np.arange(pairs.n_transforms))
     how = {"moved_axes": pairs.moved_axes, "reference": pairs.reference}
-    on_grid = outer.on_grid and inner.on_grid
-    shapes = (pairs.grid, pairs.weight_shape)
-    return BankOperator(pairs.matrix(), *shapes, poses, **how, on_grid=on_grid)
+    how |= {"on_grid": outer.on_grid and inner.on_grid, "domain": outer.domain}
+    return BankOperator(pairs.matrix(), pairs.grid, pairs.weight_shape, poses, **how)
 
 
 class ComposedOperator(Operator):
@@ -45,7 +44,7 @@ class ComposedOperator(Operator):
         axes = outer.moved_axes + (inner.moved_axes if same_rank else ())
         super().__init__(outer.grid, inner.weight_shape, n_transforms, axes)
         self.outer, self.inner = outer, inner
-        self.feature_weight = outer.feature_weight
+        self.feature_weight, self.domain = outer.feature_weight, outer.domain
         self.reference = inner.reference * outer.n_transforms + outer.reference
         self.selects = outer.selects and inner.selects
         self.isometric = outer.isometric and inner.isometric
@@ -60,6 +59,10 @@ class ComposedOperator(Operator):
     @property
     def periods(self):
         return self.inner.periods | self.outer.periods
+
+    @property
+    def domain_share(self):
+        return self.inner.domain_share * self.outer.domain_share
 
     def smooth(self, w, width):
         return self.inner.smooth(w, width)

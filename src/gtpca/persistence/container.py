@@ -21,7 +21,7 @@ from gtpca.text import one_line
 
 __all__ = ["FORMAT", "FORMAT_VERSION", "read_container", "write_container"]
 
-FORMAT, FORMAT_VERSION = "gtpca model", 2
+FORMAT, FORMAT_VERSION = "gtpca model", 3
 TEXT, TEXT_SUM = "model.json", "model.json.sha256"
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
 LARGEST_TEXT = 2**26  # bytes

@@ -20,6 +20,7 @@ import gtpca
 from gtpca import checks
 from gtpca.base import BaseGTPCA
 from gtpca.estimator import FROZEN, GTPCA, check_n_components, check_parameters
+from gtpca.families.base import everywhere
 from gtpca.families.text import as_family
 from gtpca.persistence.container import read_container, write_container
 from gtpca.persistence.densities import NEEDED_OF_DENSITIES, check_density_file
@@ -32,6 +33,7 @@ from gtpca.text import one_line
 __all__ = ["load", "save"]
 
 LARGEST_FAMILY = 2**24
+DOMAINS = 3  # files of earlier formats know no domain: samples were judged everywhere
 MOST_SWEEPS, MOST_JOBS = 10_000, 4096
 FITTED_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
 KINDS = {kind.__name__: kind for kind in (GTPCA, ProbabilisticGTPCA)}
@@ -130,6 +132,8 @@ def _rebuild(content, decoder, max_size) -> BaseGTPCA:
     if unknown:
         name = min(unknown)[:40]
         raise ValueError(f"{kind.__name__} has no parameter {name!r} in this version")
+    if content["format_version"] < DOMAINS and parameters.get("family") is not None:
+        parameters["family"] = everywhere(as_family(parameters["family"]))
     model = kind(**parameters)
     for name in fitted:
         _check_name(kind, name)

@@ -93,7 +93,7 @@ def _digit_pictures(*, n_samples, n_projected, seed, data_home) -> Iterator[Pict
     yield Picture("digits", DIGITS, draw_digits(rotated, shifted))
     models = [
         GTPCA(4, family, random_state=seed).fit(samples)
-        for family, samples in ((Rotation(20), rotated), (Shift((28, 28)), shifted))
+        for family, samples in ((Rotation(20, domain="all"), rotated), (Shift((28, 28)), shifted))
     ]
     figure = draw_digit_components(models[0], rotated, models[1], shifted)
     yield Picture("components", COMPONENTS, figure)
@@ -103,7 +103,7 @@ def _digit_pictures(*, n_samples, n_projected, seed, data_home) -> Iterator[Pict
 
 def _projections(train, test, *, n_samples, n_projected, seed):
     eights = train.data[train.target == 8][:n_samples].astype(np.float32)
-    model = GTPCA(2, Rotation(20), random_state=seed).fit(_rotate(eights, seed))
+    model = GTPCA(2, Rotation(20, domain="all"), random_state=seed).fit(_rotate(eights, seed))
     some = _rotate(test.data[:n_projected].astype(np.float32), seed + 1)
     return draw_projections(model.transform(some), test.target[:n_projected] == 8)
 
