@@ -45,7 +45,9 @@ def thing(rng, radius):
     head = blob(radius, -8 + rng.normal(0, 0.5), 1.5, *rng.normal([3.5, 3.5], 0.3))
     fin = blob(radius, 3, 6 + rng.normal(0, 0.5), *rng.normal([2.5, 4.0], 0.3), 0.5)
     levels = rng.uniform([0.35, 0.5, 0.3], [0.5, 0.7, 0.5])
-    return np.max([level * part for level, part in zip(levels, (body, head, fin))], axis=0)
+    return np.max(
+        [level * part for level, part in zip(levels, (body, head, fin), strict=True)], axis=0
+    )
 
 
 def background(kind, rng, radius):

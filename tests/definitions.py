@@ -6,20 +6,56 @@ beyond them; nothing here calls the library.
 
 from __future__ import annotations
 
-from itertools import product
+from functools import reduce
+from itertools import groupby, product
 
 import numpy as np
 
 
 def transforms(family, shape):
-    """All matrices of a family (m, d, L), and the shape of its weights."""
+    """All matrices of a family (m, d, L), and the shape of its weights.
+
+    Neighbours with ``domain="common"`` show nothing where one of their combinations reads beyond
+    the grid; and where they read weights that none of them reads well, they read the nearest weight
+    that one does.
+    """
+    parts = family.parts if type(family).__name__ == "Compose" else [family]
+    T = np.eye(np.prod(shape))[None]
+    for common, run in groupby(parts, key=lambda part: part.domain == "common"):
+        parts_here = []
+        for part in run:
+            matrices, shape = uncut(part, shape)
+            parts_here.append(matrices)
+        together = reduce(combined, parts_here)
+        covered = np.all(together.sum(axis=2) > 1 - 1e-9, axis=0)
+        if common and not covered.all():
+            read = covered
+            for matrices in parts_here:
+                shares = np.max(np.sum(matrices[:, read] ** 2, axis=1), axis=0)
+                read = shares >= 0.2 * shares.max()
+            together = np.array([M @ nearest_to(read, shape) for M in together])
+            together *= covered[:, None]
+        T = combined(T, together)
+    return T, shape
+
+
+def nearest_to(read, shape):
+    """The matrix (L, L) that puts, for each weight, the nearest of those that are ``read``."""
+    x = np.indices(shape).reshape(len(shape), -1)
+    distance = np.sum((x[:, :, None] - x[:, None, :]) ** 2, axis=0) + np.where(read, 0, 1e9)
+    nearest = np.min(distance, axis=1, keepdims=True)
+    ties = distance == nearest
+    return ties / np.sum(ties, axis=1, keepdims=True)
+
+
+def combined(outer, inner):
+    """All products of two lists of matrices, the outer ones in turn for each inner one."""
+    return np.array([outside @ inside for inside in inner for outside in outer])
+
+
+def uncut(family, shape):
+    """All matrices of a family that is none of several, wherever they read."""
     kind = type(family).__name__
-    if kind == "Compose":
-        T, weight_shape = transforms(family.parts[0], shape)
-        for part in family.parts[1:]:
-            inner, weight_shape = transforms(part, weight_shape)
-            T = np.array([outside @ inside for inside in inner for outside in T])
-        return T, weight_shape
     if kind == "Custom":
         T = [
             np.apply_along_axis(t, 0, np.eye(*shape)) if callable(t) else t

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Self, overload
 
@@ -171,6 +172,8 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     n_features_in_ : int
     n_samples_seen_ : int
         Rows of the fit and of all batches since.
+    cautions_ : list of str
+        What the fit warned of: an offset that holds most of the energy, poses that pile up.
     online_ : dict
         After ``partial_fit``: faded sums and the first rows.
 
@@ -199,6 +202,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     center_: bool | str
     shared_pose_: bool
     n_samples_seen_: int
+    cautions_: list[str]
     online_: dict[str, Any]
 
     def __init__(
@@ -302,6 +306,8 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         )
         problem = Problem(open_rows(rows), self.polarity, **ridge_of(self, operator))
         self.adopt(fit(problem, recipe, preprocessing), row_shape, labels=labels)
+        for caution in self.cautions_:
+            checks.warn(caution, UserWarning)
         context.call_on_fit_task_end(estimator=self)
         return self
 
@@ -353,6 +359,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             mean_=None if mean is None else mean.reshape(operator.sample_shape),
             n_features_in_=operator.n_features,
             n_samples_seen_=found.n_rows,
+            cautions_=list(found.cautions),
             polarity_=model.polarity,
             shared_pose_=model.shared_pose,
             center_="samples" if per_sample else mean is not None,
@@ -496,7 +503,8 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         for result, ridge in zip(results, stream.ridges, strict=True):
             result.ridge = float(ridge)
         online = vars(stream) | {"kept": None if kept is None else vars(kept)}
-        self.adopt(stream.fit(self.model_, results), self._row_shape, online, self.labels_)
+        found = replace(stream.fit(self.model_, results), cautions=tuple(self.cautions_))
+        self.adopt(found, self._row_shape, online, self.labels_)
 
     def _seen(self, rows, weight=None):
         return self._open(self._preprocessed(rows), self.operator_, weight)

@@ -12,19 +12,20 @@ from sklearn.utils import check_random_state
 
 from gtpca import checks
 from gtpca.base import BaseGTPCA
-from gtpca.data.chunks import Codes, as_chunks
+from gtpca.data.chunks import Codes, as_chunks, energy, offset_energy
 from gtpca.data.missing import MISSING
 from gtpca.data.rows import training_rows
 from gtpca.estimator import bind_family, unchanged_by_errors, warn_of_domain
 from gtpca.families import Family
 from gtpca.families.text import as_family
 from gtpca.fitting import wording
+from gtpca.fitting.cautions import cautions
 from gtpca.fitting.em import Recipe, expectation_maximisation
 from gtpca.fitting.held_out import NEEDED, Trust, trusted
 from gtpca.model import outputs
 from gtpca.model.matching import POLARITIES
 from gtpca.model.preprocessing import Preprocessing
-from gtpca.model.probabilistic import ProbabilisticModel, log_likelihoods, pose_summary
+from gtpca.model.probabilistic import ProbabilisticModel, encode, log_likelihoods, pose_summary
 from gtpca.shell import (
     ArrayLike,
     ArrayT,
@@ -171,6 +172,8 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         Mean over the rows of the log-likelihood at each pass, or for hard EM of that of row and
         pose, before weights are smoothed; it does not fall but by rounding.
     n_iter_ : int
+    cautions_ : list of str
+        What the fit warned of: an offset that holds most of the energy, poses that pile up.
     n_components_ : int
     sample_shape_ : tuple of int
     labels_ : Labels or None
@@ -279,6 +282,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         if self.shrink:
             model, trust = trusted(chunks, recipe, model, history, rng)
         scores = np.concatenate(chunks.collect(log_likelihoods, model.lens()))
+        found = cautions(operator, *_offset_and_poses(chunks, model))
         labels = None if rows.container is None else rows.container.labels
         self._adopt(
             model,
@@ -289,9 +293,12 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
             offset_=_threshold(scores, self.contamination, sample_weight),
             history_=np.array(history),
             n_iter_=len(history) - 1,
+            cautions_=list(found),
             labels_=labels,
             _row_shape=row_shape,
         )
+        for caution in found:
+            checks.warn(caution, UserWarning)
         if self.doubt_ is not None:
             checks.warn(f"{self.doubt_}. {wording.OTHER_WINDOWS}", UserWarning)
         return self
@@ -453,6 +460,14 @@ def check_density(estimator):
     """Raise an error for parameters that make no sense."""
     checks.parameters(estimator, RULES)
     as_family(estimator.family)
+
+
+def _offset_and_poses(chunks, model):
+    """Share of the energy in the means of samples, and how many rows take which transform."""
+    share = chunks.sum(offset_energy) / max(chunks.sum(energy), np.finfo(float).tiny)
+    codes = chunks.collect(encode, model.lens(), 1.0)
+    index = np.concatenate([part.index[:, 0] for part in codes])
+    return share, [np.unique(index, return_counts=True)]
 
 
 def _threshold(scores, share, weight):

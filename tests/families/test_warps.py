@@ -82,11 +82,11 @@ def test_rotation_keeps_the_middle_pixel():
 
 def test_scaling_by_two_looks_larger():
     w = [0, 0, 1, 5, 7, 0, 0]  # 1, 5, 7 at -1, 0, 1 from the centre
-    samples = by("factor", Scaling([0.5, 1, 2]), w, (7,))
+    samples = by("factor", Scaling([0.5, 1, 2], domain="all"), w, (7,))
     assert samples[1] == w
     assert samples[2] == [0.5, 1, 3, 5, 6, 7, 3.5]
     wide = [0, 2, 0, 3, 0, 4, 0]
-    assert by("factor", Scaling([0.5]), wide, (7,))[0.5] == [0, 0, 2, 3, 4, 0, 0]
+    assert by("factor", Scaling([0.5], domain="all"), wide, (7,))[0.5] == [0, 0, 2, 3, 4, 0, 0]
 
 
 def test_scaling_about_the_middle_of_an_even_grid():
@@ -144,16 +144,17 @@ def test_affine_maps_points_of_the_component_to_the_sample():
             [[1, 0, 0], [1, 1, 0]],  # sheared: (-1, -1)
         ]
     )
-    samples = by("map", Affine(maps), w, (5, 5))
+    samples = by("map", Affine(maps, domain="all"), w, (5, 5))
     places = [(1, 2), (2, 0), (2, 1), (0, 3), (1, 1)]
     for number, place in enumerate(places):
         assert samples[number][place[0]][place[1]] == pytest.approx(1, abs=1e-12), number
     plain = np.random.default_rng(0).standard_normal((5, 5))
-    np.testing.assert_allclose(in_pose(Affine(maps), plain, (5, 5), map=2), plain.T, atol=1e-12)
+    turned = in_pose(Affine(maps, domain="all"), plain, (5, 5), map=2)
+    np.testing.assert_allclose(turned, plain.T, atol=1e-12)
 
 
 def test_affine_in_one_dimension():
-    samples = by("map", Affine([[[1, 2]]], axes=0), [1, 2, 3, 4], (4,))
+    samples = by("map", Affine([[[1, 2]]], axes=0, domain="all"), [1, 2, 3, 4], (4,))
     assert samples[0] == [0, 0, 1, 2]
 
 
@@ -171,14 +172,14 @@ def displacements(family, shape):
 
 def test_deformation_begins_with_the_identity():
     w = np.random.default_rng(0).standard_normal((9, 8, 2))
-    poses, samples = shown(Deformation(amplitude=2, n_fields=5), w, (9, 8, 2))
+    poses, samples = shown(Deformation(amplitude=2, n_fields=5, domain="all"), w, (9, 8, 2))
     assert [p["field"] for p in poses] == list(range(5))
     np.testing.assert_array_equal(samples[0], w)
     assert all(not np.allclose(s, w) for s in samples[1:])
 
 
 def test_deformation_amplitude_is_the_largest_displacement():
-    fields = displacements(Deformation(amplitude=1.5, n_fields=24), (20, 17))[1:]
+    fields = displacements(Deformation(amplitude=1.5, n_fields=24, domain="all"), (20, 17))[1:]
     lengths = np.linalg.norm(fields, axis=1)
     largest = np.nanmax(lengths, axis=(1, 2))
     assert np.all(largest <= 1.5 + 1e-9)
@@ -191,7 +192,7 @@ def test_deformation_amplitude_is_the_largest_displacement():
 
 def test_deformation_reads_at_the_displaced_point():
     """A constant field ``u`` in one dimension: ``(T w)(x) = w(x + u)``."""
-    family = Deformation(amplitude=2, n_basis=1, n_fields=6, axes=0)
+    family = Deformation(amplitude=2, n_basis=1, n_fields=6, axes=0, domain="all")
     fields = displacements(family, (9,))[:, 0]
     _, samples = shown(family, np.arange(9.0) ** 2, (9,))
     for field, sample in zip(fields[1:], samples[1:], strict=True):

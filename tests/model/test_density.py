@@ -36,20 +36,31 @@ def drawn(case, kind="isotropic", K=2, seed=0):
     return model, model.sample(8, np.random.RandomState(seed))[0]
 
 
+def inside(model):
+    """The features in the domain, bool (d,)."""
+    domain = model.operator.domain
+    return np.ones(model.operator.n_features, bool) if domain is None else domain
+
+
 def banks(model):
-    """All moved patterns (m, d) and loadings (m, K, d), and the covariance of the noise."""
+    """All moved patterns (m, d) and loadings (m, K, d), and the covariance of the noise.
+
+    Of the ``d`` features in the domain alone.
+    """
     operator = model.operator
     loadings = [operator.apply(u) for u in model.loadings]
     shape = (operator.n_transforms, len(loadings), operator.n_features)
     U = np.stack(loadings, axis=1) if loadings else np.zeros(shape)
-    return operator.apply(model.pattern), U, np.diag(np.broadcast_to(model.noise, shape[2]))
+    noise, kept = np.broadcast_to(model.noise, shape[2]), inside(model)
+    return operator.apply(model.pattern)[:, kept], U[:, :, kept], np.diag(noise[kept])
 
 
 def slow_joint(model, X):
     """``log p(x, t)`` by dense Gaussians, (n, m)."""
     means, U, noise = banks(model)
     logs = [
-        multivariate_normal(m, u.T @ u + noise).logpdf(X) for m, u in zip(means, U, strict=True)
+        multivariate_normal(m, u.T @ u + noise).logpdf(X[:, inside(model)])
+        for m, u in zip(means, U, strict=True)
     ]
     return np.stack(logs, axis=1) + model.log_prior
 
@@ -58,7 +69,7 @@ def slow_scores(model, X):
     """Mean (m, n, K) and covariance (m, K, K) of the scores, by conditioning."""
     means, U, noise = banks(model)
     gain = U @ np.linalg.inv(U.transpose(0, 2, 1) @ U + noise)
-    mean = np.einsum("tkd,tnd->tnk", gain, X - means[:, None])
+    mean = np.einsum("tkd,tnd->tnk", gain, X[:, inside(model)] - means[:, None])
     return mean, np.eye(U.shape[1]) - gain @ U.transpose(0, 2, 1)
 
 
@@ -85,12 +96,12 @@ def test_in_gaps_it_is_the_density_of_what_was_observed(case, K, kind):
     X[np.random.default_rng(1).random(X.shape) < 0.4] = np.nan
     X[0] = np.nan
     means, U, noise = banks(model)
-    joint = np.tile(model.log_prior, (len(X), 1))
+    joint, kept = np.tile(model.log_prior, (len(X), 1)), X[:, inside(model)]
     for i, t in np.ndindex(len(X), len(means)):
-        seen = ~np.isnan(X[i])
+        seen = ~np.isnan(kept[i])
         if seen.any():
             covariance = (U[t].T @ U[t] + noise)[np.ix_(seen, seen)]
-            joint[i, t] += multivariate_normal(means[t, seen], covariance).logpdf(X[i, seen])
+            joint[i, t] += multivariate_normal(means[t, seen], covariance).logpdf(kept[i, seen])
     chunks = as_chunks(X, model.operator)
     found = model.score_samples(chunks)
     np.testing.assert_allclose(found, logsumexp(joint, axis=1), rtol=1e-9, atol=1e-12)

@@ -38,6 +38,7 @@ __all__ = [
     "exponent_of",
     "masses",
     "nested_samples",
+    "offset_energy",
     "pick_rows",
     "row_energies",
     "row_exponents",
@@ -342,6 +343,8 @@ class Totals:
     ----------
     energy : float
         ``sum_i q_i |x_i|^2`` with the sample weights ``q``.
+    offset : float
+        The part of it that is constant in each sample and channel, see :func:`offset_energy`.
     live : float
         ``sum_{q_i > 0} |x_i|^2``.
     mass : array (d,)
@@ -351,6 +354,7 @@ class Totals:
     """
 
     energy: float
+    offset: float
     live: float
     mass: np.ndarray
     hidden: int
@@ -369,11 +373,30 @@ def totals(chunk) -> Totals:
         hidden = hidden[:, chunk.operator.domain]
     return Totals(
         energy=energy(chunk),
+        offset=offset_energy(chunk),
         live=float(np.sum(live)),
         mass=masses(chunk),
         hidden=int(hidden.sum()),
         blank=int(hidden.all(axis=1).sum()),
     )
+
+
+def offset_energy(chunk):
+    """Energy of the means of samples: ``sum_i q_i sum_c (sum_j r_j x_ij)^2 / sum_j r_j^2``.
+
+    Over the features ``j`` of each channel ``c``, with the roots ``r`` of the feature weight; rows
+    are times these already. What was not observed counts as zero.
+    """
+    operator, rows, count = chunk.operator, chunk.filled, np.ones(chunk.rows.shape[1])
+    count = count if operator.domain is None else count * operator.domain
+    if operator.feature_weight is not None:
+        rows = rows * np.sqrt(operator.feature_weight).astype(rows.dtype)
+        count = count * operator.feature_weight
+    axes = operator.moved_axes or range(len(operator.sample_shape))
+    grid, axes = (-1, *operator.sample_shape), tuple(axis + 1 for axis in axes)
+    sums = rows.reshape(grid).sum(axis=axes, dtype=np.float64)
+    total = np.maximum(count.reshape(grid).sum(axis=axes), np.finfo(float).tiny)
+    return float(np.sum(chunk.weigh((sums**2 / total).reshape(len(rows), -1).sum(axis=1))))
 
 
 def masses(chunk):

@@ -22,7 +22,6 @@ __all__ = [
     "Family",
     "Size",
     "bank_size",
-    "check_domain",
     "check_size",
     "everywhere",
     "moved_axes",
@@ -110,21 +109,6 @@ def check_size(family: Family, sample_shape: tuple[int, ...]) -> None:
             f"{shortened(repr(family), 80)} has components of {n_points(size.weight_shape):.3g} "
             f"weights on samples of shape {shape_text(sample_shape)}; {most:.3g} are allowed. "
             "Use a smaller window."
-        )
-
-
-def check_domain(family: Family, domain: np.ndarray, sample_shape: tuple[int, ...]) -> None:
-    """Refuse a family with no point on which all of its transforms can be judged, ``domain`` (d,).
-
-    Raises
-    ------
-    ValueError
-    """
-    if not np.any(domain):
-        raise ValueError(
-            f"{shortened(repr(family), 80)}: no point of samples of shape "
-            f"{shape_text(sample_shape)} is shown by every transform; use a smaller range of "
-            "transforms, or domain='all' where the background is zero."
         )
 
 

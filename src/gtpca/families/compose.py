@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import groupby
 from typing import Any
 
-import numpy as np
-
-from gtpca.families.base import Family, Size, check_domain, everywhere
-from gtpca.families.grids import common_domain
+from gtpca.families.base import Family, Size, everywhere
+from gtpca.families.domains import on_common_domain
 from gtpca.operators import Operator
 from gtpca.operators.composed import composed
 from gtpca.shell import Shape
@@ -62,28 +61,16 @@ class Compose(Family):
 
     def bind(self, sample_shape: Shape) -> Operator:
         """The composed operator for samples of ``sample_shape``."""
-        parts, shape = [], sample_shape
-        for family in self._checked_parts():
-            parts.append(family.bind(shape))
-            shape = parts[-1].weight_grid
-        self._judge_together(parts)
-        return reduce(composed, parts)
+        return reduce(composed, self._bound_parts(sample_shape))
 
-    def _judge_together(self, parts):
-        """Give neighbours that are judged on a common domain one domain, that of the outer one.
-
-        It holds the points that read, whatever the outer transform, only what the inner ones all
-        show.
-        """
-        for i in reversed(range(len(parts) - 1)):
-            outer, inner = self.parts[i], self.parts[i + 1]
-            domain = parts[i + 1].domain
-            if outer.domain != "common" or inner.domain != "common" or domain is None:
-                continue
-            narrower = common_domain(parts[i].apply(domain.astype(np.float64)))
-            check_domain(self, narrower, parts[i].sample_shape)
-            parts[i] = parts[i].within(narrower)
-            parts[i + 1] = everywhere(inner).bind(parts[i + 1].grid)
+    def _bound_parts(self, shape):
+        """The operators of all parts; neighbours that are judged on a common domain share it."""
+        for common, run in groupby(self._checked_parts(), key=lambda part: part.domain == "common"):
+            operators = []
+            for family in run:
+                operators.append((everywhere(family) if common else family).bind(shape))
+                shape = operators[-1].weight_grid
+            yield from on_common_domain(self, operators) if common else operators
 
     def size(self, sample_shape: Shape) -> Size:
         """The outer families are gone through once per transform of the inner ones."""

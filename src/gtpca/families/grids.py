@@ -13,9 +13,8 @@ import math
 import numpy as np
 from scipy import sparse
 
-__all__ = ["affine_sources", "centred_points", "centres", "common_domain", "sampling_matrix"]
+__all__ = ["affine_sources", "centred_points", "centres", "sampling_matrix"]
 
-COVERED = 1 - 1e-9  # of what a point reads lies on the grid, up to rounding
 SNAP = 1e-9  # positions this close to a grid point are on it
 POINTS = 2**16  # of several transforms that are interpolated at once
 
@@ -60,11 +59,6 @@ def sampling_matrix(sources, sample_shape, axes, nearest=False):
     groups = [np.concatenate(sources[i : i + many], 1) for i in range(0, len(sources), many)]
     blocks = [_with_channels(_interpolation(group, shape, nearest), flat) for group in groups]
     return sparse.csr_array(sparse.vstack(blocks))
-
-
-def common_domain(cover):
-    """The points (d,) that every transform covers, of the share that is read on the grid (m, d)."""
-    return np.all(cover >= COVERED, axis=0)
 
 
 def _interpolation(source, shape, nearest):

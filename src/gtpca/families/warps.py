@@ -17,12 +17,12 @@ from gtpca.families.base import (
     Family,
     Size,
     bank_size,
-    check_domain,
     moved_axes,
     n_points,
     resolve_axes,
     single_axis,
 )
+from gtpca.families.domains import on_common_domain
 from gtpca.operators import Operator
 from gtpca.operators.bank import BankOperator
 from gtpca.shell import RandomState, Shape
@@ -39,12 +39,9 @@ def _operator(family, sources, sample_shape, axes, *, poses, reference=0, neares
     """Operator of the maps that read the weights at ``sources``, one (r, p) per map."""
     checks.choice(f"{type(family).__name__}: domain", family.domain, ("common", "all"))
     matrix = grids.sampling_matrix(sources, sample_shape, axes, nearest)
-    domain = None
-    if family.domain == "common":
-        domain = grids.common_domain(matrix.sum(axis=1).reshape(len(sources), -1))
-        check_domain(family, domain, sample_shape)
-    how = {"moved_axes": axes, "reference": reference, "on_grid": True, "domain": domain}
-    return BankOperator(matrix, sample_shape, sample_shape, poses=poses, **how)
+    how = {"moved_axes": axes, "reference": reference, "on_grid": True}
+    operator = BankOperator(matrix, sample_shape, sample_shape, poses=poses, **how)
+    return operator if family.domain == "all" else on_common_domain(family, [operator])[0]
 
 
 def _affine_sources(matrices, offsets, sample_shape, axes):

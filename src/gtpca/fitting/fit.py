@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -16,9 +16,10 @@ from threadpoolctl import ThreadpoolController
 from gtpca import checks
 from gtpca.data.chunks import energy, exponent_of, totals
 from gtpca.data.missing import warn_of_blank
+from gtpca.fitting.cautions import cautions
 from gtpca.fitting.shared_pose import grow_block, principal_order
 from gtpca.model.coding import deflate, energy_shares, nested_energies, rematch, restore
-from gtpca.model.conventions import centred, code_poses, conventional, match_poses, signs
+from gtpca.model.conventions import Poses, centred, code_poses, conventional, match_poses, signs
 from gtpca.model.matching import Block
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing
@@ -45,6 +46,8 @@ class Fit:
         Energy of the rows.
     results : list of SolverResult
     n_rows : int
+    cautions : tuple of str
+        What speaks against trusting it, in words.
     """
 
     model: Model
@@ -52,6 +55,7 @@ class Fit:
     total: float
     results: list
     n_rows: int = 0
+    cautions: tuple[str, ...] = ()
 
     def scaled(self, exponent) -> Fit:
         """The same fit for rows times ``2**exponent``."""
@@ -67,17 +71,30 @@ class Fit:
 
 @dataclass
 class Components:
-    """Weights (k, L) of unit norm, the energy that each explains (k,), and the solver's results."""
+    """Components and how they were found.
+
+    Attributes
+    ----------
+    weights : array (k, L)
+        Of unit norm.
+    explained : array (k,)
+        The energy that each explains.
+    results : list of SolverResult
+    poses : list of Poses
+        Those that rows take, for each component, or for all if they share them; none if nothing
+        moves.
+    """
 
     weights: np.ndarray
     explained: np.ndarray
     results: list
+    poses: list[Poses] = field(default_factory=list)
 
     def sorted(self) -> Components:
         """The same in descending order of explained energy."""
         order = np.argsort(-self.explained, kind="stable")
-        results = [self.results[k] for k in order]
-        return Components(self.weights[order], self.explained[order], results)
+        results, poses = ([each[k] for k in order] for each in (self.results, self.poses))
+        return Components(self.weights[order], self.explained[order], results, poses)
 
 
 class Goal:
@@ -204,8 +221,9 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
     """
     if problem.chunks.n_rows <= SETTLE_ROWS:
         problem = replace(problem, chunks=problem.chunks.here())
-    total, exponent, complete = _total(problem.chunks)
-    problem = replace(problem, complete=complete)
+    rows = _totals(problem.chunks)
+    total, exponent = rows.energy, int(exponent_of(np.sqrt(rows.live)))
+    problem = replace(problem, complete=rows.hidden == 0)
     if exponent:
         problem = replace(problem, chunks=problem.chunks.scaled(-exponent))
     goal = Goal(recipe.n_components, float(np.ldexp(total, -2 * exponent)))
@@ -220,12 +238,14 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
         sweeps=recipe.refine,
         preprocessing=preprocessing,
     )
+    taken = [(poses.used, poses.counts) for poses in found.poses]
     done = Fit(
         model=model,
         explained=found.explained,
         total=goal.total,
         results=found.results,
         n_rows=problem.chunks.n_rows,
+        cautions=cautions(model.operator, rows.offset / total, taken),
     )
     return done.scaled(exponent)
 
@@ -259,10 +279,8 @@ def _libraries():
     return ThreadpoolController()
 
 
-def _total(chunks):
-    """Energy of all rows, which there must be, the power of two that they are divided by, and
-    whether nothing is missing.
-    """
+def _totals(chunks):
+    """What there is in the rows, whose energy must not be zero."""
     found = chunks.sum(totals)
     check_size(found.energy, found.live)
     if found.energy <= 0:
@@ -272,7 +290,7 @@ def _total(chunks):
         )
     if found.blank:
         warn_of_blank(found.blank, chunks.n_rows)
-    return found.energy, int(exponent_of(np.sqrt(found.live))), found.hidden == 0
+    return found
 
 
 def check_size(*sums):
@@ -346,10 +364,10 @@ def _finished(problem, recipe, found, total):
     chunks = problem.chunks
     if recipe.refine:
         chunks = _refine(problem, recipe, found, total)
+    found.poses = [chunks.sum(code_poses, k) for k in range(len(found.weights))]
     if recipe.refine or not problem.chunks.operator.crops:
-        for k, w in enumerate(found.weights):
-            poses = chunks.sum(code_poses, k)
-            found.weights[k] = conventional(problem.chunks.operator, w[None], poses)[0]
+        for w, poses in zip(found.weights, found.poses, strict=True):
+            w[:] = conventional(problem.chunks.operator, w[None], poses)[0]
     return found.sorted() if recipe.refine else found
 
 
@@ -378,7 +396,7 @@ def _shared(problem, recipe, goal):
     poses = problem.chunks.sum(match_poses, problem.block(W))
     W, left = _falling_order(problem, conventional(problem.chunks.operator, W, poses))
     count = goal.enough(left)
-    return Components(W[:count], -np.diff(left)[:count], [result])
+    return Components(W[:count], -np.diff(left)[:count], [result], [poses])
 
 
 def _falling_order(problem, W, tries=5):

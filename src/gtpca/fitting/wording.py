@@ -10,6 +10,8 @@ __all__ = [
     "many_components",
     "no_pattern",
     "not_converged",
+    "offset",
+    "pile",
     "small_domain",
     "still_family",
 ]
@@ -43,6 +45,37 @@ def small_domain(family, operator) -> str:
         "smaller range of transforms leaves more, and domain='all' takes all points, which is "
         "right where the background is zero."
     )
+
+
+def offset(share) -> str:
+    """That most of the energy is in the means of samples."""
+    return (
+        f"the means of samples hold {share:.1%} of the energy: the first component is mostly a "
+        "constant, and poses are decided by what is left. Use center='samples', which subtracts "
+        "the mean of each sample, or center=True, which subtracts the mean sample."
+    )
+
+
+def pile(found, operator) -> str:
+    """That many samples take few poses, and what may be the cause."""
+    unit = operator.pose_units.get(found.name, "")
+    where, cause = {
+        "right angles": ("a right angle", _TURNED),
+        "ends": (f"the first or the last {found.name}", _ENDS),
+        "one": (f"the same {found.name}, {found.value}{unit and f' {unit}'}", _STILL),
+    }[found.kind]
+    return (
+        f"{found.share:.0%} of the samples take {where} with component {found.component + 1} "
+        f"({found.chance:.0%} of the poses): {cause}"
+    )
+
+
+_TURNED = (
+    "what does not turn with the samples may decide, such as corners (domain='common' leaves them "
+    "out) or an offset (center='samples' subtracts it)."
+)
+_ENDS = "the range may be too narrow, or the window too short or too long."
+_STILL = "samples may hardly move, or something that stands still, such as a background, decides."
 
 
 def many_components(count, n_rows) -> str:

@@ -29,15 +29,20 @@ class Poses:
         Its transform.
     used : int array
         All transforms of rows that count and of which something is explained, each once.
+    counts : int array
+        How many such rows take each of them.
     """
 
     size: float
     index: int
     used: np.ndarray
+    counts: np.ndarray
 
     def __add__(self, other: Poses) -> Poses:
         most = max(self, other, key=lambda poses: (poses.size, poses.index))
-        return replace(most, used=np.union1d(self.used, other.used))
+        used, place = np.unique(np.concatenate([self.used, other.used]), return_inverse=True)
+        counts = np.bincount(place, np.concatenate([self.counts, other.counts]), len(used))
+        return replace(most, used=used, counts=counts.astype(np.int64))
 
 
 def code_poses(chunk, k):
@@ -57,9 +62,9 @@ def summarise(chunk, sizes, explained, index):
     count = np.flatnonzero(chunk.weigh(explained) > 0)
     sizes, index = sizes[count], index[count]
     if not len(sizes):
-        return Poses(-1.0, 0, index)
+        return Poses(-1.0, 0, index, index)
     row = int(sizes.argmax())
-    return Poses(float(sizes[row]), int(index[row]), np.unique(index))
+    return Poses(float(sizes[row]), int(index[row]), *np.unique(index, return_counts=True))
 
 
 def conventional(operator, W, poses):

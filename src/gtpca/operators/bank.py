@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
+from scipy.spatial import KDTree
 
 from gtpca.operators.base import LARGE_BANK, Operator
 from gtpca.operators.pooling import pooled_shape, pooling
@@ -17,6 +18,7 @@ __all__ = ["BankOperator"]
 
 NEIGHBOURS = 16  # entries per weight up to which normal equations are assembled,
 READS = 8  # if a feature reads at most so many weights
+MOST_NEAREST = 16  # weights that may be as near as the nearest
 
 
 class BankOperator(Operator):
@@ -74,9 +76,36 @@ class BankOperator(Operator):
 
     def within(self, domain: np.ndarray) -> BankOperator:
         """The same transforms, with samples judged on a smaller ``domain`` (d,)."""
+        return self._with(self._matrix, domain)
+
+    def tied(self, read: np.ndarray) -> BankOperator:
+        """The same transforms; where they would show other weights than those ``read`` (L,), they
+        show the nearest of these, or the mean of several that are as near.
+        """
+        points = np.indices(self.weight_shape).reshape(len(self.weight_shape), -1).T
+        missing, there = np.flatnonzero(~read), np.flatnonzero(read)
+        how = {"k": np.arange(1, min(len(there), MOST_NEAREST) + 1)}
+        far, near = KDTree(points[there]).query(points[missing], **how)
+        equal = far <= far[:, :1] * (1 + 1e-9)
+        rows, share = np.nonzero(equal)[0], 1 / equal.sum(axis=1)
+        shares = np.r_[np.ones(len(there)), share[rows]]
+        places = (np.r_[there, missing[rows]], np.r_[there, there[near[equal]]])
+        ties = sparse.csr_array((shares, places), shape=2 * (self.n_weights,))
+        return self._with(self._matrix @ ties, self.domain)
+
+    def _with(self, matrix, domain):
+        """The same poses with another matrix and domain."""
         how = {"moved_axes": self.moved_axes, "reference": self.reference, "on_grid": self.on_grid}
-        shapes = (self.grid, self.weight_shape)
-        return BankOperator(self._matrix, *shapes, self._poses, domain=domain, **how)
+        return BankOperator(matrix, self.grid, self.weight_shape, self._poses, domain=domain, **how)
+
+    def largest_shares(self, kept: np.ndarray) -> np.ndarray:
+        """``max_t sum_j T_t[j, l]^2`` over the features that are ``kept`` (d,), (L,)."""
+        most, d = np.zeros(self.n_weights), self.n_features
+        for t in range(self.n_transforms):
+            one = self._matrix[t * d : (t + 1) * d]
+            shares = one.data * np.repeat(kept, np.diff(one.indptr))
+            most = np.maximum(most, np.bincount(one.indices, shares**2, self.n_weights))
+        return most
 
     @property
     def magnitude(self):

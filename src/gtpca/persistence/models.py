@@ -137,11 +137,12 @@ def _rebuild(content, decoder, max_size) -> BaseGTPCA:
     model = kind(**parameters)
     for name in fitted:
         _check_name(kind, name)
-    fitted |= _untold(model, fitted) if kind is GTPCA else {}
+    fitted |= _untold(model, fitted)
     model.restore(None, **fitted)
     _check_shapes(model, max_size)
     _check_parameters(model)
     check_labels(model.labels_, model.sample_shape_)
+    _check_cautions(model.cautions_)
     model.restore(_bind(model, max_size), **fitted)
     _check_components(model) if kind is GTPCA else check_density_file(model)
     return model
@@ -156,9 +157,11 @@ def _kind_of(content):
 
 
 def _untold(model, fitted):
-    """What older files do not tell: parameters that a fit keeps, no ridge, no labels."""
-    known = {f"{name}_": getattr(model, name) for name in FROZEN}
-    known |= {"ridge_": np.zeros(len(fitted.get("history_", ()))), "labels_": None}
+    """What older files do not tell: parameters that a fit keeps; no ridge, labels or cautions."""
+    known: dict[str, Any] = {"cautions_": []}
+    if isinstance(model, GTPCA):
+        known |= {f"{name}_": getattr(model, name) for name in FROZEN}
+        known |= {"ridge_": np.zeros(len(fitted.get("history_", ()))), "labels_": None}
     return {name: value for name, value in known.items() if name not in fitted}
 
 
@@ -194,6 +197,11 @@ def _check_shapes(model, max_size) -> None:
     mean = getattr(model, "mean_", None)
     if mean is not None and not is_floats(mean, model.sample_shape_):
         raise ValueError("mean_ must be finite numbers of the shape of a sample")
+
+
+def _check_cautions(cautions) -> None:
+    if not isinstance(cautions, list) or not all(isinstance(text, str) for text in cautions):
+        raise ValueError("cautions_ must be a list of sentences")
 
 
 def _check_components(model) -> None:

@@ -1,0 +1,105 @@
+"""What speaks against a fit: offsets that decide everything, and poses that pile up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gtpca.fitting import wording
+
+__all__ = ["MOST_OFFSET", "Pile", "cautions", "find_piles"]
+
+MOST_OFFSET = 0.5  # share of the energy in the means of samples
+MOST = {"right angles": 0.5, "ends": 0.3, "one": 0.6}  # shares of the samples,
+TIMES = 2.0  # which must be so many times what chance gives,
+ERRORS = 4.0  # and so many standard errors above it
+FEW_PLACES = 4  # quantities with fewer values are left alone
+MANY_TRANSFORMS = 2**20  # and so are larger families
+NUMBERED = ("map", "field", "transform")  # quantities without an order
+
+
+@dataclass(frozen=True)
+class Pile:
+    """Poses that many more samples take than chance would have it.
+
+    Attributes
+    ----------
+    kind : {"right angles", "ends", "one"}
+    name : str
+        The quantity, such as "degrees".
+    value : str
+        Where all are at one value, which.
+    component : int
+        From 0 on.
+    share, chance : float
+        Of the samples, and of the values that there are.
+    """
+
+    kind: str
+    name: str
+    value: str
+    component: int
+    share: float
+    chance: float
+
+
+def cautions(operator, offset: float, taken: list) -> tuple[str, ...]:
+    """All that is to be said of a fit, as sentences.
+
+    Parameters
+    ----------
+    operator : Operator
+    offset : float
+        Share of the energy in the means of samples.
+    taken : list of (int array, int array)
+        As for :func:`find_piles`, of each component, or of all if they share poses.
+    """
+    if operator.n_transforms == 1:
+        return ()
+    said = [wording.offset(offset)] if offset > MOST_OFFSET else []
+    piles = find_piles(operator, taken)
+    return (*said, *(wording.pile(pile, operator) for pile in piles[:1]))
+
+
+def find_piles(operator, taken) -> list[Pile]:
+    """Where poses pile up, the largest share first.
+
+    Parameters
+    ----------
+    operator : Operator
+    taken : list of (int array, int array)
+        For each component the transforms that samples take, and how many take each.
+    """
+    if operator.n_transforms > MANY_TRANSFORMS:
+        return []
+    possible, found = operator.describe(np.arange(operator.n_transforms)), []
+    for component, (used, counts) in enumerate(taken):
+        here = operator.describe(used)
+        for name, values in possible.items():
+            for kind, where in _sets(operator, name, np.asarray(values), here[name], counts):
+                share = counts[np.isin(here[name], where)].sum() / max(counts.sum(), 1)
+                chance = float(np.isin(values, where).mean())
+                pile = Pile(kind, name, f"{where[0]:.6g}", component, float(share), chance)
+                found += [pile] if _piled(pile, counts.sum()) else []
+    return sorted(found, key=lambda pile: -pile.share)
+
+
+def _sets(operator, name, values, taken, counts):
+    """The sets of values at which a quantity may pile up, each with its name."""
+    distinct = np.unique(values)
+    if values.dtype.kind not in "iuf" or len(distinct) < FEW_PLACES or not len(taken):
+        return
+    if operator.periods.get(name) == 360.0:
+        yield "right angles", distinct[distinct % 90 == 0]
+    elif name not in operator.periods and name not in NUMBERED:
+        yield "ends", distinct[[0, -1]]
+    places, number = np.unique(taken, return_inverse=True)
+    yield "one", places[[np.bincount(number, counts).argmax()]]
+
+
+def _piled(pile, count):
+    """Whether a share of ``count`` samples is large, and far beyond chance."""
+    p = pile.chance
+    far = pile.share - p > ERRORS * np.sqrt(p * (1 - p) / max(count, 1))
+    return bool(far and pile.share > max(MOST[pile.kind], TIMES * p))
