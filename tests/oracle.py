@@ -80,7 +80,7 @@ def als_pass(X, T, W, upright=False):
     index, coef, _ = project(X, T, W, upright)
     A = np.concatenate([np.kron(c, T[t]) for t, c in zip(index, coef, strict=True)])
     A, x = A * roots(X).reshape(-1, 1), np.nan_to_num(X).ravel()
-    new = W + (np.linalg.pinv(A) @ (x - A @ W.ravel())).reshape(W.shape)
+    new = W + (np.linalg.pinv(A, rcond=1e-9) @ (x - A @ W.ravel())).reshape(W.shape)
     U, _, Vt = np.linalg.svd(new, full_matrices=False)
     return U @ Vt
 

@@ -23,6 +23,7 @@ MODES = {
     "positive": ({"polarity": "positive"}, {"upright": True}),
     "weighted": ({"feature_weight": True}, {}),
 }
+EXACT = 5000  # steps of conjugate gradients, for systems that are nearly singular
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +114,7 @@ def test_one_pass(family_and_shape, matrices, mode, gaps):
     stats = statistics(Chunk(X, operator), make_block(operator, W, polarity=polarity))
     explained = np.sum((oracle.roots(X) * oracle.project(X, T, W, upright)[2]) ** 2)
     assert np.isclose(stats.explained, explained)
-    found, wanted = update(operator, stats, W), oracle.als_pass(X, T, W, upright)
+    found, wanted = update(operator, stats, W, EXACT), oracle.als_pass(X, T, W, upright)
     assert np.allclose(found, wanted, atol=1e-5)
 
 

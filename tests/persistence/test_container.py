@@ -124,9 +124,9 @@ def test_compressed_members_are_refused(original, tmp_path):
 
 def test_a_newer_format_says_so(original, tmp_path):
     def newer(content, members):
-        content.update(format_version=3, gtpca_version="9.9", unheard="of")
+        content.update(format_version=4, gtpca_version="9.9", unheard="of")
 
-    refused(forged(original, newer), tmp_path, "format version 3, written by gtpca 9.9; .* newer")
+    refused(forged(original, newer), tmp_path, "format version 4, written by gtpca 9.9; .* newer")
 
 
 def test_other_zip_files_and_other_files_are_refused(tmp_path):

@@ -238,7 +238,7 @@ def test_the_file_can_be_read_without_the_library(tmp_path):
     with np.load(tmp_path / "m.gtpca", allow_pickle=False) as file:
         assert same(file["components_"], model.components_)
         content = json.loads(file["model.json"])
-    assert content["format_version"] == 2
+    assert content["format_version"] == 3
     assert content["parameters"]["family"]["parameters"]["window"] == 5
     with zipfile.ZipFile(tmp_path / "m.gtpca") as archive:
         for name, expected in content["members"].items():

@@ -62,7 +62,6 @@ def on_common_domain(family: Family, operators: list) -> list:
     for operator in operators:
         shares = operator.largest_shares(read)
         read = shares >= WELL_READ * shares.max()
-    first = operators[0].within(domain)
     if len(operators) == 1:
-        return [first.tied(read)]
-    return [first, *operators[1:-1], operators[-1].tied(read)]
+        return [operators[0].judged(domain, read)]
+    return [operators[0].judged(domain), *operators[1:-1], operators[-1].judged(read=read)]

@@ -40,7 +40,7 @@ class BankOperator(Operator):
         Whether neighbours on the grid stay neighbours, so that a coarser grid shows about the same.
         The solver may then try its starts there first, which is quicker.
     domain : bool array (d,), optional
-        The features that count, see :class:`Operator`; ``matrix`` may say more. Default: all.
+        Outside which rows of ``matrix`` are zero, see :class:`Operator`. Default: all features.
     """
 
     def __init__(
@@ -58,10 +58,7 @@ class BankOperator(Operator):
         super().__init__(sample_shape, weight_shape, n_transforms, moved_axes)
         self._coarser: dict[tuple[int, ...], BankOperator] = {}
         self._matrix = sparse.csr_array(matrix, dtype=np.float64)
-        if domain is not None and not np.all(domain):
-            self.domain = np.asarray(domain, dtype=bool)
-            self._matrix = rows_kept(self._matrix, np.tile(self.domain, n_transforms))
-        self._transposed = self._matrix.T.tocsr()
+        self.domain = domain
         self._poses, self.reference, self.on_grid = poses, int(reference), on_grid
         single = np.diff(self._matrix.indptr).max(initial=0) <= 1
         self.selects = bool(single and np.all(self._matrix.data == 1.0))
@@ -74,28 +71,22 @@ class BankOperator(Operator):
     def periods(self):
         return {"degrees": 360.0} if "degrees" in self._poses else {}
 
-    def within(self, domain: np.ndarray) -> BankOperator:
-        """The same transforms, with samples judged on a smaller ``domain`` (d,)."""
-        return self._with(self._matrix, domain)
+    @cached_property
+    def _transposed(self):
+        return self._matrix.T.tocsr()
 
-    def tied(self, read: np.ndarray) -> BankOperator:
-        """The same transforms; where they would show other weights than those ``read`` (L,), they
-        show the nearest of these, or the mean of several that are as near.
+    def judged(self, domain: np.ndarray | None = None, read: np.ndarray | None = None):
+        """The same transforms, with samples judged on a ``domain`` (d,), and weights tied.
+
+        Where they would show other weights than those ``read`` (L,), they show the nearest of
+        these, or the mean of several that are as near.
         """
-        points = np.indices(self.weight_shape).reshape(len(self.weight_shape), -1).T
-        missing, there = np.flatnonzero(~read), np.flatnonzero(read)
-        how = {"k": np.arange(1, min(len(there), MOST_NEAREST) + 1)}
-        far, near = KDTree(points[there]).query(points[missing], **how)
-        equal = far <= far[:, :1] * (1 + 1e-9)
-        rows, share = np.nonzero(equal)[0], 1 / equal.sum(axis=1)
-        shares = np.r_[np.ones(len(there)), share[rows]]
-        places = (np.r_[there, missing[rows]], np.r_[there, there[near[equal]]])
-        ties = sparse.csr_array((shares, places), shape=2 * (self.n_weights,))
-        return self._with(self._matrix @ ties, self.domain)
-
-    def _with(self, matrix, domain):
-        """The same poses with another matrix and domain."""
         how = {"moved_axes": self.moved_axes, "reference": self.reference, "on_grid": self.on_grid}
+        matrix = self._matrix
+        if domain is not None:
+            matrix = rows_kept(matrix, np.tile(domain, self.n_transforms))
+        if read is not None:
+            matrix = matrix @ ties(read, self.weight_shape)
         return BankOperator(matrix, self.grid, self.weight_shape, self._poses, domain=domain, **how)
 
     def largest_shares(self, kept: np.ndarray) -> np.ndarray:
@@ -276,3 +267,16 @@ def rows_kept(matrix, keep):
     entries = np.repeat(keep, np.diff(matrix.indptr))
     indptr = np.concatenate([[0], np.cumsum(counts)])
     return sparse.csr_array((matrix.data[entries], matrix.indices[entries], indptr), matrix.shape)
+
+
+def ties(read, shape):
+    """The matrix (L, L) that shows, for each weight, the nearest of those ``read`` (L,)."""
+    points = np.indices(shape).reshape(len(shape), -1).T
+    missing, there = np.flatnonzero(~read), np.flatnonzero(read)
+    numbers = np.arange(1, min(len(there), MOST_NEAREST) + 1)
+    far, near = KDTree(points[there]).query(points[missing], k=numbers)
+    equal = far <= far[:, :1] * (1 + 1e-9)
+    rows, share = np.nonzero(equal)[0], 1 / equal.sum(axis=1)
+    shares = np.r_[np.ones(len(there)), share[rows]]
+    places = (np.r_[there, missing[rows]], np.r_[there, there[near[equal]]])
+    return sparse.csr_array((shares, places), shape=(len(read), len(read)))
