@@ -31,6 +31,7 @@ from gtpca.families.text import as_family, format_family, parse_family
 from gtpca.operators.grid import axis_of, axis_texts
 from gtpca.readers.data import some
 from gtpca.text import shortened, table
+from gtpca.views.measures import domain_text
 from gtpca.views.parts import is_density
 
 __all__ = ["fit", "from_zero", "info", "load_model"]
@@ -235,6 +236,8 @@ def _facts(model) -> dict[str, Any]:
         "sample_shape": [int(size) for size in model.sample_shape_],
         "component_shape": [int(size) for size in operator.weight_shape],
         "n_transforms": int(operator.n_transforms),
+        "domain_share": operator.domain_share,
+        "cautions": model.cautions_,
         "poses": list(operator.describe(np.zeros(1, dtype=int))),
         "parameters": _parameters(model),
         **(density_facts(model) if is_density(model) else _energy_facts(model)),
@@ -316,9 +319,13 @@ def _description(model) -> str:
     }
     if not facts["poses"]:
         lines["transforms"] = str(facts["n_transforms"])
+    if model.operator_.domain_share < 1:
+        lines["judged on"] = domain_text(model.operator_)
     if model.labels_ is not None:
         lines["axes"] = "; ".join(axis_texts(model.grid_))
         lines["read with"] = shortened(_reading(facts["read_with"]), 300) or "no options"
     doubt = is_density(model) and model.doubt_ is not None
     said = [_summary(model), *(["", no_pattern(model)] if doubt else [])]
+    for caution in model.cautions_:
+        said += ["", f"{caution[0].upper()}{caution[1:]}"]
     return "\n".join([*(f"{k:<12}{v}" for k, v in lines.items()), "", *said])

@@ -126,6 +126,11 @@ def _beside(model) -> PurePath:
     return path.with_name(f"{path.stem}-more{path.suffix}")
 
 
+def caution(text) -> str:
+    """What a fit warned of, as a sentence."""
+    return f"{text[0].upper()}{text[1:]}"
+
+
 def pose_confidence(found, model, data, bar) -> str:
     """How many poses are ambiguous, or at the ends of their range."""
     for name, shares in found.ends.items():

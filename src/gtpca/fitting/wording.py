@@ -41,18 +41,19 @@ def small_domain(family, operator) -> str:
     """That little of a sample is shown by every transform."""
     return (
         f"{shortened(repr(family), 80)} judges samples of shape {shape_text(operator.grid)} on "
-        f"{operator.domain_share:.0%} of their points, where every transform shows something; a "
-        "smaller range of transforms leaves more, and domain='all' takes all points, which is "
-        "right where the background is zero."
+        f"{100 * operator.domain_share:.0f} % of their points, where every transform shows "
+        "something; a smaller range of transforms leaves more, and domain='all' takes all points, "
+        "which is right where the background is zero."
     )
 
 
 def offset(share) -> str:
     """That most of the energy is in the means of samples."""
     return (
-        f"the means of samples hold {share:.1%} of the energy: the first component is mostly a "
-        "constant, and poses are decided by what is left. Use center='samples', which subtracts "
-        "the mean of each sample, or center=True, which subtracts the mean sample."
+        f"the means of samples hold {100 * share:.3g} % of the energy: the first component is "
+        "mostly a constant, and poses are decided by what is left. Use center='samples' "
+        "(--center samples), which subtracts the mean of each sample, or center=True (--center "
+        "features), which subtracts the mean sample."
     )
 
 
@@ -65,8 +66,8 @@ def pile(found, operator) -> str:
         "one": (f"the same {found.name}, {found.value}{unit and f' {unit}'}", _STILL),
     }[found.kind]
     return (
-        f"{found.share:.0%} of the samples take {where} with component {found.component + 1} "
-        f"({found.chance:.0%} of the poses): {cause}"
+        f"{100 * found.share:.0f} % of the samples take {where} with component "
+        f"{found.component + 1}, {100 * found.chance:.2g} % of the poses: {cause}"
     )
 
 

@@ -164,6 +164,7 @@ def _texts(model, X, contents, title):
         "density": is_density(model),
         "noise": _noise(model) if is_density(model) else "",
         "doubt": getattr(model, "doubt_", None),
+        "cautions": model.cautions_,
         "center": model.center_,
         "weighted": model.operator_.feature_weight is not None,
         "pca_name": measures.PCA,
@@ -207,6 +208,8 @@ def _facts(model, X, contents):
         "poses per sample": "one" if model.shared_pose_ else "one per component",
         "passes of the fit": ", ".join(map(str, np.ravel(model.n_iter_))),
     }
+    if model.operator_.domain_share < 1:
+        facts["samples are judged on"] = measures.domain_text(model.operator_)
     facts |= _likelihoods(model) if is_density(model) else {}
     columns = contents.data["points"]["columns"]
     if columns:

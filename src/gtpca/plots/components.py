@@ -91,7 +91,8 @@ def plot_reconstructions(
     one. Others take a panel for the sample, one for each reconstruction, all on the same scale,
     and one for the residual, with colours for both signs. With ``center="samples"`` a
     sample is drawn without its mean. Gaps are left blank, grey in pictures; what is predicted there
-    is a line of its own, or veiled, in pink.
+    is a line of its own, or veiled, in pink. Reconstructions are blank outside the domain on which
+    samples are judged.
 
     Parameters
     ----------
@@ -115,6 +116,7 @@ def plot_reconstructions(
     some, numbers = pick_rows(model, X, rows)
     values, codes = as_seen(model, some), encode(model, some)
     rebuilt = np.stack([model.decode(codes.first(c)) for c in counts], axis=1)
+    rebuilt = np.where(judged(model), rebuilt, np.nan)
     shares = left_over(model, values, rebuilt[:, -1])
     columns = 2 if view.is_curve else len(counts) + 2
     given, axes = take_axes(ax, (len(values), columns), size=_panel_size(view))
@@ -148,15 +150,21 @@ def _check_counts(model, counts):
 def left_over(model, values, rebuilt):
     """Share of the energy of each sample that a reconstruction leaves over, (n,).
 
-    Energies are those of the fit: after centring, in the inner product of ``feature_weight``, over
-    what was observed.
+    Energies are those of the fit: after centring, in the inner product of ``feature_weight``, in
+    the domain, over what was observed.
     """
     mean, weight = model.mean_, model.operator_.feature_weight
     axes = tuple(range(1, values.ndim))
-    q = 1.0 if weight is None else weight.reshape(model.sample_shape_)
+    q = judged(model) if weight is None else judged(model) * weight.reshape(model.sample_shape_)
     total = np.nansum(q * (values - (0 if mean is None else mean)) ** 2, axis=axes)
     rest = np.nansum(q * (values - rebuilt) ** 2, axis=axes)
     return np.divide(rest, total, out=np.zeros_like(rest), where=total > 0)
+
+
+def judged(model):
+    """Where samples are judged, bool of the shape of a sample."""
+    shape, domain = model.sample_shape_, model.operator_.domain
+    return np.ones(shape, dtype=bool) if domain is None else domain.reshape(shape)
 
 
 def _draw_curve_row(panels, view, x, parts, counts, *, first, last):

@@ -86,6 +86,12 @@ def as_seen(model, X, numbers=None) -> np.ndarray:
     return rows.reshape(-1, *model.sample_shape_)
 
 
+def domain_text(operator) -> str:
+    """On which part of a sample, or of the window that moves in it, samples are judged."""
+    whole = "its points" if operator.domain is not None else "the points of the window"
+    return f"{100 * operator.domain_share:.0f} % of {whole}, where every transform shows something"
+
+
 def shares(energies) -> np.ndarray:
     """Explained share of each row of energies (n, k + 1), after 1, .., k components; 0 if zero."""
     total, left = energies[:, :1], energies[:, 1:]
