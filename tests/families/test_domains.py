@@ -143,7 +143,9 @@ def test_a_small_domain_warns_and_an_empty_one_is_an_error():
     with pytest.warns(UserWarning, match="of their points, where every transform"):
         ProbabilisticGTPCA(0, Scaling((0.4, 1), axes=(0, 1)), random_state=0).fit(X)
     far = Affine([[[1, 0, 0], [0, 1, 0]], [[1, 0, 50], [0, 1, 0]]])
-    with pytest.raises(ValueError, match="no point of samples of shape .12, 12. is shown by every"):
+    with pytest.raises(
+        ValueError, match=r"no point of samples of shape \(12, 12\) is shown by every"
+    ):
         far.bind((12, 12))
     with pytest.raises(ValueError, match="Rotation: domain='half' must be"):
         Rotation(8, domain="half").bind((9, 9))
