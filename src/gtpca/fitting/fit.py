@@ -6,17 +6,16 @@ import logging
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import ThreadpoolController
 
 from gtpca import checks
 from gtpca.data.chunks import energy, exponent_of, totals
 from gtpca.data.missing import warn_of_blank
 from gtpca.fitting.shared_pose import grow_block, principal_order
+from gtpca.fitting.threads import SINGLE_BLAS_THREAD
 from gtpca.model.coding import deflate, energy_shares, nested_energies, rematch, restore
 from gtpca.model.conventions import centred, code_poses, conventional, match_poses, signs
 from gtpca.model.matching import Block
@@ -246,17 +245,11 @@ def _components(problem, recipe, goal):
     if _is_direct(problem):
         found = _direct(problem, recipe, goal)
     else:  # products are too small for threads, which would only wait for one another
-        with _libraries().limit(limits=1, user_api="blas"):
+        with SINGLE_BLAS_THREAD:
             found = (_shared if recipe.shared_pose else _greedy)(problem, recipe, goal)
     if problem.polarity == "both":
         found.weights *= signs(found.weights)[:, None]
     return found
-
-
-@lru_cache(maxsize=1)
-def _libraries():
-    """The libraries that multiply matrices: to look for them takes milliseconds."""
-    return ThreadpoolController()
 
 
 def _total(chunks):
