@@ -46,7 +46,7 @@ def _release() -> None:
 
     Newer versions of threadpoolctl listen only to the thread that set it first.
     """
-    openblas = getattr(threadpoolctl, "OpenBLASController", None)
+    openblas: Any = getattr(threadpoolctl, "OpenBLASController", None)
     if hasattr(openblas, "clear_controlling_thread"):
         openblas.clear_controlling_thread()
 
