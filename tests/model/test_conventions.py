@@ -24,8 +24,8 @@ def test_conventions_of_every_family(small_fit):
     assert model.components_.shape == (2, *model.operator_.weight_shape)
     flat = model.components_.reshape(2, -1)
     np.testing.assert_allclose(np.linalg.norm(flat, axis=1), 1, rtol=0, atol=1e-12)
-    assert np.all(flat.max(axis=1) == np.abs(flat).max(axis=1)), "sign"
     codes = model.encode(X)
+    assert np.all(np.sum(codes.scores > 0, axis=0) >= 20), "sign"
     np.testing.assert_array_equal(model.transform(X), codes.scores)
     rebuilt = model.reconstruct(X)
     assert rebuilt.shape == X.shape

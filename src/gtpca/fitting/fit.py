@@ -17,7 +17,15 @@ from gtpca.data.missing import warn_of_blank
 from gtpca.fitting.shared_pose import grow_block, principal_order
 from gtpca.fitting.threads import SINGLE_BLAS_THREAD
 from gtpca.model.coding import deflate, energy_shares, nested_energies, rematch, restore
-from gtpca.model.conventions import centred, code_poses, conventional, match_poses, signs
+from gtpca.model.conventions import (
+    centred,
+    code_poses,
+    code_sides,
+    conventional,
+    match_poses,
+    product_sides,
+    signs,
+)
 from gtpca.model.matching import Block
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing
@@ -66,17 +74,23 @@ class Fit:
 
 @dataclass
 class Components:
-    """Weights (k, L) of unit norm, the energy that each explains (k,), and the solver's results."""
+    """Weights (k, L) of unit norm, the energy that each explains (k,), and the solver's results.
+
+    ``sides`` (2, k) is how many scores are positive and how many negative.
+    """
 
     weights: np.ndarray
     explained: np.ndarray
     results: list
+    sides: np.ndarray
 
     def sorted(self) -> Components:
         """The same in descending order of explained energy."""
         order = np.argsort(-self.explained, kind="stable")
         results = [self.results[k] for k in order]
-        return Components(self.weights[order], self.explained[order], results)
+        return Components(
+            self.weights[order], self.explained[order], results, self.sides[:, order]
+        )
 
 
 class Goal:
@@ -248,7 +262,7 @@ def _components(problem, recipe, goal):
         with SINGLE_BLAS_THREAD:
             found = (_shared if recipe.shared_pose else _greedy)(problem, recipe, goal)
     if problem.polarity == "both":
-        found.weights *= signs(found.weights)[:, None]
+        found.weights *= signs(found.weights, found.sides)[:, None]
     return found
 
 
@@ -299,7 +313,7 @@ def _direct(problem, recipe, goal):
     W = np.concatenate([result.weights for result in found])
     if recipe.shared_pose:
         found = [SolverResult(W, [float(explained.sum())], 1)]
-    return Components(W, explained, found)
+    return Components(W, explained, found, problem.chunks.sum(product_sides, W))
 
 
 def _greedy(problem, recipe, goal):
@@ -319,8 +333,8 @@ def _greedy(problem, recipe, goal):
         problem = replace(problem, chunks=chunks, ridge=result.ridge)  # without it, once it costs
         results.append(result)
         recipe.progress.explained(len(results), 1 - left[-1] / goal.total, result)
-    found = Components(np.concatenate([r.weights for r in results]), -np.diff(left), results)
-    return _finished(problem, recipe, found, goal.total)
+    W, sides = np.concatenate([r.weights for r in results]), np.zeros((2, len(results)))
+    return _finished(problem, recipe, Components(W, -np.diff(left), results, sides), goal.total)
 
 
 def _solve(problem, recipe, more):
@@ -343,6 +357,7 @@ def _finished(problem, recipe, found, total):
         for k, w in enumerate(found.weights):
             poses = chunks.sum(code_poses, k)
             found.weights[k] = conventional(problem.chunks.operator, w[None], poses)[0]
+    found.sides = chunks.sum(code_sides)
     return found.sorted() if recipe.refine else found
 
 
@@ -369,17 +384,21 @@ def _shared(problem, recipe, goal):
     result = grow_block(problem, recipe, goal)
     W = principal_order(problem, result.weights)
     poses = problem.chunks.sum(match_poses, problem.block(W))
-    W, left = _falling_order(problem, conventional(problem.chunks.operator, W, poses))
+    W, left, order = _falling_order(problem, conventional(problem.chunks.operator, W, poses))
     count = goal.enough(left)
-    return Components(W[:count], -np.diff(left)[:count], [result])
+    return Components(W[:count], -np.diff(left)[:count], [result], poses.sides[:, order[:count]])
 
 
 def _falling_order(problem, W, tries=5):
-    """Weights sorted until each explains less than the one before; and what is left, (K + 1,)."""
+    """Weights sorted until each explains less than the one before; what is left, (K + 1,).
+
+    And the order of the weights as they were given.
+    """
+    numbers = np.arange(len(W))
     for _ in range(tries):
         left = problem.chunks.sum(nested_energies, [problem.block(W)])
         order = np.argsort(np.diff(left), kind="stable")
         if problem.chunks.operator.isometric or np.all(order == np.arange(len(order))):
             break
-        W = W[order]
-    return W, left
+        W, numbers = W[order], numbers[order]
+    return W, left, numbers
