@@ -88,9 +88,7 @@ class Components:
         """The same in descending order of explained energy."""
         order = np.argsort(-self.explained, kind="stable")
         results = [self.results[k] for k in order]
-        return Components(
-            self.weights[order], self.explained[order], results, self.sides[:, order]
-        )
+        return Components(self.weights[order], self.explained[order], results, self.sides[:, order])
 
 
 class Goal:
