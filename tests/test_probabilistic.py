@@ -215,6 +215,18 @@ def test_a_file_gives_the_same_density_back_to_the_last_bit(how, tmp_path):
     np.testing.assert_array_equal(same.sample(5, 0)[0], model.sample(5, 0)[0])
 
 
+def test_one_feature_with_a_noise_of_its_own_comes_back(tmp_path):
+    X = np.random.default_rng(0).standard_normal((50, 1))
+    model = ProbabilisticGTPCA(0, noise="features", random_state=0).fit(X)
+    assert model.noise_variance_.shape == (1,)
+    model.save(tmp_path / "new.gtpca")
+    model.noise_variance_ = float(model.noise_variance_[0])  # as it was saved once
+    model.save(tmp_path / "old.gtpca")
+    for name in ("new", "old"):
+        same = gtpca.load(tmp_path / f"{name}.gtpca")
+        np.testing.assert_array_equal(same.score_samples(X), model.score_samples(X))
+
+
 @pytest.mark.parametrize(
     ("name", "wrong", "text"),
     [

@@ -24,6 +24,7 @@ from gtpca.fitting import bar, wording
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
 from gtpca.model import outputs
+from gtpca.model.conventions import SAME, kept_signs
 from gtpca.model.matching import POLARITIES
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
@@ -478,6 +479,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         found = clone(self).set_params(**restarts).fit(X, sample_weight=weight)
         names = {"components_", "n_components_", "n_iter_", "history_", "ridge_", "mean_"}
         names |= {f"{name}_" for name in FROZEN}
+        found.components_ = _as_before(found, self)
         self.restore(found.operator_, **{name: getattr(found, name) for name in names})
         return self._stream_of(*self._batch(X, weight))
 
@@ -522,6 +524,15 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     def score_samples(self, X: Any) -> Any:
         """Share of the energy of each sample that all components explain, (n,); 0 for zero rows."""
         return self.model_.explained_shares(self.chunks(X))
+
+
+def _as_before(found, model):
+    """The components of a fit to more rows, with the signs that a model had before it."""
+    new, old = found.components_, model.components_
+    if new.shape != old.shape or found.polarity_ != "both":
+        return new
+    flat = (W.reshape(len(W), -1) for W in (new, old))
+    return new * kept_signs(*flat, SAME).reshape(-1, *(1,) * (new.ndim - 1))
 
 
 @contextmanager

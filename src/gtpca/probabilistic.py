@@ -335,7 +335,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         """Set all fitted attributes, at once."""
         operator, sizes = model.operator, model.sizes
         unit = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
-        one = len(model.noise) == 1
+        one = self.noise == "isotropic"
         return self.restore(
             operator,
             mean_pattern_=model.pattern.reshape(operator.weight_shape),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from command import call
@@ -145,6 +147,16 @@ def test_the_page(model, table, tmp_path, capsys):
     for name in ("plotly", "jinja2"):
         pytest.importorskip(name, reason="the page")
     assert call(capsys, "report", model, table, "-o", tmp_path / "p.html").code == 0
+
+
+def test_check_gives_the_answers_that_it_has(model, table, capsys):
+    done = call(capsys, "check", model, table)
+    assert done.code == 0
+    assert "Samples have gaps: their poses were not compared" in done.out
+    assert done.out.splitlines()[-1].startswith("Component ")
+    assert set(json.loads(call(capsys, "check", model, table, "--json").out)) == {
+        *("noise", "stability", "advice")
+    }
 
 
 @pytest.mark.parametrize("command", ["transform", "reconstruct", "impute", "align"])

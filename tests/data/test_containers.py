@@ -11,6 +11,7 @@ from helpers import QUICK
 
 import gtpca
 from gtpca import GTPCA, Compose, Reflection, Shift, labelled
+from gtpca.operators.grid import Axis
 
 RATE, FIRST, WINDOW = 250.0, -0.1, 30
 TIMES = FIRST + np.arange(90) / RATE
@@ -243,6 +244,44 @@ def test_dates_are_poses_too(trials):
     assert offset.size == 1
     steps = trials.assign_coords(time=np.arange(90) * np.timedelta64(4, "ms"))
     assert model_of(steps).poses(model_of(steps).encode(planted())).units["start"] == "s"
+
+
+MOMENT = np.datetime64("2026-11-17T12:34:56.789", "ns")
+EXACT_GRIDS = {
+    "ns, 1 ms": MOMENT + np.arange(90) * np.timedelta64(1, "ms"),
+    "ns, 1 ns": MOMENT + np.arange(90) * np.timedelta64(1, "ns"),
+    "us": (MOMENT + np.arange(90) * np.timedelta64(4, "ms")).astype("datetime64[us]"),
+    "s, out of reach of ns": np.datetime64("1492-08-03", "s") + np.arange(90),
+    "uneven": MOMENT + np.cumsum(np.arange(1, 91)) * np.timedelta64(1_000_003, "ns"),
+    "large integers": 2**60 + 3 * np.arange(90),
+    "floats": 0.1 + 0.7 * np.arange(90) / 3,
+}
+
+
+@pytest.mark.parametrize("time", EXACT_GRIDS.values(), ids=EXACT_GRIDS)
+def test_positions_are_exact(trials, time):
+    X = trials.assign_coords(time=time)
+    model = model_of(X)
+    poses = model.poses(model.encode(X))
+    index = model.encode(X).index[:, 0]
+    starts = poses["start"].values[:, 0]
+    np.testing.assert_array_equal(starts, time[index])
+    for row, start in enumerate(starts):  # as a user goes on
+        picked = X.isel(trial=row).sel(time=start)
+        np.testing.assert_array_equal(picked, X.values[row][:, index[row]])
+    middle = (90 - WINDOW) // 2
+    for found in (model.labelled_components(), model.align(X)):
+        np.testing.assert_array_equal(found.time.values, time[middle : middle + WINDOW])
+    axis = model.labels_.axes[1]
+    np.testing.assert_array_equal(axis.at(np.arange(90)), time)  # also the last one
+
+
+def test_dates_go_on_beyond_the_grid_and_between_its_points():
+    axis = Axis("time", "datetime64[ns]", (MOMENT + np.arange(5) * 10).astype(np.int64))
+    found = axis.at([-2, 1.5, 6.25]) - MOMENT
+    assert found.astype(np.int64).tolist() == [-20, 15, 62]
+    alone = Axis("time", "datetime64[ns]", np.array([MOMENT.astype(np.int64)]))
+    assert alone.at([0])[0] == MOMENT
 
 
 def test_lazy_data_arrays_stay_lazy(trials):

@@ -183,6 +183,15 @@ def test_no_pattern_is_said_before_all_else():
     assert str(found).startswith(found.sentence)
 
 
+def test_gaps_are_said_after_the_other_answers():
+    found = Check(noise(3), again(3), None)
+    assert found.sentence == found.noise.sentence
+    assert str(found).endswith(
+        "Samples have gaps: their poses were not compared with the next best ones, which needs all "
+        "values; fill them with `impute` to see how clear poses are."
+    )
+
+
 def test_they_are_drawn():
     pytest.importorskip("matplotlib", reason="draws")
     import matplotlib as mpl

@@ -127,7 +127,7 @@ def check(
     with source.open(fitted) as data:
         found = check_watched(fitted, data.rows, n_jobs=jobs, random_state=seed)
     advice = found.advice(model, source.path)
-    parts = {"noise": found.noise, "stability": found.stability, "poses": found.poses}
+    parts = found.answers
     if as_json:
         typer.echo(_json(parts, advice))
         return
@@ -135,6 +135,8 @@ def check(
         typer.echo(DIRECTIONS)
     for name, part in parts.items():
         typer.echo(f"{name}\n{part.text}\n")
+    for why in found.unanswered:
+        typer.echo(f"{why}\n")
     typer.echo(advice)
 
 

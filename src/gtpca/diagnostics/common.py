@@ -65,7 +65,8 @@ def like(model, **parameters):
 def single_like(model, seed):
     """GTPCA with one component of the same kind, for models of one pose too."""
     if is_density(model):
-        return GTPCA(1, model.family, polarity=model.polarity, random_state=seed)
+        how = {"polarity": model.polarity, "missing": model.missing}
+        return GTPCA(1, model.family, random_state=seed, **how)
     return like(model, n_components=1, shared_pose=False, refine=0, random_state=seed)
 
 

@@ -124,7 +124,7 @@ def pose_confidence(model, X, *, n_jobs=None, progress=None) -> PoseConfidence:
     """
     check_is_fitted(model)
     chunks = _with_jobs(model, n_jobs).chunks(counted(X, model))
-    if any(chunks.collect(_has_gaps)):
+    if any(chunks.collect(_hides)):
         raise ValueError("X has gaps: pose_confidence needs all values; see GTPCA.impute.")
     steps = _likely(model, chunks) if is_density(model) else _energetic(model, chunks)
     *_, found = steps if progress is None else progress(steps, total=2, desc="poses")
@@ -145,7 +145,12 @@ def _with_jobs(model, n_jobs):
     return model if n_jobs is None else copy(model).set_params(n_jobs=n_jobs)
 
 
-def _has_gaps(chunk):
+def has_gaps(model, X) -> bool:
+    """Whether values of samples were not observed."""
+    return any(model.chunks(counted(X, model)).collect(_hides))
+
+
+def _hides(chunk):
     return chunk.hidden is not None
 
 

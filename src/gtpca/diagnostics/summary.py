@@ -7,7 +7,7 @@ from typing import Any
 
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.noise import NoiseFloor, noise_floor
-from gtpca.diagnostics.poses import PoseConfidence, pose_confidence
+from gtpca.diagnostics.poses import PoseConfidence, has_gaps, pose_confidence
 from gtpca.diagnostics.splits import Stability, stability
 
 __all__ = ["Check", "check"]
@@ -21,7 +21,8 @@ class Check:
     ----------
     noise : NoiseFloor
     stability : Stability
-    poses : PoseConfidence
+    poses : PoseConfidence or None
+        None where samples have gaps: their poses are not compared.
     doubt : str or None
         What held-out rows of a density say against a pattern: its ``doubt_``.
     cautions : tuple of str
@@ -30,7 +31,7 @@ class Check:
 
     noise: NoiseFloor
     stability: Stability
-    poses: PoseConfidence
+    poses: PoseConfidence | None
     doubt: str | None = None
     cautions: tuple[str, ...] = ()
 
@@ -45,18 +46,30 @@ class Check:
             return wording.no_pattern(self.doubt, self.noise.commands, data)
         if self.cautions:
             return wording.caution(self.cautions[0])
-        found = (self.noise, self.stability, self.poses)
-        first = next((each for each in found if not each.passed), self.noise)
+        first = next((each for each in self.answers.values() if not each.passed), self.noise)
         return first.advice(model, data)
+
+    @property
+    def answers(self) -> dict[str, Any]:
+        """What there is, by name."""
+        found = {"noise": self.noise, "stability": self.stability, "poses": self.poses}
+        return {name: answer for name, answer in found.items() if answer is not None}
+
+    @property
+    def unanswered(self) -> list[str]:
+        """Why an answer is missing, in words."""
+        return [wording.GAPS] if self.poses is None else []
 
     def __str__(self) -> str:
         said = [] if self.doubt is None else [self.sentence]
         said += map(wording.caution, self.cautions)
-        return "\n\n".join([*said, *map(str, (self.noise, self.stability, self.poses))])
+        return "\n\n".join([*said, *map(str, self.answers.values()), *self.unanswered])
 
 
 def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check:
     """Run :func:`noise_floor`, :func:`stability` and :func:`pose_confidence`.
+
+    The last needs samples without gaps, and is left out where there are any.
 
     Parameters
     ----------
@@ -78,7 +91,7 @@ def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check:
     return Check(
         noise_floor(model, X, random_state=random_state, **how),
         stability(model, X, random_state=random_state, **how),
-        pose_confidence(model, X, **how),
+        None if has_gaps(model, X) else pose_confidence(model, X, **how),
         getattr(model, "doubt_", None),
         tuple(model.cautions_),
     )

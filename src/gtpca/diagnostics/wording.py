@@ -14,6 +14,11 @@ from gtpca.views.parts import is_density
 
 __all__ = ["Commands", "choice", "no_pattern", "noise_floor", "pose_confidence", "stability"]
 
+GAPS = (
+    "Samples have gaps: their poses were not compared with the next best ones, which needs all "
+    "values; fill them with `impute` to see how clear poses are."
+)
+
 
 @dataclass(frozen=True)
 class Commands:
@@ -47,6 +52,8 @@ class Commands:
         both = ["--shared-pose"] if not density and model.shared_pose else []
         if model.sample_shape is not None:
             both += ["--sample-shape", "x".join(map(str, np.ravel(model.sample_shape)))]
+        if model.missing == "ignore":
+            both += ["--missing", "ignore"]
         fit = ["--probabilistic"] if density else _centring(model)
         if model.polarity != ("positive" if density else "both"):
             fit = ["--polarity", model.polarity, *fit]

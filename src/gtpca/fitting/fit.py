@@ -6,20 +6,28 @@ import logging
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import ThreadpoolController
 
 from gtpca import checks
 from gtpca.data.chunks import energy, exponent_of, totals
 from gtpca.data.missing import warn_of_blank
 from gtpca.fitting.cautions import cautions
 from gtpca.fitting.shared_pose import grow_block, principal_order
+from gtpca.fitting.threads import SINGLE_BLAS_THREAD
 from gtpca.model.coding import deflate, energy_shares, nested_energies, rematch, restore
-from gtpca.model.conventions import Poses, centred, code_poses, conventional, match_poses, signs
+from gtpca.model.conventions import (
+    Poses,
+    centred,
+    code_poses,
+    code_sides,
+    conventional,
+    match_poses,
+    product_sides,
+    signs,
+)
 from gtpca.model.matching import Block
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing
@@ -80,6 +88,8 @@ class Components:
     explained : array (k,)
         The energy that each explains.
     results : list of SolverResult
+    sides : array (2, k)
+        How many scores are positive and how many negative.
     poses : list of Poses
         Those that rows take, for each component, or for all if they share them; none if nothing
         moves.
@@ -88,13 +98,15 @@ class Components:
     weights: np.ndarray
     explained: np.ndarray
     results: list
+    sides: np.ndarray
     poses: list[Poses] = field(default_factory=list)
 
     def sorted(self) -> Components:
         """The same in descending order of explained energy."""
         order = np.argsort(-self.explained, kind="stable")
         results, poses = ([each[k] for k in order] for each in (self.results, self.poses))
-        return Components(self.weights[order], self.explained[order], results, poses)
+        explained, sides = self.explained[order], self.sides[:, order]
+        return Components(self.weights[order], explained, results, sides, poses)
 
 
 class Goal:
@@ -266,17 +278,11 @@ def _components(problem, recipe, goal):
     if _is_direct(problem):
         found = _direct(problem, recipe, goal)
     else:  # products are too small for threads, which would only wait for one another
-        with _libraries().limit(limits=1, user_api="blas"):
+        with SINGLE_BLAS_THREAD:
             found = (_shared if recipe.shared_pose else _greedy)(problem, recipe, goal)
     if problem.polarity == "both":
-        found.weights *= signs(found.weights)[:, None]
+        found.weights *= signs(found.weights, found.sides)[:, None]
     return found
-
-
-@lru_cache(maxsize=1)
-def _libraries():
-    """The libraries that multiply matrices: to look for them takes milliseconds."""
-    return ThreadpoolController()
 
 
 def _totals(chunks):
@@ -324,7 +330,7 @@ def _direct(problem, recipe, goal):
     W = np.concatenate([result.weights for result in found])
     if recipe.shared_pose:
         found = [SolverResult(W, [float(explained.sum())], 1)]
-    return Components(W, explained, found)
+    return Components(W, explained, found, problem.chunks.sum(product_sides, W))
 
 
 def _greedy(problem, recipe, goal):
@@ -344,8 +350,8 @@ def _greedy(problem, recipe, goal):
         problem = replace(problem, chunks=chunks, ridge=result.ridge)  # without it, once it costs
         results.append(result)
         recipe.progress.explained(len(results), 1 - left[-1] / goal.total, result)
-    found = Components(np.concatenate([r.weights for r in results]), -np.diff(left), results)
-    return _finished(problem, recipe, found, goal.total)
+    W, sides = np.concatenate([r.weights for r in results]), np.zeros((2, len(results)))
+    return _finished(problem, recipe, Components(W, -np.diff(left), results, sides), goal.total)
 
 
 def _solve(problem, recipe, more):
@@ -368,6 +374,7 @@ def _finished(problem, recipe, found, total):
     if recipe.refine or not problem.chunks.operator.crops:
         for w, poses in zip(found.weights, found.poses, strict=True):
             w[:] = conventional(problem.chunks.operator, w[None], poses)[0]
+    found.sides = chunks.sum(code_sides)
     return found.sorted() if recipe.refine else found
 
 
@@ -394,17 +401,22 @@ def _shared(problem, recipe, goal):
     result = grow_block(problem, recipe, goal)
     W = principal_order(problem, result.weights)
     poses = problem.chunks.sum(match_poses, problem.block(W))
-    W, left = _falling_order(problem, conventional(problem.chunks.operator, W, poses))
+    W, left, order = _falling_order(problem, conventional(problem.chunks.operator, W, poses))
     count = goal.enough(left)
-    return Components(W[:count], -np.diff(left)[:count], [result], [poses])
+    sides = poses.sides[:, order[:count]]
+    return Components(W[:count], -np.diff(left)[:count], [result], sides, [poses])
 
 
 def _falling_order(problem, W, tries=5):
-    """Weights sorted until each explains less than the one before; and what is left, (K + 1,)."""
+    """Weights sorted until each explains less than the one before; what is left, (K + 1,).
+
+    And the order of the weights as they were given.
+    """
+    numbers = np.arange(len(W))
     for _ in range(tries):
         left = problem.chunks.sum(nested_energies, [problem.block(W)])
         order = np.argsort(np.diff(left), kind="stable")
         if problem.chunks.operator.isometric or np.all(order == np.arange(len(order))):
             break
-        W = W[order]
-    return W, left
+        W, numbers = W[order], numbers[order]
+    return W, left, numbers

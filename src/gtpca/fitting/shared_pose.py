@@ -45,7 +45,7 @@ def grow_block(problem, recipe, goal):
     if most == 1:
         return _solve(problem, recipe)
     [chunks], _ = nested_samples(chunks, [GROW_ROWS], recipe.rng, recipe.n_jobs)
-    few = replace(problem.plain, chunks=chunks)
+    few = replace(problem.plain, chunks=chunks, rough=True)
     grown: list[SolverResult] = []
     while len(grown) < N_GROWTHS and not recipe.progress.stop:
         grown.append(_grow(few, recipe, goal, _solve(few, recipe), min(RACE, most)))

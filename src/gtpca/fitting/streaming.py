@@ -16,7 +16,7 @@ from gtpca.data.chunks import exponent_of, totals, weighted_sums
 from gtpca.fitting.fit import Fit, check_size
 from gtpca.fitting.shared_pose import principal_axes
 from gtpca.model.coding import deflate
-from gtpca.model.conventions import signs
+from gtpca.model.conventions import kept_signs
 from gtpca.model.matching import Block, Stats, explained_energy, statistics, update
 from gtpca.model.model import Model
 from gtpca.solvers.base import Problem
@@ -149,7 +149,7 @@ class Stream:
         return np.divide(old * mean + sums, mass, out=np.zeros_like(sums), where=mass > 0)
 
     def fit(self, model: Model, results) -> Fit:
-        """The model with the components of the stream, in the usual order and signs."""
+        """The model with the components of the stream, in the usual order and their old signs."""
         W, explained = self.weights[:, 0], self.explained
         if self.weights.shape[1] > 1:
             (block,) = replace(model, weights=self.weights[0]).blocks()
@@ -157,7 +157,7 @@ class Stream:
             if np.any(self.hidden):  # these would be the energies in gaps, too
                 explained = explained * (self.explained[0] / explained.sum())
         if model.polarity == "both":
-            W = W * signs(W)[:, None]
+            W = W * kept_signs(W, model.weights)[:, None]
         return Fit(
             model=replace(model, weights=W),
             explained=explained,

@@ -7,14 +7,64 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gtpca.model.matching import match
+from gtpca.model.ties import TIED
 
-__all__ = ["Poses", "centred", "code_poses", "conventional", "match_poses", "signs"]
+__all__ = [
+    *("Poses", "centred", "code_poses", "code_sides", "conventional", "kept_signs"),
+    *("SAME", "match_poses", "product_sides", "signs"),
+]
+
+EVEN = 1e-9  # sides that differ by a smaller share are even
+SAME = 0.5  # product of unit weights from which two fits are thought to have the same component
 
 
-def signs(weights):
-    """+1 or -1 for each row of (k, L), so that its largest absolute entry becomes positive."""
+def signs(weights, sides=None):
+    """+1 or -1 for each row of (k, L), so that most scores become positive.
+
+    Where these are even, or not known, so that the largest absolute entry becomes positive.
+
+    Parameters
+    ----------
+    weights : array (k, L)
+    sides : array (2, k) or None
+        Of the scores on each, see :func:`score_sides`.
+    """
     largest = np.abs(weights).argmax(axis=1)
-    return np.where(weights[np.arange(len(weights)), largest] < 0, -1.0, 1.0)
+    found = np.where(weights[np.arange(len(weights)), largest] < 0, -1.0, 1.0)
+    if sides is None:
+        return found
+    up, down = sides
+    clear = np.abs(up - down) > EVEN * (up + down)
+    return np.where(clear, np.where(down > up, -1.0, 1.0), found)
+
+
+def kept_signs(weights, before, least=0.0):
+    """+1 or -1 for each row of (k, L), so that what was there before, (k, L), is not turned.
+
+    1 where the product with it is smaller than ``least``.
+    """
+    return np.where(np.sum(weights * before, axis=1) < -least, -1.0, 1.0)
+
+
+def score_sides(chunk, scores):
+    """Sums of the sample weights of rows with positive and with negative scores (n, k), (2, k).
+
+    Scores that are zero but for rounding, beside others of the row, do not count.
+    """
+    sizes = np.abs(scores)
+    least = TIED * np.finfo(chunk.rows.dtype).eps * sizes.max(axis=1, keepdims=True, initial=0.0)
+    counts = chunk.weigh(np.ones(len(scores)))
+    return np.stack([counts @ (scores > least), counts @ (scores < -least)])
+
+
+def code_sides(chunk):
+    """:func:`score_sides` of the codes."""
+    return score_sides(chunk, chunk.codes.scores)
+
+
+def product_sides(chunk, W):
+    """:func:`score_sides` of the products with weights (k, L) under a single transform."""
+    return score_sides(chunk, chunk.operator.correlate_each(chunk.prepared, W)[:, :, 0].T)
 
 
 @dataclass(frozen=True)
@@ -31,40 +81,45 @@ class Poses:
         All transforms of rows that count and of which something is explained, each once.
     counts : int array
         How many such rows take each of them.
+    sides : array (2, k)
+        :func:`score_sides` of all scores that were looked at.
     """
 
     size: float
     index: int
     used: np.ndarray
     counts: np.ndarray
+    sides: np.ndarray
 
     def __add__(self, other: Poses) -> Poses:
         most = max(self, other, key=lambda poses: (poses.size, poses.index))
         used, place = np.unique(np.concatenate([self.used, other.used]), return_inverse=True)
         counts = np.bincount(place, np.concatenate([self.counts, other.counts]), len(used))
-        return replace(most, used=used, counts=counts.astype(np.int64))
+        sides = self.sides + other.sides
+        return replace(most, used=used, counts=counts.astype(np.int64), sides=sides)
 
 
 def code_poses(chunk, k):
     """:class:`Poses` of the codes on component ``k``."""
-    sizes = np.abs(chunk.codes.scores[:, k])
-    return summarise(chunk, sizes, sizes, chunk.codes.index[:, k])
+    scores = chunk.codes.scores[:, [k]]
+    return summarise(chunk, scores, np.abs(scores[:, 0]), chunk.codes.index[:, k])
 
 
 def match_poses(chunk, block):
     """:class:`Poses` of the matches of a block, by the scores on its first component."""
     found = match(chunk, block)
-    return summarise(chunk, np.abs(found.score[:, 0]), found.explained, found.index)
+    return summarise(chunk, found.score, found.explained, found.index)
 
 
-def summarise(chunk, sizes, explained, index):
-    """:class:`Poses` of absolute scores, of what they explain, and of transforms, (n,) each."""
-    count = np.flatnonzero(chunk.weigh(explained) > 0)
-    sizes, index = sizes[count], index[count]
+def summarise(chunk, scores, explained, index):
+    """:class:`Poses` of scores (n, K), of what they explain, and of transforms, (n,) each."""
+    sides, count = score_sides(chunk, scores), np.flatnonzero(chunk.weigh(explained) > 0)
+    sizes, index = np.abs(scores[count, 0]), index[count]
     if not len(sizes):
-        return Poses(-1.0, 0, index, index)
+        return Poses(-1.0, 0, index, index, sides)
     row = int(sizes.argmax())
-    return Poses(float(sizes[row]), int(index[row]), *np.unique(index, return_counts=True))
+    taken = np.unique(index, return_counts=True)
+    return Poses(float(sizes[row]), int(index[row]), *taken, sides)
 
 
 def conventional(operator, W, poses):

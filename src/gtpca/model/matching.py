@@ -4,7 +4,8 @@ A block is K components that take one pose together; one component is a block wi
 ``x`` and the transform ``T_t``, with ``b_k = <x, T_t w_k>`` and the Gram matrix ``G_t`` of the
 ``T_t w_k``, the coefficients of the projection on their span are ``c = G_t^-1 b`` and the energy it
 explains is ``b' G_t^-1 b = |z|^2`` with ``z = root_t b`` and ``root_t = G_t^(-1/2)``. A *match*
-takes the transform with the largest ``|z|^2``.
+takes the transform with the largest ``|z|^2``, or the first of those that tie up to rounding
+(:mod:`gtpca.model.ties`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from gtpca.model.gaps import (
     solve_each,
 )
 from gtpca.model.ridge import ridge_diagonals, with_ridge
+from gtpca.model.ties import first_best, lengths_of
 from gtpca.operators.base import CG_STEPS, conjugate_gradients
 
 __all__ = [
@@ -70,6 +72,8 @@ class Block:
     polarity : {"both", "positive"}
         Largest absolute or largest signed product, for one component. With "positive" a row that
         nothing fits upright scores 0.
+    rough : bool
+        Whether ties of transforms are left to rounding, as in a search among few rows.
     """
 
     weights: np.ndarray
@@ -78,6 +82,7 @@ class Block:
     gram: np.ndarray
     floor: float
     polarity: str = "both"
+    rough: bool = False
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -103,14 +108,16 @@ def make_block(operator, W, dtype=np.float64, polarity="both", ridge=0.0) -> Blo
     return make_blocks(operator, W[None], dtype, polarity, ridge)[0]
 
 
-def make_blocks(operator, stack, dtype=np.float64, polarity="both", ridge=0.0) -> list[Block]:
+def make_blocks(
+    operator, stack, dtype=np.float64, polarity="both", ridge=0.0, rough=False
+) -> list[Block]:
     """The blocks of several weights (S, K, L), for rows of ``dtype``."""
     grams, floor = gram_matrices(operator, stack), max(np.finfo(dtype).eps, SINGULAR)
     norms = np.sqrt(np.einsum("stkk->stk", grams).clip(0.0))
     if ridge:
         grams = grams + ridge * (stack @ stack.transpose(0, 2, 1))[:, None]
     each = zip(stack, _inverse_roots(grams, floor), norms, grams, strict=True)
-    return [Block(*parts, floor, polarity) for parts in each]
+    return [Block(*parts, floor, polarity, rough) for parts in each]
 
 
 def gram_matrices(operator, stack):
@@ -177,7 +184,7 @@ def _coded(chunk, P, block):
     if chunk.hidden is not None:
         index, z, root = _pick_in_gaps(chunk, P, block)
     else:
-        index, z = _pick_whitened(P, chunk.operator, block)
+        index, z = _pick_whitened(chunk, P, block)
         root = block.at(block.root, index)
     return index, z, np.einsum("nj,njk->nk", z, root)
 
@@ -191,26 +198,36 @@ def _pick_in_gaps(chunk, P, block):
         factors = Factors(masks[part], operator, block)
         b = np.stack([operator.correlate(P[part], w) for w in block.weights])
         b = b.astype(dtype, copy=False)
-        index, z = _pick_joint(factors.whiten(b))
+        index, z = _pick_joint(factors.whiten(b), _lengths(chunk, block, part.start))
         found.append((index, z, factors.root_at(index)))
     return [np.concatenate(parts) for parts in zip(*found, strict=True)]
 
 
-def _pick_joint(z):
+def _lengths(chunk, block, start=0):
+    """Lengths of the rows of a chunk from ``start`` on, for ties; None: rounding decides them."""
+    return None if block.rough else lengths_of(chunk, start)
+
+
+def _pick_joint(z, lengths):
     """Best transform (n,) of ``z`` (K, n, m), and ``z`` there, (n, K)."""
-    index = np.einsum("knm,knm->nm", z, z).argmax(axis=1)
+    index = first_best(np.einsum("knm,knm->nm", z, z), lengths, power=2)
     return index, z[:, np.arange(len(index)), index].T.astype(np.float64)
 
 
-def _pick_whitened(P, operator, block):
+def _pick_whitened(chunk, P, block):
     """Best transform (n,) of ``root_t b``, and that there, (n, K)."""
+    operator = chunk.operator
     if len(block.root) == 1:
         W = block.root[0] @ block.weights
-        return _pick_joint(np.stack([operator.correlate(P, w) for w in W]))
+        z = np.stack([operator.correlate(P, w) for w in W])
+        return _pick_joint(z, _lengths(chunk, block))
     b = [operator.correlate(P, w) for w in block.weights]
     root = block.root.astype(b[0].dtype).transpose(0, 2, 1)
     step = max(1, WHITENED // (len(b) * len(root)))
-    found = [_pick_joint(_whiten(b, root, i, i + step)) for i in range(0, len(b[0]), step)]
+    found = [
+        _pick_joint(_whiten(b, root, i, i + step), _lengths(chunk, block, i))
+        for i in range(0, len(b[0]), step)
+    ]
     return [np.concatenate(parts) for parts in zip(*found, strict=True)]
 
 
@@ -228,16 +245,17 @@ def _coded_each(chunk, P, blocks):
     if chunk.hidden is not None:
         lengths = lengths_each(chunk.prepared_mask, chunk.operator, W, root)
         products /= lengths
-    index, z = _pick_each(products, blocks[0].polarity)
+    index, z = _pick_each(products, blocks[0].polarity, _lengths(chunk, blocks[0]))
     coef = z * (root if root.shape[1] == 1 else root[np.arange(len(root))[:, None], index])
     if lengths is not None:
         coef /= np.take_along_axis(lengths, index[:, :, None], axis=2)[:, :, 0]
     return index, z, coef
 
 
-def _pick_each(products, polarity):
+def _pick_each(products, polarity, lengths):
     """Best transforms (S, n) and ``z`` (S, n), with its sign, of S components by themselves."""
-    index = (products if polarity == "positive" else np.abs(products)).argmax(axis=2)
+    sizes = products if polarity == "positive" else np.abs(products)
+    index = first_best(sizes, lengths)
     each, rows = np.arange(len(products))[:, None], np.arange(products.shape[1])
     z = products[each, rows, index].astype(np.float64)
     return index, np.maximum(z, 0.0) if polarity == "positive" else z

@@ -31,6 +31,7 @@ from gtpca.data.rows import by_rows
 from gtpca.model.coding import bring_back, predicted
 from gtpca.model.matching import gram_matrices, second_moments
 from gtpca.model.model import Poses
+from gtpca.model.ties import TIED, first_within
 from gtpca.operators import Operator
 
 __all__ = [
@@ -310,6 +311,16 @@ class Lens:
         return Terms.of(G, self.base + (piece.hidden @ self.log_noise)[:, None] / 2)
 
 
+def most_likely(lens, piece, joint):
+    """The most likely transform of every row, (n,); the first of those that tie up to rounding.
+
+    A log-likelihood is a sum of terms that are as large as ``|x|^2`` in units of the noise.
+    """
+    best = joint.max(axis=1)
+    size = lens.scale * row_energies(piece.rows) + np.abs(best)
+    return first_within(joint, best - TIED * np.finfo(joint.dtype).eps * size)
+
+
 def normalised(joint):
     """``log p(x_i)``, (n,), and the probability of every transform, (n, m)."""
     top = joint.max(axis=1, keepdims=True)
@@ -472,7 +483,7 @@ def _hidden_squares(lens, piece, g, z, terms):
 
 def _hard(lens, by_feature, piece):
     joint, z, terms = lens.joint(piece)
-    index = joint.argmax(axis=1)
+    index = most_likely(lens, piece, joint)
     each = np.arange(len(index))
     if piece.hidden is not None:
         share = np.zeros(joint.shape)
@@ -526,7 +537,7 @@ def encode(chunk, lens, sizes) -> Codes:
     found = []
     for piece in lens.pieces(chunk):
         joint, z, _ = lens.joint(piece)
-        index = joint.argmax(axis=1)
+        index = most_likely(lens, piece, joint)
         found.append((z[:, np.arange(len(index)), index].T * sizes, index[:, None]))
     scores, index = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return Codes(scores, index.astype(np.int32))
@@ -579,13 +590,19 @@ def pose_summary(chunk, lens, n_poses):
         ``index`` and ``probability`` (n, n_poses) of the most likely ones, the largest first;
         ``entropy`` (n,) in nats; ``std_<quantity>`` (n,) of every pose that is a number.
     """
-    shares = (normalised(lens.joint(piece)[0])[1] for piece in lens.pieces(chunk))
-    parts = [_summary(chunk.operator, share, n_poses) for share in shares]
+    parts = []
+    for piece in lens.pieces(chunk):
+        joint = lens.joint(piece)[0]
+        first = most_likely(lens, piece, joint)
+        parts.append(_summary(chunk.operator, normalised(joint)[1], first, n_poses))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _summary(operator, share, n_poses):
-    index = np.argsort(-share, axis=1, kind="stable")[:, :n_poses]
+def _summary(operator, share, first, n_poses):
+    """That of probabilities (n, m), of which the ``first`` (n,) is the largest but for rounding."""
+    falling = -share
+    falling[np.arange(len(share)), first] = -np.inf
+    index = np.argsort(falling, axis=1, kind="stable")[:, :n_poses]
     told = operator.describe(np.arange(operator.n_transforms))
     spreads = {
         f"std_{name}": _deviation(share, np.asarray(values, float), operator.periods.get(name))

@@ -14,6 +14,7 @@ from gtpca import checks
 from gtpca.estimator import bind_family
 from gtpca.families import Family
 from gtpca.model.gaps import HIDDEN_WEIGHT
+from gtpca.model.ties import TIED
 from gtpca.operators.base import FeatureWeightedOperator, Operator, weigh_features
 from gtpca.operators.composed import ComposedOperator
 from gtpca.operators.shift import ShiftOperator
@@ -230,7 +231,8 @@ class Geometry(nn.Module):
             products *= inverse_norms(energies)
         if hidden is not None:
             products *= self._in_gaps(hidden, w, energies)
-        return (products if polarity == "positive" else products.abs_()).argmax(dim=1)
+        sizes = products if polarity == "positive" else products.abs_()
+        return first_best(sizes, torch.linalg.vector_norm(rows, dim=1))
 
     def _correlate(self, rows, w):
         """``<x_i, T_t w>`` (n, m) and ``|T_t w|^2`` (m,)."""
@@ -253,6 +255,16 @@ class Geometry(nn.Module):
     def move(self, w, index):
         """The rows ``T_{index_i} w``, without the feature weight, (n, d)."""
         return self.on_tensors.plain.apply_at(w, index)
+
+
+def first_best(sizes, lengths):
+    """The first transform with the largest product (n, m), up to rounding, (n,).
+
+    As :mod:`gtpca.model.ties` has it, for rows of some ``lengths`` (n,).
+    """
+    wrong = TIED * torch.finfo(sizes.dtype).eps * lengths
+    as_good = sizes >= (sizes.amax(dim=1) - wrong)[:, None]
+    return as_good.to(torch.uint8).argmax(dim=1)
 
 
 def inverse_norms(energies):

@@ -15,14 +15,20 @@ import numpy as np
 from gtpca.operators.quadrature import quadrature
 
 __all__ = [
-    *("Axis", "Grid", "axis_name", "axis_of", "axis_texts", "even_points"),
-    *("length_in_points", "resized", "shape_text"),
+    *("DATES", "Axis", "Grid", "axis_name", "axis_of", "axis_texts", "even_points"),
+    *("is_dates", "length_in_points", "resized", "shape_text"),
 ]
 
 DATES = "datetime64[ns]"  # the unit of positions that are nanoseconds since 1970
+DATE_UNIT = re.compile(r"datetime64\[(s|ms|us|ns)\]")  # coarser where nanoseconds end too soon
 LENGTH = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([^\d\s.]\S*)\s*")
 PREFIXES = {"c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9, "k": 1e3}
 EVEN = 1e-3  # steps that differ by less, relatively, are even
+
+
+def is_dates(unit: str) -> bool:
+    """Whether positions in this unit are dates, counted from 1970."""
+    return DATE_UNIT.fullmatch(unit) is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +42,8 @@ class Axis:
     unit : str
         Of the positions, such as "s"; empty if it is not known.
     points : float or int array (size,) or None
-        Where the points of the axis lie.
+        Where the points of the axis lie. Integers are for dates, and for numbers that a float does
+        not hold.
     names : tuple of str or None
         What the points are called, such as channels.
     about : dict of str to array (size, ..) or list of str
@@ -59,15 +66,26 @@ class Axis:
         return mean if mean and np.all(np.abs(steps - mean) <= EVEN * abs(mean)) else None
 
     def at(self, places) -> np.ndarray:
-        """Positions at ``places``, which count points from 0 and may lie between or beyond them."""
+        """Positions at ``places``, which count points from 0 and may lie between or beyond them.
+
+        Those of points are exact. Integers stay integers: what lies between them is rounded.
+        """
         if self.points is None:
             return np.asarray(places)
         points, places = np.asarray(self.points), np.asarray(places, dtype=np.float64)
         if len(points) == 1:
-            return np.broadcast_to(points[0], places.shape).copy()
-        first = np.clip(np.floor(places).astype(np.int64), 0, len(points) - 2)
-        found = points[first] + (places - first) * (points[first + 1] - points[first])
-        return np.rint(found).astype(DATES) if self.unit == DATES else found
+            return self._told(np.broadcast_to(points[0], places.shape).copy())
+        whole = np.floor(places).astype(np.int64)
+        near = np.clip(whole, 0, len(points) - 1)
+        step = np.diff(points)[np.minimum(near, len(points) - 2)]
+        if points.dtype.kind == "f":
+            return points[near] + (places - near) * step
+        between = np.rint((places - whole) * step).astype(points.dtype)
+        return self._told(points[near] + (whole - near) * step + between)
+
+    def _told(self, positions) -> np.ndarray:
+        """Positions as a user knows them: dates, if that is what they are."""
+        return positions.astype(self.unit) if is_dates(self.unit) else positions
 
     def cut(self, start: int, size: int) -> Axis:
         """The axis of ``size`` points, the first of them at ``start``."""
@@ -151,7 +169,7 @@ def _axis_text(axis: Axis, size: int) -> str:
     if axis.points is not None:
         ends = axis.at([0, len(axis.points) - 1])
         texts = [f"{end:g}" if ends.dtype.kind == "f" else str(end) for end in ends]
-        words.append(f"{' to '.join(texts)} {'' if axis.unit == DATES else axis.unit}".strip())
+        words.append(f"{' to '.join(texts)} {'' if is_dates(axis.unit) else axis.unit}".strip())
     if axis.unit == "s" and axis.step:
         words.append(f"rate {1 / axis.step:g} Hz")
     if axis.names is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gtpca.operators.grid import DATES, Grid, axis_name, axis_of
+from gtpca.operators.grid import Grid, axis_name, axis_of, is_dates
 
 __all__ = ["describe_windows", "window_grid", "window_periods", "window_units"]
 
@@ -28,7 +28,7 @@ def _suffixes(grid, axes) -> dict[int, str]:
 def window_units(grid, axes) -> dict[str, str]:
     """Units of these quantities, as far as they are known."""
     units = {suffix: axis_of(grid, j).unit for j, suffix in _suffixes(grid, axes).items()}
-    known = {suffix: unit for suffix, unit in units.items() if unit not in ("", DATES)}
+    known = {suffix: unit for suffix, unit in units.items() if unit and not is_dates(unit)}
     return {name + s: u for s, u in known.items() for name in ("start", "centre")}
 
 

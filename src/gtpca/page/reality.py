@@ -13,13 +13,13 @@ def reality(check) -> dict[str, Any] | None:
     """What the template says of a check; None where there was none."""
     if check is None:
         return None
-    found = (check.noise, check.stability, check.poses)
+    poses = {"ambiguous": np.nan} if check.poses is None else check.poses.table
     return {
         "n_real": check.noise.n_real,
         "level": check.noise.level,
         "threshold": check.stability.threshold,
-        "rows": _rows(*(each.table for each in found)),
-        "sentences": [each.sentence for each in found],
+        "rows": _rows(check.noise.table, check.stability.table, poses),
+        "sentences": [*(each.sentence for each in check.answers.values()), *check.unanswered],
     }
 
 

@@ -43,6 +43,7 @@ def _check_floats(model, name, shape) -> None:
 def _check_noise(model) -> None:
     """One variance, or one for each feature, all of them positive."""
     noise, one = model.noise_variance_, model.noise == "isotropic"
+    one = one or (model.n_features_in_ == 1 and np.ndim(noise) == 0)  # as older files have it
     good = isinstance(noise, float) if one else is_array(noise, "f", model.sample_shape_)
     if not good or not np.all(np.isfinite(noise)) or np.any(np.asarray(noise) <= 0):
         raise ValueError("noise_variance_ must be positive: a number, or one for each feature")

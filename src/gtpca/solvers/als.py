@@ -293,7 +293,7 @@ class _Search:
         self.n_jobs, self.report, self.rng, self.stop = n_jobs, report, rng, False
         sizes = [MANY_ROWS] * (problem.chunks.n_rows > 2 * MANY_ROWS) + [settle]
         found, self.n_live = nested_samples(problem.chunks, sizes, rng, n_jobs)
-        *self.many, self.middle = (replace(problem, chunks=c) for c in found)
+        *self.many, self.middle = (replace(problem, chunks=c, rough=True) for c in found)
         self.coarse = coarsened(self.middle)
         self.screen = self.coarse.on(SCREEN_ROWS)
         self.moves = self.coarse.on(MOVE_ROWS)

@@ -27,6 +27,8 @@ class Problem:
     cost : float
         By which share the ridge may raise the energy that is left; components for which it would
         raise it more are found without.
+    rough : bool
+        Whether the rows are a sample to search among: ties of transforms are left to rounding.
     """
 
     chunks: Chunks
@@ -34,6 +36,7 @@ class Problem:
     complete: bool = True
     ridge: float = 0.0
     cost: float = np.inf
+    rough: bool = False
 
     @property
     def plain(self) -> Problem:
@@ -46,7 +49,7 @@ class Problem:
 
     def blocks(self, stack: np.ndarray) -> list[Block]:
         """The blocks of several weights (S, K, L) that are to be found: with the ridge."""
-        how = (self.chunks.dtype, self.polarity, self.ridge)
+        how = (self.chunks.dtype, self.polarity, self.ridge, self.rough)
         return make_blocks(self.chunks.operator, stack, *how)
 
     def left(self, W: np.ndarray) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.operators.grid import DATES, Axis
+from gtpca.operators.grid import Axis, is_dates
 from gtpca.views.palette import CYCLE
 
 __all__ = ["View", "choose_view", "component_view", "evenly", "montage", "sample_view"]
@@ -58,7 +58,7 @@ class View:
     def position_name(self) -> str:
         """What the positions are: "time (s)", or "point"."""
         axis = self._axis(self.drawn[-1])
-        if axis.points is None or axis.unit == DATES:
+        if axis.points is None or is_dates(axis.unit):
             return "point"
         return f"{axis.name or 'position'} ({axis.unit})" if axis.unit else axis.name or "position"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gtpca.data.containers.base import Container, axes_of
 from gtpca.data.labels import Labels
-from gtpca.operators.grid import DATES, Axis
+from gtpca.operators.grid import DATES, Axis, is_dates
 from gtpca.optional import require
 from gtpca.text import did_you_mean
 
@@ -113,12 +113,26 @@ def _axis(X, name) -> Axis:
     if values.ndim != 1:
         return Axis(name)
     if values.dtype.kind == "M":
-        return Axis(name, DATES, values.astype(DATES).astype(np.int64))
+        return Axis(name, *_dates(values))
     if values.dtype.kind == "m":
         return Axis(name, "s", values / np.timedelta64(1, "s"))
     if values.dtype.kind in "iuf":
-        return Axis(name, unit, values.astype(np.float64))
+        return Axis(name, unit, _numbers(values))
     return Axis(name, unit, names=tuple(map(str, values)))
+
+
+def _dates(values) -> tuple[str, np.ndarray]:
+    """The unit of dates, nanoseconds if these reach as far, and how many of it since 1970."""
+    fine = values.astype(DATES)
+    kept = fine if np.array_equal(fine.astype(values.dtype), values) else values
+    return str(kept.dtype), kept.astype(np.int64)
+
+
+def _numbers(values) -> np.ndarray:
+    """Positions as floats, or as the integers they are where a float does not hold them."""
+    found = values.astype(np.float64)
+    large = values.dtype.kind in "iu" and np.abs(found).max(initial=0.0) > 2**53
+    return values.astype(np.int64) if large and found.max() < 2**63 else found
 
 
 def _same(axes, others) -> bool:
@@ -137,8 +151,8 @@ def _data_array(values, first, coords, names, axes, name=None, attrs=None):
     )
     for dim, axis in zip(names, axes, strict=True):
         if axis.points is not None:
-            found = axis.points.astype(DATES) if axis.unit == DATES else axis.points
-            about = {"units": axis.unit} if axis.unit and axis.unit != DATES else {}
+            found = axis.at(np.arange(len(axis.points)))
+            about = {"units": axis.unit} if axis.unit and not is_dates(axis.unit) else {}
             array = array.assign_coords({dim: (dim, found, about)})
         elif axis.names is not None:
             array = array.assign_coords({dim: list(axis.names)})
