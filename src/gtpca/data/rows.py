@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from gtpca import checks
 from gtpca.data.containers import Container, open_container
-from gtpca.data.missing import as_nan, check_observed, where_missing
+from gtpca.data.missing import as_nan, check_no_infinity, check_observed, where_missing
 from gtpca.data.series import as_one_array, shapes_of
 from gtpca.operators.grid import shape_text
 
@@ -142,19 +142,13 @@ class StreamedRows:
         rows = rows.astype(self.dtype, copy=False)
         if not np.isfinite(rows).all():
             self._check_observed(np.isnan(rows), numbers, "NaN")
-            self._check_finite(rows, numbers)
+            check_no_infinity("X", rows, self.first + np.asarray(numbers), self.source.shape[1:])
         return rows if self.preprocess is None else self.preprocess(rows)
 
     def _check_observed(self, hidden, numbers, kind):
         if self.missing == "error":
             names = self.first + np.asarray(numbers)
             check_observed("X", hidden, names, self.source.shape[1:], kind)
-
-    def _check_finite(self, rows, numbers):
-        bad = np.isinf(rows).any(axis=1)
-        if bad.any():
-            row = self.first + numbers[int(bad.argmax())]
-            raise ValueError(f"X has infinite values in row {row}.")
 
     def take(self, numbers: np.ndarray) -> np.ndarray:
         """The rows with these numbers, given in ascending order."""
@@ -250,11 +244,26 @@ def _flatten(X, missing):
     elif type(X) is not np.ndarray:
         _refuse_masked(X)
     X = np.asarray(X)
+    _check_kind(X)
     if X.ndim <= 2:
         return _as_small_float(X), None
     if 0 in X.shape:
         raise ValueError(f"X has shape {X.shape}: there is nothing in it.")
     return _as_small_float(X.reshape(len(X), -1)), X.shape[1:]
+
+
+def _check_kind(X):
+    """Raise an error for what scikit-learn would print in full: too few axes, complex numbers."""
+    if X.ndim < 2:
+        raise ValueError(
+            f"X has shape {X.shape}, but samples are rows: (n, d), or (n, *sample_shape). Reshape "
+            "your data: X.reshape(1, -1) is one sample, X.reshape(-1, 1) samples of one value."
+        )
+    if X.dtype.kind == "c":
+        raise ValueError(
+            f"Complex data not supported: X has dtype {X.dtype}. Give X.real, abs(X), or both as "
+            "channels, np.stack([X.real, X.imag], axis=-1)."
+        )
 
 
 def _refuse_masked(X):
@@ -277,6 +286,8 @@ def _validated(estimator, flat, reset, shape=None):
         text = str(error)
         if not ignore and re.search("NaN|NAType|NoneType", text):
             check_observed("X", where_missing(flat), shape=shape)
+        if "infinity" in text:
+            check_no_infinity("X", np.asarray(flat, dtype=np.float64), shape=shape)
         raise type(error)(text if re.search(r"\bX\b", text) else f"X: {text}") from None
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from gtpca import checks
 from gtpca.optional import require
-from gtpca.readers.data import Data, FileRows, check_rows, choose
+from gtpca.readers.data import Data, FileRows, check_pieces, check_rows, choose
+from gtpca.text import shown
 
 __all__ = ["read_hdf5", "read_zarr"]
 
@@ -27,9 +28,12 @@ def read_hdf5(path: Path, key: str | None = None, matlab: bool = False) -> Data:
         key = choose(found, key.strip("/") if key else None)
         dataset = file[key]
         _check_dataset(dataset, key)
+        size = path.stat().st_size
         check_rows(found[key], dataset.dtype, dataset.chunks)
-        _check_stored(dataset, found[key][0], path.stat().st_size)
-        rows = FileRows(dataset, f"{path}, {key!r}", reverse=matlab)
+        _check_stored(dataset, found[key][0], size)
+        if dataset.chunks is not None:
+            check_pieces(found[key], dataset.dtype, dataset.chunks, size)
+        rows = FileRows(dataset, f"{shown(path)}, {key!r}", reverse=matlab)
     except BaseException:
         file.close()
         raise
@@ -95,19 +99,20 @@ def read_zarr(path: Path, key: str | None = None) -> Data:
     _check_codecs(node.metadata.to_dict())
     check_rows(node.shape, node.dtype, node.chunks)
     _check_files(path / node.path, node)
-    return Data(FileRows(node, f"{path}, {key!r}" if key else str(path)))
+    return Data(FileRows(node, f"{shown(path)}, {key!r}" if key else shown(path)))
 
 
 def _check_files(folder, node) -> None:
     """Chunks without a file hold the fill value, by design; too few of them are worth a word."""
     files = (p for p in folder.rglob("*") if p.is_file())
-    there = sum(not p.name.startswith((".z", "zarr.json")) for p in files)
-    claimed = _n_chunks(node.shape, node.shards or node.chunks)
+    sizes = [p.stat().st_size for p in files if not p.name.startswith((".z", "zarr.json"))]
+    check_pieces(node.shape, node.dtype, node.shards or node.chunks, sum(sizes))
+    there, claimed = len(sizes), _n_chunks(node.shape, node.shards or node.chunks)
     if not there:
         raise ValueError(f"none of {claimed} chunks is stored")
     if there < claimed:
         said = _not_stored(there, claimed, node.shape[0])
-        checks.warn(f"{folder}: {said} and are read as {node.fill_value}.", UserWarning)
+        checks.warn(f"{shown(folder)}: {said} and are read as {node.fill_value}.", UserWarning)
 
 
 def _check_codecs(metadata: dict[str, Any]) -> None:
