@@ -210,7 +210,7 @@ def check_inflated(*, needed: int, stored: int, least=ANY_FILE, most=MOST_INFLAT
         )
 
 
-def as_texts(label: str, texts: list[str]) -> np.ndarray:
+def as_texts(label: str, texts: list[str], stored: int | None = None) -> np.ndarray:
     """Texts as an array of str, all of whose entries take as much room as the longest.
 
     Parameters
@@ -218,11 +218,14 @@ def as_texts(label: str, texts: list[str]) -> np.ndarray:
     label : str
         What errors call them.
     texts : list of str
+    stored : int or None
+        Bytes of the file; default: as many as the texts have characters.
     """
     longest = max(map(len, texts), default=0)
-    if 4 * longest * len(texts) > max(ANY_FILE, MOST_INFLATED * sum(map(len, texts))):
+    stored = sum(map(len, texts)) if stored is None else stored
+    if 4 * longest * len(texts) > max(ANY_FILE, MOST_INFLATED * stored):
         raise ValueError(
-            f"{label} holds a text of {longest} characters, far longer than the others, "
+            f"{label} holds a text of {longest} characters, too long for {len(texts)} of them, "
             f"{shortened(max(texts, key=len), 40)!r}; shorten it"
         )
     return np.array(texts, dtype=str)

@@ -395,11 +395,11 @@ def read_parquet(path: Path, missing: str = "error", **asked) -> Data:
     """All columns of numbers, in memory; with ``missing="ignore"`` NaN where there is none."""
     parquet = require("pyarrow.parquet", "io")
     with parquet.ParquetFile(path) as file:
-        schema, n_rows = file.schema_arrow, file.metadata.num_rows
+        schema, n_rows, size = file.schema_arrow, file.metadata.num_rows, path.stat().st_size
     index = [name for name in schema.names if name.startswith("__index_")][:1]
     fields = [field for field in schema if not field.name.startswith("__index_")]
     names, columns = [field.name for field in fields], Columns(**asked)
-    check_inflated(needed=8 * n_rows * len(fields), stored=path.stat().st_size)
+    check_inflated(needed=8 * n_rows * len(fields), stored=size)
     if columns.long is not None:
         return _long_parquet(parquet, path, names, columns, missing)
     roles = columns.roles(names, len(names))
@@ -408,9 +408,9 @@ def read_parquet(path: Path, missing: str = "error", **asked) -> Data:
     table = _table(parquet, path, kept, aside if roles.ids is not None else [*aside, *index])
     rows = np.column_stack([_numbers(table.column(name), name, missing) for name in kept])
     check_rows(rows.shape, rows.dtype)
-    data = _data(rows, kept, roles, {i: _text(table, names[i]) for i in roles.aside})
+    data = _data(rows, kept, roles, {i: _text(table, names[i], size) for i in roles.aside})
     if roles.ids is None and index:
-        return replace(data, ids=_text(table, index[0]))
+        return replace(data, ids=_text(table, index[0], size))
     return data
 
 
@@ -425,14 +425,22 @@ def _long_parquet(parquet, path, names, columns, missing) -> Data:
     roles, label = ([names[i] for i in found] for found in columns.of_long(names, len(names)))
     table = _table(parquet, path, roles[:2], [*roles[2:], *label])
     numbers = [_numbers(table.column(name), name, "ignore") for name in roles[:2]]
-    texts, beside = [_text(table, name) for name in roles[2:]], {n: _text(table, n) for n in label}
+    found = {name: _text(table, name, path.stat().st_size) for name in [*roles[2:], *label]}
+    texts, beside = [found[name] for name in roles[2:]], {name: found[name] for name in label}
     how = {"beside": beside, "missing": missing, "grid": columns.grid}
     return as_wide(roles, *numbers, *texts, **how)
 
 
-def _text(table, name) -> np.ndarray:
-    """A column as text."""
-    return as_texts(f"column {name!r}", [str(v) for v in table.column(name).to_pylist()])
+def _text(table, name, stored) -> np.ndarray:
+    """A column as text, of a file of ``stored`` bytes."""
+    texts: list[str] = []
+    for chunk in table.column(name).chunks:
+        if hasattr(chunk, "dictionary"):
+            known = [str(v) for v in chunk.dictionary.to_pylist()]
+            texts += [str(None) if i is None else known[i] for i in chunk.indices.to_pylist()]
+        else:
+            texts += [str(v) for v in chunk.to_pylist()]
+    return as_texts(f"column {name!r}", texts, stored)
 
 
 def _check_types(fields) -> None:
