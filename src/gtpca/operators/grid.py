@@ -22,6 +22,7 @@ __all__ = [
 DATES = "datetime64[ns]"  # the unit of positions that are nanoseconds since 1970
 LENGTH = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([^\d\s.]\S*)\s*")
 PREFIXES = {"c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9, "k": 1e3}
+LEAST = 0.5  # of a point: what is less cannot be rounded to one
 EVEN = 1e-3  # steps that differ by less, relatively, are even
 
 
@@ -187,7 +188,12 @@ def length_in_points(label: str, value, axis: Axis):
             "its points are (--rate 250Hz, gtpca.labelled(X, rate=250)), or give points."
         )
     points = float(found[1]) * _scale(label, value, found[2], axis.unit) / abs(axis.step)
-    return max(1, round(points))
+    if 0 < points < LEAST:
+        raise ValueError(
+            f"{label}={value!r} is {points:.2g} points, less than one: neighbours are "
+            f"{abs(axis.step):g} {axis.unit} apart. Give at least that."
+        )
+    return round(points)
 
 
 def _scale(label, value, unit, known) -> float:

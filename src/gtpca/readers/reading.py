@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +23,7 @@ from gtpca.readers.series import read_ts
 from gtpca.readers.tables import read_parquet, read_text
 from gtpca.text import one_line, shown
 
-__all__ = ["read_as", "read_data"]
+__all__ = ["is_data", "is_model", "read_as", "read_data"]
 
 
 class Kind(NamedTuple):
@@ -228,16 +230,38 @@ def _read(kind, path, given, rate) -> Data:
         raise ValueError(f"{shown(path)}: {_wording(error, kind.name)}") from None
 
 
+def is_data(path: Path) -> bool:
+    """Whether the ending of a file is one of samples."""
+    return _ending(path) in KINDS
+
+
+def _ending(path) -> str:
+    """The ending, both parts of it if the file is packed."""
+    ending = path.suffix.lower()
+    return f"{path.with_suffix('').suffix.lower()}.gz" if ending == ".gz" else ending
+
+
+def is_model(path: Path) -> bool:
+    """Whether a file is a model and not samples."""
+    with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+        return "model.json" in archive.namelist()
+    return False
+
+
 def _kind(path: Path) -> str:
     """The entry of KINDS; a file that is not there is an OSError."""
-    ending = path.suffix.lower()
-    if ending == ".gz":
-        ending = f"{path.with_suffix('').suffix.lower()}.gz"
+    ending = _ending(path)
     size = os.stat(path).st_size
     if path.is_dir():
         stores = (".zarray", ".zgroup", "zarr.json")
         return ".zarr" if any((path / name).exists() for name in stores) else "folder"
     if ending not in KINDS or ending == ".zarr":
+        check_regular(path)
+        if is_model(path):
+            raise ValueError(
+                f"{shown(path)} is a model file, not samples; on the command line the model comes "
+                "first: MODEL DATA."
+            )
         known = ", ".join(kind for kind in KINDS if kind not in ("folder", ".zarr"))
         raise ValueError(
             f"{shown(path)}: the ending {ending!r} is none of {known}, and it is not a folder."
