@@ -32,6 +32,11 @@ __all__ = [
     "training_rows",
 ]
 
+DATES = ("date", "timedelta", "duration", "period")  # how the names of such types begin
+COMPLEX = (
+    "Complex data not supported: X holds {}. Give X.real, abs(X), or both as channels, "
+    "np.stack([X.real, X.imag], axis=-1)."
+)
 TAKE_ROWS = 1024  # single rows are picked out of so many at a time
 
 
@@ -238,6 +243,7 @@ def _open(estimator, X, reset):
 def _flatten(X, missing):
     """``X`` as (n, d) and the shape of its samples; frames and sparse matrices pass untouched."""
     if hasattr(X, "toarray") or hasattr(X, "iloc") or hasattr(X, "get_columns"):
+        _check_no_dates(np.atleast_1d(np.asarray(getattr(X, "dtypes", ()), dtype=object)))
         return X, None
     if missing == "ignore":
         X = as_nan(X)
@@ -259,11 +265,19 @@ def _check_kind(X):
             f"X has shape {X.shape}, but samples are rows: (n, d), or (n, *sample_shape). Reshape "
             "your data: X.reshape(1, -1) is one sample, X.reshape(-1, 1) samples of one value."
         )
+    _check_no_dates([X.dtype])
     if X.dtype.kind == "c":
-        raise ValueError(
-            f"Complex data not supported: X has dtype {X.dtype}. Give X.real, abs(X), or both as "
-            "channels, np.stack([X.real, X.imag], axis=-1)."
-        )
+        raise ValueError(COMPLEX.format(X.dtype))
+
+
+def _check_no_dates(dtypes):
+    """Raise an error for dates and durations, which NumPy would take for numbers."""
+    for dtype in dtypes:
+        if str(dtype).lower().startswith(DATES):
+            raise ValueError(
+                f"X holds {dtype}, but must hold numbers; leave such columns out, or divide "
+                "durations, as X / np.timedelta64(1, 's') does."
+            )
 
 
 def _refuse_masked(X):
@@ -286,6 +300,8 @@ def _validated(estimator, flat, reset, shape=None):
         text = str(error)
         if not ignore and re.search("NaN|NAType|NoneType", text):
             check_observed("X", where_missing(flat), shape=shape)
+        if "Complex data" in text:
+            raise ValueError(COMPLEX.format("complex numbers")) from None
         if "infinity" in text:
             check_no_infinity("X", np.asarray(flat, dtype=np.float64), shape=shape)
         raise type(error)(text if re.search(r"\bX\b", text) else f"X: {text}") from None

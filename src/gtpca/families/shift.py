@@ -117,8 +117,8 @@ class Shift(Family):
             for part, axis in zip(_parts(self.window), axes, strict=False)
         ]
         others = {
-            name: length_in_points(f"Shift: {name}", getattr(self, name), axes[0])
-            for name in ("max_shift", "step")
+            name: length_in_points(f"Shift: {name}", getattr(self, name), axes[0], least)
+            for name, least in (("max_shift", 0), ("step", 1))
         }
         windows = tuple(window) if np.ndim(self.window) else window[0]
         return clone(self).set_params(window=windows, **others)

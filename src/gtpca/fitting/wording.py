@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from gtpca.operators.grid import axis_name, shape_text
 
-__all__ = ["long_window", "many_components", "no_pattern", "not_converged", "still_family"]
+__all__ = [
+    *("long_window", "many_components", "no_pattern", "not_converged", "still_family"),
+    "transposed",
+]
 
 OTHER_WINDOWS = "gtpca.diagnostics.choose(X, family) tries other windows; more rows may help too."
 
@@ -32,6 +35,15 @@ def many_components(count, n_rows) -> str:
     return (
         f"n_components={count} is more than the {n_rows} rows of X: there are components for "
         "single rows, and finding all of them may take long."
+    )
+
+
+def transposed(found, n_rows, n_features) -> str:
+    """That rows look like the points of a series."""
+    return (
+        f"X may be transposed: of its {n_rows} rows of {n_features} features neighbours correlate "
+        f"by {found.rows:.2f}, neighbouring features by {found.features:.2f}, as if each column "
+        "were a sample. Rows are samples: if they are not, fit X.T."
     )
 
 

@@ -165,7 +165,7 @@ def axis_texts(shape) -> list[str]:
     return [_axis_text(axis_of(shape, j), size) for j, size in enumerate(shape)]
 
 
-def length_in_points(label: str, value, axis: Axis):
+def length_in_points(label: str, value, axis: Axis, least: int = 1):
     """A length in points; text such as ``"0.3s"`` by the step of the axis, numbers as they are.
 
     Parameters
@@ -174,6 +174,8 @@ def length_in_points(label: str, value, axis: Axis):
         What errors call it.
     value : int, str or None
     axis : Axis
+    least : int
+        0 if no length at all, such as ``"0s"``, makes sense.
     """
     if not isinstance(value, str):
         return value
@@ -188,7 +190,7 @@ def length_in_points(label: str, value, axis: Axis):
             "its points are (--rate 250Hz, gtpca.labelled(X, rate=250)), or give points."
         )
     points = float(found[1]) * _scale(label, value, found[2], axis.unit) / abs(axis.step)
-    if 0 < points < LEAST:
+    if points < LEAST and (points > 0 or least > 0):
         raise ValueError(
             f"{label}={value!r} is {points:.2g} points, less than one: neighbours are "
             f"{abs(axis.step):g} {axis.unit} apart. Give at least that."
