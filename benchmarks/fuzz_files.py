@@ -43,7 +43,7 @@ from gtpca.readers import read_data  # noqa: E402
 
 SEED = 29
 MOST_BYTES, MOST_SECONDS = 600 * 2**20, 20
-WAIT = 180  # seconds after which a case hangs, on a machine that does other things as well
+WAIT = 1200  # seconds after which a case hangs, on a machine that does other things as well
 PIECE = 2**22  # values that are read at a time, as the commands do
 BATCH = 200  # cases of one process
 SHARES = {"small": 0.74, "full": 0.25, "packed": 0.01}

@@ -42,7 +42,7 @@ from gtpca.solvers.base import Problem, SolverResult
 
 __all__ = [
     *("FROZEN", "GTPCA", "bind_family", "check_n_components", "check_parameters"),
-    "unchanged_by_errors",
+    *("unchanged_by_errors", "warn_if_transposed"),
 ]
 
 RULES = {
