@@ -17,7 +17,7 @@ from gtpca.readers.data import ANY_FILE, MOST_INFLATED
 __all__ = ["PACKERS", "check_chunks", "inflated_size"]
 
 STEP = 2**20  # bytes that are unpacked at a time
-LARGEST_RATIO = 2**15  # no codec makes more of a byte: zstd has blocks of 128 KiB in four
+RATIO, RATIO_BZ2 = 2**15, 2**21  # no codec makes more of a byte
 ZSTD_FRAME, ZSTD_SKIPPED, ZSTD_BLOCK = 0xFD2FB528, 0x184D2A5, 2**17
 
 
@@ -34,8 +34,9 @@ def check_chunks(chunks: Iterable[tuple[int, Callable[[], bytes]]], packer: str,
         Bytes of the file.
     """
     most = max(ANY_FILE, MOST_INFLATED * stored)
+    ratio = RATIO_BZ2 if packer == "bz2" else RATIO
     for size, read in chunks:
-        if size * LARGEST_RATIO > most and inflated_size(packer, read(), most) > most:
+        if size * ratio > most and inflated_size(packer, read(), most) > most:
             raise ValueError(
                 f"a chunk of {size} bytes becomes more than {most}, which is not trusted"
             )
