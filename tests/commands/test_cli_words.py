@@ -107,7 +107,7 @@ def test_files_of_labels_that_claim_too_much(table, capsys):
     np.save("l.npy", np.arange(24))
     data = Path("l.npy").read_bytes()
     Path("l.npy").write_bytes(
-        data.replace(b"(24,)", b"(9999999999999,)").replace(b" " * 12, b"", 1)
+        data.replace(b"(24,)", b"(9999999999999,)").replace(b" " * 11, b"", 1)
     )
     done = call(
         capsys, "plot", "scores", "a.gtpca", "a.csv", "-o", "a.png", "--labels-file", "l.npy"

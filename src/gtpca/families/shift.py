@@ -44,7 +44,8 @@ class Shift(Family):
         Points, or where the unit of an axis is known a length such as ``"0.3s"``.
     axes : int, str, tuple of these or None
         The moved axes of a sample, by number or by name; the others (channels) move along.
-        Default: the leading ``len(window)`` axes; samples of rank 1 need none.
+        Default: the leading ``len(window)`` axes; samples of rank 1 need none, and of those called
+        "channel" and "time", as MNE's Epochs have them, time is moved.
     boundary : {"valid", "partial", "circular"}
         "valid": the window fully inside the sample, or the sample fully inside the window.
         "partial": at least ``min_overlap`` of the shorter one lies inside the other; for events
