@@ -144,7 +144,7 @@ def _warn_of_classes(rows) -> None:
     with np.errstate(invalid="ignore"):
         whole = ((rows == np.rint(rows)) | np.isnan(rows)).all(axis=0)
     classes = np.unique(rows[:, 0])
-    if whole[0] and not whole[1:].any() and 2 <= len(classes) <= min(MOST_CLASSES, len(rows) // 2):
+    if whole[0] and not whole[1:].any() and 2 <= len(classes) <= min(MOST_CLASSES, len(rows) // 4):
         checks.warn(
             f"column 0 holds the integers {some(classes.astype(int))} alone, and no other column "
             "does, as classes in the first column of the UCR archive: --labels 0 takes them as "
