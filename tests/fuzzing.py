@@ -93,12 +93,12 @@ def watch(seen) -> None:
 class Models:
     """Mutated model files: bytes, members, and values under right checksums."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, family=None, n_features=8):
         folder.mkdir(parents=True)
         self.path = folder / "m.gtpca"
         rng = np.random.default_rng(0)
-        self.X = rng.standard_normal((6, 8))
-        family = gtpca.Compose(gtpca.Shift(5), gtpca.Reflection())
+        self.X = rng.standard_normal((6, n_features))
+        family = family or gtpca.Compose(gtpca.Shift(5), gtpca.Reflection())
         solver = gtpca.ALS(n_init=2, max_iter=3)
         self.model = gtpca.GTPCA(2, family, center=True, solver=solver, random_state=0).fit(self.X)
         self.model.save(self.path)

@@ -149,14 +149,15 @@ def edf(folder, ending="edf", width=2):
     """European Data Format by hand: a header of text, then records of one second."""
     top = 2 ** (8 * width - 1)
     version = b"0".ljust(8) if width == 2 else b"\xffBIOSEMI"
-    fixed = ["patient", "recording", "01.01.20", "00.00.00", 256 * 3, "", 4, 1, 2]
+    n_records = SIGNAL.shape[1] // RATE
+    fixed = ["patient", "recording", "01.01.20", "00.00.00", 256 * 3, "", n_records, 1, 2]
     sizes = [80, 80, 8, 8, 8, 44, 8, 8, 4]
     head = "".join(str(v).ljust(n) for v, n in zip(fixed, sizes, strict=True))
     channel = [("Fz", "Cz"), ("", ""), ("uV", "uV"), (-top, -top), (top - 1, top - 1)]
     channel += [(-top, -top), (top - 1, top - 1), ("", ""), (RATE, RATE), ("", "")]
     widths = [16, 80, 8, 8, 8, 8, 8, 80, 8, 32]
     head += "".join(str(v).ljust(n) for vs, n in zip(channel, widths, strict=True) for v in vs)
-    records = SIGNAL.reshape(2, 4, RATE).transpose(1, 0, 2).ravel()
+    records = SIGNAL.reshape(2, n_records, RATE).transpose(1, 0, 2).ravel()
     data = b"".join(int(v).to_bytes(width, "little", signed=True) for v in records)
     path = folder / f"a.{ending}"
     path.write_bytes(version + head.encode() + data)

@@ -175,6 +175,7 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
 
         They come in the container that was encoded: a DataArray, a list of samples of unequal size.
         """
+        Codes.check(codes)
         samples = cut(self.model_.decode(codes), codes.shapes)
         return samples_in(codes.container, samples, self.grid_)
 
@@ -242,6 +243,7 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
             on the axes where these are known, such as seconds, which ``units`` of the dict says,
             and points otherwise. A Dataset, if a DataArray was encoded.
         """
+        Codes.check(codes)
         poses = self.model_.poses(codes)
         return poses if codes.container is None else codes.container.poses(poses)
 

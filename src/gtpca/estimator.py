@@ -17,6 +17,7 @@ from gtpca.base import BaseGTPCA
 from gtpca.data.chunks import RESIDUALS, as_chunks
 from gtpca.data.labels import Labelled
 from gtpca.data.missing import MISSING
+from gtpca.data.orientation import neighbours
 from gtpca.data.rows import counted, new_rows, training_rows
 from gtpca.families.base import Family, check_size
 from gtpca.families.text import as_family
@@ -43,7 +44,7 @@ from gtpca.solvers.base import Problem, SolverResult
 
 __all__ = [
     *("FROZEN", "GTPCA", "bind_family", "check_n_components", "check_parameters"),
-    "unchanged_by_errors",
+    *("unchanged_by_errors", "warn_if_transposed"),
 ]
 
 RULES = {
@@ -288,6 +289,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         operator = self.bind(shape)
         count = check_n_components(self.n_components, operator, self.shared_pose)
         warn_early(self, operator, rows.n_rows)
+        warn_if_transposed(operator, rows)
         open_rows = partial(self._open, operator=operator, weight=sample_weight)
         mean = feature_means(open_rows(rows)) if self.center is True else None
         preprocessing = Preprocessing(mean, self.center == "samples")
@@ -531,8 +533,8 @@ def _as_before(found, model):
     new, old = found.components_, model.components_
     if new.shape != old.shape or found.polarity_ != "both":
         return new
-    flat = (W.reshape(len(W), -1) for W in (new, old))
-    return new * kept_signs(*flat, SAME).reshape(-1, *(1,) * (new.ndim - 1))
+    signs = kept_signs(new.reshape(len(new), -1), old.reshape(len(old), -1), SAME)
+    return new * signs.reshape(-1, *(1,) * (new.ndim - 1))
 
 
 @contextmanager
@@ -621,6 +623,15 @@ def warn_early(estimator, operator, n_rows):
         checks.warn(wording.still_family(family, operator), UserWarning)
     if operator.n_transforms > 1 and count > n_rows:
         checks.warn(wording.many_components(count, n_rows), UserWarning)
+
+
+def warn_if_transposed(operator, rows):
+    """Warn if flat rows in memory look like the points of series, and features like samples."""
+    if operator.n_transforms == 1 or len(operator.sample_shape) != 1 or not rows.in_memory:
+        return
+    found = neighbours(rows.read(0, rows.n_rows))
+    if found is not None and found.transposed:
+        checks.warn(wording.transposed(found, rows.n_rows, rows.n_features), UserWarning)
 
 
 def check_n_components(n_components, operator, shared_pose=False):

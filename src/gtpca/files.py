@@ -20,6 +20,7 @@ import numpy as np
 __all__ = [
     "NPY_KINDS",
     "atomic_file",
+    "check_regular",
     "check_writable",
     "npy_array",
     "npy_bytes",
@@ -96,6 +97,21 @@ def check_writable(path) -> None:
     beside = _beside(path)
     beside.open("wb").close()
     beside.unlink()
+
+
+def check_regular(path) -> None:
+    """Raise a ValueError for a pipe or a device: to open one may wait for ever.
+
+    What is not there is left to whoever opens it.
+
+    Parameters
+    ----------
+    path : path
+    """
+    with suppress(OSError):
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise ValueError(f"{os.fspath(path)!r} is a pipe or a device; copy it into a file.")
 
 
 def _sweep(folder, stem) -> None:

@@ -15,7 +15,12 @@ from gtpca.base import BaseGTPCA
 from gtpca.data.chunks import Codes, as_chunks, energy, offset_energy
 from gtpca.data.missing import MISSING
 from gtpca.data.rows import training_rows
-from gtpca.estimator import bind_family, unchanged_by_errors, warn_of_domain
+from gtpca.estimator import (
+    bind_family,
+    unchanged_by_errors,
+    warn_if_transposed,
+    warn_of_domain,
+)
 from gtpca.families import Family
 from gtpca.families.text import as_family
 from gtpca.fitting import wording
@@ -273,6 +278,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         rows, row_shape, shape = training_rows(self, X, self.sample_shape)
         operator, rng = self.bind(shape), check_random_state(self.random_state)
         warn_of_domain(self.family, operator)
+        warn_if_transposed(operator, rows)
         rows = rows.preprocessed(partial(Preprocessing(), operator=operator))
         recipe, chunks = self._recipe(operator), self._open(rows, operator, sample_weight)
         model, history, converged = expectation_maximisation(chunks, recipe, rng)

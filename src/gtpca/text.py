@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-__all__ = ["did_you_mean", "one_line", "shortened", "table"]
+__all__ = ["did_you_mean", "one_line", "shortened", "shown", "table"]
 
 
 def did_you_mean(word: str, known) -> str:
@@ -42,6 +42,18 @@ def shortened(text: str, longest: int) -> str:
     ('abcdef', 'ab...')
     """
     return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+def shown(path) -> str:
+    r"""A path, or a name, as text of one line; what cannot be printed is escaped.
+
+    Examples
+    --------
+    >>> from gtpca.text import shown
+    >>> shown("grün.csv"), shown("two\nlines.csv")
+    ('grün.csv', 'two\\nlines.csv')
+    """
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(path))
 
 
 def table(heads: list[str], rows: list[list[str]]) -> str:

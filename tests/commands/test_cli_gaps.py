@@ -134,7 +134,7 @@ def test_infinite_values_are_refused(model, tmp_path, capsys):
     bad[7, 3] = np.inf
     np.save(tmp_path / "x.npy", bad)
     done = call(capsys, "transform", model, tmp_path / "x.npy", "-o", tmp_path / "s.npy")
-    assert done.refused("sample 7 has infinite values")
+    assert done.refused("infinite values, the first in row 7, column")
 
 
 @pytest.mark.parametrize("kind", ["reconstructions", "scores", "poses", "perturbation", "energy"])

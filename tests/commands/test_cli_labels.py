@@ -124,7 +124,7 @@ def test_columns_are_found_by_their_names(fitted, capsys):
     assert third.out.startswith("gtpca0\n")
     assert "labels none, ids none" in third.read
     write("d.csv", fitted, "id", order=range(15))
-    assert call(capsys, *arguments[:2], "d.csv", *arguments[2:]).refused("columns='t15'")
+    assert call(capsys, *arguments[:2], "d.csv", *arguments[2:]).refused("fitted to a column 't15'")
 
 
 def test_files_without_names_are_taken_as_they_are(fitted, capsys):

@@ -50,7 +50,8 @@ def test_labels_beside_gaps(tmp_path):
         ("a,b\n1,\n", "line 2: column 'b' is empty; --missing ignore"),
         ("a,b\n1,NA\n", "column 'b' holds text, 'NA' in line 2"),
         ("5,6,7\n8\n", "line 2 has 1 columns.*--missing ignore takes lines that end early"),
-        ("5,6\n8,9,10\n", "line 2 has 3 columns.*--missing ignore takes lines that end early"),
+        ("5,6\n8,9,10\n", "line 2 has 3 columns.*if it is the other lines that end early"),
+        ("a,b\n8,9,10\n", "line 2 has 3 columns, but the first line has 2; name all columns"),
     ],
 )
 def test_gaps_are_errors_by_default(text, message, tmp_path):

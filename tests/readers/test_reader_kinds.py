@@ -135,7 +135,7 @@ def test_labels_and_header_can_be_given(tmp_path):
         ("a,kind\n1,x\n", "column 'kind' holds text, 'x' in line 2; remove it or name it"),
         ("1,3\n3,1_0\n", "column 1 holds text, '1_0' in line 2"),
         ("a\n\x00\n", "a.csv"),
-        ("a\n\udc80\n", "cannot be read as table: 'utf-8'"),
+        ("a\n\udc80\n", "line 2 is not text in utf-8; .* --encoding latin-1"),
         ("a,b\n1,2,\n", "line 2 has 3"),
         ("a,b,c\n1,2\n3,4\n", "line 2 has 2 columns, but the first line has 3"),
     ],

@@ -14,6 +14,8 @@ from gtpca.commands.checking import check_watched
 from gtpca.commands.models import from_zero, load_model
 from gtpca.commands.options import MaxSize, Model, Source, numbers, output_option, reads_data
 from gtpca.commands.output import PICTURES, binary_output, check_output, path_for_output, tell
+from gtpca.files import check_regular, npy_array
+from gtpca.text import one_line, shown
 
 __all__ = ["plot", "report"]
 
@@ -177,13 +179,14 @@ def _labels(data, path) -> np.ndarray | None:
     """One label per sample: those of the data, or of a file of lines, or of an array."""
     if path is None:
         return data.labels
+    check_regular(path)
     try:
         if path.suffix.lower() == ".npy":
-            labels = np.load(path, allow_pickle=False)
+            labels = npy_array(path.read_bytes())
         else:
             labels = np.array(path.read_text(encoding="utf-8").splitlines())
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"--labels-file {path}: {error}") from None
+    except (ValueError, EOFError, SyntaxError) as error:
+        raise ValueError(f"--labels-file {shown(path)}: {one_line(error)}") from None
     if labels.shape != (len(data.rows),):
         raise ValueError(
             f"--labels-file {path} holds labels of shape {labels.shape}, but {len(data.rows)} are "

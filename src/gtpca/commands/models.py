@@ -30,7 +30,8 @@ from gtpca.data.labels import Labelled
 from gtpca.families.text import as_family, format_family, parse_family
 from gtpca.operators.grid import axis_of, axis_texts
 from gtpca.readers.data import some
-from gtpca.text import shortened, table
+from gtpca.readers.reading import is_data, is_model
+from gtpca.text import shortened, shown, table
 from gtpca.views.measures import domain_text
 from gtpca.views.parts import is_density
 
@@ -185,7 +186,15 @@ def _fit_watched(model, rows, path) -> None:
 
 def load_model(path: Path, max_size: int | None = None):
     """The model in a file."""
-    return load(path) if max_size is None else load(path, max_size)
+    try:
+        return load(path) if max_size is None else load(path, max_size)
+    except (ValueError, IsADirectoryError) as error:
+        if path.is_dir() or (is_data(path) and not is_model(path)):
+            raise ValueError(
+                f"{shown(path)} is a file of samples by its name, and no model file; the model "
+                "comes first: MODEL DATA."
+            ) from error
+        raise
 
 
 def from_zero(model, option: str, component: int) -> int:

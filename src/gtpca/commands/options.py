@@ -14,9 +14,10 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from gtpca.data.missing import check_observed
+from gtpca.data.missing import check_no_infinity, check_observed
 from gtpca.readers.axes import labels_of
 from gtpca.readers.reading import read_as
+from gtpca.text import shown
 
 __all__ = [
     *("Jobs", "Json", "MaxSize", "Model", "SampleShape", "Source"),
@@ -108,6 +109,9 @@ DATA_OPTIONS: dict[str, Any] = {
     "decimal": Annotated[
         str | None, typer.Option(help="Tables: what stands before the decimals, such as ,.")
     ],
+    "encoding": Annotated[
+        str | None, typer.Option(help="Text: its encoding, such as latin-1; default: utf-8.")
+    ],
     "rate": Annotated[
         Any,
         typer.Option(parser=_rate, metavar="<rate>", help="Points per second, such as 250Hz."),
@@ -155,7 +159,7 @@ class Source:
         labels, shape = getattr(model, "labels_", None), getattr(model, "sample_shape_", None)
         remembered = None if labels is None else labels.reading
         data = read_as(self.path, given, model.missing, remembered, shape)
-        typer.echo(f"Read {self.path}: {data.summary()}.", err=True)
+        typer.echo(f"Read {shown(self.path)}: {data.summary()}.", err=True)
         if type(data.rows) is np.ndarray:  # others are read piece by piece
             check_finite(self.path, data.rows, model.missing)
         if labels is not None:
@@ -185,10 +189,8 @@ def check_finite(path, rows, missing: str, start: int = 0) -> None:
         return
     if missing == "error":
         names = np.arange(start, start + len(rows))
-        check_observed(f"{path}:", np.isnan(rows), names)
-    bad = np.isinf(rows).reshape(len(rows), -1).any(axis=1)
-    if bad.any():
-        raise ValueError(f"{path}: sample {start + int(bad.argmax())} has infinite values.")
+        check_observed(f"{shown(path)}:", np.isnan(rows), names)
+    check_no_infinity(f"{shown(path)}:", rows, start)
 
 
 def reads_data(required: bool = True) -> Callable:

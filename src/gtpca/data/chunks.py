@@ -23,7 +23,7 @@ from joblib import effective_n_jobs
 from gtpca.data.containers import Container
 from gtpca.data.residual import Subtraction, scratch
 from gtpca.data.rows import ArrayRows, is_dask
-from gtpca.files import atomic_file
+from gtpca.files import atomic_file, check_regular
 from gtpca.operators import Operator
 from gtpca.shell import ArrayT
 
@@ -93,6 +93,14 @@ class Codes(Generic[ArrayT]):
     shapes: np.ndarray | None = None
     container: Container | None = None
 
+    @staticmethod
+    def check(codes: Any) -> None:
+        """Raise a TypeError for anything but codes, such as the scores that ``transform`` gives."""
+        if not isinstance(codes, Codes):
+            raise TypeError(
+                f"codes is {_kind_of(codes)}, but must be what encode(X) returns: scores and poses."
+            )
+
     def __len__(self) -> int:
         return len(self.scores)
 
@@ -120,8 +128,15 @@ class Codes(Generic[ArrayT]):
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Codes:
         """Read what :meth:`save` wrote."""
+        check_regular(path)
         with np.load(path, allow_pickle=False) as arrays:
             return Codes(arrays["scores"], arrays["index"], arrays.get("shapes"))
+
+
+def _kind_of(value) -> str:
+    """The type of a value, and its shape if it has one."""
+    shape = getattr(value, "shape", None)
+    return f"a {type(value).__name__}{'' if shape is None else f' of shape {tuple(shape)}'}"
 
 
 @dataclass

@@ -6,7 +6,14 @@ import numpy as np
 
 from gtpca import checks
 
-__all__ = ["MISSING", "as_nan", "check_observed", "warn_of_blank", "where_missing"]
+__all__ = [
+    "MISSING",
+    "as_nan",
+    "check_no_infinity",
+    "check_observed",
+    "warn_of_blank",
+    "where_missing",
+]
 
 MISSING = ("error", "ignore")
 NOTHING = ("NoneType", "NAType", "NaTType")  # pandas is not imported: its NA is known by its name
@@ -59,16 +66,43 @@ def check_observed(label, hidden, names=None, shape=None, kind="NaN") -> None:
     if not hidden.any():
         return
     rows = hidden.reshape(len(hidden), -1)
-    row, place = np.argwhere(rows)[0]
-    row = row if names is None else names[row]
-    shape = hidden.shape[1:] if shape is None or len(shape) < 2 else shape
-    where = f"column {place}"
-    if len(shape) > 1:
-        where = f"place {tuple(map(int, np.unravel_index(place, shape)))}"
     raise ValueError(
-        f"{label} has {rows.sum()} missing values ({kind}), the first in row {row}, {where}; "
+        f"{label} has {rows.sum()} missing values ({kind}), the first in "
+        f"{_first(hidden, names, shape)}; "
         'missing="ignore" (on the command line --missing ignore) leaves them out, or fill them.'
     )
+
+
+def _first(where, names, shape) -> str:
+    """The first place of a bool array (n, ..) that is true, in words."""
+    row, place = np.argwhere(where.reshape(len(where), -1))[0]
+    row = row if names is None else names[row]
+    shape = where.shape[1:] if shape is None or len(shape) < 2 else shape
+    if len(shape) > 1:
+        return f"row {row}, place {tuple(map(int, np.unravel_index(place, shape)))}"
+    return f"row {row}, column {place}"
+
+
+def check_no_infinity(label, rows, start=0, shape=None) -> None:
+    """Raise an error that names the first infinite value and their number, if there are any.
+
+    Parameters
+    ----------
+    label : str
+        What the values are called.
+    rows : float array (n, ..)
+    start : int or int array (n,)
+        Number of the first row, or numbers of all.
+    shape : tuple of int or None
+        Shape of a sample, if rows are flat.
+    """
+    bad = np.isinf(rows)
+    if bad.any():
+        names = start + np.arange(len(rows)) if np.ndim(start) == 0 else start
+        raise ValueError(
+            f"{label} has {bad.sum()} infinite values, the first in {_first(bad, names, shape)}; "
+            "replace them, or leave out their rows."
+        )
 
 
 def warn_of_blank(blank: int, n_rows: int) -> None:

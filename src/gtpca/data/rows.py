@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from gtpca import checks
 from gtpca.data.containers import Container, open_container
-from gtpca.data.missing import as_nan, check_observed, where_missing
+from gtpca.data.missing import as_nan, check_no_infinity, check_observed, where_missing
 from gtpca.data.series import as_one_array, shapes_of
 from gtpca.operators.grid import shape_text
 
@@ -32,6 +32,11 @@ __all__ = [
     "training_rows",
 ]
 
+DATES = ("date", "timedelta", "duration", "period")  # how the names of such types begin
+COMPLEX = (
+    "Complex data not supported: X holds {}. Give X.real, abs(X), or both as channels, "
+    "np.stack([X.real, X.imag], axis=-1)."
+)
 TAKE_ROWS = 1024  # single rows are picked out of so many at a time
 
 
@@ -142,19 +147,13 @@ class StreamedRows:
         rows = rows.astype(self.dtype, copy=False)
         if not np.isfinite(rows).all():
             self._check_observed(np.isnan(rows), numbers, "NaN")
-            self._check_finite(rows, numbers)
+            check_no_infinity("X", rows, self.first + np.asarray(numbers), self.source.shape[1:])
         return rows if self.preprocess is None else self.preprocess(rows)
 
     def _check_observed(self, hidden, numbers, kind):
         if self.missing == "error":
             names = self.first + np.asarray(numbers)
             check_observed("X", hidden, names, self.source.shape[1:], kind)
-
-    def _check_finite(self, rows, numbers):
-        bad = np.isinf(rows).any(axis=1)
-        if bad.any():
-            row = self.first + numbers[int(bad.argmax())]
-            raise ValueError(f"X has infinite values in row {row}.")
 
     def take(self, numbers: np.ndarray) -> np.ndarray:
         """The rows with these numbers, given in ascending order."""
@@ -244,17 +243,41 @@ def _open(estimator, X, reset):
 def _flatten(X, missing):
     """``X`` as (n, d) and the shape of its samples; frames and sparse matrices pass untouched."""
     if hasattr(X, "toarray") or hasattr(X, "iloc") or hasattr(X, "get_columns"):
+        _check_no_dates(np.atleast_1d(np.asarray(getattr(X, "dtypes", ()), dtype=object)))
         return X, None
     if missing == "ignore":
         X = as_nan(X)
     elif type(X) is not np.ndarray:
         _refuse_masked(X)
     X = np.asarray(X)
+    _check_kind(X)
     if X.ndim <= 2:
         return _as_small_float(X), None
     if 0 in X.shape:
         raise ValueError(f"X has shape {X.shape}: there is nothing in it.")
     return _as_small_float(X.reshape(len(X), -1)), X.shape[1:]
+
+
+def _check_kind(X):
+    """Raise an error for what scikit-learn would print in full: too few axes, complex numbers."""
+    if X.ndim < 2:
+        raise ValueError(
+            f"X has shape {X.shape}, but samples are rows: (n, d), or (n, *sample_shape). Reshape "
+            "your data: X.reshape(1, -1) is one sample, X.reshape(-1, 1) samples of one value."
+        )
+    _check_no_dates([X.dtype])
+    if X.dtype.kind == "c":
+        raise ValueError(COMPLEX.format(X.dtype))
+
+
+def _check_no_dates(dtypes):
+    """Raise an error for dates and durations, which NumPy would take for numbers."""
+    for dtype in dtypes:
+        if str(dtype).lower().startswith(DATES):
+            raise ValueError(
+                f"X holds {dtype}, but must hold numbers; leave such columns out, or divide "
+                "durations, as X / np.timedelta64(1, 's') does."
+            )
 
 
 def _refuse_masked(X):
@@ -277,6 +300,10 @@ def _validated(estimator, flat, reset, shape=None):
         text = str(error)
         if not ignore and re.search("NaN|NAType|NoneType", text):
             check_observed("X", where_missing(flat), shape=shape)
+        if "Complex data" in text:
+            raise ValueError(COMPLEX.format("complex numbers")) from None
+        if "infinity" in text:
+            check_no_infinity("X", np.asarray(flat, dtype=np.float64), shape=shape)
         raise type(error)(text if re.search(r"\bX\b", text) else f"X: {text}") from None
 
 

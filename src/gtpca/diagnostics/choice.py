@@ -16,7 +16,7 @@ from gtpca import checks
 from gtpca.data.rows import training_rows
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.common import Found, each, quietly, refit, seeds_from
-from gtpca.diagnostics.kept import Kept, fingerprint
+from gtpca.diagnostics.kept import Kept, are_numbers, fingerprint
 from gtpca.diagnostics.noise import noise_floor
 from gtpca.estimator import GTPCA
 from gtpca.families.text import as_family
@@ -129,7 +129,7 @@ class Search:
 
     def error(self, case) -> float:
         """Held-out error of a window, a number of components and a fold."""
-        return self.kept.get(case, partial(self._error, **case))
+        return self.kept.get(case, partial(self._error, **case), _is_error)
 
     def _error(self, window, n_components, fold):
         train, test = self.folds[fold]
@@ -168,7 +168,8 @@ class Search:
         if self._may_be_longer(window):
             case |= {"window": max(window + 1, round(window * RATIO)), "boundary": "partial"}
             holds = (window / RATIO, case["window"])
-        return self.kept.get(case, partial(self._real, **case)) | {"holds": holds}
+        good = partial(_is_real, most=most)
+        return self.kept.get(case, partial(self._real, **case), good) | {"holds": holds}
 
     def _may_be_longer(self, window):
         """Whether components are counted with a longer window."""
@@ -185,6 +186,20 @@ class Search:
         model = self.model(window, most).set_params(**how)
         found = self.test(refit(model, self.samples, self.labels), self.samples)
         return {"n": found.n_real, "gains": found.gains.tolist(), "band": found.band.tolist()}
+
+
+def _is_error(result) -> bool:
+    """Whether a result is a held-out error."""
+    return type(result) is float and 0 <= result < np.inf
+
+
+def _is_real(result, most) -> bool:
+    """Whether a result is the number, gains and band of components above noise."""
+    if not isinstance(result, dict) or result.keys() != {"n", "gains", "band"}:
+        return False
+    lists = [found for found in (result["gains"], result["band"]) if isinstance(found, list)]
+    alike = len(lists) == 2 and len(lists[0]) == len(lists[1]) and all(map(are_numbers, lists))
+    return alike and type(result["n"]) is int and 0 <= result["n"] <= most
 
 
 @quietly

@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Kept", "fingerprint"]
+from gtpca.files import check_regular
+
+__all__ = ["Kept", "are_numbers", "fingerprint"]
+
+
+def are_numbers(value: Any) -> bool:
+    """Whether a value from a file is a number, or a list of numbers."""
+    listed = value if isinstance(value, list) else [value]
+    return all(type(number) in (int, float) for number in listed)
 
 
 def fingerprint(samples: np.ndarray, *more: Any) -> str:
@@ -37,25 +45,29 @@ class Kept:
         self.search, self._lock = search, Lock()
         self._known: dict[str, Any] = {}
         if self.path is not None and self.path.exists():
-            self._take(self.path.read_text(encoding="utf-8").splitlines())
+            check_regular(self.path)
+            self._take(self.path.read_text(encoding="utf-8", errors="replace").splitlines())
 
     def _take(self, lines) -> None:
-        """Take what lines say of this search; one that was cut off is passed over."""
+        """Take what lines say of this search; one that makes no sense is passed over."""
         for line in lines:
             try:
                 found = json.loads(line)
                 if found["search"] == self.search:
                     self._known[json.dumps(found["case"])] = found["result"]
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 continue
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def get(self, case: dict[str, Any], find: Callable[[], Any]) -> Any:
-        """The result of a case, found now unless it is known; it must be plain numbers or lists."""
+    def get(self, case: dict[str, Any], find: Callable[[], Any], good=are_numbers) -> Any:
+        """The result of a case: as it is known, if ``good(result)`` holds, or else found now.
+
+        It must be plain numbers or lists.
+        """
         name = json.dumps(case)
-        if name not in self._known:
+        if name not in self._known or not good(self._known[name]):
             result = find()
             with self._lock:
                 self._known[name] = result

@@ -184,13 +184,17 @@ def moved_axes(family, sample_shape, window=None):
 
 
 def single_axis(family, sample_shape, window=None, several=True):
-    """Axis 0 for samples of rank 1; for others an error that shows the readings that make sense.
+    """Axis 0 for samples of rank 1, that of time for channels and time; for others an error.
 
-    These are the longest axis with the others as channels, and all axes, unless the family moves
-    only one, or some axes are shorter than its ``window`` and others are not.
+    The error shows the readings that make sense: the longest axis with the others as channels, and
+    all axes, unless the family moves only one, or some axes are shorter than its ``window`` and
+    others are not.
     """
     if len(sample_shape) == 1:
         return 0
+    names = [axis_of(sample_shape, j).name for j in range(len(sample_shape))]
+    if sorted(map(str, names)) == ["channel", "time"]:
+        return names.index("time")
     texts = [_one_axis(family, sample_shape)]
     if several and (window is None or not min(sample_shape) < window <= max(sample_shape)):
         texts.append(_every_axis(family, sample_shape, window))

@@ -44,7 +44,8 @@ class Shift(Family):
         Points, or where the unit of an axis is known a length such as ``"0.3s"``.
     axes : int, str, tuple of these or None
         The moved axes of a sample, by number or by name; the others (channels) move along.
-        Default: the leading ``len(window)`` axes; samples of rank 1 need none.
+        Default: the leading ``len(window)`` axes; samples of rank 1 need none, and of those called
+        "channel" and "time", as MNE's Epochs have them, time is moved.
     boundary : {"valid", "partial", "circular"}
         "valid": the window fully inside the sample, or the sample fully inside the window.
         "partial": at least ``min_overlap`` of the shorter one lies inside the other; for events
@@ -117,8 +118,8 @@ class Shift(Family):
             for part, axis in zip(_parts(self.window), axes, strict=False)
         ]
         others = {
-            name: length_in_points(f"Shift: {name}", getattr(self, name), axes[0])
-            for name in ("max_shift", "step")
+            name: length_in_points(f"Shift: {name}", getattr(self, name), axes[0], least)
+            for name, least in (("max_shift", 0), ("step", 1))
         }
         windows = tuple(window) if np.ndim(self.window) else window[0]
         return clone(self).set_params(window=windows, **others)

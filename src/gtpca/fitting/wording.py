@@ -14,6 +14,7 @@ __all__ = [
     "pile",
     "small_domain",
     "still_family",
+    "transposed",
 ]
 
 OTHER_WINDOWS = "gtpca.diagnostics.choose(X, family) tries other windows; more rows may help too."
@@ -84,6 +85,15 @@ def many_components(count, n_rows) -> str:
     return (
         f"n_components={count} is more than the {n_rows} rows of X: there are components for "
         "single rows, and finding all of them may take long."
+    )
+
+
+def transposed(found, n_rows, n_features) -> str:
+    """That rows look like the points of a series."""
+    return (
+        f"X may be transposed: of its {n_rows} rows of {n_features} features neighbours correlate "
+        f"by {found.rows:.2f}, neighbouring features by {found.features:.2f}, as if each column "
+        "were a sample. Rows are samples: if they are not, fit X.T."
     )
 
 

@@ -32,6 +32,9 @@ class Poses(dict):
         super().__init__(quantities)
         self.units, self.shared = dict(units or {}), bool(shared)
 
+    def __missing__(self, name):
+        raise KeyError(f"{name!r} is not a quantity of these poses; there are {', '.join(self)}.")
+
 
 @dataclass(frozen=True, eq=False)
 class Model:

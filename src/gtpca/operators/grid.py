@@ -23,6 +23,7 @@ DATES = "datetime64[ns]"  # the unit of positions that are nanoseconds since 197
 DATE_UNIT = re.compile(r"datetime64\[(s|ms|us|ns)\]")  # coarser where nanoseconds end too soon
 LENGTH = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([^\d\s.]\S*)\s*")
 PREFIXES = {"c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9, "k": 1e3}
+LEAST = 0.5  # of a point: what is less cannot be rounded to one
 EVEN = 1e-3  # steps that differ by less, relatively, are even
 
 
@@ -182,7 +183,7 @@ def axis_texts(shape) -> list[str]:
     return [_axis_text(axis_of(shape, j), size) for j, size in enumerate(shape)]
 
 
-def length_in_points(label: str, value, axis: Axis):
+def length_in_points(label: str, value, axis: Axis, least: int = 1):
     """A length in points; text such as ``"0.3s"`` by the step of the axis, numbers as they are.
 
     Parameters
@@ -191,6 +192,8 @@ def length_in_points(label: str, value, axis: Axis):
         What errors call it.
     value : int, str or None
     axis : Axis
+    least : int
+        0 if no length at all, such as ``"0s"``, makes sense.
     """
     if not isinstance(value, str):
         return value
@@ -205,7 +208,12 @@ def length_in_points(label: str, value, axis: Axis):
             "its points are (--rate 250Hz, gtpca.labelled(X, rate=250)), or give points."
         )
     points = float(found[1]) * _scale(label, value, found[2], axis.unit) / abs(axis.step)
-    return max(1, round(points))
+    if points < LEAST and (points > 0 or least > 0):
+        raise ValueError(
+            f"{label}={value!r} is {points:.2g} points, less than one: neighbours are "
+            f"{abs(axis.step):g} {axis.unit} apart. Give at least that."
+        )
+    return round(points)
 
 
 def _scale(label, value, unit, known) -> float:

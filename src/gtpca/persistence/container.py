@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.files import atomic_file, npy_array, npy_bytes
+from gtpca.files import atomic_file, check_regular, npy_array, npy_bytes
 from gtpca.text import one_line
 
 __all__ = ["FORMAT", "FORMAT_VERSION", "read_container", "write_container"]
@@ -24,6 +24,7 @@ __all__ = ["FORMAT", "FORMAT_VERSION", "read_container", "write_container"]
 FORMAT, FORMAT_VERSION = "gtpca model", 3
 TEXT, TEXT_SUM = "model.json", "model.json.sha256"
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
+ZIP = b"PK"  # how all zip files begin
 LARGEST_TEXT = 2**26  # bytes
 
 
@@ -71,6 +72,7 @@ def read_container(path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     content : dict
     arrays : dict of str to array
     """
+    check_regular(path)
     with open(path, "rb") as file:
         members = _read_members(file, os.fspath(path))
     content = _read_text(members, path)
@@ -90,6 +92,8 @@ def _read_members(file, path) -> dict[str, bytes]:
     size = os.fstat(file.fileno()).st_size
     if size == 0:
         raise ValueError(f"{path} is empty.")
+    if file.read(len(ZIP)) != ZIP:
+        raise ValueError(f"{path} is not a model file: it does not begin as GTPCA.save writes it.")
     try:
         with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()

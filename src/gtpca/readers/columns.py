@@ -9,6 +9,8 @@ from gtpca.text import did_you_mean
 
 __all__ = ["Columns", "Roles", "find_column", "find_columns"]
 
+FITTED = "the fit"  # where a column was named that no option names
+
 
 @dataclass(frozen=True)
 class Roles:
@@ -51,6 +53,8 @@ class Columns:
         The columns of times, values and trials, and of channels, of a table of one value a line.
     times, channels : list or None
         Those of an earlier long table.
+    remembered : tuple of str
+        Which of these were not said now, but of an earlier file.
     """
 
     labels: Any = None
@@ -61,6 +65,7 @@ class Columns:
     long: Any = None
     times: Any = None
     channels: Any = None
+    remembered: tuple[str, ...] = ()
 
     @property
     def grid(self) -> dict[str, Any]:
@@ -79,12 +84,16 @@ class Columns:
         if ids is None and names and not names[0] and 0 not in label:
             ids = 0
         left_out = {*label, *find_columns("drop", drop, names, count, known)} | {ids}
-        asked = find_columns("columns", columns, names, count)
+        asked = find_columns(self._called("columns"), columns, names, count)
         values = [i for i in (asked or range(count)) if i not in left_out]
         if not values:
             raise ValueError("there is no column with values")
         called = {_name(names, i, "label" if len(label) == 1 else "column {}"): i for i in label}
         return Roles(values, called, ids, "id" if ids is None else _name(names, ids, "id"))
+
+    def _called(self, option) -> str:
+        """What errors call an option: nothing that nobody has given."""
+        return FITTED if option in self.remembered else option
 
     def of_long(self, names, count) -> tuple[list[int], list[int]]:
         """The columns of times, values, trials and channels, and those of labels."""
@@ -95,7 +104,8 @@ class Columns:
                 "channels, time,value,trial,channel"
             )
         parts = [part.strip() if isinstance(part, str) else part for part in given]
-        found = [find_columns("long", [part], names, count)[0] for part in parts]
+        label = self._called("long")
+        found = [find_columns(label, [part], names, count)[0] for part in parts]
         known = names if self.lenient else None
         return found, find_columns("labels", self.labels, names, count, known)
 
@@ -145,4 +155,9 @@ def find_column(option, column, names, count) -> int:
         return number % count
     there = f"{count} columns" if names is None else f"columns {', '.join(names[:20])}"
     hint = did_you_mean(str(column), names or ())
+    if option == FITTED:
+        raise ValueError(
+            f"the model was fitted to a column {column!r}, which is not there.{hint} There are "
+            f"{there}; rename them, or say by --columns or --long which to take"
+        )
     raise ValueError(f"{option}={column!r} is not a column.{hint} There are {there}")

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gtpca import checks
 from gtpca.optional import require
-from gtpca.readers.data import Data, FileRows, check_rows, choose
+from gtpca.readers.data import Data, FileRows, check_pieces, check_rows, choose
+from gtpca.readers.inflating import PACKERS, check_chunks
+from gtpca.text import shown
 
 __all__ = ["read_hdf5", "read_zarr"]
 
+DEFLATE = 1  # HDF5's number of this filter
 # What may stand between a chunk and its values. Others, such as "pickle", can run code.
 CODECS = {"blosc", "bytes", "crc32", "crc32c", "delta", "gzip", "lz4", "lzma", "bz2", "shuffle"}
 CODECS |= {"bitround", "fixedscaleoffset", "sharding_indexed", "transpose", "zlib", "zstd"}
@@ -27,9 +31,13 @@ def read_hdf5(path: Path, key: str | None = None, matlab: bool = False) -> Data:
         key = choose(found, key.strip("/") if key else None)
         dataset = file[key]
         _check_dataset(dataset, key)
+        size = path.stat().st_size
         check_rows(found[key], dataset.dtype, dataset.chunks)
-        _check_stored(dataset, found[key][0], path.stat().st_size)
-        rows = FileRows(dataset, f"{path}, {key!r}", reverse=matlab)
+        _check_stored(dataset, found[key][0], size)
+        if dataset.chunks is not None:
+            check_pieces(found[key], dataset.dtype, dataset.chunks, size)
+            _check_deflated(dataset, size)
+        rows = FileRows(dataset, f"{shown(path)}, {key!r}", reverse=matlab)
     except BaseException:
         file.close()
         raise
@@ -56,6 +64,23 @@ def _check_stored(dataset, n_rows, file_size) -> None:
         raise ValueError(
             f"{_not_stored(there, claimed, n_rows)} and would be read as zeros; copy those that are"
         )
+
+
+def _check_deflated(dataset, file_size) -> None:
+    """HDF5 inflates a chunk in full, whatever its shape."""
+    plan = dataset.id.get_create_plist()
+    packed = [plan.get_filter(i)[0] for i in range(plan.get_nfilters())].count(DEFLATE)
+    if packed > 1:
+        raise ValueError("is packed more than once, which is not trusted")
+    if packed:
+        chunks: list[tuple[int, Any]] = []
+        source = dataset.id
+        source.chunk_iter(lambda c: chunks.append((c.size, partial(_raw, source, c.chunk_offset))))
+        check_chunks(chunks, "zlib", file_size)
+
+
+def _raw(source, offset) -> bytes:
+    return source.read_direct_chunk(offset)[1]
 
 
 def _n_chunks(shape, chunks) -> int:
@@ -95,29 +120,43 @@ def read_zarr(path: Path, key: str | None = None) -> Data:
     _check_codecs(node.metadata.to_dict())
     check_rows(node.shape, node.dtype, node.chunks)
     _check_files(path / node.path, node)
-    return Data(FileRows(node, f"{path}, {key!r}" if key else str(path)))
+    return Data(FileRows(node, f"{shown(path)}, {key!r}" if key else shown(path)))
 
 
 def _check_files(folder, node) -> None:
     """Chunks without a file hold the fill value, by design; too few of them are worth a word."""
     files = (p for p in folder.rglob("*") if p.is_file())
-    there = sum(not p.name.startswith((".z", "zarr.json")) for p in files)
-    claimed = _n_chunks(node.shape, node.shards or node.chunks)
+    chunks = [p for p in files if not p.name.startswith((".z", "zarr.json"))]
+    sizes = [p.stat().st_size for p in chunks]
+    check_pieces(node.shape, node.dtype, node.shards or node.chunks, sum(sizes))
+    packers = [name for name in _codecs(node.metadata.to_dict()) if name in PACKERS]
+    if len(packers) > 1:
+        raise ValueError(f"is packed more than once, by {' and '.join(packers)}: not trusted")
+    for packer in packers if node.shards is None else ():
+        reads = zip(sizes, (p.read_bytes for p in chunks), strict=True)
+        check_chunks(reads, packer, sum(sizes))
+    there, claimed = len(chunks), _n_chunks(node.shape, node.shards or node.chunks)
     if not there:
         raise ValueError(f"none of {claimed} chunks is stored")
     if there < claimed:
         said = _not_stored(there, claimed, node.shape[0])
-        checks.warn(f"{folder}: {said} and are read as {node.fill_value}.", UserWarning)
+        checks.warn(f"{shown(folder)}: {said} and are read as {node.fill_value}.", UserWarning)
 
 
 def _check_codecs(metadata: dict[str, Any]) -> None:
     """Refuse codecs that could do anything but turn bytes into numbers."""
-    listed = [metadata.get("compressor"), *(metadata.get("filters") or ())]
-    for codec in [*listed, *_nested(metadata.get("codecs"))]:
-        described = codec if codec is None or isinstance(codec, dict) else codec.get_config()
-        name = described and str(described.get("id", described.get("name")))
-        if name and name.removeprefix("numcodecs.") not in CODECS:
+    for name in _codecs(metadata):
+        if name not in CODECS:
             raise ValueError(f"uses the codec {name!r}, which is not trusted")
+
+
+def _codecs(metadata: dict[str, Any]) -> list[str]:
+    """The names of all codecs, those within shards too."""
+    listed = [metadata.get("compressor"), *(metadata.get("filters") or ())]
+    found = [codec for codec in [*listed, *_nested(metadata.get("codecs"))] if codec]
+    described = [codec if isinstance(codec, dict) else codec.get_config() for codec in found]
+    names = [str(about.get("id", about.get("name"))) for about in described]
+    return [name.removeprefix("numcodecs.") for name in names]
 
 
 def _nested(codecs):

@@ -12,12 +12,13 @@ import numpy as np
 from gtpca.text import one_line, shortened
 
 __all__ = [
-    *("Data", "FileRows", "check_inflated", "check_rows"),
+    *("Data", "FileRows", "as_texts", "check_inflated", "check_pieces", "check_rows"),
     *("choose", "is_missing", "is_number", "some"),
 ]
 
 LARGEST_PIECE = 2**30  # bytes of one row, or of one chunk of a file
-MOST_INFLATED = 100  # times its size that a large file may hold
+ANY_FILE = 2**26  # bytes that the smallest file may become
+MOST_INFLATED = 100  # times its size that a larger one may become
 NOTHING = ("", "na", "n/a", "nan", "null", "none", "?")  # fields of text that hold no value
 
 
@@ -175,8 +176,23 @@ def check_rows(shape, dtype, chunks=None) -> None:
         raise ValueError(f"has shape {tuple(shape)} in chunks of {chunks}: too large to be read")
 
 
-def check_inflated(*, needed: int, stored: int, least=LARGEST_PIECE, most=MOST_INFLATED) -> None:
-    """A small file must not become a huge array.
+def check_pieces(shape, dtype, chunks, stored: int) -> None:
+    """A row and a chunk of a packed array, which are unpacked whole, are no huge array either.
+
+    Parameters
+    ----------
+    shape, chunks : tuple of int
+        Of the array and of its chunks.
+    dtype : dtype
+    stored : int
+        Bytes of the file.
+    """
+    largest = max(math.prod(shape[1:]), math.prod(chunks))
+    check_inflated(needed=largest * np.dtype(dtype).itemsize, stored=stored)
+
+
+def check_inflated(*, needed: int, stored: int, least=ANY_FILE, most=MOST_INFLATED) -> None:
+    """A small file must not become a huge array; docs/command-line.md has the rule.
 
     Parameters
     ----------
@@ -188,7 +204,31 @@ def check_inflated(*, needed: int, stored: int, least=LARGEST_PIECE, most=MOST_I
         Beyond them, how many times its size.
     """
     if needed > max(least, most * stored):
-        raise ValueError(f"{stored} bytes claim to hold {needed} bytes of values")
+        raise ValueError(
+            f"{stored} bytes claim to hold {needed} bytes of values, more than {most} times as "
+            "many; if they do, unpack them into .npy or a plain table, where nothing is limited"
+        )
+
+
+def as_texts(label: str, texts: list[str], stored: int | None = None) -> np.ndarray:
+    """Texts as an array of str, all of whose entries take as much room as the longest.
+
+    Parameters
+    ----------
+    label : str
+        What errors call them.
+    texts : list of str
+    stored : int or None
+        Bytes of the file; default: as many as the texts have characters.
+    """
+    longest = max(map(len, texts), default=0)
+    stored = sum(map(len, texts)) if stored is None else stored
+    if 4 * longest * len(texts) > max(ANY_FILE, MOST_INFLATED * stored):
+        raise ValueError(
+            f"{label} holds a text of {longest} characters, too long for {len(texts)} of them, "
+            f"{shortened(max(texts, key=len), 40)!r}; shorten it"
+        )
+    return np.array(texts, dtype=str)
 
 
 def is_number(field: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 
 from gtpca.optional import require
 from gtpca.readers.data import Data, check_inflated
-from gtpca.text import one_line
+from gtpca.text import one_line, shown
 
 __all__ = ["read_images", "write_images"]
 
@@ -47,14 +48,16 @@ def read_images(path: Path, sizes: str | None = None, sample_shape=None) -> Data
     dtype = np.dtype(np.uint16 if mode == "I;16" else np.uint8)
     dtype = np.dtype(np.float32) if unequal and sizes == "pad" else dtype
     needed = len(names) * math.prod(shape) * dtype.itemsize
-    check_inflated(needed=needed, stored=sum(name.stat().st_size for name in names))
+    largest = max(math.prod(kind[1]) * dtype.itemsize for kind in kinds)
+    stored = sum(name.stat().st_size for name in names)
+    check_inflated(needed=max(needed, largest), stored=stored)
     rows = np.full((len(names), *shape), np.nan if dtype.kind == "f" else 0, dtype)
     for row, name in zip(rows, names, strict=True):
         pixels = _pixels(image, name, mode, shape if sizes == "resize" else None)
         row[tuple(slice(size) for size in pixels.shape)] = pixels
     axes = ("row", "column", "colour")[: rows.ndim - 1]
     shapes = np.array([kind[1] for kind in kinds]) if unequal and sizes == "pad" else None
-    ids = np.array([name.name for name in names])
+    ids = np.array([os.fsencode(name.name).decode(errors="backslashreplace") for name in names])
     return Data(rows, ids=ids, id_name="file", axes=axes, shapes=shapes)
 
 
@@ -94,8 +97,9 @@ def _check_alike(names, kinds, sizes) -> None:
     for name, kind in zip(names, kinds, strict=True):
         same = kind[0] == kinds[0][0] if sizes else kind == kinds[0]
         if not same:
+            mine, first = (shown(p.name) for p in (name, names[0]))
             raise ValueError(
-                f"{name.name} is {_words(kind)}, but {names[0].name} is {_words(kinds[0])}; all "
+                f"{mine} is {_words(kind)}, but {first} is {_words(kinds[0])}; all "
                 "images must be alike, but for their sizes with --sizes pad or --sizes resize (in "
                 'Python sizes="pad")'
             )
@@ -116,7 +120,7 @@ def _kind(image, name) -> tuple[str, tuple[int, ...]]:
     with _opened(image, name) as picture:
         mode, (width, height) = picture.mode, picture.size
     if mode not in MODES:
-        raise ValueError(f"{name.name} has mode {mode}; convert it to grey or RGB")
+        raise ValueError(f"{shown(name.name)} has mode {mode}; convert it to grey or RGB")
     mode, channels = MODES[mode]
     return mode, (height, width, *channels)
 
@@ -141,4 +145,4 @@ def _opened(image, name):
         with image.open(name, formats=("PNG", "JPEG")) as picture:
             yield picture
     except Exception as error:  # Pillow raises whatever comes
-        raise ValueError(f"{name.name} is not a readable image: {one_line(error)}") from None
+        raise ValueError(f"{shown(name.name)} is not a readable image: {one_line(error)}") from None

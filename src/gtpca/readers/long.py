@@ -33,9 +33,10 @@ def as_wide(names, times, values, trials, channels=None, *, beside, missing, gri
         The ``times`` and ``channels`` of a sample, if they are known; default: all that occur.
     """
     if not np.isfinite(times).all():
-        raise ValueError(f"column {names[0]!r} has no time in row {int(np.isnan(times).argmax())}")
+        line = int((~np.isfinite(times)).argmax())
+        raise ValueError(f"column {names[0]!r} has no time in row {line}")
     known, (ids, row, first) = grid or {}, _in_order(trials)
-    points, column = _columns(times, known.get("times"), names[0])
+    points, column = _columns(times, row, known.get("times"), names[0])
     called, channel = _channels(channels, row, known.get("channels"), names[-1])
     table = Table(names, ids, points, called)
     place = table.places(row, column, channel)
@@ -116,13 +117,13 @@ def _in_order(texts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return different[order], np.argsort(order)[number], first[order]
 
 
-def _columns(times, points, name):
+def _columns(times, trials, points, name):
     """The times of the columns, and the column of every line."""
     if points is None:
-        return np.unique(times, return_inverse=True)
+        return _merged(times, trials)
     points = np.asarray(points, dtype=np.float64)
-    nearest = np.abs(times[:, None] - points).argmin(axis=1)
-    step = np.diff(points).min(initial=np.inf)
+    nearest = _nearest(points, times)
+    step = np.diff(np.sort(points)).min(initial=np.inf)
     off = np.abs(times - points[nearest]) > CLOSE * (step if np.isfinite(step) else 1.0)
     if off.any():
         raise ValueError(
@@ -130,6 +131,38 @@ def _columns(times, points, name):
             f"of the fit, {points[0]:g} to {points[-1]:g}"
         )
     return points, nearest
+
+
+def _nearest(points, times) -> np.ndarray:
+    """The number of the point (d,) that is nearest to each of the times (n,)."""
+    order = np.argsort(points)
+    edges = (points[order][1:] + points[order][:-1]) / 2
+    return order[np.searchsorted(edges, times)]
+
+
+def _merged(times, trials) -> tuple[np.ndarray, np.ndarray]:
+    """Different times, and which one each line has; those closer than ``CLOSE`` of a step are one.
+
+    The step is the smallest within a trial: 0.3 and 0.1 * 3 are the same time in two trials.
+    """
+    found, number, count = np.unique(times, return_inverse=True, return_counts=True)
+    tolerance = _tolerance(times, trials)
+    cluster = np.append(0, np.cumsum(np.diff(found) > tolerance))
+    starts = np.flatnonzero(np.diff(cluster, prepend=-1))
+    spans = found[np.append(starts[1:], len(found)) - 1] - found[starts]
+    if (spans > tolerance).any():  # a chain of times that all differ
+        return found, number
+    often = np.lexsort((-count, cluster))[starts]  # of each cluster the most frequent
+    return found[often], cluster[number]
+
+
+def _tolerance(times, trials) -> float:
+    """How far apart times are one: ``CLOSE`` of the smallest step within a trial, or rounding."""
+    rounding = 16 * np.finfo(np.float64).eps * float(np.abs(times).max())
+    order = np.lexsort((times, trials))
+    within = np.diff(times[order])[np.diff(trials[order]) == 0]
+    steps = within[within > rounding]
+    return max(rounding, CLOSE * float(steps.min()) if len(steps) else 0.0)
 
 
 def _channels(channels, row, known, name) -> tuple[list[str], np.ndarray]:

@@ -106,12 +106,13 @@ def _head(file, stored, order) -> tuple[str, Variable]:
     )
 
 
-def _bytes(file, stored, limit) -> bytes:
+def _bytes(file, stored, limit) -> bytes | memoryview:
     """The first ``limit`` bytes of an element or a few less, without its tag."""
     file.seek(stored.start)
     if not stored.compressed:
         return file.read(min(stored.size, limit))
-    return zlib.decompressobj().decompress(file.read(stored.size), limit)[8:]  # the tag is within
+    inflated = zlib.decompressobj().decompress(file.read(stored.size), limit)
+    return memoryview(inflated)[8:]  # the tag is within
 
 
 def _element(data, place, order) -> tuple[np.ndarray, int]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gtpca import checks
+from gtpca.files import check_regular
 from gtpca.readers.arrays import read_npy, read_npz
 from gtpca.readers.axes import with_rate
 from gtpca.readers.containers import read_hdf5, read_zarr
@@ -18,9 +21,9 @@ from gtpca.readers.matlab import read_mat
 from gtpca.readers.recordings import read_recording
 from gtpca.readers.series import read_ts
 from gtpca.readers.tables import read_parquet, read_text
-from gtpca.text import one_line
+from gtpca.text import one_line, shown
 
-__all__ = ["read_as", "read_data"]
+__all__ = ["is_data", "is_model", "read_as", "read_data"]
 
 
 class Kind(NamedTuple):
@@ -31,8 +34,10 @@ class Kind(NamedTuple):
     options: tuple[str, ...] = ()
 
 
+KNOWN = ("times", "channels", "sample_shape")  # what a model knows, and nobody types
 COLUMNS = ("labels", "id", "drop", "columns", "long", "times", "channels")
-TABLE = Kind("table", read_text, (*COLUMNS, "header", "missing", "decimal", "sample_shape"))
+TEXT = ("header", "missing", "decimal", "encoding", "sample_shape")
+TABLE = Kind("table", read_text, (*COLUMNS, *TEXT))
 HDF5 = Kind("HDF5 file", read_hdf5, ("key",))
 RECORDING = Kind("recording", read_recording, ("window", "step", "event", "tmin", "tmax"))
 KINDS = {
@@ -49,7 +54,7 @@ KINDS = {
     ".hdf5": HDF5,
     ".zarr": Kind("Zarr store", read_zarr, ("key",)),
     ".mat": Kind("MATLAB file", read_mat, ("key",)),
-    ".ts": Kind("file of time series", read_ts, ("missing", "sample_shape")),
+    ".ts": Kind("file of time series", read_ts, ("missing", "encoding", "sample_shape")),
     "folder": Kind("folder of images", read_images, ("sizes", "sample_shape")),
     ".fif": RECORDING,
     ".edf": RECORDING,
@@ -68,6 +73,7 @@ def read_data(
     long: str | Sequence[str | int] | None = None,
     header: bool | None = None,
     decimal: str | None = None,
+    encoding: str | None = None,
     rate: float | None = None,
     window: int | float | None = None,
     step: int | float | None = None,
@@ -110,6 +116,9 @@ def read_data(
         holds the names of the rows, ``ids``, and is left out.
     decimal : {".", ","} or None
         Text tables: what stands before the decimals.
+    encoding : str or None
+        Text tables and ``.ts``: how bytes become characters, such as ``"latin-1"``, ``"cp1252"`` or
+        ``"utf-16"``; None: UTF-8.
     rate : float or None
         Points per second along a series, if the file does not say so.
     window, step : int, float or None
@@ -161,7 +170,7 @@ def read_data(
     given: dict[str, Any] = {"key": key, "labels": labels, "id": id, "drop": drop}
     given |= {"columns": columns, "long": long, "header": header, "decimal": decimal}
     given |= {"window": window, "step": step, "event": event, "tmin": tmin, "tmax": tmax}
-    given |= {"sizes": sizes, "rate": rate}
+    given |= {"sizes": sizes, "rate": rate, "encoding": encoding}
     return read_as(path, given, missing, sample_shape=sample_shape)
 
 
@@ -186,16 +195,26 @@ def read_as(
     known = {*kind.options, *(() if kind is RECORDING else ("rate",))}
     wrong = sorted(set(given) - known)
     if wrong:
-        option = f"{wrong[0]}={given[wrong[0]]!r}"
-        raise ValueError(f"{path}: {option} has no meaning for this kind of file, {kind.name}.")
+        raise ValueError(f"{shown(path)}: {_no_meaning(wrong[0], given[wrong[0]], kind, known)}")
     checks.choice("missing", missing, ("error", "ignore"))
     old = {k: v for k, v in (remembered or {}).items() if k in known and k not in given}
     always = {"missing": missing, "sample_shape": sample_shape}
     given |= old | {name: value for name, value in always.items() if name in kind.options}
     if old and "columns" in kind.options:
-        given["lenient"] = True
+        given |= {"lenient": True, "remembered": tuple(old)}
     rate = given.pop("rate", None)
     return _read(kind, path, given, rate)
+
+
+def _no_meaning(option, value, kind, known) -> str:
+    """That an option is of no use for a kind of file, where it is, and which are here."""
+    endings = [ending for ending, other in KINDS.items() if option in other.options]
+    where = f"it is for {', '.join(endings)}" if endings else "recordings know their rate"
+    here = ", ".join(name for name in sorted(known) if name not in KNOWN)
+    return (
+        f"{option}={value!r} has no meaning for this kind of file, {kind.name}: {where}. Options "
+        f"here: {here or 'none'}."
+    )
 
 
 def _read(kind, path, given, rate) -> Data:
@@ -206,27 +225,50 @@ def _read(kind, path, given, rate) -> Data:
     except ImportError:
         raise
     except MemoryError:
-        raise ValueError(f"{path}: it does not fit into memory.") from None
+        raise ValueError(f"{shown(path)}: it does not fit into memory.") from None
     except Exception as error:  # of the parsers, whatever comes
-        raise ValueError(f"{path}: {_wording(error, kind.name)}") from None
+        raise ValueError(f"{shown(path)}: {_wording(error, kind.name)}") from None
+
+
+def is_data(path: Path) -> bool:
+    """Whether the ending of a file is one of samples."""
+    return _ending(path) in KINDS
+
+
+def _ending(path) -> str:
+    """The ending, both parts of it if the file is packed."""
+    ending = path.suffix.lower()
+    return f"{path.with_suffix('').suffix.lower()}.gz" if ending == ".gz" else ending
+
+
+def is_model(path: Path) -> bool:
+    """Whether a file is a model and not samples."""
+    with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+        return "model.json" in archive.namelist()
+    return False
 
 
 def _kind(path: Path) -> str:
     """The entry of KINDS; a file that is not there is an OSError."""
-    ending = path.suffix.lower()
-    if ending == ".gz":
-        ending = f"{path.with_suffix('').suffix.lower()}.gz"
+    ending = _ending(path)
     size = os.stat(path).st_size
     if path.is_dir():
         stores = (".zarray", ".zgroup", "zarr.json")
         return ".zarr" if any((path / name).exists() for name in stores) else "folder"
     if ending not in KINDS or ending == ".zarr":
+        check_regular(path)
+        if is_model(path):
+            raise ValueError(
+                f"{shown(path)} is a model file, not samples; on the command line the model comes "
+                "first: MODEL DATA."
+            )
         known = ", ".join(kind for kind in KINDS if kind not in ("folder", ".zarr"))
         raise ValueError(
-            f"{path}: the ending {ending!r} is none of {known}, and it is not a folder."
+            f"{shown(path)}: the ending {ending!r} is none of {known}, and it is not a folder."
         )
+    check_regular(path)
     if size == 0:
-        raise ValueError(f"{path}: the file is empty.")
+        raise ValueError(f"{shown(path)}: the file is empty.")
     return ending
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gtpca.data.containers.recordings import warn_of_kinds
 from gtpca.datasets import event_windows, sliding_windows
 from gtpca.optional import require
 from gtpca.readers.data import Data, FileRows, check_inflated
@@ -29,7 +30,9 @@ def read_recording(path: Path, window=None, step=None, event=None, tmin=None, tm
         return _read_epochs(mne, path, window, step, event, tmin, tmax)
     _check_options(window=window, step=step, event=event, tmin=tmin, tmax=tmax)
     raw = mne.io.read_raw(path, preload=False, verbose="error")
-    picks = [i for i, kind in enumerate(raw.get_channel_types()) if kind in DATA] or None
+    kinds = raw.get_channel_types()
+    picks = [i for i, kind in enumerate(kinds) if kind in DATA] or None
+    warn_of_kinds([kinds[i] for i in picks or ()])
     rate, names = float(raw.info["sfreq"]), np.array(raw.ch_names)
     _check_length(raw)
     x = raw.get_data(picks, verbose="error").T
@@ -68,6 +71,7 @@ def _read_epochs(mne, path, window, step, event, tmin, tmax) -> Data:
     kinds, bad = epochs.get_channel_types(), epochs.info["bads"]
     good = [i for i, name in enumerate(epochs.ch_names) if name not in bad]
     picks = [i for i in good if kinds[i] in DATA] or good
+    warn_of_kinds([kinds[i] for i in picks if kinds[i] in DATA])
     rows = np.ascontiguousarray(epochs.get_data(picks, copy=False).transpose(0, 2, 1))
     about: dict[str, Any] = {"sampling_rate": float(epochs.info["sfreq"]), "axes": AXES}
     about |= {"start": float(epochs.times[0]), "ids": epochs.selection.astype(str)}

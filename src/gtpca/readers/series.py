@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 
 from gtpca.data.series import pad
-from gtpca.readers.data import Data, check_rows, is_missing, is_number
+from gtpca.readers.data import Data, as_texts, check_inflated, check_rows, is_missing, is_number
+from gtpca.readers.encodings import UTF8, check_encoding, encoding_hint
 
 __all__ = ["read_ts"]
 
 
-def read_ts(path: Path, missing: str = "error", sample_shape=None) -> Data:
+def read_ts(path: Path, missing: str = "error", encoding: str = UTF8, sample_shape=None) -> Data:
     """Series (n, n_times), or (n, n_times, n_channels), and their labels.
 
     Lines with ``#`` are comments, those with ``@`` the header; after ``@data`` each line is a
@@ -20,9 +22,29 @@ def read_ts(path: Path, missing: str = "error", sample_shape=None) -> Data:
     equal length, unless ``missing="ignore"``: then NaN follows the end of the shorter ones, up to
     the longest or to ``sample_shape``, and stands for ``?``.
     """
+    encoding = check_encoding(encoding)
+    try:
+        series, labels = _series(path, missing, encoding)
+    except UnicodeDecodeError as error:
+        raise ValueError(encoding_hint(path, encoding, error)) from None
+    longest = max(channels.shape[1] for channels in series)
+    if missing == "ignore" and sample_shape is not None:
+        longest = max(longest, sample_shape[0])
+    shape = (len(series[0]), longest)
+    check_inflated(needed=8 * len(series) * math.prod(shape), stored=path.stat().st_size)
+    rows = pad(series, axes=-1, shape=shape)
+    rows = rows[:, 0] if rows.shape[1] == 1 else rows.transpose(0, 2, 1)
+    check_rows(rows.shape, rows.dtype)
+    axes = ("time", "channel")[: rows.ndim - 1]
+    found = None if labels is None else as_texts("the label", labels)
+    return Data(np.ascontiguousarray(rows), labels=found, axes=axes)
+
+
+def _series(path, missing, encoding) -> tuple[list[np.ndarray], list[str] | None]:
+    """All series (n_channels, n_times), and their labels if they have any."""
     series: list[np.ndarray] = []
-    labels = []
-    with open(path, encoding="utf-8-sig") as file:
+    labels: list[str] = []
+    with open(path, encoding=encoding) as file:
         lines = ((i, line.strip()) for i, line in enumerate(file, start=1))
         lines = ((i, line) for i, line in lines if line and not line.startswith("#"))
         labelled = _header(lines)
@@ -34,15 +56,7 @@ def read_ts(path: Path, missing: str = "error", sample_shape=None) -> Data:
             labels.append(label.strip())
     if not series:
         raise ValueError("there is no series after @data")
-    longest = max(channels.shape[1] for channels in series)
-    if missing == "ignore" and sample_shape is not None:
-        longest = max(longest, sample_shape[0])
-    rows = pad(series, axes=-1, shape=(len(series[0]), longest))
-    rows = rows[:, 0] if rows.shape[1] == 1 else rows.transpose(0, 2, 1)
-    check_rows(rows.shape, rows.dtype)
-    axes = ("time", "channel")[: rows.ndim - 1]
-    found = np.array(labels) if labelled else None
-    return Data(np.ascontiguousarray(rows), labels=found, axes=axes)
+    return series, labels if labelled else None
 
 
 def _header(lines) -> bool:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import gzip
+import sys
 import warnings
+from array import array
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,17 +15,34 @@ from pathlib import Path
 
 import numpy as np
 
+from gtpca import checks
 from gtpca.optional import require
 from gtpca.readers.columns import Columns, Roles
-from gtpca.readers.data import Data, check_inflated, check_rows, is_missing, is_number
+from gtpca.readers.data import (
+    Data,
+    as_texts,
+    check_inflated,
+    check_rows,
+    is_missing,
+    is_number,
+    some,
+)
+from gtpca.readers.encodings import UTF8, check_encoding, encoding_hint, unpacked
 from gtpca.readers.long import as_wide
 from gtpca.text import shortened
 
 __all__ = ["read_parquet", "read_text"]
 
 SHORT_LINES = '; --missing ignore takes lines that end early (in Python missing="ignore")'
+TOO_LONG = (
+    "; remove what is too much in it, or, if it is the other lines that end early, --missing "
+    'ignore fills them (in Python missing="ignore")'
+)
+UNNAMED = "; name all columns in the first line, and put fields with separators in them into quotes"
 DELIMITERS = {".csv": ",;\t", ".tsv": "\t;", ".txt": "\t;,"}  # the first that is in the first line
 SPACES = None  # the delimiter that is any number of spaces
+MOST_CLASSES = 60  # the UCR archive has as many
+ANY_TEXT, MOST_TEXT = 2**24, 30  # what packed text may become: bytes, or times its size
 
 
 @dataclass(frozen=True)
@@ -44,6 +64,8 @@ class Layout:
         Whether values may be missing.
     decimal : str
         What stands before the decimals.
+    encoding : str
+        How bytes become characters.
     """
 
     delimiter: str | None
@@ -53,6 +75,7 @@ class Layout:
     roles: Roles
     gaps: bool = False
     decimal: str = "."
+    encoding: str = UTF8
 
     @property
     def chosen(self) -> list[int]:
@@ -74,6 +97,7 @@ def read_text(
     missing: str = "error",
     *,
     decimal=".",
+    encoding=UTF8,
     sample_shape=None,
     **asked,
 ) -> Data:
@@ -83,22 +107,50 @@ def read_text(
     names, or if there are none of the longest line or of ``sample_shape``. What is ``asked`` of the
     columns is said by :class:`~gtpca.readers.columns.Columns`.
     """
-    _check_packed(path)
     if decimal not in (".", ","):
         raise ValueError(f"decimal={decimal!r} must be '.' or ','")
-    columns = Columns(**asked)
-    if columns.long is not None:
-        return _read_long(path, header, columns, decimal, missing)
-    layout = _layout(path, columns, header, missing == "ignore", decimal, sample_shape)
+    columns, encoding = Columns(**asked), check_encoding(encoding)
+    size = _text_size(path)
+    try:
+        if columns.long is not None:
+            return _read_long(path, header, columns, decimal, encoding, missing)
+        how = {"gaps": missing == "ignore", "decimal": decimal, "encoding": encoding}
+        layout = _layout(path, columns, header, sample_shape, **how)
+        return _read_wide(path, layout, size)
+    except UnicodeDecodeError as error:
+        raise ValueError(encoding_hint(path, encoding, error)) from None
+
+
+def _read_wide(path, layout, size) -> Data:
+    """One sample a line, of a text of ``size`` bytes."""
     aside = layout.roles.aside
     text = [[fields[i].strip() for i in aside] for fields in _scan(path, layout)] if aside else []
-    rows = _values(path, layout)
+    rows = _values(path, layout, size)
     check_rows(rows.shape, rows.dtype)
     if aside and len(text) != len(rows):
         raise ValueError(f"there are {len(text)} lines, but {len(rows)} rows of values")
-    found = {i: np.array([line[j] for line in text]) for j, i in enumerate(aside)}
+    found = {
+        i: as_texts(f"column {layout.name(i)}", [line[j] for line in text])
+        for j, i in enumerate(aside)
+    }
+    if layout.names is None and layout.roles.values == list(range(len(layout.head))):
+        _warn_of_classes(rows)
     names = layout.names and [layout.names[i] for i in layout.chosen]
     return _data(rows, names, layout.roles, found)
+
+
+def _warn_of_classes(rows) -> None:
+    """Warn if the first column, and no other, is a few integers, as classes in the UCR archive."""
+    with np.errstate(invalid="ignore"):
+        whole = ((rows == np.rint(rows)) | np.isnan(rows)).all(axis=0)
+    classes = np.unique(rows[:, 0])
+    if whole[0] and not whole[1:].any() and 2 <= len(classes) <= min(MOST_CLASSES, len(rows) // 4):
+        checks.warn(
+            f"column 0 holds the integers {some(classes.astype(int))} alone, and no other column "
+            "does, as classes in the first column of the UCR archive: --labels 0 takes them as "
+            "labels (in Python labels=0), else they are data.",
+            UserWarning,
+        )
 
 
 def _data(rows, names, roles, found) -> Data:
@@ -114,42 +166,51 @@ def _data(rows, names, roles, found) -> Data:
     )
 
 
-def _read_long(path, header, columns, decimal, missing) -> Data:
+def _read_long(path, header, columns, decimal, encoding, missing) -> Data:
     """A table with one value a line."""
-    layout = _layout(path, Columns(lenient=True), header, True, decimal)
-    names, lines = layout.names, list(_scan(path, layout))
-    roles, label = columns.of_long(names, len(layout.head))
-    table = {i: np.array([fields[i].strip() for fields in lines]) for i in [*roles, *label]}
-    called = {i: names[i] if names else f"column {i}" for i in table}
-    numbers = [_as_numbers(table[i], layout, i) for i in roles[:2]]
-    texts, beside = [table[i] for i in roles[2:]], {called[i]: table[i] for i in label}
-    how = {"beside": beside, "missing": missing, "grid": columns.grid}
-    return as_wide([called[i] for i in roles], *numbers, *texts, **how)
+    how = {"gaps": True, "decimal": decimal, "encoding": encoding}
+    layout = _layout(path, Columns(lenient=True), header, **how)
+    roles, label = columns.of_long(layout.names, len(layout.head))
+    numbers = {i: array("d") for i in roles[:2]}
+    texts: dict[int, list[str]] = {i: [] for i in [*roles[2:], *label]}
+    for line, fields in _numbered(path, layout):
+        if len(fields) < len(layout.head):
+            raise ValueError(_unequal(line, fields, layout))
+        for i, column in numbers.items():
+            column.append(_as_number(fields[i], layout, i, line))
+        for i, column_of_text in texts.items():
+            column_of_text.append(sys.intern(fields[i].strip()))  # each of them is there many times
+    called = {i: layout.names[i] if layout.names else f"column {i}" for i in [*roles, *label]}
+    found = {i: as_texts(f"column {layout.name(i)}", texts[i]) for i in texts}
+    beside = {called[i]: found[i] for i in label}
+    values = [np.array(numbers[i]) for i in roles[:2]]
+    more = {"beside": beside, "missing": missing, "grid": columns.grid}
+    return as_wide([called[i] for i in roles], *values, *[found[i] for i in roles[2:]], **more)
 
 
-def _as_numbers(fields, layout, i) -> np.ndarray:
-    """The numbers of a column, NaN where there is none."""
-    for line, field in enumerate(fields):
-        _check_value(field, layout, i, layout.skip + line + 1)
-    return np.array([np.nan if is_missing(f) else float(layout.point(f)) for f in fields])
+def _as_number(field, layout, i, line) -> float:
+    """The number in a field, NaN where there is none."""
+    _check_value(field, layout, i, line)
+    return np.nan if is_missing(field) else float(layout.point(field))
 
 
-def _check_packed(path) -> None:
-    """A packed file must not become a huge text."""
+def _text_size(path) -> int:
+    """Bytes of the text; a packed file must not become a huge one."""
+    stored = path.stat().st_size
     if path.suffix.lower() != ".gz":
-        return
+        return stored
     size = 0
     with gzip.open(path) as file:
         while piece := file.read(2**20):
             size += len(piece)
-            check_inflated(needed=size, stored=path.stat().st_size)
+            check_inflated(needed=size, stored=stored, least=ANY_TEXT, most=MOST_TEXT)
+    return size
 
 
 @contextmanager
-def _opened(path):
+def _opened(path, encoding):
     """The text of a table."""
-    unpack = gzip.open if path.suffix.lower() == ".gz" else open
-    with unpack(path, "rt", encoding="utf-8-sig", newline="") as file:
+    with unpacked(path, "rt", encoding=encoding, newline="") as file:
         yield file
 
 
@@ -167,24 +228,26 @@ def _lines(file, delimiter) -> Iterator[tuple[int, list[str]]]:
     yield from ((table.line_num, fields) for fields in table)
 
 
-def _values(path, layout) -> np.ndarray:
-    """The columns with values, (n, d)."""
+def _values(path, layout, size) -> np.ndarray:
+    """The columns with values, (n, d), of a text of ``size`` bytes."""
     try:
         rows = _load(path, layout)
         if not len(rows) or rows.shape[1] == len(layout.chosen):
             return rows
         raise ValueError(f"there are {len(layout.chosen)} names, but {rows.shape[1]} columns")
     except ValueError:
-        lines = list(_scan(path, layout, values=True))  # which knows what is wrong
         if layout.gaps:
-            return _with_gaps(lines, layout)
+            return _with_gaps(path, layout, size)
+        deque(_scan(path, layout, values=True), maxlen=0)  # which knows what is wrong
         raise
 
 
-def _with_gaps(lines, layout) -> np.ndarray:
+def _with_gaps(path, layout, size) -> np.ndarray:
     """The columns with values, (n, d), with NaN where there is none."""
-    rows = np.full((len(lines), len(layout.chosen)), np.nan)
-    for row, fields in zip(rows, lines, strict=True):
+    shape = (sum(1 for _ in _scan(path, layout, values=True)), len(layout.chosen))
+    check_inflated(needed=8 * shape[0] * shape[1], stored=size)
+    rows = np.full(shape, np.nan)
+    for row, fields in zip(rows, _scan(path, layout), strict=True):
         for j, i in enumerate(layout.chosen):
             if i < len(fields) and not is_missing(fields[i]):
                 row[j] = float(layout.point(fields[i]))
@@ -199,11 +262,11 @@ def _load(path, layout) -> np.ndarray:
         how["converters"] = lambda field: float(layout.point(field))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that there is nothing: check_rows says so
-        return np.loadtxt(path, delimiter=layout.delimiter, encoding="utf-8-sig", **how)
+        return np.loadtxt(path, delimiter=layout.delimiter, encoding=layout.encoding, **how)
 
 
-def _layout(path, columns, header, gaps, decimal, sample_shape=None) -> Layout:
-    with _opened(path) as file:
+def _layout(path, columns, header, sample_shape=None, *, gaps, decimal, encoding) -> Layout:
+    with _opened(path, encoding) as file:
         numbered = ((i, line) for i, line in enumerate(file) if line.strip())
         skip, line = next(numbered, (0, ""))
     delimiter = _delimiter(path, line, decimal)
@@ -212,7 +275,7 @@ def _layout(path, columns, header, gaps, decimal, sample_shape=None) -> Layout:
     points = [field.replace(decimal, ".") for field in fields]
     names = fields if (_are_names(points, skip, gaps) if header is None else header) else None
     if gaps and names is None:
-        head = [*head, *[""] * (_widest(path, delimiter) - len(head))]
+        head = [*head, *[""] * (_widest(path, delimiter, encoding) - len(head))]
     roles = columns.roles(names, len(head))
     if gaps and names is None and sample_shape is not None:
         head, roles = _with_room(head, roles, sample_shape)
@@ -224,6 +287,7 @@ def _layout(path, columns, header, gaps, decimal, sample_shape=None) -> Layout:
         roles=roles,
         gaps=gaps,
         decimal=decimal,
+        encoding=encoding,
     )
 
 
@@ -248,9 +312,9 @@ def _delimiter(path, line, decimal) -> str | None:
     return SPACES if found is None and len(parts) > 1 and spaced else found or known[0]
 
 
-def _widest(path, delimiter) -> int:
+def _widest(path, delimiter, encoding) -> int:
     """Columns of the longest line."""
-    with _opened(path) as file:
+    with _opened(path, encoding) as file:
         return max((len(fields) for _, fields in _lines(file, delimiter)), default=0)
 
 
@@ -277,28 +341,40 @@ def _counts(fields, start) -> bool:
 
 def _scan(path, layout, values=False) -> Iterator[list[str]]:
     """The fields of each row; an error names the first line, and column, that is wrong."""
-    with _opened(path) as file:
+    yield from (fields for _, fields in _numbered(path, layout, values))
+
+
+def _numbered(path, layout, values=False) -> Iterator[tuple[int, list[str]]]:
+    """The same with the numbers of lines."""
+    with _opened(path, layout.encoding) as file:
         for _ in range(layout.skip):
             next(file)
         for number, fields in _lines(file, layout.delimiter):
             if not fields:
                 continue
             _check_fields(fields, layout, layout.skip + number, values)
-            yield fields
+            yield layout.skip + number, fields
 
 
 def _check_fields(fields, layout, line, values) -> None:
     aside = max([*layout.roles.aside, -1])
     short = layout.gaps and aside < len(fields) < len(layout.head)
     if len(fields) != len(layout.head) and not short:
-        early = layout.names is None or len(fields) < len(layout.head)
-        raise ValueError(
-            f"line {line} has {len(fields)} columns, but the first line has {len(layout.head)}"
-            + (SHORT_LINES if early and not layout.gaps else "")
-        )
+        raise ValueError(_unequal(line, fields, layout) + _remedy(fields, layout))
     for i in layout.chosen if values else ():
         if i < len(fields):
             _check_value(fields[i], layout, i, line)
+
+
+def _unequal(line, fields, layout) -> str:
+    return f"line {line} has {len(fields)} columns, but the first line has {len(layout.head)}"
+
+
+def _remedy(fields, layout) -> str:
+    """What would work for a line that is shorter, or longer, than the first."""
+    if len(fields) < len(layout.head):
+        return "" if layout.gaps else SHORT_LINES
+    return UNNAMED if layout.names is not None else TOO_LONG
 
 
 def _check_value(field, layout, i, line) -> None:
@@ -319,37 +395,52 @@ def read_parquet(path: Path, missing: str = "error", **asked) -> Data:
     """All columns of numbers, in memory; with ``missing="ignore"`` NaN where there is none."""
     parquet = require("pyarrow.parquet", "io")
     with parquet.ParquetFile(path) as file:
-        index = [name for name in file.schema_arrow.names if name.startswith("__index_")]
-        fields = [field for field in file.schema_arrow if field.name not in index]
-        n_values = file.metadata.num_rows * len(fields)
-        check_inflated(needed=8 * n_values, stored=path.stat().st_size)
-        table = file.read()
+        schema, n_rows, size = file.schema_arrow, file.metadata.num_rows, path.stat().st_size
+    index = [name for name in schema.names if name.startswith("__index_")][:1]
+    fields = [field for field in schema if not field.name.startswith("__index_")]
     names, columns = [field.name for field in fields], Columns(**asked)
+    check_inflated(needed=8 * n_rows * len(fields), stored=size)
     if columns.long is not None:
-        return _long_parquet(table, names, columns, missing)
+        return _long_parquet(parquet, path, names, columns, missing)
     roles = columns.roles(names, len(names))
-    kept = [names[i] for i in roles.values]
+    kept, aside = ([names[i] for i in part] for part in (roles.values, roles.aside))
     _check_types([fields[i] for i in roles.values])
+    table = _table(parquet, path, kept, aside if roles.ids is not None else [*aside, *index])
     rows = np.column_stack([_numbers(table.column(name), name, missing) for name in kept])
     check_rows(rows.shape, rows.dtype)
-    data = _data(rows, kept, roles, {i: _text(table, names[i]) for i in roles.aside})
+    data = _data(rows, kept, roles, {i: _text(table, names[i], size) for i in roles.aside})
     if roles.ids is None and index:
-        return replace(data, ids=_text(table, index[0]))
+        return replace(data, ids=_text(table, index[0], size))
     return data
 
 
-def _long_parquet(table, names, columns, missing) -> Data:
+def _table(parquet, path, numbers, texts):
+    """These columns; a text that is there many times is in memory once."""
+    with parquet.ParquetFile(path, read_dictionary=texts) as file:
+        return file.read(columns=[*dict.fromkeys([*numbers, *texts])])
+
+
+def _long_parquet(parquet, path, names, columns, missing) -> Data:
     """A table with one value a row."""
     roles, label = ([names[i] for i in found] for found in columns.of_long(names, len(names)))
+    table = _table(parquet, path, roles[:2], [*roles[2:], *label])
     numbers = [_numbers(table.column(name), name, "ignore") for name in roles[:2]]
-    texts, beside = [_text(table, name) for name in roles[2:]], {n: _text(table, n) for n in label}
+    found = {name: _text(table, name, path.stat().st_size) for name in [*roles[2:], *label]}
+    texts, beside = [found[name] for name in roles[2:]], {name: found[name] for name in label}
     how = {"beside": beside, "missing": missing, "grid": columns.grid}
     return as_wide(roles, *numbers, *texts, **how)
 
 
-def _text(table, name) -> np.ndarray:
-    """A column as text."""
-    return np.array([str(v) for v in table.column(name).to_pylist()])
+def _text(table, name, stored) -> np.ndarray:
+    """A column as text, of a file of ``stored`` bytes."""
+    texts: list[str] = []
+    for chunk in table.column(name).chunks:
+        if hasattr(chunk, "dictionary"):
+            known = [str(v) for v in chunk.dictionary.to_pylist()]
+            texts += [str(None) if i is None else known[i] for i in chunk.indices.to_pylist()]
+        else:
+            texts += [str(v) for v in chunk.to_pylist()]
+    return as_texts(f"column {name!r}", texts, stored)
 
 
 def _check_types(fields) -> None:

@@ -36,7 +36,7 @@ class DataArrays(Container):
             )
         dim = _sample_dim(X, sample_dim)
         self._X = X = X.transpose(dim, *_order(X, dim, labels))
-        axes = tuple(_axis(X, str(name)) for name in X.dims[1:])
+        axes = tuple(_axis(X, name) for name in X.dims[1:])
         super().__init__(X.data, Labels(axes, "xarray", str(dim)))
 
     def take(self, numbers):
@@ -51,35 +51,46 @@ class DataArrays(Container):
         axes = axes_of(grid, self.labels, values.shape[1:])
         if values.shape == X.shape and _same(axes, self.labels.axes):
             return X.copy(data=values)
+        known = {str(dim): dim for dim in X.dims}  # which need not be text
         names = [axis.name or f"axis_{j}" for j, axis in enumerate(axes)]
+        names = [known.get(name, name) for name in names]
         return _data_array(values, X.dims[:1], self._beside(), names, axes, X.name, X.attrs)
 
     def table(self, values, names):
-        dims = (self._X.dims[0], "component")
-        coords = {**self._beside(), "component": list(names)}
+        component = _component_dim(self._X.dims[:1])
+        dims = (self._X.dims[0], component)
+        coords = {**self._beside(component), component: list(names)}
         return sys.modules["xarray"].DataArray(values, dims=dims, coords=coords)
 
     def poses(self, poses):
-        dims, coords = self._X.dims[:1] if poses.shared else (self._X.dims[0], "component"), {}
+        component = _component_dim(self._X.dims[:1])
+        dims, coords = self._X.dims[:1] if poses.shared else (self._X.dims[0], component), {}
         columns = {}
         for name, values in poses.items():
             about = {"units": poses.units[name]} if name in poses.units else {}
             columns[name] = (dims, values[:, 0] if poses.shared else values, about)
-            coords = {} if poses.shared else {"component": _component_names(values.shape[1])}
-        return sys.modules["xarray"].Dataset(columns, coords=self._beside() | coords)
+            coords = {} if poses.shared else {component: _component_names(values.shape[1])}
+        return sys.modules["xarray"].Dataset(
+            columns, coords=self._beside(*columns, component) | coords
+        )
 
-    def _beside(self):
-        """The coordinates that belong to the samples alone."""
-        dim = self._X.dims[0]
-        return {name: c for name, c in self._X.coords.items() if set(c.dims) <= {dim}}
+    def _beside(self, *taken):
+        """The coordinates that belong to the samples alone; names that are taken are left out."""
+        coords, dim = self._X.coords, self._X.dims[0]
+        return {n: c for n, c in coords.items() if set(c.dims) <= {dim} and n not in taken}
 
     @classmethod
     def components(cls, values, grid, labels):
         require("xarray", "dev")
         axes = axes_of(grid, labels, values.shape[1:])
         names = [axis.name or f"axis_{j}" for j, axis in enumerate(axes)]
-        numbers = {"component": _component_names(len(values))}
-        return _data_array(values, ("component",), numbers, names, axes)
+        dim = _component_dim(names)
+        return _data_array(values, (dim,), {dim: _component_names(len(values))}, names, axes)
+
+
+def _component_dim(taken) -> str:
+    """What the axis of the components is called, beside dimensions that have names already."""
+    return next(name for name in ("component", "gtpca_component") if name not in taken)
 
 
 def _component_names(count) -> list[str]:
@@ -100,18 +111,20 @@ def _sample_dim(X, sample_dim):
 
 def _order(X, dim, labels):
     """The dimensions of a sample, as in the fit if they have the same names."""
-    own = [name for name in X.dims if name != dim]
-    wanted = [] if labels is None else [axis.name for axis in labels.axes]
-    return wanted if sorted(map(str, wanted)) == sorted(map(str, own)) else own
+    own = {str(name): name for name in X.dims if name != dim}
+    wanted = [] if labels is None else [str(axis.name) for axis in labels.axes]
+    return [own[name] for name in wanted] if sorted(wanted) == sorted(own) else own.values()
 
 
-def _axis(X, name) -> Axis:
+def _axis(X, dim) -> Axis:
     """A dimension with its coordinate, if that is numbers, times or names."""
-    if name not in X.coords:
+    name = str(dim)
+    if dim not in X.coords:
         return Axis(name)
-    values, unit = X.coords[name].values, str(X.coords[name].attrs.get("units", ""))
+    values, unit = X.coords[dim].values, str(X.coords[dim].attrs.get("units", ""))
     if values.ndim != 1:
         return Axis(name)
+    _check_coordinate(dim, values)
     if values.dtype.kind == "M":
         return Axis(name, *_dates(values))
     if values.dtype.kind == "m":
@@ -133,6 +146,18 @@ def _numbers(values) -> np.ndarray:
     found = values.astype(np.float64)
     large = values.dtype.kind in "iu" and np.abs(found).max(initial=0.0) > 2**53
     return values.astype(np.int64) if large and found.max() < 2**63 else found
+
+
+def _check_coordinate(dim, values) -> None:
+    """Positions are somewhere: neither NaN, nor infinite, nor no date."""
+    kind = values.dtype.kind
+    good = ~np.isnat(values) if kind in "mM" else np.isfinite(values) if kind == "f" else True
+    if not np.all(good):
+        place = int(np.argmin(good))
+        raise ValueError(
+            f"the coordinate {dim!r} of X is {values[place]} at place {place}, which is no "
+            f"position; replace it, or leave the coordinate out: X.drop_vars({dim!r})."
+        )
 
 
 def _same(axes, others) -> bool:
@@ -168,7 +193,11 @@ class Tensors(Container):
     """
 
     def __init__(self, X, sample_dim=None, labels: Labels | None = None):
-        known = X.detach().cpu()
+        if X.layout != sys.modules["torch"].strided or X.is_quantized:
+            how = "dequantize" if X.is_quantized else "to_dense"
+            what = "quantized" if X.is_quantized else f"sparse ({X.layout})"
+            raise TypeError(f"X is a {what} tensor; give a dense one, as X.{how}() does.")
+        known = X.detach().cpu().resolve_conj().resolve_neg()
         if known.is_floating_point() and known.element_size() < 4:
             known = known.float()  # NumPy lacks some of these types
         self._device = X.device

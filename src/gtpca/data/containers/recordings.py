@@ -7,18 +7,21 @@ import sys
 
 import numpy as np
 
+from gtpca import checks
 from gtpca.data.containers.base import Container, axes_of
 from gtpca.data.labels import Labels
 from gtpca.operators.grid import Axis
 from gtpca.optional import require
 
-__all__ = ["Recordings"]
+__all__ = ["Recordings", "warn_of_kinds"]
 
 # The kinds of channels that MNE itself takes for data.
 DATA = (
     *("mag", "grad", "ref_meg", "eeg", "seeg", "ecog", "dbs", "csd", "hbo", "hbr"),
     *("fnirs_cw_amplitude", "fnirs_fd_ac_amplitude", "fnirs_fd_phase", "fnirs_od"),
 )
+UNITS = {"mag": "T", "ref_meg": "T", "grad": "T/m", "csd": "V/m2", "hbo": "M", "hbr": "M"}
+UNITS |= {"fnirs_fd_phase": "rad", "fnirs_od": "1"}  # all others are in volts
 
 
 class Recordings(Container):
@@ -93,7 +96,8 @@ class Recordings(Container):
         channel, time = axes_of(grid, labels, values.shape[1:])
         if channel.names is None or time.points is None or time.step is None:
             return values
-        info = mne.create_info(list(channel.names), 1 / time.step, list(channel.about["kinds"]))
+        rate = float(f"{1 / time.step:.12g}")  # 200 Hz, where steps were rounded
+        info = mne.create_info(list(channel.names), rate, list(channel.about["kinds"]))
         with info._unlock():
             for entry, place in zip(info["chs"], channel.about["places"], strict=True):
                 entry["loc"][:] = place
@@ -118,8 +122,29 @@ def _picks(X, labels) -> np.ndarray:
             raise ValueError(f"X has no channel {absent[0]!r}, to which GTPCA was fitted.")
         return np.array([X.ch_names.index(name) for name in fitted])
     good = ~np.isin(X.ch_names, X.info["bads"])
-    data = np.flatnonzero(good & np.isin(X.get_channel_types(), DATA))
+    kinds = np.array(X.get_channel_types())
+    data = np.flatnonzero(good & np.isin(kinds, DATA))
+    warn_of_kinds(kinds[data])
     return data if len(data) else np.flatnonzero(good)
+
+
+def warn_of_kinds(kinds) -> None:
+    """Warn if channels measure things of different units: values in volts are a million times
+    those in tesla, and decide alone.
+
+    Parameters
+    ----------
+    kinds : array of str
+        Of the channels, as MNE calls them.
+    """
+    units = {kind: UNITS.get(kind, "V") for kind in sorted(set(map(str, kinds)))}
+    if len(set(units.values())) > 1:
+        mixed = ", ".join(f"{kind} ({unit})" for kind, unit in units.items())
+        checks.warn(
+            f"X mixes channels of different units: {mixed}; those with the larger numbers decide. "
+            "Fit one kind, as epochs.copy().pick('eeg') has it, or scale them first.",
+            UserWarning,
+        )
 
 
 def _axes(X, picks) -> tuple[Axis, ...]:
