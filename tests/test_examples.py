@@ -41,6 +41,10 @@ def test_example(path, pyplot, capsys, request):
         pyplot.figure(number).canvas.draw()
     said = capsys.readouterr().out
     assert any(c.isdigit() for c in said), "printed no number"
+    figures = runpy.run_path(str(ROOT / "docs" / "figures.py"))
+    if path.stem in figures["SOURCES"]:
+        stale = [fault for one in figures["figures"](path.stem, said) for fault in one.stale()]
+        assert not stale, "\n".join(stale)
     if path.stem == "plot_layer_classifier":
         pca, fixed, trained = (float(line.split()[-1]) for line in said.splitlines())
         assert pca < fixed < trained
