@@ -156,6 +156,15 @@ def _(_):
     yield "docs/diagnostics.md", "window of 32 points explains {:.0f} % of the energy", share
 
 
+@of("the demo")
+def _(_):
+    from gtpca import demo
+
+    found = demo.run()
+    text = "(`make demo`): one component {:.3f}, five of PCA {:.3f}."
+    yield "docs/comparison.md", text, found.resmse[0], found.pca_resmse[4]
+
+
 @of("plot_spikes")
 def _(said):
     likeness = numbers(r"average of aligned new noise: (\S+)", said)
@@ -501,6 +510,31 @@ def _(_):
         yield page, text, compute, read, fixed, total / 60
     text = "Twenty passes for each of ten components are {:.0f} to {:.0f} hours."
     yield page, text, hours[0], hours[-1]
+
+
+@of("bench_speed.json")
+def _(d):
+    page, cases = "docs/speed.md", d["cases"]
+    one = {name: case["threads"]["1"] for name, case in cases.items() if "threads" in case}
+    faster = {name: runs["base"]["seconds"] / runs["new"]["seconds"] for name, runs in one.items()}
+    text = "time warps and scalings ({:.1f} and {:.1f} instead of 5)."
+    yield page, text, faster["timewarp"], faster["scaling"]
+    yield page, "within the differences of runs ({:.1f}):", faster["circular-shared"]
+    gains = [
+        one[name]["new"]["seconds"] / cases[name]["threads"]["all"]["new"]["seconds"]
+        for name in ("digits-shifted", "digits-rotated")
+    ]
+    text = "60,000 shifted digits {:.2f} times as fast, and that of rotated ones {:.2f} times,"
+    yield page, text, *gains
+    text = "`import gtpca` takes {:.2f} times as long as `import sklearn.decomposition`, with `GTPCA` "
+    text += "{:.2f} times, and `gtpca fit` of a table of 300 x 256 {:.2f} times."
+    yield page, text, *(d["first_use"]["ratio"][f"{n} new"] for n in FIRST_USE)
+    verdict = cases["heartbeats-6"]["quality"]["verdict"]
+    excess = [100 * (verdict["mean_ratio"][2] - 1), 100 * verdict["standard_error"][2]]
+    yield page, "the first three leave {:.1f} ± {:.1f} % more", *excess
+
+
+FIRST_USE = ("import", "estimator", "command")
 
 
 @of("bench_diagnostics.json")

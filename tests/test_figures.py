@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from pathlib import Path
 
@@ -18,6 +19,29 @@ QUICK = [source for source in FIGURES["SOURCES"] if not source.startswith("plot_
 def test_the_pages_show_what_the_source_says(source):
     stale = [fault for figure in FIGURES["figures"](source) for fault in figure.stale()]
     assert not stale, "\n".join(stale) + "\nmend it by python docs/figures.py --write"
+
+
+@pytest.fixture
+def benchmarks(monkeypatch):
+    """The folder of benchmarks, whose modules can be imported."""
+    folder = SCRIPT.parents[1] / "benchmarks"
+    monkeypatch.syspath_prepend(str(folder))
+    return folder
+
+
+def test_the_table_of_speed_is_that_of_its_benchmark(benchmarks):
+    from speed import docs
+    from speed.cases import CASES
+
+    found = json.loads((benchmarks / "bench_speed.json").read_text())["cases"]
+    table = docs.markdown({name: found[name] for name in CASES if name in found})
+    assert f"{docs.BEGIN}\n{table}\n{docs.END}" in SCRIPT.with_name("speed.md").read_text()
+
+
+def test_the_page_about_outliers_is_that_of_its_benchmark(benchmarks):
+    run = runpy.run_path(str(benchmarks / "bench_outliers.py"))
+    rows = json.loads((benchmarks / "bench_outliers.json").read_text())
+    assert run["PAGE"].read_text() == run["page"](rows)
 
 
 @pytest.fixture
