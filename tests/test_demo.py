@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pictures import assert_fresh
 
 from gtpca import demo
 
@@ -60,6 +61,13 @@ def test_main_writes_the_figure_without_pyplot_state(tmp_path, monkeypatch, fitt
     assert said[0] == demo.table(fitted)
     assert "figure.png" in said[1]
     assert dict(matplotlib.rcParams) == before
+
+
+def test_readme_shows_the_figure_of_the_demo(tmp_path, fitted, monkeypatch):
+    pytest.importorskip("matplotlib", reason=NEEDS_MATPLOTLIB)
+    monkeypatch.setattr(demo, "run", lambda: fitted)
+    demo.main(tmp_path / "demo.png", out=str)
+    assert_fresh(tmp_path)
 
 
 def test_missing_matplotlib_names_the_extra_before_any_work(monkeypatch):

@@ -7,6 +7,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+from pictures import IMAGES, assert_fresh
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
@@ -29,13 +30,13 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example(path, pyplot, capsys, request):
+def test_example(path, pyplot, capsys, request, tmp_path):
     source = path.read_text(encoding="utf-8")
     if "fetch_" in source:
         request.getfixturevalue("data_home")
     if lacks := runpy.run_path(str(ROOT / "docs" / "_extensions" / "pages.py"))["missing"](source):
         pytest.skip(f"needs {', '.join(lacks)}")
-    runpy.run_path(str(path), run_name="__main__")
+    names = runpy.run_path(str(path), run_name="__main__")
     assert pyplot.get_fignums(), "drew nothing"
     for number in pyplot.get_fignums():
         pyplot.figure(number).canvas.draw()
@@ -48,6 +49,9 @@ def test_example(path, pyplot, capsys, request):
     if path.stem == "plot_layer_classifier":
         pca, fixed, trained = (float(line.split()[-1]) for line in said.splitlines())
         assert pca < fixed < trained
+    if "drawn" in names:  # the pictures of docs/plots.md
+        runpy.run_path(str(ROOT / "docs" / "draw_plots.py"))["save"](names["drawn"], tmp_path)
+        assert_fresh(tmp_path, IMAGES / "plots")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
