@@ -299,11 +299,9 @@ def _doubts(rows, page):
     yield (
         page,
         "it said so in {} of {} of noise (200 rows with 0 and 2 components, 40 rows), and in {} of {} "
-        "of a pattern (norm 2 in 200 rows with 0 and 5 components, norm 3 in 40 rows with 0 and 4); "
-        "in {} of these {} `held_out_gain_` was below 0.",
+        "of a pattern (norm 2 in 200 rows with 0 and 5 components, norm 3 in 40 rows with 0 and 4).",
         *(sum(row["doubt"] for row in noise), len(noise)),
         *(sum(row["doubt"] for row in pattern), len(pattern)),
-        *(sum(row["gain"] < 0 for row in pattern), len(pattern)),
     )
 
 
