@@ -1,8 +1,8 @@
 """Figures in the prose of README, pages and examples, with where each of them comes from.
 
-A figure is a piece of a page with a format field for every number, ``"leaves {:.3f} of it"``, and the
-numbers. They are taken from a file of ``benchmarks``, from what an example prints, or computed in a
-moment. A page holds if it shows the digits that the fields give.
+A figure is a piece of a page with a format field for every number, ``"leaves {:.3f} of it"``, and
+the numbers: from a file of ``benchmarks``, from what an example prints, or computed in a moment. A
+page holds if it shows the digits that the fields give.
 
     python docs/figures.py                    list all figures that are stale; runs some examples
     python docs/figures.py --write            and write the digits into the pages
@@ -22,6 +22,7 @@ import string
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -88,7 +89,7 @@ class Figure:
 
 
 def of(source: str) -> Callable:
-    """Decorate the function with the figures of a source; it is called with what the source says."""
+    """Decorate the function that yields the figures of a source, given what the source says."""
 
     def add(figures):
         SOURCES[source] = figures
@@ -193,12 +194,14 @@ def _(said):
     fixed, gain = numbers(r"the trials +explained (\S+) .* gain (\S+) to", said)
     absent = numbers(r"absent +explained \S+ to (\S+),", said)
     chance = numbers(r"fixed .* gain (\S+) to (\S+)", said)
-    text = "latencies add {:.3f} to the explained share, and {:.3f} to {:.3f} where the response never"
+    text = (
+        "latencies add {:.3f} to the explained share, and {:.3f} to {:.3f} where the response never"
+    )
     yield "docs/guide.md", text, gain, *chance
     yield (
         "examples/plot_eeg_latency.py",
-        "explain {:.2f} of the trials, and at most {:.2f} without a response. Latencies add {:.3f} to "
-        "that, but {:.3f} to {:.3f} where nothing moves",
+        "explain {:.2f} of the trials, and at most {:.2f} without a response. Latencies add {:.3f} "
+        "to that, but {:.3f} to {:.3f} where nothing moves",
         *(fixed, *absent, gain, *chance),
     )
 
@@ -220,8 +223,8 @@ def _(d):
     yield "docs/guide.md", text, left, left, right
     yield (
         "docs/comparison.md",
-        "in place both leave {:.3f} with 20 components; shifted, separate poses leave {:.3f}, and in "
-        "one pose the scores classify at {:.3f}, beside {:.3f} for digits that never moved",
+        "in place both leave {:.3f} with 20 components; shifted, separate poses leave {:.3f}, and "
+        "in one pose the scores classify at {:.3f}, beside {:.3f} for digits that never moved",
         *(left, d["shifted"]["ordinary_resmse"], d["shifted"]["accuracy"], right),
     )
 
@@ -244,8 +247,8 @@ def _(d):
     if (six["best"], three["best"]) == ("soft 3", "hard 6"):
         yield (
             page,
-            "soft EM with 6 is {:.3f} ± {:.3f} below soft EM with 3, which is {:.3f} ± {:.3f} above "
-            "the best other method, hard EM with 6.",
+            "soft EM with 6 is {:.3f} ± {:.3f} below soft EM with 3, which is {:.3f} ± {:.3f} "
+            "above the best other method, hard EM with 6.",
             *(-six["mean"], six["se"], three["mean"], three["se"]),
         )
     weak = d["poses"]
@@ -255,8 +258,8 @@ def _(d):
     yield (
         page,
         "soft EM is right in at least {:.3f} of the beats and within {:.3f} of the best of them, a "
-        "single component and Woody averaging in at least {:.3f}, energy with several components in "
-        "{:.2f} to {:.2f} at noise 1.5.",
+        "single component and Woody averaging in at least {:.3f}, energy with several components "
+        "in {:.2f} to {:.2f} at noise 1.5.",
         *(soft, below, min(min(row["single"], row["woody"]) for row in weak)),
         *span([loud["energy 3"], loud["energy 6"]]),
     )
@@ -267,8 +270,8 @@ def _(d):
     ratios = [span([row[f"soft over {other}"] for row in d["passes"]]) for other in OTHER_PASSES]
     yield (
         page,
-        "A soft pass costs {:.1f} to {:.1f} hard ones, and {:.1f} to {:.1f} passes of the same block by "
-        "energy ({:.1f} to {:.1f} of its components without the pattern).",
+        "A soft pass costs {:.1f} to {:.1f} hard ones, and {:.1f} to {:.1f} passes of the same "
+        "block by energy ({:.1f} to {:.1f} of its components without the pattern).",
         *np.ravel(ratios),
     )
 
@@ -288,7 +291,9 @@ def _faint(rows, page):
         text = "Its size is {:.2f} and {:.2f} (300 and 3,000 rows) of what energy finds, and other "
         text += "held-out rows were less likely with it than with noise alone in all of 20 draws"
         yield page, text, *(row["plain size over hard"] for row in nothing)
-    text = "What shrinking leaves of the pattern is {:.2f} and {:.2f} of what energy finds; held-out "
+    text = (
+        "What shrinking leaves of the pattern is {:.2f} and {:.2f} of what energy finds; held-out "
+    )
     text += "rows are then as likely as with noise alone, to {:.3f} nats."
     gap = max(abs(row["gain"]) for row in nothing)
     yield page, text, *(row["size over hard"] for row in nothing), math.ceil(1000 * gap) / 1000
@@ -298,8 +303,9 @@ def _doubts(rows, page):
     noise, pattern = ([row for row in rows if bool(row["norm"]) == there] for there in (0, 1))
     yield (
         page,
-        "it said so in {} of {} of noise (200 rows with 0 and 2 components, 40 rows), and in {} of {} "
-        "of a pattern (norm 2 in 200 rows with 0 and 5 components, norm 3 in 40 rows with 0 and 4).",
+        "it said so in {} of {} of noise (200 rows with 0 and 2 components, 40 rows), and in {} of "
+        "{} of a pattern (norm 2 in 200 rows with 0 and 5 components, norm 3 in 40 rows with 0 "
+        "and 4).",
         *(sum(row["doubt"] for row in noise), len(noise)),
         *(sum(row["doubt"] for row in pattern), len(pattern)),
     )
@@ -311,8 +317,8 @@ def _calibration(rows, page):
     yield (
         page,
         "as often as they say within {:.3f}, from 600 to 2,400 beats and up to the strongest noise "
-        "(there, with 600 beats, they say {:.2f} and hold it in {:.2f}). With `shrink=False` they say "
-        "{:.2f} there and hold it in {:.2f}.",
+        "(there, with 600 beats, they say {:.2f} and hold it in {:.2f}). With `shrink=False` they "
+        "say {:.2f} there and hold it in {:.2f}.",
         *(gap, few["mass"], few["covered"], few["plain mass"], few["plain covered"]),
     )
 
@@ -327,8 +333,8 @@ def _eeg_places(rows, page):
     yield (
         page,
         "finds {:.2f} to {:.2f} of the places, one place for all trials {:.2f} (six channels, ten "
-        "draws each). A model that was made with the places known, of these very trials, finds {:.2f} "
-        "to {:.2f}:",
+        "draws each). A model that was made with the places known, of these very trials, finds "
+        "{:.2f} to {:.2f}:",
         *(*found, together["one place for all"], *known),
     )
     text = "Soft EM is {:.3f} ± {:.3f} and {:.3f} ± {:.3f} (3 and 6 components) below the best"
@@ -364,11 +370,17 @@ def _(d):
         ridge: min(min(run["middle"]) for name in spikes for run in d[name][ridge])
         for ridge in ("auto", "0")
     }
-    text = "At least {:.0f} % of the energy of each of the first three components of spikes is in the "
+    text = (
+        "At least {:.0f} % of the energy of each of the first three components of spikes is in the "
+    )
     text += "middle half of the window, where it is as little as {:.0f} % without"
     yield page, text, 100 * least["auto"], 100 * least["0"]
     costs, _ = changes["spikes-outlier, codes with the ridge"]
-    yield page, "With codes under the ridge, spikes would cost {:.0f} to {:.0f} % more", *span(costs)
+    yield (
+        page,
+        "With codes under the ridge, spikes would cost {:.0f} to {:.0f} % more",
+        *span(costs),
+    )
 
 
 def _ridge_change(found):
@@ -394,10 +406,11 @@ def _(d):
     quiet, loud = sorted(least["0.02"])
     yield (
         page,
-        "fits explain at least {:.3f} of what the true components explain from the same gaps if the "
-        "noise has 0.3 of the standard deviation of the signal, and {:.2f} if it has all of it and "
-        "60 % are hidden. With 0.05 and 0.1, and an earlier solver, {:.3f} and {:.3f} were reached in "
-        "little noise. No reconstruction had more than {:.2f} times the energy of the largest row.",
+        "fits explain at least {:.3f} of what the true components explain from the same gaps if "
+        "the noise has 0.3 of the standard deviation of the signal, and {:.2f} if it has all of it "
+        "and 60 % are hidden. With 0.05 and 0.1, and an earlier solver, {:.3f} and {:.3f} were "
+        "reached in little noise. No reconstruction had more than {:.2f} times the energy of "
+        "the largest row.",
         *(least["0.02"][quiet], least["0.02"][loud], least["0.05"][quiet], least["0.1"][quiet]),
         max(run["largest"] for run in d["weights"]["0.02"]),
     )
@@ -406,8 +419,8 @@ def _(d):
     ]
     yield (
         page,
-        "A pass costs {:.1f} to {:.1f} times as much with separate poses, and {:.1f} to {:.1f} times as "
-        "much for a shared block of three",
+        "A pass costs {:.1f} to {:.1f} times as much with separate poses, and {:.1f} to {:.1f} "
+        "times as much for a shared block of three",
         *np.ravel(ratios),
     )
 
@@ -432,10 +445,15 @@ def _(d):
     text = "| GT-PCA, `Shift(44)` | {:.3f} | {:.2f} | {:.1f} | k-Shape finds"
     yield page, text, *shape["GT-PCA"].values()
     for count in (4, 8, 16):
-        theirs, ours = (d["steerable"][f"{who}, {count} numbers"] for who in ("steerable", "GT-PCA"))
+        theirs, ours = (
+            d["steerable"][f"{who}, {count} numbers"] for who in ("steerable", "GT-PCA")
+        )
         text = f"| {count} | {{:.3f}} | {{:.2f}} | {{:.3f}} | {{:.1f}} |"
         yield page, text, *theirs.values(), *ours.values()
-    for who, title in (("elastic", "elastic (fdasrsf)"), ("GT-PCA", "GT-PCA, `TimeWarp` with 21 strengths")):
+    for who, title in (
+        ("elastic", "elastic (fdasrsf)"),
+        ("GT-PCA", "GT-PCA, `TimeWarp` with 21 strengths"),
+    ):
         digits = 1 if who == "elastic" else 2
         one, free = (d["elastic"][f"{who}, {kind}"] for kind in ("one parameter", "free"))
         text = f"| {title} | {{:.3f}} | {{:.{digits}f}} | {{:.3f}} | {{:.{digits}f}} |"
@@ -524,7 +542,9 @@ def _(d):
     ]
     text = "60,000 shifted digits {:.2f} times as fast, and that of rotated ones {:.2f} times,"
     yield page, text, *gains
-    text = "`import gtpca` takes {:.2f} times as long as `import sklearn.decomposition`, with `GTPCA` "
+    text = (
+        "`import gtpca` takes {:.2f} times as long as `import sklearn.decomposition`, with `GTPCA` "
+    )
     text += "{:.2f} times, and `gtpca fit` of a table of 300 x 256 {:.2f} times."
     yield page, text, *(d["first_use"]["ratio"][f"{n} new"] for n in FIRST_USE)
     verdict = cases["heartbeats-6"]["quality"]["verdict"]
@@ -545,8 +565,8 @@ def _(d):
         yield page, text, *_called(d["kinds"], noise=noise, surrogate=kind)
     second = [line | {"real": int(line["real"] > 1)} for line in d["second"]]
     own, one = (_called(second, **{"one pose": shared})[:2] for shared in (False, True))
-    text = "a second component is called real in {} of {} data sets with poses of their own, and in {} "
-    yield page, text + "of {} in one pose.", *own, *one
+    text = "a second component is called real in {} of {} data sets with poses of their own, and "
+    yield page, text + "in {} of {} in one pose.", *own, *one
     for norm in sorted({line["norm"] for line in d["power"]}):
         yield page, f"{norm}: {{}} of {{}}", *_called(d["power"], norm=norm)[:2]
     yield page, "without a pattern {} of {}.", *_called(d["level"], noise="white noise")[:2]
@@ -564,35 +584,26 @@ def _called(lines, **how):
 
 
 def _choices(lines, page):
-    for count in (1, 3):
-        for size in (24, 60, 140):
-            for first in (0, 200):
-                seeds = range(first, first + 10)
-                mine = [
-                    line
-                    for line in lines
-                    if (line["count"], line["size"]) == (count, size) and line["seed"] in seeds
-                ]
-                right = sum(line["holds"] >= 0.95 and line["ratio"] <= 1.6 for line in mine)
-                text = f"| {count} | {size} | {first} to {first + 9} | {{}} to {{}} | {{}} of {{}} | {{}} of {{}} |"
-                number = sum(line["components"] == count for line in mine)
-                windows = span([line["window"] for line in mine])
-                yield page, text, *windows, right, len(mine), number, len(mine)
+    for count, size, first in product((1, 3), (24, 60, 140), (0, 200)):
+        seeds = range(first, first + 10)
+        cases = [line for line in lines if (line["count"], line["size"]) == (count, size)]
+        cases = [line for line in cases if line["seed"] in seeds]
+        windows = span([line["window"] for line in cases])
+        right = sum(line["holds"] >= 0.95 and line["ratio"] <= 1.6 for line in cases)
+        number = sum(line["components"] == count for line in cases)
+        text = f"| {count} | {size} | {first} to {seeds[-1]} | {{}} to {{}} "
+        text += "| {} of {} | {} of {} |"
+        yield page, text, *windows, right, len(cases), number, len(cases)
 
 
 def _eeg_floor(lines, page):
-    def one(kind):
-        (line,) = (
-            line
-            for line in lines
-            if (line["channel"], line["surrogate"], line["added"]) == ("PZ", kind, 0)
-        )
-        return line
-
+    names = ("channel", "added", "surrogate")
+    one = {tuple(line[name] for name in names): line for line in lines}
+    plain, mixed = (one["PZ", 0, kind] for kind in ("gaussian", "mixed"))
     yield (
         page,
-        'The first explains {:.0f} %, and the bar is {:.0f} % (`"gaussian"`) or {:.0f} % (`"mixed"`)',
-        *(100 * v for v in (one("gaussian")["gain"], one("gaussian")["bar"], one("mixed")["bar"])),
+        'first explains {:.0f} %, and the bar is {:.0f} % (`"gaussian"`) or {:.0f} % (`"mixed"`)',
+        *(100 * value for value in (plain["gain"], plain["bar"], mixed["bar"])),
     )
     full = [_called(lines, surrogate=kind, added=1)[:2] for kind in ("gaussian", "mixed")]
     half = _called(lines, surrogate="gaussian", added=0.5)[:2]

@@ -49,7 +49,7 @@ def comments_of(code):
 
 
 def printed_promises(node, text, alone):
-    """What a statement is promised to print: behind each ``print(..)``, or in the lines below it."""
+    """What a statement should print: the comments behind each ``print(..)``, or below it."""
     calls = [n for n in ast.walk(node) if isinstance(n, ast.Call)]
     prints = [n for n in calls if isinstance(n.func, ast.Name) and n.func.id == "print"]
     behind = [text[n.end_lineno] for n in prints if n.end_lineno in text]

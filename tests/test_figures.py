@@ -1,4 +1,4 @@
-"""Figures in the prose of README and pages are what benchmarks and examples say: docs/figures.py."""
+"""Figures in the prose of README and pages are those of their sources: docs/figures.py."""
 
 from __future__ import annotations
 
