@@ -212,6 +212,13 @@ def _(said):
     yield "examples/plot_heartbeats.py", text, *numbers(r"(\d+) beats,", said)
 
 
+@of("plot_too_many_transforms")
+def _(said):
+    text = "the component tells rays ({:.3f}) from noise ({:.3f})."
+    shares = numbers(r"\n +1 +(\S+) +(\S+)", said)
+    yield "examples/plot_too_many_transforms.py", text, *shares
+
+
 @of("bench_shared_pose.json")
 def _(d):
     rows = {"rotated": "rotated by one of 20 angles", "shifted": "shifted, 28 x 28 in 56 x 56"}
