@@ -626,11 +626,16 @@ def main(arguments=None) -> int:
     args = parser.parse_args(arguments)
     faults = []
     for source in args.sources or SOURCES:
-        for one in figures(source):
-            found = [f"{source}: {fault}" for fault in one.stale()]
-            if found and args.write:
+        try:
+            found = figures(source)
+        except Exception as error:  # of a benchmark with other names, of data that are missing
+            faults.append(f"{source}: cannot be read: {error!r}")
+            continue
+        for one in found:
+            stale = [f"{source}: {fault}" for fault in one.stale()]
+            if stale and args.write:
                 one.write()
-            faults += found
+            faults += stale
     print("\n".join(faults) or "all figures hold")
     return bool(faults) and not args.write
 
