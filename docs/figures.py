@@ -7,6 +7,7 @@ page holds if it shows the digits that the fields give.
     python docs/figures.py                    list all figures that are stale; runs some examples
     python docs/figures.py --write            and write the digits into the pages
     python docs/figures.py bench_ridge.json   only those of some sources
+    python docs/figures.py --others           list decimals in the text that no figure covers
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def of(source: str) -> Callable:
 def figures(source: str, said=None) -> list[Figure]:
     """The figures of a source; ``said`` is what it says, if that is known already."""
     said = load(source) if said is None else said
-    return [Figure(page, text, values) for page, text, *values in SOURCES[source](said)]
+    return [Figure(page, text, tuple(values)) for page, text, *values in SOURCES[source](said)]
 
 
 def load(source: str):
@@ -617,12 +618,44 @@ def _eeg_floor(lines, page):
     yield page, text, *full[0], full[1][0], *half
 
 
+def others() -> Iterator[str]:
+    """Decimals and percentages in the text of pages, outside of code, that no figure covers."""
+    covered = {
+        (one.page, match.start(group))
+        for source in SOURCES
+        for one in figures(source)
+        for match in one.pattern.finditer(one._read())
+        for group in range(1, match.re.groups + 1)
+    }
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages += sorted((ROOT / "docs" / "howto").glob("*.md"))
+    for path in pages:
+        page, text = str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
+        plain = CODE.sub(lambda match: " " * len(match[0]), text)
+        for match in DECIMAL.finditer(plain):
+            if not any((page, match.start() - bold) in covered for bold in (0, 2)):
+                line = text.count("\n", 0, match.start()) + 1
+                around = " ".join(text[max(0, match.start() - 40) : match.end() + 20].split())
+                yield f"{page}, line {line}: {around}"
+
+
+CODE = re.compile(
+    r"^( *)```.*?^\1```$|<!-- table.*?end of table -->|`[^`\n]+`|\$[^$]+\$|\]\([^)]*\)",
+    re.MULTILINE | re.DOTALL,
+)
+DECIMAL = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d+|\.\d+|\d+ %)")
+
+
 def main(arguments=None) -> int:
     """List, or write, the figures that are stale."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sources", nargs="*", help="of these sources alone; default: all")
     parser.add_argument("--write", action="store_true", help="write the digits into the pages")
+    parser.add_argument("--others", action="store_true", help="list decimals of no source")
     args = parser.parse_args(arguments)
+    if args.others:
+        print("\n".join(others()))
+        return 0
     faults = []
     for source in args.sources or SOURCES:
         try:
