@@ -36,7 +36,7 @@ export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-long test-core test-aeon browser lint format bench bench-speed
-.PHONY: same-results clean test-oldest test-interpreters release release-tag docs docs-serve
+.PHONY: figures pictures same-results clean test-oldest test-interpreters release release-tag docs docs-serve
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -145,6 +145,12 @@ docs: $(DOCS_STAMP) ## build the documentation: docs/_build/html/index.html
 
 docs-serve: docs ## build the documentation and show it on http://localhost:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(SITE) 8000
+
+figures: $(STAMP) ## list figures in the text of the pages that are stale; ARGS=--write mends them
+	$(BIN)/python docs/figures.py $(ARGS)
+
+pictures: $(STAMP) ## draw the pictures of the pages again
+	$(BIN)/python docs/draw_all.py
 
 bench: $(STAMP) ## run every benchmarks/bench_*.py
 	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do \

@@ -12,6 +12,8 @@ error over draws.
 ``number``: which K the likelihood of held-out rows picks, where 3 are planted.
 ``faint``: correlation with the true pattern and its size at low signal-to-noise ratios, and what is
 found in pure noise; the library says so if held-out rows speak against a pattern.
+``doubts``: how often the library says that there is no evidence for a pattern, in noise and where
+there is one: a window of 24 points in 80, 20 draws each.
 ``passes``: processor seconds of a soft pass over those of a hard one, over those of an energy pass
 of the same block, which has as many weights (pattern, components), and of the components alone.
 
@@ -45,6 +47,8 @@ SIZE, WINDOW, NEAR = 300, 120, 2
 KNOWING = ("true model", "one place for all", "places known 3", "places known 6")
 EEG_CHANNELS = ("PZ", "OZ", "O1", "O2", "PO7", "PO8")
 NOISES = (0.05, 0.15, 0.5, 1.0, 1.5)
+# Rows, norm of the pattern and components, for what is said of noise and of patterns.
+DOUBTED = [(200, 0, 0), (200, 0, 2), (40, 0, 0), (200, 2, 0), (200, 2, 5), (40, 3, 0), (40, 3, 4)]
 CIRCULAR = Shift(boundary="circular")
 TIMED = {
     "shift": (Shift(120), (300,)),
@@ -319,6 +323,24 @@ def faint(seeds):
     return rows
 
 
+def doubts(draws=20):
+    """Whether it is said that there is no evidence for a pattern: in noise, and where one is."""
+    unit = np.hanning(24) / np.linalg.norm(np.hanning(24))
+    lines = []
+    for n, norm, K in DOUBTED:
+        for seed in range(draws):
+            rng = np.random.default_rng([seed, n, norm])
+            X = rng.standard_normal((n, 80))
+            for x, place in zip(X, rng.integers(57, size=n), strict=True):
+                x[place : place + 24] += norm * unit
+            model = likely(K, Shift(24)).fit(X)
+            case = {"n": n, "norm": norm, "components": K, "seed": seed}
+            gain = round(float(model.held_out_gain_), 4)
+            lines.append({**case, "doubt": int(model.doubt_ is not None), "gain": gain})
+        print(lines[-1], sum(line["doubt"] for line in lines[-draws:]), flush=True)
+    return lines
+
+
 def seconds(function, repeats=5):
     """The least processor seconds of several runs."""
     times = []
@@ -365,6 +387,7 @@ PARTS = {
     "calibration": calibration,
     "number": lambda seeds: number(),
     "faint": faint,
+    "doubts": lambda seeds: doubts(),
     "passes": passes,
 }
 

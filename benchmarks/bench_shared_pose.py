@@ -97,6 +97,7 @@ def main():
         result[name] = run(name, train, test, os.cpu_count())
         result["versions"] = {"numpy": np.__version__, "scikit-learn": sklearn.__version__}
         result["machine"] = {"type": platform.machine(), "cores": os.cpu_count()}
+        result["machine"]["load_average"] = round(os.getloadavg()[0], 1)
         args.out.write_text(json.dumps(result, indent=1) + "\n")
 
 

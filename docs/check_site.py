@@ -14,6 +14,8 @@ from urllib.parse import unquote, urlsplit
 
 LINKS = {"a": "href", "img": "src", "link": "href", "script": "src", "source": "src"}
 LOADED = ("img", "link", "script", "source")
+# How Python shows an artist of matplotlib, where a block of an example ends with a bare call.
+STRAY_VALUES = re.compile(r"\bText\([\d.]+, |<matplotlib\.\S+")
 FOREIGN_WORDS = re.compile(r"(?<![\w./-])/(?:work|root|home|tmp|opt)/\S+|localhost:\d+/simple")
 
 
@@ -40,7 +42,9 @@ class Page(HTMLParser):
 def problems_of(path: Path, pages: dict[Path, Page]) -> list[str]:
     """What is wrong with the links and the words of one page."""
     found = [fault for link in pages[path].links if (fault := fault_of(link, path, pages))]
-    words = FOREIGN_WORDS.findall(" ".join(pages[path].text))
+    text = " ".join(pages[path].text)
+    found += [f"a value that nobody printed: {word}" for word in STRAY_VALUES.findall(text)]
+    words = FOREIGN_WORDS.findall(text)
     return found + [f"a path of the machine it was built on: {word}" for word in words]
 
 

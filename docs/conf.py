@@ -69,6 +69,8 @@ sphinx_gallery_conf = {
     "image_scrapers": ("matplotlib",),
     "matplotlib_animations": False,
     "abort_on_example_error": True,
+    # What a block prints is shown; not the value of its last line, such as Text(0.5, 1.0, ..).
+    "capture_repr": (),
 }
 
 html_theme = "pydata_sphinx_theme"

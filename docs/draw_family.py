@@ -32,7 +32,7 @@ CHART = [
 ]
 
 
-def draw_chart() -> None:
+def draw_chart(folder: Path) -> None:
     """From what may move to the family: narrow, so that it can be read on a phone."""
     fig, ax = plt.subplots(figsize=(5.6, 6.2), layout="constrained")
     ax.set(xlim=(0, 5.6), ylim=(-len(CHART) - 0.1, 0.9))
@@ -41,7 +41,7 @@ def draw_chart() -> None:
         ax.text(x, 0.35, text, fontsize=12, weight="bold", va="center")
     for row, (what, family) in enumerate(CHART):
         _draw_line(ax, -row - 0.5, what, family)
-    fig.savefig(IMAGES / "which-family.png", dpi=150)
+    fig.savefig(folder / "which-family.png", dpi=150, metadata={"Software": None})
 
 
 def _draw_line(ax, y, what, family):
@@ -72,7 +72,7 @@ def two_events(n_samples=300):
     return X
 
 
-def draw_mistakes() -> None:
+def draw_mistakes(folder: Path) -> None:
     """Components of right and wrong choices."""
     X, _ = pulses()
     cut, _ = pulses(margin=25)
@@ -102,7 +102,7 @@ def draw_mistakes() -> None:
     for ax, (title, rows, models) in zip(axes.ravel(), panels, strict=True):
         _draw_panel(ax, title, rows, models)
     axes[0, 0].legend(frameon=False, fontsize=9)
-    fig.savefig(IMAGES / "wrong-choices.png", dpi=120)
+    fig.savefig(folder / "wrong-choices.png", dpi=120, metadata={"Software": None})
 
 
 def _still():
@@ -128,6 +128,11 @@ def _draw_panel(ax, title, rows, models):
     ax.set_title(title, fontsize=11)
 
 
+def main(folder: Path = IMAGES) -> None:
+    """Both pictures."""
+    draw_chart(folder)
+    draw_mistakes(folder)
+
+
 if __name__ == "__main__":
-    draw_chart()
-    draw_mistakes()
+    main()

@@ -40,7 +40,12 @@ def draw(rows):
     return figure
 
 
-if __name__ == "__main__":
+def main(folder=DOCS / "images"):
+    """Write the picture."""
     text = (DOCS.parent / "benchmarks" / "bench_likelihood.json").read_text()
     figure = draw(json.loads(text)["faint"])
-    figure.savefig(DOCS / "images" / "noise.png", dpi=100, metadata={"Software": None})
+    figure.savefig(folder / "noise.png", dpi=100, metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    main()

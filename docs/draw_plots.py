@@ -15,7 +15,12 @@ def save(drawn, folder):
         figure.savefig(folder / f"{name}.png", dpi=100, metadata={"Software": None})
 
 
-if __name__ == "__main__":
+def main(folder=DOCS / "images" / "plots"):
+    """Run the examples and write their drawings."""
     for name in ("gallery", "likelihood"):
         example = runpy.run_path(str(DOCS.parent / "examples" / f"plot_{name}.py"))
-        save(example["drawn"], DOCS / "images" / "plots")
+        save(example["drawn"], folder)
+
+
+if __name__ == "__main__":
+    main()

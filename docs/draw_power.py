@@ -25,7 +25,8 @@ def shares(results):
     return norms, means, np.sqrt(means * (1 - means) / counts)
 
 
-if __name__ == "__main__":
+def main(folder=DOCS / "images"):
+    """Write the picture."""
     norms, means, errors = shares(json.loads(RESULTS.read_text()))
     figure = new_figure(5, 3.2)
     ax = figure.subplots()
@@ -35,4 +36,8 @@ if __name__ == "__main__":
     ax.set_ylabel("called real")
     ax.set_ylim(-0.03, 1.03)
     ax.legend(frameon=False)
-    figure.savefig(DOCS / "images" / "power.png", dpi=100, metadata={"Software": None})
+    figure.savefig(folder / "power.png", dpi=100, metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    main()

@@ -25,7 +25,7 @@ def show(row, pictures, title, cmap="gray"):
     row[0].set_ylabel(title, fontsize=11)
 
 
-def main() -> None:
+def main(folder: Path = DOCS / "images") -> None:
     """Galaxies as they are, turned back by their poses, and rebuilt from four components."""
     found = runpy.run_path(str(DOCS.parent / "examples" / "plot_galaxies.py"))
     model, chosen = found["model"], found["cuts"][found["chosen"][:N_SHOWN]]
@@ -33,7 +33,7 @@ def main() -> None:
     show(axes[0], chosen, "galaxies")
     show(axes[1], model.align(chosen), "turned back")
     show(axes[2], model.reconstruct(chosen), "four components")
-    fig.savefig(DOCS / "images" / "start.png", dpi=120)
+    fig.savefig(folder / "start.png", dpi=120, metadata={"Software": None})
 
 
 if __name__ == "__main__":

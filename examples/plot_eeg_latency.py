@@ -68,7 +68,7 @@ for ax in axes[1, :2]:
 # response (absent: each rolled by a random time), and with one that never moves (fixed: the
 # average, plus the rest of each trial, rolled). The response is real: components that stand still
 # explain 0.31 of the trials, and at most 0.23 without a response. Latencies add 0.045 to that, but
-# 0.031 to 0.042 where nothing moves, and even more where there is nothing: most of it is chance,
+# 0.034 to 0.042 where nothing moves, and even more where there is nothing: most of it is chance,
 # and more than a third of the latencies is at the ends of the range. Do not trust a single one.
 
 print(f"{np.mean(np.abs(latency) > 46):.2f} of the latencies are at the ends of the range")

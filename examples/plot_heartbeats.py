@@ -2,7 +2,7 @@
 Heartbeats that do not line up
 ==============================
 
-Blood pressure in an artery, 40 heartbeats: part of the UCR anomaly archive, as it comes with the
+Blood pressure in an artery, 21 heartbeats: part of the UCR anomaly archive, as it comes with the
 package aeon. A record is cut into windows of one length, but the heart does not keep the step: in
 every window the beat begins at another point. A component that may slide finds the beat; its pose
 is when.

@@ -7,6 +7,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+from pictures import IMAGES, assert_fresh
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
@@ -29,21 +30,29 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example(path, pyplot, capsys, request):
+def test_example(path, pyplot, capsys, request, tmp_path):
     source = path.read_text(encoding="utf-8")
     if "fetch_" in source:
         request.getfixturevalue("data_home")
     if lacks := runpy.run_path(str(ROOT / "docs" / "_extensions" / "pages.py"))["missing"](source):
         pytest.skip(f"needs {', '.join(lacks)}")
-    runpy.run_path(str(path), run_name="__main__")
+    names = runpy.run_path(str(path), run_name="__main__")
     assert pyplot.get_fignums(), "drew nothing"
+    if "drawn" in names:  # the pictures of docs/plots.md, as they are when they are first drawn
+        runpy.run_path(str(ROOT / "docs" / "draw_plots.py"))["save"](names["drawn"], tmp_path)
     for number in pyplot.get_fignums():
         pyplot.figure(number).canvas.draw()
     said = capsys.readouterr().out
     assert any(c.isdigit() for c in said), "printed no number"
+    figures = runpy.run_path(str(ROOT / "docs" / "figures.py"))
+    if path.stem in figures["SOURCES"]:
+        stale = [fault for one in figures["figures"](path.stem, said) for fault in one.stale()]
+        assert not stale, "\n".join(stale)
     if path.stem == "plot_layer_classifier":
         pca, fixed, trained = (float(line.split()[-1]) for line in said.splitlines())
         assert pca < fixed < trained
+    if "drawn" in names:
+        assert_fresh(tmp_path, IMAGES / "plots")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

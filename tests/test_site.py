@@ -42,6 +42,7 @@ def test_sound_pages_pass(check, tmp_path, capsys):
         ('<a href="#gone">x</a>', "#gone: no such place"),
         ('<a href="http:/broken">x</a>', "not of the form https://"),
         ('<script src="https://cdn.example/x.js"></script>', "loaded from elsewhere"),
+        ("<pre>Text(18.5, 0.5, 'pressure')</pre>", "a value that nobody printed"),
         ("<p>written to /home/somebody/file</p>", "a path of the machine"),
     ],
 )

@@ -1,0 +1,676 @@
+"""Figures in the prose of README, pages and examples, with where each of them comes from.
+
+A figure is a piece of a page with a format field for every number, ``"leaves {:.3f} of it"``, and
+the numbers: from a file of ``benchmarks``, from what an example prints, or computed in a moment. A
+page holds if it shows the digits that the fields give.
+
+    python docs/figures.py                    list all figures that are stale; runs some examples
+    python docs/figures.py --write            and write the digits into the pages
+    python docs/figures.py bench_ridge.json   only those of some sources
+    python docs/figures.py --others           list decimals in the text that no figure covers
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import math
+import re
+import runpy
+import string
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+NUMBER = r"(\**[-+]?(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)\**)"
+# Functions that yield a page, a piece of it and its numbers, by the name of their source.
+SOURCES: dict[str, Callable] = {}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A piece of ``page``, a file of the repository, whose fields are ``values``."""
+
+    page: str
+    text: str
+    values: tuple
+
+    def _fields(self) -> list[tuple[str, str | None]]:
+        """Pairs of what stands before a field and its format, None behind the last."""
+        parts = string.Formatter().parse(self.text)
+        return [(before, None if name is None else spec or "") for before, name, spec, _ in parts]
+
+    @property
+    def pattern(self) -> re.Pattern:
+        """What finds the piece in the page, whatever its numbers are and wherever lines break."""
+        found = ""
+        for before, spec in self._fields():
+            words = [re.escape(word) for word in re.split(r"\s+", before)]
+            found += r"(?:\s|\n# )+".join(words) + ("" if spec is None else NUMBER)
+        return re.compile(found)
+
+    @property
+    def digits(self) -> list[str]:
+        """The numbers as the page should show them."""
+        formats = [spec for _, spec in self._fields() if spec is not None]
+        return [format(v, spec) for v, spec in zip(self.values, formats, strict=True)]
+
+    def stale(self) -> Iterator[str]:
+        """What is wrong with the page, if anything."""
+        found = [*self.pattern.finditer(self._read())]
+        if not found:
+            yield f"{self.page} does not say {self.text!r}, {', '.join(self.digits)}"
+        for match in found:
+            if [*match.groups()] != self.digits:
+                shown = " ".join(match[0].split())
+                yield f"{self.page}: {shown!r} should have {', '.join(self.digits)}"
+
+    def write(self) -> None:
+        """Put the digits into the page."""
+
+        def mended(match):
+            text = match[0]
+            for group, digits in reversed([*enumerate(self.digits, 1)]):
+                a, b = (place - match.start() for place in match.span(group))
+                text = text[:a] + digits + text[b:]
+            return text
+
+        text = self.pattern.sub(mended, self._read())
+        (ROOT / self.page).write_text(text, encoding="utf-8")
+
+    def _read(self) -> str:
+        return (ROOT / self.page).read_text(encoding="utf-8")
+
+
+def of(source: str) -> Callable:
+    """Decorate the function that yields the figures of a source, given what the source says."""
+
+    def add(figures):
+        SOURCES[source] = figures
+        return figures
+
+    return add
+
+
+def figures(source: str, said=None) -> list[Figure]:
+    """The figures of a source; ``said`` is what it says, if that is known already."""
+    said = load(source) if said is None else said
+    return [Figure(page, text, tuple(values)) for page, text, *values in SOURCES[source](said)]
+
+
+def load(source: str):
+    """The content of a JSON file, what an example prints, or nothing for what is computed here."""
+    if source.endswith(".json"):
+        return json.loads((ROOT / "benchmarks" / source).read_text())
+    return run_example(source) if source.startswith("plot_") else ""
+
+
+def run_example(name: str) -> str:
+    """What an example prints."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        runpy.run_path(str(ROOT / "examples" / f"{name}.py"), run_name="__main__")
+    return out.getvalue()
+
+
+def numbers(pattern: str, said: str) -> list[float]:
+    """The numbers that the groups of ``pattern`` find in what an example prints."""
+    match = re.search(pattern, said)
+    if not match:
+        raise ValueError(f"the example does not print {pattern!r}, but\n{said}")
+    return [float(group) for group in match.groups()]
+
+
+def span(values) -> tuple[float, float]:
+    """The smallest and the largest."""
+    return min(values), max(values)
+
+
+@of("a fit of spikes")
+def _(_):
+    from gtpca import GTPCA, Shift
+    from gtpca.datasets import make_spikes
+
+    X, _ = make_spikes(300, random_state=0)
+    for text, family in (
+        ("one {:.1f} %, two {:.1f} % and three {:.1f} %.", Shift(64, boundary="partial")),
+        ("at the border, it is {:.1f}, {:.1f} and {:.1f} %.)", Shift(64)),
+    ):
+        model = GTPCA(3, family, random_state=0).fit(X)
+        yield "README.md", text, *(100 * np.cumsum(model.explained_energy_ratio_))
+
+
+@of("a fit of noise")
+def _(_):
+    from gtpca import GTPCA, Shift
+
+    X = np.random.default_rng(0).standard_normal((200, 128))
+    share = 100 * GTPCA(1, Shift(32), random_state=0).fit(X).score(X)
+    yield "docs/diagnostics.md", "window of 32 points explains {:.0f} % of the energy", share
+
+
+@of("the demo")
+def _(_):
+    from gtpca import demo
+
+    found = demo.run()
+    text = "(`make demo`): one component {:.3f}, five of PCA {:.3f}."
+    yield "docs/comparison.md", text, found.resmse[0], found.pca_resmse[4]
+
+
+@of("plot_spikes")
+def _(said):
+    likeness = numbers(r"average of aligned new noise: (\S+)", said)
+    yield "README.md", "has an average that correlates with it at {:.2f}.", *likeness
+    yield "docs/guide.md", "the two correlate at {:.2f}.", *likeness
+    yield "docs/howto/is-it-real.md", "correlation {:.2f} in [the first example]", *likeness
+
+
+@of("plot_digits_rotated")
+def _(said):
+    lines = r"PCA +(\S+)\n.*each +(\S+)\n.*one angle +(\S+)\n.*then PCA +(\S+)\n.*undo\) +(\S+)"
+    still, own, shared, turned_back, upright = numbers(lines, said)
+    yield (
+        "README.md",
+        "is right in {:.2f} of the cases (PCA of the rotated digits: {:.2f}, of the upright ones: "
+        "{:.2f}). `shared_pose=True` gives one pose for the whole image, and {:.2f}; to `align` by "
+        "the first component and then use PCA gives {:.2f}.",
+        *(own, still, upright, shared, turned_back),
+    )
+    text = "eight such scores reach {:.2f}, and {:.2f} in one pose."
+    yield "docs/howto/classifier.md", text, own, shared
+
+
+@of("plot_eeg_latency")
+def _(said):
+    fixed, gain = numbers(r"the trials +explained (\S+) .* gain (\S+) to", said)
+    absent = numbers(r"absent +explained \S+ to (\S+),", said)
+    chance = numbers(r"fixed .* gain (\S+) to (\S+)", said)
+    text = (
+        "latencies add {:.3f} to the explained share, and {:.3f} to {:.3f} where the response never"
+    )
+    yield "docs/guide.md", text, gain, *chance
+    yield (
+        "examples/plot_eeg_latency.py",
+        "explain {:.2f} of the trials, and at most {:.2f} without a response. Latencies add {:.3f} "
+        "to that, but {:.3f} to {:.3f} where nothing moves",
+        *(fixed, *absent, gain, *chance),
+    )
+
+
+@of("plot_heartbeats")
+def _(said):
+    text = "Blood pressure in an artery, {:.0f} heartbeats:"
+    yield "examples/plot_heartbeats.py", text, *numbers(r"(\d+) beats,", said)
+
+
+@of("plot_too_many_transforms")
+def _(said):
+    text = "the component tells rays ({:.3f}) from noise ({:.3f})."
+    shares = numbers(r"\n +1 +(\S+) +(\S+)", said)
+    yield "examples/plot_too_many_transforms.py", text, *shares
+
+
+@of("bench_shared_pose.json")
+def _(d):
+    rows = {"rotated": "rotated by one of 20 angles", "shifted": "shifted, 28 x 28 in 56 x 56"}
+    for name, title in rows.items():
+        values = (d[name][key] for key in ("ordinary_resmse", "resmse", "accuracy"))
+        yield "docs/guide.md", f"| {title} | {{:.3f}} | {{:.3f}} | {{:.3f}} |", *values
+    left, right = d["upright"]["resmse"], d["upright"]["accuracy"]
+    text = "| upright, in place, PCA | {:.3f} | {:.3f} | {:.3f} |"
+    yield "docs/guide.md", text, left, left, right
+    yield (
+        "docs/comparison.md",
+        "in place both leave {:.3f} with 20 components; shifted, separate poses leave {:.3f}, and "
+        "in one pose the scores classify at {:.3f}, beside {:.3f} for digits that never moved",
+        *(left, d["shifted"]["ordinary_resmse"], d["shifted"]["accuracy"], right),
+    )
+
+
+@of("bench_likelihood.json")
+def _(d):
+    page = "docs/guide.md"
+    text = "picked 3 among 0 to 8 in {} of {} draws."
+    yield page, text, d["number"]["right"], len(d["number"]["picked"])
+    for row in d["varied poses"]:
+        cells = ["{}", *["{:.3f}"] * 3, *["{:.3f}, {:.3f}"] * 3]
+        names = ["true model", "single", "woody"]
+        names += [f"{name} {k}" for name in ("energy", "hard", "soft") for k in (3, 6)]
+        values = (row[name] for name in names)
+        yield page, f"| {row['noise']} | {' | '.join(cells)} |", row["draws"], *values
+    (last,) = (row for row in d["varied poses"] if row["noise"] == 1.5)
+    text = "standard errors are {:.3f} and {:.3f} for soft EM with 3 and 6 components."
+    yield page, text, last["se"]["soft 3"], last["se"]["soft 6"]
+    six, three = last["soft 6 less best"], last["soft 3 less best"]
+    if (six["best"], three["best"]) == ("soft 3", "hard 6"):
+        yield (
+            page,
+            "soft EM with 6 is {:.3f} ± {:.3f} below soft EM with 3, which is {:.3f} ± {:.3f} "
+            "above the best other method, hard EM with 6.",
+            *(-six["mean"], six["se"], three["mean"], three["se"]),
+        )
+    weak = d["poses"]
+    soft = min(row[f"soft {k}"] for row in weak for k in (3, 6))
+    below = max(-row[f"soft {k} less best"]["mean"] for row in weak for k in (3, 6))
+    (loud,) = (row for row in weak if row["noise"] == 1.5)
+    yield (
+        page,
+        "soft EM is right in at least {:.3f} of the beats and within {:.3f} of the best of them, a "
+        "single component and Woody averaging in at least {:.3f}, energy with several components "
+        "in {:.2f} to {:.2f} at noise 1.5.",
+        *(soft, below, min(min(row["single"], row["woody"]) for row in weak)),
+        *span([loud["energy 3"], loud["energy 6"]]),
+    )
+    yield from _faint(d["faint"], page)
+    yield from _doubts(d["doubts"], page)
+    yield from _calibration(d["calibration"], page)
+    yield from _eeg_places(d["eeg"], page)
+    ratios = [span([row[f"soft over {other}"] for row in d["passes"]]) for other in OTHER_PASSES]
+    yield (
+        page,
+        "A soft pass costs {:.1f} to {:.1f} hard ones, and {:.1f} to {:.1f} passes of the same "
+        "block by energy ({:.1f} to {:.1f} of its components without the pattern).",
+        *np.ravel(ratios),
+    )
+
+
+OTHER_PASSES = ("hard", "energy", "energy of components")
+
+
+def _faint(rows, page):
+    names = ("energy", "hard", "plain soft", "soft")
+    for row in rows:
+        if row["size"] == 2.5:
+            fields = ", ".join(["{:.3f}"] * 4) + " | " + ", ".join(["{:.2f}"] * 4)
+            values = (row[f"{name} {what}"] for what in ("correlation", "size") for name in names)
+            yield page, f"| {row['n']:,} | {fields} |", *values
+    nothing = sorted((row for row in rows if row["size"] == 0), key=lambda row: row["n"])
+    if all(row["told"] == row["plain below nothing"] == 1 for row in nothing):
+        text = "Its size is {:.2f} and {:.2f} (300 and 3,000 rows) of what energy finds, and other "
+        text += "held-out rows were less likely with it than with noise alone in all of 20 draws"
+        yield page, text, *(row["plain size over hard"] for row in nothing)
+    text = (
+        "What shrinking leaves of the pattern is {:.2f} and {:.2f} of what energy finds; held-out "
+    )
+    text += "rows are then as likely as with noise alone, to {:.3f} nats."
+    gap = max(abs(row["gain"]) for row in nothing)
+    yield page, text, *(row["size over hard"] for row in nothing), math.ceil(1000 * gap) / 1000
+
+
+def _doubts(rows, page):
+    noise, pattern = ([row for row in rows if bool(row["norm"]) == there] for there in (0, 1))
+    yield (
+        page,
+        "it said so in {} of {} of noise (200 rows with 0 and 2 components, 40 rows), and in {} of "
+        "{} of a pattern (norm 2 in 200 rows with 0 and 5 components, norm 3 in 40 rows with 0 "
+        "and 4).",
+        *(sum(row["doubt"] for row in noise), len(noise)),
+        *(sum(row["doubt"] for row in pattern), len(pattern)),
+    )
+
+
+def _calibration(rows, page):
+    gap = max(abs(row["covered"] - row["mass"]) for row in rows)
+    (few,) = (row for row in rows if (row["n"], row["noise"]) == (600, 1.5))
+    yield (
+        page,
+        "as often as they say within {:.3f}, from 600 to 2,400 beats and up to the strongest noise "
+        "(there, with 600 beats, they say {:.2f} and hold it in {:.2f}). With `shrink=False` they "
+        "say {:.2f} there and hold it in {:.2f}.",
+        *(gap, few["mass"], few["covered"], few["plain mass"], few["plain covered"]),
+    )
+
+
+def _eeg_places(rows, page):
+    *single, together = rows
+    methods = [f"{name} {k}" for name in ("energy", "hard", "soft") for k in (3, 6)]
+    methods += ["single", "woody"]
+    found = span([row[name] for row in single for name in methods])
+    known = span([row[f"places known {k}"] for row in single for k in (3, 6)])
+    gaps = [together[f"soft {k} less best"] for k in (3, 6)]
+    yield (
+        page,
+        "finds {:.2f} to {:.2f} of the places, one place for all trials {:.2f} (six channels, ten "
+        "draws each). A model that was made with the places known, of these very trials, finds "
+        "{:.2f} to {:.2f}:",
+        *(*found, together["one place for all"], *known),
+    )
+    text = "Soft EM is {:.3f} ± {:.3f} and {:.3f} ± {:.3f} (3 and 6 components) below the best"
+    yield page, text, *(value for gap in gaps for value in (-gap["mean"], gap["se"]))
+
+
+@of("bench_network.json")
+def _(d):
+    page = "docs/guide.md"
+    yield page, "| published (network) | {:.3f} | {:.3f} | {:.3f} |", *d["published"]
+    titles = {"network": "`GTPCNetwork`, the paper's schedule", "als": "`GTPCA` with `ALS()`"}
+    for name, title in titles.items():
+        runs = np.array([run[name] for run in d["runs"]])
+        errors = runs.std(axis=0, ddof=1) / len(runs) ** 0.5
+        fields = " | ".join(["{:.3f} ± {:.3f}"] * 3)
+        yield page, f"| {title} | {fields} |", *np.ravel([runs.mean(axis=0), errors], order="F")
+
+
+@of("bench_ridge.json")
+def _(d):
+    page, spikes = "docs/guide.md", ("spikes-classification", "spikes-outlier")
+    changes = {name: _ridge_change(found) for name, found in d.items()}
+    several = [c for name in spikes for c in changes[name][0]]
+    errors = [e for name in (*spikes, "oscillations") for e in changes[name][1]]
+    yield (
+        page,
+        "change by {:.1f} to {:.1f} % for spikes in long windows and by {:.0f} to {:.1f} % for "
+        "oscillations, whose first two components keep the ridge (five repetitions each, standard "
+        "errors up to {:.1f} %)",
+        *(*span(several), *(abs(c) for c in span(changes["oscillations"][0])), max(errors)),
+    )
+    least = {
+        ridge: min(min(run["middle"]) for name in spikes for run in d[name][ridge])
+        for ridge in ("auto", "0")
+    }
+    text = (
+        "At least {:.0f} % of the energy of each of the first three components of spikes is in the "
+    )
+    text += "middle half of the window, where it is as little as {:.0f} % without"
+    yield page, text, 100 * least["auto"], 100 * least["0"]
+    costs, _ = changes["spikes-outlier, codes with the ridge"]
+    yield (
+        page,
+        "With codes under the ridge, spikes would cost {:.0f} to {:.0f} % more",
+        *span(costs),
+    )
+
+
+def _ridge_change(found):
+    """Changes of the held-out error in percent beside no ridge, for each k, and standard errors."""
+    plain = np.array([run["resmse"] for run in found["0"]])
+    (other,) = set(found) - {"0"}
+    left = np.array([run["resmse"] for run in found[other]])
+    change = 100 * (left.mean(axis=0) / plain.mean(axis=0) - 1)
+    error = 100 * (left - plain).std(axis=0, ddof=1) / len(left) ** 0.5 / plain.mean(axis=0)
+    return change.tolist(), error.tolist()
+
+
+@of("bench_gaps.json")
+def _(d):
+    page = "docs/guide.md"
+    least = {
+        weight: {
+            noise: min(run["ratio"] for run in runs if run["noise"] == noise)
+            for noise in {run["noise"] for run in runs}
+        }
+        for weight, runs in d["weights"].items()
+    }
+    quiet, loud = sorted(least["0.02"])
+    yield (
+        page,
+        "fits explain at least {:.3f} of what the true components explain from the same gaps if "
+        "the noise has 0.3 of the standard deviation of the signal, and {:.2f} if it has all of it "
+        "and 60 % are hidden. With 0.05 and 0.1, and an earlier solver, {:.3f} and {:.3f} were "
+        "reached in little noise. No reconstruction had more than {:.2f} times the energy of "
+        "the largest row.",
+        *(least["0.02"][quiet], least["0.02"][loud], least["0.05"][quiet], least["0.1"][quiet]),
+        max(run["largest"] for run in d["weights"]["0.02"]),
+    )
+    ratios = [
+        span([run["ratio"] for name, run in d["passes"].items() if name.endswith(k)]) for k in "13"
+    ]
+    yield (
+        page,
+        "A pass costs {:.1f} to {:.1f} times as much with separate poses, and {:.1f} to {:.1f} "
+        "times as much for a shared block of three",
+        *np.ravel(ratios),
+    )
+
+
+@of("bench_impute.json")
+def _(d):
+    for data in dict.fromkeys(row["data"] for row in d["rows"]):
+        for kind in ("random", "block"):
+            runs = [r["errors"] for r in d["rows"] if (r["data"], r["kind"]) == (data, kind)]
+            means = [f"{np.mean([run[name] for run in runs]):.3f}" for name in runs[0]]
+            shown = [f"**{mean}**" if mean == min(means) else mean for mean in means]
+            fields = " | ".join(["{}"] * len(shown))
+            yield "docs/guide.md", f"| {data} | {kind} | {fields} |", *shown
+
+
+@of("bench_peers.json")
+def _(d):
+    page, shape = "docs/comparison.md", d["kshape"]
+    yield page, "| average of the series | {:.3f} |", shape["mean"]["likeness"]
+    yield page, "| DBA (tslearn) | {:.3f} | | {:.1f} |", *shape["DBA"].values()
+    yield page, "| k-Shape (tslearn) | {:.3f} | {:.2f} | {:.1f} |", *shape["k-Shape"].values()
+    text = "| GT-PCA, `Shift(44)` | {:.3f} | {:.2f} | {:.1f} | k-Shape finds"
+    yield page, text, *shape["GT-PCA"].values()
+    ratios = []
+    for count in (4, 8, 16):
+        names = f"steerable, {count} numbers", f"GT-PCA, {count} numbers"
+        theirs, ours = (d["steerable"][name] for name in names)
+        ratios.append(ours["seconds"] / theirs["seconds"])
+        text = f"| {count} | {{:.3f}} | {{:.2f}} | {{:.3f}} | {{:.1f}} |"
+        yield page, text, *theirs.values(), *ours.values()
+    yield page, "Steerable PCA is exact, {:.0f} to {:.0f} times as fast", *span(ratios)
+    warp = "GT-PCA, `TimeWarp` with 21 strengths"
+    for who, title, digits in (("elastic", "elastic (fdasrsf)", 1), ("GT-PCA", warp, 2)):
+        one, free = (d["elastic"][f"{who}, {kind}"] for kind in ("one parameter", "free"))
+        text = f"| {title} | {{:.3f}} | {{:.{digits}f}} | {{:.3f}} | {{:.{digits}f}} |"
+        yield page, text, *one.values(), *free.values()
+    atom = "alphacsc, one atom, `reg=1`, 20 iterations"
+    for who, title, digits in (("dictionary", atom, 1), ("GT-PCA", "GT-PCA, `Shift(44)`", 2)):
+        one, three = (d["dictionary"][f"{who}, {count} events"] for count in (1, 3))
+        text = f"| {title} | {{:.3f}} | {{:.{digits}f}} | {{:.3f}} | {{:.{digits}f}} |"
+        yield page, text, *one.values(), *three.values()
+
+
+@of("bench_cluster.json")
+def _(d):
+    page = "docs/howto/cluster.md"
+    by_case = {(int(run["rows"]), int(run["workers"])): run for run in d["runs"]}
+    for rows in (10**4, 10**5, 10**6):
+        one, two = by_case[rows, 1], by_case[rows, 2]
+        values = one["processor"], two["processor"], one["model_processor"]
+        yield page, f"| {rows:,} | {{:.2f}} | {{:.2f}} | {{:.2f}} |", *values
+    largest = [by_case[10**6, workers]["seconds"] for workers in (1, 2)]
+    text = "two workers took {:.2f} of the time of one with $10^6$ rows"
+    yield page, text, largest[1] / largest[0]
+    cases = "`Shift(400)`, two workers", "`Rotation(36)`, one worker"
+    checks = d["checks"]["runs"]
+    for title, run in zip(cases, checks, strict=True):
+        names = ("model_processor", "processor", "model_seconds", "seconds")
+        text = f"{title} | {{:.2f}} | {{:.2f}} | {{:.1f}} | {{:.1f}} |"
+        yield page, text, *(run[name] for name in names)
+    above = [100 * (run["processor"] / run["model_processor"] - 1) for run in checks]
+    yield page, "Processor seconds are {:.0f} and {:.0f} % above the formula.", *above
+
+
+@of("bench_large.json")
+def _(d):
+    page = "docs/howto/cluster.md"
+    yield page, "and {:.2f} of that of a single process for 2 GB of longer rows", d["dask"]["ratio"]
+    few, many = d["dask"], d["zarr"]
+    each = (many["overhead_seconds_per_pass"] - few["overhead_seconds_per_pass"]) / (
+        many["chunks"] - few["chunks"]
+    )
+    fixed = few["overhead_seconds_per_pass"] - few["chunks"] * each
+    text = "what the scheduler needs for a pass: {:.2f} s and {:.1f} ms per chunk ({} and {} chunks"
+    yield page, text, fixed, 1000 * each, few["chunks"], many["chunks"]
+    kept = [case["recomputed"] for case in d["components"].values() if isinstance(case, dict)]
+    yield page, "residual not kept | up to {:.1f} times that at $k = 20$", max(kept)
+    text = "A fit of 4 GB took {:.0f} MB in [the benchmark]"
+    yield "docs/howto/larger-than-memory.md", text, d["memory"]["4 GB"]["megabytes"]
+
+
+@of("the formula of a pass")
+def _(_):
+    page = "docs/howto/cluster.md"
+    code = re.search(r"\ndef seconds_per_pass.*?\n\n", (ROOT / page).read_text(), re.DOTALL)[0]
+    names = {"np": np}
+    exec(code, names)
+    n, d, workers = 10**9, 1024, 100
+    seconds, chunks = names["seconds_per_pass"], n * 4 * d / 1e9
+    fixed = seconds(0, d, fft=d, n_chunks=chunks)
+    compute = seconds(n, d, fft=d, workers=workers, n_chunks=0) - seconds(0, d, fft=d, n_chunks=0)
+    hours = []
+    for title, bandwidth in (
+        (f"in the memory of the workers ({4 * d * n / workers / 1e9:.0f} GB each)", np.inf),
+        ("on a local disk of each worker, 2 GB/s", 2e9),
+        ("in an object store, 100 MB/s for each worker", 1e8),
+    ):
+        read = n / workers * 4 * d / bandwidth
+        total = compute + read + fixed
+        hours.append(200 * total / 3600)
+        text = f"| {title} | {{:.0f}} s | {{:.0f}} s | {{:.0f}} s | {{:.1f}} min |"
+        yield page, text, compute, read, fixed, total / 60
+    text = "Twenty passes for each of ten components are {:.0f} to {:.0f} hours."
+    yield page, text, hours[0], hours[-1]
+
+
+@of("bench_speed.json")
+def _(d):
+    page, cases = "docs/speed.md", d["cases"]
+    one = {name: case["threads"]["1"] for name, case in cases.items() if "threads" in case}
+    faster = {name: runs["base"]["seconds"] / runs["new"]["seconds"] for name, runs in one.items()}
+    text = "time warps and scalings ({:.1f} and {:.1f} instead of 5)."
+    yield page, text, faster["timewarp"], faster["scaling"]
+    yield page, "within the differences of runs ({:.1f}):", faster["circular-shared"]
+    gains = [
+        one[name]["new"]["seconds"] / cases[name]["threads"]["all"]["new"]["seconds"]
+        for name in ("digits-shifted", "digits-rotated")
+    ]
+    text = "60,000 shifted digits {:.2f} times as fast, and that of rotated ones {:.2f} times,"
+    yield page, text, *gains
+    text = (
+        "`import gtpca` takes {:.2f} times as long as `import sklearn.decomposition`, with `GTPCA` "
+    )
+    text += "{:.2f} times, and `gtpca fit` of a table of 300 x 256 {:.2f} times."
+    yield page, text, *(d["first_use"]["ratio"][f"{n} new"] for n in FIRST_USE)
+    verdict = cases["heartbeats-6"]["quality"]["verdict"]
+    excess = [100 * (verdict["mean_ratio"][2] - 1), 100 * verdict["standard_error"][2]]
+    yield page, "the first three leave {:.1f} ± {:.1f} % more", *excess
+
+
+FIRST_USE = ("import", "estimator", "command")
+
+
+@of("bench_diagnostics.json")
+def _(d):
+    page = "docs/diagnostics.md"
+    for noise in dict.fromkeys(line["noise"] for line in d["level"]):
+        yield page, f"| {noise} | {{}} of {{}} ({{:.1f}} %) |", *_called(d["level"], noise=noise)
+    for noise, kind in dict.fromkeys((line["noise"], line["surrogate"]) for line in d["kinds"]):
+        text = f'| {noise} | `"{kind}"` | {{}} of {{}} ({{:.1f}} %) |'
+        yield page, text, *_called(d["kinds"], noise=noise, surrogate=kind)
+    second = [line | {"real": int(line["real"] > 1)} for line in d["second"]]
+    own, one = (_called(second, **{"one pose": shared})[:2] for shared in (False, True))
+    text = "a second component is called real in {} of {} data sets with poses of their own, and "
+    yield page, text + "in {} of {} in one pose.", *own, *one
+    for norm in sorted({line["norm"] for line in d["power"]}):
+        yield page, f"{norm}: {{}} of {{}}", *_called(d["power"], norm=norm)[:2]
+    yield page, "without a pattern {} of {}.", *_called(d["level"], noise="white noise")[:2]
+    for line in d["cost"]:
+        text = f"| {line['case']} | {line['components']} | {{:.0f}} ms | {{:.0f}} |"
+        yield page, text, 1000 * line["fit"], line["fits"]
+    yield from _choices(d["choose"], page)
+    yield from _eeg_floor(d["eeg"], page)
+
+
+def _called(lines, **how):
+    """How many data sets are called real, of how many, and the share in percent."""
+    real = [line["real"] for line in lines if all(line[key] == how[key] for key in how)]
+    return sum(real), len(real), 100 * np.mean(real)
+
+
+def _choices(lines, page):
+    for count, size, first in product((1, 3), (24, 60, 140), (0, 200)):
+        seeds = range(first, first + 10)
+        cases = [line for line in lines if (line["count"], line["size"]) == (count, size)]
+        cases = [line for line in cases if line["seed"] in seeds]
+        windows = span([line["window"] for line in cases])
+        right = sum(line["holds"] >= 0.95 and line["ratio"] <= 1.6 for line in cases)
+        number = sum(line["components"] == count for line in cases)
+        text = f"| {count} | {size} | {first} to {seeds[-1]} | {{}} to {{}} "
+        text += "| {} of {} | {} of {} |"
+        yield page, text, *windows, right, len(cases), number, len(cases)
+
+
+def _eeg_floor(lines, page):
+    names = ("channel", "added", "surrogate")
+    one = {tuple(line[name] for name in names): line for line in lines}
+    plain, mixed = (one["PZ", 0, kind] for kind in ("gaussian", "mixed"))
+    yield (
+        page,
+        'first explains {:.0f} %, and the bar is {:.0f} % (`"gaussian"`) or {:.0f} % (`"mixed"`)',
+        *(100 * value for value in (plain["gain"], plain["bar"], mixed["bar"])),
+    )
+    full = [_called(lines, surrogate=kind, added=1)[:2] for kind in ("gaussian", "mixed")]
+    half = _called(lines, surrogate="gaussian", added=0.5)[:2]
+    text = 'is found in {} of {} draws (`"mixed"`: {}), with half of it in {} of {}.'
+    yield page, text, *full[0], full[1][0], *half
+
+
+def others() -> Iterator[str]:
+    """Decimals and percentages in the text of pages, outside of code, that no figure covers."""
+    covered = {
+        (one.page, match.start(group))
+        for source in SOURCES
+        for one in figures(source)
+        for match in one.pattern.finditer(one._read())
+        for group in range(1, match.re.groups + 1)
+    }
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages += sorted((ROOT / "docs" / "howto").glob("*.md"))
+    for path in pages:
+        page, text = str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
+        plain = CODE.sub(lambda match: " " * len(match[0]), text)
+        for match in DECIMAL.finditer(plain):
+            if not any((page, match.start() - bold) in covered for bold in (0, 2)):
+                line = text.count("\n", 0, match.start()) + 1
+                around = " ".join(text[max(0, match.start() - 40) : match.end() + 20].split())
+                yield f"{page}, line {line}: {around}"
+
+
+CODE = re.compile(
+    r"^( *)```.*?^\1```$|<!-- table.*?end of table -->|`[^`\n]+`|\$[^$]+\$|\]\([^)]*\)",
+    re.MULTILINE | re.DOTALL,
+)
+DECIMAL = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d+|\.\d+|\d+ %)")
+
+
+def main(arguments=None) -> int:
+    """List, or write, the figures that are stale."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sources", nargs="*", help="of these sources alone; default: all")
+    parser.add_argument("--write", action="store_true", help="write the digits into the pages")
+    parser.add_argument("--others", action="store_true", help="list decimals of no source")
+    args = parser.parse_args(arguments)
+    if args.others:
+        print("\n".join(others()))
+        return 0
+    faults = []
+    for source in args.sources or SOURCES:
+        try:
+            found = figures(source)
+        except Exception as error:  # of a benchmark with other names, of data that are missing
+            faults.append(f"{source}: cannot be read: {error!r}")
+            continue
+        for one in found:
+            stale = [f"{source}: {fault}" for fault in one.stale()]
+            if stale and args.write:
+                one.write()
+            faults += stale
+    print("\n".join(faults) or "all figures hold")
+    return bool(faults) and not args.write
+
+
+if __name__ == "__main__":
+    sys.exit(main())
