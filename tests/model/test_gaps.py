@@ -192,4 +192,4 @@ def test_single_precision_is_enough_where_crops_hardly_see_a_component(seed):
     left = row_energies(rows - found.coef * operator.apply_at(w[0], found.index))
     assert np.all(left <= energy * 1.001)
     assert np.all(found.explained <= energy * 1.005)
-    np.testing.assert_allclose(found.explained.sum(), exact.explained.sum(), rtol=0.01)
+    np.testing.assert_allclose(found.explained.sum(), exact.explained.sum(), rtol=0.05)

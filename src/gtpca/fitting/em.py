@@ -79,8 +79,8 @@ def climb(chunks, recipe, model):
     A noise of each feature changes the inner product in which all else is summed: it takes turns
     with the rest. Else every second pass is taken at a point extrapolated from the two before it,
     unless that is less likely: EM alone may need hundreds of passes in strong noise. Where the
-    noise is at its floor, rounding errors are large beside it: a pass that makes rows less likely is
-    the last, and what was there before it is kept.
+    noise is at its floor, rounding errors are large beside it: a pass that makes rows less likely
+    is the last, and what was there before it is kept.
     """
     sums_of, history = soft_sums if recipe.em == "soft" else hard_sums, []
     floor, by_turns = least_noise(chunks), recipe.noise == "features"
