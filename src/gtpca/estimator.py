@@ -525,8 +525,8 @@ def _as_before(found, model):
     new, old = found.components_, model.components_
     if new.shape != old.shape or found.polarity_ != "both":
         return new
-    flat = (W.reshape(len(W), -1) for W in (new, old))
-    return new * kept_signs(*flat, SAME).reshape(-1, *(1,) * (new.ndim - 1))
+    kept = kept_signs(new.reshape(len(new), -1), old.reshape(len(old), -1), SAME)
+    return new * kept.reshape(-1, *(1,) * (new.ndim - 1))
 
 
 @contextmanager

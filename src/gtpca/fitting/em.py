@@ -82,7 +82,8 @@ def climb(chunks, recipe, model):
     noise is at its floor, rounding errors are large beside it: a pass that makes rows less likely
     is the last, and what was there before it is kept.
     """
-    sums_of, history = soft_sums if recipe.em == "soft" else hard_sums, []
+    sums_of = soft_sums if recipe.em == "soft" else hard_sums
+    history: list[float] = []
     floor, by_turns = least_noise(chunks), recipe.noise == "features"
     before, plain = None, None  # the model of the pass before, and what an extrapolation replaced
     best = model
