@@ -155,7 +155,10 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         Unit norm, in the order in which they were found, or of their energy if the pose is
         shared or ``refine`` is on.
     explained_energy_, explained_energy_ratio_ : array (k,)
-        Energy explained by each component, and its share of the energy of all rows.
+        Energy explained by each component, and its share of the energy of all rows. With ``refine``
+        it is that of the codes that the sweeps of the fit ended with. ``score`` and ``resmse`` find
+        codes of rows anew, also of those of the fit, and may find others: theirs is a little less
+        as a rule, and what new rows compare with.
     n_components_ : int
     n_iter_ : array (k,), or (1,) if the pose is shared and there is more than one
         Passes over all rows.
@@ -533,8 +536,8 @@ def _as_before(found, model):
     new, old = found.components_, model.components_
     if new.shape != old.shape or found.polarity_ != "both":
         return new
-    signs = kept_signs(new.reshape(len(new), -1), old.reshape(len(old), -1), SAME)
-    return new * signs.reshape(-1, *(1,) * (new.ndim - 1))
+    kept = kept_signs(new.reshape(len(new), -1), old.reshape(len(old), -1), SAME)
+    return new * kept.reshape(-1, *(1,) * (new.ndim - 1))
 
 
 @contextmanager

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from helpers import noise
 from sklearn.decomposition import PCA, FactorAnalysis
 
-from gtpca import GTPCA, Shift
+from gtpca import GTPCA, ProbabilisticGTPCA, Shift
 from gtpca.data.chunks import as_chunks
 from gtpca.fitting import em
 from gtpca.fitting.em import Recipe, climb, expectation_maximisation, start
@@ -177,3 +179,25 @@ def test_likelihood_knows_poses_that_energy_does_not():
     shares = [np.mean(np.abs(gap - np.median(gap)) <= 2) for gap in gaps]
     assert shares[0] < 0.9
     assert shares[1] > 0.95
+
+
+@pytest.mark.parametrize("noise", ["isotropic", "features"])
+@pytest.mark.parametrize("seed", [13, 14, 27, 30, 37])
+def test_the_likelihood_does_not_fall_where_noise_is_at_its_floor(seed, noise):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 21)), int(rng.integers(6, 20))
+    families = [Shift(4), Shift(boundary="circular"), None, Shift(d + 4, boundary="partial")]
+    X, pattern = np.zeros((n, d)), rng.standard_normal(4)
+    for x in X:
+        start = rng.integers(d - 3)
+        x[start : start + 4] = pattern * (1 + 0.5 * rng.standard_normal())
+    if seed % 3 == 0:
+        X += 1e-3 * rng.standard_normal(X.shape)
+    for k in (1, 2):
+        how = {"noise": noise, "shrink": False, "max_iter": 200, "random_state": 0}
+        model = ProbabilisticGTPCA(k, families[seed % 4], **how)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X)
+        assert np.all(np.diff(model.history_) >= -1e-8 * np.abs(model.history_[1:]))
+        assert model.score(X) >= model.history_.max() - 1e-3

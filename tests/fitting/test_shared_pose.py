@@ -273,3 +273,13 @@ def test_rows_without_weight_do_not_matter_in_large_data(shared):
     weighted = GTPCA(2, Shift(8), **options).fit(X, sample_weight=weight)
     alone = GTPCA(2, Shift(8), **options).fit(few)
     assert weighted.score(few) >= 0.99 * alone.score(few)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_components_of_nothing_are_out_of_reach(dtype):
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((12, 1)) * rng.standard_normal(8)).astype(dtype)
+    with pytest.warns(ConvergenceWarning, match="n_components=4 is out of reach"):
+        model = GTPCA(4, Shift(4), shared_pose=True, random_state=0).fit(X)
+    assert model.n_components_ == 1
+    assert np.all(model.explained_energy_ > 0)

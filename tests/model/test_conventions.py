@@ -9,7 +9,7 @@ import pytest
 from helpers import GROUPS, QUICK
 
 import gtpca
-from gtpca import GTPCA, Compose, Reflection, Shift
+from gtpca import GTPCA, Compose, Reflection, Shift, TimeWarp
 from gtpca.testing import assert_same_components
 
 
@@ -126,6 +126,15 @@ def test_batches_do_not_turn_a_component(shared_pose):
         w = model.components_[0]
         assert before is None or w @ before > 0.9
         before = w
+
+
+@pytest.mark.parametrize("how", [{}, {"shared_pose": True}, {"refine": 1}], ids=str)
+def test_features_without_weight_leave_the_norm(how):
+    """Warps hold the ends: if these alone count, all transforms look alike."""
+    weight = np.array([1.0, 0, 0, 0, 0, 0, 0, 1])
+    X = np.random.default_rng(0).standard_normal((30, 8))
+    model = GTPCA(2, TimeWarp(), feature_weight=weight, random_state=0, **how).fit(X)
+    np.testing.assert_allclose(np.linalg.norm(model.components_, axis=1), 1, atol=1e-12)
 
 
 def test_files_keep_their_signs(tmp_path):

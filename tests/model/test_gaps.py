@@ -9,7 +9,7 @@ import pytest
 from helpers import QUICK, noise, two_planted
 
 from gtpca import GTPCA, Compose, Identity, Reflection, Rotation, Scaling, Shift
-from gtpca.data.chunks import Chunk
+from gtpca.data.chunks import Chunk, row_energies
 from gtpca.model.gaps import HIDDEN_WEIGHT
 from gtpca.model.matching import make_block, match, statistics, update
 
@@ -172,3 +172,24 @@ def test_a_composition_hides_per_inner_transform_only():
     X = np.where(holes((6, 9)), np.nan, noise(6, 9))
     block = make_block(reflected, orthonormal(5, 2))
     assert statistics(Chunk(X, reflected), block).hidden.shape == (2, 2, 5)
+
+
+@pytest.mark.parametrize("seed", [64, 158, 201])
+def test_single_precision_is_enough_where_crops_hardly_see_a_component(seed):
+    """Errors of masks are relative to all of ``w``, however little of it a crop shows."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(10, 40))
+    window = int(rng.integers(d // 2, 2 * d))
+    operator = Shift(window, boundary=("valid", "partial")[seed % 2]).bind((d,))
+    rows = rng.standard_normal((30, d)).astype(np.float32)
+    rows[rng.random(rows.shape) < rng.uniform(0.1, 0.9)] = np.nan
+    w = rng.standard_normal((1, window))
+    w *= np.exp(rng.uniform(0, 5) * rng.standard_normal((1, window)))
+    w /= np.linalg.norm(w)
+    found = match(Chunk(rows, operator), make_block(operator, w, np.float32))
+    exact = match(Chunk(rows.astype(float), operator), make_block(operator, w))
+    energy = row_energies(rows)
+    left = row_energies(rows - found.coef * operator.apply_at(w[0], found.index))
+    assert np.all(left <= energy * 1.001)
+    assert np.all(found.explained <= energy * 1.005)
+    np.testing.assert_allclose(found.explained.sum(), exact.explained.sum(), rtol=0.05)

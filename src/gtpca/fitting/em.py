@@ -25,6 +25,7 @@ DENSE = 512  # weights up to which the covariance of aligned rows is made as a w
 SUBSPACE_STEPS, SPARE = 6, 8  # else: so many steps, with so many directions more than needed
 FLOOR = 1e-9  # least noise, as a share of the mean square of the rows
 SEEN = 1e-9  # coverage of a weight, as a share of the largest, below which sums say nothing of it
+FALL = 1e-9  # share by which a likelihood may fall by ordinary rounding
 SPAN = 2  # passes that must gain more than the tolerance
 FARTHEST = 32.0  # extrapolation, in steps
 FAINT = 0.01  # least variance of a component at the start, in units of the noise
@@ -77,18 +78,26 @@ def climb(chunks, recipe, model):
 
     A noise of each feature changes the inner product in which all else is summed: it takes turns
     with the rest. Else every second pass is taken at a point extrapolated from the two before it,
-    unless that is less likely: EM alone may need hundreds of passes in strong noise.
+    unless that is less likely: EM alone may need hundreds of passes in strong noise. Where the
+    noise is at its floor, rounding errors are large beside it: a pass that makes rows less likely
+    is the last, and what was there before it is kept.
     """
-    sums_of, history = soft_sums if recipe.em == "soft" else hard_sums, []
+    sums_of = soft_sums if recipe.em == "soft" else hard_sums
+    history: list[float] = []
     floor, by_turns = least_noise(chunks), recipe.noise == "features"
     before, plain = None, None  # the model of the pass before, and what an extrapolation replaced
+    best = model
     for number in range(recipe.max_iter + 1):
         lens, by_feature = model.lens(), by_turns and number % 2 == 1
         sums = chunks.sum(sums_of, lens, by_feature)
-        if plain is not None and not sums.fit / sums.count >= history[-1]:
+        likelihood = sums.fit / sums.count
+        if plain is not None and not likelihood >= history[-1]:
             model, plain = plain, None
             continue
-        history.append(sums.fit / sums.count)
+        if history and not likelihood >= history[-1] - FALL * abs(history[-1]):
+            return best.canonical(), history, True
+        history.append(likelihood)
+        best = model
         if len(history) > SPAN + 1 and history[-1] - history[-1 - SPAN] <= recipe.tol:
             return model.canonical(), history, True
         if number == recipe.max_iter:

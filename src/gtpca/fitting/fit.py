@@ -321,6 +321,8 @@ def _direct(problem, recipe, goal):
     for result in solve_directly(problem.chunks, count, recipe.rng):
         if goal.reached(len(found), left) or recipe.progress.stop:
             break
+        if found and result.explained <= GONE * goal.total:
+            break
         with recipe.progress.component() as report:
             report(1, result.explained)
         found.append(result)
@@ -402,7 +404,8 @@ def _shared(problem, recipe, goal):
     W = principal_order(problem, result.weights)
     poses = problem.chunks.sum(match_poses, problem.block(W))
     W, left, order = _falling_order(problem, conventional(problem.chunks.operator, W, poses))
-    count = goal.enough(left)
+    nothing = np.flatnonzero(-np.diff(left)[1:] <= GONE * goal.total)
+    count = min(goal.enough(left), 1 + int(nothing[0]) if len(nothing) else len(W))
     sides = poses.sides[:, order[:count]]
     return Components(W[:count], -np.diff(left)[:count], [result], sides, [poses])
 

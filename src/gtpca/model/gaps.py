@@ -24,7 +24,7 @@ from gtpca.operators.base import conjugate_gradients, divide
 
 __all__ = [
     *("HIDDEN_WEIGHT", "Factors", "factor_dtype", "gram_at", "hidden_sums"),
-    *("lengths_each", "less_hidden", "pieces", "solve_each"),
+    *("lengths_each", "less_hidden", "pieces", "solve_each", "widest"),
 ]
 
 HIDDEN_WEIGHT = 0.02  # rho; benchmarks/bench_gaps.py compares others
@@ -129,6 +129,11 @@ def factor_dtype(block, dtype):
     longest = np.sum(block.root**2, axis=2).max(initial=0.0)
     wrong = len(block) * np.finfo(dtype).eps * block.gram.max(initial=0.0)
     return np.dtype(np.float64 if wrong * longest > HIDDEN_WEIGHT else dtype)
+
+
+def widest(blocks, dtype):
+    """The widest :func:`factor_dtype` of several blocks."""
+    return max((factor_dtype(block, dtype) for block in blocks), key=lambda one: one.itemsize)
 
 
 def gram_at(chunk, block, index):

@@ -24,6 +24,7 @@ from gtpca.model.gaps import (
     less_hidden,
     pieces,
     solve_each,
+    widest,
 )
 from gtpca.model.ridge import ridge_diagonals, with_ridge
 from gtpca.model.ties import first_best, lengths_of
@@ -192,8 +193,7 @@ def _coded(chunk, P, block):
 def _pick_in_gaps(chunk, P, block):
     """Best transform (n,), ``z`` (n, K) and its root (n, K, K), some rows at a time."""
     operator, dtype, found = chunk.operator, factor_dtype(block, chunk.rows.dtype), []
-    same = dtype == chunk.rows.dtype
-    masks = chunk.prepared_mask if same else operator.prepare_mask(chunk.mask.astype(dtype))
+    masks = _prepared_masks(chunk, dtype)
     for part in pieces(len(chunk.rows), operator, block, dtype):
         factors = Factors(masks[part], operator, block)
         b = np.stack([operator.correlate(P[part], w) for w in block.weights])
@@ -201,6 +201,13 @@ def _pick_in_gaps(chunk, P, block):
         index, z = _pick_joint(factors.whiten(b), _lengths(chunk, block, part.start))
         found.append((index, z, factors.root_at(index)))
     return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+
+
+def _prepared_masks(chunk, dtype):
+    """What the operator makes of the masks of a chunk in some precision."""
+    if dtype == chunk.rows.dtype:
+        return chunk.prepared_mask
+    return chunk.operator.prepare_mask(chunk.mask.astype(dtype))
 
 
 def _lengths(chunk, block, start=0):
@@ -243,7 +250,8 @@ def _coded_each(chunk, P, blocks):
     root = np.concatenate([block.root for block in blocks]).reshape(len(W), -1)
     products, lengths = _products(P, chunk.operator, W, root), None
     if chunk.hidden is not None:
-        lengths = lengths_each(chunk.prepared_mask, chunk.operator, W, root)
+        masks = _prepared_masks(chunk, widest(blocks, chunk.rows.dtype))
+        lengths = lengths_each(masks, chunk.operator, W, root).astype(products.dtype, copy=False)
         products /= lengths
     index, z = _pick_each(products, blocks[0].polarity, _lengths(chunk, blocks[0]))
     coef = z * (root if root.shape[1] == 1 else root[np.arange(len(root))[:, None], index])

@@ -428,6 +428,8 @@ class Operator(ABC):
         if self.weight_shape != self.sample_shape:
             return None
         moved = self.plain.apply_at(w, np.array([index]))[0]
+        if not np.isclose(np.linalg.norm(moved), np.linalg.norm(w), rtol=1e-9, atol=0.0):
+            return None  # the same in features that count, but no isometry of the others
         probe = self.prepare(np.random.default_rng(0).standard_normal((1, self.n_features)))
         old, new = (np.sort(self.correlate(probe, v)[0]) for v in (w, moved))
         return moved if np.allclose(old, new, rtol=0, atol=1e-9 * np.abs(old).max()) else None
