@@ -18,6 +18,7 @@ from gtpca.diagnostics import wording
 from gtpca.diagnostics.common import Found, each, quietly, refit, seeds_from
 from gtpca.diagnostics.kept import Kept, fingerprint
 from gtpca.diagnostics.noise import noise_floor
+from gtpca.diagnostics.wording import Commands
 from gtpca.estimator import GTPCA
 from gtpca.families.text import as_family
 
@@ -54,6 +55,8 @@ class Choice(Found):
         Of these tests.
     estimator : GTPCA
         The suggestion, not fitted.
+    commands : Commands
+        What may be run next.
     """
 
     windows: np.ndarray
@@ -65,6 +68,7 @@ class Choice(Found):
     band: np.ndarray
     level: float
     estimator: GTPCA
+    commands: Commands
 
     @property
     def table(self) -> dict[str, np.ndarray]:
@@ -83,9 +87,9 @@ class Choice(Found):
         columns = {"window": self.windows, "error": self.errors.mean(axis=1), "more": more}
         return columns | {"+-": spread, "flat": inside, "best": best}
 
-    def advice(self, model="MODEL", data="DATA") -> str:
-        """The sentence with the names of files."""
-        return wording.choice(self, model, data)
+    def said(self, commands) -> str:
+        """The sentence, with one of the ``commands``."""
+        return wording.choice(self, commands)
 
     def plot(self, ax=None):
         """Draw errors over windows; see :func:`gtpca.plots.plot_choice`."""
@@ -111,6 +115,8 @@ class Search:
         :func:`~gtpca.diagnostics.common.each` with threads and progress.
     test : callable
         :func:`noise_floor` with all but model and samples.
+    told : dict
+        Parameters of the estimator as the user gave them, for the command to run next.
     """
 
     estimator: GTPCA
@@ -121,6 +127,7 @@ class Search:
     kept: Kept
     run: Callable
     test: Callable
+    told: dict[str, Any]
 
     def model(self, window, count) -> GTPCA:
         """An estimator with a window and a number of components."""
@@ -257,6 +264,8 @@ def choose(
     seed = seeds_from(check_random_state(random_state), 1)[0]
     estimator = GTPCA(low, as_family(family), random_state=seed, **parameters)
     samples, labels = _read(clone(estimator), X)
+    told = {"random_state": random_state, "n_jobs": n_jobs}
+    told["sample_shape"] = estimator.sample_shape
     estimator.set_params(sample_shape=None)
     name = _window_name(estimator)
     folds = list(KFold(_n_folds(n_folds, samples), shuffle=True, random_state=seed).split(samples))
@@ -267,7 +276,7 @@ def choose(
     )
     run = partial(each, n_jobs=n_jobs, progress=progress)
     store = Kept(kept, fingerprint(samples, *settings))
-    search = Search(estimator, name, samples, labels, folds, store, run, test)
+    search = Search(estimator, name, samples, labels, folds, store, run, test, told)
     grid = [] if name is None else _windows(windows, estimator, samples.shape[1:], labels)
     return _chosen(search, grid, low, high, level)
 
@@ -294,6 +303,7 @@ def _chosen(search, grid, low, high, level):
         window, (shortest, longest) = _best(errors), real["holds"]
         if not shortest <= window <= longest:
             real = search.real(window, high)
+    estimator = search.model(window, max(low, real["n"]))
     return Choice(
         windows=np.array(list(errors), dtype=int),
         errors=np.array(list(errors.values())).reshape(-1, len(search.folds)),
@@ -303,7 +313,8 @@ def _chosen(search, grid, low, high, level):
         gains=np.array(real["gains"]),
         band=np.array(real["band"]),
         level=level,
-        estimator=search.model(window, max(low, real["n"])),
+        estimator=estimator,
+        commands=Commands.of(clone(estimator).set_params(**search.told)),
     )
 
 

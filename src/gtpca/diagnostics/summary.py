@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gtpca.diagnostics import wording
@@ -33,16 +33,24 @@ class Check:
 
     @property
     def sentence(self) -> str:
-        """What matters most, and what to do next."""
-        return self.advice()
+        """What matters most, and what to do next.
 
-    def advice(self, model="MODEL", data="DATA") -> str:
-        """The first sentence that is about something wrong; if nothing is, that about noise."""
+        The first sentence that is about something wrong; if nothing is, that about noise.
+        """
         if self.doubt is not None:
-            return wording.no_pattern(self.doubt, self.noise.commands, data)
+            return wording.no_pattern(self.doubt, self.noise.commands)
         found = (self.noise, self.stability, self.poses)
-        first = next((each for each in found if not each.passed), self.noise)
-        return first.advice(model, data)
+        return next((each for each in found if not each.passed), self.noise).sentence
+
+    def advice(self, model="MODEL", data="DATA", reading=None, again=()) -> str:
+        """The sentence with the names of files; see :meth:`NoiseFloor.advice`."""
+        return self.named(model, data, reading, again).sentence
+
+    def named(self, model, data, reading=None, again=()) -> Check:
+        """The same, with sentences that name files; see :meth:`NoiseFloor.advice`."""
+        files = (model, data, reading, again)
+        noise, poses = self.noise.named(*files), self.poses.named(*files)
+        return replace(self, noise=noise, stability=self.stability.named(*files), poses=poses)
 
     def __str__(self) -> str:
         said = [] if self.doubt is None else [self.sentence]

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 import gtpca
 from gtpca import checks
 from gtpca.data.rows import counted
+from gtpca.families.text import as_family
 from gtpca.files import atomic_file
 from gtpca.operators.grid import Grid, axis_texts
 from gtpca.optional import require
@@ -40,6 +41,7 @@ def write_page(
     labels: Any = None,
     ids: Any = None,
     check: Any = None,
+    commands: Any = None,
     title: str | None = None,
     text: str | None = None,
     max_samples: int = 2000,
@@ -69,6 +71,9 @@ def write_page(
         What the samples are called.
     check : Check or None
         What :func:`gtpca.diagnostics.check` found, for the section "Is it real?".
+    commands : tuple of str or None
+        What to run for that section, and what to do where there is no evidence for a pattern, as
+        ``gtpca report`` says it; default: what to call in Python.
     title : str or None
         The heading.
     text : str or None
@@ -110,7 +115,7 @@ def write_page(
     )
     data = contents.data | {"real": reality_chart(check)}
     context = _texts(model, X, contents, title) | {"text": _paragraphs(text or "")}
-    context |= {"real": reality(check)} | _parts(plotly, data)
+    context |= {"real": reality(check), "next": commands or _calls(model)} | _parts(plotly, data)
     text = environment.get_template("page.html").render(context)
     with atomic_file(path) as file:
         file.write(text.encode("utf-8", "replace"))
@@ -173,6 +178,14 @@ def _texts(model, X, contents, title):
         "facts": _facts(model, X, contents),
         "version": gtpca.__version__,
     }
+
+
+def _calls(model) -> tuple[str, str]:
+    """What to call in Python to see what is real, and where there is no pattern."""
+    windows = any(name.endswith("window") for name in as_family(model.family).get_params())
+    other = "another family or more samples may help"
+    found = "`gtpca.diagnostics.choose(X, model.family)` tries other windows"
+    return "gtpca.diagnostics.check(model, X)", found if windows else other
 
 
 def _paragraphs(text) -> list[str]:

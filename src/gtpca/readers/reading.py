@@ -20,7 +20,7 @@ from gtpca.readers.series import read_ts
 from gtpca.readers.tables import read_parquet, read_text
 from gtpca.text import one_line
 
-__all__ = ["read_as", "read_data"]
+__all__ = ["options_of", "read_as", "read_data"]
 
 
 class Kind(NamedTuple):
@@ -182,8 +182,7 @@ def read_as(
         See :func:`read_data`.
     """
     path, given = Path(path), {k: value for k, value in options.items() if value is not None}
-    kind = KINDS[_kind(path)]
-    known = {*kind.options, *(() if kind is RECORDING else ("rate",))}
+    kind, known = KINDS[_kind(path)], options_of(path)
     wrong = sorted(set(given) - known)
     if wrong:
         option = f"{wrong[0]}={given[wrong[0]]!r}"
@@ -196,6 +195,12 @@ def read_as(
         given["lenient"] = True
     rate = given.pop("rate", None)
     return _read(kind, path, given, rate)
+
+
+def options_of(path) -> set[str]:
+    """The options of :func:`read_data` that mean something for this kind of file."""
+    kind = KINDS[_kind(Path(path))]
+    return {*kind.options, *(() if kind is RECORDING else ("rate",))}
 
 
 def _read(kind, path, given, rate) -> Data:
