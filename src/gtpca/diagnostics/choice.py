@@ -227,8 +227,8 @@ def choose(
         With any window: it is replaced.
     windows : tuple (smallest, largest), sequence of int, or None
         A pair is a grid of neighbours of ratio at most 1.25. None: from an eighth of the shortest
-        moved axis (at least 4 points) to all but a twentieth of it. For families without a window
-        nothing is tried.
+        moved axis (at least 4 points, if it has more) to all but a twentieth of it. For families
+        without a window nothing is tried.
     n_components : tuple (smallest, largest) or int
     n_folds : int
         Of the cross-validation.
@@ -371,7 +371,14 @@ def _windows(windows, estimator, shape, labels):
     """The windows that are tried, ascending."""
     if windows is None:
         size = min(shape[axis] for axis in _moved(estimator, shape, labels))
-        return window_grid(max(4, size // 8), max(4, size - max(1, size // 20)))
+        if size == 1:
+            raise ValueError(
+                f"samples of shape {tuple(shape)} have a single point along an axis that moves: "
+                "no window can be chosen. Give X or sample_shape another shape, or "
+                "family='identity'."
+            )
+        longest = size - max(1, size // 20)
+        return window_grid(min(longest, max(4, size // 8)), longest)
     if isinstance(windows, Sequence | np.ndarray) and len(windows) == 2:
         return window_grid(*_range("windows", windows))
     return sorted({checks.integer("windows", window, 1) for window in np.ravel(windows)})
