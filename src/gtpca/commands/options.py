@@ -20,8 +20,8 @@ from gtpca.readers.axes import labels_of
 from gtpca.readers.reading import options_of, read_as
 
 __all__ = [
-    *("Center", "Jobs", "Json", "MaxSize", "Means", "Model", "Polarity", "Ridge", "SampleShape"),
-    *("SharedPose", "Source"),
+    *("Center", "Jobs", "Json", "MaxSize", "Means", "Model", "PlainPolarity", "Polarity"),
+    *("Ridge", "SampleShape", "SharedPose", "Sign", "Source"),
     *("check_finite", "numbers", "output_option", "reads_data", "sizes"),
 ]
 
@@ -328,13 +328,9 @@ SampleShape = Annotated[
 SharedPose = Annotated[
     bool, typer.Option("--shared-pose", help="One pose per sample, not per component.")
 ]
-Polarity = Annotated[
-    Sign | None,
-    typer.Option(
-        help="positive: components never match upside down. Default: both; with "
-        "--probabilistic: positive."
-    ),
-]
+UPRIGHT = "positive: components never match upside down. Default: both"
+Polarity = Annotated[Sign | None, typer.Option(help=f"{UPRIGHT}; with --probabilistic: positive.")]
+PlainPolarity = Annotated[Sign, typer.Option(help=f"{UPRIGHT}.")]
 Center = Annotated[
     Means, typer.Option(help="Subtract the mean of every feature, or of every sample.")
 ]

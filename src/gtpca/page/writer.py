@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 import gtpca
 from gtpca import checks
 from gtpca.data.rows import counted
-from gtpca.families.text import as_family
 from gtpca.files import atomic_file
 from gtpca.operators.grid import Grid, axis_texts
 from gtpca.optional import require
@@ -182,7 +181,8 @@ def _texts(model, X, contents, title):
 
 def _calls(model) -> tuple[str, str]:
     """What to call in Python to see what is real, and where there is no pattern."""
-    windows = any(name.endswith("window") for name in as_family(model.family).get_params())
+    poses = model.operator_.describe(np.zeros(1, dtype=np.int64))
+    windows = any(name.startswith("start") for name in poses)  # that begin somewhere
     other = "another family or more samples may help"
     found = "`gtpca.diagnostics.choose(X, model.family)` tries other windows"
     return "gtpca.diagnostics.check(model, X)", found if windows else other
