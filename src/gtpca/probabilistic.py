@@ -19,7 +19,9 @@ from gtpca.estimator import bind_family, unchanged_by_errors
 from gtpca.families import Family
 from gtpca.families.text import as_family
 from gtpca.fitting import wording
+from gtpca.fitting.cost import check_cost, guess_density
 from gtpca.fitting.em import Recipe, expectation_maximisation
+from gtpca.fitting.fit import logger
 from gtpca.fitting.held_out import NEEDED, Trust, trusted
 from gtpca.model import outputs
 from gtpca.model.matching import POLARITIES
@@ -269,6 +271,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         rows, row_shape, shape = training_rows(self, X, self.sample_shape)
         operator, rng = self.bind(shape), check_random_state(self.random_state)
         recipe, chunks = self._recipe(operator), self._open(rows, operator, sample_weight)
+        check_cost(guess_density(chunks, recipe.n_components), as_family(self.family), logger.debug)
         model, history, converged = expectation_maximisation(chunks, recipe, rng)
         if not converged:
             checks.warn(wording.not_converged(self, history), ConvergenceWarning)
@@ -290,7 +293,10 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
             _row_shape=row_shape,
         )
         if self.doubt_ is not None:
-            checks.warn(f"{self.doubt_}. {wording.OTHER_WINDOWS}", UserWarning)
+            names = as_family(self.family).get_params()
+            windows = any(name.rpartition("__")[2] == "window" for name in names)
+            after = wording.OTHER_WINDOWS if windows else wording.OTHER_FAMILIES
+            checks.warn(f"{self.doubt_}. {after}", UserWarning)
         return self
 
     @property
