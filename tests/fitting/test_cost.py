@@ -51,10 +51,10 @@ def test_the_guess_is_right_up_to_a_factor_of_four(kind, any_fit):
         operator = family.bind(X.shape[1:])
         problem = Problem(as_chunks(X.reshape(len(X), -1), operator))
         seconds = cost.guess_components(problem, k, 16).seconds
-        begun = time.perf_counter()
+        begun = time.process_time()  # other processes are no matter of a guess
         with warnings.catch_warnings(action="ignore"):
             GTPCA(k, family, random_state=0).fit(X)
-        ratios.append(seconds / (time.perf_counter() - begun))
+        ratios.append(seconds / (time.process_time() - begun))
         if 1 / 4 < ratios[-1] < 4:
             break
     assert 1 / 4 < ratios[-1] < 4, ratios

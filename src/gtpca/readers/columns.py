@@ -72,7 +72,7 @@ class Columns:
         labels, id, drop, columns = self.labels, self.id, self.drop, self.columns
         if self.lenient:  # what an earlier file called its columns may be of no use here
             labels, id, drop = (_clear(given, names) for given in (labels, id, drop))
-            columns = None if _clear(columns, names) != columns else columns
+            columns = columns if _all_once(columns, names) else _numbered(columns)
         known = names if self.lenient else None
         label = find_columns("labels", labels, names, count, known)
         ids = next(iter(find_columns("id", id, names, count, known)), None)
@@ -98,6 +98,20 @@ class Columns:
         found = [find_columns("long", [part], names, count)[0] for part in parts]
         known = names if self.lenient else None
         return found, find_columns("labels", self.labels, names, count, known)
+
+
+def _all_once(given, names) -> bool:
+    """Whether names are all different, or at least those that are given are there once each."""
+    if given is None or names is None:
+        return given is None
+    once = isinstance(given, list) and all(names.count(str(part)) == 1 for part in given)
+    return once or len(set(names)) == len(names)
+
+
+def _numbered(given):
+    """Columns that are given by number; None if there are none of them."""
+    parts = [given] if isinstance(given, (str, int)) else given or ()
+    return [part for part in parts if str(part).lstrip("-").isdecimal()] or None
 
 
 def _clear(given, names):
