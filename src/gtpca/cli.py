@@ -76,12 +76,17 @@ def _sentence(message) -> str:
 
 
 def _show_warning(message, category, *place, **more) -> None:
-    print(f"gtpca: warning: {' '.join(str(message).split())}", file=sys.stderr)
+    print(f"gtpca: warning: {_one_line(str(message))}", file=sys.stderr)
 
 
 def _leave(message, code) -> None:
-    print(f"gtpca: {' '.join(message.split())}", file=sys.stderr)
+    print(f"gtpca: {_one_line(message)}", file=sys.stderr)
     sys.exit(code)
+
+
+def _one_line(message) -> str:
+    """A message in one line; blanks within a line, as of names of files, stay as they are."""
+    return re.sub(r"\s*[\r\n]\s*", " ", message).strip()
 
 
 if __name__ == "__main__":

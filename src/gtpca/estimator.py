@@ -22,6 +22,7 @@ from gtpca.data.rows import counted, new_rows, training_rows
 from gtpca.families.base import Family, check_size
 from gtpca.families.text import as_family
 from gtpca.fitting import bar, wording
+from gtpca.fitting.cost import check_cost, guess
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
 from gtpca.model import outputs
@@ -311,6 +312,8 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             n_restarts=self.n_restarts,
         )
         problem = Problem(open_rows(rows), self.polarity, **ridge_of(self, operator))
+        cost = guess(problem, recipe)
+        check_cost(cost, as_family(self.family), recipe.progress.log)
         self.adopt(fit(problem, recipe, preprocessing), row_shape, labels=labels)
         for caution in self.cautions_:
             checks.warn(caution, UserWarning)

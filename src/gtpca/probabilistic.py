@@ -25,7 +25,9 @@ from gtpca.families import Family
 from gtpca.families.text import as_family
 from gtpca.fitting import wording
 from gtpca.fitting.cautions import cautions
+from gtpca.fitting.cost import check_cost, guess_density
 from gtpca.fitting.em import Recipe, expectation_maximisation
+from gtpca.fitting.fit import logger
 from gtpca.fitting.held_out import NEEDED, Trust, trusted
 from gtpca.model import outputs
 from gtpca.model.matching import POLARITIES
@@ -281,6 +283,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         warn_if_transposed(operator, rows)
         rows = rows.preprocessed(partial(Preprocessing(), operator=operator))
         recipe, chunks = self._recipe(operator), self._open(rows, operator, sample_weight)
+        check_cost(guess_density(chunks, recipe.n_components), as_family(self.family), logger.debug)
         model, history, converged = expectation_maximisation(chunks, recipe, rng)
         if not converged:
             checks.warn(wording.not_converged(self, history), ConvergenceWarning)
@@ -306,7 +309,10 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         for caution in found:
             checks.warn(caution, UserWarning)
         if self.doubt_ is not None:
-            checks.warn(f"{self.doubt_}. {wording.OTHER_WINDOWS}", UserWarning)
+            names = as_family(self.family).get_params()
+            windows = any(name.rpartition("__")[2] == "window" for name in names)
+            after = wording.OTHER_WINDOWS if windows else wording.OTHER_FAMILIES
+            checks.warn(f"{self.doubt_}. {after}", UserWarning)
         return self
 
     @property

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
 from difflib import get_close_matches
 
-__all__ = ["did_you_mean", "one_line", "shortened", "shown", "table"]
+__all__ = ["did_you_mean", "file_word", "one_line", "shortened", "shown", "table", "typed"]
+
+SPECIAL = re.compile(r"[\"$`\\!\x00-\x1f\x7f]")  # to a POSIX shell, between double quotes
 
 
 def did_you_mean(word: str, known) -> str:
@@ -71,3 +76,36 @@ def table(heads: list[str], rows: list[list[str]]) -> str:
         "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
         for row in [heads, *rows]
     )
+
+
+def typed(*words) -> str:
+    """Words as a person types them in a POSIX shell: in double quotes where these are enough.
+
+    Examples
+    --------
+    >>> from gtpca.text import typed
+    >>> print(typed("gtpca", "fit", "my data.csv", "--family", "shift(window='0.8s')", "-k", 2))
+    gtpca fit "my data.csv" --family "shift(window='0.8s')" -k 2
+    >>> print(typed("gtpca", "info", "100$.gtpca"))
+    gtpca info '100$.gtpca'
+    """
+    return " ".join(map(_quoted, map(str, words)))
+
+
+def _quoted(word: str) -> str:
+    if shlex.quote(word) == word:
+        return word
+    return shlex.quote(word) if SPECIAL.search(word) else f'"{word}"'
+
+
+def file_word(path) -> str:
+    """A path that no command takes for an option.
+
+    Examples
+    --------
+    >>> from gtpca.text import file_word
+    >>> file_word("-a.csv"), file_word("a.csv")
+    ('./-a.csv', 'a.csv')
+    """
+    text = os.fspath(path)
+    return f".{os.sep}{text}" if text.startswith("-") else text

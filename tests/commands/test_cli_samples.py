@@ -242,3 +242,63 @@ def test_rows_that_break_off_in_the_middle_leave_no_file(folder, tmp_path, capsy
     assert done.refused(said, "--missing ignore")
     assert out.read_bytes() == b"what was there"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.npy", "x.npy"]
+
+
+@pytest.fixture
+def clash(tmp_path, monkeypatch, capsys):
+    """A table whose ids and labels are called like results, and two models of it."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = 0.1 * rng.standard_normal((30, 24))
+    for i, x in enumerate(X):
+        x[i % 16 : i % 16 + 8] += 3 * np.hanning(8)
+    names = ["start", "log_likelihood", *(f"t{j}" for j in range(24))]
+    lines = [f"s{i},{i % 3}," + ",".join(map(repr, x.tolist())) for i, x in enumerate(X)]
+    (tmp_path / "a.csv").write_text("\n".join([",".join(names), *lines]) + "\n")
+    options = ("--family", "shift(8)", "--id", "start", "--labels", "log_likelihood", "-k", "1")
+    assert call(capsys, "fit", "a.csv", *options, "--shared-pose", "-o", "a.gtpca").code == 0
+    assert call(capsys, "fit", "a.csv", *options, "--probabilistic", "-o", "b.gtpca").code == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize(("model", "column"), [("a", "start"), ("b", "start")])
+def test_ids_and_labels_are_not_replaced_by_results(clash, capsys, model, column, monkeypatch):
+    words = ("transform", f"{model}.gtpca", "a.csv", "-o", "s.csv", "--poses")
+    work = []
+    monkeypatch.setattr(type(gtpca.load(f"{model}.gtpca")), "encode", work.append)
+    done = call(capsys, *words)
+    assert done.refused(f"the column {column!r}, of ids or labels", "--prefix fit_ ")
+    assert not work
+    monkeypatch.undo()
+    monkeypatch.chdir(clash)
+    done = call(capsys, *words, "--prefix", "fit_")
+    assert done.code == 0, done.err
+    with open("s.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["start"] for row in rows[:3]] == ["s0", "s1", "s2"]
+    assert [row["log_likelihood"] for row in rows[:4]] == ["0", "1", "2", "0"]
+    assert {"fit_gtpca0", "fit_start"} <= set(rows[0])
+    assert call(capsys, *words[:5]).code == 0  # without poses there is no such column
+
+
+def test_aligned_samples_do_not_replace_labels(clash, capsys):
+    text = (clash / "a.csv").read_text().replace("log_likelihood", "x3")
+    (clash / "c.csv").write_text(text)
+    options = ("--family", "shift(8)", "--id", "start", "--labels", "x3", "-k", "1")
+    assert call(capsys, "fit", "c.csv", *options, "-o", "c.gtpca").code == 0
+    done = call(capsys, "align", "c.gtpca", "c.csv", "-o", "c-aligned.csv")
+    assert done.refused("the column 'x3', of ids or labels", "--prefix fit_ ")
+    again = call(capsys, "align", "c.gtpca", "c.csv", "-o", "c-aligned.csv", "--prefix", "fit_")
+    assert again.code == 0
+
+
+def test_columns_of_the_same_name_are_fitted_and_read_again(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).standard_normal((20, 6))
+    lines = [f"s{i}," + ",".join(map(repr, x.tolist())) for i, x in enumerate(X)]
+    (tmp_path / "a.csv").write_text("\n".join(["name,a,a,b,b,c,c", *lines]) + "\n")
+    options = ("--family", "shift(4)", "--id", "name", "-k", "1", "-o", "a.gtpca")
+    assert call(capsys, "fit", "a.csv", *options).code == 0
+    done = call(capsys, "transform", "a.gtpca", "a.csv", "-o", "s.csv")
+    assert done.code == 0, done.err
+    assert (tmp_path / "s.csv").read_text().startswith("name,gtpca0\ns0,")

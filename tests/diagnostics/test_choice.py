@@ -155,3 +155,17 @@ def n_lines(path: Path) -> int:
 def lines(path: Path) -> list:
     """The complete lines of a file."""
     return [json.loads(line) for line in path.read_text().split("\n") if line.endswith("}")]
+
+
+@pytest.mark.parametrize(("size", "tried"), [(2, [1]), (3, [2]), (4, [3]), (5, [4]), (8, [4, 7])])
+@pytest.mark.parametrize("boundary", ["valid", "circular"])
+def test_windows_of_short_samples_are_shorter_than_these(size, tried, boundary):
+    X = np.random.default_rng(0).standard_normal((40, size))
+    found = choose(X, f"shift(boundary='{boundary}')", n_components=(1, 1), n_folds=2)
+    assert [found.windows.min(), found.windows.max()] == [tried[0], tried[-1]]
+    found.estimator.fit(X)
+
+
+def test_a_single_point_leaves_nothing_to_choose():
+    with pytest.raises(ValueError, match="a single point along an axis that moves"):
+        choose(np.ones((40, 1)), "shift")

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from gtpca import GTPCA, ProbabilisticGTPCA, Rotation, Shift
+from gtpca import GTPCA, Compose, Custom, ProbabilisticGTPCA, Rotation, Shift
 from gtpca.diagnostics import Check, Choice, NoiseFloor, PoseConfidence, Stability
 from gtpca.diagnostics.wording import Commands
 
 MODEL = GTPCA(3, Shift(64), shared_pose=True, center=True)
 COMMAND = Commands.of(MODEL)
-FIT = "gtpca fit a.csv -o a.gtpca -k {} --family 'shift(window=64)' --shared-pose --center features"
+FIT = (
+    'gtpca fit a.csv -o a-{1}.gtpca -k {0} --family "shift(window=64)" --shared-pose '
+    "--center features"
+)
+CHOOSE = "gtpca choose a.csv --family shift --shared-pose --center features"
 
 
 def noise(n_real):
@@ -43,10 +48,10 @@ def poses(ambiguous=0.02, ends=0.05):
 def choice(n_components, window=60):
     """Three windows."""
     errors = np.array([[0.4, 0.5], [0.3, 0.32], [0.31, 0.33]])
-    family = Shift(window)
+    estimator = GTPCA(1, Shift(window))
     return Choice(
         np.array([48, 60, 75]), errors, window, (60, 75), n_components,
-        np.array([0.3, 0.02]), np.array([0.05, 0.03]), 0.05, GTPCA(1, family),
+        np.array([0.3, 0.02]), np.array([0.05, 0.03]), 0.05, estimator, Commands.of(estimator),
     )  # fmt: skip
 
 
@@ -55,18 +60,17 @@ CASES = {
         noise(3),
         "Component 3, the last, is above noise: it explains 25 % of what is left, and of 19 "
         "surrogates of noise the bar is 1.5 % (p = 0.05, level 0.05); to try more, "
-        f"`{FIT.format(6).replace('a.gtpca', 'a-more.gtpca')}`.",
+        f"`{FIT.format(6, 'more')}`.",
     ),
     "two real": (
         noise(2),
         "Component 3 is not above noise: it explains 1.25 % of what is left, and of 19 surrogates "
-        f"of noise the bar is 1.5 % (p = 0.4, level 0.05); keep 2 with `{FIT.format(2)}`.",
+        f"of noise the bar is 1.5 % (p = 0.4, level 0.05); keep 2 with `{FIT.format(2, 'k2')}`.",
     ),
     "none real": (
         noise(0),
         "Component 1 is not above noise: it explains 1.25 % of what is left, and of 19 surrogates "
-        "of noise the bar is 1.5 % (p = 0.4, level 0.05); try other windows with `gtpca choose "
-        "a.csv --family shift --shared-pose`.",
+        f"of noise the bar is 1.5 % (p = 0.4, level 0.05); try other windows with `{CHOOSE}`.",
     ),
     "all stable": (
         again(3),
@@ -77,13 +81,12 @@ CASES = {
     "one stable": (
         again(1),
         "Component 2 is not stable: similarity 0.43 between halves of the rows and 0.99 between "
-        f"seeds (threshold 0.8); keep 1 with `{FIT.format(1)}`.",
+        f"seeds (threshold 0.8); keep 1 with `{FIT.format(1, 'k1')}`.",
     ),
     "none stable": (
         again(0),
         "Component 1 is not stable: similarity 0.43 between halves of the rows and 0.99 between "
-        "seeds (threshold 0.8); try other windows with `gtpca choose a.csv --family shift "
-        "--shared-pose`.",
+        f"seeds (threshold 0.8); try other windows with `{CHOOSE}`.",
     ),
     "clear": (
         poses(),
@@ -100,28 +103,27 @@ CASES = {
     "ends": (
         poses(0.23, 0.38),
         "38 % of the samples sit at the first or last centre of component 1 (bar 10 %): the window "
-        "may be too short, or boundary='partial' is needed; see `gtpca choose a.csv --family "
-        "shift --shared-pose`.",
+        f"may be too short, or boundary='partial' is needed; see `{CHOOSE}`.",
     ),
     "chosen": (
         choice(1),
         "Window 60 has the smallest held-out error, 31 % (flat from 60 to 75: within one standard "
         "error of the difference), and 1 component is above noise: component 2 explains 2 % of "
         "what is left (noise 3 %, level 0.05); next `gtpca fit a.csv -o a.gtpca -k 1 --family "
-        "'shift(window=60)'`.",
+        '"shift(window=60)"`.',
     ),
     "chosen, all": (
         choice(2),
         "Window 60 has the smallest held-out error, 31 % (flat from 60 to 75: within one standard "
         "error of the difference), and 2 components are above noise: component 2 explains 2 % of "
         "what is left (noise 3 %, level 0.05), and 2 were the most to be tried; next `gtpca fit "
-        "a.csv -o a.gtpca -k 2 --family 'shift(window=60)'`.",
+        'a.csv -o a.gtpca -k 2 --family "shift(window=60)"`.',
     ),
     "nothing to choose": (
         choice(0),
         "No component is above noise: component 1 explains 30 % of what is left (noise 5 %, level "
         "0.05); to look at one all the same, `gtpca fit a.csv -o a.gtpca -k 1 --family "
-        "'shift(window=60)'`.",
+        '"shift(window=60)"`.',
     ),
 }
 
@@ -141,16 +143,77 @@ def test_the_advice_of_a_check_is_what_matters_most():
     assert Check(noise(3), again(3), poses(0.5)).sentence == poses(0.5).sentence
 
 
+def commands_of(model, *files):
+    return Commands.of(model).named(*(files or ("a.gtpca", "a.csv")))
+
+
 def test_commands_say_what_the_model_was_told():
     model = GTPCA(1, "shift((3, 4), boundary='partial')", sample_shape=(8, 9), polarity="positive")
-    commands = Commands.of(model)
-    assert commands.choose("a b.npy") == (
-        """gtpca choose 'a b.npy' --family "shift(boundary='partial')" --sample-shape 8x9"""
-    ).replace('"shift', "'shift").replace(')"', ")'").replace("'partial'", """'"'"'partial'"'"'""")
-    assert commands.fit(2).endswith("--sample-shape 8x9 --polarity positive")
-    assert Commands.of(GTPCA(1, Rotation(4))).choose("a") == (
-        "gtpca choose a --family 'rotation(angles=4)'"
+    commands = commands_of(model, "m", "a b.npy")
+    assert commands.choose() == (
+        """gtpca choose "a b.npy" --family "shift(axes=(0, 1), boundary='partial')" """
+        "--sample-shape 8x9 --polarity positive"
     )
+    assert commands.fewer(2) == (
+        """gtpca fit "a b.npy" -o m-k2 -k 2 --family "shift(window=(3, 4), boundary='partial')" """
+        "--sample-shape 8x9 --polarity positive"
+    )
+    every = GTPCA(1, missing="ignore", ridge=0.5, refine=2, center="samples", n_restarts=3)
+    every.set_params(batch_size=7, n_jobs=2, random_state=5)
+    assert commands_of(every).more(2) == (
+        "gtpca fit a.csv -o a-more.gtpca -k 2 --family identity --missing ignore --center samples "
+        "--ridge 0.5 --refine 2 --seed 5 --restarts 3 --batch-size 7 --jobs 2"
+    )
+
+
+def test_names_of_files_are_quoted_for_people_and_for_a_shell():
+    model = GTPCA(1, Shift("0.8s"))
+    assert """--family "shift(window='0.8s')\"""" in commands_of(model).more(2)
+    for name in ["a b.csv", "-a.csv", "it's.csv", 'say "a".csv', "$HOME.csv", "a`b`.csv", "a\\b!"]:
+        words = shlex.split(commands_of(model, name, name).report())
+        assert words[2:4] == [f"./{name}" if name.startswith("-") else name] * 2
+
+
+def test_no_command_overwrites_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    commands = commands_of(MODEL)
+    found = [commands.fewer(2), commands.more(2), commands.report(), commands.poses()]
+    found += [commands.histogram(), commands.checked_page("report.html")]
+    for text in found:
+        words = shlex.split(text)
+        output = words[words.index("-o") + 1]
+        assert output not in ("a.gtpca", "a.csv")
+        (tmp_path / output).touch()
+    again = [commands.fewer(2), commands.more(2), commands.report(), commands.poses()]
+    again += [commands.histogram(), commands.checked_page("report.html")]
+    for text in again:
+        words = shlex.split(text)
+        assert not (tmp_path / words[words.index("-o") + 1]).exists()
+    assert " -o a-k2-2.gtpca " in again[0]
+
+
+def test_advice_suits_the_family():
+    turned = replace(noise(0), commands=Commands.of(GTPCA(1, Rotation(4), sample_shape=(8, 8))))
+    assert turned.advice("a.gtpca", "a.csv").endswith(
+        "another family or more samples may help; look at it with `gtpca report a.gtpca a.csv -o "
+        "report.html`."
+    )
+    both = GTPCA(1, Compose(Shift((5, 5)), Rotation(4)))
+    assert commands_of(both).choose() == (
+        'gtpca choose a.csv --family "compose(outer=shift(axes=(0, 1)), inner=rotation(angles=4))"'
+    )
+
+
+def test_what_no_command_can_say_is_said_in_python():
+    weighted = GTPCA(2, Shift(5), feature_weight=np.ones(9), center=True)
+    commands = commands_of(weighted)
+    assert commands.more(4) == "sklearn.base.clone(model).set_params(n_components=4).fit(X)"
+    assert commands.choose() == (
+        "gtpca.diagnostics.choose(X, model.family, center=model.center, "
+        "feature_weight=model.feature_weight)"
+    )
+    own = GTPCA(2, Custom([lambda w: w], 9))
+    assert commands_of(own).more(4) == commands.more(4)
 
 
 def test_ends_of_other_ranges_are_no_matter_of_windows():
@@ -162,15 +225,17 @@ def test_ends_of_other_ranges_are_no_matter_of_windows():
 
 
 def test_the_first_direction_of_a_density_is_its_pattern():
-    commands = Commands.of(ProbabilisticGTPCA(2, "shift(5)", sample_shape=(8,)))
-    assert commands.fit(3, "a.csv", "a.gtpca") == (
-        "gtpca fit a.csv -o a.gtpca -k 2 --family 'shift(window=5)' --sample-shape 8 "
+    commands = commands_of(ProbabilisticGTPCA(2, "shift(5)", sample_shape=(8,)))
+    assert commands.fewer(3) == (
+        'gtpca fit a.csv -o a-k3.gtpca -k 2 --family "shift(window=5)" --sample-shape 8 '
         "--probabilistic"
     )
-    assert " -k 0 " in commands.fit(1)
-    assert commands.choose("a.csv") == "gtpca choose a.csv --family shift --sample-shape 8"
-    both = Commands.of(ProbabilisticGTPCA(1, polarity="both")).fit(2)
-    assert both == "gtpca fit DATA -o MODEL -k 1 --family identity --polarity both --probabilistic"
+    assert " -k 0 " in commands.fewer(1)
+    assert commands.choose() == "gtpca choose a.csv --family shift --sample-shape 8"
+    both = Commands.of(ProbabilisticGTPCA(1, polarity="both")).fewer(2)
+    assert both == (
+        "gtpca fit DATA -o MODEL-k2 -k 1 --family identity --polarity both --probabilistic"
+    )
 
 
 def test_no_pattern_is_said_before_all_else():
@@ -178,7 +243,7 @@ def test_no_pattern_is_said_before_all_else():
     found = Check(noise(2), again(1), poses(0.5), doubt)
     assert found.advice("a.gtpca", "a.csv") == (
         "There is no evidence for a pattern: by 0.2 nats per row (above 0 is needed); try other "
-        "windows with `gtpca choose a.csv --family shift --shared-pose`."
+        f"windows with `{CHOOSE}`."
     )
     assert str(found).startswith(found.sentence)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -175,3 +176,15 @@ def test_logging_goes_where_the_user_sends_it(series, quiet_logger):
     GTPCA(1, Shift(5), solver=QUICK, random_state=0, verbose=1).fit(series)
     assert stream.getvalue().count("component 1") == 1
     assert quiet_logger.handlers == [handler]
+
+
+def test_verbose_writes_to_standard_error_as_it_is_now(series, quiet_logger, monkeypatch):
+    monkeypatch.setattr(quiet_logger, "propagate", False)  # to the handlers of pytest
+    for _ in range(2):
+        stream = io.StringIO()
+        monkeypatch.setattr(sys, "stderr", stream)
+        GTPCA(1, Shift(5), solver=QUICK, random_state=0, verbose=1).fit(series)
+        assert stream.getvalue().startswith("component 1: ")
+        stream.close()
+    monkeypatch.setattr(sys, "stderr", None)  # as of pythonw, and of a daemon
+    GTPCA(1, Shift(5), solver=QUICK, random_state=0, verbose=1).fit(series)

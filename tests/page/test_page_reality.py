@@ -36,7 +36,7 @@ def section(path):
 def test_what_was_not_checked_is_said(fitted, tmp_path):
     text = section(write_page(*fitted, tmp_path / "page.html"))
     assert "Nothing was checked." in text
-    assert "gtpca report MODEL DATA -o PAGE --check" in text
+    assert "gtpca.diagnostics.check(model, X)" in text
 
 
 def test_what_is_not_above_noise_is_said(fitted, tmp_path):

@@ -231,3 +231,21 @@ def test_epochs_are_read_as_they_are(name, tmp_path):
     assert few.ids.tolist() == ["1", "3", "5"]
     refused(path, "which need no window", window=10)
     refused(path, "event='c' is not there; there are: a, b", event="c")
+
+
+def test_names_that_are_used_twice_do_not_hide_those_that_are_not(tmp_path):
+    """A model that was fitted to such a table reads it again, and others with the same columns."""
+    path = tmp_path / "twice.csv"
+    path.write_text("name,a,a,b\ns0,1,2,3\ns1,4,5,6\n")
+    first = read_data(path, id="name")
+    again = read_as(path, {}, remembered={"id": "name", "columns": first.features})
+    np.testing.assert_array_equal(again.rows, first.rows)
+    assert again.ids.tolist() == ["s0", "s1"]
+
+
+def test_a_name_that_is_used_twice_names_no_column(tmp_path):
+    path = tmp_path / "twice.csv"
+    path.write_text("name,a,name,b\ns0,1,x,3\ns1,4,y,6\n")
+    with pytest.raises(ValueError, match=r"id='name' is the name of columns 0, 2, counted from 0"):
+        read_data(path, id="name")
+    assert read_data(path, id=2, drop=0).ids.tolist() == ["x", "y"]

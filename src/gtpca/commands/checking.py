@@ -12,7 +12,21 @@ import typer
 
 from gtpca import GTPCA
 from gtpca.commands.models import load_model
-from gtpca.commands.options import Jobs, Json, MaxSize, Model, SampleShape, Source, reads_data
+from gtpca.commands.options import (
+    Center,
+    Jobs,
+    Json,
+    MaxSize,
+    Means,
+    Model,
+    PlainPolarity,
+    Ridge,
+    SampleShape,
+    SharedPose,
+    Sign,
+    Source,
+    reads_data,
+)
 from gtpca.commands.output import check_output
 from gtpca.commands.progress import watched
 from gtpca.data.labels import Labelled
@@ -36,6 +50,14 @@ def _pair(text: str) -> tuple[int, int]:
     return int(low), int(high or low)
 
 
+def _model_file(data) -> Path:
+    """Where a model of the samples in a file or folder may go."""
+    path = Path(data)
+    path = path.absolute() if not path.name or path.name == ".." else path
+    stem = path.stem.removesuffix(".csv").removesuffix(".tsv").removesuffix(".txt")
+    return path.with_name(f"{stem or 'model'}.gtpca")
+
+
 def _bar(pieces, total, desc):
     """The progress of a diagnostic."""
     return watched(pieces, total, desc)
@@ -57,9 +79,10 @@ def choose(
             "-k", parser=_pair, metavar="RANGE", help="Numbers of components, such as 1:10."
         ),
     ] = "1:5",
-    shared_pose: Annotated[
-        bool, typer.Option("--shared-pose", help="One pose per sample, not per component.")
-    ] = False,
+    ridge: Ridge = "auto",
+    shared_pose: SharedPose = False,
+    polarity: PlainPolarity = Sign.both,
+    center: Center = Means.none,
     sample_shape: SampleShape = None,
     folds: Annotated[int, typer.Option(help="Of the cross-validation.")] = 4,
     keep: Annotated[
@@ -96,11 +119,14 @@ def choose(
             n_jobs=jobs,
             random_state=seed,
             progress=_bar,
+            ridge=ridge,
             shared_pose=shared_pose,
+            polarity=str(polarity),
+            center=center.parameter,
             sample_shape=sample_shape,
             missing=reader.missing,
         )
-    advice = found.advice(Path(str(source.path)).with_suffix(".gtpca"), source.path)
+    advice = found.advice(_model_file(source.path), source.path, source.fit_words(reader, None))
     typer.echo(_json({"choice": found}, advice) if as_json else f"{found.text}\n\n{advice}")
 
 
@@ -126,7 +152,8 @@ def check(
     fitted = load_model(model, max_size)
     with source.open(fitted) as data:
         found = check_watched(fitted, data.rows, n_jobs=jobs, random_state=seed)
-    advice = found.advice(model, source.path)
+        reading = source.fit_words(fitted, data)
+    advice = found.advice(model, source.path, reading, source.words(max_size))
     parts = found.answers
     if as_json:
         typer.echo(_json(parts, advice))

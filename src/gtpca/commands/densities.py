@@ -13,13 +13,14 @@ from gtpca.text import table
 __all__ = ["density_facts", "density_summary", "fit_density", "no_pattern"]
 
 
-def fit_density(model, rows, path) -> None:
+def fit_density(model, rows, source) -> None:
     """Fit, and say of noise what to run next, as a command."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "there is no evidence for a pattern")
         model.fit(rows)
     if model.doubt_ is not None:
-        checks.warn(no_pattern(model, path), UserWarning)
+        words = source.fit_words(None, None)
+        checks.warn(no_pattern(model, source.path, words), UserWarning)
 
 
 def density_facts(model) -> dict[str, Any]:
@@ -51,8 +52,9 @@ def density_summary(model) -> str:
     return "\n".join(lines)
 
 
-def no_pattern(model, data="DATA") -> str:
+def no_pattern(model, data="DATA", reading=None) -> str:
     """That there is no pattern, and the command to run next."""
     from gtpca.diagnostics import wording
 
-    return wording.no_pattern(model.doubt_, wording.Commands.of(model), data)
+    commands = wording.Commands.of(model).named("MODEL", data, reading)
+    return wording.no_pattern(model.doubt_, commands)

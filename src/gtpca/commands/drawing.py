@@ -163,16 +163,27 @@ def report(
     """
     check_output(output, (".html",), model, source.path, labels_file)
     fitted = load_model(model, max_size)
+    from gtpca.diagnostics.wording import Commands
     from gtpca.page import write_page
 
     with source.open(fitted) as data, path_for_output(output) as path:
         beside = {name: v for name, v in data.columns.items() if name != data.id_name}
         labels = (beside or None) if labels_file is None else _labels(data, labels_file)
         ids = None if data.ids is None else {data.id_name: data.ids}
-        found = check_watched(fitted, data.rows) if check else None
+        files = (model, source.path, source.fit_words(fitted, data), source.words(max_size))
+        found = check_watched(fitted, data.rows).named(*files) if check else None
+        said = {"labels-file": labels_file, "title": title, "text": text}
+        commands = _next(Commands.of(fitted).named(*files), output, said)
         known: dict[str, Any] = {"labels": labels, "ids": ids, "check": found}
+        known["commands"] = commands
         write_page(fitted, data.rows, path, title=title, text=text, **known)
     tell(output, "The page is")
+
+
+def _next(commands, output, said) -> tuple[str, str]:
+    """What to run to see what is real, with the same options, and where there is no pattern."""
+    words = [w for name, v in said.items() if v is not None for w in (f"--{name}", str(v))]
+    return commands.checked_page(output, *words), commands.windows()
 
 
 def _labels(data, path) -> np.ndarray | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,46 +13,31 @@ from gtpca import GTPCA, ProbabilisticGTPCA, checks, load
 from gtpca.commands.advice import warn_of_columns
 from gtpca.commands.densities import density_facts, density_summary, fit_density, no_pattern
 from gtpca.commands.options import (
+    Center,
     Jobs,
     Json,
     MaxSize,
+    Means,
     Model,
+    Polarity,
+    Ridge,
     SampleShape,
+    SharedPose,
     Source,
-    auto_or_number,
     output_option,
     reads_data,
 )
 from gtpca.commands.output import check_output, is_stdout, path_for_output, tell
 from gtpca.commands.progress import FitBar
-from gtpca.data.labels import Labelled
+from gtpca.data.labels import Labelled, reading_words
 from gtpca.families.text import as_family, format_family, parse_family
 from gtpca.operators.grid import axis_of, axis_texts
-from gtpca.readers.data import some
 from gtpca.readers.reading import is_data, is_model
-from gtpca.text import shortened, shown, table
+from gtpca.text import shortened, shown, table, typed
 from gtpca.views.measures import domain_text
 from gtpca.views.parts import is_density
 
 __all__ = ["fit", "from_zero", "info", "load_model"]
-
-
-class Center(StrEnum):
-    """What is subtracted before the fit."""
-
-    none = "none"
-    features = "features"
-    samples = "samples"
-
-
-class Polarity(StrEnum):
-    """Whether a component may match upside down."""
-
-    both = "both"
-    positive = "positive"
-
-
-CENTER = {Center.none: False, Center.features: True, Center.samples: "samples"}
 
 
 @reads_data()
@@ -68,34 +52,17 @@ def fit(
         float | None,
         typer.Option(help="Instead of -k: as many components as explain this share, such as 0.95."),
     ] = None,
-    ridge: Annotated[
-        Any,
-        typer.Option(
-            parser=auto_or_number,
-            metavar="NUMBER",
-            help="Penalty on coefficients, for windows that samples see in part; 0 is none.",
-        ),
-    ] = "auto",
+    ridge: Ridge = "auto",
     refine: Annotated[int, typer.Option(help="Joint sweeps over all components at the end.")] = 0,
-    shared_pose: Annotated[
-        bool, typer.Option("--shared-pose", help="One pose per sample, not per component.")
-    ] = False,
+    shared_pose: SharedPose = False,
     probabilistic: Annotated[
         bool,
         typer.Option(
             "--probabilistic", help="One pose per sample, with a likelihood: for strong noise."
         ),
     ] = False,
-    polarity: Annotated[
-        Polarity | None,
-        typer.Option(
-            help="positive: components never match upside down. Default: both; with "
-            "--probabilistic: positive."
-        ),
-    ] = None,
-    center: Annotated[
-        Center, typer.Option(help="Subtract the mean of every feature, or of every sample.")
-    ] = Center.none,
+    polarity: Polarity = None,
+    center: Center = Means.none,
     sample_shape: SampleShape = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     restarts: Annotated[
@@ -130,7 +97,7 @@ def fit(
         "ridge": ridge,
         "refine": refine,
         "shared_pose": shared_pose,
-        "center": CENTER[center],
+        "center": center.parameter,
         "n_restarts": restarts,
     }
     both = {
@@ -144,7 +111,7 @@ def fit(
     model = make(family, k, fraction, given, **both)
     with source.open(model) as data:
         warn_of_columns(data)
-        _fit_watched(model, Labelled(data.rows, source.labels(data)), source.path)
+        _fit_watched(model, Labelled(data.rows, source.labels(data)), source)
     with path_for_output(output) as path:
         model.save(path)
     said = json.dumps(_facts(model)) if as_json else _summary(model)
@@ -175,10 +142,10 @@ def _estimator(family, k, fraction, given, **parameters):
     return GTPCA(count, parse_family(family), **given, **parameters)
 
 
-def _fit_watched(model, rows, path) -> None:
+def _fit_watched(model, rows, source) -> None:
     """Fit with a progress bar, of which the model keeps nothing."""
     if is_density(model):
-        fit_density(model, rows, path)
+        fit_density(model, rows, source)
         return
     model.set_callbacks(FitBar.of(model)).fit(rows)
     model.set_callbacks()
@@ -223,19 +190,6 @@ def family_name(model) -> str:
         return repr(family)
 
 
-def _reading(options) -> str:
-    """Options of files as they are typed; columns only if they are few."""
-    return " ".join(f"--{name} {_option(name, value)}" for name, value in options.items())
-
-
-def _option(name, value) -> str:
-    if name == "columns":
-        return some(value)
-    if name == "rate":
-        return f"{value:g}Hz"
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
 def _facts(model) -> dict[str, Any]:
     """What ``--json`` says."""
     operator = model.operator_
@@ -277,7 +231,7 @@ def _axis_facts(axis) -> dict[str, Any]:
     return {"name": axis.name, "unit": axis.unit, "positions": points, "names": names}
 
 
-KNOWN = ("times", "channels")  # what a model remembers of a file, and nobody types
+KNOWN = ("times", "channels", "columns_given")  # what only the library needs
 
 
 def _told(reading) -> dict[str, Any]:
@@ -332,7 +286,8 @@ def _description(model) -> str:
         lines["judged on"] = domain_text(model.operator_)
     if model.labels_ is not None:
         lines["axes"] = "; ".join(axis_texts(model.grid_))
-        lines["read with"] = shortened(_reading(facts["read_with"]), 300) or "no options"
+        reading = typed(*reading_words(model.labels_.reading))
+        lines["read with"] = shortened(reading, 300) or "no options"
     doubt = is_density(model) and model.doubt_ is not None
     said = [_summary(model), *(["", no_pattern(model)] if doubt else [])]
     for caution in model.cautions_:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import wraps
@@ -14,14 +14,16 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from gtpca.data.labels import reading_words
 from gtpca.data.missing import check_no_infinity, check_observed
 from gtpca.readers.axes import labels_of
-from gtpca.readers.reading import read_as
+from gtpca.readers.reading import options_of, read_as
 from gtpca.text import shown
 
 __all__ = [
-    *("Jobs", "Json", "MaxSize", "Model", "SampleShape", "Source"),
-    *("auto_or_number", "check_finite", "numbers", "output_option", "reads_data", "sizes"),
+    *("Center", "Jobs", "Json", "MaxSize", "Means", "Model", "PlainPolarity", "Polarity"),
+    *("Ridge", "SampleShape", "SharedPose", "Sign", "Source"),
+    *("check_finite", "numbers", "output_option", "reads_data", "sizes"),
 ]
 
 Model = Annotated[Path, typer.Argument(help="A file that `gtpca fit` wrote.", metavar="MODEL")]
@@ -39,6 +41,26 @@ DATA = typer.Argument(
     help="File of samples: .npy .npz .csv .tsv .txt .csv.gz .parquet .h5 .zarr .mat .ts .fif .edf "
     ".bdf, or a folder of images.",
 )
+
+
+class Means(StrEnum):
+    """What is subtracted before the fit."""
+
+    none = "none"
+    features = "features"
+    samples = "samples"
+
+    @property
+    def parameter(self) -> bool | str:
+        """As GTPCA takes it."""
+        return {"none": False, "features": True}.get(self.value, self.value)
+
+
+class Sign(StrEnum):
+    """Whether a component may match upside down."""
+
+    both = "both"
+    positive = "positive"
 
 
 class Missing(StrEnum):
@@ -153,8 +175,8 @@ class Source:
         What was said of missing values is set in the ``model``; else they are what it says. How the
         file of a fit was read is remembered by its model, and need not be said again.
         """
-        given = {name: _plain(value) for name, value in self.options.items()}
-        missing = given.pop("missing")
+        given = self.given
+        missing = given.pop("missing", None)
         model.set_params(missing=missing or model.missing)
         labels, shape = getattr(model, "labels_", None), getattr(model, "sample_shape_", None)
         remembered = None if labels is None else labels.reading
@@ -166,14 +188,79 @@ class Source:
             labels.check_same(labels_of(data))
         return data
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options that were given, as a file can hold them."""
+        plain = {name: _plain(value) for name, value in self.options.items()}
+        return {name: value for name, value in plain.items() if value is not None}
+
+    def words(self, max_size=None) -> list[str]:
+        """The options as they are typed, for another command with the same model and file."""
+        size = [] if max_size is None else ["--max-size", str(max_size)]
+        return [*reading_words(_typed(self.given)), *size]
+
+    def fit_words(self, model, data) -> list[str]:
+        """Options, as they are typed, with which the file is read like ``data`` without a model.
+
+        A model remembers how its file was read, and takes from another file what is there. Ways to
+        say it are tried, until one leads to the same samples.
+        """
+        given = self.given | {"missing": None}
+        labels = getattr(model, "labels_", None)
+        if labels is None or not labels.reading:
+            return reading_words(_typed(given))
+        known, old = options_of(self.path), labels.reading
+        options = {k: v for k, v in (old | given).items() if k in known & set(DATA_OPTIONS)}
+        options |= {"id": None} if data.ids is None else {}
+        if data.labels is None:
+            options["labels"] = None
+        elif len(data.beside) < len(_split(options.get("labels"))):
+            options["labels"] = list(data.beside)
+        columns = given.get("columns", old.get("columns_given"))
+        ways = list(_ways(options | {"columns": columns}, data.features))
+        read = (way for way in ways if _reads_same(self.path, way, model.missing, data))
+        return reading_words(_typed(next(read, ways[0])))
+
     def labels(self, data):
         """What a model is to remember of the data, and of how they were read."""
-        given = {name: _plain(value) for name, value in self.options.items() if name not in ONCE}
+        given = {name: value for name, value in self.given.items() if name not in ONCE}
         if data.features is not None:
-            given["columns"] = list(data.features)
-        if given["long"]:
+            given |= {"columns_given": given.get("columns"), "columns": list(data.features)}
+        if given.get("long"):
             given |= {"times": data.times, "channels": data.channels}
         return labels_of(data, {name: value for name, value in given.items() if value is not None})
+
+
+def _split(names) -> list[str]:
+    """The columns that are named by texts with commas between."""
+    return [part for text in names or () for part in str(text).split(",")]
+
+
+def _ways(options, features) -> Iterator[dict[str, Any]]:
+    """Options of tables that may lead to the same columns, the shortest first."""
+    yield options
+    if not features:
+        return
+    spans = [None, [f"{features[0]}:{features[-1]}"], list(features)]
+    for dropped in ({}, {"drop": None}):
+        yield from (options | dropped | {"columns": columns} for columns in spans)
+
+
+def _reads_same(path, options, missing, data) -> bool:
+    """Whether a table that is read with these options alone holds the same samples."""
+    if data.features is None:
+        return True
+    try:
+        found = read_as(path, options, missing)
+    except (ValueError, OSError):
+        return False
+    same = found.features == data.features and list(found.columns) == list(data.columns)
+    return same and np.array_equal(found.rows, data.rows, equal_nan=True)
+
+
+def _typed(options) -> dict[str, Any]:
+    """The options with columns under the name by which they are typed."""
+    return options | {"columns_given": options.get("columns")}
 
 
 def _plain(value):
@@ -240,6 +327,17 @@ SampleShape = Annotated[
 ]
 
 
+SharedPose = Annotated[
+    bool, typer.Option("--shared-pose", help="One pose per sample, not per component.")
+]
+UPRIGHT = "positive: components never match upside down. Default: both"
+Polarity = Annotated[Sign | None, typer.Option(help=f"{UPRIGHT}; with --probabilistic: positive.")]
+PlainPolarity = Annotated[Sign, typer.Option(help=f"{UPRIGHT}.")]
+Center = Annotated[
+    Means, typer.Option(help="Subtract the mean of every feature, or of every sample.")
+]
+
+
 def numbers(text: str) -> list[int]:
     """``1,3,5`` as [1, 3, 5]."""
     if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", text):
@@ -253,3 +351,13 @@ def auto_or_number(text: str) -> str | float:
         return text if text == "auto" else float(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not a number, nor auto.") from None
+
+
+Ridge = Annotated[
+    Any,
+    typer.Option(
+        parser=auto_or_number,
+        metavar="NUMBER",
+        help="Penalty on coefficients, for windows that samples see in part; 0 is none.",
+    ),
+]

@@ -26,7 +26,7 @@ from gtpca.commands.progress import watched
 from gtpca.data.chunks import Codes
 from gtpca.data.missing import warn_of_blank
 from gtpca.files import write_npy
-from gtpca.model.outputs import named_columns
+from gtpca.model.outputs import named_columns, names
 from gtpca.operators.grid import axis_of
 from gtpca.readers import write_table
 from gtpca.readers.data import is_number
@@ -40,6 +40,8 @@ TABLES = (".csv", ".npy", ".parquet")
 SAMPLES = "a .npy file, or .csv, .parquet for rows of numbers, or a new folder for images"
 Samples = Annotated[Path, output_option(SAMPLES)]
 PIECE = 2**22  # values that are read at a time
+Prefix = Annotated[str, typer.Option(help="Put this before the names of columns of results.")]
+PREFIXES = ("fit_", *(f"fit{number}_" for number in range(2, 10_000)))
 BLANK = ".*hold no observed value"  # what each piece would warn of by itself
 
 
@@ -51,6 +53,7 @@ def transform(
     poses: Annotated[
         bool, typer.Option("--poses", help="Also where each component lies in each sample.")
     ] = False,
+    prefix: Prefix = "",
     max_size: MaxSize = None,
 ) -> None:
     """Write the scores of samples, and their poses.
@@ -71,15 +74,29 @@ def transform(
     fitted = load_model(model, max_size)
     if fitted.n_components_ == 0 and not poses:
         raise ValueError(f"{model} holds a pattern alone, which has no scores; add --poses.")
+    told = "scores+units" if poses else "scores"
     with source.open(fitted) as data:
+        beside = _beside(data, output)
+        doubted = list(doubts(fitted, np.zeros((1, *data.rows.shape[1:])))) if poses else []
+        _check_names(source.path, beside, [*names(fitted.model_, told), *doubted], prefix)
         parts = list(_pieces(fitted, fitted.encode, source.path, data.rows, "scores"))
         sure = _doubts(fitted, source.path, data.rows) if poses else {}
-        beside = _beside(data, output)
     scores, index = (np.concatenate([getattr(c, n) for c in parts]) for n in ("scores", "index"))
     codes = Codes(scores, index)
-    columns = named_columns(fitted.model_, codes, "scores+units" if poses else "scores")
-    write_table(output, beside | columns | sure)
+    found = named_columns(fitted.model_, codes, told) | sure
+    write_table(output, beside | {f"{prefix}{name}": v for name, v in found.items()})
     tell(output, f"Scores of {len(codes)} samples are")
+
+
+def _check_names(path, beside, columns, prefix) -> None:
+    """Refuse, before any work is done, columns of the input that results would replace."""
+    taken = [name for name in beside if name in {f"{prefix}{column}" for column in columns}]
+    if taken:
+        free = next(p for p in PREFIXES if not {f"{p}{column}" for column in columns} & set(beside))
+        raise ValueError(
+            f"{path}: the column {taken[0]!r}, of ids or labels, is called like a column of the "
+            f"results; --prefix {free} puts {free} before the names of these."
+        )
 
 
 def _doubts(model, path, rows) -> dict[str, np.ndarray]:
@@ -91,7 +108,13 @@ def _doubts(model, path, rows) -> dict[str, np.ndarray]:
 
 
 @reads_data()
-def reconstruct(model: Model, source: Source, output: Samples, max_size: MaxSize = None) -> None:
+def reconstruct(
+    model: Model,
+    source: Source,
+    output: Samples,
+    prefix: Prefix = "",
+    max_size: MaxSize = None,
+) -> None:
     """Write samples as the model rebuilds them.
 
     That is the sum of the moved components, each times its score.
@@ -102,11 +125,18 @@ def reconstruct(model: Model, source: Source, output: Samples, max_size: MaxSize
       gtpca reconstruct signals.gtpca new.csv -o rebuilt.csv
     """
     fitted = _loaded(model, source, output, max_size)
-    _convert(fitted, source, output, fitted.reconstruct, fitted.sample_shape_, "reconstructions")
+    shape = fitted.sample_shape_
+    _convert(fitted, source, output, fitted.reconstruct, shape, "reconstructions", prefix)
 
 
 @reads_data()
-def impute(model: Model, source: Source, output: Samples, max_size: MaxSize = None) -> None:
+def impute(
+    model: Model,
+    source: Source,
+    output: Samples,
+    prefix: Prefix = "",
+    max_size: MaxSize = None,
+) -> None:
     """Write samples with their gaps filled.
 
     What was observed stays; NaN and empty fields become what the model predicts.
@@ -116,7 +146,8 @@ def impute(model: Model, source: Source, output: Samples, max_size: MaxSize = No
       gtpca impute signals.gtpca gaps.csv -o filled.csv
     """
     fitted = _loaded(model, source, output, max_size).set_params(missing="ignore")
-    _convert(fitted, source, output, fitted.impute, fitted.sample_shape_, "samples without gaps")
+    shape, text = fitted.sample_shape_, "samples without gaps"
+    _convert(fitted, source, output, fitted.impute, shape, text, prefix)
 
 
 @reads_data()
@@ -125,6 +156,7 @@ def align(
     source: Source,
     output: Samples,
     component: Annotated[int, typer.Option(help="By which one, counted from 1.")] = 1,
+    prefix: Prefix = "",
     max_size: MaxSize = None,
 ) -> None:
     """Write samples moved to where a component is at rest.
@@ -141,10 +173,10 @@ def align(
     def aligned(rows):
         return fitted.align(rows, number)
 
-    _convert(fitted, source, output, aligned, shape, "aligned samples")
+    _convert(fitted, source, output, aligned, shape, "aligned samples", prefix)
 
 
-def _convert(model, source, output, function, shape, text) -> None:
+def _convert(model, source, output, function, shape, text, prefix) -> None:
     """Write ``function`` of all rows, each of ``shape``, piece by piece if it is an array file."""
     if _is_folder(output):
         _write_folder(model, source, output, function, shape, text)
@@ -157,8 +189,11 @@ def _convert(model, source, output, function, shape, text) -> None:
     with source.open(model) as data:
         pieces = _pieces(model, function, source.path, data.rows, text)
         if as_table:
-            names, found = _column_names(model, data, shape), np.concatenate(list(pieces))
-            write_table(output, _beside(data, output) | dict(zip(names, found.T, strict=True)))
+            beside, columns = _beside(data, output), _column_names(model, data, shape)
+            _check_names(source.path, beside, columns, prefix)
+            found = np.concatenate(list(pieces)).T
+            called = [f"{prefix}{name}" for name in columns]
+            write_table(output, beside | dict(zip(called, found, strict=True)))
         else:
             with binary_output(output) as file:
                 write_npy(file, pieces, (len(data.rows), *shape))

@@ -11,7 +11,7 @@ from gtpca import checks
 from gtpca.operators.grid import Axis, Grid, even_points
 from gtpca.shell import Samples
 
-__all__ = ["Labelled", "Labels", "labelled"]
+__all__ = ["Labelled", "Labels", "labelled", "reading_words"]
 
 CLOSE = 1e-3  # of a step: positions that differ by less are the same
 
@@ -31,7 +31,8 @@ class Labels:
     weighted : bool
         Whether inner products are integrals over the positions of the axes.
     reading : dict
-        How a file is read: which column is which, and the like.
+        How a file is read: which column is which, and the like. ``columns`` are the names of all
+        columns with values, ``columns_given`` what was said of them.
     """
 
     axes: tuple[Axis, ...]
@@ -89,6 +90,49 @@ def _range(axis) -> str:
     if axis.points.dtype.kind != "f":
         return f"{first} to {last}"  # dates, which need no unit
     return f"{first:g} to {last:g} {axis.unit}".rstrip()
+
+
+KNOWN = ("times", "channels", "columns")  # what a model remembers of a file, and nobody types
+
+
+def reading_words(reading) -> list[str]:
+    """How a file is read, as the words of a command.
+
+    Parameters
+    ----------
+    reading : dict
+        Options by name, as those of :func:`gtpca.readers.read_data`, or as labels remember them.
+
+    Examples
+    --------
+    >>> from gtpca.data.labels import reading_words
+    >>> reading_words({"id": "name", "header": False, "rate": 250.0, "drop": ["a", "b:d"]})
+    ['--id', 'name', '--no-header', '--rate', '250Hz', '--drop', 'a', '--drop', 'b:d']
+    """
+    told = {name: value for name, value in reading.items() if name not in KNOWN}
+    words = []
+    for name, value in told.items():
+        option = f"--{name.removesuffix('_given')}"
+        if isinstance(value, bool):
+            words.append(option if value else f"--no-{name}")
+        elif value is not None:
+            parts = value if isinstance(value, (list, tuple)) else [value]
+            words += [word for part in parts for word in (option, _typed_value(name, part))]
+    return words
+
+
+def _typed_value(name, value) -> str:
+    """A value of an option as it is typed, with its unit and all its digits."""
+    if name == "rate":
+        return f"{_digits(value)}Hz"
+    if name in ("window", "step") and isinstance(value, float):
+        return f"{_digits(value)}s"
+    return str(value)
+
+
+def _digits(value) -> str:
+    """A number without an exponent, which options do not take."""
+    return np.format_float_positional(float(value), trim="-")
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from gtpca.diagnostics import wording
 from gtpca.diagnostics.common import Found, each, quietly, refit, seeds_from
 from gtpca.diagnostics.kept import Kept, are_numbers, fingerprint
 from gtpca.diagnostics.noise import noise_floor
+from gtpca.diagnostics.wording import Commands
 from gtpca.estimator import GTPCA
 from gtpca.families.text import as_family
 
@@ -54,6 +55,8 @@ class Choice(Found):
         Of these tests.
     estimator : GTPCA
         The suggestion, not fitted.
+    commands : Commands
+        What may be run next.
     """
 
     windows: np.ndarray
@@ -65,6 +68,7 @@ class Choice(Found):
     band: np.ndarray
     level: float
     estimator: GTPCA
+    commands: Commands
 
     @property
     def table(self) -> dict[str, np.ndarray]:
@@ -83,9 +87,9 @@ class Choice(Found):
         columns = {"window": self.windows, "error": self.errors.mean(axis=1), "more": more}
         return columns | {"+-": spread, "flat": inside, "best": best}
 
-    def advice(self, model="MODEL", data="DATA") -> str:
-        """The sentence with the names of files."""
-        return wording.choice(self, model, data)
+    def said(self, commands) -> str:
+        """The sentence, with one of the ``commands``."""
+        return wording.choice(self, commands)
 
     def plot(self, ax=None):
         """Draw errors over windows; see :func:`gtpca.plots.plot_choice`."""
@@ -111,6 +115,8 @@ class Search:
         :func:`~gtpca.diagnostics.common.each` with threads and progress.
     test : callable
         :func:`noise_floor` with all but model and samples.
+    told : dict
+        Parameters of the estimator as the user gave them, for the command to run next.
     """
 
     estimator: GTPCA
@@ -121,6 +127,7 @@ class Search:
     kept: Kept
     run: Callable
     test: Callable
+    told: dict[str, Any]
 
     def model(self, window, count) -> GTPCA:
         """An estimator with a window and a number of components."""
@@ -235,8 +242,8 @@ def choose(
         With any window: it is replaced.
     windows : tuple (smallest, largest), sequence of int, or None
         A pair is a grid of neighbours of ratio at most 1.25. None: from an eighth of the shortest
-        moved axis (at least 4 points) to all but a twentieth of it. For families without a window
-        nothing is tried.
+        moved axis (at least 4 points, if it has more) to all but a twentieth of it. For families
+        without a window nothing is tried.
     n_components : tuple (smallest, largest) or int
     n_folds : int
         Of the cross-validation.
@@ -272,6 +279,8 @@ def choose(
     seed = seeds_from(check_random_state(random_state), 1)[0]
     estimator = GTPCA(low, as_family(family), random_state=seed, **parameters)
     samples, labels = _read(clone(estimator), X)
+    told = {"random_state": random_state, "n_jobs": n_jobs}
+    told["sample_shape"] = estimator.sample_shape
     estimator.set_params(sample_shape=None)
     name = _window_name(estimator)
     folds = list(KFold(_n_folds(n_folds, samples), shuffle=True, random_state=seed).split(samples))
@@ -282,7 +291,7 @@ def choose(
     )
     run = partial(each, n_jobs=n_jobs, progress=progress)
     store = Kept(kept, fingerprint(samples, *settings))
-    search = Search(estimator, name, samples, labels, folds, store, run, test)
+    search = Search(estimator, name, samples, labels, folds, store, run, test, told)
     grid = [] if name is None else _windows(windows, estimator, samples.shape[1:], labels)
     return _chosen(search, grid, low, high, level)
 
@@ -309,6 +318,7 @@ def _chosen(search, grid, low, high, level):
         window, (shortest, longest) = _best(errors), real["holds"]
         if not shortest <= window <= longest:
             real = search.real(window, high)
+    estimator = search.model(window, max(low, real["n"]))
     return Choice(
         windows=np.array(list(errors), dtype=int),
         errors=np.array(list(errors.values())).reshape(-1, len(search.folds)),
@@ -318,7 +328,8 @@ def _chosen(search, grid, low, high, level):
         gains=np.array(real["gains"]),
         band=np.array(real["band"]),
         level=level,
-        estimator=search.model(window, max(low, real["n"])),
+        estimator=estimator,
+        commands=Commands.of(clone(estimator).set_params(**search.told)),
     )
 
 
@@ -375,7 +386,14 @@ def _windows(windows, estimator, shape, labels):
     """The windows that are tried, ascending."""
     if windows is None:
         size = min(shape[axis] for axis in _moved(estimator, shape, labels))
-        return window_grid(max(4, size // 8), max(4, size - max(1, size // 20)))
+        if size == 1:
+            raise ValueError(
+                f"samples of shape {tuple(shape)} have a single point along an axis that moves: "
+                "no window can be chosen. Give X or sample_shape another shape, or "
+                "family='identity'."
+            )
+        longest = size - max(1, size // 20)
+        return window_grid(min(longest, max(4, size // 8)), longest)
     if isinstance(windows, Sequence | np.ndarray) and len(windows) == 2:
         return window_grid(*_range("windows", windows))
     return sorted({checks.integer("windows", window, 1) for window in np.ravel(windows)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
@@ -114,7 +115,15 @@ def each(fn: Callable, pieces, *, n_jobs=None, progress=None, text="") -> Iterab
 
 
 class Found(ABC):
-    """What a diagnostic found: a table, a sentence, a plot."""
+    """What a diagnostic found: a table, a sentence, a plot.
+
+    Attributes
+    ----------
+    commands : Commands
+        What may be run next.
+    """
+
+    commands: Any
 
     @property
     @abstractmethod
@@ -122,13 +131,32 @@ class Found(ABC):
         """Columns by name."""
 
     @abstractmethod
-    def advice(self, model="MODEL", data="DATA") -> str:
-        """What was found, and what to do next, with the names of files."""
+    def said(self, commands) -> str:
+        """What was found, and which of the ``commands`` to run next."""
 
     @property
     def sentence(self) -> str:
         """What was found, and what to do next."""
-        return self.advice()
+        return self.said(self.commands)
+
+    def advice(self, model="MODEL", data="DATA", reading=None, again=()) -> str:
+        """The sentence with the names of files.
+
+        Parameters
+        ----------
+        model, data : path
+            The files of the model and of the samples.
+        reading : sequence of str or None
+            Options that say to ``gtpca fit`` how to read the samples; None: what the model
+            remembers.
+        again : sequence of str
+            Options that say it to commands that have the model.
+        """
+        return self.named(model, data, reading, again).sentence
+
+    def named(self: Any, model, data, reading=None, again=()) -> Any:
+        """The same, with sentences that name files; see :meth:`advice`."""
+        return replace(self, commands=self.commands.named(model, data, reading, again))
 
     @property
     def text(self) -> str:

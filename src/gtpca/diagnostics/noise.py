@@ -85,9 +85,9 @@ class NoiseFloor(Found):
         """Whether all components are above noise."""
         return self.n_real == len(self.gains)
 
-    def advice(self, model="MODEL", data="DATA") -> str:
-        """The sentence with the names of files."""
-        return wording.noise_floor(self, model, data)
+    def said(self, commands) -> str:
+        """The sentence, with one of the ``commands``."""
+        return wording.noise_floor(self, commands)
 
     def plot(self, ax=None):
         """Draw gains and band; see :func:`gtpca.plots.plot_noise_floor`."""

@@ -73,9 +73,9 @@ class PoseConfidence(Found):
         ends = any(np.any(v > self.end_bars[name]) for name, v in self.ends.items())
         return not ends and bool(np.all(self.ambiguous <= MOST_AMBIGUOUS))
 
-    def advice(self, model="MODEL", data="DATA") -> str:
-        """The sentence with the names of files."""
-        return wording.pose_confidence(self, model, data, MOST_AMBIGUOUS)
+    def said(self, commands) -> str:
+        """The sentence, with one of the ``commands``."""
+        return wording.pose_confidence(self, commands, MOST_AMBIGUOUS)
 
     def plot(self, ax=None):
         """Draw the margins; see :func:`gtpca.plots.plot_pose_confidence`."""

@@ -67,9 +67,9 @@ class Stability(Found):
         """Whether all components are stable."""
         return self.n_stable == self.halves.shape[1]
 
-    def advice(self, model="MODEL", data="DATA") -> str:
-        """The sentence with the names of files."""
-        return wording.stability(self, model, data)
+    def said(self, commands) -> str:
+        """The sentence, with one of the ``commands``."""
+        return wording.stability(self, commands)
 
     def plot(self, ax=None):
         """Draw the similarities; see :func:`gtpca.plots.plot_stability`."""

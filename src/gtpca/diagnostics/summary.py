@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gtpca.diagnostics import wording
@@ -37,17 +37,25 @@ class Check:
 
     @property
     def sentence(self) -> str:
-        """What matters most, and what to do next."""
-        return self.advice()
+        """What matters most, and what to do next.
 
-    def advice(self, model="MODEL", data="DATA") -> str:
-        """The first sentence that is about something wrong; if nothing is, that about noise."""
+        The first sentence that is about something wrong; if nothing is, that about noise.
+        """
         if self.doubt is not None:
-            return wording.no_pattern(self.doubt, self.noise.commands, data)
+            return wording.no_pattern(self.doubt, self.noise.commands)
         if self.cautions:
             return wording.caution(self.cautions[0])
-        first = next((each for each in self.answers.values() if not each.passed), self.noise)
-        return first.advice(model, data)
+        found = self.answers.values()
+        return next((each for each in found if not each.passed), self.noise).sentence
+
+    def advice(self, model="MODEL", data="DATA", reading=None, again=()) -> str:
+        """The sentence with the names of files; see :meth:`NoiseFloor.advice`."""
+        return self.named(model, data, reading, again).sentence
+
+    def named(self, model, data, reading=None, again=()) -> Check:
+        """The same, with sentences that name files; see :meth:`NoiseFloor.advice`."""
+        files = (model, data, reading, again)
+        return replace(self, **{name: each.named(*files) for name, each in self.answers.items()})
 
     @property
     def answers(self) -> dict[str, Any]:

@@ -2,17 +2,71 @@
 
 from __future__ import annotations
 
-import shlex
-from dataclasses import dataclass
+import itertools
+import os
+from dataclasses import dataclass, replace
 from pathlib import PurePath
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from gtpca.data.labels import reading_words
 from gtpca.families.text import as_family, format_family
+from gtpca.text import file_word, typed
 from gtpca.views.parts import is_density
 
-__all__ = ["Commands", "choice", "no_pattern", "noise_floor", "pose_confidence", "stability"]
+__all__ = [
+    *("CHOOSE_OPTIONS", "Commands", "choice", "fit_options", "new_file", "no_pattern"),
+    *("noise_floor", "pose_confidence", "stability"),
+]
+
+# Of the options of `gtpca fit`, those that `gtpca choose` has as well.
+CHOOSE_OPTIONS = {
+    *("shared_pose", "sample_shape", "missing", "center", "polarity", "ridge", "seed", "jobs"),
+}
+# Parameters that a command says by itself, and those that change nothing in what a fit finds.
+SAID = {"n_components", "family", "n_restarts", "n_jobs", "random_state"}
+LONGEST = 1000  # characters of a family that anybody would type
+NO_MATTER = {"output", "sample_dim", "verbose", "progress", "residual", "horizon", "contamination"}
+
+
+def fit_options(model) -> dict[str, Any]:
+    """What ``gtpca fit`` has to be told of a model, by the names of its options.
+
+    None is the default of the option, True a flag. How a file is read is not among them, but for
+    ``missing``, which is a parameter of a model.
+    """
+    density, seed = is_density(model), model.random_state
+    center = {"samples": "samples", True: "features"}.get(getattr(model, "center", False))
+    shape = model.sample_shape
+    return {
+        "shared_pose": _unless(model, "shared_pose", False),
+        "sample_shape": None if shape is None else "x".join(map(str, np.ravel(shape))),
+        "missing": _unless(model, "missing", "error"),
+        "polarity": _unless(model, "polarity", "positive" if density else "both"),
+        "center": center,
+        "ridge": _unless(model, "ridge", "auto"),
+        "refine": _unless(model, "refine", 0),
+        "probabilistic": True if density else None,
+        "seed": int(seed) if isinstance(seed, int | np.integer) and seed else None,
+        "restarts": _unless(model, "n_restarts", 1),
+        "batch_size": model.batch_size,
+        "jobs": model.n_jobs,
+    }
+
+
+def _unless(model, name, default):
+    """A parameter, or None where it is at its default."""
+    value = getattr(model, name, default)
+    return None if value == default else value
+
+
+def _words(options) -> list[str]:
+    """Options as they are typed."""
+    given = {name.replace("_", "-"): v for name, v in options.items() if v is not None}
+    return [w for n, v in given.items() for w in ([f"--{n}"] if v is True else [f"--{n}", str(v)])]
+
 
 GAPS = (
     "Samples have gaps: their poses were not compared with the next best ones, which needs all "
@@ -22,78 +76,162 @@ GAPS = (
 
 @dataclass(frozen=True)
 class Commands:
-    """The commands that follow from a model.
+    """The commands that follow from a model, and from the files that it and its samples are in.
 
     Parameters
     ----------
     family : str
-        As ``--family`` takes it, if that is possible.
-    any_window : str
-        The same without its window.
-    options : tuple of str
-        What ``fit`` and ``choose`` have to be told besides.
-    fit_only : tuple of str
-        What ``fit`` has to be told besides.
+        As ``--family`` takes it.
+    any_window : str or None
+        The same without its window; None if it has none.
+    options : dict
+        What ``fit`` has to be told besides, see :func:`fit_options`.
     density : bool
         Whether it has a pattern, which is the first of the directions that are counted.
+    changed : tuple of str or None
+        Where no command can say what the model is: the parameters that are not at their default.
+        What to run is then said in Python.
+    model, data : path
+        Names of files.
+    reading : tuple of str
+        Words that say to ``fit`` and ``choose`` how to read the data.
+    again : tuple of str
+        Words that say it to commands with the model, which remembers most.
     """
 
     family: str
-    any_window: str
-    options: tuple[str, ...] = ()
-    fit_only: tuple[str, ...] = ()
+    any_window: str | None
+    options: dict[str, Any]
     density: bool = False
+    changed: tuple[str, ...] | None = None
+    model: Any = "MODEL"
+    data: Any = "DATA"
+    reading: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, model) -> Commands:
         """Those of a model, or of an estimator that is not fitted."""
-        texts = _text(as_family(model.family)), _text(_without_window(model.family))
+        family, options = as_family(model.family), fit_options(model)
+        any_window = _without_window(family)
+        plain = None if any_window is None else _text(any_window)
+        changed = _changed(model, options) or _text(family) is None
+        names = tuple(_differing(model)) if changed else None
+        labels = getattr(model, "labels_", None)
+        reading = () if labels is None else tuple(reading_words(labels.reading))
         density = is_density(model)
-        both = ["--shared-pose"] if not density and model.shared_pose else []
-        if model.sample_shape is not None:
-            both += ["--sample-shape", "x".join(map(str, np.ravel(model.sample_shape)))]
-        if model.missing == "ignore":
-            both += ["--missing", "ignore"]
-        fit = ["--probabilistic"] if density else _centring(model)
-        if model.polarity != ("positive" if density else "both"):
-            fit = ["--polarity", model.polarity, *fit]
-        return cls(*texts, tuple(both), tuple(fit), density)
+        return cls(_text(family) or "", plain, options, density, names, reading=reading)
 
-    def fit(self, k, data="DATA", output="MODEL") -> str:
+    def named(self, model, data, reading=None, again=()) -> Commands:
+        """The same with the names of files; ``reading`` None: as it was."""
+        reading = self.reading if reading is None else tuple(reading)
+        return replace(self, model=model, data=data, reading=reading, again=tuple(again))
+
+    def fit(self, k, output) -> str:
         """The command that fits ``k`` directions of the same kind; one may be a pattern."""
         count = max(0, k - self.density)
-        words = ["gtpca", "fit", data, "-o", output, "-k", count, "--family", self.family]
-        return _typed(*words, *self.options, *self.fit_only)
+        if self.changed is not None:
+            return f"sklearn.base.clone(model).set_params(n_components={count}).fit(X)"
+        words = ["-k", count, "--family", self.family, *_words(self.options), *self.reading]
+        return typed("gtpca", "fit", file_word(self.data), "-o", file_word(output), *words)
 
-    def choose(self, data="DATA") -> str:
+    def fewer(self, k) -> str:
+        """The command that keeps ``k`` directions, in a file of its own."""
+        return self.fit(k, new_file(self.model, f"-k{k}"))
+
+    def more(self, k) -> str:
+        """The command that looks for ``k`` directions, in a file of its own."""
+        return self.fit(k, new_file(self.model, "-more"))
+
+    def choose(self) -> str:
         """The command that looks for a window and a number of components."""
-        return _typed("gtpca", "choose", data, "--family", self.any_window, *self.options)
+        if self.changed is not None:
+            own = [name for name in self.changed if name not in ("n_components", "family")]
+            same = "" if self.density else "".join(f", {name}=model.{name}" for name in own)
+            return f"gtpca.diagnostics.choose(X, model.family{same})"
+        known = {name: v for name, v in self.options.items() if name in CHOOSE_OPTIONS}
+        if self.density:  # that is of the pattern
+            known["polarity"] = None
+        words = ["--family", self.any_window, *_words(known), *self.reading]
+        return typed("gtpca", "choose", file_word(self.data), *words)
+
+    def windows(self) -> str:
+        """What may help where nothing was found; only a family with windows has others."""
+        if self.any_window is None and self.changed is None:
+            return f"another family or more samples may help; look at it with `{self.report()}`"
+        if self.any_window is None:
+            return "another family or more samples may help"
+        return f"try other windows with `{self.choose()}`"
+
+    def report(self) -> str:
+        """The command that writes a page."""
+        return self._look("report", new_file("report.html"))
+
+    def checked_page(self, page, *words) -> str:
+        """The command that writes a page that says what is real, beside another ``page``."""
+        page = "report.html" if str(page) == "-" else page
+        return self._look("report", new_file(page, "-checked"), "--check", *words)
+
+    def poses(self) -> str:
+        """The command that writes a table of poses."""
+        return self._look("transform", new_file("poses.csv"), "--poses")
+
+    def histogram(self) -> str:
+        """The command that draws poses."""
+        return self._look("plot", new_file("poses.png"), kind=("poses",))
+
+    def _look(self, command, output, *more, kind=()):
+        words = [file_word(self.model), file_word(self.data), "-o", file_word(output), *more]
+        return typed("gtpca", command, *kind, *words, *self.again)
 
 
-def _centring(model) -> list[str]:
-    """What ``fit`` has to be told of the centring of a GTPCA."""
-    if not model.center:
-        return []
-    return ["--center", "samples" if model.center == "samples" else "features"]
+def _differing(model) -> list[str]:
+    """Parameters that are not at their default."""
+    given, default = (m.get_params(deep=False) for m in (model, type(model)()))
+    return [name for name, v in given.items() if repr(v) != repr(default[name])]
 
 
-def _typed(*words) -> str:
-    """Words as they are typed."""
-    return shlex.join(map(str, words))
+def _changed(model, options) -> bool:
+    """Whether a parameter that matters is not at its default, and no option says so."""
+    free = SAID | NO_MATTER | set(options)
+    return any(name not in free for name in _differing(model))
 
 
-def _text(family) -> str:
-    """A family as ``--family`` takes it, if that is possible."""
+def new_file(path, more="") -> str:
+    """A name like ``path`` with ``more`` at the end of its stem that no file has.
+
+    In the same folder, or here where that cannot be written to.
+    """
+    path = PurePath(path)
+    if not os.access(path.parent, os.W_OK):
+        path = PurePath(path.name)
+    for count in itertools.count(1):
+        again = "" if count == 1 else f"-{count}"
+        found = path.with_name(f"{path.stem}{more}{again}{path.suffix}")
+        if not os.path.lexists(found):
+            break
+    return str(found)
+
+
+def _text(family) -> str | None:
+    """A family as ``--family`` takes it; None if it cannot be written, or is endless."""
     try:
-        return format_family(family).removesuffix("()")
+        text = format_family(family).removesuffix("()")
     except ValueError:
-        return repr(family)
+        return None
+    return text if len(text) <= LONGEST else None
 
 
 def _without_window(family):
-    """The family with no window, if it has one."""
-    family = as_family(family)
-    return clone(family).set_params(window=None) if hasattr(family, "window") else family
+    """The family with no window, moving the same axes; None if it has no window to choose."""
+    found = clone(family)
+    windows = [name for name in found.get_params() if name.rpartition("__")[2] == "window"]
+    for name in windows:
+        axes, size = name.removesuffix("window") + "axes", np.ndim(found.get_params()[name])
+        if size and found.get_params()[axes] is None:  # one window per axis says which axes move
+            found.set_params(**{axes: tuple(range(len(found.get_params()[name])))})
+        found.set_params(**{name: None})
+    return found if windows else None
 
 
 def percent(share) -> str:
@@ -101,13 +239,12 @@ def percent(share) -> str:
     return f"{100 * share:.3g} %"
 
 
-def no_pattern(doubt, commands, data) -> str:
+def no_pattern(doubt, commands) -> str:
     """That held-out rows of a density speak against a pattern."""
-    after = commands.choose(data)
-    return f"{doubt[0].upper()}{doubt[1:]}; try other windows with `{after}`."
+    return f"{doubt[0].upper()}{doubt[1:]}; {commands.windows()}."
 
 
-def noise_floor(found, model, data) -> str:
+def noise_floor(found, commands) -> str:
     """How many components are above noise."""
     k, count = found.n_real, len(found.gains)
     fails = min(k, count - 1)
@@ -118,19 +255,12 @@ def noise_floor(found, model, data) -> str:
         f"{found.level:g})"
     )
     if k == count:
-        more = found.commands.fit(2 * k, data, _beside(model))
+        more = commands.more(2 * k)
         return f"Component {k}, the last, is above noise: it {seen}; to try more, `{more}`."
     if k == 0:
-        after = found.commands.choose(data)
-        return f"Component 1 is not above noise: it {seen}; try other windows with `{after}`."
-    keep = found.commands.fit(k, data, model)
+        return f"Component 1 is not above noise: it {seen}; {commands.windows()}."
+    keep = commands.fewer(k)
     return f"Component {k + 1} is not above noise: it {seen}; keep {k} with `{keep}`."
-
-
-def _beside(model) -> PurePath:
-    """A file beside that of a model, which is to be kept."""
-    path = PurePath(model)
-    return path.with_name(f"{path.stem}-more{path.suffix}")
 
 
 def caution(text) -> str:
@@ -138,39 +268,37 @@ def caution(text) -> str:
     return f"{text[0].upper()}{text[1:]}"
 
 
-def pose_confidence(found, model, data, bar) -> str:
+def pose_confidence(found, commands, bar) -> str:
     """How many poses are ambiguous, or at the ends of their range."""
     for name, shares in found.ends.items():
         if shares.max() > found.end_bars[name]:
-            return _at_ends(found, name, int(shares.argmax()), model, data)
+            return _at_ends(found, name, int(shares.argmax()), commands)
     k = int(found.ambiguous.argmax())
     seen = (
         f"{percent(found.ambiguous[k])} of the samples have another pose of component {k + 1} "
         f"within odds of 19 to 1 (margin below {found.clear:.3g}; bar {percent(bar)})"
     )
     if found.ambiguous[k] > bar:
-        after = _typed("gtpca", "transform", model, data, "-o", "poses.csv", "--poses")
+        after = commands.poses()
         return f"Poses are not all to be trusted: {seen}; look at them with `{after}`."
-    after = _typed("gtpca", "report", model, data, "-o", "report.html")
-    return f"Poses are clear: {seen}; look at them with `{after}`."
+    return f"Poses are clear: {seen}; look at them with `{commands.report()}`."
 
 
-def _at_ends(found, name, k, model, data):
+def _at_ends(found, name, k, commands):
     """Too many poses are at the ends of their range."""
     seen = (
         f"{percent(found.ends[name][k])} of the samples sit at the first or last {name} of "
         f"component {k + 1} (bar {percent(found.end_bars[name])})"
     )
-    if name.startswith(("start", "centre")):
+    if name.startswith(("start", "centre")) and commands.any_window is not None:
         return (
             f"{seen}: the window may be too short, or boundary='partial' is needed; see "
-            f"`{found.commands.choose(data)}`."
+            f"`{commands.choose()}`."
         )
-    after = _typed("gtpca", "plot", "poses", model, data, "-o", "poses.png")
-    return f"{seen}: the range may be too narrow; see `{after}`."
+    return f"{seen}: the range may be too narrow; see `{commands.histogram()}`."
 
 
-def stability(found, model, data) -> str:
+def stability(found, commands) -> str:
     """From which number on components are not found again."""
     k, count = found.n_stable, found.halves.shape[1]
     look = min(k, count - 1)
@@ -180,16 +308,15 @@ def stability(found, model, data) -> str:
         f"(threshold {found.threshold:g})"
     )
     if k == count:
-        after = _typed("gtpca", "report", model, data, "-o", "report.html")
+        after = commands.report()
         return f"Component {k}, the last, is stable: {seen}; look at all with `{after}`."
     if k == 0:
-        after = found.commands.choose(data)
-        return f"Component 1 is not stable: {seen}; try other windows with `{after}`."
-    keep = found.commands.fit(k, data, model)
+        return f"Component 1 is not stable: {seen}; {commands.windows()}."
+    keep = commands.fewer(k)
     return f"Component {k + 1} is not stable: {seen}; keep {k} with `{keep}`."
 
 
-def choice(found, model, data) -> str:
+def choice(found, commands) -> str:
     """The window and the number of components that are suggested."""
     k, most = found.n_components, len(found.gains)
     last = min(k, most - 1)
@@ -197,7 +324,9 @@ def choice(found, model, data) -> str:
         f"component {last + 1} explains {percent(found.gains[last])} of what is left (noise "
         f"{percent(found.band[last])}, level {found.level:g})"
     )
-    fit = Commands.of(found.estimator).fit(max(k, 1), data, model)
+    fit = commands.fit(max(k, 1), new_file(commands.model))
+    if commands.changed is not None:
+        fit = "found.estimator.fit(X)"
     if k == 0:
         return f"No component is above noise: {seen}; to look at one all the same, `{fit}`."
     if k == most:

@@ -63,12 +63,15 @@ class Family(Documented, BaseEstimator, ABC):
     hint_if_still : str or None
         What would help if there is a single transform on samples of some shape; None if that is
         how it should be.
+    hint_if_large : str
+        Which parameter makes fewer transforms.
     domain : {"all", "common"}
         Where samples are judged: everywhere, or where every transform shows something. A parameter
         of families whose transforms may leave points uncovered that others cover.
     """
 
     hint_if_still: str | None = ""
+    hint_if_large: str = ""
     domain: str = "all"
 
     @abstractmethod
@@ -101,7 +104,8 @@ def check_size(family: Family, sample_shape: tuple[int, ...]) -> None:
         raise ValueError(
             f"{shortened(repr(family), 80)} needs about {size.n_values:.3g} numbers on samples of "
             f"shape {shape_text(sample_shape)}; "
-            f"{MOST_VALUES:.3g} are allowed. Use fewer transforms or smaller samples."
+            f"{MOST_VALUES:.3g} are allowed. Use fewer transforms or smaller samples. "
+            f"{family.hint_if_large}".rstrip()
         )
     most = max(MOST_WEIGHTS, PER_VALUE * n_points(sample_shape))
     if n_points(size.weight_shape) > most:

@@ -59,6 +59,12 @@ class Compose(Family):
         given = (self.outer, self.inner, self.inner2, self.inner3)
         return [part for part in given if part is not None]
 
+    @property
+    def hint_if_large(self) -> str:  # type: ignore[override]
+        """Which parameters of the parts make fewer transforms."""
+        hints = [getattr(part, "hint_if_large", "") for part in self.parts]
+        return " ".join(dict.fromkeys(hint for hint in hints if hint))
+
     def bind(self, sample_shape: Shape) -> Operator:
         """The composed operator for samples of ``sample_shape``."""
         return reduce(composed, self._bound_parts(sample_shape))

@@ -68,6 +68,7 @@ class Shift(Family):
     """
 
     hint_if_still = "A smaller window can move."
+    hint_if_large = "A larger step or a smaller max_shift of Shift makes fewer transforms."
 
     window: Any  # as it was given; `bind` makes points of it
     axes: Any

@@ -115,6 +115,7 @@ class Custom(Family):
     """
 
     hint_if_still = None
+    hint_if_large = "Leave out some of the transforms of Custom."
 
     def __init__(
         self,

@@ -78,6 +78,8 @@ class Rotation(Family):
            [1., 3.]])
     """
 
+    hint_if_large = "Fewer angles of Rotation make fewer transforms."
+
     def __init__(
         self,
         angles: ArrayLike = 20,
@@ -151,6 +153,8 @@ class Scaling(Family):
     array([0. , 0.5, 1. , 0.5, 0. ])
     """
 
+    hint_if_large = "Fewer factors of Scaling make fewer transforms."
+
     def __init__(
         self,
         factors: ArrayLike = (0.8, 1.0, 1.25),
@@ -206,6 +210,8 @@ class TimeWarp(Family):
     >>> TimeWarp(strengths=(-0.5, 0, 0.5)).bind((50,)).n_transforms
     3
     """
+
+    hint_if_large = "Fewer strengths of TimeWarp make fewer transforms."
 
     def __init__(
         self,
@@ -276,6 +282,8 @@ class Affine(Family):
     >>> Affine([np.eye(2), shear]).bind((8, 8)).n_transforms
     2
     """
+
+    hint_if_large = "Fewer matrices of Affine make fewer transforms."
 
     def __init__(
         self,
@@ -351,6 +359,8 @@ class Deformation(Family):
     >>> Deformation(amplitude=1.5, n_fields=6).bind((16, 16)).n_transforms
     6
     """
+
+    hint_if_large = "A smaller n_fields of Deformation makes fewer transforms."
 
     def __init__(
         self,

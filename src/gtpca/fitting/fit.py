@@ -189,11 +189,28 @@ class Progress:
         )
 
 
+class CurrentStderr(logging.StreamHandler):
+    """Writes to standard error as it is now: tests, notebooks and daemons exchange it."""
+
+    def __init__(self):
+        logging.Handler.__init__(self)
+
+    @property
+    def stream(self):
+        """``sys.stderr``, whatever that is; StreamHandler would keep the first."""
+        return sys.stderr
+
+    def emit(self, record):
+        """Write the record, where there is anything to write to."""
+        if sys.stderr is not None:
+            super().emit(record)
+
+
 def show_log():
     """Make the messages of ``verbose`` visible where nobody has set up logging."""
     logger.setLevel(logging.INFO)
     if not logger.hasHandlers():
-        logger.addHandler(logging.StreamHandler(sys.stderr))
+        logger.addHandler(CurrentStderr())
 
 
 @dataclass(frozen=True)

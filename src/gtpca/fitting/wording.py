@@ -6,6 +6,7 @@ from gtpca.operators.grid import axis_name, shape_text
 from gtpca.text import shortened
 
 __all__ = [
+    "long_fit",
     "long_window",
     "many_components",
     "no_pattern",
@@ -13,11 +14,14 @@ __all__ = [
     "offset",
     "pile",
     "small_domain",
+    "spoken_time",
     "still_family",
+    "too_long",
     "transposed",
 ]
 
 OTHER_WINDOWS = "gtpca.diagnostics.choose(X, family) tries other windows; more rows may help too."
+OTHER_FAMILIES = "Another family or more rows may help."
 
 
 def long_window(operator, axis: int) -> str:
@@ -94,6 +98,37 @@ def transposed(found, n_rows, n_features) -> str:
         f"X may be transposed: of its {n_rows} rows of {n_features} features neighbours correlate "
         f"by {found.rows:.2f}, neighbouring features by {found.features:.2f}, as if each column "
         "were a sample. Rows are samples: if they are not, fit X.T."
+    )
+
+
+def long_fit(cost) -> str:
+    """How large a fit is, and about how long it will take."""
+    return (
+        f"{cost.n_transforms:,} transforms of {cost.n_rows:,} rows: this fit will take about "
+        f"{spoken_time(cost.seconds)}"
+    )
+
+
+def spoken_time(seconds) -> str:
+    """A time in one digit or two: more would be a lie.
+
+    Examples
+    --------
+    >>> from gtpca.fitting.wording import spoken_time
+    >>> spoken_time(14.2), spoken_time(470), spoken_time(200_000)
+    ('14 seconds', '8 minutes', '56 hours')
+    """
+    for size, name in ((3600, "hour"), (60, "minute"), (1, "second")):
+        if seconds >= 2 * size or size == 1:
+            return f"{seconds / size:.0f} {name}s"
+    raise AssertionError
+
+
+def too_long(text, family, hours, variable) -> str:
+    """That a fit is refused, and what to do."""
+    return (
+        f"{text}, and {hours:g} hours are allowed. {family.hint_if_large} Fewer rows are enough to "
+        f"try it; {variable}=1000 in the environment allows 1000 hours."
     )
 
 

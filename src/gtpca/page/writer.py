@@ -40,6 +40,7 @@ def write_page(
     labels: Any = None,
     ids: Any = None,
     check: Any = None,
+    commands: Any = None,
     title: str | None = None,
     text: str | None = None,
     max_samples: int = 2000,
@@ -69,6 +70,9 @@ def write_page(
         What the samples are called.
     check : Check or None
         What :func:`gtpca.diagnostics.check` found, for the section "Is it real?".
+    commands : tuple of str or None
+        What to run for that section, and what to do where there is no evidence for a pattern, as
+        ``gtpca report`` says it; default: what to call in Python.
     title : str or None
         The heading.
     text : str or None
@@ -110,7 +114,7 @@ def write_page(
     )
     data = contents.data | {"real": reality_chart(check)}
     context = _texts(model, X, contents, title) | {"text": _paragraphs(text or "")}
-    context |= {"real": reality(check)} | _parts(plotly, data)
+    context |= {"real": reality(check), "next": commands or _calls(model)} | _parts(plotly, data)
     text = environment.get_template("page.html").render(context)
     with atomic_file(path) as file:
         file.write(text.encode("utf-8", "replace"))
@@ -174,6 +178,15 @@ def _texts(model, X, contents, title):
         "facts": _facts(model, X, contents),
         "version": gtpca.__version__,
     }
+
+
+def _calls(model) -> tuple[str, str]:
+    """What to call in Python to see what is real, and where there is no pattern."""
+    poses = model.operator_.describe(np.zeros(1, dtype=np.int64))
+    windows = any(name.startswith("start") for name in poses)  # that begin somewhere
+    other = "another family or more samples may help"
+    found = "`gtpca.diagnostics.choose(X, model.family)` tries other windows"
+    return "gtpca.diagnostics.check(model, X)", found if windows else other
 
 
 def _paragraphs(text) -> list[str]:

@@ -75,9 +75,9 @@ class Columns:
     def roles(self, names, count) -> Roles:
         """What each of ``count`` columns is; ``names`` are a list of str or None."""
         labels, id, drop, columns = self.labels, self.id, self.drop, self.columns
-        unique = names is not None and len(set(names)) == len(names)
-        if self.lenient and not unique:  # what an earlier file called its columns is of no use here
-            labels, id, drop, columns = (_numbered(given) for given in (labels, id, drop, columns))
+        if self.lenient:  # what an earlier file called its columns may be of no use here
+            labels, id, drop = (_clear(given, names) for given in (labels, id, drop))
+            columns = columns if _all_once(columns, names) else _numbered(columns)
         known = names if self.lenient else None
         label = find_columns("labels", labels, names, count, known)
         ids = next(iter(find_columns("id", id, names, count, known)), None)
@@ -110,10 +110,35 @@ class Columns:
         return found, find_columns("labels", self.labels, names, count, known)
 
 
+def _all_once(given, names) -> bool:
+    """Whether names are all different, or at least those that are given are there once each."""
+    if given is None or names is None:
+        return given is None
+    once = isinstance(given, list) and all(names.count(str(part)) == 1 for part in given)
+    return once or len(set(names)) == len(names)
+
+
 def _numbered(given):
     """Columns that are given by number; None if there are none of them."""
     parts = [given] if isinstance(given, (str, int)) else given or ()
     return [part for part in parts if str(part).lstrip("-").isdecimal()] or None
+
+
+def _clear(given, names):
+    """Columns that are given by number, or by a name that at most one has; None if all are not."""
+    if given is None or (names is not None and len(set(names)) == len(names)):
+        return given
+    parts = [given] if isinstance(given, (str, int)) else given
+    clear = [part for part in parts if _is_clear(str(part), names)]
+    return given if len(clear) == len(parts) else clear or None
+
+
+def _is_clear(text, names) -> bool:
+    """Whether a text names columns by number, or by names that are not used twice."""
+    if text.lstrip("-").isdecimal():
+        return True
+    pieces = [text] if names is not None and text in names else text.replace(":", ",").split(",")
+    return names is not None and all(names.count(piece.strip()) < 2 for piece in pieces)
 
 
 def _name(names, i, default) -> str:
@@ -149,7 +174,13 @@ def _find(option, part, names, count, known) -> list[int]:
 def find_column(option, column, names, count) -> int:
     """The number of a column that is given by name or number."""
     if names is not None and str(column) in names:
-        return names.index(str(column))
+        places = [i for i, name in enumerate(names) if name == str(column)]
+        if len(places) > 1:
+            raise ValueError(
+                f"{option}={column!r} is the name of columns {', '.join(map(str, places))}, "
+                "counted from 0; give the number of one"
+            )
+        return places[0]
     number = int(column) if str(column).lstrip("-").isdecimal() else None
     if number is not None and -count <= number < count:
         return number % count

@@ -23,7 +23,7 @@ from gtpca.readers.series import read_ts
 from gtpca.readers.tables import read_parquet, read_text
 from gtpca.text import one_line, shown
 
-__all__ = ["is_data", "is_model", "read_as", "read_data"]
+__all__ = ["is_data", "is_model", "options_of", "read_as", "read_data"]
 
 
 class Kind(NamedTuple):
@@ -191,8 +191,7 @@ def read_as(
         See :func:`read_data`.
     """
     path, given = Path(path), {k: value for k, value in options.items() if value is not None}
-    kind = KINDS[_kind(path)]
-    known = {*kind.options, *(() if kind is RECORDING else ("rate",))}
+    kind, known = KINDS[_kind(path)], options_of(path)
     wrong = sorted(set(given) - known)
     if wrong:
         raise ValueError(f"{shown(path)}: {_no_meaning(wrong[0], given[wrong[0]], kind, known)}")
@@ -204,6 +203,12 @@ def read_as(
         given |= {"lenient": True, "remembered": tuple(old)}
     rate = given.pop("rate", None)
     return _read(kind, path, given, rate)
+
+
+def options_of(path) -> set[str]:
+    """The options of :func:`read_data` that mean something for this kind of file."""
+    kind = KINDS[_kind(Path(path))]
+    return {*kind.options, *(() if kind is RECORDING else ("rate",))}
 
 
 def _no_meaning(option, value, kind, known) -> str:
