@@ -20,7 +20,15 @@ from gtpca.readers.reading import read_as
 
 __all__ = [
     *("Jobs", "Json", "MaxSize", "Model", "SampleShape", "Source"),
-    *("auto_or_number", "check_finite", "numbers", "output_option", "reads_data", "sizes"),
+    *(
+        "auto_or_count",
+        "auto_or_number",
+        "check_finite",
+        "numbers",
+        "output_option",
+        "reads_data",
+        "sizes",
+    ),
 ]
 
 Model = Annotated[Path, typer.Argument(help="A file that `gtpca fit` wrote.", metavar="MODEL")]
@@ -251,3 +259,11 @@ def auto_or_number(text: str) -> str | float:
         return text if text == "auto" else float(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not a number, nor auto.") from None
+
+
+def auto_or_count(text: str) -> str | int:
+    """``auto`` as it is, ``3`` as 3."""
+    try:
+        return text if text == "auto" else int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not an integer, nor auto.") from None
