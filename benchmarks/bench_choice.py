@@ -123,7 +123,8 @@ def summary(kept):
         if len(versions) == 2:
             times = [[line["cpu_seconds"] for line in versions[v]] for v in ("new", "old")]
             pairs = np.divide(*(np.array(t[: min(map(len, times))]) for t in times))
-            yield f"  new / old: median {np.median(pairs):.2f}, {pairs.min():.2f} to {pairs.max():.2f}"
+            ends = f"{pairs.min():.2f} to {pairs.max():.2f}"
+            yield f"  new / old: median {np.median(pairs):.2f}, {ends}"
 
 
 def main():
