@@ -40,6 +40,8 @@ from gtpca import (
     TimeWarp,
 )
 
+N_SEEDS = 20  # of data, and of starts on the data of seed 0
+
 
 @dataclass(frozen=True)
 class Case:
@@ -73,7 +75,7 @@ class Case:
     @property
     def seeds(self) -> range:
         """Seeds that quality is measured with."""
-        return range(10 if self.rows <= 2500 else 3)
+        return range(N_SEEDS)
 
     def model(self, seed, n_jobs) -> GTPCA:
         options = {"shared_pose": self.shared, "n_jobs": n_jobs, "random_state": seed}

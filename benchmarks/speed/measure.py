@@ -1,8 +1,9 @@
 """One run of one case in this process, with the gtpca that PYTHONPATH says; prints JSON.
 
 Run: python measure.py '{"case": "spikes", "seed": 0, "n_jobs": 1}'
-Further keys: "profile" (true: run under cProfile), "text" (a file for its full tables), "model" (a
-file with the fitted model of a case of transform), "prepare" (true: write that file).
+Further keys: "random_state" (of the fit; that of the data if there is none), "profile" (true: run
+under cProfile), "text" (a file for its full tables), "model" (a file with the fitted model of a
+case of transform), "prepare" (true: write that file).
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def prepared(case, task):
     """A model, unfitted or from the file, and what is timed."""
     X, Y = case.make(task["seed"])
     if case.fitted_to is None:
-        model = case.model(task["seed"], task["n_jobs"])
+        model = case.model(task.get("random_state", task["seed"]), task["n_jobs"])
         return X, Y, model, lambda: model.fit(X)
     model = gtpca.load(task["model"]).set_params(n_jobs=task["n_jobs"])
     return X, Y, model, lambda: model.transform(X)

@@ -30,7 +30,7 @@ def compact(value):
 
 
 class Store:
-    """Results by case: ``threads`` ("1", "all": base, new, ratio), ``quality``, ``profile``.
+    """Results by case: ``threads`` ("1", "all": base, new, ratio), ``quality``, ``spread``, ..
 
     Parameters
     ----------
@@ -75,16 +75,16 @@ class Store:
         self._entry(case).setdefault("profile", {})[version] = found
         self._write()
 
-    def residuals(self, case, version, source):
+    def residuals(self, case, version, source, kind="quality"):
         """Held-out residuals by seed, of this source alone; a dictionary to add to."""
-        kept = self._entry(case).setdefault("quality", {})
+        kept = self._entry(case).setdefault(kind, {})
         if kept.get(version, {}).get("source") != source:
             kept[version] = {"source": source, "seeds": {}}
         return kept[version]["seeds"]
 
-    def add_residuals(self, case, version, source, seed, found):
+    def add_residuals(self, case, version, source, seed, found, kind="quality"):
         """Add those of one seed."""
-        self.residuals(case, version, source)[str(seed)] = found
+        self.residuals(case, version, source, kind)[str(seed)] = found
         self._write()
 
     def add_verdict(self, case, verdict):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -16,11 +17,12 @@ import numpy as np
 import pytest
 from command import environment
 
-from gtpca import GTPCA, Rotation, Shift
+from gtpca import GTPCA, Rotation, Shift, labelled
 from gtpca.diagnostics import choose, noise_floor
 from gtpca.diagnostics.choice import _flat, window_grid
 from gtpca.diagnostics.kept import Kept, fingerprint
 
+BEATS = Path(__file__).parents[2] / "benchmarks" / "heartbeats.py"
 SEARCH = """
 import sys
 import numpy as np
@@ -68,6 +70,7 @@ def test_the_flat_part_is_told_by_differences_within_folds():
         errors=np.array(list(errors.values())),
         window=10,
         flat=(10, 11),
+        beyond=np.zeros(5),
     )
     table = found.table
     np.testing.assert_allclose(table["more"], [0.025, 0.0025, 0, 0.0005, 0.02], atol=1e-15)
@@ -94,6 +97,80 @@ def test_what_a_window_misses_near_the_ends_of_samples_is_not_counted(tmp_path):
     assert found.estimator.family.boundary == "valid"
     counted = [line["case"] for line in lines(kept) if "most" in line["case"]]
     assert counted == [{"window": 16, "most": 4, "boundary": "partial"}]
+
+
+def at_places(places, window=20, size=80, seed=0):
+    """A clear pattern of 20 points in 80, which begins at these places, and weak noise."""
+    rng = np.random.default_rng(seed)
+    X = 0.1 * rng.standard_normal((len(places), size))
+    for x, start in zip(X, places, strict=True):
+        x[start : start + window] += np.hanning(window) * np.sin(np.arange(window))
+    return X
+
+
+def test_a_window_that_cannot_move_far_enough_is_not_taken():
+    places = np.random.default_rng(1).integers(61, size=120)
+    X = at_places(places) + 0.3  # a level everywhere, of which long windows hold more
+    with pytest.warns(UserWarning, match=r"choose: window 60 cannot move far enough: it has 21 pl"):
+        alone = choose(X, windows=[60], n_components=1, n_folds=2, shared_pose=True)
+    assert alone.confined.all()
+    assert "But window 60 cannot move far enough: it has 21 places in 80 points" in alone.sentence
+    found = choose(X, windows=[10, 20, 60], n_components=1, n_folds=2, shared_pose=True)
+    assert 10 <= found.window <= 25
+    assert not found.confined[found.windows == found.window]
+
+
+def test_windows_that_may_leave_the_sample_or_go_round_can_move():
+    X = at_places(np.random.default_rng(1).integers(61, size=40))
+    for boundary in ("partial", "circular"):
+        found = choose(X, Shift(boundary=boundary), [10, 20, 60], 1, n_folds=2)
+        assert not found.confined.any()
+
+
+def test_doubts_are_warnings():
+    X = at_places(np.full(12, 30))
+    with pytest.warns(
+        UserWarning, match=r"choose: 12 samples are few for a choice by 2 folds \(20"
+    ):
+        found = choose(X, windows=(10, 20), n_components=1, n_folds=2)
+    assert found.sentence.endswith("(20 are needed).")
+
+
+def test_windows_are_told_in_the_units_of_the_axis():
+    X = at_places(np.random.default_rng(1).integers(61, size=40))
+    found = choose(labelled(X, rate=250), windows=[10, 20, 60], n_components=(1, 2), n_folds=2)
+    assert f"Window {found.window} ({found.window / 250:.3g} s) has the small" in found.sentence
+    np.testing.assert_allclose(found.table["window (s)"], found.windows / 250)
+
+
+def test_of_a_grid_every_second_window_is_tried_and_all_around_the_best(tmp_path):
+    X, kept = at_places(np.random.default_rng(1).integers(61, size=40)), tmp_path / "kept.jsonl"
+    found = choose(X, windows=(8, 60), n_components=1, n_folds=2, kept=kept)
+    tried = {line["case"]["window"] for line in lines(kept) if "fold" in line["case"]}
+    grid = window_grid(8, 60)
+    assert 15 <= found.window <= 25
+    best = min(range(len(grid)), key=lambda i: abs(grid[i] - found.window))
+    assert tried.issuperset(grid[best - 1 : best + 2])
+    assert len(tried & set(grid)) <= len(grid) / 2 + 3
+    assert set(found.windows) <= tried
+
+
+@pytest.mark.parametrize("margin", [20, 60])
+def test_known_heartbeats_are_found_again_with_the_window_that_is_chosen(data_home, margin):
+    beats = runpy.run_path(str(BEATS))
+    X, places = beats["beats_at_random"](7, margin)
+    found = choose(X, windows=(16, 160), shared_pose=True)
+    model = found.estimator.fit(X)
+    starts = model.poses(model.encode(X))["start"].reshape(len(X), -1)[:, 0]
+    assert beats["found_again"](starts, places) >= 0.95
+    assert "of the windows that can move far enough" in found.sentence
+
+
+def test_the_heartbeats_cannot_be_followed_by_a_window_that_is_too_long(data_home):
+    X, _ = runpy.run_path(str(BEATS))["beats_at_random"](7)
+    with pytest.warns(UserWarning, match="cannot move far enough"):
+        found = choose(X, windows=(140, 160), n_components=(1, 2), shared_pose=True)
+    assert f"But window {found.window} cannot move far enough: it has" in found.sentence
 
 
 def test_families_without_a_window_have_a_number_only():

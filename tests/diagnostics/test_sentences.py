@@ -45,16 +45,40 @@ def poses(ambiguous=0.02, ends=0.05):
     return PoseConfidence(index, margin, share, at_ends, {"centre": 0.1}, np.log(19), COMMAND)
 
 
-def choice(n_components, window=60):
-    """Three windows."""
+def choice(n_components, window=60, **other):
+    """Three windows that move, of 20 to 200 to choose from."""
     errors = np.array([[0.4, 0.5], [0.3, 0.32], [0.31, 0.33]])
     estimator = GTPCA(1, Shift(window))
-    return Choice(
-        np.array([48, 60, 75]), errors, window, (60, 75), n_components,
-        np.array([0.3, 0.02]), np.array([0.05, 0.03]), 0.05, estimator, Commands.of(estimator),
-    )  # fmt: skip
+    found = Choice(
+        windows=np.array([48, 60, 75]),
+        errors=errors,
+        window=window,
+        flat=(60, 75),
+        n_components=n_components,
+        gains=np.array([0.3, 0.02]),
+        band=np.array([0.05, 0.03]),
+        level=0.05,
+        estimator=estimator,
+        commands=Commands.of(estimator),
+        beyond=np.zeros(3),
+        ends=np.zeros(3),
+        tried=(20, 200, 1, 3),
+        n_samples=100,
+        places=161,
+        size=220,
+    )
+    return replace(found, **other)
 
 
+CHOSEN = (
+    "component 2 explains 2 % of what is left (noise 3 %, level 0.05, not corrected for the choice "
+    "of the window on the same samples); next `gtpca fit a.csv -o a.gtpca -k {} --family "
+    '"shift(window={})"`.'
+)
+SMALLEST = (
+    "Window 60 has the smallest held-out error, 31 % (flat from 60 to 75: within one standard "
+    "error of the difference), and "
+)
 CASES = {
     "all real": (
         noise(3),
@@ -105,25 +129,68 @@ CASES = {
         "38 % of the samples sit at the first or last centre of component 1 (bar 10 %): the window "
         f"may be too short, or boundary='partial' is needed; see `{CHOOSE}`.",
     ),
-    "chosen": (
-        choice(1),
-        "Window 60 has the smallest held-out error, 31 % (flat from 60 to 75: within one standard "
-        "error of the difference), and 1 component is above noise: component 2 explains 2 % of "
-        "what is left (noise 3 %, level 0.05); next `gtpca fit a.csv -o a.gtpca -k 1 --family "
-        '"shift(window=60)"`.',
-    ),
+    "chosen": (choice(1), SMALLEST + "1 component is above noise: " + CHOSEN.format(1, 60)),
     "chosen, all": (
-        choice(2),
-        "Window 60 has the smallest held-out error, 31 % (flat from 60 to 75: within one standard "
-        "error of the difference), and 2 components are above noise: component 2 explains 2 % of "
-        "what is left (noise 3 %, level 0.05), and 2 were the most to be tried; next `gtpca fit "
-        'a.csv -o a.gtpca -k 2 --family "shift(window=60)"`.',
+        choice(2, tried=(20, 200, 1, 2)),
+        SMALLEST + "2 components are above noise: " + CHOSEN.format(2, 60) + " But 2 were the most "
+        "components to be tried: there may be more.",
+    ),
+    "chosen in seconds": (
+        choice(1, step=0.004, unit="s"),
+        "Window 60 (0.24 s) has the smallest held-out error, 31 % (flat from 60 (0.24 s) to 75 "
+        "(0.3 s): within one standard error of the difference), and 1 component is above noise: "
+        + CHOSEN.format(1, 60),
+    ),
+    "chosen of those that move": (
+        choice(1, 75, beyond=np.array([0, 0.2, 0.01]), flat=(75, 75)),
+        "Window 75 has the smallest held-out error of the windows that can move far enough (window "
+        "60 cannot), 32 % (flat from 75 to 75: within one standard error of the difference), and 1 "
+        "component is above noise: " + CHOSEN.format(1, 75),
+    ),
+    "cannot move": (
+        choice(1, beyond=np.array([0.3, 0.382, 0.4]), places=61),
+        SMALLEST + "1 component is above noise: " + CHOSEN.format(1, 60) + " But window 60 cannot "
+        "move far enough: it has 61 places in 220 points, and 38.2 % of the samples match best "
+        "beyond these (bar 5 %), so that their poses are wrong; try shorter windows or "
+        "boundary='partial'.",
+    ),
+    "can hardly move": (
+        choice(1, places=50),
+        SMALLEST + "1 component is above noise: " + CHOSEN.format(1, 60) + " But window 60 can "
+        "hardly move: it has 50 places in 220 points.",
+    ),
+    "longest": (
+        choice(1, tried=(20, 60, 1, 3)),
+        SMALLEST + "1 component is above noise: " + CHOSEN.format(1, 60) + " But window 60 is the "
+        "longest that was to be tried: a longer one may be better.",
+    ),
+    "shortest, and fewer than wanted": (
+        choice(1, tried=(60, 200, 2, 3)),
+        SMALLEST + "1 component is above noise: " + CHOSEN.format(1, 60) + " But window 60 is the "
+        "shortest that was to be tried: a shorter one may be better. But at least 2 components "
+        "were to be tried, and only 1 component is above noise.",
+    ),
+    "piled up": (
+        choice(1, ends=np.array([0, 0.15, 0])),
+        SMALLEST + "1 component is above noise: " + CHOSEN.format(1, 60) + " But 15 % of the "
+        "samples sit at the first or last place of window 60 (bar 10 %): patterns may lie beyond "
+        "these.",
+    ),
+    "few samples": (
+        choice(1, n_samples=19),
+        SMALLEST + "1 component is above noise: " + CHOSEN.format(1, 60) + " But 19 samples are "
+        "few for a choice by 2 folds (20 are needed).",
     ),
     "nothing to choose": (
         choice(0),
         "No component is above noise: component 1 explains 30 % of what is left (noise 5 %, level "
-        "0.05); to look at one all the same, `gtpca fit a.csv -o a.gtpca -k 1 --family "
-        '"shift(window=60)"`.',
+        "0.05, not corrected for the choice of the window on the same samples); to look at one all "
+        'the same, `gtpca fit a.csv -o a.gtpca -k 1 --family "shift(window=60)"`.',
+    ),
+    "a number only": (
+        choice(1, None, windows=np.array([], int), errors=np.zeros((0, 2)), tried=(1, 3)),
+        "1 component is above noise: component 2 explains 2 % of what is left (noise 3 %, level "
+        "0.05); next `gtpca fit a.csv -o a.gtpca -k 1 --family shift`.",
     ),
 }
 

@@ -24,6 +24,7 @@ from gtpca.commands.options import (
     SampleShape,
     SharedPose,
     Source,
+    auto_or_count,
     output_option,
     reads_data,
 )
@@ -66,8 +67,13 @@ def fit(
     sample_shape: SampleShape = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     restarts: Annotated[
-        int, typer.Option(help="Fit so often, from other starts; the best is kept.")
-    ] = 1,
+        Any,
+        typer.Option(
+            parser=auto_or_count,
+            metavar="NUMBER",
+            help="Fit so often, from other starts; the best is kept.",
+        ),
+    ] = "auto",
     batch_size: Annotated[int | None, typer.Option(help="Rows that are read at a time.")] = None,
     jobs: Jobs = None,
     as_json: Json = False,

@@ -23,7 +23,7 @@ from gtpca.text import shown
 __all__ = [
     *("Center", "Jobs", "Json", "MaxSize", "Means", "Model", "PlainPolarity", "Polarity"),
     *("Ridge", "SampleShape", "SharedPose", "Sign", "Source"),
-    *("check_finite", "numbers", "output_option", "reads_data", "sizes"),
+    *("auto_or_count", "check_finite", "numbers", "output_option", "reads_data", "sizes"),
 ]
 
 Model = Annotated[Path, typer.Argument(help="A file that `gtpca fit` wrote.", metavar="MODEL")]
@@ -361,3 +361,11 @@ Ridge = Annotated[
         help="Penalty on coefficients, for windows that samples see in part; 0 is none.",
     ),
 ]
+
+
+def auto_or_count(text: str) -> str | int:
+    """``auto`` as it is, ``3`` as 3."""
+    try:
+        return text if text == "auto" else int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not an integer, nor auto.") from None

@@ -36,6 +36,7 @@ __all__ = [
     "count_live_rows",
     "energy",
     "exponent_of",
+    "loud_share",
     "masses",
     "nested_samples",
     "offset_energy",
@@ -53,6 +54,7 @@ CHUNK_BYTES = 2**21  # temporaries of a chunk should stay in the processor's cac
 CACHE_BYTES = 2**31
 SINGLE_ROWS = 64  # from here on searches run in single precision
 CROWD = 2  # chunks per thread from which threads pay
+LOUD, QUARTILE = 4, 0.75  # times the energy that three quarters of the rows do not reach is loud
 ORDINARY = 32  # values between 2^-32 and 2^32 have squares and sums in any precision
 RESIDUALS = ("auto", "memory", "scratch", "recompute")
 
@@ -724,16 +726,46 @@ def nested_samples(chunks, sizes, rng, n_jobs=None):
 
 
 def pick_rows(chunks, draws):
-    """Rows drawn with probability proportional to their energy.
+    """Rows drawn with probability proportional to their energy, up to that of loud rows.
 
-    The order of the rows does not matter, and weight 2 is the same as a row given twice.
+    A few rows of loud noise would be all that is drawn otherwise. The order of the rows does not
+    matter, and weight 2 is the same as a row given twice.
     """
     chunk = chunks.take(np.arange(chunks.n_rows))
     energies = row_energies(chunk.rows)
+    energies = np.minimum(energies, loud_energy(energies, row_counts(chunk)))
     order = np.argsort(energies, kind="stable")
     share = np.cumsum(chunk.weigh(energies)[order])
     place = np.searchsorted(share, draws * share[-1])
     return chunk.rows[order[np.minimum(place, len(order) - 1)]]
+
+
+def loud_energy(energies, counts) -> float:
+    """The energy above which rows are loud: four times the upper quartile of those with energy.
+
+    Parameters
+    ----------
+    energies, counts : array (n,)
+        Energies of the rows, and how often each of them counts.
+    """
+    counts = np.where(energies > 0, counts, 0.0)
+    order = np.argsort(energies, kind="stable")
+    up_to = np.cumsum(counts[order])
+    if not up_to[-1] > 0:
+        return np.inf
+    return LOUD * float(energies[order[np.searchsorted(up_to, QUARTILE * up_to[-1])]])
+
+
+def loud_share(chunks) -> float:
+    """The share of the energy of all rows that loud rows have beyond :func:`loud_energy`."""
+    energies, counts = np.concatenate(list(chunks.collect(_energies_and_counts)), axis=1)
+    beyond = np.maximum(energies - loud_energy(energies, counts), 0.0)
+    total = float(counts @ energies)
+    return float(counts @ beyond) / total if total > 0 else 0.0
+
+
+def _energies_and_counts(chunk):
+    return np.stack([chunk.energies, row_counts(chunk)])
 
 
 def in_single_precision(chunk):

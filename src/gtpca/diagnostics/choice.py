@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,19 +13,30 @@ from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
 from gtpca import checks
+from gtpca.data.chunks import Chunk
 from gtpca.data.rows import training_rows
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.common import Found, each, quietly, refit, seeds_from
 from gtpca.diagnostics.kept import Kept, are_numbers, fingerprint
 from gtpca.diagnostics.noise import noise_floor
+from gtpca.diagnostics.poses import ends_of
 from gtpca.diagnostics.wording import Commands
 from gtpca.estimator import GTPCA
 from gtpca.families.text import as_family
+from gtpca.model.coding import deflate
+from gtpca.model.matching import match
+from gtpca.operators.grid import axis_of
 
 __all__ = ["Choice", "choose", "window_grid"]
 
 RATIO = 1.25  # of neighbouring windows, at most
 FINER = (1.12, 1.06)  # windows beside the best one, once it is known
+RULES = 2  # of a search: results that were kept under older ones are not taken
+MOST_BEYOND = 0.05  # share of the samples that may need a place which a window does not have
+BY_NOISE = 0.95  # quantile of what residuals explain, above which a place is not that of noise
+FEW_PLACES = 0.25  # of the points of a sample: with fewer places a window can hardly move
+FEW_ROWS = 10  # in every fold
+TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +51,7 @@ class Choice(Found):
         Held-out residual energy over energy of each, with ``n_components`` components, or the
         smallest number of them where no component is above noise.
     window : int or None
-        That with the smallest mean error.
+        That with the smallest mean error, of those that can move far enough, if there are any.
     flat : tuple of int
         The smallest and the largest of the run of windows around it that are as good: the mean over
         folds of how much larger their error is than that of ``window`` is at most its standard
@@ -57,6 +68,22 @@ class Choice(Found):
         The suggestion, not fitted.
     commands : Commands
         What may be run next.
+    beyond : array (w,)
+        Share of the held-out samples that each window cannot follow: the same components would
+        match them best at a place where the window leaves the sample, and explain more there than
+        they do of 95 % of the residuals. 0 where a window may leave it or goes round.
+    ends : array (w,)
+        Share of the held-out samples at the first or last place.
+    tried : tuple of int
+        The smallest and the largest of the windows and of the numbers of components to choose from,
+        ``(window, window, k, k)``; ``(k, k)`` if there is no window.
+    n_samples : int
+    places, size : int or None
+        How many places ``window`` has, and how many points the sample has there; None where it goes
+        round.
+    step : float or None
+        What one point is in ``unit``, if that is known.
+    unit : str
     """
 
     windows: np.ndarray
@@ -69,6 +96,24 @@ class Choice(Found):
     level: float
     estimator: GTPCA
     commands: Commands
+    beyond: np.ndarray
+    ends: np.ndarray
+    tried: tuple[int, ...]
+    n_samples: int
+    places: int | None = None
+    size: int | None = None
+    step: float | None = None
+    unit: str = ""
+
+    @property
+    def confined(self) -> np.ndarray:
+        """Which windows cannot move far enough, bool (w,)."""
+        return self.beyond > MOST_BEYOND
+
+    @property
+    def doubts(self) -> list[str]:
+        """Reasons not to take the suggestion as it is, a clause each."""
+        return wording.choice_doubts(self, MOST_BEYOND, FEW_PLACES, FEW_ROWS)
 
     @property
     def table(self) -> dict[str, np.ndarray]:
@@ -84,8 +129,12 @@ class Choice(Found):
         best = self.windows == self.window
         more, spread = _excess(self.errors, self.errors[best])
         inside = (self.windows >= self.flat[0]) & (self.windows <= self.flat[1])
-        columns = {"window": self.windows, "error": self.errors.mean(axis=1), "more": more}
-        return columns | {"+-": spread, "flat": inside, "best": best}
+        inside &= ~self.confined | self.confined[best]
+        columns = {"window": self.windows}
+        if self.step is not None:
+            columns[f"window ({self.unit})"] = self.windows * self.step
+        columns |= {"error": self.errors.mean(axis=1), "more": more, "+-": spread}
+        return columns | {"flat": inside, "beyond": self.beyond, "best": best}
 
     def said(self, commands) -> str:
         """The sentence, with one of the ``commands``."""
@@ -117,6 +166,8 @@ class Search:
         :func:`noise_floor` with all but model and samples.
     told : dict
         Parameters of the estimator as the user gave them, for the command to run next.
+    skips : bool
+        Whether windows are a grid, of which not all need be tried.
     """
 
     estimator: GTPCA
@@ -128,53 +179,99 @@ class Search:
     run: Callable
     test: Callable
     told: dict[str, Any]
+    skips: bool = False
 
     def model(self, window, count) -> GTPCA:
         """An estimator with a window and a number of components."""
         how = {} if window is None else {str(self.name): window}
         return clone(self.estimator).set_params(n_components=count, **how)
 
-    def error(self, case) -> float:
-        """Held-out error of a window, a number of components and a fold."""
-        return self.kept.get(case, partial(self._error, **case), _is_error)
+    def held_out(self, case) -> dict[str, float]:
+        """What held-out samples say of a window, a number of components and a fold."""
+        return self.kept.get(case, partial(self._held_out, **case), _is_held_out)
 
-    def _error(self, window, n_components, fold):
+    def _held_out(self, window, n_components, fold):
         train, test = self.folds[fold]
-        model = refit(self.model(window, n_components), self.samples[train], self.labels)
-        return float(model.resmse(self.samples[test])[-1])
+        model = self.model(window, n_components)
+        if model.n_restarts == "auto":
+            model.set_params(n_restarts=1)  # windows differ by more than one start from another
+        refit(model, self.samples[train], self.labels)
+        codes, energies = model.measure(self.samples[test])
+        shares, _ = ends_of(model, codes.index[:, :1])
+        return {
+            "error": float(energies[:, -1].sum() / max(energies[:, 0].sum(), TINY)),
+            "ends": max((float(share[0]) for share in shares.values()), default=0.0),
+            "beyond": self._beyond(model, window, self.samples[test]),
+        }
 
-    def errors(self, windows, count) -> dict[int, list[float]]:
-        """Errors of all folds by window."""
-        n_folds = len(self.folds)
+    def _beyond(self, model, window, samples) -> float:
+        """Share of the samples that match best where the window would leave them."""
+        if window is None or self.estimator.get_params()[self._boundary] != "valid":
+            return 0.0
+        within = model.operator_
+        free = clone(model).set_params(**{self._boundary: "partial"}).bind(within.grid)
+        chunks = model.chunks(samples)
+        rows = chunks.take(np.arange(chunks.n_rows)).rows
+        [block, *_] = replace(model.model_, operator=free).blocks(rows.dtype)
+        chunk = Chunk(rows, free)
+        found, left = match(chunk, block), match(deflate(chunk, block), block)
+        clear = found.explained > np.quantile(left.explained, BY_NOISE)
+        return float(np.mean(clear & _outside(within, free, found.index)))
+
+    def look(self, windows, count, folds) -> dict[int, list]:
+        """What held-out samples of some folds say of windows, fold by fold."""
         cases = [
             {"window": int(window), "n_components": count, "fold": fold}
             for window in windows
-            for fold in range(n_folds)
+            for fold in folds
         ]
         text = f"windows with {count} components"
-        found = np.reshape(list(self.run(self.error, cases, text=text)), (-1, n_folds))
-        return dict(zip(map(int, windows), found.tolist(), strict=True))
+        found = iter(self.run(self.held_out, cases, text=text))
+        return {int(window): [next(found) for _ in folds] for window in windows}
 
-    def best_window(self, windows, count) -> dict[int, list[float]]:
-        """Errors by window, after a closer look around the best of them."""
-        found = self.errors(windows, count)
-        best = min(found, key=lambda window: np.mean(found[window]))
-        near = {round(best * r) for r in FINER} | {round(best / r) for r in FINER}
-        inside = [w for w in near if min(windows) <= w <= max(windows) and w not in found]
-        found |= self.errors(sorted(inside), count)
+    def best_window(self, windows, count, around=None, folds=None, finer=True) -> dict[int, list]:
+        """What is known of windows, ascending, after a closer look around the best of them.
+
+        Of a grid every second window is tried, then the neighbours of the best one, and with
+        ``finer`` windows between these. Where none can move far enough, shorter ones are tried.
+
+        Parameters
+        ----------
+        windows : list of int
+        count : int
+            Number of components.
+        around : int or None
+            A window; others are tried first up to half and twice as long.
+        folds : sequence of int or None
+            None is all of them.
+        finer : bool
+        """
+        folds = range(len(self.folds)) if folds is None else folds
+        first = {*windows[:: 2 if self.skips else 1], *([windows[-1]] if around is None else [])}
+        if around is not None:
+            first = {w for w in first if around / 2 <= w <= 2 * around} | {around}
+        found = self.look(sorted(first), count, folds)
+        while more := _beside(found, windows, self.skips):
+            found |= self.look(more, count, folds)
+        if finer:
+            best = _best(found)
+            between = {round(best * r) for r in FINER} | {round(best / r) for r in FINER}
+            inside = [w for w in between if windows[0] <= w <= windows[-1] and w not in found]
+            found |= self.look(sorted(inside), count, folds)
         return dict(sorted(found.items()))
 
     def real(self, window, most) -> dict[str, Any]:
         """Number, gains and band of components above noise, and the windows for which they hold.
 
-        In one pose they are counted with a window that is a step longer and may reach beyond the
-        ends of samples: what a window misses of the patterns is no noise, be it too short for
-        them, or be it that it does not fit where they are near an end.
+        They hold for windows that are at most a step longer or shorter. In one pose they are
+        counted with a window that is a step longer and may reach beyond the ends of samples: what a
+        window misses of the patterns is no noise, be it too short for them, or be it that it does
+        not fit where they are near an end.
         """
-        case, holds = {"window": window, "most": int(most)}, (window, window)
+        case: dict[str, Any] = {"window": window, "most": int(most)}
+        holds = (0, 0) if window is None else (window / RATIO, max(window + 1, window * RATIO))
         if self._may_be_longer(window):
             case |= {"window": max(window + 1, round(window * RATIO)), "boundary": "partial"}
-            holds = (window / RATIO, case["window"])
         good = partial(_is_real, most=most)
         return self.kept.get(case, partial(self._real, **case), good) | {"holds": holds}
 
@@ -182,6 +279,22 @@ class Search:
         """Whether components are counted with a longer window."""
         shared = window is not None and self.estimator.shared_pose
         return shared and self.estimator.get_params()[self._boundary] != "circular"
+
+    def room(self, window) -> dict[str, Any]:
+        """How many places a window has, of how many points, and what one point is."""
+        if window is None:
+            return {}
+        grid = _grid(self.samples, self.labels)
+        operator = self.model(window, 1).bind(grid)
+        axis = min(operator.moved_axes, key=lambda axis: grid[axis])
+        known = axis_of(grid, axis)
+        step = abs(known.step) if known.unit and known.step else None
+        units = {"step": step, "unit": known.unit}
+        if self.estimator.get_params()[self._boundary] == "circular":
+            return units
+        poses = operator.describe(np.arange(operator.n_transforms))
+        starts = [np.unique(poses[name]) for name in poses if name.startswith("start")]
+        return units | {"places": min(map(len, starts)), "size": int(grid[axis])}
 
     @property
     def _boundary(self):
@@ -195,9 +308,11 @@ class Search:
         return {"n": found.n_real, "gains": found.gains.tolist(), "band": found.band.tolist()}
 
 
-def _is_error(result) -> bool:
-    """Whether a result is a held-out error."""
-    return type(result) is float and 0 <= result < np.inf
+def _is_held_out(result) -> bool:
+    """Whether a result is what held-out samples say: an error, and shares of the samples."""
+    if not isinstance(result, dict) or result.keys() != {"error", "ends", "beyond"}:
+        return False
+    return all(type(value) is float and 0 <= value < np.inf for value in result.values())
 
 
 def _is_real(result, most) -> bool:
@@ -209,7 +324,6 @@ def _is_real(result, most) -> bool:
     return alike and type(result["n"]) is int and 0 <= result["n"] <= most
 
 
-@quietly
 def choose(
     X,
     family="shift",
@@ -231,8 +345,16 @@ def choose(
     The window is that with the smallest cross-validated error at a fixed number of components: the
     smallest number first, then that which was found. Held-out error falls with every component,
     and cannot choose their number: components are counted that explain more than in surrogates
-    (:func:`noise_floor`), at the window that was found; with ``shared_pose=True`` at one that is a
-    quarter longer and may reach beyond the ends of samples, so that it misses nothing.
+    (:func:`noise_floor`), at the window that was found, or one within a quarter of it; with
+    ``shared_pose=True`` at one that is a quarter longer and may reach beyond the ends of samples,
+    so that it misses nothing.
+
+    A window that must stay inside the sample and is nearly as long cannot follow a pattern to all
+    places, however small its error is. Windows that 5 % of the samples would have to leave are
+    taken only if there is no other, and the sentence says so. It also says, and a warning does,
+    where the window or the number of components is at the end of what was to be tried, where the
+    window can hardly move, poses are piled up at its ends, or samples are few. Components are
+    counted on the samples that the window was chosen by, and the level is not corrected for that.
 
     Parameters
     ----------
@@ -241,8 +363,10 @@ def choose(
     family : Family or str
         With any window: it is replaced.
     windows : tuple (smallest, largest), sequence of int, or None
-        A pair is a grid of neighbours of ratio at most 1.25. None: from an eighth of the shortest
-        moved axis (at least 4 points, if it has more) to all but a twentieth of it. For families
+        A pair is a grid of neighbours of ratio at most 1.25, of which every second one is tried,
+        and all around the best; windows of a longer sequence are all tried. None: from an eighth
+        of the shortest moved axis (at least 4 points, if it has more) to all but a twentieth of
+        it. For families
         without a window nothing is tried.
     n_components : tuple (smallest, largest) or int
     n_folds : int
@@ -285,17 +409,21 @@ def choose(
     name = _window_name(estimator)
     folds = list(KFold(_n_folds(n_folds, samples), shuffle=True, random_state=seed).split(samples))
     tests = {"n_surrogates": n_surrogates, "surrogate": surrogate, "level": level}
-    settings = (repr(clone(estimator)), len(folds), repr(tests), seed)
+    settings = (RULES, repr(clone(estimator)), len(folds), repr(tests), seed)
     test = partial(
         noise_floor, verdict_only=True, random_state=seed, n_jobs=n_jobs, progress=progress, **tests
     )
     run = partial(each, n_jobs=n_jobs, progress=progress)
     store = Kept(kept, fingerprint(samples, *settings))
-    search = Search(estimator, name, samples, labels, folds, store, run, test, told)
-    grid = [] if name is None else _windows(windows, estimator, samples.shape[1:], labels)
-    return _chosen(search, grid, low, high, level)
+    grid, skips = _windows(windows, estimator, _grid(samples, labels)) if name else ([], False)
+    search = Search(estimator, name, samples, labels, folds, store, run, test, told, skips)
+    found = _chosen(search, grid, low, high, level)
+    for doubt in found.doubts:
+        checks.warn(f"choose: {doubt}.", UserWarning)
+    return found
 
 
+@quietly
 def _read(estimator, X):
     """Samples (n, \\*sample_shape) and their labels, as ``fit`` reads them."""
     rows, _, shape = training_rows(estimator, X, estimator.sample_shape)
@@ -304,38 +432,80 @@ def _read(estimator, X):
     return samples.reshape(-1, *shape), labels
 
 
+@quietly
 def _chosen(search, grid, low, high, level):
     """Window and number of components, each at what was found of the other."""
-    errors: dict[int, list[float]] = {}
+    found: dict[int, list] = {}
     window: Any = None
     if len(grid):
-        errors = search.best_window(grid, low)
-        window = _best(errors)
+        few = range((len(search.folds) + 1) // 2)
+        window = _best(search.best_window(grid, low, folds=few, finer=False))
     real = search.real(window, high)
-    if len(grid) and max(low, real["n"]) != low:
-        near = [size for size in grid if window / 2 <= size <= 2 * window]
-        errors = search.best_window(near, real["n"])
-        window, (shortest, longest) = _best(errors), real["holds"]
+    if len(grid):
+        found = search.best_window(grid, max(low, real["n"]), window)
+        window, (shortest, longest) = _best(found), real["holds"]
         if not shortest <= window <= longest:
             real = search.real(window, high)
     estimator = search.model(window, max(low, real["n"]))
+    errors = {size: [one["error"] for one in folds] for size, folds in found.items()}
+    able = [size for size in found if _is_able(found[size])] or list(found)
     return Choice(
-        windows=np.array(list(errors), dtype=int),
+        windows=np.array(list(found), dtype=int),
         errors=np.array(list(errors.values())).reshape(-1, len(search.folds)),
         window=window,
-        flat=_flat(errors, window),
+        flat=_flat({size: errors[size] for size in able}, window),
         n_components=real["n"],
         gains=np.array(real["gains"]),
         band=np.array(real["band"]),
         level=level,
         estimator=estimator,
         commands=Commands.of(clone(estimator).set_params(**search.told)),
+        beyond=np.array([_mean(folds, "beyond") for folds in found.values()]),
+        ends=np.array([_mean(folds, "ends") for folds in found.values()]),
+        tried=(*((grid[0], grid[-1]) if len(grid) else ()), low, high),
+        n_samples=len(search.samples),
+        **search.room(window),
     )
 
 
-def _best(errors):
-    """The window with the smallest mean error."""
-    return min(errors, key=lambda window: np.mean(errors[window]))
+def _mean(folds, name) -> float:
+    """The mean over folds of what held-out samples say."""
+    return float(np.mean([one[name] for one in folds]))
+
+
+def _is_able(folds) -> bool:
+    """Whether a window can move far enough."""
+    return _mean(folds, "beyond") <= MOST_BEYOND
+
+
+def _best(found):
+    """The window with the smallest mean error, of those that can move far enough if any can."""
+    able = [window for window in found if _is_able(found[window])]
+    return min(able or found, key=lambda window: _mean(found[window], "error"))
+
+
+def _beside(found, windows, skips) -> list[int]:
+    """Windows to try after those that were ``found``: the neighbours of the best one.
+
+    Where it cannot move far enough, the next shorter one.
+    """
+    best, rest = _best(found), [window for window in windows if window not in found]
+    shorter = [window for window in rest if window < best]
+    if not _is_able(found[best]):
+        return shorter[-1:]
+    if not skips:
+        return []
+    place = windows.index(best)
+    return [window for window in windows[max(place - 1, 0) : place + 2] if window in rest]
+
+
+def _outside(within, free, index):
+    """Which of the transforms ``index`` (n,) of an operator are beyond the range of another's."""
+    found, outside = free.describe(index), np.zeros(len(index), dtype=bool)
+    for name, possible in within.describe(np.arange(within.n_transforms)).items():
+        if possible.dtype.kind in "iufM":
+            outside |= (found[name] < possible.min()) | (found[name] > possible.max())
+    return outside
 
 
 def _excess(errors, best):
@@ -382,27 +552,27 @@ def _window_name(estimator):
     return min(names, key=len) if names else None
 
 
-def _windows(windows, estimator, shape, labels):
-    """The windows that are tried, ascending."""
+def _grid(samples, labels):
+    """The shape of a sample, with what is known of its axes."""
+    shape = samples.shape[1:]
+    return shape if labels is None else labels.grid(shape)
+
+
+def _windows(windows, estimator, grid):
+    """The windows to choose from, ascending, and whether they are a grid of which some will do."""
     if windows is None:
-        size = min(shape[axis] for axis in _moved(estimator, shape, labels))
+        size = min(grid[axis] for axis in as_family(estimator.family).bind(grid).moved_axes)
         if size == 1:
             raise ValueError(
-                f"samples of shape {tuple(shape)} have a single point along an axis that moves: "
+                f"samples of shape {tuple(grid)} have a single point along an axis that moves: "
                 "no window can be chosen. Give X or sample_shape another shape, or "
                 "family='identity'."
             )
         longest = size - max(1, size // 20)
-        return window_grid(min(longest, max(4, size // 8)), longest)
+        return window_grid(min(longest, max(4, size // 8)), longest), True
     if isinstance(windows, Sequence | np.ndarray) and len(windows) == 2:
-        return window_grid(*_range("windows", windows))
-    return sorted({checks.integer("windows", window, 1) for window in np.ravel(windows)})
-
-
-def _moved(estimator, shape, labels):
-    """The axes that a family moves."""
-    grid = shape if labels is None else labels.grid(shape)
-    return as_family(estimator.family).bind(grid).moved_axes
+        return window_grid(*_range("windows", windows)), True
+    return sorted({checks.integer("windows", window, 1) for window in np.ravel(windows)}), False
 
 
 def window_grid(low: int, high: int, ratio: float = RATIO) -> list[int]:

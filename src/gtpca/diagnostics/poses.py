@@ -19,12 +19,11 @@ from gtpca.model.coding import deflate, projection, sweep
 from gtpca.model.matching import make_block, match
 from gtpca.views.measures import MOST_TRANSFORMS, pose_columns
 
-__all__ = ["PoseConfidence", "pose_confidence"]
+__all__ = ["PoseConfidence", "ends_of", "pose_confidence"]
 
 CLEAR = float(np.log(19))  # odds of 19 to 1: the other pose has 5 % of the two
 LOBE = 0.25  # a pose that sees so much of what lies at another, without a dip between, is the same
 MOST_AMBIGUOUS = 0.1  # share of the samples
-MOST_AT_ENDS = 0.1  # and of poses at the ends of their range, or twice what equal shares would be
 TINY = 1e-300
 FLOOR = 1e-12  # noise below this share of the largest energy is rounding
 FEW_PLACES = 4  # a range has ends if it has at least so many values
@@ -128,7 +127,7 @@ def pose_confidence(model, X, *, n_jobs=None, progress=None) -> PoseConfidence:
         raise ValueError("X has gaps: pose_confidence needs all values; see GTPCA.impute.")
     steps = _likely(model, chunks) if is_density(model) else _energetic(model, chunks)
     *_, found = steps if progress is None else progress(steps, total=2, desc="poses")
-    ends, bars = _ends(model, found["index"])
+    ends, bars = ends_of(model, found["index"])
     ambiguous = np.mean(found["margin"] < CLEAR, axis=0)
     return PoseConfidence(
         **found,
@@ -267,8 +266,8 @@ class Places:
         return np.ravel_multi_index(tuple(found), shape)
 
 
-def _ends(model, index):
-    """Shares of poses at the first or last value of each quantity, and what they may be."""
+def ends_of(model, index):
+    """Shares of poses (n, p) at the first or last value of each quantity, and what they may be."""
     ends, bars = {}, {}
     for name, pose in pose_columns(model, Codes(np.empty(index.shape), index)).items():
         values = np.unique(pose.possible)
@@ -277,5 +276,5 @@ def _ends(model, index):
         if name in model.operator_.periods:
             continue
         ends[name] = np.isin(pose.values, [values[0], values[-1]]).mean(axis=0)
-        bars[name] = max(MOST_AT_ENDS, 4 / len(values))
+        bars[name] = wording.end_bar(len(values))
     return ends, bars

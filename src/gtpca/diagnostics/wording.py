@@ -17,8 +17,17 @@ from gtpca.text import file_word, typed
 from gtpca.views.parts import is_density
 
 __all__ = [
-    *("CHOOSE_OPTIONS", "Commands", "choice", "fit_options", "new_file", "no_pattern"),
-    *("noise_floor", "pose_confidence", "stability"),
+    "CHOOSE_OPTIONS",
+    "Commands",
+    "choice",
+    "choice_doubts",
+    "end_bar",
+    "fit_options",
+    "new_file",
+    "no_pattern",
+    "noise_floor",
+    "pose_confidence",
+    "stability",
 ]
 
 # Of the options of `gtpca fit`, those that `gtpca choose` has as well.
@@ -27,6 +36,7 @@ CHOOSE_OPTIONS = {
 }
 # Parameters that a command says by itself, and those that change nothing in what a fit finds.
 SAID = {"n_components", "family", "n_restarts", "n_jobs", "random_state"}
+MOST_AT_ENDS = 0.1  # share of poses at the ends of their range, or twice what equal shares would be
 LONGEST = 1000  # characters of a family that anybody would type
 NO_MATTER = {"output", "sample_dim", "verbose", "progress", "residual", "horizon", "contamination"}
 
@@ -50,7 +60,7 @@ def fit_options(model) -> dict[str, Any]:
         "refine": _unless(model, "refine", 0),
         "probabilistic": True if density else None,
         "seed": int(seed) if isinstance(seed, int | np.integer) and seed else None,
-        "restarts": _unless(model, "n_restarts", 1),
+        "restarts": _unless(model, "n_restarts", "auto"),
         "batch_size": model.batch_size,
         "jobs": model.n_jobs,
     }
@@ -234,6 +244,11 @@ def _without_window(family):
     return found if windows else None
 
 
+def end_bar(count) -> float:
+    """The share of poses that may be at the ends of a range of so many values."""
+    return max(MOST_AT_ENDS, 4 / count)
+
+
 def percent(share) -> str:
     """A share in percent, with three digits."""
     return f"{100 * share:.3g} %"
@@ -317,28 +332,108 @@ def stability(found, commands) -> str:
 
 
 def choice(found, commands) -> str:
-    """The window and the number of components that are suggested."""
+    """The window and the number of components that are suggested, and reasons to doubt them."""
     k, most = found.n_components, len(found.gains)
     last = min(k, most - 1)
     seen = (
         f"component {last + 1} explains {percent(found.gains[last])} of what is left (noise "
-        f"{percent(found.band[last])}, level {found.level:g})"
+        f"{percent(found.band[last])}, level {found.level:g}"
     )
+    chosen = len(found.windows) > 1
+    seen += ", not corrected for the choice of the window on the same samples)" if chosen else ")"
     fit = commands.fit(max(k, 1), new_file(commands.model))
     if commands.changed is not None:
         fit = "found.estimator.fit(X)"
+    doubts = "".join(f" But {doubt}." for doubt in found.doubts)
     if k == 0:
-        return f"No component is above noise: {seen}; to look at one all the same, `{fit}`."
-    if k == most:
-        seen += f", and {most} were the most to be tried"
-    if found.window is None:
-        return f"{counted(k)} above noise: {seen}; next `{fit}`."
-    error = found.errors.mean(axis=1).min()
+        text = f"No component is above noise: {seen}; to look at one all the same, `{fit}`."
+    elif found.window is None:
+        text = f"{counted(k)} above noise: {seen}; next `{fit}`."
+    else:
+        text = f"{_best_window(found)}, and {counted(k)} above noise: {seen}; next `{fit}`."
+    return text + doubts
+
+
+def _best_window(found) -> str:
+    """The window that is suggested, its error, and which others are as good."""
+    errors = found.errors.mean(axis=1)
+    error = errors[found.windows == found.window][0]
+    among = ""
+    if error > errors.min():
+        shorter = int(found.windows[errors.argmin()])
+        among = f" of the windows that can move far enough (window {length(found, shorter)} cannot)"
+    first, last = (length(found, window) for window in found.flat)
     return (
-        f"Window {found.window} has the smallest held-out error, {percent(error)} (flat from "
-        f"{found.flat[0]} to {found.flat[1]}: within one standard error of the difference), and "
-        f"{counted(k)} above noise: {seen}; next `{fit}`."
+        f"Window {length(found, found.window)} has the smallest held-out error{among}, "
+        f"{percent(error)} (flat from {first} to {last}: within one standard error of the "
+        "difference)"
     )
+
+
+def length(found, window) -> str:
+    """A window in points, and in the unit of its axis if that is known."""
+    if found.step is None:
+        return str(window)
+    return f"{window} ({window * found.step:.3g} {found.unit})"
+
+
+def choice_doubts(found, most_beyond, few_places, few_rows) -> list[str]:
+    """Reasons to doubt a window and a number of components, a clause each.
+
+    Parameters
+    ----------
+    found : Choice
+    most_beyond, few_places : float
+        Share of the samples that a window need not follow, and of the points of a sample below
+        which its places are few.
+    few_rows : int
+        Number of samples in a fold below which they are few.
+    """
+    doubts = [] if found.window is None else _window_doubts(found, most_beyond, few_places)
+    *_, low, high = found.tried
+    if low < found.n_components == high:
+        doubts.append(f"{high} were the most components to be tried: there may be more")
+    if 0 < found.n_components < low:
+        doubts.append(
+            f"at least {low} components were to be tried, and only {counted(found.n_components)} "
+            "above noise"
+        )
+    folds = found.errors.shape[1]
+    if found.window is not None and found.n_samples < few_rows * folds:
+        doubts.append(
+            f"{found.n_samples} samples are few for a choice by {folds} folds "
+            f"({few_rows * folds} are needed)"
+        )
+    return doubts
+
+
+def _window_doubts(found, most_beyond, few_places) -> list[str]:
+    """Reasons to doubt a window."""
+    named = f"window {length(found, found.window)}"
+    shortest, longest, *_ = found.tried
+    place = int((found.windows == found.window).argmax())
+    confined = found.beyond[place] > most_beyond
+    doubts = []
+    for end, word in ((longest, "longest"), (shortest, "shortest")):
+        if found.window == end and shortest < longest and not (confined and end == longest):
+            doubts.append(
+                f"{named} is the {word} that was to be tried: a {word[:-3]}er one may be better"
+            )
+    room = "" if found.places is None else f"it has {found.places} places in {found.size} points"
+    if confined:
+        doubts.append(
+            f"{named} cannot move far enough: {room}, and {percent(found.beyond[place])} of the "
+            f"samples match best beyond these (bar {percent(most_beyond)}), so that their poses "
+            "are wrong; try shorter windows or boundary='partial'"
+        )
+    elif found.places is not None and found.places < few_places * found.size:
+        doubts.append(f"{named} can hardly move: {room}")
+    if found.places is not None and found.ends[place] > end_bar(found.places):
+        doubts.append(
+            f"{percent(found.ends[place])} of the samples sit at the first or last place of "
+            f"{named} (bar {percent(end_bar(found.places))}): patterns may lie beyond these"
+        )
+    return doubts
 
 
 def counted(k) -> str:

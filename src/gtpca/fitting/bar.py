@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import Any
 
-from gtpca.fitting.shared_pose import N_GROWTHS
+from gtpca.fitting.shared_pose import n_growths
 from gtpca.optional import require
 
 __all__ = ["DELAY", "FitBar", "new_bar", "shown"]
@@ -137,11 +137,12 @@ class FitBar:
     @classmethod
     def of(cls, model, delay=0.0):
         """For a fit of ``model``: components, or the rounds to a block of them in one pose."""
+        n_fits = 1 if model.n_restarts == "auto" else model.n_restarts
         if model.shared_pose:
-            rounds = 1 if model.n_components == 1 else N_GROWTHS + 1
-            return cls(rounds * model.n_restarts, model.refine, "round", delay)
+            rounds = 1 if model.n_components == 1 else n_growths(model.n_restarts == "auto") + 1
+            return cls(rounds * n_fits, model.refine, "round", delay)
         known = not isinstance(model.n_components, float)
-        count = model.n_components * model.n_restarts if known else None
+        count = model.n_components * n_fits if known else None
         return cls(count, model.refine, delay=delay)
 
     def setup(self, estimator, context) -> None:

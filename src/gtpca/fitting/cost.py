@@ -41,7 +41,7 @@ REPEATS, ENOUGH = 6, 0.3  # so often, or until they take so many seconds
 SETTLING, MOVES, LAST = 80, 2, 25  # climbs on few rows, moves from there, passes over all rows
 SHARES = 8  # components that are expected where a share of the energy is to be explained
 EM_FITS = 10  # times the time of a single component, for each component of a density
-GROWTHS = 2  # times as many passes where components grow in one pose
+GROWTHS, AUTO_GROWTHS = 2, 3  # times as many passes where components grow in one pose
 LEAST_PASSES = 100  # that any fit takes
 TOLD, WARNED = 10.0, 60.0  # seconds from which a fit is logged, and warned of
 MAX_HOURS = "GTPCA_MAX_HOURS"  # variable of the environment; a fit that needs more is refused
@@ -79,7 +79,9 @@ def guess(problem, recipe) -> Cost:
 def _n_fits(recipe) -> float:
     """How many single components would take as long."""
     count = SHARES if isinstance(recipe.n_components, float) else recipe.n_components
-    return count * recipe.n_restarts * (GROWTHS if recipe.shared_pose and count > 1 else 1)
+    if not recipe.shared_pose or count == 1:
+        return count * recipe.n_fits
+    return count * recipe.n_fits * (AUTO_GROWTHS if recipe.is_auto else GROWTHS)
 
 
 def guess_density(chunks, n_components) -> Cost:

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gtpca import checks
-from gtpca.data.chunks import energy, exponent_of, totals
+from gtpca.data.chunks import energy, exponent_of, loud_share, totals
 from gtpca.data.missing import warn_of_blank
 from gtpca.fitting.cautions import cautions
 from gtpca.fitting.shared_pose import grow_block, principal_order
@@ -39,6 +39,10 @@ __all__ = ["Fit", "Progress", "Recipe", "check_size", "fit", "show_log"]
 
 logger = logging.getLogger("gtpca")
 GONE = 1e-7  # share of the energy below which nothing is left to explain
+FIFTH = 5  # of components with poses of their own, one in so many is looked for once more
+MOST_LOUD = 0.1  # share of the energy that loud rows may have for themselves before optima are many
+LOUD_TRIES = 4  # then every component is looked for so often
+BETTER = 1e-3  # what another try must explain more, relatively
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +230,9 @@ class Recipe:
     rng : RandomState
     progress : Progress
     shared_pose : bool
-    n_restarts : int
+    n_restarts : int or "auto"
+    loud : bool
+        Whether a few rows have much of the energy for themselves, so that optima are many.
     """
 
     n_components: int | float
@@ -236,7 +242,29 @@ class Recipe:
     rng: np.random.RandomState
     progress: Progress
     shared_pose: bool = False
-    n_restarts: int = 1
+    n_restarts: int | str = 1
+    loud: bool = False
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether the fit decides how often to start, with a solver whose starts are cheap."""
+        return self.n_restarts == "auto" and getattr(self.solver, "tries_again", False)
+
+    @property
+    def n_fits(self) -> int:
+        """How often all components are found."""
+        return self.n_restarts if isinstance(self.n_restarts, int) else 1
+
+    def n_tries(self, number, count) -> int:
+        """How often component ``number`` of ``count``, or of unknown many, is looked for.
+
+        The first ones twice, where they are few of all: the others follow from them.
+        """
+        if not self.is_auto:
+            return 1
+        if self.loud:
+            return LOUD_TRIES
+        return 2 if number < (count or 0) // FIFTH else 1
 
     def seed(self) -> int:
         """A new seed for a solver."""
@@ -256,6 +284,8 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
     if exponent:
         problem = replace(problem, chunks=problem.chunks.scaled(-exponent))
     goal = Goal(recipe.n_components, float(np.ldexp(total, -2 * exponent)))
+    if recipe.is_auto and not _is_direct(problem):
+        recipe = replace(recipe, loud=loud_share(problem.chunks) > MOST_LOUD)
     found = _best_components(problem, recipe, goal)
     if not recipe.progress.stop:
         goal.check(found)
@@ -282,7 +312,7 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
 def _best_components(problem, recipe, goal):
     """The components of the best restart: the fewest, if these differ, that explain most."""
     found = [_components(problem, recipe, goal)]
-    wanted = 1 if _is_direct(problem) else recipe.n_restarts
+    wanted = 1 if _is_direct(problem) else recipe.n_fits
     while len(found) < wanted and not recipe.progress.stop:
         found.append(_components(problem, recipe, goal))
     if recipe.progress.stop and len(found) > 1:
@@ -359,7 +389,7 @@ def _greedy(problem, recipe, goal):
     left = [goal.total]
     while not (goal.reached(len(results), left[-1]) or recipe.progress.stop):
         more = len(results) + 1 != goal.count
-        result = _solve(problem, recipe, more)
+        result = _solve(problem, recipe, more, recipe.n_tries(len(results), goal.count))
         blocks.append(problem.block(result.weights))
         chunks = problem.chunks.then(deflate, blocks[-1], blocks=list(blocks))
         left.append(chunks.sum(energy))
@@ -373,15 +403,30 @@ def _greedy(problem, recipe, goal):
     return _finished(problem, recipe, Components(W, -np.diff(left), results, sides), goal.total)
 
 
-def _solve(problem, recipe, more):
-    """The next component; of a window that rows see in part, centred and complete."""
+def _solve(problem, recipe, more, n_tries):
+    """The next component; of a window that rows see in part, centred and complete.
+
+    The best of several tries: the first one, unless another explains clearly more.
+    """
+    seed = recipe.seed()
     with recipe.progress.component() as report:
         how = {"n_jobs": recipe.n_jobs, "more": more, "report": report}
-        result = recipe.solver.solve(problem, recipe.seed(), **how)
+        result = recipe.solver.solve(problem, seed, **how)
+        for other_seed in other_seeds(seed, n_tries - 1):
+            if result.stopped == "callback":
+                break
+            other = recipe.solver.solve(problem, other_seed, **how)
+            if other.stopped != "callback" and other.explained > (1 + BETTER) * result.explained:
+                result = other
     if problem.chunks.operator.crops:
         poses = problem.chunks.sum(match_poses, problem.block(result.weights))
         result.weights = centred(problem.chunks.operator, result.weights, poses.used)
     return result
+
+
+def other_seeds(seed, count):
+    """More seeds, of which no random number of the fit depends."""
+    return np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=count).tolist()
 
 
 def _finished(problem, recipe, found, total):

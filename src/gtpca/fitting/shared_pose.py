@@ -3,7 +3,7 @@
     min over W = (w_1 .. w_K), T_i, c_i   of   sum_i | x_i - T_i (c_i1 w_1 + .. + c_iK w_K) |^2
 
 The block grows, 1, 2, 4, .., while the poses settle: a full block at once ends in worse optima. It
-does so on few rows, at first from two beginnings, of which the better goes on; the full block is
+does so on few rows, at first from several beginnings, of which the best goes on; the full block is
 finished on all rows.
 """
 
@@ -18,10 +18,11 @@ from gtpca.model.coding import deflate
 from gtpca.model.matching import statistics
 from gtpca.solvers.base import SolverResult
 
-__all__ = ["grow_block", "leading_axes", "principal_axes", "principal_order"]
+__all__ = ["grow_block", "leading_axes", "n_growths", "principal_axes", "principal_order"]
 
 GROW_ROWS = 1024  # the block grows on so many rows
-N_GROWTHS, RACE = 2, 4  # from so many beginnings, up to so many components; then from the best
+N_GROWTHS, AUTO_GROWTHS, LOUD_GROWTHS = 2, 4, 8  # beginnings; with n_restarts="auto"; in loud rows
+RACE = 4  # components that all beginnings lead to; the rest from the best of them
 GROW_PASSES = 8  # for each size but the last, or fewer
 SUBSPACE_STEPS, SPARE = 3, 8  # towards the next directions, with so many more than needed
 
@@ -47,12 +48,20 @@ def grow_block(problem, recipe, goal):
     [chunks], _ = nested_samples(chunks, [GROW_ROWS], recipe.rng, recipe.n_jobs)
     few = replace(problem.plain, chunks=chunks, rough=True)
     grown: list[SolverResult] = []
-    while len(grown) < N_GROWTHS and not recipe.progress.stop:
+    wanted = n_growths(recipe.is_auto, recipe.loud)
+    while len(grown) < wanted and not recipe.progress.stop:
         grown.append(_grow(few, recipe, goal, _solve(few, recipe), min(RACE, most)))
     if recipe.progress.stop and len(grown) > 1:
         grown.pop()  # stopped half-way
     best = min(grown, key=lambda result: (len(result.weights), -result.explained))
     return _solve(problem, recipe, _grow(few, recipe, goal, best, most).weights)
+
+
+def n_growths(is_auto, loud=False) -> int:
+    """From how many beginnings a block grows."""
+    if not is_auto:
+        return N_GROWTHS
+    return LOUD_GROWTHS if loud else AUTO_GROWTHS
 
 
 def _grow(problem, recipe, goal, result, most):

@@ -117,6 +117,7 @@ class ALS(Documented, BaseEstimator):
     """
 
     ridged = True  # knows the ridge of a problem
+    tries_again = True  # cheap enough to start more often where optima are many
 
     def __init__(
         self,
