@@ -15,61 +15,105 @@ from functools import partial
 import numpy as np
 from scipy import fft
 
-__all__ = ["SURROGATES", "make_surrogates", "without_means"]
+from gtpca.model.surrogates import (
+    InnovationSurrogates,
+    Preparation,
+    less_means,
+    noticed,
+    without_means,
+)
+
+__all__ = ["DEFAULT", "SURROGATES", "make_surrogates", "prepared"]
+
+DEFAULT = "innovations"
 
 BATCH_VALUES = 2**20  # numbers that are transformed at once
 MOST_VALUES = 2**25  # of a spectrum with all pairs of channels
 STEPS = 50  # towards covariances before centring
-NO_MEAN = 1e-3  # of the root mean square: means that chance does not leave in all rows
 
 
-def make_surrogates(surrogate, samples: np.ndarray, axes, *, centred=False) -> Callable:
+def make_surrogates(surrogate, samples: np.ndarray, axes, prepare=None) -> Callable:
     """A function of a generator that draws surrogates of ``samples``, of the same shape.
 
     Parameters
     ----------
-    surrogate : {"gaussian", "mixed", "phase"} or callable
+    surrogate : {"innovations", "flips", "blocks", "gaussian", "mixed", "phase"} or callable
         Or ``surrogate(samples, rng)``, which returns an array of the shape of ``samples``.
     samples : array (n, \\*shape)
         NaN is *not observed*, and so it is in surrogates.
     axes : sequence of int
         Those of a sample along which noise is stationary; none: all.
-    centred : bool
-        Whether means of samples are to be subtracted first, from each channel along ``axes``.
+    prepare : Preparation or None
+        What was done to samples, as rows (n, \\*those along ``axes``, C): see :func:`prepared`.
+        None: what is noticed.
 
     Returns
     -------
     callable
+        With an attribute ``kind``, the name of what it draws.
     """
     axes = tuple(axes) or tuple(range(samples.ndim - 1))
     if callable(surrogate):
-        return partial(_own, surrogate, samples)
+        return Draw(partial(_own, surrogate, samples), "own")
     if surrogate not in SURROGATES:
         raise ValueError(
             f"surrogate={surrogate!r} must be one of {', '.join(map(repr, SURROGATES))}, or a "
             "function of samples (n, *shape) and a numpy.random.Generator."
         )
-    if surrogate != "gaussian" and np.isnan(samples).any():
+    if surrogate in ("mixed", "phase") and np.isnan(samples).any():
         raise ValueError(
-            f"surrogate={surrogate!r} needs complete samples; use surrogate='gaussian'."
+            f"surrogate={surrogate!r} needs complete samples; use surrogate='{DEFAULT}'."
         )
     rows = _channels_last(samples, axes)
-    draw = SURROGATES[surrogate](_less_means(rows) if centred else rows)
-    return lambda rng: _channels_back(draw(rng), samples, axes)
+    prepare = noticed(rows) if prepare is None else prepare
+    rows = less_means(rows) if prepare.means else rows
+    draw, kind = SURROGATES[surrogate](rows, prepare)
+    return Draw(lambda rng: _channels_back(draw(rng), samples, axes), kind)
 
 
-def without_means(samples: np.ndarray, axes) -> bool:
-    """Whether somebody has subtracted the mean of each sample and channel along ``axes``.
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """A function of a generator that draws samples, and what they are called."""
 
-    Not where values are missing.
+    draw: Callable
+    kind: str
+
+    def __call__(self, rng) -> np.ndarray:
+        """Samples of noise."""
+        return self.draw(rng)
+
+
+def prepared(samples: np.ndarray, axes, *, centred=False, preprocess=None) -> Preparation:
+    """What is done to surrogates as it was to samples (n, \\*shape).
+
+    Parameters
+    ----------
+    samples : array
+    axes : sequence of int
+        As in :func:`make_surrogates`.
+    centred : bool
+        Whether means of samples are subtracted by the fit, from each channel along ``axes``.
+    preprocess : callable or None
+        What the user did, of samples (n, \\*shape) to such samples. None: zero means and equal
+        norms are noticed.
     """
-    means = samples.mean(axis=tuple(axis + 1 for axis in axes))
-    return bool(np.all(np.abs(means) <= NO_MEAN * np.sqrt(np.mean(samples**2))))
+    axes = tuple(axes) or tuple(range(samples.ndim - 1))
+    if preprocess is None:
+        rows = _channels_last(samples, axes)
+        return noticed(less_means(rows) if centred else rows)
 
+    def repeated(rows):
+        like = np.broadcast_to(samples[:1], (len(rows), *samples.shape[1:]))
+        done = np.asarray(preprocess(_channels_back(rows, like, axes)), dtype=np.float64)
+        if done.shape != like.shape:
+            raise ValueError(
+                f"preprocess={preprocess!r} returned an array of shape {done.shape}; it must have "
+                f"that of the samples, {like.shape}."
+            )
+        done = _channels_last(done, axes)
+        return less_means(done) if centred else done
 
-def _less_means(rows):
-    """Rows (n, \\*shape, C) less the mean of each row and channel."""
-    return rows - rows.mean(axis=tuple(range(1, rows.ndim - 1)), keepdims=True)
+    return Preparation(other=repeated)
 
 
 def _own(surrogate, samples, rng):
@@ -125,6 +169,27 @@ def _batches(count, width):
     return (range(first, min(first + step, count)) for first in range(0, count, step))
 
 
+def innovations(rows, prepare, kind=None):
+    """Innovations of the rows (n, \\*shape, C) with random signs, or in another order.
+
+    See :mod:`gtpca.model.surrogates`.
+    """
+    found = InnovationSurrogates.of(rows, kind, prepare)
+    return found, found.kind
+
+
+def repeated(kind):
+    """Surrogates of a kind that knows nothing of preparations but means: the rest is repeated."""
+
+    def made(rows, prepare):
+        draw = kind(rows)
+        if prepare.other is None:
+            return draw, kind.__name__
+        return (lambda rng: prepare(draw(rng))), kind.__name__
+
+    return made
+
+
 def gaussian(rows):
     """Gaussian rows with the autocovariance of all rows (n, \\*shape, C) together.
 
@@ -139,14 +204,14 @@ def gaussian(rows):
     Rows less their means have lost their slowest wave, and are louder at their ends: no stationary
     noise is like them. Surrogates are noise that becomes like them when it loses its means.
     """
-    centred = without_means(rows, range(rows.ndim - 2))
+    centred = not np.isnan(rows).any() and without_means(rows)
     process = _fitted(rows, centred)
     energies, hidden = np.sort(_energies(rows)), np.isnan(rows)
 
     def draw(rng):
         drawn = process.draw(len(rows), rng)
         drawn[hidden] = np.nan
-        return _with_energies(_less_means(drawn) if centred else drawn, energies)
+        return _with_energies(less_means(drawn) if centred else drawn, energies)
 
     return draw
 
@@ -311,4 +376,11 @@ def phase(rows):
     return draw
 
 
-SURROGATES = {"gaussian": gaussian, "mixed": mixed, "phase": phase}
+SURROGATES = {
+    DEFAULT: innovations,
+    "flips": partial(innovations, kind="flips"),
+    "blocks": partial(innovations, kind="blocks"),
+    "gaussian": repeated(gaussian),
+    "mixed": repeated(mixed),
+    "phase": repeated(phase),
+}

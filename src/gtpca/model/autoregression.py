@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from scipy.signal import lfilter
 
-__all__ = ["Autoregression", "burg"]
+__all__ = ["Autoregression", "burg", "reflections"]
 
 MOST_ORDERS = 12
 MOST_REFLECTION = 1 - 1e-9  # beyond it rows are predicted without error
@@ -107,8 +107,8 @@ def burg(X: np.ndarray, most_orders: int = MOST_ORDERS) -> Autoregression:
 
         k_j = 2 sum_i,t f_i(t) b_i(t - 1)  /  sum_i,t f_i(t)^2 + b_i(t - 1)^2
 
-    The order is that with the least ``N log v_j + j log N``, ``N`` values in all. NaN is not
-    observed, and so is every error that would need it.
+    The order is that with the least ``sum_j N_j log(1 - k_j^2) + log N_j``, from ``N_j`` pairs
+    each. NaN is not observed, and so is every error that would need it.
 
     Examples
     --------
@@ -120,13 +120,19 @@ def burg(X: np.ndarray, most_orders: int = MOST_ORDERS) -> Autoregression:
     >>> found.order, found.reflection.round(2)
     (1, array([0.9]))
     """
+    found, pairs = reflections(X, most_orders)
+    known = np.isfinite(X)
+    variance = float(np.mean(np.square(X, where=known, out=np.zeros(X.shape)), where=known))
+    return Autoregression(found[: _order(found, pairs)], variance if known.any() else 0.0)
+
+
+def reflections(X: np.ndarray, most_orders: int) -> tuple[np.ndarray, np.ndarray]:
+    """Reflection coefficients of rows (n, d) up to some order, (p,), and the pairs of each, (p,).
+
+    Fewer where rows are shorter, or are predicted without error.
+    """
     X = np.asarray(X, np.float64)
-    seen = np.isfinite(X)
-    count = int(seen.sum())
-    variance = float(np.mean(X[seen] ** 2)) if count else 0.0
-    if variance == 0.0:
-        return Autoregression(np.zeros(0), variance)
-    forward, backward, found = X, X, []
+    forward, backward, found, pairs = X, X, [], []
     for _ in range(min(most_orders, X.shape[1] - 1)):
         f, b = forward[:, 1:], backward[:, :-1]
         both = np.isfinite(f) & np.isfinite(b)
@@ -136,12 +142,13 @@ def burg(X: np.ndarray, most_orders: int = MOST_ORDERS) -> Autoregression:
             break
         k = np.clip(2 * np.vdot(f, b) / energy, -MOST_REFLECTION, MOST_REFLECTION)
         found.append(k)
+        pairs.append(both.sum())
         nothing = np.where(both, 0.0, np.nan)
         forward, backward = f - k * b + nothing, b - k * f + nothing
-    return Autoregression(np.array(found[: _order(found, count)]), variance)
+    return np.array(found), np.array(pairs, dtype=np.float64)
 
 
-def _order(reflection, count):
-    """The order with the least ``N log v_j + j log N``."""
-    logs = np.cumsum(np.log1p(-np.square(np.r_[0.0, reflection])))
-    return int(np.argmin(count * logs + np.arange(len(logs)) * np.log(count)))
+def _order(reflection, pairs):
+    """The order with the least ``sum_j N_j log(1 - k_j^2) + log N_j``."""
+    gains = pairs * np.log1p(-np.square(reflection)) + np.log(np.maximum(pairs, 1))
+    return int(np.argmin(np.r_[0.0, np.cumsum(gains)]))
