@@ -18,6 +18,8 @@ from scipy import fft
 from gtpca.model.surrogates import (
     InnovationSurrogates,
     Preparation,
+    channels_back,
+    channels_last,
     less_means,
     noticed,
     without_means,
@@ -64,11 +66,11 @@ def make_surrogates(surrogate, samples: np.ndarray, axes, prepare=None) -> Calla
         raise ValueError(
             f"surrogate={surrogate!r} needs complete samples; use surrogate='{DEFAULT}'."
         )
-    rows = _channels_last(samples, axes)
+    rows = channels_last(samples, axes)
     prepare = noticed(rows) if prepare is None else prepare
     rows = less_means(rows) if prepare.means else rows
     draw, kind = SURROGATES[surrogate](rows, prepare)
-    return Draw(lambda rng: _channels_back(draw(rng), samples, axes), kind)
+    return Draw(lambda rng: channels_back(draw(rng), samples, axes), kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,18 +101,18 @@ def prepared(samples: np.ndarray, axes, *, centred=False, preprocess=None) -> Pr
     """
     axes = tuple(axes) or tuple(range(samples.ndim - 1))
     if preprocess is None:
-        rows = _channels_last(samples, axes)
+        rows = channels_last(samples, axes)
         return noticed(less_means(rows) if centred else rows)
 
     def repeated(rows):
         like = np.broadcast_to(samples[:1], (len(rows), *samples.shape[1:]))
-        done = np.asarray(preprocess(_channels_back(rows, like, axes)), dtype=np.float64)
+        done = np.asarray(preprocess(channels_back(rows, like, axes)), dtype=np.float64)
         if done.shape != like.shape:
             raise ValueError(
                 f"preprocess={preprocess!r} returned an array of shape {done.shape}; it must have "
                 f"that of the samples, {like.shape}."
             )
-        done = _channels_last(done, axes)
+        done = channels_last(done, axes)
         return less_means(done) if centred else done
 
     return Preparation(other=repeated)
@@ -229,19 +231,6 @@ def mixed(rows):
         return _with_energies(mixtures.reshape(rows.shape), energies)
 
     return draw
-
-
-def _channels_last(samples, axes):
-    """Samples (n, \\*shape) as (n, \\*those along ``axes``, C)."""
-    moved = np.moveaxis(samples, [axis + 1 for axis in axes], range(1, len(axes) + 1))
-    return moved.reshape(*moved.shape[: len(axes) + 1], -1)
-
-
-def _channels_back(rows, samples, axes):
-    """The inverse of :func:`_channels_last`, for samples like those given."""
-    others = [size for axis, size in enumerate(samples.shape[1:]) if axis not in axes]
-    moved = rows.reshape(*rows.shape[:-1], *others)
-    return np.moveaxis(moved, range(1, len(axes) + 1), [axis + 1 for axis in axes])
 
 
 def _energies(rows):

@@ -22,7 +22,16 @@ import numpy as np
 from gtpca.model.autoregression import Autoregression, burg, reflections
 from gtpca.model.innovations import Innovations, along, filled, stationary
 
-__all__ = ["InnovationSurrogates", "Preparation", "noticed", "skewness", "without_means"]
+__all__ = [
+    "InnovationSurrogates",
+    "Preparation",
+    "channels_back",
+    "channels_last",
+    "less_means",
+    "noticed",
+    "skewness",
+    "without_means",
+]
 
 NO_MEAN = 1e-3  # of the root mean square: means that chance does not leave in all rows
 SAME = 1e-3  # relative spread of norms that chance does not leave
@@ -84,6 +93,19 @@ class Preparation:
         size = np.sqrt(np.mean(rows**2)) * 1e-6
         additive = np.max(np.abs(both - first - second), initial=0.0) <= size
         return bool(additive and np.max(np.abs(self(first) - first), initial=0.0) <= size)
+
+
+def channels_last(samples, axes):
+    """Samples (n, \\*shape) as (n, \\*those along ``axes``, C)."""
+    moved = np.moveaxis(samples, [axis + 1 for axis in axes], range(1, len(axes) + 1))
+    return moved.reshape(*moved.shape[: len(axes) + 1], -1)
+
+
+def channels_back(rows, samples, axes):
+    """The inverse of :func:`channels_last`, for samples like those given."""
+    others = [size for axis, size in enumerate(samples.shape[1:]) if axis not in axes]
+    moved = rows.reshape(*rows.shape[:-1], *others)
+    return np.moveaxis(moved, range(1, len(axes) + 1), [axis + 1 for axis in axes])
 
 
 def less_means(rows):
