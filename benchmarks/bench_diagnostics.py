@@ -1,6 +1,16 @@
 """Whether diagnostics say what is so: level and power of ``noise_floor``, choices of ``choose``.
 
-``level``: how often the first component found in noise of several kinds is called real at 5 %
+``noise``: how often the first component found in noise of all kinds (kinds_of_noise.py: 100 rows of
+96 points with a window of 24, 48 points and 8 channels with a window of 12, or 16 x 16 with windows
+of 6 x 6) is called real at 5 %, by the default surrogates, 19 of them; draws from 1000 on.
+``again``: 400 more draws, from 2000 on, of what was called real too often there.
+``beside``: how often a second component is called real beside a pattern of norm 6, in noise of
+several kinds, with poses of their own and in one pose; draws from 3000 on.
+``found``: how often a pattern is called real, by its norm and kind of noise (200 rows of 128
+points, window 32), by the default and by Gaussian surrogates; draws from 4000 on.
+``doubt``: how often a density doubts that there is a pattern, in noise, and with a pattern of norm
+3; draws from 5000 on.
+``level``: the first component found in noise, as before, by Gaussian surrogates
 (200 rows of 128 points with a window of 32, or of 16 x 16 with windows of 8 x 8).
 ``kinds``: the same for noise without means, and for noise that is not the same everywhere, by kind
 of surrogates.
@@ -29,16 +39,18 @@ import warnings
 from functools import partial
 from pathlib import Path
 
+import kinds_of_noise as kinds_of
 import numpy as np
 from scipy.ndimage import gaussian_filter
 from sklearn.datasets import load_digits
 
-from gtpca import GTPCA, Shift
+from gtpca import GTPCA, ProbabilisticGTPCA, Shift
 from gtpca.datasets import fetch_eeg, fetch_handwriting
 from gtpca.diagnostics import choose, noise_floor, pose_confidence, stability
 
 PATH = Path(__file__).with_suffix(".json")
 N, SIZE, WINDOW = 200, 128, 32
+SECONDS = 5  # between two writes of what is known
 STRENGTHS = (3, 2.5, 2, 3.5, 1.5)
 
 
@@ -98,6 +110,7 @@ def planted(rng, norm):
 
 
 SERIES, IMAGES = Shift(WINDOW), Shift((8, 8))
+PAIRED = [("AR(1) .3", 2.5), ("AR(1) .9", 2.5), ("1/f", 2.5)]  # norms were chosen on other draws
 NOISE = {
     "1/f noise": (cropped, SERIES),
     "smooth images": (smooth_images, IMAGES),
@@ -132,8 +145,122 @@ KINDS_OF_NOISE = NOISE | {
 def is_real(X, family, seed, surrogate="gaussian"):
     """Whether the first component is called real."""
     model = GTPCA(1, family, random_state=seed).fit(X)
-    how = {"verdict_only": True, "random_state": seed}
+    how = {"n_surrogates": 19, "verdict_only": True, "random_state": seed}
     return noise_floor(model, X, surrogate=surrogate, **how).n_real
+
+
+def noise_of(name):
+    """A function that draws such noise, the family, and how it is tested."""
+    how = {"preprocess": kinds_of.PREPROCESS[name]} if name in kinds_of.PREPROCESS else {}
+    if name in kinds_of.IMAGES:
+        return kinds_of.IMAGES[name], Shift((6, 6)), how
+    family = Shift(12, axes=0) if "channels" in name else Shift(kinds_of.WINDOW)
+    return kinds_of.SERIES[name], family, how
+
+
+def in_noise(name, seed):
+    """Whether the first component found in some noise is called real, by 19 surrogates."""
+    make, family, how = noise_of(name)
+    X = make(np.random.default_rng(seed))
+    missing = "ignore" if np.isnan(X).any() else "error"
+    model = GTPCA(1, family, missing=missing, random_state=seed).fit(X)
+    found = noise_floor(model, X, 19, verdict_only=True, random_state=seed, **how)
+    return {"real": found.n_real, "surrogate": found.kinds[0]}
+
+
+def noises(sets):
+    """Cases and what they say."""
+    for seed in range(1000, 1000 + sets):
+        images = kinds_of.IMAGES if seed < 1060 else {}
+        for name in (*kinds_of.SERIES, *images):
+            yield {"noise": name, "seed": seed}, partial(in_noise, name, seed)
+
+
+def again(sets):
+    """Cases and what they say: kinds of noise that were called real in more than a tenth."""
+    lines = load().get("noise", [])
+    for name in (*kinds_of.SERIES, *kinds_of.IMAGES):
+        real = [line["real"] for line in lines if line["noise"] == name]
+        if sum(real) > (7 if name in kinds_of.IMAGES else 20):
+            for seed in range(2000, 2400):
+                yield {"noise": name, "seed": seed}, partial(in_noise, name, seed)
+
+
+BESIDE = ("white", "Laplace", "AR(1) .9", "t(3)")
+
+
+def beside(sets):
+    """Cases and what they say."""
+    for seed in range(3000, 3000 + sets):
+        for name in BESIDE:
+            for shared in (False, True):
+                case = {"noise": name, "one pose": shared, "seed": seed}
+                yield case, partial(second_in_noise, name, shared, seed)
+
+
+def unit(X):
+    """Noise of unit variance."""
+    return X / X.std()
+
+
+def second_in_noise(name, shared, seed, norm=6):
+    """How many of two components are called real where one pattern was planted."""
+    rng = np.random.default_rng(seed)
+    X = kinds_of.planted(unit(kinds_of.SERIES[name](rng)), norm, rng)
+    family = Shift(kinds_of.WINDOW)
+    model = GTPCA(2, family, shared_pose=shared, random_state=seed).fit(X)
+    return {"real": noise_floor(model, X, 19, verdict_only=True, random_state=seed).n_real}
+
+
+FOUND = [  # noise, norm, surrogates
+    ("white", 3, "innovations"),
+    ("white", 2.5, "innovations"),
+    ("Laplace", 4, "innovations"),
+    *((name, norm, kind) for name, norm in PAIRED for kind in ("innovations", "gaussian")),
+]
+
+
+def found(sets):
+    """Cases and what they say."""
+    for seed in range(4000, 4000 + sets):
+        for name, norm, surrogate in FOUND:
+            case = {"noise": name, "norm": norm, "surrogate": surrogate, "seed": seed}
+            yield case, partial(pattern_found, name, norm, surrogate, seed)
+
+
+def with_pattern(name, norm, seed):
+    """200 rows of 128 points of noise of unit variance, with a pattern of some norm."""
+    rng = np.random.default_rng(seed)
+    X = unit(kinds_of.SERIES[name](rng, N, SIZE))
+    return kinds_of.planted(X, norm, rng) if norm else X
+
+
+def pattern_found(name, norm, surrogate, seed):
+    """Whether a pattern at random places is called real."""
+    X = with_pattern(name, norm, seed)
+    model = GTPCA(1, SERIES, random_state=seed).fit(X)
+    how = {"surrogate": surrogate, "verdict_only": True, "random_state": seed}
+    return {"real": noise_floor(model, X, 19, **how).n_real}
+
+
+DOUBTS = [  # noise, norm of the pattern
+    *((name, 0) for name in ("white", "AR(1) .3", "AR(1) .9", "1/f", "t(3)", "bursts")),
+    ("white", 3),
+]
+
+
+def doubt(sets):
+    """Cases and what they say."""
+    for seed in range(5000, 5060):
+        for name, norm in DOUBTS:
+            yield {"noise": name, "norm": norm, "seed": seed}, partial(doubted, name, norm, seed)
+
+
+def doubted(name, norm, seed, count=1):
+    """Whether a density of a pattern and one component says that there may be none."""
+    X = with_pattern(name, norm, seed)
+    model = ProbabilisticGTPCA(count, SERIES, random_state=seed).fit(X)
+    return {"doubt": int(model.doubt_ is not None), "surrogates": len(model.noise_gains_ or ())}
 
 
 def kinds(sets):
@@ -340,6 +467,11 @@ def seconds(function):
 
 
 PARTS = {
+    "noise": noises,
+    "again": again,
+    "beside": beside,
+    "found": found,
+    "doubt": doubt,
     "level": level,
     "kinds": kinds,
     "second": second,
@@ -369,12 +501,15 @@ def keep(results):
 
 def run(name, sets, results):
     """All cases of a part that are not known yet."""
-    lines = results.setdefault(name, [])
+    lines, kept = results.setdefault(name, []), time.monotonic()
     for case, find in PARTS[name](sets):
         if any(all(line.get(k) == v for k, v in case.items()) for line in lines):
             continue
         lines.append(case | find())
-        keep(results)
+        if time.monotonic() - kept > SECONDS:
+            keep(results)
+            kept = time.monotonic()
+    keep(results)
 
 
 def main():

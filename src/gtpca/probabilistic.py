@@ -162,8 +162,9 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
     held_out_total_ : float or None
         The same for all rows together, in nats, with weights that are smoothed and made smaller.
     halves_gain_ : float or None
-        How much more likely each half of (at most 1000) rows is by a short fit of the other, smoothed
-        and made smaller, than with noise alone, in nats per row; None with ``shrink=False``.
+        How much more likely each half of (at most 1000) rows is by a short fit of the other,
+        smoothed and made smaller, than with noise alone, in nats per row; None with
+        ``shrink=False``.
     noise_gains_ : tuple of float or None
         The same of surrogates of noise, which have the colour, tails and loudness of the rows: at
         most 19, and no more where one gains as much as the rows, or the first five far less.

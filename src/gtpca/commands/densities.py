@@ -52,8 +52,8 @@ def density_summary(model) -> str:
         lines.append(f"held-out gain  {model.held_out_gain_:.3g} per row, beside noise alone")
     if model.halves_gain_ is not None and model.noise_gains_:
         lines.append(
-            f"of halves      {model.halves_gain_:.3g} per row; at most {max(model.noise_gains_):.3g} "
-            f"in {len(model.noise_gains_)} surrogates of noise like the rows"
+            f"of halves      {model.halves_gain_:.3g} per row; in {len(model.noise_gains_)} "
+            f"surrogates of noise like the rows at most {max(model.noise_gains_):.3g}"
         )
     return "\n".join(lines)
 

@@ -178,8 +178,8 @@ def noise_floor(
         How often noise may be called real.
     preprocess : callable or None
         What was done to samples before they came here, such as detrending: a function of samples
-        (n, \\*sample_shape) to such samples. It is repeated on surrogates. Without it, means of zero
-        and equal norms are noticed and repeated; so is ``center="samples"``.
+        (n, \\*sample_shape) to such samples. It is repeated on surrogates. Without it, means of
+        zero and equal norms are noticed and repeated; so is ``center="samples"``.
     verdict_only : bool
         End each test as soon as its verdict is known, and all after the first component that is
         not real: several times quicker. Its p-value is then only a rough one.
@@ -308,7 +308,10 @@ class Tests:
         """Seeds, some at a time; between them the test may end."""
         step = int(np.ceil(1 / self.level - 1 - 1e-9))
         first = len(seeds) if len(seeds) < 2 * step else step
-        return [seeds[:first], *(seeds[i : i + step + 1] for i in range(first, len(seeds), step + 1))]
+        return [
+            seeds[:first],
+            *(seeds[i : i + step + 1] for i in range(first, len(seeds), step + 1)),
+        ]
 
     def _clear(self, gain, found, most):
         """Whether more surrogates would not change the verdict, or hardly could."""

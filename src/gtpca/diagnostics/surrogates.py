@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 from scipy import fft
 
+from gtpca.model.covariances import autocovariance, batches, spectra
 from gtpca.model.surrogates import (
     InnovationSurrogates,
     Preparation,
@@ -29,7 +30,6 @@ __all__ = ["DEFAULT", "SURROGATES", "make_surrogates", "prepared"]
 
 DEFAULT = "innovations"
 
-BATCH_VALUES = 2**20  # numbers that are transformed at once
 MOST_VALUES = 2**25  # of a spectrum with all pairs of channels
 STEPS = 50  # towards covariances before centring
 
@@ -152,7 +152,7 @@ class Stationary:
         axes, n_channels = tuple(range(1, len(self.shape) + 1)), self.roots.shape[-1]
         kept = (slice(None), *(slice(length) for length in self.shape))
         n_points, found = math.prod(self.size), []
-        for part in _batches((count + 1) // 2, 2 * n_points * n_channels):
+        for part in batches((count + 1) // 2, 2 * n_points * n_channels):
             white = rng.standard_normal((len(part), *self.size, 2 * n_channels)).view(complex)
             drawn = fft.ifftn(self._coloured(white), axes=axes)[kept] * np.sqrt(n_points)
             found += [drawn.real, drawn.imag]
@@ -163,12 +163,6 @@ class Stationary:
         if white.shape[-1] == 1:
             return white * self.roots[..., 0]
         return (self.roots @ white[..., None])[..., 0]
-
-
-def _batches(count, width):
-    """The numbers from 0 to ``count - 1``, some at a time, for rows of ``width`` numbers."""
-    step = max(1, BATCH_VALUES // width)
-    return (range(first, min(first + step, count)) for first in range(0, count, step))
 
 
 def innovations(rows, prepare, kind=None):
@@ -256,24 +250,10 @@ def _fitted(rows, centred) -> Stationary:
             f"surrogate='gaussian' needs the covariance of {n_channels} channels at "
             f"{math.prod(size)} lags; use surrogate='mixed', or fewer channels."
         )
-    hidden = np.isnan(rows)
-    observed = ~hidden if hidden.any() else np.ones((1, *shape, 1))
-    products, pairs = _lagged(np.where(hidden, 0.0, rows), size), _lagged(observed, size)
-    pairs = np.rint(pairs) * (len(rows) / len(observed))
-    lags = np.divide(products, pairs, out=np.zeros_like(products), where=pairs > 0.5)
+    lags, pairs = autocovariance(rows)
     if centred:
         lags = _before_centring(lags, pairs / len(rows), shape)
     return Stationary(_roots(lags, size), size, shape)
-
-
-def _lagged(rows, size):
-    """``sum_i,t x_ia(t) x_ib(t + l)`` at all lags, (\\*size, C, C)."""
-    axes, total = tuple(range(1, rows.ndim - 1)), 0.0
-    for part in _batches(len(rows), math.prod(size) * rows.shape[-1]):
-        F = fft.rfftn(rows[part.start : part.stop].astype(np.float64), size, axes=axes)
-        F = np.moveaxis(F, 0, -2)  # (*frequencies, n, C)
-        total = total + F.conj().swapaxes(-1, -2) @ F
-    return fft.irfftn(total, size, axes=range(len(size)))
 
 
 def _before_centring(lags, pairs, shape):
@@ -314,38 +294,14 @@ def _positive(lags):
 
 
 def _roots(lags, size):
-    """Roots ``A`` of the spectra of covariances at all lags, (\\*size, C, C).
-
-    Estimates at single frequencies are too high or too low, and power below zero must go. Zeros
-    alone would leave what is too high, as noise that surrogates have and the data have not.
-    Instead all power is lowered alike: the nearest spectra with the same sum.
-    """
+    """Roots ``A`` of the spectra of covariances at all lags, (\\*size, C, C)."""
     axes, here = range(len(size)), (0,) * len(size)
-    power, vectors = np.linalg.eigh(fft.fftn(lags, axes=axes).swapaxes(-1, -2))
-    power = nearest_positive(power.ravel()).reshape(power.shape)
+    power, vectors = spectra(lags)
     roots = np.sqrt(power)[..., None, :] * vectors
     got = np.mean(np.sum(np.abs(roots) ** 2, axis=-1), axis=tuple(axes))
     wanted = np.einsum("cc->c", lags[here])
     scale = np.sqrt(np.divide(wanted, got, out=np.zeros_like(got), where=got > 0))
     return roots * scale[:, None]
-
-
-def nearest_positive(values):
-    """The nearest vector to ``values`` (m,) without negative entries and with the same sum.
-
-    ``max(values - t, 0)`` with the right ``t``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gtpca.diagnostics.surrogates import nearest_positive
-    >>> nearest_positive(np.array([5.0, 2.0, 0.0, -1.0]))
-    array([4.5, 1.5, 0. , 0. ])
-    """
-    ordered = -np.sort(-values)
-    lower = (np.cumsum(ordered) - values.sum()) / np.arange(1, len(values) + 1)
-    last = np.flatnonzero(ordered >= lower)
-    return np.maximum(values - lower[last[-1]], 0.0) if len(last) else np.zeros_like(values)
 
 
 def phase(rows):

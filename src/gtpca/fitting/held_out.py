@@ -10,10 +10,10 @@ by what makes the held-out rows most likely. Where they are less likely with the
 found than with none, and where they gain little by the best of these changes, there is no evidence
 for it. Both are asked: many components of few rows can hide a pattern that is there.
 
-Noise that is not white, or not Gaussian, is more likely with some pattern than with none, held out or
-not. So the gain of held-out halves is also looked at beside that in surrogates, which have colour,
-tails and loudness of the rows but no pattern at a place (:mod:`gtpca.model.surrogates`): where one of
-them gains as much, there is no evidence either.
+Noise that is not white, or not Gaussian, is more likely with some pattern than with none, held out
+or not. So the gain of held-out halves is also looked at beside that in surrogates, which have the
+colour, tails and loudness of the rows but no pattern at a place (:mod:`gtpca.model.surrogates`):
+where one of them gains as much, there is no evidence either.
 """
 
 from __future__ import annotations

@@ -68,7 +68,6 @@ def _below_nothing(trust, needed):
 def _as_in_noise(trust):
     """The same is found in noise of the same colour, tails and loudness."""
     return (
-        f"held-out halves gain {trust.halves:.3g} nats per row by it, and one of "
-        f"{len(trust.noise)} surrogates of noise like the rows gains {max(trust.noise):.3g} (less is "
-        "needed)"
+        f"held-out halves gain {trust.halves:.3g} nats per row by it, and of {len(trust.noise)} "
+        f"surrogates of noise like the rows one gains {max(trust.noise):.3g} (less is needed)"
     )

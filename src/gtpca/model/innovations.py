@@ -15,21 +15,26 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import fft, sparse
+from scipy.linalg import solve_triangular
 from scipy.sparse.linalg import splu
 
-from gtpca.model.autoregression import MOST_ORDERS, Autoregression, burg
+from gtpca.model.autoregression import MOST_ORDERS, Autoregression, burg, reflections
+from gtpca.model.covariances import autocovariance, spectra
 
-__all__ = ["Innovations", "along", "filled", "stationary"]
+__all__ = ["Innovations", "along", "autoregression", "filled", "stationary"]
 
 MOST_RADIUS = {1: MOST_ORDERS, 2: 4}  # how far neighbours are looked for, by the number of axes
 MOST_PREDICTORS = 256  # neighbours times channels
 MOST_CHANNELS = 64  # of more, each is predicted by itself alone, and all in the same way
 MOST_VALUES = 2**24  # numbers of neighbourhoods that are looked at
+MOST_DENSE = 4096  # points times channels of images whose covariance is taken as a whole
+RIDGE = 1e-6  # of the mean variance, added to that of images
 LEAST = 1e-10  # of the largest: variances below it are taken for this
 STEPS, TOL = 300, 1e-6  # of conjugate gradients in gaps, and where they end
 
@@ -40,11 +45,14 @@ class Innovations:
 
     Parameters
     ----------
-    matrix : sparse array (D, D)
+    matrix : sparse array or array (D, D)
         ``A``, lower triangular; D numbers are the points of a sample times its channels.
+    root : array (D, D) or None
+        Its inverse, where that is known.
     """
 
-    matrix: sparse.csr_array
+    matrix: Any
+    root: np.ndarray | None = None
 
     @cached_property
     def _solver(self):
@@ -58,8 +66,11 @@ class Innovations:
 
     def colour(self, E: np.ndarray) -> np.ndarray:
         """Rows (n, \\*shape, C) that have the innovations ``E``."""
-        flat = np.ascontiguousarray(E.reshape(len(E), -1).T)
-        return np.ascontiguousarray(self._solver.solve(flat).T).reshape(E.shape)
+        flat = E.reshape(len(E), -1)
+        if self.root is not None:
+            return (flat @ self.root.T).reshape(E.shape)
+        found = self._solver.solve(np.ascontiguousarray(flat.T))
+        return np.ascontiguousarray(found.T).reshape(E.shape)
 
     def precision(self, rows: np.ndarray) -> np.ndarray:
         """``A' A x`` of flat rows (n, D)."""
@@ -69,9 +80,10 @@ class Innovations:
 def stationary(rows: np.ndarray) -> Innovations:
     """The filter of the noise that rows (n, \\*shape, C) are, all rows together.
 
-    One channel along one axis: :func:`burg`. Else predictors by least squares from all points that
-    have all neighbours, at the distance with the least ``N log det S S' + (number of predictors)
-    log N``.
+    One channel along one axis: by :func:`burg`. Images of up to 4096 values: by their covariance at
+    all lags, for they may have waves that are longer than any neighbourhood. Else predictors by
+    least squares from all points that have all neighbours; from the distance with the least
+    ``N log det S S' + (number of predictors) log N``, twice as far and two points more.
 
     Examples
     --------
@@ -84,17 +96,50 @@ def stationary(rows: np.ndarray) -> Innovations:
     """
     shape, n_channels = rows.shape[1:-1], rows.shape[-1]
     if len(shape) == 1 and n_channels == 1:
-        return Innovations(along(burg(rows[..., 0]), shape[0]))
+        return Innovations(along(autoregression(rows[..., 0]), shape[0]))
     if n_channels > MOST_CHANNELS:
         alone = np.moveaxis(rows, -1, 1).reshape(-1, *shape, 1)
         one = np.eye(n_channels) if n_channels > 1 else 1
         return Innovations(sparse.csr_array(sparse.kron(stationary(alone).matrix, one)))
+    if len(shape) > 1 and math.prod(rows.shape[1:]) <= MOST_DENSE:
+        return _by_covariance(rows)
     radius = _most_radius(rows.shape)
     offsets = _offsets(_reach(shape, radius))
     S, count = _second_moments(rows, offsets)
-    order = _radius(S, offsets, n_channels, count, radius)
+    order = min(radius, enough(_radius(S, offsets, n_channels, count, radius)))
     kept = [j for j, o in enumerate(offsets) if _distance(o) <= order]
     return Innovations(_by_neighbours(S, offsets, kept, shape, n_channels))
+
+
+def _by_covariance(rows) -> Innovations:
+    """Of images: by the Cholesky factor of their covariance, at all lags."""
+    shape, n_channels = rows.shape[1:-1], rows.shape[-1]
+    power, vectors = spectra(autocovariance(rows)[0])
+    density = (vectors * power[..., None, :]) @ vectors.conj().swapaxes(-1, -2)
+    lags = fft.ifftn(density.swapaxes(-1, -2), axes=range(len(shape))).real
+    points = np.stack(np.meshgrid(*map(np.arange, shape), indexing="ij"), axis=-1)
+    points = points.reshape(-1, len(shape))
+    apart = np.moveaxis(points[None] - points[:, None], -1, 0)  # negative ones from the other end
+    size = len(points) * n_channels
+    covariance = np.moveaxis(lags[tuple(apart)], 1, 2).reshape(size, size)
+    floor = RIDGE * np.trace(covariance) / size
+    root = np.linalg.cholesky(covariance + max(floor, np.finfo(float).tiny) * np.eye(size))
+    return Innovations(solve_triangular(root, np.eye(size), lower=True), root)
+
+
+def enough(order: int) -> int:
+    """An order that leaves nothing to be predicted, from the one that predicts best.
+
+    Too many predictors cost little here; of what too few leave, the data have some coherence that
+    surrogates would not have.
+    """
+    return 2 + 2 * order
+
+
+def autoregression(X: np.ndarray) -> Autoregression:
+    """That of rows (n, d), with more orders than predict best."""
+    found = burg(X)
+    return replace(found, reflection=reflections(X, min(MOST_ORDERS, enough(found.order)))[0])
 
 
 def along(process: Autoregression, size):

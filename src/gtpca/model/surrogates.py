@@ -1,8 +1,8 @@
 """Noise with the tails, bursts and loudness of the data: surrogates by innovations.
 
-Stationary noise is a filter of innovations (:mod:`gtpca.model.innovations`). What makes a pattern is
-their coherence: that the same signs and sizes follow each other again and again. Surrogates have the
-innovations of the data in an order, or with signs, that chance gives:
+Stationary noise is a filter of innovations (:mod:`gtpca.model.innovations`). What makes a pattern
+is their coherence: that the same signs and sizes follow each other again and again. Surrogates have
+the innovations of the data in an order, or with signs, that chance gives:
 
     flips    e(u) -> +- e(u), each with its own sign: all sizes stay where they are
     blocks   e(u) -> e(p(u)), permuted within blocks of a few neighbours
@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.model.autoregression import Autoregression, burg, reflections
-from gtpca.model.innovations import Innovations, along, filled, stationary
+from gtpca.model.autoregression import Autoregression, reflections
+from gtpca.model.innovations import Innovations, along, autoregression, filled, stationary
 
 __all__ = [
     "InnovationSurrogates",
@@ -249,9 +249,7 @@ def _like(rows, prepare) -> Innovations:
     """
     if not prepare.does_something or rows.ndim > 3 or rows.shape[-1] > 1:
         return stationary(rows)
-    found = burg(rows[..., 0])
-    if found.order == 0:
-        return stationary(rows)
+    found = autoregression(rows[..., 0])
     wanted = np.arctanh(found.reflection)
     rng, guess = np.random.default_rng(SEED), wanted.copy()
     white = rng.standard_normal((SIMULATED, rows.shape[1]))
