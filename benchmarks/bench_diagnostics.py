@@ -110,7 +110,7 @@ def planted(rng, norm):
 
 
 SERIES, IMAGES = Shift(WINDOW), Shift((8, 8))
-PAIRED = [("AR(1) .3", 2.5), ("AR(1) .9", 2.5), ("1/f", 2.5)]  # norms were chosen on other draws
+PAIRED = [("AR(1) .3", 2.5), ("AR(1) .9", 7), ("1/f", 7)]  # norms were chosen on other draws
 NOISE = {
     "1/f noise": (cropped, SERIES),
     "smooth images": (smooth_images, IMAGES),

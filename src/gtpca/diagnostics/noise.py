@@ -231,8 +231,10 @@ def noise_floor(
 
 
 def _peaks(model):
-    """Largest share of the energy of each direction in a single point, (k,)."""
+    """Largest share of the energy of each direction in a single point, (k,); NaN if it has one."""
     energy = directions(model) ** 2
+    if energy.shape[1] == 1:
+        return np.full(len(energy), np.nan)
     return energy.max(axis=1) / np.maximum(energy.sum(axis=1), np.finfo(float).tiny)
 
 

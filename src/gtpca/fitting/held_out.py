@@ -179,7 +179,7 @@ def _halves_gain(chunk, rows, first, recipe, seed):
         model = expectation_maximisation(fitted, quick, np.random.RandomState(seed))[0]
         pairs.append((model, new, fitted))
         count += new.sum(total_weight)
-    return float(_best(pairs).total / count)
+    return float((_best(pairs).total or 0.0) / count)
 
 
 def _weight(chunk, part):

@@ -34,7 +34,7 @@ MOST_PREDICTORS = 256  # neighbours times channels
 MOST_CHANNELS = 64  # of more, each is predicted by itself alone, and all in the same way
 MOST_VALUES = 2**24  # numbers of neighbourhoods that are looked at
 MOST_DENSE = 4096  # points times channels of images whose covariance is taken as a whole
-RIDGE = 1e-6  # of the mean variance, added to that of images
+RIDGE = 1e-5  # of the mean variance, added to that of images
 LEAST = 1e-10  # of the largest: variances below it are taken for this
 STEPS, TOL = 300, 1e-6  # of conjugate gradients in gaps, and where they end
 
@@ -224,7 +224,7 @@ def _predictors(S, neighbours, n_channels):
     """``B`` (C, m C) by some neighbours, and the covariance of what is left, (C, C)."""
     here = np.arange(n_channels)
     there = np.concatenate([j * n_channels + here for j in neighbours]) if neighbours else here[:0]
-    floor = LEAST * max(np.trace(S) / len(S), np.finfo(float).tiny)
+    floor = max(LEAST * np.trace(S) / len(S), np.finfo(float).tiny)
     G = S[np.ix_(there, there)] + floor * np.eye(len(there))
     B = np.linalg.solve(G, S[np.ix_(there, here)]).T
     left = S[np.ix_(here, here)] - B @ S[np.ix_(there, here)]
