@@ -154,10 +154,11 @@ def pattern(norm, points=20):
     return norm * curve / np.linalg.norm(curve)
 
 
-def planted(X, norm, rng):
-    """Noise with the pattern at random places."""
+def planted(X, norm, rng, margin=0):
+    """Noise with the pattern at random places, some points from the ends at least."""
     X, curve = X.copy(), pattern(norm)
-    for x, start in zip(X, rng.integers(X.shape[1] - len(curve) + 1, size=len(X)), strict=True):
+    last = X.shape[1] - len(curve) - margin
+    for x, start in zip(X, rng.integers(margin, last + 1, size=len(X)), strict=True):
         x[start : start + len(curve)] += curve
     return X
 

@@ -71,7 +71,7 @@ def test_p_values_are_ranks():
 
 
 def test_the_verdict_alone_is_the_same_and_cheaper():
-    X = planted(scales=(8.0,), n=60)
+    X = planted(scales=(8.0,), n=60, seed=1)
     model = GTPCA(3, Shift(10), random_state=0).fit(X)
     all_of_it, verdict = (noise_floor(model, X, verdict_only=only) for only in (False, True))
     assert all_of_it.n_real == verdict.n_real == 1
@@ -180,7 +180,7 @@ def test_what_was_done_to_samples_is_done_to_surrogates():
     assert found.n_real == 0
     assert set(seen) >= {X.shape}
     with pytest.raises(
-        ValueError, match=r"returned an array of shape \(80,\); it must have that of"
+        ValueError, match=r"returned an array of shape \(\d+,\); it must have that of"
     ):
         noise_floor(model, X, preprocess=lambda samples: samples[:, 0])
 

@@ -108,7 +108,7 @@ def test_what_was_done_to_rows_is_noticed_and_repeated(change, expected):
         np.testing.assert_allclose(np.mean(drawn**2, axis=1), 1)
     for lag in (1, 4, 12):
         shares = [lagged(each, lag) / lagged(each, 0) for each in (rows, drawn)]
-        assert shares[1] == pytest.approx(shares[0], abs=0.05)
+        assert shares[1] == pytest.approx(shares[0], abs=0.08)
 
 
 def test_norms_of_rows_of_several_channels():
