@@ -4,6 +4,7 @@
 96 points with a window of 24, 48 points and 8 channels with a window of 12, or 16 x 16 with windows
 of 6 x 6) is called real at 5 %, by the default surrogates, 19 of them; draws from 1000 on.
 ``again``: 400 more draws, from 2000 on, of what was called real too often there.
+``before``: the same by Gaussian surrogates, where they are wrong; draws from 6000 on.
 ``beside``: how often a second component is called real beside a pattern, in noise of several kinds,
 with poses of their own and in one pose; draws from 3000 on.
 ``found``: how often a pattern is called real, by its norm and kind of noise (200 rows of 128
@@ -27,7 +28,7 @@ added at random places, with a share of the energy that trials have in a window.
 
 Every line of the JSON is one data set; a run that was interrupted goes on where it was.
 
-Run: python benchmarks/bench_diagnostics.py [--only level power ..] [--sets 200]
+Run: python benchmarks/bench_diagnostics.py [--only level power ..] [--sets 200] [--tables]
 """
 
 from __future__ import annotations
@@ -158,13 +159,13 @@ def noise_of(name):
     return kinds_of.SERIES[name], family, how
 
 
-def in_noise(name, seed):
+def in_noise(name, seed, surrogate="innovations"):
     """Whether the first component found in some noise is called real, by 19 surrogates."""
     make, family, how = noise_of(name)
     X = make(np.random.default_rng(seed))
     missing = "ignore" if np.isnan(X).any() else "error"
     model = GTPCA(1, family, missing=missing, random_state=seed).fit(X)
-    found = noise_floor(model, X, 19, verdict_only=True, random_state=seed, **how)
+    found = noise_floor(model, X, 19, surrogate, verdict_only=True, random_state=seed, **how)
     return {"real": found.n_real, "surrogate": found.kinds[0]}
 
 
@@ -184,6 +185,24 @@ def again(sets):
         if sum(real) > (7 if name in kinds_of.IMAGES else 20):
             for seed in range(2000, 2400):
                 yield {"noise": name, "seed": seed}, partial(in_noise, name, seed)
+
+
+TAILS = (
+    "Laplace",
+    "t(3)",
+    "Poisson(.5)",
+    "bursts",
+    "z-scored AR(1) .9",
+    "AR(1) .9 with NaN ends",
+)
+
+
+def before(sets):
+    """Cases and what they say."""
+    for seed in range(6000, 6000 + min(sets, 20)):
+        for name in TAILS:
+            case = {"noise": name, "surrogate": "gaussian", "seed": seed}
+            yield case, partial(in_noise, name, seed, "gaussian")
 
 
 BESIDE = [("white", 6), ("Laplace", 6), ("AR(1) .9", 9), ("t(3)", 6)]
@@ -252,7 +271,7 @@ DOUBTS = [  # noise, norm of the pattern
 
 def doubt(sets):
     """Cases and what they say."""
-    for seed in range(5000, 5060):
+    for seed in range(5000, 5000 + min(sets, 60)):
         for name, norm in DOUBTS:
             yield {"noise": name, "norm": norm, "seed": seed}, partial(doubted, name, norm, seed)
 
@@ -291,7 +310,8 @@ def of_two(norm, shared, seed):
     """How many of two components are called real where one pattern was planted."""
     X = planted(np.random.default_rng(seed), norm)
     model = GTPCA(2, SERIES, shared_pose=shared, random_state=seed).fit(X)
-    return {"real": noise_floor(model, X, verdict_only=True, random_state=seed).n_real}
+    how = {"surrogate": "gaussian", "verdict_only": True, "random_state": seed}
+    return {"real": noise_floor(model, X, 19, **how).n_real}
 
 
 def level(sets):
@@ -378,7 +398,7 @@ def eeg_trials(channel="PZ"):
 def eeg(sets):
     """Cases and what they say."""
     for channel in ("PZ", "OZ", "PO7"):
-        for surrogate in ("gaussian", "mixed", "phase"):
+        for surrogate in ("gaussian", "mixed", "phase", "innovations"):
             yield (
                 {"channel": channel, "surrogate": surrogate, "added": 0, "seed": 0},
                 partial(beside_noise, channel, surrogate, 0, 0),
@@ -401,7 +421,7 @@ def beside_noise(channel, surrogate, added, seed, window=128):
         x[start : start + window] += pattern
     X -= X.mean(axis=1, keepdims=True)
     model = GTPCA(1, Shift(window), random_state=seed).fit(X)
-    found = noise_floor(model, X, surrogate=surrogate, random_state=seed)
+    found = noise_floor(model, X, 19, surrogate, random_state=seed)
     shares = {"gain": found.gains[0], "lowest": found.surrogates.min(), "bar": found.band[0]}
     told = {name: round(float(share), 4) for name, share in shares.items()}
     return told | {"p": float(found.p_values[0]), "real": found.n_real}
@@ -456,7 +476,7 @@ def timed(estimator, X):
     """Least processor seconds of a fit of several, and the test in such fits."""
     fits = [seconds(lambda: estimator.fit(X)) for _ in range(5)]
     # with such a level no component ends the list: what the longest test takes
-    test = seconds(lambda: noise_floor(estimator, X, level=0.999))
+    test = seconds(lambda: noise_floor(estimator, X, 19, level=0.999))
     return {"fit": round(float(np.mean(fits)), 4), "fits": round(test / np.mean(fits), 2)}
 
 
@@ -470,6 +490,7 @@ def seconds(function):
 PARTS = {
     "noise": noises,
     "again": again,
+    "before": before,
     "beside": beside,
     "found": found,
     "doubt": doubt,
@@ -500,6 +521,38 @@ def keep(results):
     beside.replace(PATH)
 
 
+def counted(lines, columns, value):
+    """Lines of a table: cases by their columns, and how many of all have a value."""
+    found: dict = {}
+    for line in lines:
+        found.setdefault(tuple(line[column] for column in columns), []).append(value(line))
+    return [
+        "| " + " | ".join([*map(str, case), f"{sum(values)} of {len(values)}"]) + " |"
+        for case, values in found.items()
+    ]
+
+
+TABLES = {  # columns, and what is counted
+    "noise": (["noise"], lambda line: line["real"]),
+    "again": (["noise"], lambda line: line["real"]),
+    "before": (["noise"], lambda line: line["real"]),
+    "beside": (["noise", "norm", "one pose"], lambda line: int(line["real"] > 1)),
+    "found": (["noise", "norm", "surrogate"], lambda line: line["real"]),
+    "doubt": (["noise", "norm"], lambda line: line["doubt"]),
+}
+
+
+def tables(results):
+    """Level, power and doubts as they are in docs/diagnostics.md."""
+    for name, (columns, value) in TABLES.items():
+        lines = counted(results.get(name, []), columns, value)
+        print(f"{name}:", *lines, "", sep="\n")
+    lines = results.get("noise", [])
+    if lines:
+        share = np.mean([line["real"] for line in lines])
+        print(f"in the mean {100 * share:.1f} % of {len(lines)}")
+
+
 def run(name, sets, results):
     """All cases of a part that are not known yet."""
     lines, kept = results.setdefault(name, []), time.monotonic()
@@ -517,7 +570,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--sets", type=int, default=200)
+    parser.add_argument("--tables", action="store_true", help="print tables of what is known")
     options = parser.parse_args()
+    if options.tables:
+        return tables(load())
     warnings.simplefilter("ignore")
     results = load()
     for name in options.only:

@@ -34,6 +34,7 @@ from gtpca.solvers.base import Problem
 __all__ = ["NoiseFloor", "noise_floor"]
 
 PASSES = 12  # of the climb with one more component in one pose
+FIRST = 19  # surrogates, before a test may end; more where the level needs them
 CLEAR = 4.0  # standard deviations above all surrogates so far: no more are needed
 
 
@@ -161,9 +162,9 @@ def noise_floor(
     X : array (n, \\*sample_shape) or (n, d)
         What it was fitted to. Of more than 16 million numbers, a sample of the rows is taken.
     n_surrogates : int
-        At most so many, and at least ``1 / level - 1``. After the first ``1 / level - 1``, and
-        again after as many, a test ends where the verdict is clear: where so many explain as much
-        that no more can help, or where the component is 4 standard deviations above all of them.
+        At most so many, and at least ``1 / level - 1``. After the first 19 (more for a level below
+        .05), and again after as many, a test ends where the verdict is clear: where so many explain
+        as much that no more can help, or where the component is 4 standard deviations above all.
     surrogate : {"innovations", "flips", "blocks", "gaussian", "mixed", "phase"} or callable
         "innovations": what an autoregression along the axes that move cannot predict gets random
         signs ("flips"), so that tails, bursts and loudness stay as they are; where it is skewed, as
@@ -308,7 +309,7 @@ class Tests:
 
     def _looks(self, seeds):
         """Seeds, some at a time; between them the test may end."""
-        step = int(np.ceil(1 / self.level - 1 - 1e-9))
+        step = max(FIRST, int(np.ceil(1 / self.level - 1 - 1e-9)))
         first = len(seeds) if len(seeds) < 2 * step else step
         return [
             seeds[:first],
