@@ -1,6 +1,17 @@
 """Whether diagnostics say what is so: level and power of ``noise_floor``, choices of ``choose``.
 
-``level``: how often the first component found in noise of several kinds is called real at 5 %
+``noise``: how often the first component found in noise of all kinds (kinds_of_noise.py: 100 rows of
+96 points with a window of 24, 48 points and 8 channels with a window of 12, or 16 x 16 with windows
+of 6 x 6) is called real at 5 %, by the default surrogates, 19 of them; draws from 1000 on.
+``again``: 400 more draws, from 2000 on, of what was called real too often there.
+``before``: the same by Gaussian surrogates, where they are wrong; draws from 6000 on.
+``beside``: how often a second component is called real beside a pattern, in noise of several kinds,
+with poses of their own and in one pose; draws from 3000 on.
+``found``: how often a pattern is called real, by its norm and kind of noise (200 rows of 128
+points, window 32), by the default and by Gaussian surrogates; draws from 4000 on.
+``doubt``: how often a density doubts that there is a pattern, in noise, and with a pattern of norm
+3; draws from 5000 on.
+``level``: the first component found in noise, as before, by Gaussian surrogates
 (200 rows of 128 points with a window of 32, or of 16 x 16 with windows of 8 x 8).
 ``kinds``: the same for noise without means, and for noise that is not the same everywhere, by kind
 of surrogates.
@@ -17,7 +28,7 @@ added at random places, with a share of the energy that trials have in a window.
 
 Every line of the JSON is one data set; a run that was interrupted goes on where it was.
 
-Run: python benchmarks/bench_diagnostics.py [--only level power ..] [--sets 200]
+Run: python benchmarks/bench_diagnostics.py [--only level power ..] [--sets 200] [--tables]
 """
 
 from __future__ import annotations
@@ -29,16 +40,18 @@ import warnings
 from functools import partial
 from pathlib import Path
 
+import kinds_of_noise as kinds_of
 import numpy as np
 from scipy.ndimage import gaussian_filter
 from sklearn.datasets import load_digits
 
-from gtpca import GTPCA, Shift
+from gtpca import GTPCA, ProbabilisticGTPCA, Shift
 from gtpca.datasets import fetch_eeg, fetch_handwriting
 from gtpca.diagnostics import choose, noise_floor, pose_confidence, stability
 
 PATH = Path(__file__).with_suffix(".json")
 N, SIZE, WINDOW = 200, 128, 32
+SECONDS = 5  # between two writes of what is known
 STRENGTHS = (3, 2.5, 2, 3.5, 1.5)
 
 
@@ -98,6 +111,7 @@ def planted(rng, norm):
 
 
 SERIES, IMAGES = Shift(WINDOW), Shift((8, 8))
+PAIRED = [("AR(1) .3", 2.5), ("AR(1) .9", 7), ("1/f", 7)]  # norms were chosen on other draws
 NOISE = {
     "1/f noise": (cropped, SERIES),
     "smooth images": (smooth_images, IMAGES),
@@ -132,8 +146,141 @@ KINDS_OF_NOISE = NOISE | {
 def is_real(X, family, seed, surrogate="gaussian"):
     """Whether the first component is called real."""
     model = GTPCA(1, family, random_state=seed).fit(X)
-    how = {"verdict_only": True, "random_state": seed}
+    how = {"n_surrogates": 19, "verdict_only": True, "random_state": seed}
     return noise_floor(model, X, surrogate=surrogate, **how).n_real
+
+
+def noise_of(name):
+    """A function that draws such noise, the family, and how it is tested."""
+    how = {"preprocess": kinds_of.PREPROCESS[name]} if name in kinds_of.PREPROCESS else {}
+    if name in kinds_of.IMAGES:
+        return kinds_of.IMAGES[name], Shift((6, 6)), how
+    family = Shift(12, axes=0) if "channels" in name else Shift(kinds_of.WINDOW)
+    return kinds_of.SERIES[name], family, how
+
+
+def in_noise(name, seed, surrogate="innovations"):
+    """Whether the first component found in some noise is called real, by 19 surrogates."""
+    make, family, how = noise_of(name)
+    X = make(np.random.default_rng(seed))
+    missing = "ignore" if np.isnan(X).any() else "error"
+    model = GTPCA(1, family, missing=missing, random_state=seed).fit(X)
+    found = noise_floor(model, X, 19, surrogate, verdict_only=True, random_state=seed, **how)
+    return {"real": found.n_real, "surrogate": found.kinds[0]}
+
+
+def noises(sets):
+    """Cases and what they say."""
+    for seed in range(1000, 1000 + sets):
+        images = kinds_of.IMAGES if seed < 1060 else {}
+        for name in (*kinds_of.SERIES, *images):
+            yield {"noise": name, "seed": seed}, partial(in_noise, name, seed)
+
+
+def again(sets):
+    """Cases and what they say: kinds of noise that were called real in more than a tenth."""
+    lines = load().get("noise", [])
+    for name in (*kinds_of.SERIES, *kinds_of.IMAGES):
+        real = [line["real"] for line in lines if line["noise"] == name]
+        if sum(real) > (7 if name in kinds_of.IMAGES else 20):
+            for seed in range(2000, 2400):
+                yield {"noise": name, "seed": seed}, partial(in_noise, name, seed)
+
+
+TAILS = (
+    "Laplace",
+    "t(3)",
+    "Poisson(.5)",
+    "bursts",
+    "z-scored AR(1) .9",
+    "AR(1) .9 with NaN ends",
+)
+
+
+def before(sets):
+    """Cases and what they say."""
+    for seed in range(6000, 6000 + min(sets, 20)):
+        for name in TAILS:
+            case = {"noise": name, "surrogate": "gaussian", "seed": seed}
+            yield case, partial(in_noise, name, seed, "gaussian")
+
+
+BESIDE = [("white", 6), ("Laplace", 6), ("AR(1) .9", 9), ("t(3)", 6)]
+MARGIN = kinds_of.WINDOW - 20  # of the pattern in its window: it can be anywhere in it
+
+
+def beside(sets):
+    """Cases and what they say."""
+    for seed in range(3000, 3000 + sets):
+        for name, norm in BESIDE:
+            for shared in (False, True):
+                case = {"noise": name, "norm": norm, "one pose": shared, "seed": seed}
+                yield case, partial(second_in_noise, name, norm, shared, seed)
+
+
+def unit(X):
+    """Noise of unit variance."""
+    return X / X.std()
+
+
+def second_in_noise(name, norm, shared, seed):
+    """How many of two components are called real where one pattern was planted."""
+    rng = np.random.default_rng(seed)
+    X = kinds_of.planted(unit(kinds_of.SERIES[name](rng)), norm, rng, MARGIN)
+    family = Shift(kinds_of.WINDOW)
+    model = GTPCA(2, family, shared_pose=shared, random_state=seed).fit(X)
+    return {"real": noise_floor(model, X, 19, verdict_only=True, random_state=seed).n_real}
+
+
+FOUND = [  # noise, norm, surrogates
+    ("white", 3, "innovations"),
+    ("white", 2.5, "innovations"),
+    ("Laplace", 4, "innovations"),
+    *((name, norm, kind) for name, norm in PAIRED for kind in ("innovations", "gaussian")),
+]
+
+
+def found(sets):
+    """Cases and what they say."""
+    for seed in range(4000, 4000 + sets):
+        for name, norm, surrogate in FOUND:
+            case = {"noise": name, "norm": norm, "surrogate": surrogate, "seed": seed}
+            yield case, partial(pattern_found, name, norm, surrogate, seed)
+
+
+def with_pattern(name, norm, seed):
+    """200 rows of 128 points of noise of unit variance, with a pattern of some norm."""
+    rng = np.random.default_rng(seed)
+    X = unit(kinds_of.SERIES[name](rng, N, SIZE))
+    return kinds_of.planted(X, norm, rng) if norm else X
+
+
+def pattern_found(name, norm, surrogate, seed):
+    """Whether a pattern at random places is called real."""
+    X = with_pattern(name, norm, seed)
+    model = GTPCA(1, SERIES, random_state=seed).fit(X)
+    how = {"surrogate": surrogate, "verdict_only": True, "random_state": seed}
+    return {"real": noise_floor(model, X, 19, **how).n_real}
+
+
+DOUBTS = [  # noise, norm of the pattern
+    *((name, 0) for name in ("white", "AR(1) .3", "AR(1) .9", "1/f", "t(3)", "bursts")),
+    ("white", 3),
+]
+
+
+def doubt(sets):
+    """Cases and what they say."""
+    for seed in range(5000, 5000 + min(sets, 60)):
+        for name, norm in DOUBTS:
+            yield {"noise": name, "norm": norm, "seed": seed}, partial(doubted, name, norm, seed)
+
+
+def doubted(name, norm, seed, count=1):
+    """Whether a density of a pattern and one component says that there may be none."""
+    X = with_pattern(name, norm, seed)
+    model = ProbabilisticGTPCA(count, SERIES, random_state=seed).fit(X)
+    return {"doubt": int(model.doubt_ is not None), "surrogates": len(model.noise_gains_ or ())}
 
 
 def kinds(sets):
@@ -163,7 +310,8 @@ def of_two(norm, shared, seed):
     """How many of two components are called real where one pattern was planted."""
     X = planted(np.random.default_rng(seed), norm)
     model = GTPCA(2, SERIES, shared_pose=shared, random_state=seed).fit(X)
-    return {"real": noise_floor(model, X, verdict_only=True, random_state=seed).n_real}
+    how = {"surrogate": "gaussian", "verdict_only": True, "random_state": seed}
+    return {"real": noise_floor(model, X, 19, **how).n_real}
 
 
 def level(sets):
@@ -250,7 +398,7 @@ def eeg_trials(channel="PZ"):
 def eeg(sets):
     """Cases and what they say."""
     for channel in ("PZ", "OZ", "PO7"):
-        for surrogate in ("gaussian", "mixed", "phase"):
+        for surrogate in ("gaussian", "mixed", "phase", "innovations"):
             yield (
                 {"channel": channel, "surrogate": surrogate, "added": 0, "seed": 0},
                 partial(beside_noise, channel, surrogate, 0, 0),
@@ -273,7 +421,7 @@ def beside_noise(channel, surrogate, added, seed, window=128):
         x[start : start + window] += pattern
     X -= X.mean(axis=1, keepdims=True)
     model = GTPCA(1, Shift(window), random_state=seed).fit(X)
-    found = noise_floor(model, X, surrogate=surrogate, random_state=seed)
+    found = noise_floor(model, X, 19, surrogate, random_state=seed)
     shares = {"gain": found.gains[0], "lowest": found.surrogates.min(), "bar": found.band[0]}
     told = {name: round(float(share), 4) for name, share in shares.items()}
     return told | {"p": float(found.p_values[0]), "real": found.n_real}
@@ -328,7 +476,7 @@ def timed(estimator, X):
     """Least processor seconds of a fit of several, and the test in such fits."""
     fits = [seconds(lambda: estimator.fit(X)) for _ in range(5)]
     # with such a level no component ends the list: what the longest test takes
-    test = seconds(lambda: noise_floor(estimator, X, level=0.999))
+    test = seconds(lambda: noise_floor(estimator, X, 19, level=0.999))
     return {"fit": round(float(np.mean(fits)), 4), "fits": round(test / np.mean(fits), 2)}
 
 
@@ -340,6 +488,12 @@ def seconds(function):
 
 
 PARTS = {
+    "noise": noises,
+    "again": again,
+    "before": before,
+    "beside": beside,
+    "found": found,
+    "doubt": doubt,
     "level": level,
     "kinds": kinds,
     "second": second,
@@ -367,21 +521,59 @@ def keep(results):
     beside.replace(PATH)
 
 
+def counted(lines, columns, value):
+    """Lines of a table: cases by their columns, and how many of all have a value."""
+    found: dict = {}
+    for line in lines:
+        found.setdefault(tuple(line[column] for column in columns), []).append(value(line))
+    return [
+        "| " + " | ".join([*map(str, case), f"{sum(values)} of {len(values)}"]) + " |"
+        for case, values in found.items()
+    ]
+
+
+TABLES = {  # columns, and what is counted
+    "noise": (["noise"], lambda line: line["real"]),
+    "again": (["noise"], lambda line: line["real"]),
+    "before": (["noise"], lambda line: line["real"]),
+    "beside": (["noise", "norm", "one pose"], lambda line: int(line["real"] > 1)),
+    "found": (["noise", "norm", "surrogate"], lambda line: line["real"]),
+    "doubt": (["noise", "norm"], lambda line: line["doubt"]),
+}
+
+
+def tables(results):
+    """Level, power and doubts as they are in docs/diagnostics.md."""
+    for name, (columns, value) in TABLES.items():
+        lines = counted(results.get(name, []), columns, value)
+        print(f"{name}:", *lines, "", sep="\n")
+    lines = results.get("noise", [])
+    if lines:
+        share = np.mean([line["real"] for line in lines])
+        print(f"in the mean {100 * share:.1f} % of {len(lines)}")
+
+
 def run(name, sets, results):
     """All cases of a part that are not known yet."""
-    lines = results.setdefault(name, [])
+    lines, kept = results.setdefault(name, []), time.monotonic()
     for case, find in PARTS[name](sets):
         if any(all(line.get(k) == v for k, v in case.items()) for line in lines):
             continue
         lines.append(case | find())
-        keep(results)
+        if time.monotonic() - kept > SECONDS:
+            keep(results)
+            kept = time.monotonic()
+    keep(results)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--sets", type=int, default=200)
+    parser.add_argument("--tables", action="store_true", help="print tables of what is known")
     options = parser.parse_args()
+    if options.tables:
+        return tables(load())
     warnings.simplefilter("ignore")
     results = load()
     for name in options.only:

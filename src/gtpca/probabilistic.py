@@ -133,8 +133,9 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
     shrink : bool
         Weights of few rows hold noise: patterns are too large, poses too certain. Where the rows
         say less than 100 nats per weight, a fifth of them is held out five times, and all weights
-        are smoothed and made smaller by what makes held-out rows most likely. Such a fit takes
-        several times as long.
+        are smoothed and made smaller by what makes held-out rows most likely. And at most 1000 rows
+        are compared with surrogates of noise (``doubt_``). Such a fit takes several times as long;
+        False does neither.
     missing : {"error", "ignore"}
         What NaN, masked values, None and pandas' NA are: an error, or *not observed*. May be
         changed after a fit.
@@ -169,9 +170,16 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         alone, in nats per row; None if none were held out.
     held_out_total_ : float or None
         The same for all rows together, in nats, with weights that are smoothed and made smaller.
+    halves_gain_ : float or None
+        How much more likely each half of (at most 1000) rows is by a short fit of the other,
+        smoothed and made smaller, than with noise alone, in nats per row; None with
+        ``shrink=False``.
+    noise_gains_ : tuple of float or None
+        The same of surrogates of noise, which have the colour, tails and loudness of the rows: at
+        most 19, and no more where one gains as much as the rows, or the first five far less.
     doubt_ : str or None
-        Why there may be no pattern at all, in words: ``held_out_gain_`` is below 0, and
-        ``held_out_total_`` below 10.
+        Why there may be no pattern at all, in words: ``held_out_gain_`` is below 0 and
+        ``held_out_total_`` below 10, or one of ``noise_gains_`` is as large as ``halves_gain_``.
     smoothing_, shrinkage_ : float
         Width of the Gaussian, in points, and the factor of all weights: 0 and 1 where none were
         held out.
@@ -213,7 +221,9 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
     history_: np.ndarray
     n_iter_: int
     held_out_gain_: float | None
-    held_out_total_: float | None = None  # files may be older than it is
+    held_out_total_: float | None = None  # files may be older than this and the next two
+    halves_gain_: float | None = None
+    noise_gains_: tuple[float, ...] | None = None
     smoothing_: float
     shrinkage_: float
 
@@ -297,6 +307,8 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
             model,
             held_out_gain_=trust.gain,
             held_out_total_=trust.total,
+            halves_gain_=trust.halves,
+            noise_gains_=trust.noise,
             smoothing_=trust.width,
             shrinkage_=trust.scale,
             offset_=_threshold(scores, self.contamination, sample_weight),
@@ -319,7 +331,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
     def doubt_(self) -> str | None:
         """Why there may be no pattern at all, in words; None if held-out rows do not say so."""
         found = (self.held_out_gain_, self.smoothing_, self.shrinkage_, self.held_out_total_)
-        trust = Trust(*found)
+        trust = Trust(*found, self.halves_gain_, tuple(self.noise_gains_ or ()))
         return wording.no_pattern(trust, NEEDED) if trust.speaks_against else None
 
     def bind(self, sample_shape):
@@ -403,7 +415,9 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
 
         ``log p(x_i) - log N(x_i; 0, noise)``: whether the pattern is in a sample at all. A sample
         of little more than noise can be more likely than all others, since it has less that could
-        be elsewhere; its evidence is about 0, or less.
+        be elsewhere; its evidence is about 0, or less. The noise is that of the model, white and
+        Gaussian: rows of coloured or heavy-tailed noise have evidence above 0 too. Whether there is
+        a pattern beyond that, ``halves_gain_`` beside ``noise_gains_`` tells.
         """
         return self.model_.evidence(self.chunks(X))
 

@@ -96,6 +96,21 @@ CASES = {
         "Component 1 is not above noise: it explains 1.25 % of what is left, and of 19 surrogates "
         f"of noise the bar is 1.5 % (p = 0.4, level 0.05); try other windows with `{CHOOSE}`.",
     ),
+    "signs of innovations": (
+        replace(noise(2), kinds=("blocks", "flips", "flips"), peaks=np.array([0.9, 0.9, 0.3])),
+        "Component 3 is not above noise: it explains 1.25 % of what is left, and of 19 surrogates "
+        "of noise (signs of innovations flipped) the bar is 1.5 % (p = 0.4, level 0.05); keep 2 "
+        f"with `{FIT.format(2)}`.",
+    ),
+    "a single point in heavy tails": (
+        replace(noise(0), kinds=("blocks",), peaks=np.array([0.97, 0.9, 0.3]), kurtosis=4.321),
+        "Component 1 is not above noise: it explains 1.25 % of what is left, and of 19 surrogates "
+        "of noise (innovations, which are skewed, permuted in blocks) the bar is 1.5 % (p = 0.4, "
+        "level 0.05), it is hardly more than a single point (97 % of its energy; bar 80 %), as "
+        "outliers make it, and what is left has heavy tails (excess kurtosis 4.3, of Gaussian "
+        "noise 0; bar 1); try other windows with `gtpca choose a.csv --family shift "
+        "--shared-pose`.",
+    ),
     "all stable": (
         again(3),
         "Component 3, the last, is stable: similarity 0.95 between halves of the rows and 0.99 "

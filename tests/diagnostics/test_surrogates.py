@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gtpca.diagnostics.surrogates import make_surrogates, nearest_positive, without_means
+from gtpca.diagnostics.surrogates import make_surrogates, prepared
+from gtpca.model.covariances import nearest_positive
 
 
 def smooth(n, shape, rng, width=5):
@@ -50,10 +51,12 @@ def test_samples_less_their_means_have_surrogates_less_their_means():
 def test_means_are_seen_by_channel_and_can_be_taken_away():
     rng = np.random.default_rng(9)
     X = rng.standard_normal((30, 3, 12))
-    assert not without_means(X, (1,))
-    assert without_means(X - X.mean(axis=2, keepdims=True), (1,))
-    assert not without_means(X - X.mean(axis=(1, 2), keepdims=True), (1,))
-    Y = make_surrogates("gaussian", X + 100, (1,), centred=True)(rng)
+    assert not prepared(X, (1,)).means
+    assert prepared(X - X.mean(axis=2, keepdims=True), (1,)).means
+    assert not prepared(X - X.mean(axis=(1, 2), keepdims=True), (1,)).means
+    told = prepared(X + 100, (1,), centred=True)
+    assert told.means
+    Y = make_surrogates("gaussian", X + 100, (1,), told)(rng)
     np.testing.assert_allclose(Y.mean(axis=2), 0.0, atol=1e-10)
     assert 0.8 < Y.std() < 1.2
 
@@ -137,7 +140,7 @@ def test_nearest_positive_is_the_projection():
 def test_what_cannot_be_drawn_is_refused():
     X = np.zeros((3, 4))
     with pytest.raises(
-        ValueError, match="surrogate='pink' must be one of 'gaussian', 'mixed', 'phase'"
+        ValueError, match="surrogate='pink' must be one of 'innovations', 'flips', 'blocks', 'gaus"
     ):
         make_surrogates("pink", X, (0,))
     with pytest.raises(ValueError, match=r"shape \(1, 4\); it must have that of the samples"):

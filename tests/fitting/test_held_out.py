@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from helpers import noise
 from scipy.ndimage import gaussian_filter1d
+from scipy.signal import lfilter
 
 from gtpca import Compose, ProbabilisticGTPCA, Reflection, Shift, load
 from gtpca.data.chunks import as_chunks
@@ -56,6 +57,35 @@ def test_noise_is_told_from_a_faint_pattern(seed, count):
         warnings.simplefilter("error")
         model = ProbabilisticGTPCA(count, CIRCULAR, **how).fit(rows(3.0, n=100, seed=seed)[0])
     assert model.doubt_ is None
+
+
+@pytest.mark.parametrize("kind", ["coloured", "heavy-tailed"])
+def test_noise_that_is_not_white_or_not_gaussian_is_told(kind):
+    """Held-out rows of it are more likely with some pattern than with white noise."""
+    rng, told = np.random.default_rng(0), []
+    for seed in range(3):
+        X = (
+            rng.standard_t(3, size=(100, 100))
+            if kind == "heavy-tailed"
+            else rng.normal(size=(100, 100))
+        )
+        if kind == "coloured":
+            X = lfilter([1.0], [1.0, -0.9], X, axis=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = ProbabilisticGTPCA(0, Shift(10), tol=1e-3, random_state=seed).fit(X[:, 60:])
+        told.append(model.doubt_)
+    assert sum(doubt is not None for doubt in told) >= 2
+    if kind == "coloured":
+        assert model.held_out_gain_ is None or model.held_out_gain_ > 0
+        assert "surrogates of noise like the rows one gains" in next(filter(None, told))
+
+
+def test_clear_patterns_need_five_surrogates():
+    model = ProbabilisticGTPCA(0, CIRCULAR, tol=1e-3, random_state=0).fit(rows(8.0)[0])
+    assert model.doubt_ is None
+    assert len(model.noise_gains_) == 5
+    assert max(model.noise_gains_) < model.halves_gain_
 
 
 def test_too_many_components_do_not_hide_a_pattern():
@@ -140,7 +170,7 @@ def test_a_file_keeps_the_doubt(tmp_path):
         model = ProbabilisticGTPCA(0, CIRCULAR, random_state=0).fit(rows(0.0, n=60)[0])
     model.save(tmp_path / "noise.gtpca")
     assert load(tmp_path / "noise.gtpca").doubt_ == model.doubt_
-    del model.held_out_total_  # as in files that are older than it is
+    del model.held_out_total_, model.halves_gain_, model.noise_gains_  # as in files that are older
     model.save(tmp_path / "noise.gtpca")
     old = load(tmp_path / "noise.gtpca")
     assert old.held_out_total_ is None

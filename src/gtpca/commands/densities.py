@@ -32,6 +32,8 @@ def density_facts(model) -> dict[str, Any]:
         "log_likelihood": float(model.history_[-1]),
         "held_out_gain": model.held_out_gain_,
         "held_out_total": model.held_out_total_,
+        "halves_gain": model.halves_gain_,
+        "noise_gains": list(model.noise_gains_ or ()),
         "doubt": model.doubt_,
         "smoothing": model.smoothing_,
         "shrinkage": model.shrinkage_,
@@ -49,6 +51,11 @@ def density_summary(model) -> str:
     lines = [table(["part", "size"], rows), "", f"log-likelihood {model.history_[-1]:.4g} per row"]
     if model.held_out_gain_ is not None:
         lines.append(f"held-out gain  {model.held_out_gain_:.3g} per row, beside noise alone")
+    if model.halves_gain_ is not None and model.noise_gains_:
+        lines.append(
+            f"of halves      {model.halves_gain_:.3g} per row; in {len(model.noise_gains_)} "
+            f"surrogates of noise like the rows at most {max(model.noise_gains_):.3g}"
+        )
     return "\n".join(lines)
 
 

@@ -332,7 +332,7 @@ def choose(
     *,
     n_folds=4,
     n_surrogates=19,
-    surrogate="gaussian",
+    surrogate="innovations",
     level=0.05,
     kept=None,
     n_jobs=None,

@@ -25,7 +25,7 @@ from gtpca.diagnostics.common import (
     seeds_from,
     single_like,
 )
-from gtpca.diagnostics.surrogates import make_surrogates, without_means
+from gtpca.diagnostics.surrogates import DEFAULT, make_surrogates, prepared
 from gtpca.diagnostics.wording import Commands
 from gtpca.fitting.shared_pose import widen
 from gtpca.solvers.als import ALS
@@ -34,6 +34,8 @@ from gtpca.solvers.base import Problem
 __all__ = ["NoiseFloor", "noise_floor"]
 
 PASSES = 12  # of the climb with one more component in one pose
+FIRST = 19  # surrogates, before a test may end; more where the level needs them
+CLEAR = 4.0  # standard deviations above all surrogates so far: no more are needed
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +47,9 @@ class NoiseFloor(Found):
     gains : array (k,)
         Share of what the components before left that each explains; with ``verdict_only`` NaN after
         the first that is not real.
-    surrogates : array (k, n_surrogates)
+    surrogates : array (k, most surrogates of a component)
         The same of fits to surrogates, NaN where there was none: components are tested in order,
-        and the first that fails is the last.
+        the first that fails is the last, and clear cases need few.
     p_values : array (k,)
         ``(1 + number of surrogates that explain as much) / (1 + number of surrogates)``; NaN for
         components that were not tested.
@@ -57,6 +59,13 @@ class NoiseFloor(Found):
         How many components, from the first on, are.
     commands : Commands
         What may be run next.
+    kinds : tuple of str
+        What the surrogates of each component that was tested are: "flips" (of the signs of
+        innovations), "blocks" (innovations permuted in blocks), the name of another kind, or "own".
+    peaks : array (k,)
+        Largest share of the energy of a component that is in a single point.
+    kurtosis : float
+        Excess kurtosis of what the components that are real leave: 0 for Gaussian noise.
     """
 
     gains: np.ndarray
@@ -65,13 +74,17 @@ class NoiseFloor(Found):
     level: float
     n_real: int
     commands: Commands
+    kinds: tuple[str, ...] = ()
+    peaks: np.ndarray | None = None
+    kurtosis: float = 0.0
 
     @property
     def band(self) -> np.ndarray:
         """The largest gain in noise that ``level`` allows, (k,); NaN where nothing was tested."""
-        allowed = int(self.level * (self.surrogates.shape[1] + 1) + 1e-9)
         ordered = -np.sort(-self.surrogates, axis=1)  # NaN last
-        return ordered[:, max(allowed, 1) - 1]
+        counts = np.sum(~np.isnan(ordered), axis=1)
+        allowed = (self.level * (counts + 1) + 1e-9).astype(int)
+        return ordered[np.arange(len(ordered)), np.maximum(allowed, 1) - 1]
 
     @property
     def table(self) -> dict[str, np.ndarray]:
@@ -122,10 +135,11 @@ class Trial:
 def noise_floor(
     model,
     X,
-    n_surrogates=19,
-    surrogate="gaussian",
+    n_surrogates=99,
+    surrogate=DEFAULT,
     *,
     level=0.05,
+    preprocess=None,
     verdict_only=False,
     n_jobs=None,
     random_state=0,
@@ -134,11 +148,12 @@ def noise_floor(
     """Compare every component with what the same fit finds in noise.
 
     Component ``k`` explains a share of what those before it left, ``r_i``. Surrogates of ``r_i``
-    have its autocovariance but no pattern at a place; the same estimator with one component is
-    fitted to each. A component that explains no more than these do is what a search over all
-    transforms makes of noise. Components are tested in order, and the first that fails ends the
-    list. If they share a pose, surrogates are what the first ``k - 1`` explain plus noise, and the
-    gain is that of one more direction, after a climb from the same beginning for all.
+    are noise of the same colour and loudness, with no pattern at a place; the same estimator with
+    one component is fitted to each. A component that explains no more than these do is what a
+    search over all transforms makes of noise. Components are tested in order, and the first that
+    fails ends the list. If they share a pose, surrogates are what the first ``k - 1`` explain plus
+    noise, and the gain is that of one more direction, after a climb from the same beginning for
+    all.
 
     Parameters
     ----------
@@ -147,16 +162,25 @@ def noise_floor(
     X : array (n, \\*sample_shape) or (n, d)
         What it was fitted to. Of more than 16 million numbers, a sample of the rows is taken.
     n_surrogates : int
-        At least ``1 / level - 1``.
-    surrogate : {"gaussian", "mixed", "phase"} or callable
+        At most so many, and at least ``1 / level - 1``. After the first 19 (more for a level below
+        .05), and again after as many, a test ends where the verdict is clear: where so many explain
+        as much that no more can help, or where the component is 4 standard deviations above all.
+    surrogate : {"innovations", "flips", "blocks", "gaussian", "mixed", "phase"} or callable
+        "innovations": what an autoregression along the axes that move cannot predict gets random
+        signs ("flips"), so that tails, bursts and loudness stay as they are; where it is skewed, as
+        counts are, it is permuted within blocks of 8 points instead ("blocks").
         "gaussian": with the autocovariance of all rows, along the axes that move, and the energies
-        of the rows; without means if all samples have none, or ``center="samples"``. "mixed":
+        of the rows; false alarms where noise is not Gaussian. "mixed":
         random mixtures of the rows, for noise that is not the same everywhere in a sample.
         "phase": each row with phases at random; gives false alarms where rows were cropped from
         longer records. Or a function of samples (n, \\*sample_shape) and a
         ``numpy.random.Generator`` that returns such samples.
     level : float in (0, 1)
         How often noise may be called real.
+    preprocess : callable or None
+        What was done to samples before they came here, such as detrending: a function of samples
+        (n, \\*sample_shape) to such samples. It is repeated on surrogates. Without it, means of
+        zero and equal norms are noticed and repeated; so is ``center="samples"``.
     verdict_only : bool
         End each test as soon as its verdict is known, and all after the first component that is
         not real: several times quicker. Its p-value is then only a rough one.
@@ -192,51 +216,110 @@ def noise_floor(
         )
     rng = check_random_state(random_state)
     samples = samples_of(model, X, rng)
-    how = {"axes": model.operator_.moved_axes, "centred": _centred(model, samples)}
-    draw_like = partial(make_surrogates, surrogate, **how)
+    centred, axes = getattr(model, "center_", False) == "samples", model.operator_.moved_axes
+    prepare = prepared(samples, axes, centred=centred, preprocess=preprocess)
+    draw_like = partial(make_surrogates, surrogate, axes=axes)
     shares = _shares(model)
-    trials = _one_pose(model, samples, draw_like, rng) if shares else _separate(model, samples)
+    later = partial(draw_like, prepare=prepare.linear)
+    trials = _one_pose(model, samples, later, rng) if shares else _separate(model, samples)
     run = partial(each, n_jobs=n_jobs, progress=progress)
     size = len(directions(model)) if shares else model.n_components_
-    gains, found, p = _tested(trials, draw_like, rng, run, (size, count), level, verdict_only)
-    return NoiseFloor(gains, found, p, level, int(np.cumprod(p <= level).sum()), Commands.of(model))
+    tests = Tests(partial(draw_like, prepare=prepare), later, rng, run, level, verdict_only)
+    gains, found, p, kinds, left = tests.run_all(trials, size, count)
+    real = int(np.cumprod(p <= level).sum())
+    shape = {"peaks": _peaks(model), "kurtosis": excess_kurtosis(left)}
+    return NoiseFloor(gains, found, p, level, real, Commands.of(model), kinds, **shape)
 
 
-def _centred(model, samples):
-    """Whether means of samples do not count, because they are subtracted or were before."""
-    if getattr(model, "center_", False) == "samples":
-        return not np.isnan(samples).any()
-    axes = model.operator_.moved_axes
-    return bool(axes) and without_means(samples, axes)
+def _peaks(model):
+    """Largest share of the energy of each direction in a single point, (k,); NaN if it has one."""
+    energy = directions(model) ** 2
+    if energy.shape[1] == 1:
+        return np.full(len(energy), np.nan)
+    return energy.max(axis=1) / np.maximum(energy.sum(axis=1), np.finfo(float).tiny)
 
 
-def _tested(trials, draw_like, rng, run, shape, level, verdict_only):
-    """Gains (k,), those of surrogates ``shape`` (k, count), p-values (k,); NaN if not looked at."""
-    gains, found, p_values = (np.full(size, np.nan) for size in (shape[0], shape, shape[0]))
-    real = True
-    for k, trial in enumerate(trials):
-        gains[k] = trial.gain
-        if real:
-            draw, seeds = draw_like(trial.noise), seeds_from(rng, shape[1])
-            told = partial(run, text=f"surrogates for component {k + 1}")
-            found[k] = _measured(trial, draw, seeds, told, level, verdict_only)
-            p_values[k] = _p_value(trial.gain, found[k])
-            real = p_values[k] <= level
-        if verdict_only and not real:
-            break
-    return gains, found, p_values
+def excess_kurtosis(values) -> float:
+    """``E (x - m)^4 / (E (x - m)^2)^2 - 3`` of what was observed; 0 for Gaussian noise."""
+    known = values[~np.isnan(values)]
+    apart = (known - known.mean()) ** 2 if len(known) else known
+    square = apart.mean() if len(known) else 0.0
+    return float(np.mean(apart**2) / square**2 - 3) if square > 0 else 0.0
 
 
-def _measured(trial, draw, seeds, run, level, verdict_only):
-    """Gains of surrogates, (n_surrogates,); NaN for those that were not needed."""
-    one = partial(_one_gain, trial, draw)
-    found = np.full(len(seeds), np.nan)
-    most = level * (len(seeds) + 1) - 1 + 1e-9  # so many may explain as much
-    for i, gain in enumerate(run(one, seeds)):
-        found[i] = gain
-        if verdict_only and np.sum(found >= trial.gain) > most:
-            break
-    return found
+@dataclass(frozen=True, eq=False)
+class Tests:
+    """How components are tested, one after the other.
+
+    Parameters
+    ----------
+    draw_first, draw_later : callable
+        From samples to what draws their surrogates: of the samples, and of what is left of them.
+    rng : RandomState
+    run : callable
+        As :func:`each`.
+    level : float
+    verdict_only : bool
+    """
+
+    draw_first: Callable
+    draw_later: Callable
+    rng: np.random.RandomState
+    run: Callable
+    level: float
+    verdict_only: bool
+
+    def run_all(self, trials, size, count):
+        """Gains (k,), those of surrogates (k, most), p-values (k,), kinds, and what is left.
+
+        NaN if not looked at. What is left is that of the components which are real.
+        """
+        gains, p_values, found = np.full(size, np.nan), np.full(size, np.nan), []
+        real, kinds, left = True, [], np.zeros(0)
+        for k, trial in enumerate(trials):
+            gains[k] = trial.gain
+            if real:
+                draw = (self.draw_later if k else self.draw_first)(trial.noise)
+                text = f"surrogates for component {k + 1}"
+                found.append(self.measured(trial, draw, seeds_from(self.rng, count), text))
+                p_values[k] = _p_value(trial.gain, found[-1])
+                real, left = p_values[k] <= self.level, trial.noise
+                kinds.append(draw.kind)
+            if self.verdict_only and not real:
+                break
+        most = max(map(len, found), default=0)
+        every = np.full((size, most), np.nan)
+        for line, values in zip(every, found, strict=False):
+            line[: len(values)] = values
+        return gains, every, p_values, tuple(kinds), left
+
+    def measured(self, trial, draw, seeds, text):
+        """Gains of surrogates, as many as the verdict needs."""
+        one = partial(_one_gain, trial, draw)
+        most = self.level * (len(seeds) + 1) - 1 + 1e-9  # so many may explain as much
+        found: list[float] = []
+        for part in self._looks(seeds):
+            for gain in self.run(one, part, text=text):
+                found.append(gain)
+                if self.verdict_only and np.sum(np.array(found) >= trial.gain) > most:
+                    return np.array(found)
+            if self._clear(trial.gain, np.array(found), most):
+                break
+        return np.array(found)
+
+    def _looks(self, seeds):
+        """Seeds, some at a time; between them the test may end."""
+        step = max(FIRST, int(np.ceil(1 / self.level - 1 - 1e-9)))
+        first = len(seeds) if len(seeds) < 2 * step else step
+        return [
+            seeds[:first],
+            *(seeds[i : i + step + 1] for i in range(first, len(seeds), step + 1)),
+        ]
+
+    def _clear(self, gain, found, most):
+        """Whether more surrogates would not change the verdict, or hardly could."""
+        above = np.sum(found >= gain)
+        return above > most or (above == 0 and gain > found.mean() + CLEAR * found.std())
 
 
 def _one_gain(trial, draw, seed):
@@ -298,16 +381,34 @@ def _divided(model, samples, draw_like, rng):
 
     A match takes noise along: as much as it explains where nothing else is, ``E``, on average. The
     energy ``|c_i|^2`` that is explained of a sample is lowered by that. Otherwise surrogates would
-    have clearer poses than the data, and less room for one more direction.
+    have clearer poses than the data, and less room for one more direction. What is left has no
+    noise along the components: it gets some, for else the surrogates would lose it twice.
     """
     value = replace(model.model_, polarity="both", shared_pose=True)
     codes, energies = value.measure(model.chunks(samples))
     left = samples - value.decode(codes)
+    left = left + _along_components(model, codes.index[:, 0], draw_like(left)(rng))
     explained = _explained(energies)
     noise = draw_like(left)(rng)
     level = _explained(value.measure(model.chunks(noise))[1]).mean()
     kept = np.maximum(0.0, 1 - level / np.maximum(explained, 1e-300))
     return value.decode(replace(codes, scores=np.sqrt(kept)[:, None] * codes.scores)), left
+
+
+def _along_components(model, index, noise):
+    """The part of noise (n, \\*sample_shape) along components in the poses ``index`` (n,).
+
+    A little louder, for noise like what components left has too little of it.
+    """
+    W, operator = directions(model), model.operator_.plain
+    bank = np.stack([operator.apply_at(w, index) for w in W], axis=1)  # (n, K, d)
+    flat = np.nan_to_num(noise.reshape(len(noise), -1))
+    bank = np.where(np.isnan(noise.reshape(len(noise), 1, -1)), 0.0, bank)
+    products = np.einsum("nkd,nd->nk", bank, flat)
+    scores = np.einsum("nkj,nj->nk", np.linalg.pinv(bank @ bank.swapaxes(1, 2)), products)
+    found = np.einsum("nk,nkd->nd", scores, bank).reshape(noise.shape)
+    share = len(W) / min(operator.n_weights, operator.n_features)
+    return found / np.sqrt(1 - share) if share < 1 else found
 
 
 def _explained(energies):

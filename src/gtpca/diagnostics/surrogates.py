@@ -15,61 +15,107 @@ from functools import partial
 import numpy as np
 from scipy import fft
 
-__all__ = ["SURROGATES", "make_surrogates", "without_means"]
+from gtpca.model.covariances import autocovariance, batches, spectra
+from gtpca.model.surrogates import (
+    InnovationSurrogates,
+    Preparation,
+    channels_back,
+    channels_last,
+    less_means,
+    noticed,
+    without_means,
+)
 
-BATCH_VALUES = 2**20  # numbers that are transformed at once
+__all__ = ["DEFAULT", "SURROGATES", "make_surrogates", "prepared"]
+
+DEFAULT = "innovations"
+
 MOST_VALUES = 2**25  # of a spectrum with all pairs of channels
 STEPS = 50  # towards covariances before centring
-NO_MEAN = 1e-3  # of the root mean square: means that chance does not leave in all rows
 
 
-def make_surrogates(surrogate, samples: np.ndarray, axes, *, centred=False) -> Callable:
+def make_surrogates(surrogate, samples: np.ndarray, axes, prepare=None) -> Callable:
     """A function of a generator that draws surrogates of ``samples``, of the same shape.
 
     Parameters
     ----------
-    surrogate : {"gaussian", "mixed", "phase"} or callable
+    surrogate : {"innovations", "flips", "blocks", "gaussian", "mixed", "phase"} or callable
         Or ``surrogate(samples, rng)``, which returns an array of the shape of ``samples``.
     samples : array (n, \\*shape)
         NaN is *not observed*, and so it is in surrogates.
     axes : sequence of int
         Those of a sample along which noise is stationary; none: all.
-    centred : bool
-        Whether means of samples are to be subtracted first, from each channel along ``axes``.
+    prepare : Preparation or None
+        What was done to samples, as rows (n, \\*those along ``axes``, C): see :func:`prepared`.
+        None: what is noticed.
 
     Returns
     -------
     callable
+        With an attribute ``kind``, the name of what it draws.
     """
     axes = tuple(axes) or tuple(range(samples.ndim - 1))
     if callable(surrogate):
-        return partial(_own, surrogate, samples)
+        return Draw(partial(_own, surrogate, samples), "own")
     if surrogate not in SURROGATES:
         raise ValueError(
             f"surrogate={surrogate!r} must be one of {', '.join(map(repr, SURROGATES))}, or a "
             "function of samples (n, *shape) and a numpy.random.Generator."
         )
-    if surrogate != "gaussian" and np.isnan(samples).any():
+    if surrogate in ("mixed", "phase") and np.isnan(samples).any():
         raise ValueError(
-            f"surrogate={surrogate!r} needs complete samples; use surrogate='gaussian'."
+            f"surrogate={surrogate!r} needs complete samples; use surrogate='{DEFAULT}'."
         )
-    rows = _channels_last(samples, axes)
-    draw = SURROGATES[surrogate](_less_means(rows) if centred else rows)
-    return lambda rng: _channels_back(draw(rng), samples, axes)
+    rows = channels_last(samples, axes)
+    prepare = noticed(rows) if prepare is None else prepare
+    rows = less_means(rows) if prepare.means else rows
+    draw, kind = SURROGATES[surrogate](rows, prepare)
+    return Draw(lambda rng: channels_back(draw(rng), samples, axes), kind)
 
 
-def without_means(samples: np.ndarray, axes) -> bool:
-    """Whether somebody has subtracted the mean of each sample and channel along ``axes``.
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """A function of a generator that draws samples, and what they are called."""
 
-    Not where values are missing.
+    draw: Callable
+    kind: str
+
+    def __call__(self, rng) -> np.ndarray:
+        """Samples of noise."""
+        return self.draw(rng)
+
+
+def prepared(samples: np.ndarray, axes, *, centred=False, preprocess=None) -> Preparation:
+    """What is done to surrogates as it was to samples (n, \\*shape).
+
+    Parameters
+    ----------
+    samples : array
+    axes : sequence of int
+        As in :func:`make_surrogates`.
+    centred : bool
+        Whether means of samples are subtracted by the fit, from each channel along ``axes``.
+    preprocess : callable or None
+        What the user did, of samples (n, \\*shape) to such samples. None: zero means and equal
+        norms are noticed.
     """
-    means = samples.mean(axis=tuple(axis + 1 for axis in axes))
-    return bool(np.all(np.abs(means) <= NO_MEAN * np.sqrt(np.mean(samples**2))))
+    axes = tuple(axes) or tuple(range(samples.ndim - 1))
+    if preprocess is None:
+        rows = channels_last(samples, axes)
+        return noticed(less_means(rows) if centred else rows)
 
+    def repeated(rows):
+        like = np.broadcast_to(samples[:1], (len(rows), *samples.shape[1:]))
+        done = np.asarray(preprocess(channels_back(rows, like, axes)), dtype=np.float64)
+        if done.shape != like.shape:
+            raise ValueError(
+                f"preprocess={preprocess!r} returned an array of shape {done.shape}; it must have "
+                f"that of the samples, {like.shape}."
+            )
+        done = channels_last(done, axes)
+        return less_means(done) if centred else done
 
-def _less_means(rows):
-    """Rows (n, \\*shape, C) less the mean of each row and channel."""
-    return rows - rows.mean(axis=tuple(range(1, rows.ndim - 1)), keepdims=True)
+    return Preparation(other=repeated)
 
 
 def _own(surrogate, samples, rng):
@@ -106,7 +152,7 @@ class Stationary:
         axes, n_channels = tuple(range(1, len(self.shape) + 1)), self.roots.shape[-1]
         kept = (slice(None), *(slice(length) for length in self.shape))
         n_points, found = math.prod(self.size), []
-        for part in _batches((count + 1) // 2, 2 * n_points * n_channels):
+        for part in batches((count + 1) // 2, 2 * n_points * n_channels):
             white = rng.standard_normal((len(part), *self.size, 2 * n_channels)).view(complex)
             drawn = fft.ifftn(self._coloured(white), axes=axes)[kept] * np.sqrt(n_points)
             found += [drawn.real, drawn.imag]
@@ -119,10 +165,25 @@ class Stationary:
         return (self.roots @ white[..., None])[..., 0]
 
 
-def _batches(count, width):
-    """The numbers from 0 to ``count - 1``, some at a time, for rows of ``width`` numbers."""
-    step = max(1, BATCH_VALUES // width)
-    return (range(first, min(first + step, count)) for first in range(0, count, step))
+def innovations(rows, prepare, kind=None):
+    """Innovations of the rows (n, \\*shape, C) with random signs, or in another order.
+
+    See :mod:`gtpca.model.surrogates`.
+    """
+    found = InnovationSurrogates.of(rows, kind, prepare)
+    return found, found.kind
+
+
+def repeated(kind):
+    """Surrogates of a kind that knows nothing of preparations but means: the rest is repeated."""
+
+    def made(rows, prepare):
+        draw = kind(rows)
+        if prepare.other is None:
+            return draw, kind.__name__
+        return (lambda rng: prepare(draw(rng))), kind.__name__
+
+    return made
 
 
 def gaussian(rows):
@@ -139,14 +200,14 @@ def gaussian(rows):
     Rows less their means have lost their slowest wave, and are louder at their ends: no stationary
     noise is like them. Surrogates are noise that becomes like them when it loses its means.
     """
-    centred = without_means(rows, range(rows.ndim - 2))
+    centred = not np.isnan(rows).any() and without_means(rows)
     process = _fitted(rows, centred)
     energies, hidden = np.sort(_energies(rows)), np.isnan(rows)
 
     def draw(rng):
         drawn = process.draw(len(rows), rng)
         drawn[hidden] = np.nan
-        return _with_energies(_less_means(drawn) if centred else drawn, energies)
+        return _with_energies(less_means(drawn) if centred else drawn, energies)
 
     return draw
 
@@ -164,19 +225,6 @@ def mixed(rows):
         return _with_energies(mixtures.reshape(rows.shape), energies)
 
     return draw
-
-
-def _channels_last(samples, axes):
-    """Samples (n, \\*shape) as (n, \\*those along ``axes``, C)."""
-    moved = np.moveaxis(samples, [axis + 1 for axis in axes], range(1, len(axes) + 1))
-    return moved.reshape(*moved.shape[: len(axes) + 1], -1)
-
-
-def _channels_back(rows, samples, axes):
-    """The inverse of :func:`_channels_last`, for samples like those given."""
-    others = [size for axis, size in enumerate(samples.shape[1:]) if axis not in axes]
-    moved = rows.reshape(*rows.shape[:-1], *others)
-    return np.moveaxis(moved, range(1, len(axes) + 1), [axis + 1 for axis in axes])
 
 
 def _energies(rows):
@@ -202,24 +250,10 @@ def _fitted(rows, centred) -> Stationary:
             f"surrogate='gaussian' needs the covariance of {n_channels} channels at "
             f"{math.prod(size)} lags; use surrogate='mixed', or fewer channels."
         )
-    hidden = np.isnan(rows)
-    observed = ~hidden if hidden.any() else np.ones((1, *shape, 1))
-    products, pairs = _lagged(np.where(hidden, 0.0, rows), size), _lagged(observed, size)
-    pairs = np.rint(pairs) * (len(rows) / len(observed))
-    lags = np.divide(products, pairs, out=np.zeros_like(products), where=pairs > 0.5)
+    lags, pairs = autocovariance(rows)
     if centred:
         lags = _before_centring(lags, pairs / len(rows), shape)
     return Stationary(_roots(lags, size), size, shape)
-
-
-def _lagged(rows, size):
-    """``sum_i,t x_ia(t) x_ib(t + l)`` at all lags, (\\*size, C, C)."""
-    axes, total = tuple(range(1, rows.ndim - 1)), 0.0
-    for part in _batches(len(rows), math.prod(size) * rows.shape[-1]):
-        F = fft.rfftn(rows[part.start : part.stop].astype(np.float64), size, axes=axes)
-        F = np.moveaxis(F, 0, -2)  # (*frequencies, n, C)
-        total = total + F.conj().swapaxes(-1, -2) @ F
-    return fft.irfftn(total, size, axes=range(len(size)))
 
 
 def _before_centring(lags, pairs, shape):
@@ -260,38 +294,14 @@ def _positive(lags):
 
 
 def _roots(lags, size):
-    """Roots ``A`` of the spectra of covariances at all lags, (\\*size, C, C).
-
-    Estimates at single frequencies are too high or too low, and power below zero must go. Zeros
-    alone would leave what is too high, as noise that surrogates have and the data have not.
-    Instead all power is lowered alike: the nearest spectra with the same sum.
-    """
+    """Roots ``A`` of the spectra of covariances at all lags, (\\*size, C, C)."""
     axes, here = range(len(size)), (0,) * len(size)
-    power, vectors = np.linalg.eigh(fft.fftn(lags, axes=axes).swapaxes(-1, -2))
-    power = nearest_positive(power.ravel()).reshape(power.shape)
+    power, vectors = spectra(lags)
     roots = np.sqrt(power)[..., None, :] * vectors
     got = np.mean(np.sum(np.abs(roots) ** 2, axis=-1), axis=tuple(axes))
     wanted = np.einsum("cc->c", lags[here])
     scale = np.sqrt(np.divide(wanted, got, out=np.zeros_like(got), where=got > 0))
     return roots * scale[:, None]
-
-
-def nearest_positive(values):
-    """The nearest vector to ``values`` (m,) without negative entries and with the same sum.
-
-    ``max(values - t, 0)`` with the right ``t``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gtpca.diagnostics.surrogates import nearest_positive
-    >>> nearest_positive(np.array([5.0, 2.0, 0.0, -1.0]))
-    array([4.5, 1.5, 0. , 0. ])
-    """
-    ordered = -np.sort(-values)
-    lower = (np.cumsum(ordered) - values.sum()) / np.arange(1, len(values) + 1)
-    last = np.flatnonzero(ordered >= lower)
-    return np.maximum(values - lower[last[-1]], 0.0) if len(last) else np.zeros_like(values)
 
 
 def phase(rows):
@@ -311,4 +321,11 @@ def phase(rows):
     return draw
 
 
-SURROGATES = {"gaussian": gaussian, "mixed": mixed, "phase": phase}
+SURROGATES = {
+    DEFAULT: innovations,
+    "flips": partial(innovations, kind="flips"),
+    "blocks": partial(innovations, kind="blocks"),
+    "gaussian": repeated(gaussian),
+    "mixed": repeated(mixed),
+    "phase": repeated(phase),
+}

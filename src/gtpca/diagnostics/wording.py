@@ -263,12 +263,7 @@ def noise_floor(found, commands) -> str:
     """How many components are above noise."""
     k, count = found.n_real, len(found.gains)
     fails = min(k, count - 1)
-    tried = int((found.surrogates[fails] == found.surrogates[fails]).sum())
-    seen = (
-        f"explains {percent(found.gains[fails])} of what is left, and of {tried} surrogates of "
-        f"noise the bar is {percent(found.band[fails])} (p = {found.p_values[fails]:.2g}, level "
-        f"{found.level:g})"
-    )
+    seen = _beside_noise(found, fails)
     if k == count:
         more = commands.more(2 * k)
         return f"Component {k}, the last, is above noise: it {seen}; to try more, `{more}`."
@@ -281,6 +276,36 @@ def noise_floor(found, commands) -> str:
 def caution(text) -> str:
     """What a fit warned of, as a sentence."""
     return f"{text[0].upper()}{text[1:]}"
+
+
+SINGLE = 0.8  # of the energy of a component in one point
+HEAVY = 1.0  # excess kurtosis that is worth a word
+KINDS = {
+    "flips": " (signs of innovations flipped)",
+    "blocks": " (innovations, which are skewed, permuted in blocks)",
+}
+
+
+def _beside_noise(found, k) -> str:
+    """What component ``k`` explains, and what surrogates do; what makes one wonder."""
+    tried = int((found.surrogates[k] == found.surrogates[k]).sum())
+    kind = KINDS.get(found.kinds[k], "") if k < len(found.kinds) else ""
+    seen = (
+        f"explains {percent(found.gains[k])} of what is left, and of {tried} surrogates of "
+        f"noise{kind} the bar is {percent(found.band[k])} (p = {found.p_values[k]:.2g}, level "
+        f"{found.level:g})"
+    )
+    if found.peaks is not None and found.peaks[k] > SINGLE:
+        seen += (
+            f", it is hardly more than a single point ({percent(found.peaks[k])} of its energy; "
+            f"bar {percent(SINGLE)}), as outliers make it"
+        )
+    if found.kurtosis > HEAVY:
+        seen += (
+            f", and what is left has heavy tails (excess kurtosis {found.kurtosis:.2g}, of "
+            f"Gaussian noise 0; bar {HEAVY:g})"
+        )
+    return seen
 
 
 def pose_confidence(found, commands, bar) -> str:

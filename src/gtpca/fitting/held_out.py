@@ -9,6 +9,11 @@ all weights are smoothed and made smaller,
 by what makes the held-out rows most likely. Where they are less likely with the pattern as it was
 found than with none, and where they gain little by the best of these changes, there is no evidence
 for it. Both are asked: many components of few rows can hide a pattern that is there.
+
+Noise that is not white, or not Gaussian, is more likely with some pattern than with none, held out
+or not. So the gain of held-out halves is also looked at beside that in surrogates, which have the
+colour, tails and loudness of the rows but no pattern at a place (:mod:`gtpca.model.surrogates`):
+where one of them gains as much, there is no evidence either.
 """
 
 from __future__ import annotations
@@ -21,8 +26,9 @@ import numpy as np
 from gtpca.data.chunks import as_chunks, masses
 from gtpca.fitting.em import expectation_maximisation, total_weight
 from gtpca.model.probabilistic import ProbabilisticModel, total_likelihood
+from gtpca.model.surrogates import InnovationSurrogates, channels_back, channels_last
 
-__all__ = ["NEEDED", "Trust", "evidence", "held_out", "trusted"]
+__all__ = ["NEEDED", "Trust", "beside_noise", "evidence", "held_out", "trusted"]
 
 FOLDS = 5
 ENOUGH = 100.0  # nats per weight from which on rows are not held out: weights are good enough
@@ -31,6 +37,10 @@ WIDTHS = (0.0, 0.5, 0.7, 1.0, 1.4, 2.0)  # in points
 SCALES = (1.0, 0.9, 0.8, 0.6, 0.4, 0.2, 0.1)  # a tenth is left, so that there are poses
 TOL = 1e-4  # of EM, in nats per row
 NEEDED = 10.0  # nats: of 13 widths and scales the best gains a few by chance
+SURROGATES, FIRST = 19, 5  # at most, and after how many a clear case ends
+CLEAR = 6.0  # standard deviations above the first surrogates
+PASSES = 30  # of EM in a half, of rows and surrogates alike
+MOST_TESTED = 1000  # rows beside surrogates
 
 
 @dataclass(frozen=True)
@@ -46,27 +56,45 @@ class Trust:
         What makes them most likely.
     total : float or None
         How much more likely all held-out rows are then than with none, in nats.
+    halves : float or None
+        As ``total``, of each half of the rows by the other, and per row.
+    noise : tuple of float
+        The same of surrogates of noise.
     """
 
     gain: float | None = None
     width: float = 0.0
     scale: float = 1.0
     total: float | None = None
+    halves: float | None = None
+    noise: tuple[float, ...] = ()
 
     @property
     def speaks_against(self) -> bool:
         """Whether held-out rows speak against a pattern."""
+        return self.below_nothing or self.as_in_noise
+
+    @property
+    def below_nothing(self) -> bool:
+        """Whether held-out rows are less likely with the pattern than with none."""
         little = self.total is None or self.total < NEEDED
         return self.gain is not None and self.gain < 0 and little
+
+    @property
+    def as_in_noise(self) -> bool:
+        """Whether a surrogate of noise gains as much."""
+        return self.halves is not None and max(self.noise, default=-np.inf) >= self.halves
 
 
 def trusted(chunks, recipe, model, history, rng) -> tuple[ProbabilisticModel, Trust]:
     """The model with weights that are smoothed and made smaller, where there is little evidence."""
-    few = evidence(chunks, model, history) < ENOUGH
-    if chunks.operator.n_transforms == 1 or chunks.n_rows < 2 * FOLDS or not few:
+    if chunks.operator.n_transforms == 1 or chunks.n_rows < 2 * FOLDS:
         return model, Trust()
-    trust = held_out(chunks, recipe, rng)
-    return changed(model, trust.width, trust.scale).canonical(), trust
+    few = evidence(chunks, model, history) < ENOUGH
+    trust = held_out(chunks, recipe, rng) if few else Trust()
+    halves, noise = beside_noise(chunks, recipe, rng)
+    trust = replace(trust, halves=halves, noise=noise)
+    return (changed(model, trust.width, trust.scale).canonical() if few else model), trust
 
 
 def evidence(chunks, model, history) -> float:
@@ -108,18 +136,69 @@ def held_out(chunks, recipe, rng) -> Trust:
     return _best(pairs) if pairs else Trust()
 
 
+def beside_noise(chunks, recipe, rng) -> tuple[float | None, tuple[float, ...]]:
+    """What held-out halves of the rows gain, and what those of surrogates do, in nats per row.
+
+    A surrogate that gains as much ends it; so does a gain that is far above the first few. Of many
+    rows some are taken.
+    """
+    numbers = np.sort(rng.permutation(chunks.n_rows)[:MOST_TESTED])
+    chunk, seed = chunks.take(numbers), rng.randint(2**31)
+    if chunk.weight is not None:
+        kept = chunk.weight > 0
+        chunk = replace(chunk, rows=chunk.rows[kept], weight=chunk.weight[kept])
+    rows, operator = np.asarray(chunk.rows, dtype=np.float64), chunk.operator
+    first = row_folds(rows, 2) == 0
+    if first.all() or not first.any():
+        return None, ()
+    samples = rows.reshape(-1, *operator.sample_shape)
+    axes = operator.moved_axes or tuple(range(samples.ndim - 1))
+    draw = InnovationSurrogates.of(channels_last(samples, axes))
+    gain, noise = _halves_gain(chunk, rows, first, recipe, seed), []
+    for number in range(SURROGATES):
+        made = channels_back(draw(np.random.default_rng((seed, number))), samples, axes)
+        noise.append(_halves_gain(chunk, made.reshape(rows.shape), first, recipe, seed))
+        clear = number + 1 >= FIRST and gain > np.mean(noise) + CLEAR * np.std(noise)
+        if noise[-1] >= gain or clear:
+            break
+    return gain, tuple(noise)
+
+
+def _halves_gain(chunk, rows, first, recipe, seed):
+    """How much more likely each half of some rows (n, d) is by a fit of the other than by none.
+
+    In nats per row, with the width and the scale that make them most likely.
+    """
+    quick = replace(recipe, tol=max(TOL, recipe.tol), max_iter=min(PASSES, recipe.max_iter))
+    pairs, count = [], 0.0
+    for part in (first, ~first):
+        fitted, new = (
+            as_chunks(rows[which], chunk.operator, _weight(chunk, which), n_jobs=recipe.n_jobs)
+            for which in (~part, part)
+        )
+        model = expectation_maximisation(fitted, quick, np.random.RandomState(seed))[0]
+        pairs.append((model, new, fitted))
+        count += new.sum(total_weight)
+    return float((_best(pairs).total or 0.0) / count)
+
+
+def _weight(chunk, part):
+    """Weights of some rows; None if all are 1."""
+    return None if chunk.weight is None else chunk.weight[part]
+
+
 def _some(chunk, part, recipe):
     """Some rows of a chunk as chunks; None if there are none."""
-    weight = None if chunk.weight is None else chunk.weight[part]
+    weight = _weight(chunk, part)
     if not part.any() or (weight is not None and not weight.any()):
         return None
     return as_chunks(chunk.rows[part], chunk.operator, weight, n_jobs=recipe.n_jobs)
 
 
-def row_folds(rows) -> np.ndarray:
+def row_folds(rows, folds=FOLDS) -> np.ndarray:
     """The fold of every row, (n,), by its values: equal rows are held out together."""
     rows = np.ascontiguousarray(rows)
-    return np.array([zlib.crc32(row.tobytes()) % FOLDS for row in rows])
+    return np.array([zlib.crc32(row.tobytes()) % folds for row in rows])
 
 
 def _best(pairs) -> Trust:

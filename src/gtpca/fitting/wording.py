@@ -142,6 +142,12 @@ def not_converged(estimator, history) -> str:
 
 def no_pattern(trust, needed) -> str:
     """That held-out rows say nothing of a pattern."""
+    said = _below_nothing(trust, needed) if trust.below_nothing else _as_in_noise(trust)
+    return f"there is no evidence for a pattern: {said}; poses and scores are those of noise"
+
+
+def _below_nothing(trust, needed):
+    """Noise alone is more likely."""
     smaller = (
         ""
         if trust.total is None
@@ -151,7 +157,14 @@ def no_pattern(trust, needed) -> str:
         )
     )
     return (
-        "there is no evidence for a pattern: held-out rows are less likely with it than with "
-        f"noise alone, by {-trust.gain:.2g} nats per row (above 0 is needed){smaller}; poses and "
-        "scores are those of noise"
+        "held-out rows are less likely with it than with noise alone, by "
+        f"{-trust.gain:.2g} nats per row (above 0 is needed){smaller}"
+    )
+
+
+def _as_in_noise(trust):
+    """The same is found in noise of the same colour, tails and loudness."""
+    return (
+        f"held-out halves gain {trust.halves:.3g} nats per row by it, and of {len(trust.noise)} "
+        f"surrogates of noise like the rows one gains {max(trust.noise):.3g} (less is needed)"
     )

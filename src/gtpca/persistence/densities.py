@@ -53,10 +53,12 @@ def _check_numbers(model) -> None:
     for name in ("offset_", "smoothing_", "shrinkage_"):
         if not _is_finite(getattr(model, name)):
             raise ValueError(f"{name} must be a number")
-    for name in ("held_out_gain_", "held_out_total_"):
+    for name in ("held_out_gain_", "held_out_total_", "halves_gain_"):
         value = getattr(model, name)
         if value is not None and not _is_finite(value):
             raise ValueError(f"{name} must be a number, or nothing")
+    if not all(_is_finite(value) for value in model.noise_gains_ or ()):
+        raise ValueError("noise_gains_ must be numbers")
     checks.integer("n_iter_", model.n_iter_, 0)
 
 
