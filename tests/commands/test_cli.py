@@ -149,7 +149,7 @@ def test_there_is_a_bar_on_a_terminal(signals, tmp_path):
     assert shown.endswith(f"The model is in {tmp_path / 'm'}.\r\n")
 
 
-@pytest.mark.parametrize(("k", "rounds"), [(1, 1), (4, 3)])
+@pytest.mark.parametrize(("k", "rounds"), [(1, 1), (4, 5)])
 def test_a_bar_of_a_shared_pose_has_a_total(k, rounds, signals):
     from gtpca.commands.progress import FitBar
 

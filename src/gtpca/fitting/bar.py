@@ -139,7 +139,7 @@ class FitBar:
         """For a fit of ``model``: components, or the rounds to a block of them in one pose."""
         n_fits = 1 if model.n_restarts == "auto" else model.n_restarts
         if model.shared_pose:
-            rounds = 1 if model.n_components == 1 else n_growths(model.n_restarts == "auto") + 1
+            rounds = 1 if model.n_components == 1 else sum(n_growths(model.n_restarts == "auto"))
             return cls(rounds * n_fits, model.refine, "round", delay)
         known = not isinstance(model.n_components, float)
         count = model.n_components * n_fits if known else None

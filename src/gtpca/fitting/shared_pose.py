@@ -21,8 +21,8 @@ from gtpca.solvers.base import SolverResult
 __all__ = ["grow_block", "leading_axes", "n_growths", "principal_axes", "principal_order"]
 
 GROW_ROWS = 1024  # the block grows on so many rows
-N_GROWTHS, AUTO_GROWTHS, LOUD_GROWTHS = 2, 4, 8  # beginnings; with n_restarts="auto"; in loud rows
-RACE = 4  # components that all beginnings lead to; the rest from the best of them
+ONCE, AUTO, AMONG_LOUD = (2, 1), (3, 2), (6, 3)  # beginnings, and how many of them are finished
+RACE = 4  # components up to which all beginnings are grown
 GROW_PASSES = 8  # for each size but the last, or fewer
 SUBSPACE_STEPS, SPARE = 3, 8  # towards the next directions, with so many more than needed
 
@@ -46,6 +46,7 @@ def grow_block(problem, recipe, goal):
     if most == 1:
         return _solve(problem, recipe)
     [chunks], _ = nested_samples(chunks, [GROW_ROWS], recipe.rng, recipe.n_jobs)
+<<<<<<< HEAD
     few = replace(problem.plain, chunks=chunks, rough=True)
     grown: list[SolverResult] = []
     wanted = n_growths(recipe.is_auto, recipe.loud)
@@ -55,13 +56,44 @@ def grow_block(problem, recipe, goal):
         grown.pop()  # stopped half-way
     best = min(grown, key=lambda result: (len(result.weights), -result.explained))
     return _solve(problem, recipe, _grow(few, recipe, goal, best, most).weights)
+=======
+    few = replace(problem.plain, chunks=chunks)
+    n_begun, n_finished = n_growths(recipe.is_auto, recipe.loud)
+    grown = _until_stopped(
+        recipe,
+        (_grow(few, recipe, goal, _solve(few, recipe), min(RACE, most)) for _ in range(n_begun)),
+    )
+    best = sorted(grown, key=_rank)[:n_finished]
+    done = (_solve(problem, recipe, _grow(few, recipe, goal, one, most).weights) for one in best)
+    return min(_until_stopped(recipe, done), key=_rank)
+>>>>>>> choose
 
 
-def n_growths(is_auto, loud=False) -> int:
-    """From how many beginnings a block grows."""
+def n_growths(is_auto, loud=False) -> tuple[int, int]:
+    """From how many beginnings a block grows, and how many of these are finished on all rows.
+
+    What explains most of few rows after few passes need not lead to the best optimum.
+    """
     if not is_auto:
-        return N_GROWTHS
-    return LOUD_GROWTHS if loud else AUTO_GROWTHS
+        return ONCE
+    return AMONG_LOUD if loud else AUTO
+
+
+def _rank(result):
+    """The fewest components, if these differ, that explain most, come first."""
+    return len(result.weights), -result.explained
+
+
+def _until_stopped(recipe, results) -> list[SolverResult]:
+    """All results, or those before the one in which a callback asked to stop; one at least."""
+    found: list[SolverResult] = []
+    for result in results:
+        if recipe.progress.stop and found:
+            break
+        found.append(result)
+        if recipe.progress.stop:
+            break
+    return found
 
 
 def _grow(problem, recipe, goal, result, most):
