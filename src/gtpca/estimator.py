@@ -493,7 +493,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         restarts = {"n_restarts": self.n_restarts if n_fits <= least else n_fits}
         found = clone(self).set_params(**restarts).fit(X, sample_weight=weight)
         names = {"components_", "n_components_", "n_iter_", "history_", "ridge_", "mean_"}
-        names |= {f"{name}_" for name in FROZEN}
+        names |= {"cautions_", *(f"{name}_" for name in FROZEN)}
         found.components_ = _as_before(found, self)
         self.restore(found.operator_, **{name: getattr(found, name) for name in names})
         return self._stream_of(*self._batch(X, weight))

@@ -447,6 +447,7 @@ def _chosen(search, grid, low, high, level):
         if not shortest <= window <= longest:
             real = search.real(window, high)
     estimator = search.model(window, max(low, real["n"]))
+    estimator.set_params(sample_shape=search.told["sample_shape"])
     errors = {size: [one["error"] for one in folds] for size, folds in found.items()}
     able = [size for size in found if _is_able(found[size])] or list(found)
     return Choice(

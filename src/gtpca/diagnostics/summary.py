@@ -43,7 +43,7 @@ class Check:
         """
         if self.doubt is not None:
             return wording.no_pattern(self.doubt, self.noise.commands)
-        if self.cautions:
+        if self.cautions and self.noise.n_real > 0:
             return wording.caution(self.cautions[0])
         found = self.answers.values()
         return next((each for each in found if not each.passed), self.noise).sentence

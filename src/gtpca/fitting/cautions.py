@@ -44,7 +44,7 @@ class Pile:
     chance: float
 
 
-def cautions(operator, offset: float, taken: list) -> tuple[str, ...]:
+def cautions(operator, offset: float, taken: list, center=None) -> tuple[str, ...]:
     """All that is to be said of a fit, as sentences.
 
     Parameters
@@ -54,10 +54,12 @@ def cautions(operator, offset: float, taken: list) -> tuple[str, ...]:
         Share of the energy in the means of samples.
     taken : list of (int array, int array)
         As for :func:`find_piles`, of each component, or of all if they share poses.
+    center : bool or None
+        Whether the mean sample was subtracted; None where a model cannot do it.
     """
     if operator.n_transforms == 1:
         return ()
-    said = [wording.offset(offset)] if offset > MOST_OFFSET else []
+    said = [wording.offset(offset, center)] if offset > MOST_OFFSET else []
     piles = find_piles(operator, taken)
     return (*said, *(wording.pile(pile, operator) for pile in piles[:1]))
 
@@ -78,6 +80,8 @@ def find_piles(operator, taken) -> list[Pile]:
         here = operator.describe(used)
         for name, values in possible.items():
             for kind, where in _sets(operator, name, np.asarray(values), here[name], counts):
+                if kind == "ends" and component > 0:
+                    continue  # what the first leaves of a sample is largest there
                 share = counts[np.isin(here[name], where)].sum() / max(counts.sum(), 1)
                 chance = float(np.isin(values, where).mean())
                 pile = Pile(kind, name, f"{where[0]:.6g}", component, float(share), chance)
@@ -90,8 +94,10 @@ def _sets(operator, name, values, taken, counts):
     distinct = np.unique(values)
     if values.dtype.kind not in "iuf" or len(distinct) < FEW_PLACES or not len(taken):
         return
+    right = distinct[distinct % 90 == 0]
     if operator.periods.get(name) == 360.0:
-        yield "right angles", distinct[distinct % 90 == 0]
+        if len(right):
+            yield "right angles", right
     elif name not in operator.periods and name not in NUMBERED:
         yield "ends", distinct[[0, -1]]
     places, number = np.unique(taken, return_inverse=True)

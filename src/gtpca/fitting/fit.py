@@ -253,7 +253,7 @@ class Recipe:
     @property
     def n_fits(self) -> int:
         """How often all components are found."""
-        return self.n_restarts if isinstance(self.n_restarts, int) else 1
+        return 1 if self.n_restarts == "auto" else int(self.n_restarts)
 
     def n_tries(self, number, count) -> int:
         """How often component ``number`` of ``count``, or of unknown many, is looked for.
@@ -304,7 +304,9 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
         total=goal.total,
         results=found.results,
         n_rows=problem.chunks.n_rows,
-        cautions=cautions(model.operator, rows.offset / total, taken),
+        cautions=cautions(
+            model.operator, rows.offset / total, taken, preprocessing.mean is not None
+        ),
     )
     return done.scaled(exponent)
 

@@ -46,18 +46,7 @@ def grow_block(problem, recipe, goal):
     if most == 1:
         return _solve(problem, recipe)
     [chunks], _ = nested_samples(chunks, [GROW_ROWS], recipe.rng, recipe.n_jobs)
-<<<<<<< HEAD
     few = replace(problem.plain, chunks=chunks, rough=True)
-    grown: list[SolverResult] = []
-    wanted = n_growths(recipe.is_auto, recipe.loud)
-    while len(grown) < wanted and not recipe.progress.stop:
-        grown.append(_grow(few, recipe, goal, _solve(few, recipe), min(RACE, most)))
-    if recipe.progress.stop and len(grown) > 1:
-        grown.pop()  # stopped half-way
-    best = min(grown, key=lambda result: (len(result.weights), -result.explained))
-    return _solve(problem, recipe, _grow(few, recipe, goal, best, most).weights)
-=======
-    few = replace(problem.plain, chunks=chunks)
     n_begun, n_finished = n_growths(recipe.is_auto, recipe.loud)
     grown = _until_stopped(
         recipe,
@@ -66,7 +55,6 @@ def grow_block(problem, recipe, goal):
     best = sorted(grown, key=_rank)[:n_finished]
     done = (_solve(problem, recipe, _grow(few, recipe, goal, one, most).weights) for one in best)
     return min(_until_stopped(recipe, done), key=_rank)
->>>>>>> choose
 
 
 def n_growths(is_auto, loud=False) -> tuple[int, int]:

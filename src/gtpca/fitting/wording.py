@@ -52,33 +52,39 @@ def small_domain(family, operator) -> str:
     )
 
 
-def offset(share) -> str:
-    """That most of the energy is in the means of samples."""
-    return (
+def offset(share, center=False) -> str:
+    """That most of the energy is in the means of samples; ``center`` None: no option helps."""
+    seen = (
         f"the means of samples hold {100 * share:.3g} % of the energy: the first component is "
-        "mostly a constant, and poses are decided by what is left. Use center='samples' "
-        "(--center samples), which subtracts the mean of each sample, or center=True (--center "
-        "features), which subtracts the mean sample."
+        "mostly a constant, and poses are decided by what is left."
+    )
+    if center is None:
+        return f"{seen} Subtract the mean of each sample before the fit."
+    other = ", or center=True (--center features), which subtracts the mean sample"
+    return (
+        f"{seen} Use center='samples' (--center samples), which subtracts the mean of each sample"
+        f"{'' if center else other}."
     )
 
 
 def pile(found, operator) -> str:
     """That many samples take few poses, and what may be the cause."""
     unit = operator.pose_units.get(found.name, "")
+    corners = "" if operator.domain_share < 1 else " corners (domain='common' leaves them out) or"
     where, cause = {
-        "right angles": ("a right angle", _TURNED),
+        "right angles": ("a right angle", _TURNED.format(corners)),
         "ends": (f"the first or the last {found.name}", _ENDS),
         "one": (f"the same {found.name}, {found.value}{unit and f' {unit}'}", _STILL),
     }[found.kind]
     return (
-        f"{100 * found.share:.0f} % of the samples take {where} with component "
-        f"{found.component + 1}, {100 * found.chance:.2g} % of the poses: {cause}"
+        f"{100 * found.share:.0f} % of the samples have component {found.component + 1} at {where} "
+        f"({100 * found.chance:.2g} % of the poses): {cause}"
     )
 
 
 _TURNED = (
-    "what does not turn with the samples may decide, such as corners (domain='common' leaves them "
-    "out) or an offset (center='samples' subtracts it)."
+    "what does not turn with the samples may decide, such as{} an offset (center='samples' "
+    "subtracts it)."
 )
 _ENDS = "the range may be too narrow, or the window too short or too long."
 _STILL = "samples may hardly move, or something that stands still, such as a background, decides."

@@ -143,7 +143,7 @@ def _warn_of_classes(rows) -> None:
     """Warn if the first column, and no other, is a few integers, as classes in the UCR archive."""
     with np.errstate(invalid="ignore"):
         whole = ((rows == np.rint(rows)) | np.isnan(rows)).all(axis=0)
-    classes = np.unique(rows[:, 0])
+    classes = np.unique(rows[np.isfinite(rows[:, 0]), 0])
     if whole[0] and not whole[1:].any() and 2 <= len(classes) <= min(MOST_CLASSES, len(rows) // 4):
         checks.warn(
             f"column 0 holds the integers {some(classes.astype(int))} alone, and no other column "
