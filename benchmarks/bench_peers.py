@@ -169,7 +169,7 @@ def steerable_draw(seed):
     """Steerable PCA by its definition: PCA of all rotated copies of all images."""
     turned, _ = random_rotation(load_digits().images / 16, angles=36, random_state=seed)
     X, X_new = turned[:400].reshape(400, -1), turned[400:800].reshape(400, -1)
-    bank, found = Rotation(36).bind((8, 8)), {}
+    bank, found = Rotation(36, domain="all").bind((8, 8)), {}
 
     def steer():
         copies = np.concatenate([bank.apply(x) for x in X])
@@ -180,7 +180,11 @@ def steerable_draw(seed):
         W = basis[:, :numbers]
         left = np.sum((X_new - X_new @ W @ W.T) ** 2) / np.sum(X_new**2)
         fit = GTPCA(
-            numbers - 1, Rotation(36), sample_shape=(8, 8), shared_pose=True, random_state=0
+            numbers - 1,
+            Rotation(36, domain="all"),
+            sample_shape=(8, 8),
+            shared_pose=True,
+            random_state=0,
         )
         ours, s2 = timed(lambda fit=fit: fit.fit(X))
         found[f"steerable, {numbers} numbers"] = {"left": left, "seconds": s1}

@@ -39,7 +39,7 @@ def rotated(images, seed):
     return random_rotation(images, 20, random_state=seed)[0].astype(np.float32)
 
 
-SETTINGS = {"shifted": (shifted, Shift((28, 28))), "rotated": (rotated, Rotation(20))}
+SETTINGS = {"shifted": (shifted, Shift((28, 28))), "rotated": (rotated, Rotation(20, domain="all"))}
 
 
 def accuracy(scores, labels, new_scores, new_labels):

@@ -30,7 +30,7 @@ TRAIN, TEST = slice(0, 1200), slice(1200, None)
 # with 2 k of PCA to be strict.
 
 n_components = 8
-model = GTPCA(n_components, Rotation(angles=20), random_state=0).fit(turned[TRAIN])
+model = GTPCA(n_components, Rotation(angles=20, domain="all"), random_state=0).fit(turned[TRAIN])
 pca = PCA(n_components).fit(turned[TRAIN].reshape(-1, 64))
 
 

@@ -288,6 +288,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
     def _fit(self, X, sample_weight):
         check_density(self)
         rows, row_shape, shape = training_rows(self, X, self.sample_shape)
+        labels = None if rows.container is None else rows.container.labels
         operator, rng = self.bind(shape), check_random_state(self.random_state)
         warn_of_domain(self.family, operator)
         warn_if_transposed(operator, rows)
@@ -302,7 +303,6 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
             model, trust = trusted(chunks, recipe, model, history, rng)
         scores = np.concatenate(chunks.collect(log_likelihoods, model.lens()))
         found = cautions(operator, *_offset_and_poses(chunks, model))
-        labels = None if rows.container is None else rows.container.labels
         self._adopt(
             model,
             held_out_gain_=trust.gain,

@@ -264,7 +264,7 @@ VALUES = {  # each as it is typed, one with all that may be odd about it
     "key": "a b", "labels": ["kind,age", "it's"], "id": "-name", "drop": ["a", "b:c"],
     "columns": ["x0:x3"], "long": "time,value,trial", "header": False, "decimal": ",",
     "rate": 1 / 3, "window": 1e-5, "step": 512, "event": "go left", "tmin": -0.2, "tmax": 1e-7,
-    "missing": "ignore", "sizes": "pad",
+    "missing": "ignore", "sizes": "pad", "encoding": "latin-1",
 }  # fmt: skip
 
 

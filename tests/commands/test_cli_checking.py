@@ -32,7 +32,7 @@ def test_choose_ends_in_a_command_that_works_and_check_takes_its_model(data, cap
     done = call(capsys, "choose", "rows.csv", *options, "--keep", "search.jsonl")
     assert (done.code, done.err) == (0, "")
     *table, last = done.out.splitlines()
-    assert table[0].split() == ["window", "error", "more", "+-", "flat", "best"]
+    assert table[0].split() == ["window", "error", "more", "+-", "flat", "beyond", "best"]
     assert last.startswith("Window 10 has the smallest held-out error")
     assert len((data.parent / "search.jsonl").read_text().splitlines()) > 5
     again = call(capsys, "choose", "rows.csv", *options, "--keep", "search.jsonl", "--json")

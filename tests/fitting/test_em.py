@@ -50,7 +50,7 @@ def test_every_pass_raises_the_likelihood_of_what_was_observed(bound, how):
 
 
 def test_a_wrong_determinant_is_noticed(monkeypatch):
-    """The test above can fail: without a determinant that depends on the transform it does."""
+    """Without a determinant that depends on the transform EM would fall: it ends at once."""
     lens = ProbabilisticModel.lens
 
     def wrong(model):
@@ -63,7 +63,7 @@ def test_a_wrong_determinant_is_noticed(monkeypatch):
     recipe = Recipe(2, max_iter=40, tol=-1.0)
     chunks = as_chunks(noise(30, 10, seed=3), Shift(8, boundary="partial").bind((10,)))
     history = climb(chunks, recipe, from_anywhere(chunks, recipe))[1]
-    assert np.diff(history).min() < -1e-6
+    assert len(history) < 10  # of 41
 
 
 @pytest.mark.parametrize("d", [12, 40])

@@ -298,6 +298,7 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
         preprocessing=preprocessing,
     )
     taken = [(poses.used, poses.counts) for poses in found.poses]
+    centred_by_mean = preprocessing.mean is not None
     done = Fit(
         model=model,
         explained=found.explained,
