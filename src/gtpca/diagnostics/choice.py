@@ -186,16 +186,18 @@ class Search:
         how = {} if window is None else {str(self.name): window}
         return clone(self.estimator).set_params(n_components=count, **how)
 
+    def tried(self, window, count) -> GTPCA:
+        """The same for a fit of the search, which does not start more often than it is told to."""
+        model = self.model(window, count)
+        return model.set_params(n_restarts=1) if model.n_restarts == "auto" else model
+
     def held_out(self, case) -> dict[str, float]:
         """What held-out samples say of a window, a number of components and a fold."""
         return self.kept.get(case, partial(self._held_out, **case), _is_held_out)
 
     def _held_out(self, window, n_components, fold):
         train, test = self.folds[fold]
-        model = self.model(window, n_components)
-        if model.n_restarts == "auto":
-            model.set_params(n_restarts=1)  # windows differ by more than one start from another
-        refit(model, self.samples[train], self.labels)
+        model = refit(self.tried(window, n_components), self.samples[train], self.labels)
         codes, energies = model.measure(self.samples[test])
         shares, _ = ends_of(model, codes.index[:, :1])
         return {
@@ -303,7 +305,7 @@ class Search:
 
     def _real(self, window, most, boundary=None):
         how = {} if boundary is None else {self._boundary: boundary}
-        model = self.model(window, most).set_params(**how)
+        model = self.tried(window, most).set_params(**how)
         found = self.test(refit(model, self.samples, self.labels), self.samples)
         return {"n": found.n_real, "gains": found.gains.tolist(), "band": found.band.tolist()}
 
