@@ -298,16 +298,14 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
         preprocessing=preprocessing,
     )
     taken = [(poses.used, poses.counts) for poses in found.poses]
-    centred_by_mean = preprocessing.mean is not None
+    less_mean = preprocessing.mean is not None
     done = Fit(
         model=model,
         explained=found.explained,
         total=goal.total,
         results=found.results,
         n_rows=problem.chunks.n_rows,
-        cautions=cautions(
-            model.operator, rows.offset / total, taken, preprocessing.mean is not None
-        ),
+        cautions=cautions(model.operator, rows.offset / total, taken, less_mean),
     )
     return done.scaled(exponent)
 
