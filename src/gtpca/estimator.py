@@ -20,6 +20,7 @@ from gtpca.data.rows import counted, new_rows, training_rows
 from gtpca.families.base import Family, check_size
 from gtpca.families.text import as_family
 from gtpca.fitting import bar, wording
+from gtpca.fitting.coloured import check_noise, fit_coloured, given_noise, is_white
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
 from gtpca.model import outputs
@@ -27,6 +28,7 @@ from gtpca.model.matching import POLARITIES
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
 from gtpca.model.ridge import AUTO, COST
+from gtpca.model.stationary import StationaryNoise
 from gtpca.operators.base import weigh_features
 from gtpca.shell import (
     ArrayLike,
@@ -50,6 +52,7 @@ RULES = {
     "center": checks.one_of(False, True, "samples"),
     "shared_pose": checks.one_of(False, True),
     "missing": checks.one_of(*MISSING),
+    "noise": check_noise,
     "residual": checks.one_of(*RESIDUALS),
     "ridge": checks.auto_or(checks.non_negative),
     "refine": checks.at_least(0),
@@ -58,6 +61,7 @@ RULES = {
     "horizon": checks.optional(checks.at_least(1)),
     "progress": checks.one_of("auto", True, False),
 }
+TINY = np.finfo(float).tiny
 FROZEN = ("polarity", "center", "shared_pose")  # decide about scores, and are kept by a fit
 
 
@@ -108,6 +112,14 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         means and energies are those of what was observed; in gaps a component is drawn to zero with
         a weight of .02, without which poses would win in which hardly anything of it is seen. May
         be changed after a fit.
+    noise : {"white", "stationary"}, array (n, \*sample_shape) or StationaryNoise
+        "white": as in the paper. "stationary", for families that shift along axes: rows are made
+        white by a filter that is estimated from them, and again from what a first fit leaves;
+        components are found there. ``components_``, scores and what is decoded are in the units of
+        the data, energies and ``resmse`` those of whitened rows. An array is samples of noise alone
+        that the filter is estimated from, such as baseline periods: of any length along the axes
+        that shift. ``noise_`` of another model is taken as it is. Rows are centred first; a feature
+        weight counts what is whitened.
     ridge : "auto" or float
         For windows of which rows see a part, as with crops: components minimise ``sum_i |r_i - a_i
         T_i w|^2 + ridge a_i^2 |w|^2``. Without a ridge, parts of a window that no row sees together
@@ -160,6 +172,15 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     ridge_ : array like ``n_iter_``
         The ridge that each was found with; zeros where there was none.
     mean_ : array of the shape of a sample or None
+    noise_ : StationaryNoise or None
+        The filter that makes rows white; its ``spectrum()`` is that of the noise. None where
+        ``noise="white"``.
+    whitened_components_ : array (k, \*weight_shape) or None
+        What whitened rows show of each component; its norm says how far a component of unit size
+        stands out of the noise.
+    data_resmse_ : array (k,), or (1,) if the pose is shared, or None
+        Residual energy over energy of the training rows in the units of the data, after 1, .., k
+        components, or after all.
     polarity_, center_, shared_pose_
         What these parameters were in the fit.
     sample_shape_ : tuple of int
@@ -199,6 +220,9 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     shared_pose_: bool
     n_samples_seen_: int
     online_: dict[str, Any]
+    noise_: StationaryNoise | None = None  # files may be older than these
+    whitened_components_: Any = None
+    data_resmse_: np.ndarray | None = None
 
     def __init__(
         self,
@@ -212,6 +236,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         center: bool | Literal["samples"] = False,
         feature_weight: ArrayLike | None = None,
         missing: Literal["error", "ignore"] = "error",
+        noise: Any = "white",
         ridge: float | Literal["auto"] = "auto",
         refine: int = 0,
         output: Literal["scores", "scores+poses", "scores+units"] = "scores",
@@ -234,6 +259,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         self.center = center
         self.feature_weight = feature_weight
         self.missing = missing
+        self.noise = noise
         self.ridge = ridge
         self.refine = refine
         self.output = output
@@ -285,8 +311,9 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         open_rows = partial(self._open, operator=operator, weight=sample_weight)
         mean = feature_means(open_rows(rows)) if self.center is True else None
         preprocessing = Preprocessing(mean, self.center == "samples")
-        rows = rows.preprocessed(partial(preprocessing, operator=operator))
-        known = None if self.shared_pose or count != int(count) else count * self.n_restarts
+        noise = given_noise(self.noise, operator, preprocessing)
+        n_fits = self.n_restarts + (noise is None and not is_white(self.noise))
+        known = None if self.shared_pose or count != int(count) else count * n_fits
         context = self._init_callback_context(max_subtasks=known)
         context.call_on_fit_task_begin(estimator=self)
         recipe = Recipe(
@@ -299,8 +326,19 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             shared_pose=self.shared_pose,
             n_restarts=self.n_restarts,
         )
-        problem = Problem(open_rows(rows), self.polarity, **ridge_of(self, operator))
-        self.adopt(fit(problem, recipe, preprocessing), row_shape, labels=labels)
+
+        def fit_with(preprocessing, recipe):
+            seen = rows.preprocessed(partial(preprocessing, operator=operator))
+            problem = Problem(open_rows(seen), self.polarity, **ridge_of(self, operator))
+            return fit(problem, recipe, preprocessing)
+
+        if is_white(self.noise):
+            found = fit_with(preprocessing, recipe)
+        else:
+            centred = rows.preprocessed(partial(preprocessing.centred, operator=operator))
+            chunks = self._open(centred, operator.plain, sample_weight)
+            found = fit_coloured(fit_with, chunks, preprocessing, noise, recipe)
+        self.adopt(found, row_shape, labels=labels)
         context.call_on_fit_task_end(estimator=self)
         return self
 
@@ -339,9 +377,13 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         """
         model, operator = found.model, found.model.operator
         mean, per_sample = model.preprocessing.mean, model.preprocessing.per_sample
+        shape, shown, left = (-1, *operator.weight_shape), model.data_weights, found.data_left
         return self.restore(
             operator,
-            components_=model.weights.reshape(-1, *operator.weight_shape),
+            components_=(model.weights if shown is None else shown).reshape(shape),
+            whitened_components_=None if shown is None else model.weights.reshape(shape),
+            noise_=model.preprocessing.noise,
+            data_resmse_=None if left is None else left[1:] / max(left[0], TINY),
             explained_energy_=found.explained,
             explained_energy_ratio_=found.explained / found.total,
             n_components_=len(model.weights),
@@ -376,14 +418,18 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         return self
 
     def _model(self) -> Model:
+        shown, white = self.components_.reshape(self.n_components_, -1), self.noise_ is None
         return Model(
             operator=self.operator_,
-            weights=self.components_.reshape(self.n_components_, -1),
+            weights=shown if white else self.whitened_components_.reshape(shown.shape),
+            data_weights=None if white else shown,
             polarity=self.polarity_,
             shared_pose=self.shared_pose_,
             sweeps=self.refine,
             preprocessing=Preprocessing(
-                None if self.mean_ is None else self.mean_.ravel(), self.center_ == "samples"
+                None if self.mean_ is None else self.mean_.ravel(),
+                self.center_ == "samples",
+                self.noise_,
             ),
         )
 
@@ -458,9 +504,14 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
 
     def _advanced(self, stream, rows, weight):
         """The stream after the rows of a batch."""
-        rows = self._preprocessed(rows)
-        problem = Problem(self._open(rows, self.operator_, weight), self.polarity_)
-        return stream.advance(problem, self.horizon)
+        seen, model, operator = self._preprocessed(rows), self._model(), self.operator_
+        problem = Problem(self._open(seen, operator, weight), self.polarity_)
+        after = stream.advance(problem, self.horizon)
+        if self.noise_ is None:
+            return after
+        centred = rows.preprocessed(partial(model.preprocessing.centred, operator=operator))
+        chunks = self._open(centred, operator.plain, weight)
+        return after.in_data(stream, chunks, model, self.horizon)
 
     def _fit_kept(self, kept, n_fits=1):
         """Fit the rows kept so far; of several fits from other starts the best is taken."""
@@ -469,6 +520,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         restarts = {"n_restarts": max(n_fits, self.n_restarts)}
         found = clone(self).set_params(**restarts).fit(X, sample_weight=weight)
         names = {"components_", "n_components_", "n_iter_", "history_", "ridge_", "mean_"}
+        names |= {"noise_", "whitened_components_"}
         names |= {f"{name}_" for name in FROZEN}
         self.restore(found.operator_, **{name: getattr(found, name) for name in names})
         return self._stream_of(*self._batch(X, weight))

@@ -45,6 +45,9 @@ class Fit:
         Energy of the rows.
     results : list of SolverResult
     n_rows : int
+    data_left : array or None
+        Where rows were whitened, the energy of rows in the data that is left after 0, 1, .., k
+        components; after 0 and all, if they share a pose.
     """
 
     model: Model
@@ -52,6 +55,7 @@ class Fit:
     total: float
     results: list
     n_rows: int = 0
+    data_left: np.ndarray | None = None
 
     def scaled(self, exponent) -> Fit:
         """The same fit for rows times ``2**exponent``."""

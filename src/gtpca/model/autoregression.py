@@ -6,6 +6,9 @@ By Levinson's recursion the reflection coefficients ``k_1 .. k_p`` and the varia
 give the predictors of all lower orders too. The first points of a row are predicted by these, so
 that whitening keeps the length of rows: it is the inverse of the Cholesky factor of their
 covariance, ``C = L L'``, without the matrix.
+
+On a circle every point has a past, and one filter serves them all. After a gap a row begins anew:
+what lies before it is not looked at.
 """
 
 from __future__ import annotations
@@ -32,10 +35,13 @@ class Autoregression:
         Reflection coefficients ``k_j``, each in (-1, 1); none: white noise.
     variance : float
         That of the process, ``v_0``.
+    circular : bool
+        Whether the last point of a row comes before its first.
     """
 
     reflection: np.ndarray
     variance: float
+    circular: bool = False
 
     @property
     def order(self) -> int:
@@ -60,14 +66,49 @@ class Autoregression:
         return filters
 
     def whiten(self, X: np.ndarray) -> np.ndarray:
-        """Innovations ``L^-1 x`` of rows (.., d), of unit variance."""
+        """Innovations ``L^-1 x`` of rows (.., d), of unit variance; NaN stays NaN."""
+        gaps = np.isnan(np.sum(X))
+        if self.circular:
+            return self._whiten_circle(X, gaps)
+        if gaps:
+            return self._whiten_runs(X)
         E = lfilter(self.filters[-1], [1.0], X, axis=-1)
         for t in range(min(self.order, X.shape[-1])):
             E[..., t] = X[..., t::-1] @ self.filters[t, : t + 1]
         return E / self._deviations(X.shape[-1])
 
+    def _whiten_circle(self, X, gaps):
+        if gaps:
+            raise ValueError(
+                "noise='stationary' on a circle needs complete rows: a gap has no end there; use "
+                "noise='white', or fill the gaps first."
+            )
+        self._check_circle(X.shape[-1])
+        turned = np.concatenate([X[..., X.shape[-1] - self.order :], X], axis=-1)
+        E = lfilter(self.filters[-1], [1.0], turned, axis=-1)[..., self.order :]
+        return E / np.sqrt(self.variances[-1])
+
+    def _whiten_runs(self, X):
+        """Rows with gaps: every run of observed values as if it were a row."""
+        orders, filled = self._orders(np.isnan(X)), np.where(np.isnan(X), 0.0, X)
+        E = np.where(np.isnan(X), np.nan, 0.0)
+        for lag in range(min(self.order + 1, X.shape[-1])):
+            past = filled[..., : X.shape[-1] - lag]
+            E[..., lag:] += self.filters[orders[..., lag:], lag] * past
+        return E / np.sqrt(self.variances[orders])
+
+    def _orders(self, hidden):
+        """How many points before each one are looked at: those of its run, at most ``p``."""
+        places = np.broadcast_to(np.arange(hidden.shape[-1]), hidden.shape)
+        gap = np.maximum.accumulate(np.where(hidden, places, -1), axis=-1)
+        return np.minimum(np.maximum(places - gap - 1, 0), self.order)
+
     def colour(self, E: np.ndarray) -> np.ndarray:
         """Rows ``L e`` (.., d) of the process that have the innovations ``E``."""
+        if self.circular:
+            self._check_circle(E.shape[-1])
+            spectrum = np.fft.rfft(E * np.sqrt(self.variances[-1]), axis=-1)
+            return np.fft.irfft(spectrum / self.response(E.shape[-1]), E.shape[-1], axis=-1)
         X = E * self._deviations(E.shape[-1])
         for t in range(1, min(self.order, X.shape[-1])):
             X[..., t] -= X[..., t - 1 :: -1] @ self.filters[t, 1 : t + 1]
@@ -80,11 +121,35 @@ class Autoregression:
 
     def log_determinant(self, n_points: int) -> float:
         """``log det L`` of rows of so many points: whitening divides densities by its ``exp``."""
-        return float(np.log(self._deviations(n_points)).sum())
+        if not self.circular:
+            return float(np.log(self._deviations(n_points)).sum())
+        response = np.fft.fft(self.filters[-1], n_points)
+        return float(n_points * np.log(self.variances[-1]) / 2 - np.log(np.abs(response)).sum())
+
+    def log_deviations(self, hidden: np.ndarray) -> np.ndarray:
+        """Logarithms of the deviations of prediction errors of rows with gaps, (.., d); 0 there."""
+        return np.where(hidden, 0.0, np.log(self.variances[self._orders(hidden)]) / 2)
+
+    def response(self, n_points: int) -> np.ndarray:
+        """What the filter does to the frequencies ``0, 1 / n, .., 1 / 2`` per point, complex."""
+        return np.fft.rfft(self.filters[-1], n_points)
+
+    def power(self, n_points: int) -> np.ndarray:
+        """Power of the process at the frequencies of :meth:`response`: its mean is the variance.
+
+        ``S(f) = v_p / |1 - sum_j a_j exp(-2 pi i f j)|^2``.
+        """
+        return self.variances[-1] / np.abs(self.response(n_points)) ** 2
 
     def _deviations(self, n_points):
         """Standard deviations of the prediction errors along a row, (d,)."""
         return np.sqrt(self.variances[np.minimum(np.arange(n_points), self.order)])
+
+    def _check_circle(self, n_points):
+        if n_points <= self.order:
+            raise ValueError(
+                f"a circle of {n_points} points is too short for a filter of order {self.order}."
+            )
 
 
 def _states(past, filter_):
@@ -99,7 +164,12 @@ def _states(past, filter_):
     return past @ later.T
 
 
-def burg(X: np.ndarray, most_orders: int = MOST_ORDERS) -> Autoregression:
+def burg(
+    X: np.ndarray,
+    most_orders: int = MOST_ORDERS,
+    weight: np.ndarray | None = None,
+    circular: bool = False,
+) -> Autoregression:
     """The autoregression of rows (n, d) by Burg's method, all rows together.
 
     Each reflection coefficient minimises the forward and backward prediction errors ``f`` and ``b``
@@ -108,7 +178,8 @@ def burg(X: np.ndarray, most_orders: int = MOST_ORDERS) -> Autoregression:
         k_j = 2 sum_i,t f_i(t) b_i(t - 1)  /  sum_i,t f_i(t)^2 + b_i(t - 1)^2
 
     The order is that with the least ``N log v_j + j log N``, ``N`` values in all. NaN is not
-    observed, and so is every error that would need it.
+    observed, and so is every error that would need it. Rows count as often as their ``weight``
+    (n,) says; ``circular`` rows go round.
 
     Examples
     --------
@@ -122,13 +193,18 @@ def burg(X: np.ndarray, most_orders: int = MOST_ORDERS) -> Autoregression:
     """
     X = np.asarray(X, np.float64)
     seen = np.isfinite(X)
-    count = int(seen.sum())
-    variance = float(np.mean(X[seen] ** 2)) if count else 0.0
+    count = float(seen.sum() if weight is None else weight @ seen.sum(axis=1))
+    if weight is not None:
+        X = X * np.sqrt(weight)[:, None]
+    variance = float(np.sum(X[seen] ** 2) / count) if count else 0.0
     if variance == 0.0:
-        return Autoregression(np.zeros(0), variance)
+        return Autoregression(np.zeros(0), variance, circular)
     forward, backward, found = X, X, []
     for _ in range(min(most_orders, X.shape[1] - 1)):
-        f, b = forward[:, 1:], backward[:, :-1]
+        if circular:
+            f, b = forward, np.roll(backward, 1, axis=1)
+        else:
+            f, b = forward[:, 1:], backward[:, :-1]
         both = np.isfinite(f) & np.isfinite(b)
         f, b = np.where(both, f, 0.0), np.where(both, b, 0.0)
         energy = np.vdot(f, f) + np.vdot(b, b)
@@ -138,10 +214,10 @@ def burg(X: np.ndarray, most_orders: int = MOST_ORDERS) -> Autoregression:
         found.append(k)
         nothing = np.where(both, 0.0, np.nan)
         forward, backward = f - k * b + nothing, b - k * f + nothing
-    return Autoregression(np.array(found[: _order(found, count)]), variance)
+    return Autoregression(np.array(found[: _order(found, count)]), variance, circular)
 
 
 def _order(reflection, count):
     """The order with the least ``N log v_j + j log N``."""
     logs = np.cumsum(np.log1p(-np.square(np.r_[0.0, reflection])))
-    return int(np.argmin(count * logs + np.arange(len(logs)) * np.log(count)))
+    return int(np.argmin(count * logs + np.arange(len(logs)) * np.log(max(count, 1.0))))
