@@ -312,8 +312,8 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         mean = feature_means(open_rows(rows)) if self.center is True else None
         preprocessing = Preprocessing(mean, self.center == "samples")
         noise = given_noise(self.noise, operator, preprocessing)
-        n_fits = self.n_restarts + (noise is None and not is_white(self.noise))
-        known = None if self.shared_pose or count != int(count) else count * n_fits
+        known = None if self.shared_pose or count != int(count) else count * self.n_restarts
+        known = known if is_white(self.noise) or noise is not None else None
         context = self._init_callback_context(max_subtasks=known)
         context.call_on_fit_task_begin(estimator=self)
         recipe = Recipe(

@@ -21,10 +21,9 @@ from gtpca.families.text import as_family
 from gtpca.fitting import wording
 from gtpca.fitting.coloured import (
     check_noise,
+    estimated_noise,
     given_noise,
     is_white,
-    noise_of_residual,
-    noise_of_rows,
     sampled,
 )
 from gtpca.fitting.em import Recipe, density_in_data_units, expectation_maximisation
@@ -34,9 +33,9 @@ from gtpca.model.matching import POLARITIES
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.model.probabilistic import (
     ProbabilisticModel,
-    data_residual,
     log_likelihoods,
     pose_summary,
+    rest_of_rows,
 )
 from gtpca.model.stationary import StationaryNoise
 from gtpca.shell import (
@@ -357,15 +356,19 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         given = given_noise(self.noise, operator, Preprocessing())
         if given is not None:
             return given
-        chunk = sampled(chunks)
-        first = noise_of_rows(chunk, operator)
+        chunk, seed = sampled(chunks), rng.randint(2**31)
         how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs}
-        seen = as_chunks(first.whiten(chunk.rows), operator, chunk.weight, **how)
-        recipe = replace(recipe, whitening=first, tol=max(FIRST_TOL, recipe.tol))
-        model = expectation_maximisation(seen, recipe, rng)[0]
-        rows = as_chunks(chunk.rows, operator, chunk.weight, **how)
-        lens = density_in_data_units(rows, recipe, model).lens()
-        return noise_of_residual(chunk, rows.join(data_residual, lens), operator, first)
+        quick = replace(recipe, tol=max(FIRST_TOL, recipe.tol))
+
+        def rest_of(noise):
+            rows = chunk.rows if noise is None else noise.whiten(chunk.rows)
+            seen = as_chunks(rows, operator, chunk.weight, **how)
+            start = check_random_state(seed)
+            model = expectation_maximisation(seen, replace(quick, whitening=noise), start)[0]
+            rest = seen.join(rest_of_rows, model.lens())
+            return rest if noise is None else noise.colour(rest)
+
+        return estimated_noise(chunk, operator, rest_of)
 
     def _open(self, rows, operator, weight=None, whitening=None):
         """Rows as chunks, in double precision: a likelihood is a difference of large numbers."""

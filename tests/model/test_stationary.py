@@ -160,3 +160,10 @@ def test_a_shift_says_which_axes_go_round():
     assert shift_axes(Shift(boundary="circular").bind((12,))) == {0: True}
     assert shift_axes(Shift(5, axes=1).bind((3, 12))) == {1: False}
     assert shift_axes(Shift((5, 5)).bind((12, 12, 3))) == {0: False, 1: False}
+
+
+def test_runs_are_coloured_again():
+    process = Autoregression(REFLECTION, 2.0)
+    X = np.random.default_rng(0).standard_normal((3, 20))
+    X[0, 5:8], X[1, :4], X[2, 15:] = np.nan, np.nan, np.nan
+    np.testing.assert_allclose(process.colour(process.whiten(X)), X, atol=1e-12)

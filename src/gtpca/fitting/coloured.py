@@ -1,8 +1,8 @@
 """Fits in noise that is not white: its filter, and components in the units of the data.
 
-The filter is estimated twice. What the rows are as they come makes a first one, in which the
-pattern still is; what a first fit leaves of the rows makes the second, which is about as good as
-one from noise alone. Components are found in whitened rows. What is shown of them is the
+The filter is estimated twice. The rows as they come make a first one, in which the pattern still
+is; what a first fit leaves of the rows makes the second, which is about as good as one from noise
+alone. Components are found in whitened rows. What is shown of them is the
 least-squares solution for the rows in the units of the data, in the poses and with the coefficients
 that were found.
 """
@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from gtpca import checks
-from gtpca.data.chunks import Chunk, Codes, as_chunks, energy
+from gtpca.data.chunks import Chunk, Codes, energy
 from gtpca.data.containers import open_container
 from gtpca.fitting.fit import Fit
-from gtpca.model.coding import code
+from gtpca.model.coding import code, decode, encode
 from gtpca.model.conventions import signs
 from gtpca.model.gaps import hidden_sums
 from gtpca.model.matching import Block, Stats, second_moments, solve_block
@@ -28,17 +29,18 @@ __all__ = [
     "NOISES",
     "check_noise",
     "data_solution",
+    "estimated_noise",
     "fit_coloured",
     "given_noise",
     "in_data_units",
     "is_white",
-    "noise_of_residual",
-    "noise_of_rows",
     "sampled",
 ]
 
 NOISES = ("white", "stationary")
 MOST_VALUES = 2**22  # from which a filter is estimated; of more, rows spread over all of them
+TINY = np.finfo(float).tiny
+FEW_ROWS = 100  # below, a fit without any whitening is tried as a beginning, too
 NOTHING = 1e-12  # share of the energy below which what is left is rounding
 
 
@@ -154,23 +156,74 @@ def fit_coloured(fit_with, centred, preprocessing, noise, recipe) -> Fit:
     """
     if noise is None:
         chunk = sampled(centred)
-        first = replace(preprocessing, noise=noise_of_rows(chunk, centred.operator))
-        with warnings.catch_warnings():  # the second fit gives them
-            warnings.simplefilter("ignore")
+
+        def rest_of(noise):
+            first = replace(preprocessing, noise=noise)
             found = fit_with(first, replace(recipe, refine=0, n_restarts=1))
-        noise = first.noise
-        if not recipe.progress.stop:
-            some = as_chunks(chunk.rows, centred.operator, chunk.weight)
-            rest = np.concatenate(in_data_units(some, found.model)[2].collect(_rows))
-            noise = noise_of_residual(chunk, rest, centred.operator, first.noise)
-    if not recipe.progress.stop:
-        found = fit_with(replace(preprocessing, noise=noise), recipe)
+            return None if recipe.progress.stop else residual(chunk, found.model)
+
+        noise = estimated_noise(chunk, centred.operator, rest_of)
+    recipe.progress.stop = False  # one fit there must be
+    found = fit_with(replace(preprocessing, noise=noise), recipe)
     model, left, _ = in_data_units(centred, found.model)
     return replace(found, model=model, data_left=left)
 
 
-def _rows(chunk):
-    return chunk.rows
+def residual(chunk, model):
+    """What components leave of centred rows, (n, d): coloured again after it was whitened.
+
+    Components in the units of the data would leave steps at the ends of their windows.
+    """
+    operator, noise = model.operator, model.preprocessing.noise
+    rows = chunk.rows if noise is None else noise.whiten(chunk.rows)
+    seen = model.preprocessing.whitened(chunk.rows, operator)
+    blocks = model.blocks(seen.dtype)
+    codes = encode(replace(chunk, rows=seen, operator=operator, memory=None), blocks, model.sweeps)
+    rest = rows - decode(codes, operator, blocks, rows.dtype)
+    return rest if noise is None else noise.colour(rest)
+
+
+def estimated_noise(chunk, operator, rest_of) -> StationaryNoise:
+    """The noise of what a fit leaves of rows that are whitened by the noise of all that is in them.
+
+    Of few rows that is a poor beginning where a pattern is smooth. Then a fit without any whitening
+    is another one, both are followed twice more, and the noise under which the rest is more likely
+    is taken.
+
+    Parameters
+    ----------
+    chunk : Chunk
+        Centred rows.
+    operator : Operator
+    rest_of : callable
+        ``rest_of(noise)`` fits rows that are whitened by ``noise``, or as they are, and gives what
+        is left of those of the chunk, (n, d); None where the fit was asked to stop.
+    """
+    few = len(chunk.rows) < FEW_ROWS
+    found: list[tuple[float, Any]] = []
+    before = noise_of_rows(chunk, operator)
+    with warnings.catch_warnings():  # the last fit gives them
+        warnings.simplefilter("ignore")
+        for start in (None, before) if few else (before,):
+            noise = start
+            for _ in range(3 if few else 1):
+                rest = rest_of(noise)
+                if rest is None:
+                    return before if noise is None else noise
+                noise = noise_of_residual(chunk, rest, operator, before)
+            found.append((likelihood(chunk, rest, noise), noise))
+    return max(found, key=lambda pair: pair[0])[1]
+
+
+def likelihood(chunk, rest, noise) -> float:
+    """``log p`` of noise (n, d), but for a constant, with the variance that makes it largest."""
+    E = noise.whiten(rest)
+    hidden = np.isnan(E)
+    weight = chunk.weigh(np.ones(len(E)))
+    count = weight @ (~hidden).sum(axis=1)
+    logs = noise.log_determinants(hidden if hidden.any() else None)
+    mean = weight @ np.nansum(E**2, axis=1) / count
+    return float(-count / 2 * np.log(max(mean, TINY)) - np.sum(weight * logs))
 
 
 def in_data_units(chunks, model):

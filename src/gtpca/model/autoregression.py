@@ -109,6 +109,8 @@ class Autoregression:
             self._check_circle(E.shape[-1])
             spectrum = np.fft.rfft(E * np.sqrt(self.variances[-1]), axis=-1)
             return np.fft.irfft(spectrum / self.response(E.shape[-1]), E.shape[-1], axis=-1)
+        if np.isnan(np.sum(E)):
+            return self._colour_runs(E)
         X = E * self._deviations(E.shape[-1])
         for t in range(1, min(self.order, X.shape[-1])):
             X[..., t] -= X[..., t - 1 :: -1] @ self.filters[t, 1 : t + 1]
@@ -118,6 +120,18 @@ class Autoregression:
             tail = lfilter([1.0], self.filters[-1], X[..., self.order :], axis=-1, zi=state)
             X[..., self.order :] = tail[0]
         return X
+
+    def _colour_runs(self, E):
+        """The inverse of :meth:`_whiten_runs`."""
+        hidden = np.isnan(E)
+        orders = self._orders(hidden)
+        X = np.where(hidden, 0.0, E * np.sqrt(self.variances[orders]))
+        for t in range(1, E.shape[-1]):
+            reach = min(self.order, t)
+            past = X[..., t - reach : t][..., ::-1]
+            known = self.filters[orders[..., t], 1 : reach + 1]
+            X[..., t] -= np.where(hidden[..., t], 0.0, np.sum(known * past, axis=-1))
+        return np.where(hidden, np.nan, X)
 
     def log_determinant(self, n_points: int) -> float:
         """``log det L`` of rows of so many points: whitening divides densities by its ``exp``."""

@@ -38,13 +38,16 @@ __all__ = [
     "Lens",
     "ProbabilisticModel",
     "Sums",
-    "data_residual",
     "data_sums",
+    "encode",
     "hard_sums",
     "log_likelihoods",
+    "moved",
     "pose_summary",
+    "rest_of_rows",
     "soft_sums",
     "total_likelihood",
+    "with_one",
 ]
 
 PIECE = 2**16  # products that are made at once: beyond, new memory costs more than the sums
@@ -439,11 +442,12 @@ def _both(lens, hard, seen, piece):
     return _shared(lens, False, piece, fit, share, z, terms)
 
 
-def data_residual(chunk, lens):
-    """Rows as they came, less what is shown in their most likely pose, (n, d)."""
-    codes = encode(lens.whitened(chunk), lens, 1.0)
-    part = moved(chunk.operator, lens.visible, with_one(codes.scores), codes.index[:, 0])
-    return chunk.rows - part
+def rest_of_rows(chunk, lens):
+    """Rows less what is shown in their most likely pose, (n, d)."""
+    codes = encode(chunk, lens, 1.0)
+    return chunk.rows - moved(
+        chunk.operator, lens.weights, with_one(codes.scores), codes.index[:, 0]
+    )
 
 
 def _soft(lens, by_feature, piece):

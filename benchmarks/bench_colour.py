@@ -1,0 +1,472 @@
+"""Noise that is not white: what whitening gains, loses and costs, for energy and for likelihood.
+
+``pulses``: a spike or a bump of 24 in 120 points, of strength d' = 4 in whitened noise, with
+amplitudes of 1 +- .2 at uniform places 8 .. 88, in white, AR(1), narrow-band AR(2) and 1/f noise;
+share of the poses within 2 points up to one common shift, and likeness with the truth, of a single
+component (``gtpca``) and of a pattern with a likelihood (``density``): as if noise were white, with
+a filter estimated from the same rows, and with one from 10,000 rows of noise alone (``known``).
+``likelihood``: how much more likely held-out rows are with ``noise="stationary"``, nats per row.
+``images``: the same for a blob of 8 x 8 in 24 x 24 pixels: noise whose covariance is a product over
+both axes, and isotropic 1/f noise, for which a product is an approximation.
+``eeg``: EEG trials cut out at known random places: shares, white and whitened, beside what can be
+known: d' of the average response (halves of the trials against one another, so that noise does not
+count), the share that a matched filter with the response of the other trials finds, and the share
+that it would find if every trial were the average response in the fitted noise.
+``erp``: that average response, made as strong as some d', in noise of the fitted spectrum.
+``cost``: processor seconds of a fit and of a pass over those of a white one.
+
+Draws are kept one by one, a run that was interrupted goes on. Seeds 0 to 9 are reported; those from
+100 on are for development. Run: python benchmarks/bench_colour.py [--only pulses ..] [--seeds 10]
+[--first 100] [--out FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+import warnings
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+from scipy.signal import lfilter
+
+from gtpca import GTPCA, ProbabilisticGTPCA, Shift
+from gtpca.data.chunks import as_chunks
+from gtpca.datasets import fetch_eeg
+from gtpca.model.matching import make_block, statistics
+from gtpca.model.stationary import estimate_noise
+
+PATH = Path(__file__).with_suffix(".json")
+SIZE, WINDOW, NEAR, STRENGTH = 120, 24, 2, 4.0
+TIMES = np.arange(WINDOW)
+PATTERNS = {
+    "spike": np.exp(-0.5 * ((TIMES - 10) / 1.5) ** 2)
+    - 0.5 * np.exp(-0.5 * ((TIMES - 15) / 2.5) ** 2),
+    "bump": np.exp(-0.5 * ((TIMES - 12) / 5) ** 2),
+}
+POLE = 0.97 * np.exp(2j * np.pi / 12)
+FILTERS = {
+    "white": [1.0],
+    "AR(1) .5": [1.0, -0.5],
+    "AR(1) .7": [1.0, -0.7],
+    "AR(1) .9": [1.0, -0.9],
+    "AR(2)": np.real(np.poly([POLE, POLE.conj()])),
+}
+NOISES = ("white", "AR(1) .9", "AR(2)", "1/f")
+EEG_CHANNELS = ("PZ", "OZ", "O1", "O2", "PO7", "PO8")
+REACH, EEG_WINDOW = 40, 128
+SIZES = (300, 25)
+ERP_STRENGTHS = (3.0, 4.0, 5.0, 6.0)
+
+
+def noise_rows(kind, n, seed, size=SIZE):
+    """Rows (n, size) of noise of unit variance."""
+    rng = np.random.default_rng(seed)
+    if kind == "1/f":
+        long = 2048
+        f = np.fft.rfftfreq(long)
+        f[0] = f[1]
+        power = f**-1.0
+        X = np.fft.irfft(np.fft.rfft(rng.standard_normal((n, long))) * np.sqrt(power), long)
+        return X[:, :size] / np.sqrt(np.mean(np.r_[power, power[1:-1]]))
+    a = FILTERS[kind]
+    X = lfilter([1.0], a, rng.standard_normal((n, size + 500)))[:, 500:]
+    return X / np.sqrt(np.sum(lfilter([1.0], a, np.eye(1, 5000)[0]) ** 2))
+
+
+@cache
+def known_noise(kind, seed=10_000):
+    """The filter of 10,000 rows of noise alone."""
+    return estimate_noise(noise_rows(kind, 10_000, seed), {0: False})
+
+
+def strength(noise, w):
+    """d' of a pattern: its norm after the filter, with nothing before and behind it."""
+    row = np.zeros(SIZE)
+    row[40 : 40 + len(w)] = w
+    return float(np.linalg.norm(noise.whiten(row[None])))
+
+
+def pulses_of(kind, pattern, n, seed, d=STRENGTH):
+    """Rows (n, 120) and the places of their pulses."""
+    rng = np.random.default_rng([seed, 1])
+    w = PATTERNS[pattern]
+    w = w * d / strength(known_noise(kind), w)
+    X, places = noise_rows(kind, n, seed), rng.integers(8, 89, n)
+    for row, place, size in zip(X, places, 1 + 0.2 * rng.standard_normal(n), strict=True):
+        row[place : place + WINDOW] += size * w
+    return X, places
+
+
+def near(found, places):
+    """Share within 2 points, up to one shift of all."""
+    lag = np.asarray(found) - places
+    return float(max(np.mean(np.abs(lag - s) <= NEAR) for s in range(int(lag.min()), int(lag.max()) + 1)))
+
+
+def likeness(w, truth):
+    """The largest correlation over shifts."""
+    product = np.max(np.abs(np.correlate(w, truth, "full")))
+    return float(product / np.linalg.norm(w) / np.linalg.norm(truth))
+
+
+def models(noise, family, seed=0):
+    """Both estimators, by name."""
+    yield "gtpca", GTPCA(1, family, noise=noise, random_state=seed)
+    yield "density", ProbabilisticGTPCA(0, family, noise=noise, random_state=seed)
+
+
+def shown(model):
+    """The component, or the pattern."""
+    return model.components_[0] if isinstance(model, GTPCA) else model.mean_pattern_
+
+
+def starts_of(model, X, name="start"):
+    return np.asarray(model.poses(model.encode(X))[name])[:, 0]
+
+
+def pulses(seeds):
+    """Cases, and functions that give the shares of each."""
+    for n in SIZES:
+        for seed in seeds:
+            for kind in NOISES:
+                for pattern in PATTERNS:
+                    case = {"noise": kind, "pattern": pattern, "n": n, "seed": seed}
+                    yield case, partial(pulses_case, **case)
+
+
+def pulses_case(noise, pattern, n, seed):
+    X, places = pulses_of(noise, pattern, n, seed)
+    found = {}
+    for how, value in (("white", "white"), ("stationary", "stationary"), ("known", known_noise(noise))):
+        for name, model in models(value, Shift(WINDOW)):
+            model.fit(X)
+            found[f"{name} {how}"] = near(starts_of(model, X), places)
+            found[f"{name} {how} likeness"] = likeness(shown(model), PATTERNS[pattern])
+    return found
+
+
+def likelihood(seeds):
+    """Cases: twice as many draws as elsewhere."""
+    seeds = list(seeds)
+    for seed in [*seeds, *(seed + 1000 for seed in seeds)]:
+        for kind in ("white", "AR(1) .5", "AR(1) .7", "AR(1) .9"):
+            case = {"noise": kind, "seed": seed}
+            yield case, partial(likelihood_case, **case)
+
+
+def likelihood_case(noise, seed):
+    X, new = (pulses_of(noise, "spike", 300, [seed, part])[0] for part in (0, 1))
+    white, coloured = (
+        ProbabilisticGTPCA(0, Shift(WINDOW), noise=how, random_state=0).fit(X).score(new)
+        for how in ("white", "stationary")
+    )
+    return {"gain": coloured - white}
+
+
+def image_noise(kind, n, seed, size=24):
+    """Images (n, size, size) of noise of unit variance."""
+    rng = np.random.default_rng(seed)
+    if kind == "product AR(1) .9":
+        X = lfilter([1.0], [1.0, -0.9], rng.standard_normal((n, size + 60, size + 60)), axis=1)
+        X = lfilter([1.0], [1.0, -0.9], X, axis=2)[:, 60:, 60:]
+    elif kind == "isotropic 1/f":
+        wide = 96
+        f = np.hypot(np.fft.fftfreq(wide)[:, None], np.fft.rfftfreq(wide))
+        f[0, 0] = f[0, 1]
+        spectrum = np.fft.rfft2(rng.standard_normal((n, wide, wide)))
+        X = np.fft.irfft2(spectrum / f, (wide, wide))[:, :size, :size]
+    else:
+        X = rng.standard_normal((n, size, size))
+    return X / X.std()
+
+
+def images(seeds):
+    """Cases of a blob in images."""
+    for seed in seeds:
+        for kind in ("white", "product AR(1) .9", "isotropic 1/f"):
+            case = {"noise": kind, "seed": seed}
+            yield case, partial(images_case, **case)
+
+
+@cache
+def known_image_noise(kind):
+    return estimate_noise(image_noise(kind, 2000, 10_000), {0: False, 1: False})
+
+
+def images_case(noise, seed, n=200, d=6.0):
+    u = np.arange(8) - 3.5
+    blob = u[:, None] * np.exp(-(u[:, None] ** 2 + u**2) / 4)
+    row = np.zeros((24, 24))
+    row[8:16, 8:16] = blob
+    blob = blob * d / np.linalg.norm(known_image_noise(noise).whiten(row.reshape(1, -1)))
+    X, rng = image_noise(noise, n, seed), np.random.default_rng([seed, 1])
+    places = rng.integers(0, 17, (n, 2))
+    for image, (a, b) in zip(X, places, strict=True):
+        image[a : a + 8, b : b + 8] += blob
+    found = {}
+    known = known_image_noise(noise)
+    for how, value in (("white", "white"), ("stationary", "stationary"), ("known", known)):
+        for name, model in models(value, Shift((8, 8))):
+            if name == "density" and how == "known":
+                continue
+            model.fit(X)
+            lag = np.stack([starts_of(model, X, f"start_{a}") for a in (0, 1)], axis=1) - places
+            good = np.abs(lag - np.median(lag, axis=0)).max(axis=1) <= 1
+            found[f"{name} {how}"] = float(good.mean())
+    return found
+
+
+@cache
+def eeg_trials(channels):
+    """Trials (n, channel, 256) without their means."""
+    data = fetch_eeg()
+    columns = [list(data.channels).index(name) for name in channels]
+    trials = data.data[~data.repeated][:, :, columns].transpose(0, 2, 1).astype(float)
+    return trials - trials.mean(axis=2, keepdims=True)
+
+
+@cache
+def scalp():
+    """All channels but those off the scalp."""
+    return tuple(name for name in fetch_eeg().channels if name not in ("X", "Y", "nd"))
+
+
+CHANNEL_SETS = {"OZ": ("OZ",), "six": EEG_CHANNELS, "all": None}
+
+
+def chosen(name):
+    return scalp() if CHANNEL_SETS[name] is None else CHANNEL_SETS[name]
+
+
+def cut(trials, starts, size):
+    """Pieces of trials (n, c, 256) that begin at ``starts``."""
+    return np.stack([x[:, s : s + size] for x, s in zip(trials, starts, strict=True)])
+
+
+def window_strengths(trials, splits=50):
+    """d' of the average response in the window: halves of whitened trials against one another."""
+    noise = estimate_noise(trials - trials.mean(axis=0), {1: False})
+    white = noise.whiten(trials.reshape(len(trials), -1)).reshape(trials.shape)
+    first = (256 - EEG_WINDOW) // 2
+    white = white[:, :, first - 44 : first - 44 + EEG_WINDOW]
+    rng, squares = np.random.default_rng(0), []
+    for _ in range(splits):
+        order = rng.permutation(len(white))
+        halves = (white[order[: len(white) // 2]], white[order[len(white) // 2 :]])
+        a, b = (half.mean(axis=0) for half in halves)
+        squares.append(np.sum(a * b))
+    return float(np.sqrt(max(0.0, np.mean(squares)))), noise, white
+
+
+def matched(white, starts, response):
+    """Places by a matched filter: the largest product with a response (c, window)."""
+    size = response.shape[1]
+    products = np.stack(
+        [np.sum(white[:, :, s : s + size] * response, axis=(1, 2)) for s in range(REACH + 1)], axis=1
+    )
+    return near(products.argmax(axis=1), starts)
+
+
+def eeg(seeds):
+    """Cases of trials with planted places."""
+    for seed in seeds:
+        for channels in CHANNEL_SETS:
+            case = {"channels": channels, "seed": seed}
+            yield case, partial(eeg_case, **case)
+
+
+def eeg_case(channels, seed):
+    """Shares by fits, white and whitened, and by those who know the response."""
+    trials, first = eeg_trials(chosen(channels)), (256 - EEG_WINDOW) // 2 - 44
+    rng = np.random.default_rng(seed)
+    shifts = rng.integers(REACH + 1, size=len(trials))
+    X = cut(trials, shifts, 256 - REACH)
+    d, noise, _ = window_strengths(trials)
+    found = {"d'": d, "one place for all": near(np.zeros(len(X)), -shifts)}
+    family = Shift(EEG_WINDOW, axes=1)
+    for how in ("white", "stationary"):
+        if channels == "all" and how == "white":
+            continue
+        model = GTPCA(1, family, noise=how, random_state=0).fit(X)
+        found[f"gtpca {how}"] = near(starts_of(model, X), -shifts)
+        if channels != "all":
+            model = ProbabilisticGTPCA(0, family, noise=how, random_state=0).fit(X)
+            found[f"density {how}"] = near(starts_of(model, X), -shifts)
+    white = noise.whiten(trials.reshape(len(trials), -1)).reshape(trials.shape)
+    total = white.sum(axis=0)
+    others = (total - white) / (len(white) - 1)
+    part = slice(first, first + EEG_WINDOW)
+    hits = []
+    for i, row in enumerate(white):
+        response = others[i, :, part]
+        products = [np.sum(row[:, first + s : first + s + EEG_WINDOW] * response) for s in range(-REACH, REACH + 1) if first + s >= 0]
+        offsets = [s for s in range(-REACH, REACH + 1) if first + s >= 0]
+        hits.append(abs(offsets[int(np.argmax(products))]) <= NEAR)
+    found["matched, response of the other trials"] = float(np.mean(hits))
+    found["matched, trials as the average"] = matched_in_noise(total[:, part] / len(white), d, rng)
+    return found
+
+
+def matched_in_noise(response, d, rng, n=2000):
+    """Share of places that a matched filter finds for a response of strength ``d`` in white noise."""
+    response = response * d / np.linalg.norm(response)
+    size = response.shape[1]
+    starts = rng.integers(REACH + 1, size=n)
+    rows = rng.standard_normal((n, len(response), size + REACH))
+    for row, start in zip(rows, starts, strict=True):
+        row[:, start : start + size] += response
+    return matched(rows, starts, response)
+
+
+def erp(seeds):
+    """Cases: the average response as strong as some d' in noise of the fitted spectrum."""
+    for seed in seeds:
+        for d in ERP_STRENGTHS:
+            for n in (99, 300):
+                case = {"d": d, "n": n, "seed": seed}
+                yield case, partial(erp_case, **case)
+
+
+def erp_case(d, n, seed):
+    trials, first = eeg_trials(EEG_CHANNELS), (256 - EEG_WINDOW) // 2 - 44
+    _, noise, white = window_strengths(trials)
+    response = trials.mean(axis=0)[:, first : first + EEG_WINDOW]
+    response = response * np.hanning(EEG_WINDOW)
+    row = np.zeros(trials.shape[1:])
+    row[:, first : first + EEG_WINDOW] = response
+    response = response * d / np.linalg.norm(noise.whiten(row.reshape(1, -1)))
+    rng = np.random.default_rng(seed)
+    E = rng.standard_normal((n, row.size))
+    X = noise.colour(E).reshape(n, *row.shape)[:, :, : EEG_WINDOW + REACH]
+    starts = rng.integers(REACH + 1, size=n)
+    for x, start in zip(X, starts, strict=True):
+        x[:, start : start + EEG_WINDOW] += response
+    found = {}
+    for how in ("white", "stationary"):
+        for name, model in models(how, Shift(EEG_WINDOW, axes=1)):
+            model.fit(X)
+            found[f"{name} {how}"] = near(starts_of(model, X), starts)
+    white_response = noise.whiten(np.pad(response, ((0, 0), (0, 256 - EEG_WINDOW))).reshape(1, -1))
+    white_response = white_response.reshape(row.shape)[:, :EEG_WINDOW]
+    found["matched"] = matched_in_noise(white_response, float(np.linalg.norm(white_response)), rng)
+    return found
+
+
+def cost(seeds):
+    """Seconds of fits and passes, white and whitened."""
+    del seeds
+    rows = []
+    for name, kind, size, n in (("AR(1), 300 rows", "AR(1) .9", SIZE, 300), ("1/f, 3,000 rows", "1/f", 500, 3000)):
+        X = noise_rows(kind, n, 0, size)
+        for row, place in zip(X, np.random.default_rng(0).integers(8, size - 32, n), strict=True):
+            row[place : place + WINDOW] += 3 * PATTERNS["spike"]
+        times = {}
+        for which, make in (
+            ("gtpca", lambda how: GTPCA(1, Shift(WINDOW), noise=how, random_state=0)),
+            ("density", lambda how: ProbabilisticGTPCA(0, Shift(WINDOW), noise=how, random_state=0)),
+        ):
+            for how in ("white", "stationary"):
+                times[which, how] = seconds(lambda: make(how).fit(X))
+        model = GTPCA(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+        operator, W = model.operator_, model.components_.reshape(1, -1)
+
+        def one_pass(rows):
+            as_chunks(rows, operator).sum(statistics, make_block(operator, W))
+
+        plain = seconds(lambda: one_pass(X))
+        whitened = seconds(lambda: one_pass(model.noise_.whiten(X)))
+        rows.append(
+            {
+                "case": name,
+                **{f"{k} fit": times[k, "stationary"] / times[k, "white"] for k in ("gtpca", "density")},
+                "pass": whitened / plain,
+            }
+        )
+        print(rows[-1], flush=True)
+    return rows
+
+
+def seconds(fn, times=5):
+    """The least processor seconds of several runs."""
+    found = []
+    for _ in range(times):
+        begin = time.process_time()
+        fn()
+        found.append(time.process_time() - begin)
+    return min(found)
+
+
+DRAWN = {"pulses": pulses, "likelihood": likelihood, "images": images, "erp": erp, "eeg": eeg}
+PARTS = {"cost": cost}
+KEYS = ("noise", "pattern", "n", "channels", "d")
+
+
+def add_draws(results, name, seeds, path):
+    """Draws of a part that are not known yet, one by one, and their summary."""
+    lines = results.setdefault("draws", {}).setdefault(name, [])
+    for case, find in DRAWN[name](seeds):
+        if any(all(line[k] == v for k, v in case.items()) for line in lines):
+            continue
+        lines.append(case | {k: round(v, 4) for k, v in find().items()})
+        results[name] = summary(lines)
+        keep(results, path)
+        print(name, lines[-1], flush=True)
+
+
+def summary(lines):
+    """Means with standard errors of all draws of a case."""
+    keys = [key for key in KEYS if key in lines[0]]
+    rows = []
+    for case in dict.fromkeys(tuple(line[k] for k in keys) for line in lines):
+        group = [line for line in lines if tuple(line[k] for k in keys) == case]
+        names = [k for k in group[0] if k not in (*keys, "seed")]
+        values = {k: np.array([line[k] for line in group]) for k in names}
+        rows.append(
+            dict(zip(keys, case, strict=True))
+            | {"draws": len(group)}
+            | {k: round(float(v.mean()), 4) for k, v in values.items()}
+            | {"se": {k: standard_error(v) for k, v in values.items()}}
+            | {"least": {k: float(v.min()) for k, v in values.items()}}
+        )
+    return rows
+
+
+def standard_error(values):
+    """That of a mean; of a single one there is none."""
+    return round(float(values.std(ddof=1) / np.sqrt(len(values))), 4) if len(values) > 1 else None
+
+
+def keep(results, path):
+    """Write all that is known, at once."""
+    beside = path.with_suffix(".part")
+    beside.write_text(json.dumps(results, indent=1) + "\n")
+    beside.replace(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parts = [*DRAWN, *PARTS]
+    parser.add_argument("--only", nargs="+", choices=parts, default=parts)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=PATH)
+    options = parser.parse_args()
+    results = json.loads(options.out.read_text()) if options.out.exists() else {}
+    warnings.simplefilter("ignore")
+    for name in options.only:
+        seeds = range(options.first, options.first + options.seeds)
+        if name in DRAWN:
+            add_draws(results, name, seeds, options.out)
+            continue
+        results[name] = PARTS[name](seeds)
+        results["machine"] = {"python": platform.python_version(), "cpus": os.cpu_count()}
+        keep(results, options.out)
+
+
+if __name__ == "__main__":
+    main()
