@@ -58,7 +58,7 @@ FILTERS = {
 }
 NOISES = ("white", "AR(1) .9", "AR(2)", "1/f")
 EEG_CHANNELS = ("PZ", "OZ", "O1", "O2", "PO7", "PO8")
-REACH, EEG_WINDOW = 40, 128
+REACH, EEG_WINDOW, FIRST = 40, 128, 20  # in points of 1/256 s, the first from 78 ms on
 SIZES = (300, 25)
 ERP_STRENGTHS = (3.0, 4.0, 5.0, 6.0)
 
@@ -105,7 +105,8 @@ def pulses_of(kind, pattern, n, seed, d=STRENGTH):
 def near(found, places):
     """Share within 2 points, up to one shift of all."""
     lag = np.asarray(found) - places
-    return float(max(np.mean(np.abs(lag - s) <= NEAR) for s in range(int(lag.min()), int(lag.max()) + 1)))
+    common = range(int(lag.min()), int(lag.max()) + 1)
+    return float(max(np.mean(np.abs(lag - s) <= NEAR) for s in common))
 
 
 def likeness(w, truth):
@@ -142,7 +143,8 @@ def pulses(seeds):
 def pulses_case(noise, pattern, n, seed):
     X, places = pulses_of(noise, pattern, n, seed)
     found = {}
-    for how, value in (("white", "white"), ("stationary", "stationary"), ("known", known_noise(noise))):
+    ways = {"white": "white", "stationary": "stationary", "known": known_noise(noise)}
+    for how, value in ways.items():
         for name, model in models(value, Shift(WINDOW)):
             model.fit(X)
             found[f"{name} {how}"] = near(starts_of(model, X), places)
@@ -221,55 +223,67 @@ def images_case(noise, seed, n=200, d=6.0):
     return found
 
 
+CHANNEL_SETS = {"OZ": ("OZ",), "six": EEG_CHANNELS, "all": None}
+
+
 @cache
-def eeg_trials(channels):
-    """Trials (n, channel, 256) without their means."""
+def eeg_trials(name):
+    """Trials (n, channel, 256) without their means; "all" are those on the scalp."""
     data = fetch_eeg()
-    columns = [list(data.channels).index(name) for name in channels]
+    names = CHANNEL_SETS[name] or [c for c in data.channels if c not in ("X", "Y", "nd")]
+    columns = [list(data.channels).index(channel) for channel in names]
     trials = data.data[~data.repeated][:, :, columns].transpose(0, 2, 1).astype(float)
     return trials - trials.mean(axis=2, keepdims=True)
 
 
 @cache
-def scalp():
-    """All channels but those off the scalp."""
-    return tuple(name for name in fetch_eeg().channels if name not in ("X", "Y", "nd"))
+def eeg_noise(name):
+    """The noise of trials around their average."""
+    trials = eeg_trials(name)
+    return estimate_noise(trials - trials.mean(axis=0), {1: False})
 
 
-CHANNEL_SETS = {"OZ": ("OZ",), "six": EEG_CHANNELS, "all": None}
+@cache
+def whitened_trials(name):
+    trials = eeg_trials(name)
+    return eeg_noise(name).whiten(trials.reshape(len(trials), -1)).reshape(trials.shape)
 
 
-def chosen(name):
-    return scalp() if CHANNEL_SETS[name] is None else CHANNEL_SETS[name]
-
-
-def cut(trials, starts, size):
-    """Pieces of trials (n, c, 256) that begin at ``starts``."""
-    return np.stack([x[:, s : s + size] for x, s in zip(trials, starts, strict=True)])
-
-
-def window_strengths(trials, splits=50):
-    """d' of the average response in the window: halves of whitened trials against one another."""
-    noise = estimate_noise(trials - trials.mean(axis=0), {1: False})
-    white = noise.whiten(trials.reshape(len(trials), -1)).reshape(trials.shape)
-    first = (256 - EEG_WINDOW) // 2
-    white = white[:, :, first - 44 : first - 44 + EEG_WINDOW]
+def response_strength(name, splits=200):
+    """d' of the average response in a window: halves of whitened trials against one another."""
+    white = whitened_trials(name)[:, :, FIRST : FIRST + EEG_WINDOW]
     rng, squares = np.random.default_rng(0), []
     for _ in range(splits):
         order = rng.permutation(len(white))
-        halves = (white[order[: len(white) // 2]], white[order[len(white) // 2 :]])
-        a, b = (half.mean(axis=0) for half in halves)
-        squares.append(np.sum(a * b))
-    return float(np.sqrt(max(0.0, np.mean(squares)))), noise, white
+        half = len(white) // 2
+        squares.append(np.sum(white[order[:half]].mean(axis=0) * white[order[half:]].mean(axis=0)))
+    return float(np.sqrt(max(0.0, np.mean(squares))))
 
 
-def matched(white, starts, response):
-    """Places by a matched filter: the largest product with a response (c, window)."""
-    size = response.shape[1]
-    products = np.stack(
-        [np.sum(white[:, :, s : s + size] * response, axis=(1, 2)) for s in range(REACH + 1)], axis=1
-    )
-    return near(products.argmax(axis=1), starts)
+def best_places(white, responses, first, reach):
+    """Offsets -reach .. reach at which rows (n, c, t) have the largest product with responses."""
+    size = responses.shape[-1]
+    offsets = np.arange(-reach, reach + 1)
+    products = [
+        np.sum(white[:, :, first + s : first + s + size] * responses, axis=(1, 2)) for s in offsets
+    ]
+    return offsets[np.argmax(products, axis=0)]
+
+
+def matched_on_trials(name):
+    """Share of trials in which the response of all the others fits best where it is: 41 places."""
+    white = whitened_trials(name)
+    others = (white.sum(axis=0) - white) / (len(white) - 1)
+    found = best_places(white, others[:, :, FIRST : FIRST + EEG_WINDOW], FIRST, REACH // 2)
+    return float(np.mean(np.abs(found) <= NEAR))
+
+
+def matched_in_noise(response, d, seed, n=2000):
+    """The same, if rows were a whitened response (c, t) of strength ``d`` in white noise."""
+    response, half = response * d / np.linalg.norm(response), REACH // 2
+    rows = np.random.default_rng(seed).standard_normal((n, len(response), EEG_WINDOW + REACH))
+    rows[:, :, half : half + EEG_WINDOW] += response
+    return float(np.mean(np.abs(best_places(rows, response[None], half, half)) <= NEAR))
 
 
 def eeg(seeds):
@@ -282,113 +296,80 @@ def eeg(seeds):
 
 def eeg_case(channels, seed):
     """Shares by fits, white and whitened, and by those who know the response."""
-    trials, first = eeg_trials(chosen(channels)), (256 - EEG_WINDOW) // 2 - 44
-    rng = np.random.default_rng(seed)
-    shifts = rng.integers(REACH + 1, size=len(trials))
-    X = cut(trials, shifts, 256 - REACH)
-    d, noise, _ = window_strengths(trials)
+    trials = eeg_trials(channels)
+    shifts = np.random.default_rng(seed).integers(REACH + 1, size=len(trials))
+    X = np.stack([x[:, s : s + 256 - REACH] for x, s in zip(trials, shifts, strict=True)])
+    d, average = response_strength(channels), whitened_trials(channels).mean(axis=0)
     found = {"d'": d, "one place for all": near(np.zeros(len(X)), -shifts)}
-    family = Shift(EEG_WINDOW, axes=1)
+    found["matched, response of the others"] = matched_on_trials(channels)
+    response = average[:, FIRST : FIRST + EEG_WINDOW]
+    found["matched, if trials were the average"] = matched_in_noise(response, d, seed)
     for how in ("white", "stationary"):
-        if channels == "all" and how == "white":
-            continue
-        model = GTPCA(1, family, noise=how, random_state=0).fit(X)
-        found[f"gtpca {how}"] = near(starts_of(model, X), -shifts)
-        if channels != "all":
-            model = ProbabilisticGTPCA(0, family, noise=how, random_state=0).fit(X)
-            found[f"density {how}"] = near(starts_of(model, X), -shifts)
-    white = noise.whiten(trials.reshape(len(trials), -1)).reshape(trials.shape)
-    total = white.sum(axis=0)
-    others = (total - white) / (len(white) - 1)
-    part = slice(first, first + EEG_WINDOW)
-    hits = []
-    for i, row in enumerate(white):
-        response = others[i, :, part]
-        products = [np.sum(row[:, first + s : first + s + EEG_WINDOW] * response) for s in range(-REACH, REACH + 1) if first + s >= 0]
-        offsets = [s for s in range(-REACH, REACH + 1) if first + s >= 0]
-        hits.append(abs(offsets[int(np.argmax(products))]) <= NEAR)
-    found["matched, response of the other trials"] = float(np.mean(hits))
-    found["matched, trials as the average"] = matched_in_noise(total[:, part] / len(white), d, rng)
+        for name, model in models(how, Shift(EEG_WINDOW, axes=1)):
+            if channels != "all" or name == "gtpca":
+                model.fit(X)
+                found[f"{name} {how}"] = near(starts_of(model, X), -shifts)
     return found
-
-
-def matched_in_noise(response, d, rng, n=2000):
-    """Share of places that a matched filter finds for a response of strength ``d`` in white noise."""
-    response = response * d / np.linalg.norm(response)
-    size = response.shape[1]
-    starts = rng.integers(REACH + 1, size=n)
-    rows = rng.standard_normal((n, len(response), size + REACH))
-    for row, start in zip(rows, starts, strict=True):
-        row[:, start : start + size] += response
-    return matched(rows, starts, response)
 
 
 def erp(seeds):
     """Cases: the average response as strong as some d' in noise of the fitted spectrum."""
     for seed in seeds:
-        for d in ERP_STRENGTHS:
-            for n in (99, 300):
+        for n in (99, 300):
+            for d in ERP_STRENGTHS:
                 case = {"d": d, "n": n, "seed": seed}
                 yield case, partial(erp_case, **case)
 
 
 def erp_case(d, n, seed):
-    trials, first = eeg_trials(EEG_CHANNELS), (256 - EEG_WINDOW) // 2 - 44
-    _, noise, white = window_strengths(trials)
-    response = trials.mean(axis=0)[:, first : first + EEG_WINDOW]
+    """Six channels, a window of 128 in 168 points."""
+    noise = eeg_noise("six")
+    response = eeg_trials("six").mean(axis=0)[:, FIRST : FIRST + EEG_WINDOW]
     response = response * np.hanning(EEG_WINDOW)
-    row = np.zeros(trials.shape[1:])
-    row[:, first : first + EEG_WINDOW] = response
-    response = response * d / np.linalg.norm(noise.whiten(row.reshape(1, -1)))
+    row = np.zeros(noise.sample_shape)
+    row[:, 64 : 64 + EEG_WINDOW] = response
+    white = noise.whiten(row.reshape(1, -1)).reshape(row.shape)[:, 64 : 64 + EEG_WINDOW]
+    response = response * d / np.linalg.norm(white)
     rng = np.random.default_rng(seed)
-    E = rng.standard_normal((n, row.size))
-    X = noise.colour(E).reshape(n, *row.shape)[:, :, : EEG_WINDOW + REACH]
-    starts = rng.integers(REACH + 1, size=n)
+    X = noise.colour(rng.standard_normal((n, row.size))).reshape(n, *row.shape)
+    X, starts = X[:, :, : EEG_WINDOW + REACH].copy(), rng.integers(REACH + 1, size=n)
     for x, start in zip(X, starts, strict=True):
         x[:, start : start + EEG_WINDOW] += response
-    found = {}
+    found = {"matched": matched_in_noise(white, d, seed)}
     for how in ("white", "stationary"):
         for name, model in models(how, Shift(EEG_WINDOW, axes=1)):
             model.fit(X)
             found[f"{name} {how}"] = near(starts_of(model, X), starts)
-    white_response = noise.whiten(np.pad(response, ((0, 0), (0, 256 - EEG_WINDOW))).reshape(1, -1))
-    white_response = white_response.reshape(row.shape)[:, :EEG_WINDOW]
-    found["matched"] = matched_in_noise(white_response, float(np.linalg.norm(white_response)), rng)
     return found
 
 
 def cost(seeds):
-    """Seconds of fits and passes, white and whitened."""
+    """Processor seconds of fits and passes, whitened over white."""
     del seeds
-    rows = []
-    for name, kind, size, n in (("AR(1), 300 rows", "AR(1) .9", SIZE, 300), ("1/f, 3,000 rows", "1/f", 500, 3000)):
-        X = noise_rows(kind, n, 0, size)
-        for row, place in zip(X, np.random.default_rng(0).integers(8, size - 32, n), strict=True):
-            row[place : place + WINDOW] += 3 * PATTERNS["spike"]
-        times = {}
-        for which, make in (
-            ("gtpca", lambda how: GTPCA(1, Shift(WINDOW), noise=how, random_state=0)),
-            ("density", lambda how: ProbabilisticGTPCA(0, Shift(WINDOW), noise=how, random_state=0)),
-        ):
-            for how in ("white", "stationary"):
-                times[which, how] = seconds(lambda: make(how).fit(X))
-        model = GTPCA(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
-        operator, W = model.operator_, model.components_.reshape(1, -1)
-
-        def one_pass(rows):
-            as_chunks(rows, operator).sum(statistics, make_block(operator, W))
-
-        plain = seconds(lambda: one_pass(X))
-        whitened = seconds(lambda: one_pass(model.noise_.whiten(X)))
-        rows.append(
-            {
-                "case": name,
-                **{f"{k} fit": times[k, "stationary"] / times[k, "white"] for k in ("gtpca", "density")},
-                "pass": whitened / plain,
-            }
-        )
-        print(rows[-1], flush=True)
+    cases = (("AR(1) .9", SIZE, 300), ("1/f", 500, 3000))
+    rows = [cost_case(*case) for case in cases]
+    print(rows, flush=True)
     return rows
+
+
+def cost_case(kind, size, n):
+    X = noise_rows(kind, n, 0, size)
+    for row, place in zip(X, np.random.default_rng(0).integers(8, size - 32, n), strict=True):
+        row[place : place + WINDOW] += 3 * PATTERNS["spike"]
+    found = {"noise": kind, "rows": n, "points": size}
+    both = [dict(models(how, Shift(WINDOW))) for how in ("white", "stationary")]
+    for name in both[0]:
+        white, coloured = (seconds(partial(each[name].fit, X)) for each in both)
+        found[f"{name} fit"] = round(coloured / white, 2)
+    model = both[1]["gtpca"]
+    block = make_block(model.operator_, model.components_.reshape(1, -1))
+
+    def one_pass(whiten):
+        rows = model.noise_.whiten(X) if whiten else X
+        as_chunks(rows, model.operator_).sum(statistics, block)
+
+    plain, whitened = (seconds(partial(one_pass, whiten)) for whiten in (False, True))
+    return found | {"pass": round(whitened / plain, 2)}
 
 
 def seconds(fn, times=5):

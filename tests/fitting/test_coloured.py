@@ -348,3 +348,24 @@ def test_the_noise_of_a_fit_is_as_good_as_that_of_noise_alone():
     known = estimate_noise(alone, {0: False})
     found, true = model.noise_.filters[0][0], known.filters[0][0]
     assert found.reflection[0] == pytest.approx(true.reflection[0], abs=0.01)
+
+
+def test_more_weights_than_rows_are_found_by_soft_passes():
+    rng = np.random.default_rng(3)
+    pattern = rng.standard_normal(300)
+    pattern *= 5.5 / np.linalg.norm(pattern)
+    X, starts = rng.standard_normal((80, 340)), rng.integers(0, 41, 80)
+    for row, start in zip(X, starts, strict=True):
+        row[start : start + 300] += pattern
+    white = GTPCA(1, Shift(300), random_state=0).fit(X)
+    model = GTPCA(1, Shift(300), noise=identity((340,)), random_state=0).fit(X)
+    assert model.explained_energy_[0] > 1.1 * white.explained_energy_[0]
+    assert right(model, X, starts) > 0.8 > right(white, X, starts)
+
+
+@pytest.mark.parametrize("family", [Shift(150), Shift(90, boundary="partial")])
+def test_soft_passes_know_windows_that_rows_see_in_part(family):
+    X, _ = spikes(18, n=40)
+    model = GTPCA(1, family, noise=identity(), random_state=0, ridge=0).fit(X)
+    plain = GTPCA(1, family, random_state=0, ridge=0).fit(X)
+    assert model.explained_energy_[0] >= 0.999 * plain.explained_energy_[0]

@@ -164,7 +164,7 @@ def fit_coloured(fit_with, centred, preprocessing, noise, recipe) -> Fit:
 
         noise = estimated_noise(chunk, centred.operator, rest_of)
     recipe.progress.stop = False  # one fit there must be
-    found = fit_with(replace(preprocessing, noise=noise), recipe)
+    found = fit_with(replace(preprocessing, noise=noise), replace(recipe, anneal=True))
     model, left, _ = in_data_units(centred, found.model)
     return replace(found, model=model, data_left=left)
 

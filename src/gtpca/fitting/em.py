@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gtpca.data.chunks import Chunks, energy, masses
+from gtpca.fitting.annealing import annealed
 from gtpca.fitting.shared_pose import leading_axes
 from gtpca.model.conventions import signs
 from gtpca.model.gaps import hidden_sums
@@ -217,7 +218,10 @@ def start(chunks: Chunks, recipe: Recipe, rng) -> ProbabilisticModel:
     """Pattern, loadings and noise of the rows in the poses of a single component."""
     operator, n = chunks.operator, chunks.sum(total_weight)
     problem = Problem(chunks, recipe.polarity)
-    block = problem.block(ALS().solve(problem, rng, n_jobs=recipe.n_jobs).weights)
+    result = ALS().solve(problem, rng, n_jobs=recipe.n_jobs)
+    if recipe.whitening is not None:
+        result = annealed(problem, ALS(), result, n_jobs=recipe.n_jobs)
+    block = problem.block(result.weights)
     stats = chunks.sum(pattern_sums, block)
     zero = np.zeros((1, operator.n_weights))
     pattern = solve_block(operator, stats.weight, stats.rhs, zero, hidden=stats.hidden)[0]

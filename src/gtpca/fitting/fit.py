@@ -16,6 +16,7 @@ from threadpoolctl import ThreadpoolController
 from gtpca import checks
 from gtpca.data.chunks import energy, exponent_of, totals
 from gtpca.data.missing import warn_of_blank
+from gtpca.fitting.annealing import annealed
 from gtpca.fitting.shared_pose import grow_block, principal_order
 from gtpca.model.coding import deflate, energy_shares, nested_energies, rematch, restore
 from gtpca.model.conventions import centred, code_poses, conventional, match_poses, signs
@@ -185,6 +186,9 @@ class Recipe:
     progress : Progress
     shared_pose : bool
     n_restarts : int
+    anneal : bool
+        Whether noise has unit variance, so that poses can be taken by their probability: where
+        there are more weights than rows, a search goes on so from the component that was found.
     """
 
     n_components: int | float
@@ -195,6 +199,7 @@ class Recipe:
     progress: Progress
     shared_pose: bool = False
     n_restarts: int = 1
+    anneal: bool = False
 
     def seed(self) -> int:
         """A new seed for a solver."""
@@ -339,6 +344,8 @@ def _solve(problem, recipe, more):
     with recipe.progress.component() as report:
         how = {"n_jobs": recipe.n_jobs, "more": more, "report": report}
         result = recipe.solver.solve(problem, recipe.seed(), **how)
+        if recipe.anneal:
+            result = annealed(problem, recipe.solver, result, **how)
     if problem.chunks.operator.crops:
         poses = problem.chunks.sum(match_poses, problem.block(result.weights))
         result.weights = centred(problem.chunks.operator, result.weights, poses.used)
