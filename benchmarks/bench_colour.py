@@ -60,7 +60,7 @@ NOISES = ("white", "AR(1) .9", "AR(2)", "1/f")
 EEG_CHANNELS = ("PZ", "OZ", "O1", "O2", "PO7", "PO8")
 REACH, EEG_WINDOW, FIRST = 40, 128, 20  # in points of 1/256 s, the first from 78 ms on
 SIZES = (300, 25)
-ERP_STRENGTHS = (3.0, 4.0, 5.0, 6.0)
+ERP_STRENGTHS = (4.0, 5.0)
 
 
 def noise_rows(kind, n, seed, size=SIZE):

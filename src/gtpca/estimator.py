@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Self, overload
 
@@ -20,7 +21,14 @@ from gtpca.data.rows import counted, new_rows, training_rows
 from gtpca.families.base import Family, check_size
 from gtpca.families.text import as_family
 from gtpca.fitting import bar, wording
-from gtpca.fitting.coloured import check_noise, fit_coloured, given_noise, is_white
+from gtpca.fitting.coloured import (
+    check_noise,
+    fit_coloured,
+    given_noise,
+    is_white,
+    residual,
+    residual_correlation,
+)
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
 from gtpca.model import outputs
@@ -181,6 +189,11 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     data_resmse_ : array (k,), or (1,) if the pose is shared, or None
         Residual energy over energy of the training rows in the units of the data, after 1, .., k
         components, or after all.
+    residual_correlation_ : float or None
+        Lag-one correlation of what the components leave of training rows in memory, where noise is
+        taken to be white and a family shifts along axes.
+    colour_ : str or None
+        Why ``noise="stationary"`` may find more, in words: much is left, and it is not white.
     polarity_, center_, shared_pose_
         What these parameters were in the fit.
     sample_shape_ : tuple of int
@@ -223,6 +236,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     noise_: StationaryNoise | None = None  # files may be older than these
     whitened_components_: Any = None
     data_resmse_: np.ndarray | None = None
+    residual_correlation_: float | None = None
 
     def __init__(
         self,
@@ -339,8 +353,26 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             chunks = self._open(centred, operator.plain, sample_weight)
             found = fit_coloured(fit_with, chunks, preprocessing, noise, recipe)
         self.adopt(found, row_shape, labels=labels)
+        if rows.in_memory and is_white(self.noise):
+            chunks = self._open(rows, operator)
+            self.residual_correlation_ = residual_correlation(chunks, self._rest)
+        if self.colour_ is not None:
+            checks.warn(f"{self.colour_}.", UserWarning)
         context.call_on_fit_task_end(estimator=self)
         return self
+
+    def _rest(self, chunk):
+        """What the components leave of rows as they came, (n, d)."""
+        model = self._model()
+        return residual(
+            replace(chunk, rows=model.preprocessing.centred(chunk.rows, chunk.operator)), model
+        )
+
+    @property
+    def colour_(self) -> str | None:
+        """Why ``noise="stationary"`` may find more, in words; None if noise seems to be white."""
+        left = 1 - float(np.sum(self.explained_energy_ratio_))
+        return wording.coloured_residual(self.residual_correlation_, left)
 
     def bind(self, sample_shape):
         """The operator of the family on samples of a shape, in the inner product of the weight."""
@@ -383,6 +415,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             components_=(model.weights if shown is None else shown).reshape(shape),
             whitened_components_=None if shown is None else model.weights.reshape(shape),
             noise_=model.preprocessing.noise,
+            residual_correlation_=None,
             data_resmse_=None if left is None else left[1:] / max(left[0], TINY),
             explained_energy_=found.explained,
             explained_energy_ratio_=found.explained / found.total,

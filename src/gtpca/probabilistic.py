@@ -24,6 +24,7 @@ from gtpca.fitting.coloured import (
     estimated_noise,
     given_noise,
     is_white,
+    residual_correlation,
     sampled,
 )
 from gtpca.fitting.em import Recipe, density_in_data_units, expectation_maximisation
@@ -174,6 +175,9 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         That of whitened rows, about 1, where the noise is stationary.
     noise_ : StationaryNoise or None
         The filter that makes rows white; its ``spectrum()`` is that of the noise.
+    residual_correlation_ : float or None
+    colour_ : str or None
+        See :class:`GTPCA`.
     whitened_weights_ : array (1 + k, \*weight_shape) or None
         What whitened rows show of the pattern and of the components times the root of their
         variance.
@@ -232,6 +236,8 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
     shrinkage_: float
     noise_: StationaryNoise | None = None
     whitened_weights_: Any = None
+    residual_correlation_: float | None = None
+    _residual_share = None
 
     def __init__(
         self,
@@ -308,6 +314,12 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         if recipe.whitening is not None:
             model = density_in_data_units(raw, recipe, model, trust.width, trust.scale)
         scores = np.concatenate(chunks.collect(log_likelihoods, model.lens()))
+        correlation, share = None, 1.0
+        if rows.in_memory and recipe.whitening is None:
+            rest_of = partial(rest_of_rows, lens=model.lens())
+            correlation = residual_correlation(chunks, rest_of)
+            left = model.energies(chunks)
+            share = float(left[-1] / max(left[0], np.finfo(float).tiny))
         labels = None if rows.container is None else rows.container.labels
         self._adopt(
             model,
@@ -320,7 +332,11 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
             n_iter_=len(history) - 1,
             labels_=labels,
             _row_shape=row_shape,
+            residual_correlation_=correlation,
+            _residual_share=share,
         )
+        if self.colour_ is not None:
+            checks.warn(f"{self.colour_}.", UserWarning)
         if self.doubt_ is not None:
             checks.warn(f"{self.doubt_}. {wording.OTHER_WINDOWS}", UserWarning)
         return self
@@ -331,6 +347,11 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         found = (self.held_out_gain_, self.smoothing_, self.shrinkage_, self.held_out_total_)
         trust = Trust(*found)
         return wording.no_pattern(trust, NEEDED) if trust.speaks_against else None
+
+    @property
+    def colour_(self) -> str | None:
+        """Why ``noise="stationary"`` may find more, in words; None if noise seems to be white."""
+        return wording.coloured_residual(self.residual_correlation_, self._residual_share)
 
     def bind(self, sample_shape):
         """The operator of the family on samples of a shape."""

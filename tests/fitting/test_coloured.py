@@ -351,14 +351,14 @@ def test_the_noise_of_a_fit_is_as_good_as_that_of_noise_alone():
 
 
 def test_more_weights_than_rows_are_found_by_soft_passes():
-    rng = np.random.default_rng(3)
-    pattern = rng.standard_normal(300)
-    pattern *= 5.5 / np.linalg.norm(pattern)
-    X, starts = rng.standard_normal((80, 340)), rng.integers(0, 41, 80)
+    rng = np.random.default_rng(5)
+    pattern = rng.standard_normal(600)
+    pattern *= 5.0 / np.linalg.norm(pattern)
+    X, starts = rng.standard_normal((60, 640)), rng.integers(0, 41, 60)
     for row, start in zip(X, starts, strict=True):
-        row[start : start + 300] += pattern
-    white = GTPCA(1, Shift(300), random_state=0).fit(X)
-    model = GTPCA(1, Shift(300), noise=identity((340,)), random_state=0).fit(X)
+        row[start : start + 600] += pattern
+    white = GTPCA(1, Shift(600), random_state=0).fit(X)
+    model = GTPCA(1, Shift(600), noise=identity((640,)), random_state=0).fit(X)
     assert model.explained_energy_[0] > 1.1 * white.explained_energy_[0]
     assert right(model, X, starts) > 0.8 > right(white, X, starts)
 
@@ -369,3 +369,20 @@ def test_soft_passes_know_windows_that_rows_see_in_part(family):
     model = GTPCA(1, family, noise=identity(), random_state=0, ridge=0).fit(X)
     plain = GTPCA(1, family, random_state=0, ridge=0).fit(X)
     assert model.explained_energy_[0] >= 0.999 * plain.explained_energy_[0]
+
+
+def test_a_fit_says_that_what_is_left_is_not_white():
+    X, _ = spikes(19)
+    with pytest.warns(UserWarning, match="neighbours are correlated by 0.9"):
+        model = GTPCA(1, Shift(WINDOW), random_state=0).fit(X)
+    assert model.residual_correlation_ == pytest.approx(0.87, abs=0.03)
+    assert "noise='stationary'" in model.colour_
+    with pytest.warns(UserWarning, match="neighbours are correlated by 0.9"):
+        density = ProbabilisticGTPCA(0, Shift(WINDOW), random_state=0).fit(X)
+    assert density.colour_ is not None
+    for kind in (GTPCA, ProbabilisticGTPCA):
+        whitened = kind(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+        assert whitened.colour_ is None
+    white = np.random.default_rng(0).standard_normal((60, 120))
+    assert GTPCA(1, Shift(WINDOW), random_state=0).fit(white).colour_ is None
+    assert GTPCA(1, Rotation(4)).fit(white.reshape(-1, 10, 12)[:, :, :10]).colour_ is None

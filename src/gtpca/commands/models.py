@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -51,6 +52,14 @@ class Polarity(StrEnum):
     positive = "positive"
 
 
+class Noise(StrEnum):
+    """What is known of noise."""
+
+    white = "white"
+    stationary = "stationary"
+    features = "features"
+
+
 CENTER = {Center.none: False, Center.features: True, Center.samples: "samples"}
 
 
@@ -94,6 +103,17 @@ def fit(
     center: Annotated[
         Center, typer.Option(help="Subtract the mean of every feature, or of every sample.")
     ] = Center.none,
+    noise: Annotated[
+        Noise,
+        typer.Option(
+            help="stationary: noise has a spectrum, which is estimated; for shifts. features: a "
+            "variance for each value, with --probabilistic."
+        ),
+    ] = Noise.white,
+    noise_from: Annotated[
+        Path | None,
+        typer.Option(help="A file of noise alone, such as baseline periods: its spectrum."),
+    ] = None,
     sample_shape: SampleShape = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     restarts: Annotated[
@@ -118,6 +138,7 @@ def fit(
       gtpca fit eeg.edf -o eeg.gtpca --tmin -0.2 --tmax 0.8 \\
           --family "shift(128, axes=0)"
       gtpca fit beats.csv -o b.gtpca -k 1 --probabilistic --family "shift(120)"
+      gtpca fit trials.npy -o t.gtpca -k 1 --noise stationary --family "shift(64)"
 
     \b
     Families: identity, shift, rotation, reflection, scaling, timewarp, affine,
@@ -140,6 +161,7 @@ def fit(
     both |= {} if polarity is None else {"polarity": str(polarity)}
     make = _density if probabilistic else _estimator
     model = make(family, k, fraction, given, **both)
+    _set_noise(model, noise, noise_from, source)
     with source.open(model) as data:
         warn_of_columns(data)
         _fit_watched(model, Labelled(data.rows, source.labels(data)), source.path)
@@ -148,6 +170,19 @@ def fit(
     said = json.dumps(_facts(model)) if as_json else _summary(model)
     typer.echo(said, err=is_stdout(output))
     tell(output, "The model is")
+
+
+def _set_noise(model, noise, path, source) -> None:
+    """``--noise``, or samples of noise that are read as DATA is."""
+    if noise == Noise.features and not is_density(model):
+        raise ValueError("--noise features needs --probabilistic; or use --noise stationary.")
+    model.set_params(noise=str(noise))
+    if path is None:
+        return
+    if noise == Noise.features:
+        raise ValueError("--noise-from and --noise features exclude each other; give one of them.")
+    with replace(source, path=path).open(model) as data:
+        model.set_params(noise=np.asarray(data.rows[:], dtype=np.float64))
 
 
 def _density(family, k, fraction, given, **parameters):
@@ -249,6 +284,8 @@ def _energy_facts(model) -> dict[str, Any]:
         "explained_energy": model.explained_energy_.tolist(),
         "explained_energy_ratio": model.explained_energy_ratio_.tolist(),
         "n_iter": model.n_iter_.tolist(),
+        "data_resmse": None if model.data_resmse_ is None else model.data_resmse_.tolist(),
+        "residual_correlation": model.residual_correlation_,
     }
 
 
@@ -319,6 +356,9 @@ def _description(model) -> str:
     if model.labels_ is not None:
         lines["axes"] = "; ".join(axis_texts(model.grid_))
         lines["read with"] = shortened(_reading(facts["read_with"]), 300) or "no options"
+    if model.noise_ is not None:
+        orders = " and ".join(map(str, model.noise_.orders))
+        lines["noise"] = f"stationary, filtered by an autoregression of order {orders}"
     doubt = is_density(model) and model.doubt_ is not None
     said = [_summary(model), *(["", no_pattern(model)] if doubt else [])]
     return "\n".join([*(f"{k:<12}{v}" for k, v in lines.items()), "", *said])

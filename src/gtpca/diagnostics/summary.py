@@ -24,12 +24,15 @@ class Check:
     poses : PoseConfidence
     doubt : str or None
         What held-out rows of a density say against a pattern: its ``doubt_``.
+    colour : str or None
+        That what the model leaves is not white: its ``colour_``.
     """
 
     noise: NoiseFloor
     stability: Stability
     poses: PoseConfidence
     doubt: str | None = None
+    colour: str | None = None
 
     @property
     def sentence(self) -> str:
@@ -40,12 +43,14 @@ class Check:
         """The first sentence that is about something wrong; if nothing is, that about noise."""
         if self.doubt is not None:
             return wording.no_pattern(self.doubt, self.noise.commands, data)
+        if self.colour is not None:
+            return wording.coloured(self.colour, self.noise.commands, data, model)
         found = (self.noise, self.stability, self.poses)
         first = next((each for each in found if not each.passed), self.noise)
         return first.advice(model, data)
 
     def __str__(self) -> str:
-        said = [] if self.doubt is None else [self.sentence]
+        said = [] if self.doubt is None and self.colour is None else [self.sentence]
         return "\n\n".join([*said, *map(str, (self.noise, self.stability, self.poses))])
 
 
@@ -74,4 +79,5 @@ def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check:
         stability(model, X, random_state=random_state, **how),
         pose_confidence(model, X, **how),
         getattr(model, "doubt_", None),
+        model.colour_,
     )

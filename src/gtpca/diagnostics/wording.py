@@ -12,7 +12,15 @@ from sklearn.base import clone
 from gtpca.families.text import as_family, format_family
 from gtpca.views.parts import is_density
 
-__all__ = ["Commands", "choice", "no_pattern", "noise_floor", "pose_confidence", "stability"]
+__all__ = [
+    "Commands",
+    "choice",
+    "coloured",
+    "no_pattern",
+    "noise_floor",
+    "pose_confidence",
+    "stability",
+]
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,8 @@ class Commands:
         What ``fit`` has to be told besides.
     density : bool
         Whether it has a pattern, which is the first of the directions that are counted.
+    count : int
+        Directions of the model.
     """
 
     family: str
@@ -38,6 +48,7 @@ class Commands:
     options: tuple[str, ...] = ()
     fit_only: tuple[str, ...] = ()
     density: bool = False
+    count: int = 1
 
     @classmethod
     def of(cls, model) -> Commands:
@@ -50,7 +61,10 @@ class Commands:
         fit = ["--probabilistic"] if density else _centring(model)
         if model.polarity != ("positive" if density else "both"):
             fit = ["--polarity", model.polarity, *fit]
-        return cls(*texts, tuple(both), tuple(fit), density)
+        if not isinstance(model.noise, str) or model.noise == "stationary":
+            fit = [*fit, "--noise", "stationary"]
+        count = getattr(model, "n_components_", 1) + density
+        return cls(*texts, tuple(both), tuple(fit), density, count)
 
     def fit(self, k, data="DATA", output="MODEL") -> str:
         """The command that fits ``k`` directions of the same kind; one may be a pattern."""
@@ -98,6 +112,12 @@ def no_pattern(doubt, commands, data) -> str:
     """That held-out rows of a density speak against a pattern."""
     after = commands.choose(data)
     return f"{doubt[0].upper()}{doubt[1:]}; try other windows with `{after}`."
+
+
+def coloured(colour, commands, data, model) -> str:
+    """That what a model leaves is not white."""
+    after = f"{commands.fit(commands.count, data, _beside(model))} --noise stationary"
+    return f"{colour[0].upper()}{colour[1:]}; try `{after}`."
 
 
 def noise_floor(found, model, data) -> str:

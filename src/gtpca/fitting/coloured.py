@@ -23,7 +23,13 @@ from gtpca.model.coding import code, decode, encode
 from gtpca.model.conventions import signs
 from gtpca.model.gaps import hidden_sums
 from gtpca.model.matching import Block, Stats, second_moments, solve_block
-from gtpca.model.stationary import StationaryNoise, estimate_noise, shift_axes
+from gtpca.model.stationary import (
+    StationaryNoise,
+    estimate_noise,
+    lag_one,
+    shift_axes,
+    shifts,
+)
 
 __all__ = [
     "NOISES",
@@ -34,6 +40,8 @@ __all__ = [
     "given_noise",
     "in_data_units",
     "is_white",
+    "residual",
+    "residual_correlation",
     "sampled",
 ]
 
@@ -41,6 +49,7 @@ NOISES = ("white", "stationary")
 MOST_VALUES = 2**22  # from which a filter is estimated; of more, rows spread over all of them
 TINY = np.finfo(float).tiny
 FEW_ROWS = 100  # below, a fit without any whitening is tried as a beginning, too
+LOOKED_AT = 2**15  # values of which the correlation of what is left is taken
 NOTHING = 1e-12  # share of the energy below which what is left is rounding
 
 
@@ -114,9 +123,26 @@ def _noise_samples(noise, operator, axes):
     return samples
 
 
-def sampled(chunks) -> Chunk:
-    """Rows from which a filter is estimated, in memory: all, or some spread over all of them."""
-    most = max(2, MOST_VALUES // chunks.operator.n_features)
+def residual_correlation(chunks, rest_of) -> float | None:
+    """The lag-one correlation of what a fit leaves of some rows; None if it does not shift them.
+
+    Parameters
+    ----------
+    chunks : Chunks
+        Rows in memory.
+    rest_of : callable
+        ``rest_of(chunk)``: what is left of rows, (n, d).
+    """
+    operator = chunks.operator
+    if operator.n_transforms == 1 or not shifts(operator):
+        return None
+    chunk = sampled(chunks, LOOKED_AT)
+    return lag_one(_grid(rest_of(chunk), operator), operator.moved_axes)
+
+
+def sampled(chunks, most_values=MOST_VALUES) -> Chunk:
+    """Rows in memory of so many values: all, or some spread over all of them."""
+    most = max(2, most_values // chunks.operator.n_features)
     n = chunks.n_rows
     numbers = np.arange(n) if n <= most else np.unique(np.linspace(0, n - 1, most).astype(int))
     return chunks.take(numbers)

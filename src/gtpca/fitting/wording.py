@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from gtpca.operators.grid import axis_name, shape_text
 
-__all__ = ["long_window", "many_components", "no_pattern", "not_converged", "still_family"]
+__all__ = [
+    "coloured_residual",
+    "long_window",
+    "many_components",
+    "no_pattern",
+    "not_converged",
+    "still_family",
+]
+
+COLOURED = 0.5  # correlation of neighbours from which on noise is said not to be white
+NEGATIVE = 0.2  # where it is negative, whitening gains from there on
+MOSTLY_NOISE = 0.5  # share of the energy that is left, from which on it counts as noise
 
 OTHER_WINDOWS = "gtpca.diagnostics.choose(X, family) tries other windows; more rows may help too."
 
@@ -57,4 +68,16 @@ def no_pattern(trust, needed) -> str:
         "there is no evidence for a pattern: held-out rows are less likely with it than with "
         f"noise alone, by {-trust.gain:.2g} nats per row (above 0 is needed){smaller}; poses and "
         "scores are those of noise"
+    )
+
+
+def coloured_residual(correlation, share) -> str | None:
+    """That what is left of rows, a share of their energy, is not white; None if it is."""
+    if correlation is None or share < MOSTLY_NOISE or -NEGATIVE < correlation < COLOURED:
+        return None
+    bar = f"above {COLOURED:g}" if correlation > 0 else f"below {-NEGATIVE:g}"
+    return (
+        "what the components leave is not white: neighbours are correlated by "
+        f"{correlation:.2f} ({bar} is much), and {100 * share:.0f} % of the energy is left; with "
+        "noise='stationary' poses and components may be found that such noise hides"
     )

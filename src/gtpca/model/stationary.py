@@ -20,12 +20,12 @@ from scipy.linalg import solve_triangular
 
 from gtpca.model.autoregression import Autoregression, burg
 
-__all__ = ["StationaryNoise", "estimate_noise", "shift_axes"]
+__all__ = ["StationaryNoise", "estimate_noise", "lag_one", "shift_axes", "shifts"]
 
 LEAST_SHARE = 1e-6  # of the mean variance of channels, added to all: some may follow from others
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StationaryNoise:
     """Noise that is stationary along some axes of a sample.
 
@@ -53,6 +53,12 @@ class StationaryNoise:
     axes: tuple[int, ...]
     filters: tuple[tuple[Autoregression, ...], ...]
     mixing: np.ndarray
+
+    def __repr__(self) -> str:
+        return (
+            f"StationaryNoise(sample_shape={self.sample_shape}, axes={self.axes}, "
+            f"orders={self.orders})"
+        )
 
     @property
     def n_channels(self) -> int:
@@ -113,11 +119,6 @@ class StationaryNoise:
         power = np.stack([one.power(n_points) for one in self.filters[axis]])
         return np.fft.rfftfreq(n_points), power
 
-    def response(self, w: np.ndarray, weight_shape: tuple[int, ...]) -> np.ndarray:
-        """What ``F`` makes of weights (L,), with nothing before them, (L,)."""
-        other = StationaryNoise(tuple(weight_shape), self.axes, self.filters, self.mixing)
-        return other.whiten(w[None])[0]
-
     @property
     def sizes(self) -> tuple[int, ...]:
         """Points along each of the axes."""
@@ -148,19 +149,40 @@ class StationaryNoise:
         return np.moveaxis(np.stack(each, axis=1), -1, number + 2)
 
 
+def lag_one(samples, axes) -> float:
+    """The lag-one correlation of samples (n, \\*sample_shape) along the axis where it is largest.
+
+    ``sum r(t) r(t - 1) / sqrt(sum r(t)^2 sum r(t - 1)^2)`` over all rows and channels, over what
+    was observed; 0 where there is nothing.
+    """
+    found = [0.0]
+    for axis in axes:
+        turned = np.moveaxis(samples, axis + 1, -1)
+        now, before = turned[..., 1:], turned[..., :-1]
+        both = np.isfinite(now) & np.isfinite(before)
+        now, before = np.where(both, now, 0.0), np.where(both, before, 0.0)
+        size = np.sqrt(np.sum(now**2) * np.sum(before**2))
+        found.append(float(np.sum(now * before) / size) if size > 0 else 0.0)
+    return max(found, key=abs)
+
+
 def shift_axes(operator) -> dict[int, bool]:
     """The sample axes along which an operator shifts, and whether each goes round.
 
     Raises an error for families that do not commute with a filter along axes.
     """
-    tracks = getattr(operator.plain, "tracks", None)
-    if tracks is None or not operator.moved_axes:
+    if not shifts(operator):
         raise ValueError(
             "noise='stationary' is for families that shift along axes, such as Shift(window=64): "
             "a filter that makes noise white commutes with shifts alone; use noise='white' with "
             "this family."
         )
-    return {axis: tracks[axis].circular for axis in operator.moved_axes}
+    return {axis: operator.plain.tracks[axis].circular for axis in operator.moved_axes}
+
+
+def shifts(operator) -> bool:
+    """Whether an operator shifts along axes, and does nothing else."""
+    return hasattr(operator.plain, "tracks") and len(operator.moved_axes) > 0
 
 
 def estimate_noise(samples, circular, weight=None) -> StationaryNoise:
