@@ -15,8 +15,8 @@ that it would find if every trial were the average response in the fitted noise.
 ``erp``: that average response, made as strong as some d', in noise of the fitted spectrum.
 ``cost``: processor seconds of a fit and of a pass over those of a white one.
 
-Draws are kept one by one, a run that was interrupted goes on. Seeds 0 to 9 are reported; those from
-100 on are for development. Run: python benchmarks/bench_colour.py [--only pulses ..] [--seeds 10]
+Draws are kept one by one, a run that was interrupted goes on. Seeds from 0 on are reported; those
+from 100 on were for development. Run: python benchmarks/bench_colour.py [--only pulses ..] [--seeds 10]
 [--first 100] [--out FILE]
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, Literal, Self, overload
@@ -377,15 +378,15 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         given = given_noise(self.noise, operator, Preprocessing())
         if given is not None:
             return given
-        chunk, seed = sampled(chunks), rng.randint(2**31)
+        chunk = sampled(chunks)
         how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs}
         quick = replace(recipe, tol=max(FIRST_TOL, recipe.tol))
 
         def rest_of(noise):
             rows = chunk.rows if noise is None else noise.whiten(chunk.rows)
             seen = as_chunks(rows, operator, chunk.weight, **how)
-            start = check_random_state(seed)
-            model = expectation_maximisation(seen, replace(quick, whitening=noise), start)[0]
+            same = deepcopy(rng)  # the last fit has the seeds of a white one
+            model = expectation_maximisation(seen, replace(quick, whitening=noise), same)[0]
             rest = seen.join(rest_of_rows, model.lens())
             return rest if noise is None else noise.colour(rest)
 

@@ -10,6 +10,7 @@ that were found.
 from __future__ import annotations
 
 import warnings
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -185,7 +186,8 @@ def fit_coloured(fit_with, centred, preprocessing, noise, recipe) -> Fit:
 
         def rest_of(noise):
             first = replace(preprocessing, noise=noise)
-            found = fit_with(first, replace(recipe, refine=0, n_restarts=1))
+            rng = deepcopy(recipe.rng)  # the last fit has the seeds of a white one
+            found = fit_with(first, replace(recipe, refine=0, n_restarts=1, rng=rng))
             return None if recipe.progress.stop else residual(chunk, found.model)
 
         noise = estimated_noise(chunk, centred.operator, rest_of)
