@@ -337,6 +337,10 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
         """How the fit went; see :func:`gtpca.plots.plot_history`."""
         return _drawn("history", self, **how)
 
+    def plot_noise(self, **how: Any) -> Any:
+        """The spectrum of the noise; see :func:`gtpca.plots.plot_noise`."""
+        return _drawn("noise", self, **how)
+
     def plot_perturbation(self, X: Samples, **how: Any) -> Any:
         """The mean sample, with more and less of each: :func:`gtpca.plots.plot_perturbation`."""
         return _drawn("perturbation", self, X, **how)
