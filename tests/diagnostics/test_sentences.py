@@ -10,6 +10,7 @@ import pytest
 from gtpca import GTPCA, ProbabilisticGTPCA, Rotation, Shift
 from gtpca.diagnostics import Check, Choice, NoiseFloor, PoseConfidence, Stability
 from gtpca.diagnostics.wording import Commands
+from gtpca.fitting.wording import coloured_residual
 
 MODEL = GTPCA(3, Shift(64), shared_pose=True, center=True)
 COMMAND = Commands.of(MODEL)
@@ -198,3 +199,18 @@ def test_they_are_drawn():
     ax = choice(1).plot()
     assert any(60 in line.get_xdata() for line in ax.lines)
     mpl.pyplot.close("all")
+
+
+def test_a_residual_that_is_not_white_names_correlation_bar_and_command():
+    colour = coloured_residual(0.87, 0.9)
+    found = Check(noise(3), again(3), poses(), colour=colour)
+    assert found.advice("a.gtpca", "a.csv") == (
+        "What the components leave is not white: neighbours are correlated by 0.87 (above 0.5 is "
+        "much), and 90 % of the energy is left; with noise='stationary' poses and components may "
+        "be found that such noise hides; try `gtpca fit a.csv -o a-more.gtpca -k 1 --family "
+        "'shift(window=64)' --shared-pose --center features --noise stationary`."
+    )
+    assert found.sentence in str(found)
+    assert "correlated by -0.35 (below -0.2 is much)" in coloured_residual(-0.35, 0.7)
+    for correlation, share in ((0.87, 0.3), (0.3, 0.9), (-0.1, 0.9), (None, 0.9)):
+        assert coloured_residual(correlation, share) is None

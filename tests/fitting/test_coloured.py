@@ -1,11 +1,14 @@
 """Fits in noise that is not white: poses, units, energies, and what stays as it is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.signal import lfilter
 
 import gtpca
 from gtpca import GTPCA, Identity, ProbabilisticGTPCA, Rotation, Shift
+from gtpca.diagnostics import check, pose_confidence
 from gtpca.model.autoregression import Autoregression
 from gtpca.model.stationary import StationaryNoise, estimate_noise
 
@@ -386,3 +389,36 @@ def test_a_fit_says_that_what_is_left_is_not_white():
     white = np.random.default_rng(0).standard_normal((60, 120))
     assert GTPCA(1, Shift(WINDOW), random_state=0).fit(white).colour_ is None
     assert GTPCA(1, Rotation(4)).fit(white.reshape(-1, 10, 12)[:, :, :10]).colour_ is None
+
+
+@pytest.mark.parametrize("kind", [GTPCA, ProbabilisticGTPCA])
+def test_diagnostics_are_in_units_of_the_noise(kind):
+    X, _ = spikes(20)
+    model = kind(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+    found = check(model, X)
+    assert found.noise.n_real >= 1
+    assert found.colour is None
+    margins = pose_confidence(model, X)
+    white = kind(1, Shift(WINDOW), random_state=0).fit(X)
+    assert margins.ambiguous[0] < pose_confidence(white, X).ambiguous[0]
+    np.testing.assert_array_equal(margins.index, model.encode(X).index)
+
+
+def test_files_whose_noise_makes_no_sense_are_refused(tmp_path):
+    X, _ = spikes(21, n=40)
+    model = GTPCA(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+    good = model.noise_
+    wrong = {
+        "axes of the shift": replace(good, axes=(1,)),
+        "one filter for each": replace(good, filters=()),
+        "reflection coefficients": replace(
+            good, filters=((Autoregression(np.array([1.5]), 1.0),),)
+        ),
+        "lower triangular": replace(good, mixing=-np.ones((1, 1))),
+        "samples of this shape": replace(good, sample_shape=(60,)),
+    }
+    for text, noise in wrong.items():
+        model.noise_ = noise
+        model.save(tmp_path / "model.gtpca")
+        with pytest.raises(ValueError, match=text):
+            gtpca.load(tmp_path / "model.gtpca")
