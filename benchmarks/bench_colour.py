@@ -13,11 +13,15 @@ known: d' of the average response (halves of the trials against one another, so 
 count), the share that a matched filter with the response of the other trials finds, and the share
 that it would find if every trial were the average response in the fitted noise.
 ``erp``: that average response, made as strong as some d', in noise of the fitted spectrum.
+``turned``: galaxies of the Hubble deep field, each in two known random orientations, in isotropic noise
+of power 1 / f^beta as strong as they are: share of pairs whose angles agree within 15 degrees, for
+images as they are, and for images divided, frequency by frequency, by the root of the radial spectrum of
+the images themselves, or of noise alone (zero phase: a filter that commutes with rotations).
 ``cost``: processor seconds of a fit and of a pass over those of a white one.
 
 Draws are kept one by one, a run that was interrupted goes on. Seeds from 0 on are reported; those
-from 100 on were for development. Run: python benchmarks/bench_colour.py [--only pulses ..] [--seeds 10]
-[--first 100] [--out FILE]
+from 100 on were for development.
+Run: python benchmarks/bench_colour.py [--only pulses ..] [--seeds 10] [--first 100] [--out FILE]
 """
 
 from __future__ import annotations
@@ -32,9 +36,10 @@ from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
+from scipy import ndimage
 from scipy.signal import lfilter
 
-from gtpca import GTPCA, ProbabilisticGTPCA, Shift
+from gtpca import GTPCA, ProbabilisticGTPCA, Rotation, Shift
 from gtpca.data.chunks import as_chunks
 from gtpca.datasets import fetch_eeg
 from gtpca.model.matching import make_block, statistics
@@ -343,6 +348,87 @@ def erp_case(d, n, seed):
     return found
 
 
+@cache
+def galaxies(half=20):
+    """Cut-outs (n, 41, 41) of the Hubble deep field, of unit mean square in their middle."""
+    from skimage import data
+
+    sky = data.hubble_deep_field().mean(axis=2) / 255
+    smooth = ndimage.gaussian_filter(sky, 1.5) - ndimage.gaussian_filter(sky, 20)
+    blobs, count = ndimage.label(smooth > 0.08)
+    numbers = np.arange(1, count + 1)
+    size = ndimage.sum_labels(np.ones_like(sky), blobs, numbers)
+    middle = np.rint(ndimage.center_of_mass(smooth, blobs, numbers)).astype(int)
+    inside = np.all((middle >= half) & (middle < np.array(sky.shape) - half), axis=1)
+    places = middle[(size > 40) & (size < 400) & inside]
+    cuts = [sky[r - half : r + half + 1, c - half : c + half + 1] for r, c in places]
+    cuts = np.array([cut - np.median(cut) for cut in cuts])
+    return cuts / np.sqrt(np.mean(cuts[:, 8:33, 8:33] ** 2, axis=(1, 2), keepdims=True))
+
+
+def power_noise(beta, n, rng, size=25, wide=96):
+    """Images of isotropic noise of power 1 / f^beta and unit variance."""
+    f = np.hypot(np.fft.fftfreq(wide)[:, None], np.fft.rfftfreq(wide))
+    f[0, 0] = f[0, 1]
+    spectrum = np.fft.rfft2(rng.standard_normal((n, wide, wide))) * f ** (-beta / 2)
+    X = np.fft.irfft2(spectrum, (wide, wide))[:, :size, :size]
+    return X / X.std()
+
+
+def radial_root(X, wide=64, bins=14):
+    """Root of the power of images (n, 25, 25) by radial frequency, on the grid of an FFT."""
+    taper = np.hanning(27)[1:-1]
+    X = (X - X.mean(axis=(1, 2), keepdims=True)) * np.outer(taper, taper)
+    power = np.mean(np.abs(np.fft.fft2(X, (wide, wide))) ** 2, axis=0)
+    f, edges = np.hypot(*np.meshgrid(*[np.fft.fftfreq(wide)] * 2)), np.linspace(0, 0.75, bins + 1)
+    ring = np.clip(np.digitize(f, edges) - 1, 0, bins - 1)
+    means = np.bincount(ring.ravel(), power.ravel()) / np.bincount(ring.ravel())
+    half = np.hypot(np.fft.fftfreq(wide)[:, None], np.fft.rfftfreq(wide))
+    return np.sqrt(np.interp(half, (edges[1:] + edges[:-1]) / 2, means))
+
+
+def radially_white(X, root, wide=64):
+    """Images divided by a radial root of power, mirrored at their borders."""
+    padded = np.pad(X, ((0, 0), (19, 20), (19, 20)), mode="reflect")
+    return np.fft.irfft2(np.fft.rfft2(padded) / root, (wide, wide))[:, 19:44, 19:44]
+
+
+def turned(seeds):
+    """Cases of galaxies in noise."""
+    for seed in seeds:
+        for beta in (0, 1, 2):
+            case = {"beta": beta, "seed": seed}
+            yield case, partial(turned_case, **case)
+
+
+def turned_case(beta, seed):
+    """Shares of pairs of images whose angles agree."""
+    rng, base = np.random.default_rng(seed), galaxies()
+    angles = rng.uniform(0, 360, (2, len(base)))
+    both = []
+    for turns in angles:
+        images = [
+            ndimage.rotate(g, a, reshape=False, order=1, mode="nearest")[8:33, 8:33]
+            for g, a in zip(base, turns, strict=True)
+        ]
+        both.append(np.array(images) + power_noise(beta, len(base), rng))
+    y, x = np.mgrid[-12:13, -12:13]
+    disc = x**2 + y**2 <= 144
+    roots = {
+        "as they are": None,
+        "own spectrum": radial_root(np.concatenate(both)),
+        "spectrum of noise": radial_root(power_noise(beta, 3000, rng)),
+    }
+    found = {}
+    for name, root in roots.items():
+        seen = [disc * (X if root is None else radially_white(X, root)) for X in both]
+        model = GTPCA(1, Rotation(24), random_state=0).fit(np.concatenate(seen))
+        first, second = (starts_of(model, X, "degrees") for X in seen)
+        lags = [(second - first - s * (angles[1] - angles[0])) % 180 for s in (-1, 1)]
+        found[name] = max(float(np.mean(np.minimum(lag, 180 - lag) <= 15)) for lag in lags)
+    return found
+
+
 def cost(seeds):
     """Processor seconds of fits and passes, whitened over white."""
     del seeds
@@ -382,9 +468,16 @@ def seconds(fn, times=5):
     return min(found)
 
 
-DRAWN = {"pulses": pulses, "likelihood": likelihood, "images": images, "erp": erp, "eeg": eeg}
+DRAWN = {
+    "pulses": pulses,
+    "likelihood": likelihood,
+    "images": images,
+    "erp": erp,
+    "eeg": eeg,
+    "turned": turned,
+}
 PARTS = {"cost": cost}
-KEYS = ("noise", "pattern", "n", "channels", "d")
+KEYS = ("noise", "pattern", "n", "channels", "d", "beta")
 
 
 def add_draws(results, name, seeds, path):

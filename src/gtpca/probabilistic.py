@@ -179,6 +179,8 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
     residual_correlation_ : float or None
     colour_ : str or None
         See :class:`GTPCA`.
+    strength_ : float
+        Norm of the pattern in standard deviations of the noise; poses are clear from about 4 on.
     whitened_weights_ : array (1 + k, \*weight_shape) or None
         What whitened rows show of the pattern and of the components times the root of their
         variance.
@@ -348,6 +350,16 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         found = (self.held_out_gain_, self.smoothing_, self.shrinkage_, self.held_out_total_)
         trust = Trust(*found)
         return wording.no_pattern(trust, NEEDED) if trust.speaks_against else None
+
+    @property
+    def strength_(self) -> float:
+        """Norm of the pattern in standard deviations of the noise: d', mean over the poses.
+
+        From about 4 on the poses of single samples can be told; channels of equal strength whose
+        noise is their own, and averages, add up in squares.
+        """
+        squares = self.model_.lens().gram[:, 0, 0]
+        return float(np.sqrt(squares[0] if len(squares) == 1 else self.pose_prior_ @ squares))
 
     @property
     def colour_(self) -> str | None:

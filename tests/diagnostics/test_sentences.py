@@ -214,3 +214,15 @@ def test_a_residual_that_is_not_white_names_correlation_bar_and_command():
     assert "correlated by -0.35 (below -0.2 is much)" in coloured_residual(-0.35, 0.7)
     for correlation, share in ((0.87, 0.3), (0.3, 0.9), (-0.1, 0.9), (None, 0.9)):
         assert coloured_residual(correlation, share) is None
+
+
+def test_poses_of_a_faint_pattern_say_how_faint_it_is():
+    found = Check(noise(3), again(3), poses(0.5), strength=2.0)
+    said = found.advice("a.gtpca", "a.csv")
+    assert said.startswith(
+        "The pattern is faint: its norm is 2 standard deviations of the noise (about 4 are needed "
+        "for poses of single samples; averages of 4 samples in one pose would have it, or as many "
+        "channels with noise of their own). Poses are not all to be trusted: 50 %"
+    )
+    clear = Check(noise(3), again(3), poses(0.5), strength=6.0).advice("a.gtpca", "a.csv")
+    assert clear.startswith("Poses are not all to be trusted")

@@ -422,3 +422,14 @@ def test_files_whose_noise_makes_no_sense_are_refused(tmp_path):
         model.save(tmp_path / "model.gtpca")
         with pytest.raises(ValueError, match=text):
             gtpca.load(tmp_path / "model.gtpca")
+
+
+def test_the_strength_of_a_pattern_is_in_units_of_the_noise():
+    X, _ = spikes(22, n=200)
+    model = ProbabilisticGTPCA(0, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+    row = np.zeros((1, 120))
+    row[0, 50 : 50 + WINDOW] = 2.6 * SPIKE
+    assert model.strength_ == pytest.approx(np.linalg.norm(model.noise_.whiten(row)), rel=0.1)
+    plain = ProbabilisticGTPCA(0, Shift(WINDOW), random_state=0).fit(X)
+    size = np.linalg.norm(plain.mean_pattern_) / np.sqrt(plain.noise_variance_)
+    assert plain.strength_ == pytest.approx(size)

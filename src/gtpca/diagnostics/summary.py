@@ -26,6 +26,8 @@ class Check:
         What held-out rows of a density say against a pattern: its ``doubt_``.
     colour : str or None
         That what the model leaves is not white: its ``colour_``.
+    strength : float or None
+        Norm of the pattern of a density, in standard deviations of the noise: its ``strength_``.
     """
 
     noise: NoiseFloor
@@ -33,6 +35,7 @@ class Check:
     poses: PoseConfidence
     doubt: str | None = None
     colour: str | None = None
+    strength: float | None = None
 
     @property
     def sentence(self) -> str:
@@ -47,6 +50,9 @@ class Check:
             return wording.coloured(self.colour, self.noise.commands, data, model)
         found = (self.noise, self.stability, self.poses)
         first = next((each for each in found if not each.passed), self.noise)
+        faint = self.strength is not None and self.strength < wording.CLEAR_STRENGTH
+        if first is self.poses and faint:
+            return wording.faint(self.strength, first.advice(model, data))
         return first.advice(model, data)
 
     def __str__(self) -> str:
@@ -80,4 +86,5 @@ def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check:
         pose_confidence(model, X, **how),
         getattr(model, "doubt_", None),
         model.colour_,
+        getattr(model, "strength_", None),
     )

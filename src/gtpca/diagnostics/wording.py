@@ -16,11 +16,14 @@ __all__ = [
     "Commands",
     "choice",
     "coloured",
+    "faint",
     "no_pattern",
     "noise_floor",
     "pose_confidence",
     "stability",
 ]
+
+CLEAR_STRENGTH = 4.0  # norm of a pattern, in standard deviations of the noise: poses are clear
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,17 @@ def coloured(colour, commands, data, model) -> str:
     """That what a model leaves is not white."""
     after = f"{commands.fit(commands.count, data, _beside(model))} --noise stationary"
     return f"{colour[0].upper()}{colour[1:]}; try `{after}`."
+
+
+def faint(strength, sentence) -> str:
+    """That poses are not to be trusted because a pattern is faint."""
+    times = (CLEAR_STRENGTH / max(strength, 0.1)) ** 2
+    return (
+        f"The pattern is faint: its norm is {strength:.2g} standard deviations of the noise (about "
+        f"{CLEAR_STRENGTH:g} are needed for poses of single samples; averages of {times:.2g} "
+        "samples in one pose would have it, or as many channels with noise of their own). "
+        f"{sentence}"
+    )
 
 
 def noise_floor(found, model, data) -> str:
