@@ -13,10 +13,10 @@ known: d' of the average response (halves of the trials against one another, so 
 count), the share that a matched filter with the response of the other trials finds, and the share
 that it would find if every trial were the average response in the fitted noise.
 ``erp``: that average response, made as strong as some d', in noise of the fitted spectrum.
-``turned``: galaxies of the Hubble deep field, each in two known random orientations, in isotropic noise
-of power 1 / f^beta as strong as they are: share of pairs whose angles agree within 15 degrees, for
-images as they are, and for images divided, frequency by frequency, by the root of the radial spectrum of
-the images themselves, or of noise alone (zero phase: a filter that commutes with rotations).
+``turned``: galaxies of the Hubble deep field, each in two known random orientations, in isotropic
+noise of power 1 / f^beta as strong as they are: share of pairs whose angles agree within 15
+degrees, for images as they are, and for images divided, frequency by frequency, by the root of the
+radial spectrum of the images themselves, or of noise alone: a filter that commutes with rotations.
 ``cost``: processor seconds of a fit and of a pass over those of a white one.
 
 Draws are kept one by one, a run that was interrupted goes on. Seeds from 0 on are reported; those

@@ -2,36 +2,49 @@
 
     g_it = softmax_t(heat <x_i, T_t w>^2 / 2 |T_t w|^2),    rhs = sum_it g_it a_it T_t* x_i
 
-with ``heat`` that rises from .2 to 1. A component of more weights than there are rows holds much of
-the noise of the rows that it began with, and a hard match then keeps their poses.
+with ``heat`` that rises to 1. A component of many more weights than there are rows holds
+much of the noise of the rows that it began with, and a hard match then keeps their poses.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from gtpca.model.matching import Stats, update
+from gtpca.model.matching import Stats, orthonormal, update
 from gtpca.model.probabilistic import normalised
 
 __all__ = ["annealed"]
 
-HEATS = np.linspace(0.2, 1.0, 40)
+WARM = np.linspace(0.2, 1.0, 40)  # from a component that was found
+COLD = np.linspace(0.05, 1.0, 80)  # from white noise
+N_COLD = 8
+MANY = 2  # weights per row from which on it is tried
 
 
 def annealed(problem, solver, result, **how):
-    """The result of a solver, or the better one to which soft passes lead from it.
+    """The result of a solver, or the best of those to which soft passes lead.
 
-    Where there are at least as many rows as weights, nothing is tried. ``how`` is what the solver
-    takes beside problem and start.
+    They begin at the result, and at white weights. Where there are not more than two weights for
+    each row, nothing is tried. ``how`` is what the solver takes beside problem and start.
     """
-    if problem.chunks.operator.n_weights <= problem.chunks.n_rows:
+    operator = problem.chunks.operator
+    if operator.n_weights <= MANY * problem.chunks.n_rows:
         return result
-    W = result.weights
-    for heat in HEATS:
+    white = np.random.default_rng(0).standard_normal((N_COLD, 1, operator.n_weights))
+    starts = [(result.weights, WARM), *((orthonormal(W), COLD) for W in white)]
+    found = [result]
+    for W, heats in starts:
+        W = softly(problem, W, heats)
+        found.append(solver.solve(problem, 0, start=W, **how))  # from a start, nothing is drawn
+    return max(found, key=lambda one: one.explained)
+
+
+def softly(problem, W, heats):
+    """The weights (1, L) to which soft passes lead from ``W`` (1, L)."""
+    for heat in heats:
         stats = problem.chunks.sum(soft_statistics, problem.block(W), float(heat))
         W = update(problem.chunks.operator, stats, W)
-    other = solver.solve(problem, 0, start=W, **how)  # from a start, nothing is drawn
-    return max(result, other, key=lambda one: one.explained)
+    return W
 
 
 def soft_statistics(chunk, block, heat) -> Stats:

@@ -188,7 +188,7 @@ class Recipe:
     n_restarts : int
     anneal : bool
         Whether noise has unit variance, so that poses can be taken by their probability: where
-        there are more weights than rows, a search goes on so from the component that was found.
+        there are many more weights than rows, searches go on so.
     """
 
     n_components: int | float
