@@ -8,9 +8,10 @@ read the drawings is said in docs/plots.md, which shows those that are kept in `
 
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.signal import lfilter
 from sklearn.datasets import load_digits
 
-from gtpca import GTPCA, Compose, Reflection, Rotation, Shift, plots
+from gtpca import GTPCA, Compose, Reflection, Rotation, Shift, labelled, plots
 from gtpca.datasets import make_spikes, random_embedding, random_rotation
 from gtpca.diagnostics import choose, noise_floor, pose_confidence, stability
 
@@ -77,6 +78,17 @@ axes = [fig.add_subplot(1, 4, j + 1, projection="polar" if j == 2 else None) for
 drawn["poses"] = plots.plot_poses(mirrored, ramps, ax=axes[:2])
 plots.plot_poses(images, turned, ax=axes[2])
 plots.plot_poses(shifted, placed, ax=axes[3])
+
+# %%
+# Noise
+# -----
+# Pulses in noise that wanders, as if 250 values a second had been recorded: its spectrum.
+
+wander = lfilter([1.0], [1.0, -0.9], rng.standard_normal((200, 220)))[:, 100:]
+for row, start in zip(wander, rng.integers(0, 96, 200), strict=True):
+    row[start : start + 24] += 8 * np.hanning(24) * np.sin(np.arange(24))
+coloured = GTPCA(1, Shift(24), noise="stationary", random_state=0).fit(labelled(wander, rate=250))
+drawn["noise"] = plots.plot_noise(coloured)
 
 # %%
 # What is real

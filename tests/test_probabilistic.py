@@ -168,7 +168,7 @@ def test_outliers_are_unlikely():
 @pytest.mark.parametrize(
     ("wrong", "text"),
     [
-        ({"noise": "white"}, "noise='white' must be one of 'isotropic', 'features'"),
+        ({"noise": "pink"}, "noise='pink' must be one of 'isotropic', 'white', 'features'"),
         ({"em": "warm"}, "em='warm' must be one of"),
         ({"prior": [0.5, 0.5]}, "prior="),
         ({"n_components": -1}, "n_components=-1 must be an integer from 0 to 5"),

@@ -161,13 +161,25 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
         codes, energies = self.model_.measure(self._seen(rows))
         return self._known(codes, rows), energies
 
-    def resmse(self, X: Any) -> np.ndarray:
+    def resmse(self, X: Any, *, in_data: bool = False) -> np.ndarray:
         """Residual energy over energy, after 1, 2, .., k components, shape (k,).
 
         ``sum_i |x_i - proj_k(x_i)|^2 / sum_i |x_i|^2``, both over what was observed. Of a
         :class:`ProbabilisticGTPCA` that of the pattern alone comes first, (k + 1,).
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape) or (n, d)
+        in_data : bool
+            Where rows are whitened, their energies are those of whitened rows: what is left of
+            white noise counts. True: those of the rows in the units of the data, which noise of
+            large amplitude and long waves rules.
         """
-        energies = self.model_.energies(self.chunks(X))
+        if in_data:
+            rows = self._new_rows(X)
+            energies = self.model_.data_energies(self._open(rows, self.operator_))
+        else:
+            energies = self.model_.energies(self.chunks(X))
         return energies[1:] / energies[0] if energies[0] > 0 else np.ones(len(energies) - 1)
 
     def decode(self, codes: Codes[ArrayT]) -> ArrayT:
@@ -326,6 +338,10 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
     def plot_history(self, **how: Any) -> Any:
         """How the fit went; see :func:`gtpca.plots.plot_history`."""
         return _drawn("history", self, **how)
+
+    def plot_noise(self, **how: Any) -> Any:
+        """The spectrum of the noise; see :func:`gtpca.plots.plot_noise`."""
+        return _drawn("noise", self, **how)
 
     def plot_perturbation(self, X: Samples, **how: Any) -> Any:
         """The mean sample, with more and less of each: :func:`gtpca.plots.plot_perturbation`."""

@@ -22,6 +22,16 @@ from gtpca.data.rows import counted, new_rows, training_rows
 from gtpca.families.base import Family, check_size
 from gtpca.families.text import as_family
 from gtpca.fitting import bar, wording
+from gtpca.fitting.cautions import colour_cautions
+from gtpca.fitting.coloured import (
+    check_noise,
+    fit_coloured,
+    given_noise,
+    is_white,
+    n_first_fits,
+    residual,
+    residual_correlation,
+)
 from gtpca.fitting.cost import check_cost, guess
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
@@ -31,6 +41,7 @@ from gtpca.model.matching import POLARITIES
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
 from gtpca.model.ridge import AUTO, COST
+from gtpca.model.stationary import StationaryNoise
 from gtpca.operators.base import weigh_features
 from gtpca.shell import (
     ArrayLike,
@@ -54,6 +65,7 @@ RULES = {
     "center": checks.one_of(False, True, "samples"),
     "shared_pose": checks.one_of(False, True),
     "missing": checks.one_of(*MISSING),
+    "noise": check_noise,
     "residual": checks.one_of(*RESIDUALS),
     "ridge": checks.auto_or(checks.non_negative),
     "refine": checks.at_least(0),
@@ -63,6 +75,7 @@ RULES = {
     "progress": checks.one_of("auto", True, False),
 }
 LEAST_DOMAIN = 0.5  # share of the points below which a fit warns
+TINY = np.finfo(float).tiny
 FROZEN = ("polarity", "center", "shared_pose")  # decide about scores, and are kept by a fit
 
 
@@ -113,6 +126,14 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         means and energies are those of what was observed; in gaps a component is drawn to zero with
         a weight of .02, without which poses would win in which hardly anything of it is seen. May
         be changed after a fit.
+    noise : {"white", "stationary"}, array (n, \*sample_shape) or StationaryNoise
+        "white": as in the paper. "stationary", for families that shift along axes: rows are made
+        white by a filter that is estimated from them, and again from what a first fit leaves;
+        components are found there. ``components_``, scores and what is decoded are in the units of
+        the data, energies and ``resmse`` those of whitened rows. An array is samples of noise alone
+        that the filter is estimated from, such as baseline periods: of any length along the axes
+        that shift. ``noise_`` of another model is taken as it is. Rows are centred first; a feature
+        weight counts what is whitened.
     ridge : "auto" or float
         For windows of which rows see a part, as with crops: components minimise ``sum_i |r_i - a_i
         T_i w|^2 + ridge a_i^2 |w|^2``. Without a ridge, parts of a window that no row sees together
@@ -173,6 +194,18 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     ridge_ : array like ``n_iter_``
         The ridge that each was found with; zeros where there was none.
     mean_ : array of the shape of a sample or None
+    noise_ : StationaryNoise or None
+        The filter that makes rows white; its ``spectrum()`` is that of the noise. None where
+        ``noise="white"``.
+    whitened_components_ : array (k, \*weight_shape) or None
+        What whitened rows show of each component; its norm says how far a component of unit size
+        stands out of the noise.
+    data_resmse_ : array (k,), or (1,) if the pose is shared, or None
+        Residual energy over energy of the training rows in the units of the data, after 1, .., k
+        components, or after all.
+    residual_correlation_ : float or None
+        Lag-one correlation of what the components leave of training rows in memory, where noise is
+        taken to be white and a family shifts along axes.
     polarity_, center_, shared_pose_
         What these parameters were in the fit.
     sample_shape_ : tuple of int
@@ -215,6 +248,10 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     n_samples_seen_: int
     cautions_: list[str]
     online_: dict[str, Any]
+    noise_: StationaryNoise | None = None  # files may be older than these
+    whitened_components_: Any = None
+    data_resmse_: np.ndarray | None = None
+    residual_correlation_: float | None = None
 
     def __init__(
         self,
@@ -228,6 +265,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         center: bool | Literal["samples"] = False,
         feature_weight: ArrayLike | None = None,
         missing: Literal["error", "ignore"] = "error",
+        noise: Any = "white",
         ridge: float | Literal["auto"] = "auto",
         refine: int = 0,
         output: Literal["scores", "scores+poses", "scores+units"] = "scores",
@@ -250,6 +288,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         self.center = center
         self.feature_weight = feature_weight
         self.missing = missing
+        self.noise = noise
         self.ridge = ridge
         self.refine = refine
         self.output = output
@@ -302,9 +341,10 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         open_rows = partial(self._open, operator=operator, weight=sample_weight)
         mean = feature_means(open_rows(rows)) if self.center is True else None
         preprocessing = Preprocessing(mean, self.center == "samples")
-        rows = rows.preprocessed(partial(preprocessing, operator=operator))
+        noise = given_noise(self.noise, operator, preprocessing)
         n_fits = 1 if self.n_restarts == "auto" else self.n_restarts
         known = None if self.shared_pose or count != int(count) else count * n_fits
+        known = known if is_white(self.noise) or noise is not None else None
         context = self._init_callback_context(max_subtasks=known)
         context.call_on_fit_task_begin(estimator=self)
         recipe = Recipe(
@@ -317,14 +357,40 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             shared_pose=self.shared_pose,
             n_restarts=self.n_restarts,
         )
-        problem = Problem(open_rows(rows), self.polarity, **ridge_of(self, operator))
-        cost = guess(problem, recipe)
+
+        def problem_of(preprocessing):
+            seen = rows.preprocessed(partial(preprocessing, operator=operator))
+            return Problem(open_rows(seen), self.polarity, **ridge_of(self, operator))
+
+        def fit_with(preprocessing, recipe):
+            return fit(problem_of(preprocessing), recipe, preprocessing)
+
+        problem = problem_of(preprocessing)
+        cost = guess(problem, recipe).times(1 + n_first_fits(self.noise, rows.n_rows))
         check_cost(cost, as_family(self.family), recipe.progress.log)
-        self.adopt(fit(problem, recipe, preprocessing), row_shape, labels=labels)
+        if is_white(self.noise):
+            found = fit(problem, recipe, preprocessing)
+        else:
+            centred = rows.preprocessed(partial(preprocessing.centred, operator=operator))
+            chunks = self._open(centred, operator.plain, sample_weight)
+            found = fit_coloured(fit_with, chunks, preprocessing, noise, recipe)
+        self.adopt(found, row_shape, labels=labels)
+        if rows.in_memory and is_white(self.noise):
+            chunks = self._open(rows, operator)
+            self.residual_correlation_ = residual_correlation(chunks, self._rest)
+        left = 1 - float(np.sum(self.explained_energy_ratio_))
+        self.cautions_ += colour_cautions(self.residual_correlation_, left)
         for caution in self.cautions_:
             checks.warn(caution, UserWarning)
         context.call_on_fit_task_end(estimator=self)
         return self
+
+    def _rest(self, chunk):
+        """What the components leave of rows as they came, (n, d)."""
+        model = self._model()
+        return residual(
+            replace(chunk, rows=model.preprocessing.centred(chunk.rows, chunk.operator)), model
+        )
 
     def bind(self, sample_shape):
         """The operator of the family on samples of a shape, in the inner product of the weight."""
@@ -361,9 +427,14 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         """
         model, operator = found.model, found.model.operator
         mean, per_sample = model.preprocessing.mean, model.preprocessing.per_sample
+        shape, shown, left = (-1, *operator.weight_shape), model.data_weights, found.data_left
         return self.restore(
             operator,
-            components_=model.weights.reshape(-1, *operator.weight_shape),
+            components_=(model.weights if shown is None else shown).reshape(shape),
+            whitened_components_=None if shown is None else model.weights.reshape(shape),
+            noise_=model.preprocessing.noise,
+            residual_correlation_=None,
+            data_resmse_=None if left is None else left[1:] / max(left[0], TINY),
             explained_energy_=found.explained,
             explained_energy_ratio_=found.explained / found.total,
             n_components_=len(model.weights),
@@ -399,14 +470,18 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         return self
 
     def _model(self) -> Model:
+        shown, white = self.components_.reshape(self.n_components_, -1), self.noise_ is None
         return Model(
             operator=self.operator_,
-            weights=self.components_.reshape(self.n_components_, -1),
+            weights=shown if white else self.whitened_components_.reshape(shown.shape),
+            data_weights=None if white else shown,
             polarity=self.polarity_,
             shared_pose=self.shared_pose_,
             sweeps=self.refine,
             preprocessing=Preprocessing(
-                None if self.mean_ is None else self.mean_.ravel(), self.center_ == "samples"
+                None if self.mean_ is None else self.mean_.ravel(),
+                self.center_ == "samples",
+                self.noise_,
             ),
         )
 
@@ -481,9 +556,14 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
 
     def _advanced(self, stream, rows, weight):
         """The stream after the rows of a batch."""
-        rows = self._preprocessed(rows)
-        problem = Problem(self._open(rows, self.operator_, weight), self.polarity_)
-        return stream.advance(problem, self.horizon)
+        seen, model, operator = self._preprocessed(rows), self._model(), self.operator_
+        problem = Problem(self._open(seen, operator, weight), self.polarity_)
+        after = stream.advance(problem, self.horizon)
+        if self.noise_ is None:
+            return after
+        centred = rows.preprocessed(partial(model.preprocessing.centred, operator=operator))
+        chunks = self._open(centred, operator.plain, weight)
+        return after.in_data(stream, chunks, model, self.horizon)
 
     def _fit_kept(self, kept, n_fits=1):
         """Fit the rows kept so far; of several fits from other starts the best is taken."""
@@ -493,8 +573,9 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         restarts = {"n_restarts": self.n_restarts if n_fits <= least else n_fits}
         found = clone(self).set_params(**restarts).fit(X, sample_weight=weight)
         names = {"components_", "n_components_", "n_iter_", "history_", "ridge_", "mean_"}
-        names |= {"cautions_", *(f"{name}_" for name in FROZEN)}
-        found.components_ = _as_before(found, self)
+        names |= {"cautions_", "noise_", "whitened_components_"}
+        names |= {f"{name}_" for name in FROZEN}
+        _keep_signs(found, self)
         self.restore(found.operator_, **{name: getattr(found, name) for name in names})
         return self._stream_of(*self._batch(X, weight))
 
@@ -541,13 +622,16 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         return self.model_.explained_shares(self.chunks(X))
 
 
-def _as_before(found, model):
-    """The components of a fit to more rows, with the signs that a model had before it."""
+def _keep_signs(found, model):
+    """Give the components of a fit to more rows the signs that a model had before it."""
     new, old = found.components_, model.components_
     if new.shape != old.shape or found.polarity_ != "both":
-        return new
+        return
     kept = kept_signs(new.reshape(len(new), -1), old.reshape(len(old), -1), SAME)
-    return new * kept.reshape(-1, *(1,) * (new.ndim - 1))
+    kept = kept.reshape(-1, *(1,) * (new.ndim - 1))
+    found.components_ = new * kept
+    if found.noise_ is not None:
+        found.whitened_components_ = found.whitened_components_ * kept
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, Literal, Self, overload
 
@@ -24,15 +25,31 @@ from gtpca.estimator import (
 from gtpca.families import Family
 from gtpca.families.text import as_family
 from gtpca.fitting import wording
-from gtpca.fitting.cautions import cautions
+from gtpca.fitting.cautions import cautions, colour_cautions
+from gtpca.fitting.coloured import (
+    check_noise,
+    estimated_noise,
+    given_noise,
+    is_white,
+    n_first_fits,
+    residual_correlation,
+    sampled,
+)
 from gtpca.fitting.cost import check_cost, guess_density
-from gtpca.fitting.em import Recipe, expectation_maximisation
+from gtpca.fitting.em import Recipe, density_in_data_units, expectation_maximisation
 from gtpca.fitting.fit import logger
 from gtpca.fitting.held_out import NEEDED, Trust, trusted
 from gtpca.model import outputs
 from gtpca.model.matching import POLARITIES
 from gtpca.model.preprocessing import Preprocessing
-from gtpca.model.probabilistic import ProbabilisticModel, encode, log_likelihoods, pose_summary
+from gtpca.model.probabilistic import (
+    ProbabilisticModel,
+    encode,
+    log_likelihoods,
+    pose_summary,
+    rest_of_rows,
+)
+from gtpca.model.stationary import StationaryNoise
 from gtpca.shell import (
     ArrayLike,
     ArrayT,
@@ -46,6 +63,8 @@ from gtpca.shell import (
 
 __all__ = ["PosePosterior", "ProbabilisticGTPCA"]
 
+FIRST_TOL = 1e-4  # of the fit whose residual is the noise, in nats per row
+
 
 def _contamination(label, value):
     """``value`` as a float in (0, 0.5]."""
@@ -53,7 +72,7 @@ def _contamination(label, value):
 
 
 RULES = {
-    "noise": checks.one_of("isotropic", "features"),
+    "noise": partial(check_noise, names=("isotropic", "white", "features", "stationary")),
     "em": checks.one_of("soft", "hard"),
     "prior": checks.one_of("uniform", "learned"),
     "polarity": checks.one_of(*POLARITIES),
@@ -120,8 +139,11 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         Shape of one sample if ``X`` holds flat rows; default: ``X.shape[1:]``.
     sample_dim : str or None
         The dimension of a DataArray that holds the samples; default: its first one.
-    noise : {"isotropic", "features"}
-        One variance for all features, or one for each.
+    noise : {"isotropic", "white", "features", "stationary"}, array or StationaryNoise
+        "isotropic", or "white": one variance for all features. "features": one for each.
+        "stationary", samples of noise (n, \*sample_shape), or ``noise_`` of another model: the
+        noise of rows has a spectrum, and is made white first, as in :class:`GTPCA`. Likelihoods are
+        those of the rows as they came, so that all of these can be compared by ``score``.
     em : {"soft", "hard"}
         Sums over all transforms by their probability, or of the most likely one alone. Hard EM is
         quicker, and makes patterns too large where noise is strong.
@@ -162,6 +184,16 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
     explained_variance_ : array (k,)
         ``lambda_k``.
     noise_variance_ : float or array of the shape of a sample
+        That of whitened rows, about 1, where the noise is stationary.
+    noise_ : StationaryNoise or None
+        The filter that makes rows white; its ``spectrum()`` is that of the noise.
+    residual_correlation_ : float or None
+        See :class:`GTPCA`.
+    strength_ : float
+        Norm of the pattern in standard deviations of the noise; poses are clear from about 4 on.
+    whitened_weights_ : array (1 + k, \*weight_shape) or None
+        What whitened rows show of the pattern and of the components times the root of their
+        variance.
     pose_prior_ : array (m,)
     offset_ : float
         The log-likelihood below which a sample is an outlier.
@@ -226,6 +258,9 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
     noise_gains_: tuple[float, ...] | None = None
     smoothing_: float
     shrinkage_: float
+    noise_: StationaryNoise | None = None
+    whitened_weights_: Any = None
+    residual_correlation_: float | None = None
 
     def __init__(
         self,
@@ -234,7 +269,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         *,
         sample_shape: Shape | None = None,
         sample_dim: str | None = None,
-        noise: Literal["isotropic", "features"] = "isotropic",
+        noise: Any = "isotropic",
         em: Literal["soft", "hard"] = "soft",
         prior: Literal["uniform", "learned"] = "uniform",
         polarity: Literal["both", "positive"] = "positive",
@@ -293,16 +328,30 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         warn_of_domain(self.family, operator)
         warn_if_transposed(operator, rows)
         rows = rows.preprocessed(partial(Preprocessing(), operator=operator))
-        recipe, chunks = self._recipe(operator), self._open(rows, operator, sample_weight)
-        check_cost(guess_density(chunks, recipe.n_components), as_family(self.family), logger.debug)
+        recipe, raw = self._recipe(operator), self._open(rows, operator, sample_weight)
+        n_fits = 1 + n_first_fits(self.noise, rows.n_rows)
+        cost = guess_density(raw, recipe.n_components).times(n_fits)
+        check_cost(cost, as_family(self.family), logger.debug)
+        if not is_white(self.noise):
+            recipe = replace(recipe, whitening=self._noise_of(raw, recipe, rng))
+        chunks = self._open(rows, operator, sample_weight, recipe.whitening)
         model, history, converged = expectation_maximisation(chunks, recipe, rng)
         if not converged:
             checks.warn(wording.not_converged(self, history), ConvergenceWarning)
         trust = Trust()
         if self.shrink:
             model, trust = trusted(chunks, recipe, model, history, rng)
+        if recipe.whitening is not None:
+            model = density_in_data_units(raw, recipe, model, trust.width, trust.scale)
         scores = np.concatenate(chunks.collect(log_likelihoods, model.lens()))
         found = cautions(operator, *_offset_and_poses(chunks, model))
+        correlation = None
+        if rows.in_memory and recipe.whitening is None:
+            rest_of = partial(rest_of_rows, lens=model.lens())
+            correlation = residual_correlation(chunks, rest_of)
+            left = model.energies(chunks)
+            share = float(left[-1] / max(left[0], np.finfo(float).tiny))
+            found += colour_cautions(correlation, share)
         self._adopt(
             model,
             held_out_gain_=trust.gain,
@@ -317,6 +366,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
             cautions_=list(found),
             labels_=labels,
             _row_shape=row_shape,
+            residual_correlation_=correlation,
         )
         for caution in found:
             checks.warn(caution, UserWarning)
@@ -334,6 +384,16 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         trust = Trust(*found, self.halves_gain_, tuple(self.noise_gains_ or ()))
         return wording.no_pattern(trust, NEEDED) if trust.speaks_against else None
 
+    @property
+    def strength_(self) -> float:
+        """Norm of the pattern in standard deviations of the noise: d', mean over the poses.
+
+        From about 4 on the poses of single samples can be told; channels of equal strength whose
+        noise is their own, and averages, add up in squares.
+        """
+        squares = self.model_.lens().gram[:, 0, 0]
+        return float(np.sqrt(squares[0] if len(squares) == 1 else self.pose_prior_ @ squares))
+
     def bind(self, sample_shape):
         """The operator of the family on samples of a shape."""
         return bind_family(self.family, sample_shape, feature_weight=False)
@@ -341,29 +401,62 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
     def _recipe(self, operator):
         most = min(operator.n_weights, operator.n_features)
         count = checks.integer("n_components", self.n_components, 0, most)
-        names = ("em", "noise", "prior", "polarity", "max_iter", "tol", "n_jobs")
-        return Recipe(count, **{name: getattr(self, name) for name in names})
+        names = ("em", "prior", "polarity", "max_iter", "tol", "n_jobs")
+        told = {name: getattr(self, name) for name in names}
+        if self.noise_by_feature:
+            told["noise"] = "features"
+        return Recipe(count, **told)
 
-    def _open(self, rows, operator, weight=None):
+    @property
+    def noise_by_feature(self) -> bool:
+        """Whether every feature has a noise of its own."""
+        return isinstance(self.noise, str) and self.noise == "features"
+
+    def _noise_of(self, chunks, recipe, rng):
+        """The noise that is given, or that of rows as they come, then of what a fit leaves."""
+        operator = chunks.operator
+        given = given_noise(self.noise, operator, Preprocessing())
+        if given is not None:
+            return given
+        chunk = sampled(chunks)
+        how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs}
+        quick = replace(recipe, tol=max(FIRST_TOL, recipe.tol))
+
+        def rest_of(noise):
+            rows = chunk.rows if noise is None else noise.whiten(chunk.rows)
+            seen = as_chunks(rows, operator, chunk.weight, **how)
+            same = deepcopy(rng)  # the last fit has the seeds of a white one
+            model = expectation_maximisation(seen, replace(quick, whitening=noise), same)[0]
+            rest = seen.join(rest_of_rows, model.lens())
+            return rest if noise is None else noise.colour(rest)
+
+        return estimated_noise(chunk, operator, rest_of)
+
+    def _open(self, rows, operator, weight=None, whitening=None):
         """Rows as chunks, in double precision: a likelihood is a difference of large numbers."""
         if weight is not None:
             weight = checks.weights("sample_weight", weight, [(rows.n_rows,)])
         rows = rows.preprocessed(partial(np.asarray, dtype=np.float64))
+        if whitening is not None:
+            rows = rows.preprocessed(whitening.whiten)
         return as_chunks(rows, operator, weight, batch_size=self.batch_size, n_jobs=self.n_jobs)
 
     def _seen(self, rows, weight=None):
         rows = rows.preprocessed(partial(Preprocessing(), operator=self.operator_))
-        return self._open(rows, self.operator_, weight)
+        return self._open(rows, self.operator_, weight, self.noise_)
 
     def _adopt(self, model, **beside):
         """Set all fitted attributes, at once."""
-        operator, sizes = model.operator, model.sizes
+        operator, sizes, visible = model.operator, model.sizes, model.visible
+        white = model.data_weights is None
         unit = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
-        one = self.noise == "isotropic"
+        one = not self.noise_by_feature
         return self.restore(
             operator,
-            mean_pattern_=model.pattern.reshape(operator.weight_shape),
-            components_=(unit[:, None] * model.loadings).reshape(-1, *operator.weight_shape),
+            mean_pattern_=visible[0].reshape(operator.weight_shape),
+            components_=(unit[:, None] * visible[1:]).reshape(-1, *operator.weight_shape),
+            whitened_weights_=None if white else model.weights.reshape(-1, *operator.weight_shape),
+            noise_=model.whitening,
             explained_variance_=sizes**2,
             noise_variance_=(
                 float(model.noise[0]) if one else model.noise.reshape(operator.sample_shape)
@@ -382,10 +475,16 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
 
     def _model(self) -> ProbabilisticModel:
         prior, W = self.pose_prior_, self.components_.reshape(-1, self.operator_.n_weights)
+        loadings = np.sqrt(self.explained_variance_)[:, None] * W
+        visible = seen = np.concatenate([self.mean_pattern_.reshape(1, -1), loadings])
+        if self.noise_ is not None:
+            seen = self.whitened_weights_.reshape(visible.shape)
         return ProbabilisticModel(
             operator=self.operator_,
-            pattern=self.mean_pattern_.ravel(),
-            loadings=np.sqrt(self.explained_variance_)[:, None] * W,
+            pattern=seen[0],
+            loadings=seen[1:],
+            whitening=self.noise_,
+            data_weights=None if self.noise_ is None else visible,
             noise=np.ravel(self.noise_variance_),
             log_prior=np.log(prior, out=np.full(len(prior), -np.inf), where=prior > 0),
         )

@@ -11,6 +11,7 @@ import pytest
 from gtpca import GTPCA, Compose, Custom, ProbabilisticGTPCA, Rotation, Shift
 from gtpca.diagnostics import Check, Choice, NoiseFloor, PoseConfidence, Stability
 from gtpca.diagnostics.wording import Commands
+from gtpca.fitting.cautions import colour_cautions
 
 MODEL = GTPCA(3, Shift(64), shared_pose=True, center=True)
 COMMAND = Commands.of(MODEL)
@@ -354,3 +355,29 @@ def test_they_are_drawn():
     ax = choice(1).plot()
     assert any(60 in line.get_xdata() for line in ax.lines)
     mpl.pyplot.close("all")
+
+
+def test_a_residual_that_is_not_white_names_correlation_bar_and_option():
+    found = Check(noise(3), again(3), poses(), cautions=colour_cautions(0.87, 0.9))
+    assert found.advice("a.gtpca", "a.csv") == (
+        "What the components leave is not white: neighbours are correlated by 0.87 (above 0.5 is "
+        "much), and 90 % of the energy is left. noise='stationary' (--noise stationary) may find "
+        "poses and components that such noise hides."
+    )
+    assert found.sentence in str(found)
+    [said] = colour_cautions(-0.35, 0.7)
+    assert "correlated by -0.35 (below -0.2 is much)" in said
+    for correlation, share in ((0.87, 0.3), (0.3, 0.9), (-0.1, 0.9), (None, 0.9)):
+        assert colour_cautions(correlation, share) == ()
+
+
+def test_poses_of_a_faint_pattern_say_how_faint_it_is():
+    found = Check(noise(3), again(3), poses(0.5), strength=2.0)
+    said = found.advice("a.gtpca", "a.csv")
+    assert said.startswith(
+        "The pattern is faint: its norm is 2 standard deviations of the noise (about 4 are needed "
+        "for poses of single samples; averages of 4 samples in one pose would have it, or as many "
+        "channels with noise of their own). Poses are not all to be trusted: 50 %"
+    )
+    clear = Check(noise(3), again(3), poses(0.5), strength=6.0).advice("a.gtpca", "a.csv")
+    assert clear.startswith("Poses are not all to be trusted")

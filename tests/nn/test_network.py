@@ -508,3 +508,10 @@ def test_the_bar_of_a_finished_training_is_full(tmp_path, capsys):
     small_net().fit(planted(64), **how)
     small_net().fit(planted(64), progress=True, **how)
     assert "100%" in capsys.readouterr().out
+
+
+def test_whitened_models_cannot_be_converted():
+    X = np.cumsum(np.random.default_rng(0).standard_normal((40, 30)), axis=1)
+    model = GTPCA(1, Shift(8), noise="stationary", random_state=0).fit(X)
+    with pytest.raises(ValueError, match="noise='stationary' cannot be converted"):
+        GTPCNetwork.from_estimator(model)

@@ -28,7 +28,7 @@ NEED_SAMPLES = (
     plots.plot_scores,
     plots.plot_poses,
 )
-SINGLE = (plots.plot_scores, plots.plot_energy, plots.plot_history)
+SINGLE = (plots.plot_scores, plots.plot_energy, plots.plot_history, plots.plot_noise)
 OF_DENSITIES = ("plot_pose_posterior",)
 ALL = [getattr(plots, name) for name in plots.__all__ if name not in (*OF_RESULTS, *OF_DENSITIES)]
 
@@ -72,7 +72,8 @@ def draw(function, model, X, **options):
 
 
 def samples_for(function, X):
-    return None if function in (plots.plot_components, plots.plot_history) else X
+    alone = (plots.plot_components, plots.plot_history, plots.plot_noise)
+    return None if function in alone else X
 
 
 # --- the convention for Axes ---

@@ -16,8 +16,8 @@ from gtpca.plots.diagnostics import __all__ as OF_RESULTS
 PULSE = np.array([1.0, 3.0, 6.0, -4.0, -1.0])
 MODE = np.array([0.0, 2.0, 0.0, 2.0, 0.0])
 SCORED = {"plot_perturbation", "plot_scores"}  # need components
-MODEL_ALONE = {"plot_components", "plot_history"}
-SINGLE = {"plot_scores", "plot_energy", "plot_history"}
+MODEL_ALONE = {"plot_components", "plot_history", "plot_noise"}
+SINGLE = {"plot_scores", "plot_energy", "plot_history", "plot_noise"}
 OF_MODELS = sorted({*plots.__all__} - {*OF_RESULTS})
 
 

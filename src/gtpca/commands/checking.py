@@ -19,6 +19,8 @@ from gtpca.commands.options import (
     MaxSize,
     Means,
     Model,
+    PlainColour,
+    PlainNoise,
     PlainPolarity,
     Ridge,
     SampleShape,
@@ -83,6 +85,7 @@ def choose(
     shared_pose: SharedPose = False,
     polarity: PlainPolarity = Sign.both,
     center: Center = Means.none,
+    noise: PlainNoise = PlainColour.white,
     sample_shape: SampleShape = None,
     folds: Annotated[int, typer.Option(help="Of the cross-validation.")] = 4,
     keep: Annotated[
@@ -123,6 +126,7 @@ def choose(
             shared_pose=shared_pose,
             polarity=str(polarity),
             center=center.parameter,
+            noise=str(noise),
             sample_shape=sample_shape,
             missing=reader.missing,
         )

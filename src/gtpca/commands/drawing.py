@@ -30,6 +30,7 @@ class Kind(StrEnum):
     components = "components"
     energy = "energy"
     history = "history"
+    noise = "noise"
     reconstructions = "reconstructions"
     scores = "scores"
     poses = "poses"
@@ -37,7 +38,7 @@ class Kind(StrEnum):
     perturbation = "perturbation"
 
 
-NO_DATA, ANY_DATA = (Kind.components, Kind.history), (Kind.energy,)
+NO_DATA, ANY_DATA = (Kind.components, Kind.history, Kind.noise), (Kind.energy,)
 TAKES = {  # which options mean something to which kind
     "components": (Kind.components, Kind.perturbation, Kind.scores, Kind.poses),
     "rows": (Kind.reconstructions, Kind.pose_posterior),
@@ -73,6 +74,7 @@ def plot(
       components       what was found
       energy           how much they explain; with DATA, beside PCA (uncentred)
       history          how the fit went
+      noise            its spectrum, of a fit with --noise stationary
     Of the model and DATA:
       reconstructions  some samples and how they are rebuilt
       scores           one point per sample; --labels colours them

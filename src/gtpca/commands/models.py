@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,11 +15,13 @@ from gtpca.commands.advice import warn_of_columns
 from gtpca.commands.densities import density_facts, density_summary, fit_density, no_pattern
 from gtpca.commands.options import (
     Center,
+    Colour,
     Jobs,
     Json,
     MaxSize,
     Means,
     Model,
+    Noise,
     Polarity,
     Ridge,
     SampleShape,
@@ -64,6 +67,11 @@ def fit(
     ] = False,
     polarity: Polarity = None,
     center: Center = Means.none,
+    noise: Noise = Colour.white,
+    noise_from: Annotated[
+        Path | None,
+        typer.Option(help="A file of noise alone, such as baseline periods: its spectrum."),
+    ] = None,
     sample_shape: SampleShape = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     restarts: Annotated[
@@ -93,6 +101,7 @@ def fit(
       gtpca fit eeg.edf -o eeg.gtpca --tmin -0.2 --tmax 0.8 \\
           --family "shift(128, axes=0)"
       gtpca fit beats.csv -o b.gtpca -k 1 --probabilistic --family "shift(120)"
+      gtpca fit trials.npy -o t.gtpca -k 1 --noise stationary --family "shift(64)"
 
     \b
     Families: identity, shift, rotation, reflection, scaling, timewarp, affine,
@@ -115,6 +124,7 @@ def fit(
     both |= {} if polarity is None else {"polarity": str(polarity)}
     make = _density if probabilistic else _estimator
     model = make(family, k, fraction, given, **both)
+    _set_noise(model, noise, noise_from, source)
     with source.open(model) as data:
         warn_of_columns(data)
         _fit_watched(model, Labelled(data.rows, source.labels(data)), source)
@@ -123,6 +133,19 @@ def fit(
     said = json.dumps(_facts(model)) if as_json else _summary(model)
     typer.echo(said, err=is_stdout(output))
     tell(output, "The model is")
+
+
+def _set_noise(model, noise, path, source) -> None:
+    """``--noise``, or samples of noise that are read as DATA is."""
+    if noise == Colour.features and not is_density(model):
+        raise ValueError("--noise features needs --probabilistic; or use --noise stationary.")
+    model.set_params(noise=str(noise))
+    if path is None:
+        return
+    if noise == Colour.features:
+        raise ValueError("--noise-from and --noise features exclude each other; give one of them.")
+    with replace(source, path=path).open(model) as data:
+        model.set_params(noise=np.asarray(data.rows[:], dtype=np.float64))
 
 
 def _density(family, k, fraction, given, **parameters):
@@ -221,6 +244,8 @@ def _energy_facts(model) -> dict[str, Any]:
         "explained_energy": model.explained_energy_.tolist(),
         "explained_energy_ratio": model.explained_energy_ratio_.tolist(),
         "n_iter": model.n_iter_.tolist(),
+        "data_resmse": None if model.data_resmse_ is None else model.data_resmse_.tolist(),
+        "residual_correlation": model.residual_correlation_,
     }
 
 
@@ -294,6 +319,9 @@ def _description(model) -> str:
         lines["axes"] = "; ".join(axis_texts(model.grid_))
         reading = typed(*reading_words(model.labels_.reading))
         lines["read with"] = shortened(reading, 300) or "no options"
+    if model.noise_ is not None:
+        orders = " and ".join(map(str, model.noise_.orders))
+        lines["noise"] = f"stationary, filtered by an autoregression of order {orders}"
     doubt = is_density(model) and model.doubt_ is not None
     said = [_summary(model), *(["", no_pattern(model)] if doubt else [])]
     for caution in model.cautions_:

@@ -21,7 +21,8 @@ from gtpca.readers.reading import options_of, read_as
 from gtpca.text import shown
 
 __all__ = [
-    *("Center", "Jobs", "Json", "MaxSize", "Means", "Model", "PlainPolarity", "Polarity"),
+    *("Center", "Colour", "Jobs", "Json", "MaxSize", "Means", "Model", "Noise", "PlainColour"),
+    *("PlainNoise", "PlainPolarity", "Polarity"),
     *("Ridge", "SampleShape", "SharedPose", "Sign", "Source"),
     *("auto_or_count", "check_finite", "numbers", "output_option", "reads_data", "sizes"),
 ]
@@ -61,6 +62,21 @@ class Sign(StrEnum):
 
     both = "both"
     positive = "positive"
+
+
+class Colour(StrEnum):
+    """What is known of noise."""
+
+    white = "white"
+    stationary = "stationary"
+    features = "features"
+
+
+class PlainColour(StrEnum):
+    """What is known of noise, without a likelihood."""
+
+    white = "white"
+    stationary = "stationary"
 
 
 class Missing(StrEnum):
@@ -336,6 +352,12 @@ PlainPolarity = Annotated[Sign, typer.Option(help=f"{UPRIGHT}.")]
 Center = Annotated[
     Means, typer.Option(help="Subtract the mean of every feature, or of every sample.")
 ]
+SPECTRUM = "stationary: noise has a spectrum, which is estimated; for shifts."
+Noise = Annotated[
+    Colour,
+    typer.Option(help=f"{SPECTRUM} features: a variance for each value, with --probabilistic."),
+]
+PlainNoise = Annotated[PlainColour, typer.Option(help=SPECTRUM)]
 
 
 def numbers(text: str) -> list[int]:

@@ -43,12 +43,14 @@ def samples_of(model, X, rng) -> np.ndarray:
 
 
 def directions(model) -> np.ndarray:
-    """Orthonormal directions that share a pose, in the order of their energy, (K, L)."""
-    W = model.components_.reshape(-1, model.operator_.n_weights)
+    """Orthonormal directions that share a pose, in the order of their energy, (K, L).
+
+    They are those that rows show as the model sees them: whitened, if it whitens.
+    """
+    W = model.model_.weights
     if not is_density(model):
-        return W
-    parts = [model.mean_pattern_.reshape(1, -1), np.sqrt(model.explained_variance_)[:, None] * W]
-    _, sizes, axes = np.linalg.svd(np.concatenate(parts), full_matrices=False)
+        return W if model.noise_ is None else W / np.linalg.norm(W, axis=1, keepdims=True)
+    _, sizes, axes = np.linalg.svd(W, full_matrices=False)
     return axes[sizes**2 > FAINT * sizes[0] ** 2]
 
 
@@ -64,11 +66,16 @@ def like(model, **parameters):
 
 
 def single_like(model, seed):
-    """GTPCA with one component of the same kind, for models of one pose too."""
+    """GTPCA with one component of the same kind, for models of one pose too.
+
+    It whitens rows by the filter that the model has.
+    """
+    noise = "white" if model.noise_ is None else model.noise_
     if is_density(model):
-        how = {"polarity": model.polarity, "missing": model.missing}
+        how = {"polarity": model.polarity, "missing": model.missing, "noise": noise}
         return GTPCA(1, model.family, random_state=seed, **how)
-    return like(model, n_components=1, shared_pose=False, refine=0, random_state=seed)
+    how = {"shared_pose": False, "refine": 0, "noise": noise, "random_state": seed}
+    return like(model, n_components=1, **how)
 
 
 def quietly(function):

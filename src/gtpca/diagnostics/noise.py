@@ -398,15 +398,20 @@ def _divided(model, samples, draw_like, rng):
 def _along_components(model, index, noise):
     """The part of noise (n, \\*sample_shape) along components in the poses ``index`` (n,).
 
-    A little louder, for noise like what components left has too little of it.
+    It is taken of whitened noise, if the model whitens. A little louder, for noise like what
+    components left has too little of it.
     """
-    W, operator = directions(model), model.operator_.plain
+    W, operator, white = directions(model), model.operator_.plain, model.noise_ is None
     bank = np.stack([operator.apply_at(w, index) for w in W], axis=1)  # (n, K, d)
-    flat = np.nan_to_num(noise.reshape(len(noise), -1))
-    bank = np.where(np.isnan(noise.reshape(len(noise), 1, -1)), 0.0, bank)
-    products = np.einsum("nkd,nd->nk", bank, flat)
+    flat = noise.reshape(len(noise), -1)
+    flat = flat if white else model.noise_.whiten(flat)
+    hidden = np.isnan(flat)
+    bank = np.where(hidden[:, None], 0.0, bank)
+    products = np.einsum("nkd,nd->nk", bank, np.nan_to_num(flat))
     scores = np.einsum("nkj,nj->nk", np.linalg.pinv(bank @ bank.swapaxes(1, 2)), products)
-    found = np.einsum("nk,nkd->nd", scores, bank).reshape(noise.shape)
+    found = np.einsum("nk,nkd->nd", scores, bank)
+    found = found if white else model.noise_.colour(np.where(hidden, np.nan, found))
+    found = found.reshape(noise.shape)
     share = len(W) / min(operator.n_weights, operator.n_features)
     return found / np.sqrt(1 - share) if share < 1 else found
 

@@ -17,6 +17,8 @@ from gtpca.diagnostics.energies import noise_levels, pose_energies
 from gtpca.diagnostics.wording import Commands
 from gtpca.model.coding import deflate, projection, sweep
 from gtpca.model.matching import make_block, match
+from gtpca.model.probabilistic import encode as density_encode
+from gtpca.model.probabilistic import moved, pose_summary, with_one
 from gtpca.views.measures import MOST_TRANSFORMS, pose_columns
 
 __all__ = ["PoseConfidence", "ends_of", "pose_confidence"]
@@ -189,17 +191,18 @@ def _likely(model, chunks):
     """Indices and margins by probability; the hill is that of all directions."""
     block = make_block(model.operator_, directions(model))
     yield None
-    yield chunks.join(_likely_margins, model, block, Places.of(model))
+    yield chunks.join(_likely_margins, model.model_.lens(), block, Places.of(model))
 
 
-def _likely_margins(chunk, model, block, places):
+def _likely_margins(chunk, lens, block, places):
     """Most likely transforms and their margins, (n, 1) each."""
-    samples, count = chunk.rows.reshape(-1, *model.sample_shape_), chunk.operator.n_transforms
-    found = model.pose_posterior(samples, n_poses=count)
-    logits = np.empty(found.index.shape)
-    np.put_along_axis(logits, found.index, np.log(np.maximum(found.probability, TINY)), axis=1)
-    best = found.index[:, 0]
-    part = model.decode(Codes(model.encode(samples).scores, best[:, None])).reshape(len(best), -1)
+    found = pose_summary(chunk, lens, chunk.operator.n_transforms)
+    logits = np.empty(found["index"].shape)
+    logs = np.log(np.maximum(found["probability"], TINY))
+    np.put_along_axis(logits, found["index"], logs, axis=1)
+    best = found["index"][:, 0]
+    coef = with_one(density_encode(chunk, lens, 1.0).scores)
+    part = moved(chunk.operator, lens.weights, coef, best)
     return {"index": best[:, None], "margin": _margin(chunk, block, part, logits, places)[:, None]}
 
 

@@ -27,6 +27,8 @@ class Check:
         What held-out rows of a density say against a pattern: its ``doubt_``.
     cautions : tuple of str
         What the fit warned of: ``cautions_`` of the model.
+    strength : float or None
+        Norm of the pattern of a density, in standard deviations of the noise: its ``strength_``.
     """
 
     noise: NoiseFloor
@@ -34,6 +36,7 @@ class Check:
     poses: PoseConfidence | None
     doubt: str | None = None
     cautions: tuple[str, ...] = ()
+    strength: float | None = None
 
     @property
     def sentence(self) -> str:
@@ -46,7 +49,11 @@ class Check:
         if self.cautions and self.noise.n_real > 0:
             return wording.caution(self.cautions[0])
         found = self.answers.values()
-        return next((each for each in found if not each.passed), self.noise).sentence
+        first = next((each for each in found if not each.passed), self.noise)
+        faint = self.strength is not None and self.strength < wording.CLEAR_STRENGTH
+        if isinstance(first, PoseConfidence) and faint:
+            return wording.faint(self.strength, first.sentence)
+        return first.sentence
 
     def advice(self, model="MODEL", data="DATA", reading=None, again=()) -> str:
         """The sentence with the names of files; see :meth:`NoiseFloor.advice`."""
@@ -102,4 +109,5 @@ def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check:
         None if has_gaps(model, X) else pose_confidence(model, X, **how),
         getattr(model, "doubt_", None),
         tuple(model.cautions_),
+        getattr(model, "strength_", None),
     )

@@ -18,10 +18,12 @@ from gtpca.views.parts import is_density
 
 __all__ = [
     "CHOOSE_OPTIONS",
+    "CLEAR_STRENGTH",
     "Commands",
     "choice",
     "choice_doubts",
     "end_bar",
+    "faint",
     "fit_options",
     "new_file",
     "no_pattern",
@@ -32,10 +34,12 @@ __all__ = [
 
 # Of the options of `gtpca fit`, those that `gtpca choose` has as well.
 CHOOSE_OPTIONS = {
-    *("shared_pose", "sample_shape", "missing", "center", "polarity", "ridge", "seed", "jobs"),
+    *("shared_pose", "sample_shape", "missing", "center", "noise", "polarity", "ridge", "seed"),
+    "jobs",
 }
 # Parameters that a command says by itself, and those that change nothing in what a fit finds.
 SAID = {"n_components", "family", "n_restarts", "n_jobs", "random_state"}
+CLEAR_STRENGTH = 4.0  # norm of a pattern, in standard deviations of the noise: poses are clear
 MOST_AT_ENDS = 0.1  # share of poses at the ends of their range, or twice what equal shares would be
 LONGEST = 1000  # characters of a family that anybody would type
 NO_MATTER = {"output", "sample_dim", "verbose", "progress", "residual", "horizon", "contamination"}
@@ -45,9 +49,10 @@ def fit_options(model) -> dict[str, Any]:
     """What ``gtpca fit`` has to be told of a model, by the names of its options.
 
     None is the default of the option, True a flag. How a file is read is not among them, but for
-    ``missing``, which is a parameter of a model.
+    ``missing``, which is a parameter of a model. Which file had samples of noise, it does not know.
     """
     density, seed = is_density(model), model.random_state
+    noise = model.noise if isinstance(model.noise, str) else None
     center = {"samples": "samples", True: "features"}.get(getattr(model, "center", False))
     shape = model.sample_shape
     return {
@@ -56,6 +61,8 @@ def fit_options(model) -> dict[str, Any]:
         "missing": _unless(model, "missing", "error"),
         "polarity": _unless(model, "polarity", "positive" if density else "both"),
         "center": center,
+        "noise": noise if noise in ("stationary", "features") else None,
+        "noise_from": None,
         "ridge": _unless(model, "ridge", "auto"),
         "refine": _unless(model, "refine", 0),
         "probabilistic": True if density else None,
@@ -160,8 +167,9 @@ class Commands:
             same = "" if self.density else "".join(f", {name}=model.{name}" for name in own)
             return f"gtpca.diagnostics.choose(X, model.family{same})"
         known = {name: v for name, v in self.options.items() if name in CHOOSE_OPTIONS}
-        if self.density:  # that is of the pattern
+        if self.density:  # these are of the pattern, and of densities alone
             known["polarity"] = None
+            known["noise"] = None if known["noise"] == "features" else known["noise"]
         words = ["--family", self.any_window, *_words(known), *self.reading]
         return typed("gtpca", "choose", file_word(self.data), *words)
 
@@ -203,7 +211,7 @@ def _differing(model) -> list[str]:
 
 def _changed(model, options) -> bool:
     """Whether a parameter that matters is not at its default, and no option says so."""
-    free = SAID | NO_MATTER | set(options)
+    free = SAID | NO_MATTER | set(options) - (set() if isinstance(model.noise, str) else {"noise"})
     return any(name not in free for name in _differing(model))
 
 
@@ -257,6 +265,17 @@ def percent(share) -> str:
 def no_pattern(doubt, commands) -> str:
     """That held-out rows of a density speak against a pattern."""
     return f"{doubt[0].upper()}{doubt[1:]}; {commands.windows()}."
+
+
+def faint(strength, sentence) -> str:
+    """That poses are not to be trusted because a pattern is faint."""
+    times = (CLEAR_STRENGTH / max(strength, 0.1)) ** 2
+    return (
+        f"The pattern is faint: its norm is {strength:.2g} standard deviations of the noise (about "
+        f"{CLEAR_STRENGTH:g} are needed for poses of single samples; averages of {times:.2g} "
+        "samples in one pose would have it, or as many channels with noise of their own). "
+        f"{sentence}"
+    )
 
 
 def noise_floor(found, commands) -> str:

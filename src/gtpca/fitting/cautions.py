@@ -1,4 +1,4 @@
-"""What speaks against a fit: offsets that decide everything, and poses that pile up."""
+"""What speaks against a fit: offsets that decide everything, poses that pile up, colour."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from gtpca.fitting import wording
 
-__all__ = ["MOST_OFFSET", "Pile", "cautions", "find_piles"]
+__all__ = ["MOST_OFFSET", "Pile", "cautions", "colour_cautions", "find_piles"]
 
 MOST_OFFSET = 0.5  # share of the energy in the means of samples
 MOST = {"right angles": 0.5, "ends": 0.3, "one": 0.6}  # shares of the samples,
@@ -16,6 +16,9 @@ TIMES = 2.0  # which must be so many times what chance gives,
 ERRORS = 4.0  # and so many standard errors above it
 FEW_PLACES = 4  # quantities with fewer values are left alone
 MANY_TRANSFORMS = 2**20  # and so are larger families
+COLOURED = 0.5  # correlation of neighbours from which on noise is said not to be white
+NEGATIVE = -0.2  # where it is negative, whitening gains from there on
+MOSTLY_NOISE = 0.5  # share of the energy that is left, from which on it counts as noise
 NUMBERED = ("map", "field", "transform")  # quantities without an order
 
 
@@ -62,6 +65,22 @@ def cautions(operator, offset: float, taken: list, center=None) -> tuple[str, ..
     said = [wording.offset(offset, center)] if offset > MOST_OFFSET else []
     piles = find_piles(operator, taken)
     return (*said, *(wording.pile(pile, operator) for pile in piles[:1]))
+
+
+def colour_cautions(correlation: float | None, share: float) -> tuple[str, ...]:
+    """What is to be said where noise was taken to be white, and is not: one sentence or none.
+
+    Parameters
+    ----------
+    correlation : float or None
+        Of neighbours, in what a fit leaves of rows; None if it is not known.
+    share : float
+        Of the energy that it leaves.
+    """
+    if correlation is None or share < MOSTLY_NOISE or NEGATIVE < correlation < COLOURED:
+        return ()
+    bar = COLOURED if correlation > 0 else NEGATIVE
+    return (wording.coloured_residual(correlation, share, bar),)
 
 
 def find_piles(operator, taken) -> list[Pile]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -62,6 +62,10 @@ class Cost:
     n_transforms: int
     n_rows: int
     seconds: float = 0.0
+
+    def times(self, n_fits: int) -> Cost:
+        """That of so many such fits."""
+        return replace(self, seconds=n_fits * self.seconds)
 
 
 def guess(problem, recipe) -> Cost:

@@ -12,14 +12,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gtpca.data.chunks import Chunks, energy, masses
+from gtpca.fitting.annealing import annealed
 from gtpca.fitting.shared_pose import leading_axes
+from gtpca.model.conventions import signs
 from gtpca.model.gaps import hidden_sums
 from gtpca.model.matching import Stats, gram_matrices, match, second_moments, solve_block
-from gtpca.model.probabilistic import ProbabilisticModel, hard_sums, soft_sums
+from gtpca.model.probabilistic import ProbabilisticModel, data_sums, hard_sums, soft_sums
+from gtpca.model.stationary import StationaryNoise
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem
 
-__all__ = ["Recipe", "expectation_maximisation", "maximised", "start"]
+__all__ = ["Recipe", "density_in_data_units", "expectation_maximisation", "maximised", "start"]
 
 DENSE = 512  # weights up to which the covariance of aligned rows is made as a whole
 SUBSPACE_STEPS, SPARE = 6, 8  # else: so many steps, with so many directions more than needed
@@ -47,6 +50,8 @@ class Recipe:
     tol : float
         Least gain per row, in nats, for which it goes on.
     n_jobs : int or None
+    whitening : StationaryNoise or None
+        What the rows were whitened by.
     """
 
     n_components: int
@@ -57,6 +62,7 @@ class Recipe:
     max_iter: int = 1000
     tol: float = 1e-7
     n_jobs: int | None = None
+    whitening: StationaryNoise | None = None
 
 
 def expectation_maximisation(chunks: Chunks, recipe: Recipe, rng):
@@ -155,6 +161,28 @@ def maximised(model, lens, sums, floor, learn_prior=False):
     return replace(model, log_prior=_log_shares(sums.mass)) if learn_prior else model
 
 
+def density_in_data_units(
+    chunks: Chunks, recipe: Recipe, model, width=0.0, scale=1.0
+) -> ProbabilisticModel:
+    """The same density with pattern and loadings in the units of the data beside those of it.
+
+    They are the least-squares solution for the rows of ``chunks``, as they came, with the poses and
+    scores of whitened ones, smoothed and made smaller as these were. Loadings are turned so that
+    they are orthogonal in the data.
+    """
+    operator, lens = model.operator, model.lens()
+    sums = chunks.sum(data_sums, lens, recipe.em == "hard")
+    start = np.zeros_like(lens.weights)
+    V = solve_block(operator, sums.moments, sums.rhs, start, hidden=sums.hidden)
+    V = scale * np.where(_seen(operator, sums), V, start)
+    V = np.stack([operator.smooth(v, width) for v in V]) if width else V
+    turn, _, axes = np.linalg.svd(V[1:], full_matrices=False)
+    turn = turn * signs(axes)
+    loadings = turn.T @ model.loadings
+    visible = np.concatenate([V[:1], turn.T @ V[1:]])
+    return replace(model, loadings=loadings, data_weights=visible)
+
+
 def _energy_left(operator, sums, V):
     """``sum_it g_it E|x_i - T_t V a|^2`` over what was observed."""
     G = gram_matrices(operator, V[None])[0]
@@ -199,7 +227,10 @@ def start(chunks: Chunks, recipe: Recipe, rng) -> ProbabilisticModel:
     """Pattern, loadings and noise of the rows in the poses of a single component."""
     operator, n = chunks.operator, chunks.sum(total_weight)
     problem = Problem(chunks, recipe.polarity)
-    block = problem.block(ALS().solve(problem, rng, n_jobs=recipe.n_jobs).weights)
+    result = ALS().solve(problem, rng, n_jobs=recipe.n_jobs)
+    if recipe.whitening is not None:
+        result = annealed(problem, ALS(), result, n_jobs=recipe.n_jobs)
+    block = problem.block(result.weights)
     stats = chunks.sum(pattern_sums, block)
     zero = np.zeros((1, operator.n_weights))
     pattern = solve_block(operator, stats.weight, stats.rhs, zero, hidden=stats.hidden)[0]
@@ -208,10 +239,11 @@ def start(chunks: Chunks, recipe: Recipe, rng) -> ProbabilisticModel:
     spare = max(1, operator.n_judged - recipe.n_components)
     noise = max((left - variances.sum()) / spare, least_noise(chunks))
     sizes = np.sqrt(np.maximum(variances - noise, FAINT * noise))
-    each = 1 if recipe.noise == "isotropic" else operator.n_features
+    each = operator.n_features if recipe.noise == "features" else 1
     uniform = np.full(operator.n_transforms, -np.log(operator.n_transforms))
     loadings = sizes[:, None] * axes
-    return ProbabilisticModel(operator, pattern, loadings, np.full(each, noise), uniform)
+    noises = np.full(each, noise)
+    return ProbabilisticModel(operator, pattern, loadings, noises, uniform, recipe.whitening)
 
 
 def total_weight(chunk):

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gtpca import checks
 from gtpca.data.chunks import energy, exponent_of, loud_share, totals
 from gtpca.data.missing import warn_of_blank
+from gtpca.fitting.annealing import annealed
 from gtpca.fitting.cautions import cautions
 from gtpca.fitting.shared_pose import grow_block, principal_order
 from gtpca.fitting.threads import SINGLE_BLAS_THREAD
@@ -60,6 +61,9 @@ class Fit:
     n_rows : int
     cautions : tuple of str
         What speaks against trusting it, in words.
+    data_left : array or None
+        Where rows were whitened, the energy of rows in the data that is left after 0, 1, .., k
+        components; after 0 and all, if they share a pose.
     """
 
     model: Model
@@ -68,6 +72,7 @@ class Fit:
     results: list
     n_rows: int = 0
     cautions: tuple[str, ...] = ()
+    data_left: np.ndarray | None = None
 
     def scaled(self, exponent) -> Fit:
         """The same fit for rows times ``2**exponent``."""
@@ -233,6 +238,9 @@ class Recipe:
     n_restarts : int or "auto"
     loud : bool
         Whether a few rows have much of the energy for themselves, so that optima are many.
+    anneal : bool
+        Whether noise has unit variance, so that poses can be taken by their probability: where
+        there are many more weights than rows, searches go on so.
     """
 
     n_components: int | float
@@ -244,6 +252,7 @@ class Recipe:
     shared_pose: bool = False
     n_restarts: int | str = 1
     loud: bool = False
+    anneal: bool = False
 
     @property
     def is_auto(self) -> bool:
@@ -419,6 +428,8 @@ def _solve(problem, recipe, more, n_tries):
             other = recipe.solver.solve(problem, other_seed, **how)
             if other.stopped != "callback" and other.explained > (1 + BETTER) * result.explained:
                 result = other
+        if recipe.anneal and result.stopped != "callback":
+            result = annealed(problem, recipe.solver, result, **how)
     if problem.chunks.operator.crops:
         poses = problem.chunks.sum(match_poses, problem.block(result.weights))
         result.weights = centred(problem.chunks.operator, result.weights, poses.used)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gtpca.data.chunks import exponent_of, totals, weighted_sums
+from gtpca.fitting.coloured import data_solution
 from gtpca.fitting.fit import Fit, check_size
 from gtpca.fitting.shared_pose import principal_axes
 from gtpca.model.coding import deflate
@@ -50,6 +51,8 @@ class Stream:
         Of the stats of each block; zeros where no row had a gap.
     ridge : array (B,) or 0
         With which each block is updated.
+    data : array (B, K, L) or 0
+        The weights in the units of the data, where rows are whitened.
     """
 
     weights: np.ndarray
@@ -61,6 +64,7 @@ class Stream:
     n_rows: int
     hidden: np.ndarray | float = 0.0
     ridge: np.ndarray | float = 0.0
+    data: np.ndarray | float = 0.0
 
     @classmethod
     def begin(cls, model: Model, explained=None, energy=0.0, n_rows=0, ridge=0.0) -> Stream:
@@ -78,6 +82,10 @@ class Stream:
         """
         operator = model.operator
         W = np.array([block.weights for block in model.blocks()])
+        data = 0.0
+        if model.data_weights is not None:
+            sizes = np.linalg.norm(W, axis=2, keepdims=True)
+            W, data = W / sizes, model.data_weights.reshape(W.shape) / sizes
         shares = np.zeros(W.shape[:2]) if explained is None else explained.reshape(W.shape[:2])
         m = 1 if operator.isometric else operator.n_transforms
         spread = [np.repeat(np.diag(share)[None] / m, m, axis=0) for share in shares]
@@ -93,6 +101,7 @@ class Stream:
             mass=n_rows,
             n_rows=n_rows,
             ridge=ridge,
+            data=data,
         )
 
     def advance(self, problem: Problem, horizon) -> Stream:
@@ -124,7 +133,31 @@ class Stream:
             n_rows=self.n_rows + n_new,
             hidden=np.array([stats.hidden for stats in sums]),
             ridge=self.ridge,
+            data=self.data,
         )
+
+    def in_data(self, before: Stream, chunks, model: Model, horizon) -> Stream:
+        """The stream with weights in the units of the data, after a batch of centred rows.
+
+        They are the mean of those ``before`` and of those of the batch alone, each counted by its
+        sum of squared coefficients, of which the ones before have faded.
+
+        Parameters
+        ----------
+        before : Stream
+        chunks : Chunks
+            As :func:`gtpca.fitting.coloured.data_solution` takes them.
+        model : Model
+            How rows are whitened.
+        horizon : int or None
+        """
+        W = self.weights.reshape(-1, self.weights.shape[2])
+        own = replace(model, weights=W, data_weights=None, sweeps=0)
+        new = data_solution(chunks, own)[0].reshape(self.weights.shape)
+        decay = fading(before.n_rows, self.n_rows - before.n_rows, horizon)
+        old, every = (np.einsum("btkk->bk", s.weight)[:, :, None] for s in (before, self))
+        share = np.divide(decay * old, every, out=np.zeros_like(every), where=every > 0)
+        return replace(self, data=share * before.data + (1 - share) * new)
 
     @property
     def ridges(self) -> np.ndarray:
@@ -151,13 +184,22 @@ class Stream:
     def fit(self, model: Model, results) -> Fit:
         """The model with the components of the stream, in the usual order and their old signs."""
         W, explained = self.weights[:, 0], self.explained
+        whitened = np.ndim(self.data) > 0
+        data = np.asarray(self.data)
+        V = data[:, 0] if whitened else W
         if self.weights.shape[1] > 1:
             (block,) = replace(model, weights=self.weights[0]).blocks()
             W, explained = principal_axes(block, self.stats[0])
+            V = W @ np.linalg.pinv(self.weights[0]) @ data[0] if whitened else W
             if np.any(self.hidden):  # these would be the energies in gaps, too
                 explained = explained * (self.explained[0] / explained.sum())
         if model.polarity == "both":
-            W = W * kept_signs(W, model.weights)[:, None]
+            turns = kept_signs(V, model.data_weights if whitened else model.weights)[:, None]
+            W, V = W * turns, V * turns
+        if whitened:
+            sizes = np.linalg.norm(V, axis=1, keepdims=True)
+            model = replace(model, data_weights=V / sizes)
+            W = W / sizes
         return Fit(
             model=replace(model, weights=W),
             explained=explained,

@@ -6,6 +6,7 @@ from gtpca.operators.grid import axis_name, shape_text
 from gtpca.text import shortened
 
 __all__ = [
+    "coloured_residual",
     "long_fit",
     "long_window",
     "many_components",
@@ -64,6 +65,17 @@ def offset(share, center=False) -> str:
     return (
         f"{seen} Use center='samples' (--center samples), which subtracts the mean of each sample"
         f"{'' if center else other}."
+    )
+
+
+def coloured_residual(correlation, share, bar) -> str:
+    """That what is left of rows, a share of their energy, is not white."""
+    side = "above" if correlation > 0 else "below"
+    return (
+        "what the components leave is not white: neighbours are correlated by "
+        f"{correlation:.2f} ({side} {bar:g} is much), and {100 * share:.0f} % of the energy is "
+        "left. noise='stationary' (--noise stationary) may find poses and components that such "
+        "noise hides."
     )
 
 

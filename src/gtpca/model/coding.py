@@ -25,12 +25,15 @@ from gtpca.model.matching import match
 __all__ = [
     "align",
     "bring_back",
+    "code",
+    "data_energies",
     "decode",
     "deflate",
     "encode",
     "energy_shares",
     "explained_shares",
     "impute",
+    "in_units",
     "measure",
     "nested_energies",
     "predicted",
@@ -117,11 +120,25 @@ def ordinary(chunk):
     return chunk, exponent
 
 
-def encode(chunk, blocks, sweeps=0) -> Codes:
-    """Codes of a chunk, with the scores in the precision of the rows."""
+def encode(chunk, blocks, sweeps=0, units=None) -> Codes:
+    """Codes of a chunk, with the scores in the precision of the rows.
+
+    ``units`` are those of :attr:`gtpca.model.model.Model.units`.
+    """
     chunk, exponent = ordinary(chunk)
     codes = code(chunk, blocks, sweeps)
-    return Codes(np.ldexp(codes.scores, exponent).astype(chunk.rows.dtype), codes.index)
+    scores = in_units(codes.scores, codes.index, units)
+    return Codes(np.ldexp(scores, exponent).astype(chunk.rows.dtype), codes.index)
+
+
+def in_units(scores, index, units):
+    """Scores (n, k) times ``units`` (m, k) of their transforms; None are 1."""
+    if units is None:
+        return scores
+    if len(units) == 1:
+        return scores * units[0]
+    index = np.broadcast_to(index, scores.shape)
+    return scores * units[index, np.arange(scores.shape[1])]
 
 
 def explained_shares(chunk, blocks, sweeps=0):
@@ -140,7 +157,7 @@ def align(chunk, preprocessing, column, blocks, sweeps=0):
     return aligned.reshape(-1, *operator.weight_shape)
 
 
-def impute(chunk, preprocessing, blocks, sweeps=0):
+def impute(chunk, preprocessing, blocks, sweeps=0, units=None, shown=None):
     """Rows as they came, with what the components say in the gaps, (n, \\*sample_shape).
 
     Outside the domain they say nothing.
@@ -149,8 +166,9 @@ def impute(chunk, preprocessing, blocks, sweeps=0):
     if chunk.hidden is None:
         return chunk.rows.reshape(-1, *operator.sample_shape)
     seen = replace(chunk, rows=preprocessing(chunk.rows, operator), memory=None)
-    codes = encode(seen, blocks, sweeps)
-    values = preprocessing.undo(decode(codes, operator, blocks, dtype), chunk.rows, operator)
+    codes = encode(seen, blocks, sweeps, units)
+    values = decode(codes, operator, blocks if shown is None else shown, dtype)
+    values = preprocessing.undo(values, chunk.rows, operator)
     return np.where(predicted(chunk), values, chunk.rows).reshape(-1, *operator.sample_shape)
 
 
@@ -158,6 +176,29 @@ def predicted(chunk):
     """Where a model can say what was not observed: in gaps within the domain, bool (n, d)."""
     domain = chunk.operator.domain
     return chunk.hidden if domain is None else chunk.hidden & domain
+
+
+def data_energies(chunk, preprocessing, blocks, sweeps, units, shown):
+    """Energies of centred rows in the data after 0, 1, .., k components, weighted, (k + 1,)."""
+    operator = chunk.operator
+    rest = preprocessing.centred(chunk.rows, operator)
+    seen = replace(chunk, rows=preprocessing.whitened(rest, operator), memory=None)
+    codes = encode(seen, blocks, sweeps, units)
+    columns = [row_energies(preprocessing.weighed(rest, operator))]
+    rest = rest.astype(np.float64)
+    for k in range(codes.scores.shape[1]):
+        column = min(k, codes.index.shape[1] - 1)
+        one = Codes(codes.scores[:, [k]], codes.index[:, [column]])
+        rest = rest - decode(one, operator, [_single(shown, k)], np.float64)
+        columns.append(row_energies(preprocessing.weighed(rest, operator)))
+    return chunk.weigh(np.stack(columns)).sum(axis=1)
+
+
+def _single(blocks, k):
+    """The block of component ``k`` alone."""
+    if len(blocks) > 1 or len(blocks[0]) == 1:
+        return blocks[k]
+    return replace(blocks[0], weights=blocks[0].weights[[k]], norms=blocks[0].norms[:, [k]])
 
 
 def bring_back(rows, operator, index):
@@ -189,7 +230,7 @@ def decode(codes, operator, blocks, dtype=np.float64):
     return np.ldexp(total, exponent) if np.any(exponent) else total
 
 
-def measure(chunk, blocks, sweeps=0):
+def measure(chunk, blocks, sweeps=0, units=None):
     """Codes of a chunk, and ``|r_i|^2`` after 0, 1, .., k components, in one go.
 
     Greedy codes are nested; with sweeps the codes are found again for every number of components.
@@ -210,7 +251,8 @@ def measure(chunk, blocks, sweeps=0):
             columns += list(_nested_energies(before, block, rest.codes.index[:, -1]))
         swept = rest if sweeps == 0 else sweep(chunk, blocks[:number], sweeps)
         columns.append(row_energies(swept.rows))
-    scores = np.ldexp(swept.codes.scores, exponent).astype(chunk.rows.dtype)
+    scores = in_units(swept.codes.scores, swept.codes.index, units)
+    scores = np.ldexp(scores, exponent).astype(chunk.rows.dtype)
     energies = np.ldexp(np.stack(columns, axis=1), 2 * exponent)
     return {"scores": scores, "index": swept.codes.index, "energies": energies}
 

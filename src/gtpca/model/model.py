@@ -47,13 +47,18 @@ class Model:
     ----------
     operator : Operator
     weights : array (k, L)
-        One component a row. Blocks are made of them for the data type of the rows.
+        One component a row, as preprocessed rows show it. Blocks are made of them for the data type
+        of the rows.
     polarity : {"both", "positive"}
     shared_pose : bool
         Whether all components take one pose together.
     sweeps : int
         How often each component is matched again beside all the others.
     preprocessing : Preprocessing
+    data_weights : array (k, L) or None
+        The same components in the units of the data, where rows are whitened: with the coefficient
+        ``a`` that a component has in whitened rows, ``a T w`` is there what ``a T v`` of these is
+        in the data. Scores are those of these.
     """
 
     operator: Operator
@@ -62,6 +67,7 @@ class Model:
     shared_pose: bool = False
     sweeps: int = 0
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
+    data_weights: np.ndarray | None = None
 
     @property
     def n_components(self) -> int:
@@ -75,17 +81,38 @@ class Model:
 
     def blocks(self, dtype=np.float64, count=None) -> list[Block]:
         """The first ``count`` components, as blocks that take one pose each."""
-        weights = self.weights[:count]
+        return self._blocks_of(self.weights[:count], dtype)
+
+    def data_blocks(self, dtype=np.float64, count=None) -> list[Block]:
+        """The same in the units of the data."""
+        return self._blocks_of(
+            (self.weights if self.data_weights is None else self.data_weights)[:count], dtype
+        )
+
+    def _blocks_of(self, weights, dtype):
         groups = [weights] if self.shared_pose else [w[None] for w in weights]
         return [make_block(self.operator, W, dtype, self.polarity) for W in groups]
 
+    @property
+    def units(self) -> np.ndarray | None:
+        """What makes scores in whitened rows scores in the data: ``|T_t v_k| / |T_t w_k|``.
+
+        Of shape (m, k), or (1, k) for isometries; None where both are the same.
+        """
+        if self.data_weights is None:
+            return None
+        both = (self.data_blocks(), self.blocks())
+        shown, seen = (np.concatenate([b.norms for b in blocks], axis=1) for blocks in both)
+        return np.divide(shown, seen, out=np.zeros_like(shown), where=seen > 0)
+
     def encode(self, chunks: Chunks) -> Codes:
         """Scores and transforms of all rows."""
-        return chunks.join(coding.encode, self.blocks(chunks.dtype), self.sweeps)
+        return chunks.join(coding.encode, self.blocks(chunks.dtype), self.sweeps, self.units)
 
     def measure(self, chunks: Chunks) -> tuple[Codes, np.ndarray]:
         """Codes, and the energy of every row after 0, 1, .., k components, (n, k + 1)."""
-        found = chunks.join(coding.measure, self.blocks(chunks.dtype), self.sweeps)
+        how = (self.blocks(chunks.dtype), self.sweeps, self.units)
+        found = chunks.join(coding.measure, *how)
         return Codes(found["scores"], found["index"]), found["energies"]
 
     def energies(self, chunks: Chunks) -> np.ndarray:
@@ -104,12 +131,20 @@ class Model:
 
     def impute(self, chunks: Chunks) -> np.ndarray:
         """Rows that are not preprocessed, with predictions for what was not observed."""
-        how = (self.blocks(chunks.dtype), self.sweeps)
+        how = (self.blocks(chunks.dtype), self.sweeps, self.units, self.data_blocks(chunks.dtype))
         return chunks.join(coding.impute, self.preprocessing, *how)
+
+    def data_energies(self, chunks: Chunks) -> np.ndarray:
+        """Energy of rows that are not preprocessed, after 0, 1, .., k components in the data.
+
+        After centring, weighted, (k + 1,). All components have their final codes.
+        """
+        how = (self.blocks(chunks.dtype), self.sweeps, self.units, self.data_blocks(chunks.dtype))
+        return chunks.sum(coding.data_energies, self.preprocessing, *how)
 
     def decode(self, codes: Codes) -> np.ndarray:
         """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape)."""
-        blocks = self.blocks(np.float64, codes.scores.shape[1])
+        blocks = self.data_blocks(np.float64, codes.scores.shape[1])
         return by_rows(partial(self._decoded, blocks), codes.scores, codes.index)
 
     def _decoded(self, blocks, scores, index):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gtpca.data.chunks import weighted_sums
+from gtpca.model.stationary import StationaryNoise
 from gtpca.operators.backend import cast, constant, is_numpy, namespace
 
 __all__ = ["Preprocessing", "feature_means", "sample_means"]
@@ -15,7 +16,7 @@ __all__ = ["Preprocessing", "feature_means", "sample_means"]
 
 @dataclass(frozen=True, eq=False)
 class Preprocessing:
-    """Rows as the solver sees them: centred, times the root of the feature weight, in the domain.
+    """Rows as the solver sees them: centred, whitened, weighted, and zero outside the domain.
 
     Rows may be of NumPy or of torch; the mean then is, too.
 
@@ -25,21 +26,36 @@ class Preprocessing:
         Subtracted from every row.
     per_sample : bool
         Whether the mean of each row and channel is subtracted.
+    noise : StationaryNoise or None
+        What makes noise white after that; None where it is white.
     """
 
     mean: Any = None
     per_sample: bool = False
+    noise: StationaryNoise | None = None
 
     def __call__(self, rows, operator, hidden=None):
-        """``sqrt(q) (x - mean)`` of rows (n, d), with the feature weight ``q`` of the operator.
+        """``sqrt(q) F (x - mean)`` of rows (n, d), with the feature weight ``q`` of the operator.
 
         It is zero outside the operator's domain. Within, values that are NaN stay NaN; tensors have
         zeros there instead, and ``hidden`` (n, d).
         """
+        return self.whitened(self.centred(rows, operator, hidden), operator)
+
+    def centred(self, rows, operator, hidden=None):
+        """``x - mean`` of rows (n, d)."""
         if self.mean is not None:
             rows = rows - cast(self.mean, rows)
         if self.per_sample:
             rows = rows - sample_means(rows, operator, hidden)
+        return rows
+
+    def whitened(self, rows, operator):
+        """``sqrt(q) F r`` of rows (n, d) that are centred, zero outside the domain."""
+        return self.weighed(rows if self.noise is None else self.noise.whiten(rows), operator)
+
+    def weighed(self, rows, operator):
+        """``sqrt(q) r`` of rows (n, d), zero outside the domain."""
         if operator.feature_weight is not None:
             rows = rows * cast(constant(np.sqrt(operator.feature_weight), rows), rows)
         if operator.domain is not None:

@@ -31,6 +31,8 @@ from gtpca.data.rows import by_rows
 from gtpca.model.coding import bring_back, predicted
 from gtpca.model.matching import gram_matrices, second_moments
 from gtpca.model.model import Poses
+from gtpca.model.preprocessing import Preprocessing
+from gtpca.model.stationary import StationaryNoise
 from gtpca.model.ties import TIED, first_within
 from gtpca.operators import Operator
 
@@ -38,11 +40,16 @@ __all__ = [
     "Lens",
     "ProbabilisticModel",
     "Sums",
+    "data_sums",
+    "encode",
     "hard_sums",
     "log_likelihoods",
+    "moved",
     "pose_summary",
+    "rest_of_rows",
     "soft_sums",
     "total_likelihood",
+    "with_one",
 ]
 
 PIECE = 2**16  # products that are made at once: beyond, new memory costs more than the sums
@@ -60,6 +67,10 @@ class ProbabilisticModel:
     noise : array (1,) or (d,)
         Variance of the noise, of all features or of each.
     log_prior : array (m,)
+    whitening : StationaryNoise or None
+        What rows were whitened by; densities are those of the rows before that.
+    data_weights : array (1 + K, L) or None
+        Pattern and loadings in the units of the data, where rows are whitened.
     """
 
     operator: Operator
@@ -67,6 +78,8 @@ class ProbabilisticModel:
     loadings: np.ndarray
     noise: np.ndarray
     log_prior: np.ndarray
+    whitening: StationaryNoise | None = None
+    data_weights: np.ndarray | None = None
 
     shared_pose, n_poses = True, 1  # of a sample
 
@@ -81,9 +94,14 @@ class ProbabilisticModel:
         return len(self.loadings)
 
     @property
+    def visible(self) -> np.ndarray:
+        """Pattern and loadings in the units of the data, (1 + K, L)."""
+        return self.weights if self.data_weights is None else self.data_weights
+
+    @property
     def sizes(self) -> np.ndarray:
-        """``sqrt(lambda_k) = |u_k|``, (K,)."""
-        return np.linalg.norm(self.loadings, axis=1)
+        """``sqrt(lambda_k) = |u_k|`` in the units of the data, (K,)."""
+        return np.linalg.norm(self.visible[1:], axis=1)
 
     def lens(self) -> Lens:
         """What a pass over rows needs to know of the model, computed once."""
@@ -94,6 +112,8 @@ class ProbabilisticModel:
         log_noise = np.log(2 * np.pi * np.broadcast_to(self.noise, operator.n_features))
         log_noise = log_noise if operator.domain is None else log_noise * operator.domain
         base = self.log_prior - log_noise.sum() / 2
+        if self.whitening is not None:
+            base = base - self.whitening.log_determinants()
         return Lens(
             operator=operator,
             weights=self.weights,
@@ -103,6 +123,8 @@ class ProbabilisticModel:
             terms=Terms.of(G, base),
             base=base,
             log_noise=log_noise,
+            whitening=self.whitening,
+            visible=self.visible,
         )
 
     def canonical(self) -> ProbabilisticModel:
@@ -134,6 +156,10 @@ class ProbabilisticModel:
     def energies(self, chunks: Chunks) -> np.ndarray:
         """Energy of all rows with nothing, the pattern, 1, .., K components, weighted, (K + 2,)."""
         return chunks.sum(left_energies, self.lens())
+
+    def data_energies(self, chunks: Chunks) -> np.ndarray:
+        """:meth:`energies` of rows as they came, in the units of the data."""
+        return chunks.sum(data_energies, self.lens())
 
     def part_energies(self) -> np.ndarray:
         """Mean over the prior of ``|T_t m|^2`` and of ``|T_t u_k|^2``, (1 + K,)."""
@@ -169,13 +195,14 @@ class ProbabilisticModel:
 
     def shown(self, z: np.ndarray, index: np.ndarray) -> np.ndarray:
         """The rows ``T_{index_i} (m + sum_k z_ik u_k)``, (n, d)."""
-        return moved(self.operator, self.weights[: 1 + z.shape[1]], with_one(z), index)
+        return moved(self.operator, self.visible[: 1 + z.shape[1]], with_one(z), index)
 
     def sample(self, n_samples: int, rng) -> tuple[np.ndarray, Codes]:
         """Rows (n, d) drawn from the model, and their codes."""
         index = rng.choice(len(self.log_prior), n_samples, p=np.exp(self.log_prior))
         z = rng.standard_normal((n_samples, len(self.loadings)))
         noise = np.sqrt(self.noise) * rng.standard_normal((n_samples, self.operator.n_features))
+        noise = noise if self.whitening is None else self.whitening.colour(noise)
         noise = noise if self.operator.domain is None else noise * self.operator.domain
         return self.shown(z, index) + noise, Codes(z * self.sizes, index[:, None])
 
@@ -265,6 +292,9 @@ class Lens:
         ``log prior_t - sum_j log(2 pi v_j) / 2``.
     log_noise : array (d,)
         ``log(2 pi v_j)``; 0 outside the domain.
+    whitening : StationaryNoise or None
+    visible : array (1 + K, L)
+        The weights in the units of the data.
     """
 
     operator: Operator
@@ -275,6 +305,20 @@ class Lens:
     terms: Terms
     base: np.ndarray
     log_noise: np.ndarray
+    whitening: StationaryNoise | None
+    visible: np.ndarray
+
+    def whitened(self, chunk):
+        """A chunk of rows as they came, as the model sees them."""
+        if self.whitening is None:
+            return chunk
+        return replace(chunk, rows=self.whitening.whiten(chunk.rows), memory=None, owned=False)
+
+    def jacobian(self, hidden=None):
+        """What is added to ``log p(F x)`` for ``log p(x)``, (n,) with gaps, else (1,)."""
+        if self.whitening is None:
+            return np.zeros(1)
+        return -self.whitening.log_determinants(hidden)
 
     def pieces(self, chunk) -> Iterator[Piece]:
         """The rows of a chunk, few at a time."""
@@ -308,7 +352,8 @@ class Lens:
             hidden = self.scale * self.operator.correlate_mask(piece.masks, W[j], W[k])
             G[:, :, j, k] -= hidden
             G[:, :, k, j] -= hidden if j != k else 0.0
-        return Terms.of(G, self.base + (piece.hidden @ self.log_noise)[:, None] / 2)
+        more = piece.hidden @ self.log_noise / 2 + self.jacobian(piece.hidden) - self.jacobian()
+        return Terms.of(G, self.base + more[:, None])
 
 
 def most_likely(lens, piece, joint):
@@ -395,6 +440,28 @@ def soft_sums(chunk, lens, by_feature=False) -> Sums:
 def hard_sums(chunk, lens, by_feature=False) -> Sums:
     """The :class:`Sums` of a chunk, of the most likely transform of every row."""
     return reduce(add, (_hard(lens, by_feature, piece) for piece in lens.pieces(chunk)))
+
+
+def data_sums(chunk, lens, hard=False) -> Sums:
+    """The :class:`Sums` of rows as they came, with the poses and scores of whitened ones."""
+    pairs = zip(lens.pieces(lens.whitened(chunk)), lens.pieces(chunk), strict=True)
+    return reduce(add, (_both(lens, hard, *pair) for pair in pairs))
+
+
+def _both(lens, hard, seen, piece):
+    joint, z, terms = lens.joint(seen)
+    fit, share = normalised(joint)
+    if hard:
+        share = np.eye(joint.shape[1])[most_likely(lens, seen, joint)]
+    return _shared(lens, False, piece, fit, share, z, terms)
+
+
+def rest_of_rows(chunk, lens):
+    """Rows less what is shown in their most likely pose, (n, d)."""
+    codes = encode(chunk, lens, 1.0)
+    return chunk.rows - moved(
+        chunk.operator, lens.weights, with_one(codes.scores), codes.index[:, 0]
+    )
 
 
 def _soft(lens, by_feature, piece):
@@ -523,6 +590,7 @@ def evidence(chunk, lens):
     for piece in lens.pieces(chunk):
         seen = np.ones(piece.rows.shape) if piece.hidden is None else ~piece.hidden
         noise = -(seen @ lens.log_noise + lens.scale * row_energies(piece.rows)) / 2
+        noise += lens.jacobian(piece.hidden)
         parts.append(normalised(lens.joint(piece)[0])[0] - noise)
     return np.concatenate(parts)
 
@@ -562,9 +630,20 @@ def left_energies(chunk, lens):
     return chunk.weigh(measure(chunk, lens, 1.0)["energies"].T).sum(axis=1)
 
 
+def data_energies(chunk, lens):
+    """``sum_i`` of what is left of rows as they came, in the units of the data, (K + 2,)."""
+    codes = encode(lens.whitened(chunk), lens, 1.0)
+    rest = Preprocessing()(chunk.rows, chunk.operator)
+    columns, coef = [row_energies(rest)], with_one(codes.scores)
+    for k, w in enumerate(lens.visible):
+        rest = rest - moved(chunk.operator, w[None], coef[:, [k]], codes.index[:, 0])
+        columns.append(row_energies(rest))
+    return chunk.weigh(np.stack(columns)).sum(axis=1)
+
+
 def align(chunk, lens):
     """Rows brought back from their most likely transform, (n, \\*weight_shape)."""
-    index = encode(chunk, lens, 1.0).index[:, 0]
+    index = encode(lens.whitened(chunk), lens, 1.0).index[:, 0]
     return bring_back(chunk.rows, chunk.operator, index).reshape(-1, *chunk.operator.weight_shape)
 
 
@@ -575,8 +654,8 @@ def impute(chunk, lens):
     """
     rows, operator = chunk.rows, chunk.operator
     if chunk.hidden is not None:
-        codes = encode(chunk, lens, 1.0)
-        shown = moved(operator, lens.weights, with_one(codes.scores), codes.index[:, 0])
+        codes = encode(lens.whitened(chunk), lens, 1.0)
+        shown = moved(operator, lens.visible, with_one(codes.scores), codes.index[:, 0])
         rows = np.where(predicted(chunk), shown, rows)
     return rows.reshape(-1, *operator.sample_shape)
 

@@ -23,6 +23,11 @@ def check_convertible(estimator) -> None:
         raise ValueError(
             "shared_pose=True cannot be converted: every layer of a network finds its own pose."
         )
+    if estimator.noise_ is not None:
+        raise ValueError(
+            "noise='stationary' cannot be converted: a network does not whiten its samples; give "
+            "it samples that estimator.noise_.whiten(..) made white, and a model of these."
+        )
     if estimator.refine:
         raise ValueError(
             f"refine={estimator.refine} cannot be converted: a network encodes without sweeps; use "

@@ -24,6 +24,7 @@ from gtpca.page.reality import reality, reality_chart
 from gtpca.shell import RandomState, Samples
 from gtpca.views import measures, palette
 from gtpca.views.parts import is_density
+from gtpca.views.spectra import noise_spectra
 
 __all__ = ["write_page"]
 
@@ -169,6 +170,7 @@ def _texts(model, X, contents, title):
         "noise": _noise(model) if is_density(model) else "",
         "doubt": getattr(model, "doubt_", None),
         "cautions": model.cautions_,
+        "spectra": _spectra(model),
         "center": model.center_,
         "weighted": model.operator_.feature_weight is not None,
         "pca_name": measures.PCA,
@@ -224,6 +226,8 @@ def _facts(model, X, contents):
     if model.operator_.domain_share < 1:
         facts["samples are judged on"] = measures.domain_text(model.operator_)
     facts |= _likelihoods(model) if is_density(model) else {}
+    if model.noise_ is not None:
+        facts |= _whitened(model)
     columns = contents.data["points"]["columns"]
     if columns:
         facts["labels"] = clipped(", ".join(column["name"] for column in columns), 200)
@@ -245,6 +249,39 @@ def _likelihoods(model):
     if model.held_out_gain_ is not None:
         found["held-out gain over noise alone"] = f"{model.held_out_gain_:.3g} nats per sample"
     return {name: said for name, said in found.items() if said}
+
+
+def _whitened(model):
+    """What was done to rows before the fit, as pairs."""
+    orders = ", ".join(map(str, model.noise_.orders))
+    found = {"noise": f"stationary, whitened by an autoregression of order {orders}"}
+    left = getattr(model, "data_resmse_", None)
+    if left is not None:
+        found["left of the energy in units of the data"] = ", ".join(f"{v:.3g}" for v in left)
+    return found
+
+
+def _spectra(model) -> list[dict[str, str]]:
+    """The spectrum of noise along each axis, as points of a picture of 300 x 100; none if white."""
+    if model.noise_ is None:
+        return []
+    pictures = []
+    for found in noise_spectra(model):
+        levels = np.log10(found.power.mean(axis=0))
+        low, high = levels.min(), max(levels.max(), levels.min() + 1e-9)
+        x = 300 * found.frequency / found.frequency[-1]
+        y = 100 - 100 * (levels - low) / (high - low)
+        pictures.append(
+            {
+                "points": " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True)),
+                "name": found.name,
+                "unit": found.unit,
+                "last": f"{found.frequency[-1]:.4g}",
+                "low": f"{10**low:.3g}",
+                "high": f"{10**high:.3g}",
+            }
+        )
+    return pictures
 
 
 def _noise(model):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from gtpca import checks
+from gtpca.persistence.noises import check_noise_file
 from gtpca.persistence.shapes import is_array, is_floats
 
 __all__ = ["NEEDED_OF_DENSITIES", "check_density_file"]
@@ -31,6 +32,7 @@ def check_density_file(model) -> None:
         raise ValueError("explained_variance_ must not be negative")
     if np.any(model.pose_prior_ < 0) or abs(model.pose_prior_.sum() - 1) > SUM:
         raise ValueError("pose_prior_ must be probabilities")
+    check_noise_file(model, "whitened_weights_", count + 1)
     _check_noise(model)
     _check_numbers(model)
 
@@ -42,7 +44,7 @@ def _check_floats(model, name, shape) -> None:
 
 def _check_noise(model) -> None:
     """One variance, or one for each feature, all of them positive."""
-    noise, one = model.noise_variance_, model.noise == "isotropic"
+    noise, one = model.noise_variance_, not model.noise_by_feature
     one = one or (model.n_features_in_ == 1 and np.ndim(noise) == 0)  # as older files have it
     good = isinstance(noise, float) if one else is_array(noise, "f", model.sample_shape_)
     if not good or not np.all(np.isfinite(noise)) or np.any(np.asarray(noise) <= 0):

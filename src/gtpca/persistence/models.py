@@ -25,6 +25,7 @@ from gtpca.families.text import as_family
 from gtpca.persistence.container import read_container, write_container
 from gtpca.persistence.densities import NEEDED_OF_DENSITIES, check_density_file
 from gtpca.persistence.labels import check_labels
+from gtpca.persistence.noises import check_noise_file
 from gtpca.persistence.shapes import is_array, is_floats
 from gtpca.persistence.values import Decoder, Encoder
 from gtpca.probabilistic import ProbabilisticGTPCA, check_density
@@ -54,8 +55,7 @@ def save(model: BaseGTPCA, path: str | PathLike[str]) -> None:
         "gtpca_version": gtpca.__version__,
         **({} if type(model) is GTPCA else {"estimator": type(model).__name__}),
         "parameters": {
-            name: encoder.encode(value, name)
-            for name, value in model.get_params(deep=False).items()
+            name: encoder.encode(value, name) for name, value in _parameters(model).items()
         },
         "fitted": {name: encoder.encode(value, name) for name, value in fitted.items()},
     }
@@ -104,6 +104,12 @@ def load(path: str | PathLike[str], max_size: int = LARGEST_FAMILY) -> Any:
         raise ValueError(f"{path} needs more memory than there is.") from None
     except Exception as error:  # of the estimator's checks, whatever they meet
         raise ValueError(f"{path} holds no valid model: {one_line(error)}") from None
+
+
+def _parameters(model) -> dict:
+    """All parameters; of samples of noise what was estimated from them."""
+    told = model.get_params(deep=False)
+    return told if isinstance(told["noise"], str) else told | {"noise": model.noise_}
 
 
 def _fitted(model) -> dict:
@@ -211,6 +217,7 @@ def _check_components(model) -> None:
         raise ValueError(f"components_ must be finite numbers of shape {shape}")
     if not model.components_.reshape(count, -1).any(axis=1).all():
         raise ValueError("components_ must not be zero")
+    check_noise_file(model, "whitened_components_", count)
     check_n_components(model.n_components, model.operator_, model.shared_pose_)
     _check_record(model, count)
 

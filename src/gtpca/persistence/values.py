@@ -7,7 +7,7 @@ Plain values stay what they are. What JSON lacks is an object with a name that b
     {"$float": "nan"}, {"$scalar": "float32", "value": 0.5}, {"$strings": [..]}
     {"$sparse": [data, indices, indptr], "shape": [rows, columns]}
     {"$object": "Shift", "parameters": {..}}         a family or a solver, by its name in CLASSES
-    {"$value": "Axis", "fields": {..}}               labels of samples, by the name in VALUES
+    {"$value": "Axis", "fields": {..}}               labels or noise, by the name in VALUES
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,17 @@ from scipy import sparse
 from gtpca.data.labels import Labels
 from gtpca.families import FAMILIES, Family
 from gtpca.files import NPY_KINDS
+from gtpca.model.autoregression import Autoregression
+from gtpca.model.stationary import StationaryNoise
 from gtpca.operators.grid import Axis
 from gtpca.solvers.als import ALS
 
 __all__ = ["Decoder", "Encoder"]
 
 CLASSES: dict[str, type] = {cls.__name__: cls for cls in (*FAMILIES, ALS)}
-VALUES: dict[str, Any] = {cls.__name__: cls for cls in (Axis, Labels)}
+VALUES: dict[str, Any] = {
+    cls.__name__: cls for cls in (Autoregression, Axis, Labels, StationaryNoise)
+}
 RENAMED = {"ALS": {"foresight": "lookahead"}}  # parameters in files of earlier versions
 DEEPEST, LARGEST = 32, 2**64
 FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -83,8 +88,9 @@ class Encoder:
         if hasattr(value, "__array__"):
             return self._array(np.asarray(value), place)
         if type(value) in VALUES.values():
-            fields = {k: self.encode(v, f"{place}.{k}", depth + 1) for k, v in vars(value).items()}
-            return {"$value": type(value).__name__, "fields": fields}
+            told = {field.name: getattr(value, field.name) for field in fields(value)}
+            inner = {k: self.encode(v, f"{place}.{k}", depth + 1) for k, v in told.items()}
+            return {"$value": type(value).__name__, "fields": inner}
         return self._object(value, place, depth)
 
     def _number(self, value, place):

@@ -29,6 +29,7 @@ from gtpca.plots.diagnostics import (
     plot_pose_confidence,
     plot_stability,
 )
+from gtpca.plots.noise import plot_noise
 from gtpca.plots.perturbation import plot_perturbation
 from gtpca.plots.poses import plot_pose_posterior, plot_poses
 from gtpca.plots.progress import plot_energy, plot_history
@@ -39,6 +40,7 @@ __all__ = [
     "plot_components",
     "plot_energy",
     "plot_history",
+    "plot_noise",
     "plot_noise_floor",
     "plot_perturbation",
     "plot_pose_confidence",

@@ -1,0 +1,439 @@
+"""Fits in noise that is not white: poses, units, energies, and what stays as it is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+
+import gtpca
+from gtpca import GTPCA, Identity, ProbabilisticGTPCA, Rotation, Shift
+from gtpca.diagnostics import check, pose_confidence
+from gtpca.model.autoregression import Autoregression
+from gtpca.model.stationary import StationaryNoise, estimate_noise
+
+WINDOW = 24
+TIMES = np.arange(WINDOW)
+SPIKE = np.exp(-0.5 * ((TIMES - 10) / 1.5) ** 2) - 0.5 * np.exp(-0.5 * ((TIMES - 15) / 2.5) ** 2)
+
+
+def spikes(seed, n=120, size=120, strength=2.6, channels=1, last=None):
+    """Spikes in AR(1) noise of unit variance, and where they begin."""
+    rng = np.random.default_rng(seed)
+    noise = lfilter([1.0], [1.0, -0.9], rng.standard_normal((n, channels, size + 100)))
+    X = np.sqrt(1 - 0.81) * noise[:, :, 100:]
+    starts = rng.integers(8, (size - 32 if last is None else last) + 1, n)
+    for i, start in enumerate(starts):
+        X[i, :, start : start + WINDOW] += strength * (1 + 0.2 * rng.standard_normal()) * SPIKE
+    return (X[:, 0] if channels == 1 else X), starts
+
+
+def right(model, X, starts):
+    """Share of poses within 2 points of the truth, up to one shift of all of them."""
+    lag = model.poses(model.encode(X))["start"][:, 0] - starts
+    return max(np.mean(np.abs(lag - common) <= 2) for common in range(-12, 13))
+
+
+def likeness(w, truth=SPIKE):
+    """The largest correlation with the truth over some shifts."""
+    return (
+        np.max(np.abs(np.correlate(w, truth, "full"))) / np.linalg.norm(w) / np.linalg.norm(truth)
+    )
+
+
+def identity(shape=(120,), axes=(0,), channels=1, circular=False):
+    """Noise that is white, of unit variance."""
+    same = tuple(Autoregression(np.zeros(0), 1.0, circular) for _ in range(channels))
+    return StationaryNoise(shape, axes, tuple(same for _ in axes), np.eye(channels))
+
+
+@pytest.mark.parametrize("kind", [GTPCA, ProbabilisticGTPCA])
+def test_poses_in_coloured_noise_are_found(kind):
+    X, starts = spikes(100)
+    white = kind(1, Shift(WINDOW), random_state=0).fit(X)
+    model = kind(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+    assert right(model, X, starts) > max(0.8, right(white, X, starts) + 0.3)
+    found = model.mean_pattern_ if kind is ProbabilisticGTPCA else model.components_[0]
+    assert likeness(found) > 0.96
+    new, places = spikes(101)
+    assert right(model, new, places) > 0.8
+    assert model.noise_.filters[0][0].reflection[0] == pytest.approx(0.9, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"n_components": 3},
+        {"n_components": 2, "shared_pose": True},
+        {"n_components": 2, "refine": 1},
+        {"n_components": 2, "polarity": "positive", "center": True},
+        {"n_components": 1, "center": "samples", "feature_weight": np.linspace(0.5, 1.5, 120)},
+    ],
+)
+def test_a_filter_that_changes_nothing_is_the_white_path(how):
+    X, _ = spikes(0, n=60)
+    white = GTPCA(family=Shift(WINDOW), random_state=0, **how).fit(X)
+    same = GTPCA(family=Shift(WINDOW), random_state=0, noise=identity(), **how).fit(X)
+    np.testing.assert_array_equal(white.encode(X).index, same.encode(X).index)
+    near = {"rtol": 1e-10, "atol": 1e-10}
+    np.testing.assert_allclose(same.explained_energy_, white.explained_energy_, **near)
+    np.testing.assert_allclose(
+        np.abs(
+            same.whitened_components_ / np.linalg.norm(same.whitened_components_, axis=1)[:, None]
+        ),
+        np.abs(white.components_),
+        **near,
+    )
+    np.testing.assert_allclose(same.resmse(X), white.resmse(X), **near)
+
+
+def test_a_single_component_is_the_same_in_both_units_if_nothing_is_filtered():
+    X, _ = spikes(0, n=60)
+    white = GTPCA(1, Shift(WINDOW), random_state=0).fit(X)
+    same = GTPCA(1, Shift(WINDOW), random_state=0, noise=identity()).fit(X)
+    np.testing.assert_allclose(same.components_, white.components_, atol=1e-4)
+    np.testing.assert_allclose(same.reconstruct(X), white.reconstruct(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("n_components", [0, 2])
+def test_a_density_with_a_filter_that_changes_nothing_is_the_white_one(n_components):
+    X, _ = spikes(0, n=80)
+    how = {"random_state": 0, "shrink": False}
+    white = ProbabilisticGTPCA(n_components, Shift(WINDOW), **how).fit(X)
+    same = ProbabilisticGTPCA(n_components, Shift(WINDOW), noise=identity(), **how).fit(X)
+    np.testing.assert_allclose(same.score_samples(X), white.score_samples(X), rtol=1e-10)
+    np.testing.assert_array_equal(same.encode(X).index, white.encode(X).index)
+    np.testing.assert_allclose(same.mean_pattern_, white.mean_pattern_, atol=1e-3)
+
+
+def test_what_is_explained_never_falls():
+    X, _ = spikes(1, n=80)
+    model = GTPCA(2, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+    for history in model.history_:
+        assert np.all(np.diff(history) >= -1e-9 * history[0])
+    density = ProbabilisticGTPCA(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+    assert np.all(np.diff(density.history_) >= -1e-9)
+
+
+def test_energies_are_those_of_whitened_rows_and_those_of_the_data_are_beside_them():
+    X, _ = spikes(2)
+    model = GTPCA(2, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+    E = model.noise_.whiten(X)
+    assert np.sum(E**2) == pytest.approx(model.measure(X)[1][:, 0].sum())
+    total = model.explained_energy_[0] / model.explained_energy_ratio_[0]
+    assert total == pytest.approx(np.sum(E**2))
+    left = 1 - np.cumsum(model.explained_energy_ratio_)
+    np.testing.assert_allclose(model.resmse(X), left, rtol=1e-9)
+    rest = X - model.reconstruct(X)
+    np.testing.assert_allclose(model.resmse(X, in_data=True)[-1], np.sum(rest**2) / np.sum(X**2))
+    np.testing.assert_allclose(model.resmse(X, in_data=True), model.data_resmse_, rtol=1e-9)
+
+
+def test_without_whitening_both_errors_are_the_same():
+    X, _ = spikes(2, n=40)
+    for model in (GTPCA(2, Shift(WINDOW)), ProbabilisticGTPCA(1, Shift(WINDOW))):
+        model.set_params(random_state=0).fit(X)
+        np.testing.assert_allclose(model.resmse(X), model.resmse(X, in_data=True), rtol=1e-9)
+
+
+def test_likelihoods_are_those_of_the_rows_as_they_came():
+    X, _ = spikes(3)
+    new, _ = spikes(4)
+    how = {"family": Shift(WINDOW), "random_state": 0}
+    white = ProbabilisticGTPCA(0, **how).fit(X)
+    coloured = ProbabilisticGTPCA(0, noise="stationary", **how).fit(X)
+    assert coloured.score(new) > white.score(new) + 50
+    scaled = ProbabilisticGTPCA(0, noise="stationary", **how).fit(4 * X)
+    np.testing.assert_allclose(
+        scaled.score_samples(4 * new), coloured.score_samples(new) - 120 * np.log(4), rtol=1e-6
+    )
+
+
+def test_a_density_draws_rows_with_its_noise():
+    X, _ = spikes(3)
+    model = ProbabilisticGTPCA(0, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+    drawn, codes = model.sample(400, random_state=0)
+    rest = drawn - model.decode(codes)
+    assert np.mean(rest[:, 1:] * rest[:, :-1]) / np.mean(rest**2) == pytest.approx(0.9, abs=0.02)
+    assert model.score(drawn) == pytest.approx(model.score(X), abs=4)
+
+
+def test_samples_of_noise_make_the_filter():
+    X, starts = spikes(5)
+    rng = np.random.default_rng(9)
+    noise = lfilter([1.0], [1.0, -0.9], rng.standard_normal((50, 300)))[:, 240:]
+    for kind in (GTPCA, ProbabilisticGTPCA):
+        model = kind(1, Shift(WINDOW), noise=noise, random_state=0).fit(X)
+        assert right(model, X, starts) > 0.8
+        again = kind(1, Shift(WINDOW), noise=model.noise_, random_state=0).fit(X)
+        np.testing.assert_array_equal(again.encode(X).index, model.encode(X).index)
+
+
+def test_channels_go_along_with_their_covariance():
+    X, starts = spikes(6, channels=3, strength=1.6)
+    model = GTPCA(1, Shift(WINDOW, axes=1), noise="stationary", random_state=0).fit(X)
+    assert right(model, X, starts) > 0.85
+    assert model.components_.shape == (1, 3, WINDOW)
+    assert model.noise_.mixing.shape == (3, 3)
+
+
+@pytest.mark.parametrize(
+    "family",
+    [Shift(WINDOW, boundary="partial"), Shift(WINDOW, boundary="circular"), Shift(150)],
+    ids=["partial", "circular", "crop"],
+)
+@pytest.mark.parametrize("kind", [GTPCA, ProbabilisticGTPCA])
+def test_every_kind_of_window(kind, family):
+    X, starts = spikes(7)
+    model = kind(1, family, noise="stationary", random_state=0).fit(X)
+    assert model.noise_.filters[0][0].circular == (family.boundary == "circular")
+    assert np.isfinite(model.reconstruct(X)).all()
+    assert np.isfinite(model.components_).all()
+    if family.window == WINDOW:
+        assert right(model, X, starts) > 0.75
+
+
+def test_images_are_whitened_along_both_axes():
+    rng = np.random.default_rng(0)
+    images = lfilter([1.0], [1.0, -0.9], rng.standard_normal((150, 60, 60)), axis=1)
+    images = lfilter([1.0], [1.0, -0.9], images, axis=2)[:, 36:, 36:]
+    images /= images.std()
+    u = np.arange(8) - 3.5
+    blob = np.outer(u, np.ones(8)) * np.exp(-(u[:, None] ** 2 + u**2) / 4)
+    places = rng.integers(0, 17, (150, 2))
+    for image, (a, b) in zip(images, places, strict=True):
+        image[a : a + 8, b : b + 8] += 1.2 * blob
+    found = {}
+    for noise in ("white", "stationary"):
+        model = GTPCA(1, Shift((8, 8)), noise=noise, random_state=0).fit(images)
+        poses = model.poses(model.encode(images))
+        lag = np.stack([poses["start_0"][:, 0], poses["start_1"][:, 0]], axis=1) - places
+        found[noise] = np.mean(np.abs(lag - np.median(lag, axis=0)).max(axis=1) <= 1)
+    assert found["stationary"] > 0.9 > found["white"]
+
+
+def test_gaps_are_left_out():
+    X, starts = spikes(8)
+    rng = np.random.default_rng(0)
+    gaps = X.copy()
+    for row in gaps:
+        first = rng.integers(0, 110)
+        row[first : first + 8] = np.nan
+    for kind in (GTPCA, ProbabilisticGTPCA):
+        model = kind(1, Shift(WINDOW), noise="stationary", missing="ignore", random_state=0)
+        assert right(model.fit(gaps), gaps, starts) > 0.7
+        filled = model.impute(gaps)
+        assert np.isfinite(filled).all()
+        np.testing.assert_array_equal(filled[~np.isnan(gaps)], gaps[~np.isnan(gaps)])
+
+
+def test_rows_of_unequal_length_are_whitened_as_they_are():
+    X, starts = spikes(9, last=60)
+    ragged = [row[: 96 + i % 24] for i, row in enumerate(X)]
+    model = GTPCA(1, Shift(WINDOW), noise="stationary", missing="ignore", random_state=0)
+    assert right(model.fit(ragged), ragged, starts) > 0.75
+
+
+def test_a_circle_with_gaps_says_what_would_work():
+    X, _ = spikes(9, n=20)
+    X[3, 5:9] = np.nan
+    model = GTPCA(1, Shift(WINDOW, boundary="circular"), noise="stationary", missing="ignore")
+    with pytest.raises(ValueError, match="on a circle needs complete rows"):
+        model.fit(X)
+
+
+@pytest.mark.parametrize("kind", [GTPCA, ProbabilisticGTPCA])
+def test_weight_two_is_a_row_given_twice(kind):
+    X, _ = spikes(10, n=40)
+    weight = np.ones(40)
+    weight[:10] = 2
+    one = kind(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X, sample_weight=weight)
+    two = kind(1, Shift(WINDOW), noise="stationary", random_state=0).fit(
+        np.concatenate([X, X[:10]])
+    )
+    np.testing.assert_allclose(
+        one.noise_.filters[0][0].reflection, two.noise_.filters[0][0].reflection, rtol=1e-6
+    )
+    np.testing.assert_allclose(one.components_, two.components_, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [GTPCA, ProbabilisticGTPCA])
+@pytest.mark.parametrize("noise", ["stationary", "array"])
+def test_files_keep_the_noise(tmp_path, kind, noise):
+    X, _ = spikes(11, n=60)
+    given = noise if noise == "stationary" else X[:, :8]
+    model = kind(2, Shift(WINDOW), noise=given, random_state=0).fit(X)
+    model.save(tmp_path / "model.gtpca")
+    same = gtpca.load(tmp_path / "model.gtpca")
+    np.testing.assert_array_equal(same.transform(X), model.transform(X))
+    np.testing.assert_array_equal(same.reconstruct(X), model.reconstruct(X))
+    np.testing.assert_array_equal(same.score_samples(X), model.score_samples(X))
+    if noise == "array":
+        assert isinstance(same.noise, StationaryNoise)
+
+
+def test_dask_and_memory_maps_find_the_same(tmp_path):
+    da = pytest.importorskip("dask.array")
+    X, _ = spikes(12, n=90)
+    np.save(tmp_path / "X.npy", X)
+    plain = GTPCA(2, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+    for rows in (np.load(tmp_path / "X.npy", mmap_mode="r"), da.from_array(X, chunks=(30, 120))):
+        model = GTPCA(2, Shift(WINDOW), noise="stationary", random_state=0).fit(rows)
+        np.testing.assert_allclose(model.components_, plain.components_, atol=1e-6)
+        np.testing.assert_allclose(model.data_resmse_, plain.data_resmse_, rtol=1e-6)
+        np.testing.assert_array_equal(np.asarray(model.encode(rows).index), plain.encode(X).index)
+    density = ProbabilisticGTPCA(0, Shift(WINDOW), noise="stationary", random_state=0)
+    one = density.fit(X).mean_pattern_
+    np.testing.assert_allclose(
+        density.fit(da.from_array(X, chunks=30)).mean_pattern_, one, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_stream_goes_on_in_the_units_of_the_data(shared):
+    X, starts = spikes(13, n=2400)
+    model = GTPCA(
+        2 if shared else 1, Shift(WINDOW), noise="stationary", shared_pose=shared, random_state=0
+    )
+    for batch in np.split(X, 8):
+        model.partial_fit(batch)
+    assert right(model, X[-300:], starts[-300:]) > (0.7 if shared else 0.8)
+    assert likeness(model.components_[0]) > 0.95
+    np.testing.assert_allclose(np.linalg.norm(model.components_, axis=1), 1.0)
+    rest = X[-300:] - model.reconstruct(X[-300:])
+    assert np.sum(rest**2) < np.sum(X[-300:] ** 2)
+
+
+def test_single_precision_is_kept():
+    X, _ = spikes(14, n=60)
+    model = GTPCA(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X.astype(np.float32))
+    assert model.transform(X.astype(np.float32)).dtype == np.float32
+
+
+def test_rows_without_noise_are_explained():
+    X = np.zeros((40, 60))
+    for i, row in enumerate(X):
+        row[i % 30 : i % 30 + WINDOW] = SPIKE
+    model = GTPCA(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+    assert model.resmse(X, in_data=True)[0] < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("noise", "text"),
+    [
+        ("pink", "noise='pink' must be one of 'white', 'stationary'"),
+        (None, "noise=None must be"),
+        (3.0, "noise=3.0 must be"),
+        (np.zeros((4, 120)), "noise holds nothing but zeros"),
+        (np.ones((4, 3, 120)), r"noise has shape \(4, 3, 120\)"),
+        (np.full((4, 120), np.inf), "noise holds infinite values"),
+        (identity((60,)), r"noise is of samples of shape \(60,\)"),
+    ],
+)
+def test_errors_say_what_noise_may_be(noise, text):
+    X, _ = spikes(15, n=20)
+    with pytest.raises(ValueError, match=text):
+        GTPCA(1, Shift(WINDOW), noise=noise).fit(X)
+
+
+@pytest.mark.parametrize("family", [Identity(), Rotation(4)])
+@pytest.mark.parametrize("kind", [GTPCA, ProbabilisticGTPCA])
+def test_families_that_cannot_be_whitened_say_why(kind, family):
+    X = np.random.default_rng(0).standard_normal((20, 9, 9))
+    with pytest.raises(ValueError, match="commutes with shifts alone"):
+        kind(1, family, noise="stationary").fit(X)
+
+
+def test_the_noise_of_a_fit_is_as_good_as_that_of_noise_alone():
+    X, _ = spikes(16, n=300)
+    model = GTPCA(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+    alone, _ = spikes(17, n=300, strength=0.0)
+    known = estimate_noise(alone, {0: False})
+    found, true = model.noise_.filters[0][0], known.filters[0][0]
+    assert found.reflection[0] == pytest.approx(true.reflection[0], abs=0.01)
+
+
+def test_more_weights_than_rows_are_found_by_soft_passes():
+    rng = np.random.default_rng(5)
+    pattern = rng.standard_normal(600)
+    pattern *= 5.0 / np.linalg.norm(pattern)
+    X, starts = rng.standard_normal((60, 640)), rng.integers(0, 41, 60)
+    for row, start in zip(X, starts, strict=True):
+        row[start : start + 600] += pattern
+    white = GTPCA(1, Shift(600), random_state=0).fit(X)
+    model = GTPCA(1, Shift(600), noise=identity((640,)), random_state=0).fit(X)
+    assert model.explained_energy_[0] > 1.1 * white.explained_energy_[0]
+    assert right(model, X, starts) > 0.8 > right(white, X, starts)
+
+
+@pytest.mark.parametrize("family", [Shift(150), Shift(90, boundary="partial")])
+def test_soft_passes_know_windows_that_rows_see_in_part(family):
+    X, _ = spikes(18, n=40)
+    model = GTPCA(1, family, noise=identity(), random_state=0, ridge=0).fit(X)
+    plain = GTPCA(1, family, random_state=0, ridge=0).fit(X)
+    assert model.explained_energy_[0] >= 0.999 * plain.explained_energy_[0]
+
+
+def test_a_fit_says_that_what_is_left_is_not_white():
+    X, _ = spikes(19)
+    with pytest.warns(UserWarning, match="neighbours are correlated by 0.8"):
+        model = GTPCA(1, Shift(WINDOW), random_state=0).fit(X)
+    assert model.residual_correlation_ == pytest.approx(0.85, abs=0.03)
+    assert "noise='stationary'" in model.cautions_[-1]
+    with pytest.warns(UserWarning, match="neighbours are correlated by 0.8"):
+        density = ProbabilisticGTPCA(0, Shift(WINDOW), random_state=0).fit(X)
+    assert says_colour(density)
+    for kind in (GTPCA, ProbabilisticGTPCA):
+        whitened = kind(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+        assert not says_colour(whitened)
+    white = np.random.default_rng(0).standard_normal((60, 120))
+    assert not says_colour(GTPCA(1, Shift(WINDOW), random_state=0).fit(white))
+    assert not says_colour(GTPCA(1, Rotation(4)).fit(white.reshape(-1, 10, 12)[:, :, :10]))
+
+
+def says_colour(model):
+    return any("is not white" in text for text in model.cautions_)
+
+
+@pytest.mark.parametrize("kind", [GTPCA, ProbabilisticGTPCA])
+def test_diagnostics_are_in_units_of_the_noise(kind):
+    X, _ = spikes(20)
+    model = kind(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+    found = check(model, X)
+    assert found.noise.n_real >= 1
+    assert not any("is not white" in text for text in found.cautions)
+    margins = pose_confidence(model, X)
+    white = kind(1, Shift(WINDOW), random_state=0).fit(X)
+    assert margins.ambiguous[0] < pose_confidence(white, X).ambiguous[0]
+    np.testing.assert_array_equal(margins.index, model.encode(X).index)
+
+
+def test_files_whose_noise_makes_no_sense_are_refused(tmp_path):
+    X, _ = spikes(21, n=40)
+    model = GTPCA(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+    good = model.noise_
+    wrong = {
+        "axes of the shift": replace(good, axes=(1,)),
+        "one filter for each": replace(good, filters=()),
+        "reflection coefficients": replace(
+            good, filters=((Autoregression(np.array([1.5]), 1.0),),)
+        ),
+        "lower triangular": replace(good, mixing=-np.ones((1, 1))),
+        "samples of this shape": replace(good, sample_shape=(60,)),
+    }
+    for text, noise in wrong.items():
+        model.noise_ = noise
+        model.save(tmp_path / "model.gtpca")
+        with pytest.raises(ValueError, match=text):
+            gtpca.load(tmp_path / "model.gtpca")
+
+
+def test_the_strength_of_a_pattern_is_in_units_of_the_noise():
+    X, _ = spikes(22, n=200)
+    model = ProbabilisticGTPCA(0, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+    row = np.zeros((1, 120))
+    row[0, 50 : 50 + WINDOW] = 2.6 * SPIKE
+    assert model.strength_ == pytest.approx(np.linalg.norm(model.noise_.whiten(row)), rel=0.1)
+    plain = ProbabilisticGTPCA(0, Shift(WINDOW), random_state=0).fit(X)
+    size = np.linalg.norm(plain.mean_pattern_) / np.sqrt(plain.noise_variance_)
+    assert plain.strength_ == pytest.approx(size)
