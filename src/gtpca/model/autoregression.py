@@ -213,21 +213,23 @@ def burg(
     variance = float(np.sum(X[seen] ** 2) / count) if count else 0.0
     if variance == 0.0:
         return Autoregression(np.zeros(0), variance, circular)
-    forward, backward, found = X, X, []
+    forward, backward, found, gaps = X, X, [], not seen.all()
     for _ in range(min(most_orders, X.shape[1] - 1)):
         if circular:
             f, b = forward, np.roll(backward, 1, axis=1)
         else:
             f, b = forward[:, 1:], backward[:, :-1]
-        both = np.isfinite(f) & np.isfinite(b)
-        f, b = np.where(both, f, 0.0), np.where(both, b, 0.0)
+        if gaps:
+            both = np.isfinite(f) & np.isfinite(b)
+            f, b = np.where(both, f, 0.0), np.where(both, b, 0.0)
         energy = np.vdot(f, f) + np.vdot(b, b)
         if energy == 0.0:
             break
         k = np.clip(2 * np.vdot(f, b) / energy, -MOST_REFLECTION, MOST_REFLECTION)
         found.append(k)
-        nothing = np.where(both, 0.0, np.nan)
-        forward, backward = f - k * b + nothing, b - k * f + nothing
+        forward, backward = f - k * b, b - k * f
+        if gaps:
+            forward, backward = (np.where(both, each, np.nan) for each in (forward, backward))
     return Autoregression(np.array(found[: _order(found, count)]), variance, circular)
 
 
