@@ -58,3 +58,9 @@ def test_table_of_responses():
     for case in results()["erp"]:
         both = f"{pair(case, 'gtpca')} | {pair(case, 'density')} | {shown(case['matched'])} |"
         assert f"| {case['d']:g}, {case['n']} | {both}" in page
+
+
+def test_times_of_fits():
+    page = PAGE.read_text(encoding="utf-8")
+    small, large = (f"{case['gtpca fit']:.1f}" for case in results()["cost"])
+    assert f"{small} times that of a white fit for 300 rows of 120 points, {large} times" in page
