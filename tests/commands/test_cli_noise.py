@@ -57,6 +57,14 @@ def test_noise_from_a_file(folder, run):
     assert facts["data_resmse"] == model.data_resmse_.tolist()
 
 
+def test_a_window_is_chosen_in_noise(folder, run):
+    how = ("--windows", "6:8", "-k", "1:1", "--noise", "stationary", "--folds", "2")
+    said = run("choose", "X.npy", "--family", "shift", *how)
+    assert said.code == 0
+    assert "--noise stationary`" in said.out
+    assert run("choose", "X.npy", "--family", "shift", "--noise", "features").code == 2
+
+
 def test_errors_are_one_line(folder, run):
     np.save("other.npy", np.zeros((3, 4, 5)))
     assert run(*FIT, "--noise", "features").refused("--noise features needs --probabilistic")

@@ -370,6 +370,19 @@ def test_a_residual_that_is_not_white_names_correlation_bar_and_option():
         assert colour_cautions(correlation, share) == ()
 
 
+def test_commands_say_what_noise_is():
+    coloured = commands_of(GTPCA(1, Shift(8), noise="stationary"))
+    assert coloured.more(2).endswith(' -k 2 --family "shift(window=8)" --noise stationary')
+    assert coloured.choose() == "gtpca choose a.csv --family shift --noise stationary"
+    assert "--noise" not in commands_of(ProbabilisticGTPCA(1, Shift(8), noise="white")).more(2)
+    features = commands_of(ProbabilisticGTPCA(1, Shift(8), noise="features"))
+    assert "--noise features" in features.more(2)
+    assert "--noise" not in features.choose()
+    given = commands_of(GTPCA(1, Shift(8), noise=np.ones((3, 20))))
+    assert given.more(2) == "sklearn.base.clone(model).set_params(n_components=2).fit(X)"
+    assert given.choose() == "gtpca.diagnostics.choose(X, model.family, noise=model.noise)"
+
+
 def test_poses_of_a_faint_pattern_say_how_faint_it_is():
     found = Check(noise(3), again(3), poses(0.5), strength=2.0)
     said = found.advice("a.gtpca", "a.csv")

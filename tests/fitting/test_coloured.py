@@ -9,6 +9,7 @@ from scipy.signal import lfilter
 import gtpca
 from gtpca import GTPCA, Identity, ProbabilisticGTPCA, Rotation, Shift
 from gtpca.diagnostics import check, pose_confidence
+from gtpca.diagnostics.noise import _along_components as along_components
 from gtpca.model.autoregression import Autoregression
 from gtpca.model.stationary import StationaryNoise, estimate_noise
 
@@ -302,6 +303,46 @@ def test_a_stream_goes_on_in_the_units_of_the_data(shared):
     np.testing.assert_allclose(np.linalg.norm(model.components_, axis=1), 1.0)
     rest = X[-300:] - model.reconstruct(X[-300:])
     assert np.sum(rest**2) < np.sum(X[-300:] ** 2)
+
+
+@pytest.mark.parametrize("n", [60, 30], ids=["fitted again", "one batch more"])
+def test_a_stream_keeps_its_signs_in_both_units(n):
+    X, _ = spikes(23, n=60 + n)
+    model = GTPCA(1, Shift(WINDOW), noise="stationary", random_state=0).partial_fit(X[:60])
+    model.components_, model.whitened_components_ = -model.components_, -model.whitened_components_
+    model.online_["weights"], model.online_["data"] = (
+        -model.online_[name] for name in ("weights", "data")
+    )
+    before = model.components_
+    model.partial_fit(X[60:])
+    assert np.sum(before * model.components_) > 0.5
+    rest = X - model.reconstruct(X)
+    assert np.sum(rest**2) < np.sum(X**2)
+
+
+@pytest.mark.parametrize("kind", [GTPCA, ProbabilisticGTPCA])
+def test_errors_in_the_data_are_those_of_the_domain(kind):
+    X = np.random.default_rng(24).standard_normal((30, 9, 9))
+    model = kind(1, Rotation(8), random_state=0).fit(X)
+    assert model.operator_.domain_share < 1
+    np.testing.assert_allclose(model.resmse(X, in_data=True), model.resmse(X))
+
+
+def test_noise_along_components_is_that_of_whitened_rows():
+    X, _ = spikes(25, n=40)
+    noise, index = np.random.default_rng(0).standard_normal((2, 120)), np.array([3, 50])
+    plain = GTPCA(1, Shift(WINDOW), random_state=0).fit(X)
+    same = GTPCA(1, Shift(WINDOW), noise=identity(), random_state=0).fit(X)
+    same.components_ = same.whitened_components_ = plain.components_
+    white = along_components(plain, index, noise)
+    np.testing.assert_allclose(along_components(same, index, noise), white)
+    coloured = GTPCA(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+    w = coloured.whitened_components_[0] / np.linalg.norm(coloured.whitened_components_[0])
+    E = coloured.noise_.whiten(noise)[0, 3 : 3 + WINDOW]
+    expected = np.zeros((1, 120))
+    expected[0, 3 : 3 + WINDOW] = E @ w * w / np.sqrt(1 - 1 / WINDOW)
+    found = along_components(coloured, index, noise)[:1]
+    np.testing.assert_allclose(coloured.noise_.whiten(found), expected, atol=1e-9)
 
 
 def test_single_precision_is_kept():
