@@ -81,6 +81,13 @@ SMALLEST = (
     "error of the difference), and "
 )
 CASES = {
+    "an offset": (
+        replace(noise(3), offset=0.987),
+        "The means of samples hold 98.7 % of the energy (bar 50 %): what component 1 explains of a "
+        "constant says nothing of a pattern; fit again with `"
+        + FIT.format(3, "centred").replace("features", "samples")
+        + "`.",
+    ),
     "all real": (
         noise(3),
         "Component 3, the last, is above noise: it explains 25 % of what is left, and of 19 "
@@ -101,7 +108,7 @@ CASES = {
         replace(noise(2), kinds=("blocks", "flips", "flips"), peaks=np.array([0.9, 0.9, 0.3])),
         "Component 3 is not above noise: it explains 1.25 % of what is left, and of 19 surrogates "
         "of noise (signs of innovations flipped) the bar is 1.5 % (p = 0.4, level 0.05); keep 2 "
-        f"with `{FIT.format(2)}`.",
+        f"with `{FIT.format(2, 'k2')}`.",
     ),
     "a single point in heavy tails": (
         replace(noise(0), kinds=("blocks",), peaks=np.array([0.97, 0.9, 0.3]), kurtosis=4.321),
@@ -109,8 +116,7 @@ CASES = {
         "of noise (innovations, which are skewed, permuted in blocks) the bar is 1.5 % (p = 0.4, "
         "level 0.05), it is hardly more than a single point (97 % of its energy; bar 80 %), as "
         "outliers make it, and what is left has heavy tails (excess kurtosis 4.3, of Gaussian "
-        "noise 0; bar 1); try other windows with `gtpca choose a.csv --family shift "
-        "--shared-pose`.",
+        f"noise 0; bar 1); try other windows with `{CHOOSE}`.",
     ),
     "all stable": (
         again(3),
