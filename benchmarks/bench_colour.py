@@ -139,7 +139,7 @@ def pulses(seeds):
     """Cases, and functions that give the shares of each."""
     for n in SIZES:
         for seed in seeds:
-            for kind in NOISES:
+            for kind in NOISES if n < 100 else (*NOISES, "AR(1) .7"):
                 for pattern in PATTERNS:
                     case = {"noise": kind, "pattern": pattern, "n": n, "seed": seed}
                     yield case, partial(pulses_case, **case)

@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 NOISES = ("white", "stationary")
-MOST_VALUES = 2**22  # from which a filter is estimated; of more, rows spread over all of them
+MOST_VALUES = 2**19  # from which a filter is estimated; of more, rows spread over all of them
 TINY = np.finfo(float).tiny
 FEW_ROWS = 100  # below, a fit without any whitening is tried as a beginning, too
 FEW_STEPS = 3  # fits from each of these beginnings

@@ -230,21 +230,24 @@ def reflections(
     rows = np.ones(len(X)) if weight is None else weight
     X = X if weight is None else X * np.sqrt(weight)[:, None]
     forward, backward, found, pairs = X, X, [], []
+    gaps = not np.isfinite(X).all()
     for _ in range(min(most_orders, X.shape[1] - 1)):
         if circular:
             f, b = forward, np.roll(backward, 1, axis=1)
         else:
             f, b = forward[:, 1:], backward[:, :-1]
-        both = np.isfinite(f) & np.isfinite(b)
-        f, b = np.where(both, f, 0.0), np.where(both, b, 0.0)
+        if gaps:
+            both = np.isfinite(f) & np.isfinite(b)
+            f, b = np.where(both, f, 0.0), np.where(both, b, 0.0)
         energy = np.vdot(f, f) + np.vdot(b, b)
         if energy == 0.0:
             break
         k = np.clip(2 * np.vdot(f, b) / energy, -MOST_REFLECTION, MOST_REFLECTION)
         found.append(k)
-        pairs.append(rows @ both.sum(axis=1))
-        nothing = np.where(both, 0.0, np.nan)
-        forward, backward = f - k * b + nothing, b - k * f + nothing
+        pairs.append(rows @ both.sum(axis=1) if gaps else rows.sum() * f.shape[1])
+        forward, backward = f - k * b, b - k * f
+        if gaps:
+            forward, backward = (np.where(both, each, np.nan) for each in (forward, backward))
     return np.array(found), np.array(pairs, dtype=np.float64)
 
 

@@ -155,7 +155,10 @@ def lag_one(samples, axes) -> float:
     ``sum r(t) r(t - 1) / sqrt(sum r(t)^2 sum r(t - 1)^2)`` over all rows and channels, over what
     was observed; 0 where there is nothing.
     """
-    found = [0.0]
+    largest = np.nanmax(np.abs(samples), initial=0.0)
+    if not largest > 0:
+        return 0.0
+    samples, found = samples / largest, [0.0]  # squares of large values would overflow
     for axis in axes:
         turned = np.moveaxis(samples, axis + 1, -1)
         now, before = turned[..., 1:], turned[..., :-1]
