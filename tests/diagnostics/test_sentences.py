@@ -81,6 +81,13 @@ SMALLEST = (
     "error of the difference), and "
 )
 CASES = {
+    "an offset": (
+        replace(noise(3), offset=0.987),
+        "The means of samples hold 98.7 % of the energy (bar 50 %): what component 1 explains of a "
+        "constant says nothing of a pattern; fit again with `"
+        + FIT.format(3, "centred").replace("features", "samples")
+        + "`.",
+    ),
     "all real": (
         noise(3),
         "Component 3, the last, is above noise: it explains 25 % of what is left, and of 19 "

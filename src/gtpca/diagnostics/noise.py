@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.data.chunks import Codes
+from gtpca.data.chunks import Codes, energy, offset_energy
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.common import (
     Found,
@@ -27,6 +27,7 @@ from gtpca.diagnostics.common import (
 )
 from gtpca.diagnostics.surrogates import DEFAULT, make_surrogates, prepared
 from gtpca.diagnostics.wording import Commands
+from gtpca.fitting.cautions import MOST_OFFSET
 from gtpca.fitting.shared_pose import widen
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem
@@ -66,6 +67,9 @@ class NoiseFloor(Found):
         Largest share of the energy of a component that is in a single point.
     kurtosis : float
         Excess kurtosis of what the components that are real leave: 0 for Gaussian noise.
+    offset : float
+        Share of the energy in the means of samples: where it is most of it, the first component is
+        a constant, and what it explains says nothing of a pattern.
     """
 
     gains: np.ndarray
@@ -77,6 +81,7 @@ class NoiseFloor(Found):
     kinds: tuple[str, ...] = ()
     peaks: np.ndarray | None = None
     kurtosis: float = 0.0
+    offset: float = 0.0
 
     @property
     def band(self) -> np.ndarray:
@@ -95,8 +100,8 @@ class NoiseFloor(Found):
 
     @property
     def passed(self) -> bool:
-        """Whether all components are above noise."""
-        return self.n_real == len(self.gains)
+        """Whether all components are above noise, and not a constant."""
+        return self.n_real == len(self.gains) and self.offset <= MOST_OFFSET
 
     def said(self, commands) -> str:
         """The sentence, with one of the ``commands``."""
@@ -228,7 +233,17 @@ def noise_floor(
     gains, found, p, kinds, left = tests.run_all(trials, size, count)
     real = int(np.cumprod(p <= level).sum())
     shape = {"peaks": _peaks(model), "kurtosis": excess_kurtosis(left)}
+    shape["offset"] = _offset(model, samples)
     return NoiseFloor(gains, found, p, level, real, Commands.of(model), kinds, **shape)
+
+
+def _offset(model, samples):
+    """Share of the energy of samples, as the model sees them, that is in their means."""
+    if model.operator_.n_transforms == 1:
+        return 0.0
+    chunks = model.chunks(samples)
+    total = chunks.sum(energy)
+    return chunks.sum(offset_energy) / total if total > 0 else 0.0
 
 
 def _peaks(model):

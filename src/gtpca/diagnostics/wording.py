@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from gtpca.data.labels import reading_words
 from gtpca.families.text import as_family, format_family
+from gtpca.fitting.cautions import MOST_OFFSET
 from gtpca.text import file_word, typed
 from gtpca.views.parts import is_density
 
@@ -281,6 +282,8 @@ def faint(strength, sentence) -> str:
 def noise_floor(found, commands) -> str:
     """How many components are above noise."""
     k, count = found.n_real, len(found.gains)
+    if found.offset > MOST_OFFSET:
+        return _of_an_offset(found.offset, commands, count)
     fails = min(k, count - 1)
     seen = _beside_noise(found, fails)
     if k == count:
@@ -290,6 +293,18 @@ def noise_floor(found, commands) -> str:
         return f"Component 1 is not above noise: it {seen}; {commands.windows()}."
     keep = commands.fewer(k)
     return f"Component {k + 1} is not above noise: it {seen}; keep {k} with `{keep}`."
+
+
+def _of_an_offset(share, commands, count) -> str:
+    """That a test of what is mostly a constant says nothing."""
+    seen = (
+        f"The means of samples hold {percent(share)} of the energy (bar {percent(MOST_OFFSET)}): "
+        "what component 1 explains of a constant says nothing of a pattern"
+    )
+    if commands.density or commands.changed is not None:
+        return f"{seen}; subtract the mean of each sample, and fit again."
+    centred = replace(commands, options=commands.options | {"center": "samples"})
+    return f"{seen}; fit again with `{centred.fit(count, new_file(commands.model, '-centred'))}`."
 
 
 def caution(text) -> str:
