@@ -139,7 +139,8 @@ def test_x_that_is_as_it_should_be(kind):
             rng.random((60, 300)) < 0.2, np.nan, rng.standard_normal((60, 300)).cumsum(axis=1)
         ),
     }[kind]
-    with warnings.catch_warnings(action="error"):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="X may be transposed")
         model = GTPCA(1, Shift(100), missing="ignore", solver=QUICK, random_state=0)
         model.fit(X)
 

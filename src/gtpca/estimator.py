@@ -362,9 +362,6 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             seen = rows.preprocessed(partial(preprocessing, operator=operator))
             return Problem(open_rows(seen), self.polarity, **ridge_of(self, operator))
 
-        def fit_with(preprocessing, recipe):
-            return fit(problem_of(preprocessing), recipe, preprocessing)
-
         problem = problem_of(preprocessing)
         cost = guess(problem, recipe).times(1 + n_first_fits(self.noise, rows.n_rows))
         check_cost(cost, as_family(self.family), recipe.progress.log)
@@ -373,17 +370,20 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         else:
             centred = rows.preprocessed(partial(preprocessing.centred, operator=operator))
             chunks = self._open(centred, operator.plain, sample_weight)
-            found = fit_coloured(fit_with, chunks, preprocessing, noise, recipe)
+            found = fit_coloured(problem_of, chunks, preprocessing, noise, recipe)
         self.adopt(found, row_shape, labels=labels)
         if rows.in_memory and is_white(self.noise):
-            chunks = self._open(rows, operator)
-            self.residual_correlation_ = residual_correlation(chunks, self._rest)
-        left = 1 - float(np.sum(self.explained_energy_ratio_))
-        self.cautions_ += colour_cautions(self.residual_correlation_, left)
+            self._look_for_colour(self._open(rows, operator))
         for caution in self.cautions_:
             checks.warn(caution, UserWarning)
         context.call_on_fit_task_end(estimator=self)
         return self
+
+    def _look_for_colour(self, chunks):
+        """The correlation of what the components leave of rows, and what is to be said of it."""
+        self.residual_correlation_ = residual_correlation(chunks, self._rest)
+        left = 1 - float(np.sum(self.explained_energy_ratio_))
+        self.cautions_ += colour_cautions(self.residual_correlation_, left)
 
     def _rest(self, chunk):
         """What the components leave of rows as they came, (n, d)."""

@@ -19,7 +19,7 @@ import numpy as np
 from gtpca import checks
 from gtpca.data.chunks import Chunk, Codes, energy
 from gtpca.data.containers import open_container
-from gtpca.fitting.fit import Fit
+from gtpca.fitting.fit import Fit, fit
 from gtpca.model.coding import code, decode, encode
 from gtpca.model.gaps import hidden_sums
 from gtpca.model.matching import Block, Stats, second_moments, solve_block
@@ -174,13 +174,13 @@ def _grid(rows, operator):
     return rows.astype(np.float64, copy=False).reshape(-1, *operator.sample_shape)
 
 
-def fit_coloured(fit_with, centred, preprocessing, noise, recipe) -> Fit:
+def fit_coloured(problem_of, centred, preprocessing, noise, recipe) -> Fit:
     """A fit in noise that is not white.
 
     Parameters
     ----------
-    fit_with : callable
-        ``fit_with(preprocessing, recipe)``: the :class:`Fit` of all rows as it says.
+    problem_of : callable
+        ``problem_of(preprocessing)``: the :class:`Problem` of all rows as it says.
     centred : Chunks
         Centred rows, neither whitened nor weighted, on the plain operator.
     preprocessing : Preprocessing
@@ -189,6 +189,10 @@ def fit_coloured(fit_with, centred, preprocessing, noise, recipe) -> Fit:
         None: estimated, twice.
     recipe : Recipe
     """
+
+    def fit_with(preprocessing, recipe):
+        return fit(problem_of(preprocessing), recipe, preprocessing)
+
     if noise is None:
         chunk = sampled(centred)
 
