@@ -347,11 +347,8 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         found = cautions(operator, *_offset_and_poses(chunks, model))
         correlation = None
         if rows.in_memory and recipe.whitening is None:
-            rest_of = partial(rest_of_rows, lens=model.lens())
-            correlation = residual_correlation(chunks, rest_of)
-            left = model.energies(chunks)
-            share = float(left[-1] / max(left[0], np.finfo(float).tiny))
-            found += colour_cautions(correlation, share)
+            correlation, said = _colour(chunks, model)
+            found += said
         self._adopt(
             model,
             held_out_gain_=trust.gain,
@@ -371,10 +368,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         for caution in found:
             checks.warn(caution, UserWarning)
         if self.doubt_ is not None:
-            names = as_family(self.family).get_params()
-            windows = any(name.rpartition("__")[2] == "window" for name in names)
-            after = wording.OTHER_WINDOWS if windows else wording.OTHER_FAMILIES
-            checks.warn(f"{self.doubt_}. {after}", UserWarning)
+            checks.warn(f"{self.doubt_}. {_instead(self.family)}", UserWarning)
         return self
 
     @property
@@ -593,6 +587,21 @@ def _offset_and_poses(chunks, model):
     codes = chunks.collect(encode, model.lens(), 1.0)
     index = np.concatenate([part.index[:, 0] for part in codes])
     return share, [np.unique(index, return_counts=True)]
+
+
+def _instead(family) -> str:
+    """What may help where there is no pattern; only a family with windows has others."""
+    names = as_family(family).get_params()
+    windows = any(name.rpartition("__")[2] == "window" for name in names)
+    return wording.OTHER_WINDOWS if windows else wording.OTHER_FAMILIES
+
+
+def _colour(chunks, model):
+    """The correlation of what is left of rows, or None, and what is to be said of it."""
+    correlation = residual_correlation(chunks, partial(rest_of_rows, lens=model.lens()))
+    left = model.energies(chunks)
+    share = float(left[-1] / max(left[0], np.finfo(float).tiny))
+    return correlation, colour_cautions(correlation, share)
 
 
 def _threshold(scores, share, weight):
