@@ -425,7 +425,8 @@ def test_columns_that_are_data_are_not_told(tmp_path, capsys):
     short = [column[:19] for column in (ids, *(99 * c for c in columns))]
     assert fit_table(tmp_path, capsys, "", short) == []
     twice = np.repeat(np.arange(20), 2)  # not strictly increasing
-    assert fit_table(tmp_path, capsys, "", [twice, *(99 * c for c in columns)]) == []
+    told = fit_table(tmp_path, capsys, "", [twice, *(99 * c for c in columns)])
+    assert not any("column" in line for line in told)
 
 
 def test_a_long_table_under_a_window_is_told(tmp_path, capsys):

@@ -56,4 +56,4 @@ def test_the_noise_floor_of_a_density_with_gaps_is_near_that_without(samples):
 def test_commands_of_models_with_gaps_say_so():
     commands = Commands.of(GTPCA(1, Shift(8), missing="ignore"))
     assert commands.choose() == "gtpca choose DATA --family shift --missing ignore"
-    assert commands.fit(1).endswith("--family 'shift(window=8)' --missing ignore")
+    assert commands.fit(1, "a").endswith('--family "shift(window=8)" --missing ignore')
