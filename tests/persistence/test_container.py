@@ -16,7 +16,9 @@ import pytest
 from scipy import sparse
 
 import gtpca
-from gtpca import ALS, GTPCA, Custom, Shift
+from gtpca import ALS, GTPCA, Custom, Rotation, Shift
+from gtpca.families.base import everywhere
+from gtpca.families.text import as_family
 
 
 @pytest.fixture(scope="module")
@@ -337,3 +339,23 @@ def test_a_small_file_cannot_ask_for_a_large_family(original, tmp_path, family, 
     finally:
         tracemalloc.stop()
     assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize("family", ["rotation(angles=8)", Rotation(8)])
+def test_families_of_earlier_formats_judge_samples_everywhere(tmp_path, family):
+    X = np.random.default_rng(0).standard_normal((20, 9, 9))
+    model = GTPCA(1, everywhere(as_family(family)), random_state=0).fit(X)
+    model.save(tmp_path / "new.gtpca")
+
+    def older(content, members):
+        content["format_version"] = 2
+        content["parameters"]["family"] = (
+            family
+            if isinstance(family, str)
+            else {"$object": "Rotation", "parameters": {"angles": 8}}
+        )
+
+    (tmp_path / "old.gtpca").write_bytes(forged((tmp_path / "new.gtpca").read_bytes(), older))
+    old = gtpca.load(tmp_path / "old.gtpca")
+    assert old.family.domain == "all"
+    np.testing.assert_array_equal(old.transform(X), model.transform(X))

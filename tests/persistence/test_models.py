@@ -295,6 +295,16 @@ def test_files_with_labels_load_for_ever():
     assert [axis.name for axis in model.labels_.axes] == ["channel", "time"]
 
 
+def test_files_with_a_domain_load_for_ever():
+    """A family as text, which later versions must not take for one of earlier formats."""
+    model = gtpca.load(FILES / "model-v3-domain.gtpca")
+    expected = np.load(FILES / "model-v3-domain-scores.npy")
+    assert model.operator_.n_judged == 57
+    X = np.sin(np.arange(4 * 81) ** 1.3).reshape(4, 9, 9)
+    X[:, 0, 0] = 1e6  # outside
+    np.testing.assert_allclose(model.transform(X), expected, rtol=1e-10, atol=1e-12)
+
+
 def test_joblib_and_pickle_free_skops_work_too(tmp_path):
     import joblib
 
