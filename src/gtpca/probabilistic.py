@@ -601,7 +601,9 @@ def _colour(chunks, model):
     correlation = residual_correlation(chunks, partial(rest_of_rows, lens=model.lens()))
     left = model.energies(chunks)
     share = float(left[-1] / max(left[0], np.finfo(float).tiny))
-    return correlation, colour_cautions(correlation, share)
+    return correlation, colour_cautions(
+        correlation, share, chunks.n_rows * model.operator.n_features
+    )
 
 
 def _threshold(scores, share, weight):

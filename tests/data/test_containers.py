@@ -76,18 +76,31 @@ def test_steps_and_reaches_in_seconds():
     ("family", "words"),
     [
         (Shift(30, axes="tim"), ["axes='tim'", "Did you mean time?", "channel, time"]),
-        (Shift(30), ["(channel: 3, time: 90)", "Shift(axes='time', window=30)", "take channel"]),
         (Shift(30, axes=7), ["axes=7", "2 axes (channel, time)"]),
         (Shift("3kg", axes="time"), ["window='3kg'", "'kg'", "'s'"]),
         (Shift("long", axes="time"), ["window='long' is not a length"]),
         (Shift("3s", axes="channel"), ["window='3s' needs an axis with even steps"]),
-        (Reflection(), ["Reflection(axes=('channel', 'time')) to move both axes"]),
     ],
     ids=str,
 )
 def test_messages_use_the_names_of_axes(family, words):
     with pytest.raises(ValueError) as error:  # noqa: PT011
         model_of(labelled(planted(), rate=RATE), family=family)
+    for text in words:
+        assert text in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("family", "words"),
+    [
+        (Shift(30), ["(sensor: 3, time: 90)", "Shift(axes='time', window=30)", "take sensor"]),
+        (Reflection(), ["Reflection(axes=('sensor', 'time')) to move both axes"]),
+    ],
+    ids=str,
+)
+def test_axes_that_are_not_channels_and_time_are_ambiguous(family, words):
+    with pytest.raises(ValueError, match="ambiguous") as error:
+        model_of(labelled(planted(), axes=("sensor", "time"), rate=RATE), family=family)
     for text in words:
         assert text in str(error.value)
 

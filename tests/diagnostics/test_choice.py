@@ -234,7 +234,7 @@ def lines(path: Path) -> list:
     return [json.loads(line) for line in path.read_text().split("\n") if line.endswith("}")]
 
 
-@pytest.mark.parametrize(("size", "tried"), [(2, [1]), (3, [2]), (4, [3]), (5, [4]), (8, [4, 7])])
+@pytest.mark.parametrize(("size", "tried"), [(2, [1]), (3, [2]), (4, [3]), (5, [4]), (8, [4, 6])])
 @pytest.mark.parametrize("boundary", ["valid", "circular"])
 def test_windows_of_short_samples_are_shorter_than_these(size, tried, boundary):
     X = np.random.default_rng(0).standard_normal((40, size))

@@ -364,17 +364,17 @@ def test_they_are_drawn():
 
 
 def test_a_residual_that_is_not_white_names_correlation_bar_and_option():
-    found = Check(noise(3), again(3), poses(), cautions=colour_cautions(0.87, 0.9))
+    found = Check(noise(3), again(3), poses(), cautions=colour_cautions(0.87, 0.9, 10_000))
     assert found.advice("a.gtpca", "a.csv") == (
         "What the components leave is not white: neighbours are correlated by 0.87 (above 0.5 is "
         "much), and 90 % of the energy is left. noise='stationary' (--noise stationary) may find "
         "poses and components that such noise hides."
     )
     assert found.sentence in str(found)
-    [said] = colour_cautions(-0.35, 0.7)
+    [said] = colour_cautions(-0.35, 0.7, 10_000)
     assert "correlated by -0.35 (below -0.2 is much)" in said
     for correlation, share in ((0.87, 0.3), (0.3, 0.9), (-0.1, 0.9), (None, 0.9)):
-        assert colour_cautions(correlation, share) == ()
+        assert colour_cautions(correlation, share, 10_000) == ()
 
 
 def test_commands_say_what_noise_is():

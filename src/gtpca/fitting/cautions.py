@@ -67,7 +67,7 @@ def cautions(operator, offset: float, taken: list, center=None) -> tuple[str, ..
     return (*said, *(wording.pile(pile, operator) for pile in piles[:1]))
 
 
-def colour_cautions(correlation: float | None, share: float) -> tuple[str, ...]:
+def colour_cautions(correlation: float | None, share: float, count: int) -> tuple[str, ...]:
     """What is to be said where noise was taken to be white, and is not: one sentence or none.
 
     Parameters
@@ -76,8 +76,13 @@ def colour_cautions(correlation: float | None, share: float) -> tuple[str, ...]:
         Of neighbours, in what a fit leaves of rows; None if it is not known.
     share : float
         Of the energy that it leaves.
+    count : int
+        Of values: a correlation has a standard error of ``1 / sqrt(count)``.
     """
-    if correlation is None or share < MOSTLY_NOISE or NEGATIVE < correlation < COLOURED:
+    if correlation is None or share < MOSTLY_NOISE:
+        return ()
+    room = ERRORS / np.sqrt(max(count, 1))
+    if NEGATIVE - room < correlation < COLOURED + room:
         return ()
     bar = COLOURED if correlation > 0 else NEGATIVE
     return (wording.coloured_residual(correlation, share, bar),)
