@@ -28,7 +28,8 @@ def beside(truth, w):
     return np.arange(len(w)) - (best - len(truth) + 1), np.sign(products[best]) * w
 
 
-if __name__ == "__main__":
+def main(folder=DOCS / "images"):
+    """Write the picture."""
     names = run_page(3)
     figure = new_figure(10, 3)
     rows, found, spectrum = figure.subplots(1, 3)
@@ -49,4 +50,8 @@ if __name__ == "__main__":
     spectrum.set_title("spectrum that was found", fontsize=9)
     for ax in (rows, found):
         quiet(ax)
-    figure.savefig(DOCS / "images" / "coloured-noise.png", dpi=100, metadata={"Software": None})
+    figure.savefig(folder / "coloured-noise.png", dpi=100, metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    main()
