@@ -26,7 +26,18 @@ FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 SHAPE = re.compile(r"\(\d+,( \d+)*\)|\(\d+(, \d+)+\)")
 VALUE = re.compile(r"[-\d\[{'\"]|True\b|False\b")
 OPTIONAL = {
-    *("dask", "distributed", "h5py", "matplotlib", "mne", "pandas", "plotly", "pyarrow", "rich"),
+    *(
+        "dask",
+        "distributed",
+        "h5py",
+        "jinja2",
+        "matplotlib",
+        "mne",
+        "pandas",
+        "plotly",
+        "pyarrow",
+        "rich",
+    ),
     *("skimage", "torch", "typer", "xarray", "zarr"),
 }
 

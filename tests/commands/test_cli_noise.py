@@ -13,6 +13,9 @@ from scipy.signal import lfilter
 import gtpca
 from gtpca import GTPCA, ProbabilisticGTPCA, Shift
 
+pytest.importorskip("typer", reason='needs typer: pip install "gtpca[cli]"')
+pytest.importorskip("rich", reason='needs rich: pip install "gtpca[cli]"')
+
 
 @pytest.fixture
 def run(capsys):

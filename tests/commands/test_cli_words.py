@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 from command import call, process
 
+pytest.importorskip("typer", reason='needs typer: pip install "gtpca[cli]"')
+pytest.importorskip("rich", reason='needs rich: pip install "gtpca[cli]"')
+
 DOCS = Path(__file__).parents[2] / "docs" / "command-line.md"
 FAMILY = ("--family", "shift(window=4)", "-k", "1")
 

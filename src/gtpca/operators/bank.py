@@ -40,7 +40,7 @@ class BankOperator(Operator):
         Whether neighbours on the grid stay neighbours, so that a coarser grid shows about the same.
         The solver may then try its starts there first, which is quicker.
     domain : bool array (d,), optional
-        Outside which rows of ``matrix`` are zero, see :class:`Operator`. Default: all features.
+        Outside which rows of ``matrix`` are zero, see ``Operator``. Default: all features.
     """
 
     def __init__(
