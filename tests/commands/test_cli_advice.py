@@ -16,6 +16,7 @@ from command import call, environment
 
 from gtpca import GTPCA, load
 from gtpca.diagnostics import choose as find_window
+from gtpca.diagnostics import wording
 from gtpca.diagnostics.wording import CHOOSE_OPTIONS, Commands, fit_options
 
 pytest.importorskip("typer", reason='needs typer: pip install "gtpca[cli]"')
@@ -290,3 +291,15 @@ def test_python_says_the_same():
     )
     text = found.advice("a.gtpca", "a.csv")
     assert "--sample-shape 6x6 --seed 5`" in text
+
+
+def test_the_fit_that_subtracts_an_offset_runs_as_printed(folder, capsys):
+    table(folder / NAME, 30 + rows())
+    assert call(capsys, "fit", NAME, *READING, "--family", "shift(10)", "-o", "a.gtpca").code == 0
+    commands = Commands.of(load("a.gtpca")).named("a.gtpca", NAME)
+    text = wording._of_an_offset(0.9, commands, load("a.gtpca").n_components_)
+    said = re.search("says nothing of a pattern; fit again with `(.*?)`", text)
+    new, _ = run(capsys, folder, said[1])
+    assert new.endswith("a-centred.gtpca")
+    assert load(new).center_ == "samples"
+    assert load(new).n_components_ == load("a.gtpca").n_components_
