@@ -75,13 +75,13 @@ def results(model, X):
     """
     codes, output = model.encode(X), model.transform(X)
     signs = largest_signs(model.components_)
-    both = {"scores": codes.scores * signs, "index": codes.index, "poses": model.poses(codes)}
+    both = {"scores": codes.scores * signs + 0.0, "index": codes.index, "poses": model.poses(codes)}
     both |= {name: getattr(model, name) for name in FITTED}
     both["components_"] = (model.components_.T * signs).T
     last, turned = model.n_components_ - 1, np.ones(output.shape[1])
     turned[: len(signs)] = signs
     return both | {
-        "transform": output * turned,
+        "transform": output * turned + 0.0,  # no negative zeros
         "inverse_transform": model.inverse_transform(output),
         "decode": model.decode(codes),
         "align": [model.align(X), model.align(X, component=last)],
