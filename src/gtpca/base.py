@@ -298,7 +298,8 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
         """``X`` with predictions for what was not observed, (n, \\*sample_shape).
 
         Observed values stay as they are; in gaps is the reconstruction, with the mean that was
-        subtracted. Gaps outside the domain of the family stay gaps. Needs ``missing="ignore"`` unless nothing is missing.
+        subtracted. Gaps outside the domain of the family stay gaps. Needs ``missing="ignore"``
+        unless nothing is missing.
         """
         rows = self._new_rows(X)
         filled = self.model_.impute(self._open(rows, self.operator_))
