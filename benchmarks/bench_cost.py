@@ -1,10 +1,10 @@
 """How good the guess of the time of a fit is: for every kind of family, the guess and the fit.
 
-``python benchmarks/bench_cost.py [KIND ..]`` prints one line per case: the guess that is made before
-a fit, its time, and their ratio, and writes them to ``bench_cost.json``, beside the rows of kinds that
-were not asked for. The numbers of passes in ``gtpca/fitting/cost.py`` were chosen so that the ratios
-lie around 1. Times are those of the processor, so that other processes hardly matter; run it with
-one thread (``OMP_NUM_THREADS=1``). Draws: seed 0, of each case.
+``python benchmarks/bench_cost.py [KIND ..]`` prints one line per case: the guess that is made
+before a fit, its time, and their ratio, and writes them to ``bench_cost.json``, beside the rows of
+kinds that were not asked for. The numbers of passes in ``gtpca/fitting/cost.py`` were chosen so
+that the ratios lie around 1. Times are those of the processor, so that other processes hardly
+matter; run it with one thread (``OMP_NUM_THREADS=1``). Draws: seed 0, of each case.
 """
 
 from __future__ import annotations

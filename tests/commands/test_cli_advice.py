@@ -228,7 +228,9 @@ def test_commands_are_printed_by_these_methods_alone():
     for name in ("diagnostics", "page", "fitting", "model"):
         for path, text in texts.items():
             if path.is_relative_to(source / name):
-                assert not re.search(r"[^`]`gtpca [a-z]+ [^`]*`[^`]", _without_docstrings(text)), path
+                assert not re.search(r"[^`]`gtpca [a-z]+ [^`]*`[^`]", _without_docstrings(text)), (
+                    path
+                )
 
 
 def _without_docstrings(text):
