@@ -7,6 +7,8 @@ import os
 import numpy as np
 import pytest
 
+pytest.importorskip("gtpca_paper", reason="needs gtpca-paper: pip install ./paper")
+
 from gtpca_paper import data
 from gtpca_paper.data import make_data, seed_of
 from gtpca_paper.spec import EXPERIMENTS, PROFILES

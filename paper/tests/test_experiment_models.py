@@ -7,6 +7,9 @@ import pytest
 from sklearn.decomposition import PCA, KernelPCA
 
 from gtpca.datasets import make_spikes
+
+pytest.importorskip("gtpca_paper", reason="needs gtpca-paper: pip install ./paper")
+
 from gtpca_paper import models
 from gtpca_paper.spec import MODELS, find_setting
 

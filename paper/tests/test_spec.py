@@ -6,6 +6,8 @@ import math
 
 import pytest
 
+pytest.importorskip("gtpca_paper", reason="needs gtpca-paper: pip install ./paper")
+
 from gtpca_paper.report.published import published_models, published_row, published_tables
 from gtpca_paper.rows import Line, RowKey, TableKey
 from gtpca_paper.spec import EXPERIMENTS, MODELS, find_setting, is_gtpca, rank

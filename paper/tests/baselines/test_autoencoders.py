@@ -15,6 +15,8 @@ from sklearn.exceptions import NotFittedError
 
 torch = pytest.importorskip("torch", reason='needs torch: pip install "gtpca[torch]"')
 
+pytest.importorskip("gtpca_paper", reason="needs gtpca-paper: pip install ./paper")
+
 from gtpca_paper.baselines import networks
 from gtpca_paper.baselines.autoencoders import VAE, Autoencoder
 from gtpca_paper.baselines.classifier import Downstream

@@ -9,6 +9,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason='needs torch: pip install "gtpca[torch]"')
 
+pytest.importorskip("gtpca_paper", reason="needs gtpca-paper: pip install ./paper")
+
 from gtpca_paper.baselines import networks
 from gtpca_paper.baselines.classifier import Classifier, Downstream, fit_together
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytest.importorskip("gtpca_paper", reason="needs gtpca-paper: pip install ./paper")
+
 from gtpca_paper.report.published import published_models, published_row, published_tables
 from gtpca_paper.rows import TableKey
 

@@ -13,6 +13,8 @@ pytest.importorskip("pandas", reason='needs pandas: pip install "gtpca[report]"'
 pytest.importorskip("matplotlib", reason='needs matplotlib: pip install "gtpca[plot]"')
 pytest.importorskip("jinja2", reason='needs jinja2: pip install "gtpca[report]"')
 
+pytest.importorskip("gtpca_paper", reason="needs gtpca-paper: pip install ./paper")
+
 from result_rows import NASTY, row, whole_table, write_rows
 
 from gtpca_paper.report import pictures, read_remarks, write_report

@@ -8,6 +8,8 @@ import pytest
 pytest.importorskip("pandas", reason='needs pandas: pip install "gtpca[report]"')
 pytest.importorskip("matplotlib", reason='needs matplotlib: pip install "gtpca[plot]"')
 
+pytest.importorskip("gtpca_paper", reason="needs gtpca-paper: pip install ./paper")
+
 from result_rows import MNIST, row, table_of, whole_table
 
 from gtpca import GTPCA, Rotation, Shift

@@ -11,6 +11,8 @@ import pytest
 
 pytest.importorskip("pandas", reason='needs pandas: pip install "gtpca[report]"')
 
+pytest.importorskip("gtpca_paper", reason="needs gtpca-paper: pip install ./paper")
+
 from result_rows import MNIST, NASTY, cell, repeated, row, table_of, whole_table, write_rows
 
 from gtpca_paper.report import layout, tables, verdicts

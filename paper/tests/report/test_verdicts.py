@@ -6,6 +6,8 @@ import pytest
 
 pytest.importorskip("pandas", reason='needs pandas: pip install "gtpca[report]"')
 
+pytest.importorskip("gtpca_paper", reason="needs gtpca-paper: pip install ./paper")
+
 from result_rows import MNIST, repeated, table_of, whole_table
 
 from gtpca_paper.report import layout, verdicts

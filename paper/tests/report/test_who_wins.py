@@ -9,6 +9,8 @@ import pytest
 
 pytest.importorskip("pandas", reason='needs pandas: pip install "gtpca[report]"')
 
+pytest.importorskip("gtpca_paper", reason="needs gtpca-paper: pip install ./paper")
+
 from result_rows import (
     MNIST,
     OSCILLATIONS,

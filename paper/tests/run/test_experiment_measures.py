@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score
 
+pytest.importorskip("gtpca_paper", reason="needs gtpca-paper: pip install ./paper")
+
 from gtpca_paper.run import measures
 
 

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+pytest.importorskip("gtpca_paper", reason="needs gtpca-paper: pip install ./paper")
+
 from gtpca_paper.rows import RowKey, is_outdated, is_whole
 from gtpca_paper.run import store
 from gtpca_paper.run.jobs import Job, plan, run_job

@@ -9,6 +9,9 @@ import time
 
 import pytest
 from command import environment
+
+pytest.importorskip("gtpca_paper", reason="needs gtpca-paper: pip install ./paper")
+
 from small_runs import tiny_run, without_seconds
 
 from gtpca_paper.run import reproduction
