@@ -15,6 +15,7 @@ from typing import Any
 
 from gtpca.fitting.shared_pose import n_growths
 from gtpca.optional import require
+from gtpca.shell import HAS_CALLBACKS
 
 __all__ = ["DELAY", "FitBar", "new_bar", "shown"]
 
@@ -102,7 +103,7 @@ def shown(estimator) -> Iterator[None]:
 def _wanted() -> bool:
     """Whether somebody looks at this very fit."""
     terminal = sys.stderr is not None and sys.stderr.isatty()
-    alone = multiprocessing.parent_process() is None
+    alone = HAS_CALLBACKS and multiprocessing.parent_process() is None
     alone = alone and threading.current_thread() is threading.main_thread()
     return alone and (NOTEBOOK or (terminal and _importable("rich")))
 
