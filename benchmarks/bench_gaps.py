@@ -134,8 +134,8 @@ def seconds_of_a_pass(X, operator, W, repeats):
     chunks, times = as_chunks(X, operator), []
     for _ in range(repeats + 1):
         start = time.process_time()
-        stats = chunks.sum(statistics, make_block(operator, W, np.float32))
-        update(operator, stats, W, UPDATE_STEPS)
+        stats = chunks.sum(statistics, [make_block(operator, W, np.float32)])
+        update(operator, stats, W[None], UPDATE_STEPS)
         times.append(time.process_time() - start)
     return min(times[1:])
 

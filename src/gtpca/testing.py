@@ -12,6 +12,7 @@ from scipy import sparse
 
 from gtpca import checks
 from gtpca.operators import Operator
+from gtpca.operators.normal import Moments
 from gtpca.shell import RandomState
 
 __all__ = ["PlantedRows", "assert_same_components", "check_operator", "make_planted"]
@@ -135,20 +136,45 @@ def _check_sums(operator, rng, n_rows):
 
 
 def _check_normal(operator, rng):
-    w0, w = rng.standard_normal((2, operator.n_weights))
-    weight = rng.uniform(0.5, 1.5, operator.n_transforms)
-    weight[rng.integers(operator.n_transforms)] = 0.0 if operator.n_transforms > 1 else 1.0
-    slow = Operator.normal(operator, weight, w)
-    _close(operator.normal(weight, w), slow, "normal")
-    solved = operator.solve_normal(weight, slow, w0)
-    _close(operator.normal(weight, solved), slow, "solve_normal", 1e-6)
-    weights = np.einsum("t,tjk->tjk", weight, rng.standard_normal((len(weight), 3, 3)))
-    W = rng.standard_normal((3, operator.n_weights))
-    slow = Operator.normal_block(operator, weights, W)
-    _close(operator.normal_block(weights, W), slow, "normal_block")
-    unseen = operator.normal(weight, np.ones_like(w)) == 0
+    """The normal equations of two systems of one component, and of one block of three."""
+    m, L = operator.n_transforms, operator.n_weights
+    counts = rng.uniform(0.5, 1.5, (2, m))
+    counts[:, rng.integers(m)] = 0.0 if m > 1 else 1.0
+    roots = np.eye(3) + 0.2 * rng.standard_normal((1, m, 3, 3))
+    pairs = counts[:1, :, None, None] * (roots @ roots.transpose(0, 1, 3, 2))
+    for nodes in (counts[:, :, None, None], pairs):
+        W, start = rng.standard_normal((2, len(nodes), nodes.shape[2], L))
+        slow = np.array([_normal_times(operator, *each) for each in zip(nodes, W, strict=True)])
+        moments = Moments(nodes.sum(axis=1, keepdims=True) if operator.isometric else nodes)
+        normal = operator.normal(moments)
+        _close(normal.times(W), slow, "normal: times")
+        _close(normal.quadratic(W), np.sum(W * slow, axis=(1, 2)), "normal: quadratic")
+        solved = normal.solve(slow, start)
+        _close(normal.times(solved), slow, "normal: solve", 1e-4)
+        assert normal.cover.shape == (len(nodes), L), "normal: cover has another shape"
+        _check_coverage(operator, nodes, normal.cover)
+        unseen = np.broadcast_to((normal.cover == 0)[:, None], W.shape)
+        assert np.array_equal(solved[unseen], start[unseen]), "normal: solve changed unseen weights"
+
+
+def _normal_times(operator, nodes, W):
+    """``sum_t,k nodes_tjk T_t* T_t w_k``, (K, L), by transforms that are applied one by one."""
+    banks = np.array([operator.apply(w) for w in W])
+    mixed = np.einsum("tjk,ktd->jtd", nodes, banks)
+    return np.array([operator.adjoint(M) for M in mixed])
+
+
+def _check_coverage(operator, nodes, cover):
+    """Positive where some transform shows a weight; the diagonal where transforms select."""
+    counts = np.einsum("stkk->st", nodes)
+    squares = operator.matrix().multiply(operator.matrix())
+    slow = (squares.T @ np.repeat(counts, operator.n_features, axis=1).T).T
+    found = operator.coverage(counts)
     if operator.selects:
-        assert np.array_equal(solved[unseen], w0[unseen]), "solve_normal changed unseen weights"
+        _close(found, slow, "coverage")
+        _close(cover, slow, "normal: cover")
+    assert np.array_equal(found > 0, slow > 0), "coverage is not positive where weights are seen"
+    assert np.array_equal(cover > 0, slow > 0), "normal: cover is not that of the transforms"
 
 
 def _check_each(operator, rng, n_rows):
@@ -158,8 +184,6 @@ def _check_each(operator, rng, n_rows):
     P, shape = operator.prepare(X), (3, n_rows)
     index, coef = rng.integers(operator.n_transforms, size=shape), rng.standard_normal(shape)
     pairs = list(zip(index, coef, strict=True))
-    weight = rng.uniform(0.5, 1.5, (3, operator.n_transforms))
-    rhs = np.array([operator.normal(q, w) for q, w in zip(weight, W, strict=True)])
     _close(operator.apply_each(W), np.array([operator.apply(w) for w in W]), "apply_each")
     for stack in (W[:, None], W[None]):
         slow = np.array([operator.gram(block) for block in stack])
@@ -168,9 +192,6 @@ def _check_each(operator, rng, n_rows):
     _close(operator.correlate_each(P, W), slow, "correlate_each")
     slow = np.array([operator.adjoint_at(X, t, c) for t, c in pairs])
     _close(operator.adjoint_each(X, index, coef), slow, "adjoint_each")
-    found = operator.solve_normal_each(weight, rhs, 0 * W)
-    slow = np.array([operator.normal(q, w) for q, w in zip(weight, found, strict=True)])
-    _close(slow, rhs, "solve_normal_each", 1e-6)
 
 
 def _check_masks(operator, rng, n_rows):

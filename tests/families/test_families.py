@@ -352,8 +352,8 @@ def test_check_operator_finds_what_is_wrong():
             return self.apply(w)[np.asarray(index) - 1]
 
     class Half(RollOperator):
-        def normal(self, weight, w):
-            return 0.5 * super().normal(weight, w)
+        def normal(self, moments):
+            return 0.5 * super().normal(moments)
 
     for wrong, word in [
         (Wrong, "adjoint"),

@@ -12,6 +12,7 @@ import numpy as np
 
 from gtpca.model.matching import Stats, orthonormal, update
 from gtpca.model.probabilistic import normalised
+from gtpca.operators.normal import Moments
 
 __all__ = ["annealed"]
 
@@ -43,7 +44,7 @@ def softly(problem, W, heats):
     """The weights (1, L) to which soft passes lead from ``W`` (1, L)."""
     for heat in heats:
         stats = problem.chunks.sum(soft_statistics, problem.block(W), float(heat))
-        W = update(problem.chunks.operator, stats, W)
+        W = update(problem.chunks.operator, stats, W[None])[0]
     return W
 
 
@@ -59,7 +60,7 @@ def soft_statistics(chunk, block, heat) -> Stats:
     coef = z * root
     weighted = chunk.weigh((share * coef).T).T
     moments = np.sum(weighted * coef, axis=0)
-    moments = moments.sum(keepdims=True) if operator.isometric else moments
-    explained = float(np.sum(chunk.weigh(np.sum(share * z**2, axis=1))))
-    rhs = operator.adjoint_sum(chunk.prepared, weighted)[None]
-    return Stats(rhs, moments[:, None, None], explained)
+    moments = moments.sum(keepdims=True) if len(root) == 1 else moments
+    explained = np.array([np.sum(chunk.weigh(np.sum(share * z**2, axis=1)))])
+    rhs = operator.adjoint_sum(chunk.prepared, weighted)[None, None]
+    return Stats(rhs, Moments(moments[None, :, None, None]), explained)

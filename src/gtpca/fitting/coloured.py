@@ -21,8 +21,7 @@ from gtpca.data.chunks import Chunk, Codes, energy
 from gtpca.data.containers import open_container
 from gtpca.fitting.fit import Fit, fit
 from gtpca.model.coding import code, decode, encode
-from gtpca.model.gaps import hidden_sums
-from gtpca.model.matching import Block, Stats, second_moments, solve_block
+from gtpca.model.matching import Block, Stats, coded_statistics
 from gtpca.model.stationary import (
     StationaryNoise,
     estimate_noise,
@@ -305,8 +304,7 @@ def data_solution(chunks, model):
     for k, block in enumerate(blocks):
         columns = slice(first, first + len(block))
         stats = chunks.sum(coded_stats, operator, columns, k)
-        start = np.zeros_like(block.weights)
-        V = solve_block(operator, stats.weight, stats.rhs, start, hidden=stats.hidden)
+        [V] = operator.normal(stats.moments).solve(stats.rhs, np.zeros_like(stats.rhs))
         sound = np.isfinite(V).all(axis=1, keepdims=True) & V.any(axis=1, keepdims=True)
         found.append(np.where(sound, V, block.weights))
         known = list(known)
@@ -345,14 +343,7 @@ def coded_stats(chunk, operator, columns, k) -> Stats:
     """:class:`Stats` of rows with the codes that they have on some components."""
     index, coef = chunk.codes.index[:, k], chunk.codes.scores[:, columns]
     chunk = _weighed(chunk, operator)
-    weighted = chunk.weigh(coef.T).T
-    gaps = chunk.hidden is not None
-    return Stats(
-        rhs=operator.adjoint_block(chunk.filled, index, weighted),
-        weight=second_moments(operator, index, weighted, coef),
-        explained=0.0,
-        hidden=hidden_sums(chunk, index, weighted, coef) if gaps else 0.0,
-    )
+    return coded_statistics(chunk, index, coef, np.zeros(1))
 
 
 def without(chunk, V, columns, k):

@@ -17,7 +17,7 @@ import numpy as np
 from gtpca import checks
 from gtpca.data.chunks import as_chunks
 from gtpca.fitting import wording
-from gtpca.model.matching import orthonormal, statistics_each, update_each
+from gtpca.model.matching import orthonormal, statistics, update
 from gtpca.solvers.als import (
     ALS,
     HALVINGS,
@@ -151,8 +151,8 @@ def _timed(problem, count):
     found: list[float] = []
     while len(found) < REPEATS and sum(found) < 2 * ENOUGH:
         begun = time.perf_counter()
-        stats = chunks.sum(statistics_each, few.blocks(W))
-        update_each(chunk.operator, stats, W, UPDATE_STEPS, problem.ridge)
+        stats = chunks.sum(statistics, few.blocks(W))
+        update(chunk.operator, stats, W, UPDATE_STEPS, problem.ridge)
         found.append(time.perf_counter() - begun)
     return min(found[1:] or found)
 

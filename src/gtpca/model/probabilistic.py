@@ -29,12 +29,13 @@ import numpy as np
 from gtpca.data.chunks import Chunks, Codes, row_energies
 from gtpca.data.rows import by_rows
 from gtpca.model.coding import bring_back, predicted
-from gtpca.model.matching import gram_matrices, second_moments
+from gtpca.model.matching import gram_matrices
 from gtpca.model.model import Poses
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.model.stationary import StationaryNoise
 from gtpca.model.ties import TIED, first_within
 from gtpca.operators import Operator
+from gtpca.operators.normal import Moments, moments_at
 
 __all__ = [
     "Lens",
@@ -405,14 +406,12 @@ class Sums:
         Number of rows in which each feature was observed.
     mass : array (m,)
         ``sum_i g_it``.
-    rhs : array (1 + K, L)
+    rhs : array (1, 1 + K, L)
         ``sum_it g_it E[a] T_t* x_i``.
-    moments : array (m, 1 + K, 1 + K), or (1, 1 + K, 1 + K) for isometries
-        ``sum_i g_it E[a a']``.
+    moments : Moments
+        Of ``sum_it g_it E[a a'] T_t* diag(o_i) T_t``, where ``o_i`` says what was observed.
     squares : array (d,), or 0 where nobody asks
         ``sum_i x_ij^2 - 2 x_ij E[T_t (m + U z)]_j``, less ``E[T_t (m + U z)]_j^2`` in gaps.
-    hidden : array (1 + K, 1 + K, p), or 0 where nothing is hidden
-        ``sum_it g_it E[a a'] T_t* diag(h_i) T_t``, as :meth:`Operator.mask_sum` has it.
 
     Rows count as often as their sample weights say.
     """
@@ -423,9 +422,8 @@ class Sums:
     observed: np.ndarray
     mass: np.ndarray
     rhs: np.ndarray
-    moments: np.ndarray
+    moments: Moments
     squares: Any = 0.0
-    hidden: Any = 0.0
 
     def __add__(self, other: Sums) -> Sums:
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
@@ -476,18 +474,15 @@ def _shared(lens, by_feature, piece, fit, share, z, terms):
     coef = np.concatenate([g[None], g * z])
     moments = _moments(lens, coef, z)
     moments[:, 1:, 1:] += terms.spread(g) if len(moments) > 1 else terms.spread(g).sum(axis=0)
-    hidden, squares = 0.0, 0.0
-    if piece.hidden is not None:
-        hidden = _hidden(lens, piece, g, z, terms)
+    squares = 0.0
     if by_feature:
         squares = _squares(piece, _mean(lens, coef)) - _hidden_squares(lens, piece, g, z, terms)
     return Sums(
         **_counts(lens, piece, fit),
         mass=g.sum(axis=0),
-        rhs=lens.operator.adjoint_sums(piece.prepared, coef),
-        moments=moments,
+        rhs=lens.operator.adjoint_sums(piece.prepared, coef)[None],
+        moments=Moments(moments[None], _hidden(lens, piece, g, z, terms)),
         squares=squares,
-        hidden=hidden,
     )
 
 
@@ -511,7 +506,7 @@ def _mean(lens, coef):
 
 def _moments(lens, coef, z):
     """``sum_i g_it a a'`` of mean coefficients, (m, 1 + K, 1 + K), or its sum over ``t``."""
-    if lens.operator.isometric:
+    if len(lens.gram) == 1:
         coef, z = (each.reshape(len(each), coef[0].size, 1) for each in (coef, z))
     total = np.empty((coef.shape[2], len(coef), len(coef)))
     total[:, 0] = total[:, :, 0] = coef.sum(axis=1).T
@@ -528,13 +523,15 @@ def _pairs(g, z, terms):
 
 
 def _hidden(lens, piece, g, z, terms):
-    """``sum_it g_it E[a a'] T_t* diag(h_i) T_t``, (1 + K, 1 + K, p)."""
+    """``sum_it g_it E[a a'] T_t* diag(h_i) T_t``, (1, 1 + K, 1 + K, p); 0 without gaps."""
+    if piece.hidden is None:
+        return 0.0
     total: dict[tuple[int, int], np.ndarray] = {}
     H = piece.hidden.astype(np.float64)
     for j, k, coef in _pairs(g, z, terms):
         total[j, k] = total[k, j] = lens.operator.mask_sum(H, coef)
     each = range(len(lens.weights))
-    return np.array([[total[j, k] for k in each] for j in each])
+    return np.array([[[total[j, k] for k in each] for j in each]])
 
 
 def _hidden_squares(lens, piece, g, z, terms):
@@ -559,7 +556,7 @@ def _hard(lens, by_feature, piece):
     operator, coef = lens.operator, with_one(z[:, each, index].T)
     weighted = coef * piece.weight[:, None]
     mass = np.bincount(index, piece.weight, joint.shape[1])
-    moments = second_moments(operator, index, weighted, coef)
+    moments = moments_at(operator, index, weighted, coef)
     moments[:, 1:, 1:] += (mass if len(moments) > 1 else mass.sum()[None])[
         :, None, None
     ] * terms.inverse
@@ -567,8 +564,8 @@ def _hard(lens, by_feature, piece):
     return Sums(
         **_counts(lens, piece, joint[each, index]),
         mass=mass,
-        rhs=operator.adjoint_block(piece.rows, index, weighted),
-        moments=moments,
+        rhs=operator.adjoint_block(piece.rows, index, weighted)[None],
+        moments=Moments(moments[None]),
         squares=_squares(piece, shown) if by_feature else 0.0,
     )
 

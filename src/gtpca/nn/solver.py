@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
-from gtpca.model.matching import orthonormal, statistics
+from gtpca.model.matching import explained_energy, orthonormal
 from gtpca.nn.geometry import Geometry
 from gtpca.nn.layer import GTPCLayer
 from gtpca.nn.training import RowBatches, Schedule, Trainer
@@ -140,4 +140,4 @@ def weights_of(layer):
 
 def explained(layer, problem):
     """Energy of all rows that the layer explains."""
-    return problem.chunks.sum(statistics, problem.block(weights_of(layer))).explained
+    return problem.chunks.sum(explained_energy, problem.block(weights_of(layer)))

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator
 from scipy.spatial import KDTree
 
 from gtpca.operators.base import LARGE_BANK, Operator
+from gtpca.operators.normal import Stencil
 from gtpca.operators.pooling import pooled_shape, pooling
 
 __all__ = ["BankOperator"]
@@ -206,33 +206,25 @@ class BankOperator(Operator):
     def __getstate__(self):
         return {n: v for n, v in vars(self).items() if n != "_coupling"} | {"_coarser": {}}
 
-    def normal_times(self, weight):
-        if self._coupling is None:
-            return super().normal_times(weight)
+    def _normal(self, nodes):
+        """Assembled on the common pattern of all ``T_t* T_t``, if that is small."""
+        K = nodes.shape[2]
+        small = K == 1 or NEIGHBOURS * self.n_weights * K * K <= LARGE_BANK
+        if self.selects or self._coupling is None or not small:
+            return super()._normal(nodes)
         indices, indptr, values = self._coupling
-        entries = weight @ values
+        if K == 1:
+            entries = (nodes[:, :, 0, 0] @ values)[:, :, None, None]
+        else:
+            each = [values.T @ one.reshape(len(one), -1) for one in nodes]
+            entries = np.stack(each).reshape(len(nodes), -1, K, K)
+        return Stencil(indices, indptr, entries)
 
-        def times(W):
-            return np.add.reduceat(entries * W[:, indices], indptr[:-1], axis=1)
-
-        return times
-
-    def normal_system(self, weight):
-        K, L = weight.shape[1], self.n_weights
-        if self._coupling is None or NEIGHBOURS * L * K * K > LARGE_BANK:
-            return super().normal_system(weight)
-        indices, indptr, values = self._coupling
-        entries = values.T @ weight.reshape(len(weight), -1)
-        N = sparse.bsr_array((entries.reshape(-1, K, K), indices, indptr), shape=(K * L, K * L))
-
-        def times(v):
-            return (N @ v.reshape(K, L).T.ravel()).reshape(L, K).T.ravel()
-
-        return LinearOperator((K * L, K * L), times, dtype=np.float64)
-
-    def normal_block(self, weight, W):
+    def node_times(self, nodes, W):
+        if len(W) == 1:
+            return super().node_times(nodes, W)
         shape = (self.n_transforms, self.n_features, len(W))
-        mixed = (self._matrix @ W.T).reshape(shape) @ weight.transpose(0, 2, 1)
+        mixed = (self._matrix @ W.T).reshape(shape) @ nodes.transpose(0, 2, 1)
         return (self._transposed @ mixed.reshape(-1, len(W))).T
 
     def coarser(self, axes):

@@ -10,22 +10,20 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator
 
 from gtpca import checks
 from gtpca.operators.backend import cast, namespace
 from gtpca.operators.grid import resized
+from gtpca.operators.normal import ByNode, Diagonal, Masked, Moments, Normal, Scalar
 
 __all__ = ["FeatureWeightedOperator", "Operator", "sum_by_index", "weigh_features"]
 
-CG_TOLERANCE, CG_STEPS = 1e-10, 200
-FORCING = 0.1  # share of the residual at which fewer steps may end: codes change after them
 FEW_GROUPS = 32  # up to here a dense product beats a sparse one
 LARGE_BANK = 2**24  # entries of moved weights up to which they are worth keeping
 
@@ -331,54 +329,39 @@ class Operator(ABC):
         bank = self.apply(w)
         return self.adjoint(sums.reshape(bank.shape) * bank)
 
-    def normal(self, weight: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """``N w`` with ``N = sum_t weight_t T_t* T_t``, shape (L,)."""
-        return self.adjoint(np.asarray(weight)[:, None] * self.apply(w))
+    def coverage(self, counts: np.ndarray) -> np.ndarray:
+        """How often each weight is seen if transforms are taken so often, (S, m) to (S, L).
 
-    def solve_normal(
-        self, weight: np.ndarray, rhs: np.ndarray, w0: np.ndarray, steps: int = CG_STEPS, more=0.0
-    ) -> np.ndarray:
-        """Solve ``N w = rhs`` from ``w0``: :meth:`solve_normal_each` of one system."""
-        return self.solve_normal_each(weight[None], rhs[None], w0[None], steps, more)[0]
-
-    def solve_normal_each(
-        self, weight: np.ndarray, rhs: np.ndarray, w0: np.ndarray, steps: int = CG_STEPS, more=0.0
-    ) -> np.ndarray:
-        """Solve ``N_s w_s = rhs_s`` from ``w0`` (S, L), where ``N_s`` has the ``weight`` (S, m).
-
-        What ``N_s`` does not see keeps its value in ``w0``. Where conjugate gradients are needed,
-        at most so many ``steps`` are made; each of them lowers ``w' N w / 2 - w' rhs``. What there
-        is ``more`` on the diagonals of ``N_s``, (S, L) or 0, comes from a ridge.
+        It is ``diag(sum_t counts_t T_t* T_t)`` where the operator selects, and else something that
+        is positive where this is.
         """
+        whole = self.magnitude
+        shown = whole.apply(np.ones(self.n_weights))
+        return np.array([whole.adjoint(np.asarray(each)[:, None] * shown) for each in counts])
+
+    def normal(self, moments: Moments) -> Normal:
+        """The normal equations of which rows have these moments."""
+        system = self._normal(moments.nodes)
+        return system + (-1.0) * self.lacking(moments) if moments.lack else system
+
+    def lacking(self, moments: Moments) -> Normal:
+        """What values that count less take away from the normal equations."""
+        return Diagonal(moments.hidden) if self.selects else Masked(self, moments.hidden)
+
+    def _normal(self, nodes) -> Normal:
+        """Those where all values count, of moments (S, m, K, K)."""
         if self.isometric:
-            return divide(rhs, weight.sum(axis=1, keepdims=True) + more, w0)
+            return Scalar(nodes.sum(axis=1), self.n_weights)
         if self.selects:
-            return divide(rhs, self.normal_diagonals(weight) + more, w0)
-        times = self.normal_times(weight)
-        ridged = times if np.ndim(more) == 0 else lambda W: times(W) + more * W
-        return conjugate_gradients(ridged, rhs, w0, steps)
+            S, m, K, _ = nodes.shape
+            pairs = nodes.transpose(0, 2, 3, 1).reshape(-1, m)
+            return Diagonal(self.coverage(pairs).reshape(S, K, K, -1))
+        return ByNode(self, nodes)
 
-    def normal_diagonals(self, weight: np.ndarray) -> np.ndarray:
-        """The diagonals of ``N_s`` with ``weight`` (S, m) where the operator selects, (S, L)."""
-        return np.array([self.normal(each, np.ones(self.n_weights)) for each in weight])
-
-    def normal_times(self, weight: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """The function from (S, L) to all ``N_s w_s``, where ``N_s`` has the ``weight`` (S, m)."""
-        return lambda W: np.array([self.normal(q, w) for q, w in zip(weight, W, strict=True)])
-
-    def normal_system(self, weight: np.ndarray) -> LinearOperator:
-        """:meth:`normal_block` with ``weight`` (m, K, K) as an operator on flat blocks (K L,)."""
-        K, L = weight.shape[1], self.n_weights
-
-        def times(v):
-            return self.normal_block(weight, v.reshape(K, L)).ravel()
-
-        return LinearOperator((K * L, K * L), times, dtype=np.float64)
-
-    def normal_block(self, weight: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """:meth:`normal` of a block: row j is ``sum_t,k weight_tjk T_t* T_t w_k``, (K, L)."""
-        K = range(len(W))
-        return np.array([sum(self.normal(weight[:, j, k], W[k]) for k in K) for j in K])
+    def node_times(self, nodes: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """``sum_t,k nodes_tjk T_t* T_t w_k`` of moments (m, K, K) and weights (K, L), (K, L)."""
+        banks, K = [self.apply(w) for w in W], range(len(W))
+        return np.array([sum(self.adjoint(nodes[:, j, k, None] * banks[k]) for k in K) for j in K])
 
     def matrix(self) -> sparse.csr_array:
         """All transforms as one sparse matrix (m * d, L); row ``t * d + j`` is feature j of T_t."""
@@ -469,46 +452,6 @@ def sum_by_index(X, index, coef, n_groups):
     return pick.T @ X
 
 
-def conjugate_gradients(times, rhs, w, steps=CG_STEPS, tolerance=CG_TOLERANCE):
-    """At most so many steps towards the solutions of ``N_s w_s = rhs_s``, from ``w`` (S, L).
-
-    ``times(w)`` (S, L) are all ``N_s w_s``. The steps are those of ``scipy.sparse.linalg.cg``,
-    without its checks, and for several systems: they are small here, and many. Whoever wants few
-    steps is content when the residual is a tenth of what it was.
-    """
-    r = rhs - times(w)
-    unit = np.abs(r).max(axis=1, keepdims=True, initial=0.0)
-    unit = np.where((unit > 0) & (unit < np.inf), unit, np.inf)  # whose square might overflow
-    p = r = r / unit
-    energy, least = _squares(r, r), tolerance**2 * _squares(rhs / unit, rhs / unit)
-    if steps < CG_STEPS:
-        least = np.maximum(least, FORCING**2 * energy)
-    move = np.zeros_like(r)
-    for _ in range(steps):
-        Np = times(p)
-        bend = _squares(p, Np)
-        on = (energy > least) & (bend > 0)
-        if not on.any():
-            break
-        length = np.where(on, energy, 0.0) / np.where(on, bend, 1.0)
-        move += length * p
-        r = r - length * Np
-        before, energy = energy, _squares(r, r)
-        p = r + energy / np.where(on, before, np.inf) * p
-    return w + np.where(np.isfinite(unit), unit, 0.0) * move
-
-
-def _squares(a, b):
-    """``<a_s, b_s>``, (S, 1)."""
-    return np.einsum("sl,sl->s", a, b)[:, None]
-
-
-def divide(rhs, diagonal, w0):
-    """``rhs / diagonal``, and ``w0`` where the diagonal is zero."""
-    seen = diagonal > 0
-    return np.where(seen, rhs / np.where(seen, diagonal, 1.0), w0)
-
-
 class FeatureWeightedOperator(Operator):
     """The same transforms in the inner product ``<x, y> = sum_j q_j x_j y_j``.
 
@@ -534,6 +477,10 @@ class FeatureWeightedOperator(Operator):
     @property
     def plain(self):
         return self._plain
+
+    @property
+    def magnitude(self):
+        return FeatureWeightedOperator(self.plain.magnitude, self.feature_weight)
 
     @property
     def periods(self):

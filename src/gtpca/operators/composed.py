@@ -167,31 +167,25 @@ class ComposedOperator(Operator):
             M[t] = self.outer.adjoint_at(X[rows], outside, coef[rows])
         return self.inner.adjoint(M)
 
-    def normal(self, weight, w):
-        blocks = np.asarray(weight).reshape(self.inner.n_transforms, self.outer.n_transforms)
-        bank = self.inner.apply(w)
-        return self.inner.adjoint(
-            np.stack([self.outer.normal(b, v) for b, v in zip(blocks, bank, strict=True)])
-        )
+    def coverage(self, counts):
+        if not self.selects:
+            return super().coverage(counts)
+        blocks = np.asarray(counts).reshape(-1, self.inner.n_transforms, self.outer.n_transforms)
+        shown = self.inner.apply(np.ones(self.n_weights))
+        inside = ((self.outer.coverage(block) * shown) for block in blocks)
+        return np.array([self.inner.adjoint(each) for each in inside])
 
-    def normal_block(self, weight, W):
-        m = self.inner.n_transforms
-        blocks = weight.reshape(m, self.outer.n_transforms, *weight.shape[1:])
+    def _normal(self, nodes):
+        if self.isometric or self.selects or not self.outer.isometric:
+            return super()._normal(nodes)
+        shape = (len(nodes), self.inner.n_transforms, self.outer.n_transforms, *nodes.shape[2:])
+        return self.inner._normal(nodes.reshape(shape).sum(axis=2))
+
+    def node_times(self, nodes, W):
+        blocks = nodes.reshape(self.inner.n_transforms, self.outer.n_transforms, *nodes.shape[1:])
         banks = np.stack([self.inner.apply(w) for w in W], axis=1)
-        M = np.stack([self.outer.normal_block(b, V) for b, V in zip(blocks, banks, strict=True)])
+        M = np.stack([self.outer.node_times(b, V) for b, V in zip(blocks, banks, strict=True)])
         return np.array([self.inner.adjoint(M[:, k]) for k in range(len(W))])
-
-    def normal_times(self, weight):
-        if not self.outer.isometric:
-            return super().normal_times(weight)
-        shape = (len(weight), self.inner.n_transforms, self.outer.n_transforms)
-        return self.inner.normal_times(weight.reshape(shape).sum(axis=2))
-
-    def normal_system(self, weight):
-        if not self.outer.isometric:
-            return super().normal_system(weight)
-        shape = (self.inner.n_transforms, self.outer.n_transforms, *weight.shape[1:])
-        return self.inner.normal_system(weight.reshape(shape).sum(axis=1))
 
     def adjoint_rows(self, X, index):
         inside, outside = self._split(index)

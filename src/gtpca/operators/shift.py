@@ -482,21 +482,18 @@ class ShiftOperator(Operator):
         sums = self._each_axis("energies", pairs, first=1).reshape(S, K, K, -1)
         return sums.transpose(0, 3, 1, 2)
 
-    def normal(self, weight, w):
+    def coverage(self, counts):
         if self.isometric:
-            return np.sum(weight) * w
-        return self.normal_diagonals(np.asarray(weight)[None])[0] * w
+            return np.repeat(np.sum(counts, axis=1)[:, None], self.n_weights, axis=1)
+        places = np.asarray(counts, dtype=np.float64).reshape(-1, *self.counts)
+        return self._each_axis("coverage", places, first=1).reshape(len(counts), -1)
 
-    def normal_diagonals(self, weight):
-        coverage = np.asarray(weight, dtype=np.float64).reshape(-1, *self.counts)
-        return self._each_axis("coverage", coverage, first=1).reshape(len(weight), -1)
-
-    def normal_block(self, weight, W):
+    def node_times(self, nodes, W):
+        if self.isometric:
+            return nodes.sum(axis=0) @ W
         K = len(W)
-        if self.isometric:
-            return weight.sum(axis=0) @ W
-        pairs = weight.transpose(1, 2, 0).reshape(K * K, -1)
-        return np.einsum("jkl,kl->jl", self.normal_diagonals(pairs).reshape(K, K, -1), W)
+        diagonals = self.coverage(nodes.transpose(1, 2, 0).reshape(K * K, -1))
+        return np.einsum("jkl,kl->jl", diagonals.reshape(K, K, -1), W)
 
     def describe(self, index):
         offsets = self._positions(np.asarray(index, dtype=np.int64), "offset_at")

@@ -44,8 +44,8 @@ from gtpca.model.matching import (
     match,
     orthonormal,
     rows_as_weights,
-    statistics_each,
-    update_each,
+    statistics,
+    update,
 )
 from gtpca.operators.pooling import pooling
 from gtpca.shell import BaseEstimator, Documented, RandomState
@@ -411,8 +411,8 @@ def climb_each(problem, stack, max_iter, tol, report=None, steps=UPDATE_STEPS):
     active = climbs if max_iter else []
     while active:
         points = np.array([one.point for one in active])
-        stats = problem.chunks.sum(statistics_each, problem.blocks(points))
-        updated = update_each(problem.chunks.operator, stats, points, steps, problem.ridge)
+        stats = problem.chunks.sum(statistics, problem.blocks(points))
+        updated = update(problem.chunks.operator, stats, points, steps, problem.ridge)
         last = np.array([one.result.weights for one in active])
         beyond = extrapolate(updated, last, np.array([one.age + 1 for one in active]))
         for i, one in enumerate(active):
@@ -470,7 +470,7 @@ def best_of(results, n):
 def draw_starts(rng, n_init, operator):
     """White weights (n_init, L) and one uniform number per start that begins at a row."""
     white = rng.standard_normal((n_init, operator.n_weights))
-    white *= operator.normal(np.ones(operator.n_transforms), white[0]) != 0  # not what none sees
+    white *= operator.coverage(np.ones((1, operator.n_transforms)))[0] > 0  # not what none sees
     return white, rng.uniform(size=n_init // 2)
 
 
