@@ -114,6 +114,15 @@ def _check_correlate(operator, rng, n_rows):
     operator.move_prepared(P, W, index, coef)
     _close(P, operator.prepare(moved), "move_prepared")
     _close(operator.gram(W), Operator.gram(operator, W), "gram")
+    banks = np.array([operator.apply(w) for w in W])
+    q = 1.0 if operator.feature_weight is None else operator.feature_weight
+    slow = np.einsum("jtd,ktd->tjk", banks * q, banks)
+    found = operator.gram_matrices(W[None])
+    shape = (1, operator.n_transforms, 3, 3)
+    assert operator.alike or found.shape == shape, f"gram_matrices: shape {found.shape}"
+    _close(np.broadcast_to(found, shape)[0], slow, "gram_matrices")
+    single = np.broadcast_to(operator.gram_matrices(W[:, None]), (3, *shape[1:2], 1, 1))
+    _close(single[:, :, 0, 0].T, np.einsum("tkk->tk", slow), "gram_matrices of one")
     _close(operator.gram(w[None])[:, 0, 0], operator.norms(w) ** 2, "gram of one")
     if operator.isometric:
         _close(operator.norms(w), np.full(operator.n_transforms, np.linalg.norm(w)), "isometric")
@@ -145,7 +154,7 @@ def _check_normal(operator, rng):
     for nodes in (counts[:, :, None, None], pairs):
         W, start = rng.standard_normal((2, len(nodes), nodes.shape[2], L))
         slow = np.array([_normal_times(operator, *each) for each in zip(nodes, W, strict=True)])
-        moments = Moments(nodes.sum(axis=1, keepdims=True) if operator.isometric else nodes)
+        moments = Moments(nodes.sum(axis=1, keepdims=True) if operator.alike else nodes)
         normal = operator.normal(moments)
         _close(normal.times(W), slow, "normal: times")
         _close(normal.quadratic(W), np.sum(W * slow, axis=(1, 2)), "normal: quadratic")
@@ -161,14 +170,16 @@ def _normal_times(operator, nodes, W):
     """``sum_t,k nodes_tjk T_t* T_t w_k``, (K, L), by transforms that are applied one by one."""
     banks = np.array([operator.apply(w) for w in W])
     mixed = np.einsum("tjk,ktd->jtd", nodes, banks)
+    mixed = mixed if operator.feature_weight is None else mixed * operator.feature_weight
     return np.array([operator.adjoint(M) for M in mixed])
 
 
 def _check_coverage(operator, nodes, cover):
     """Positive where some transform shows a weight; the diagonal where transforms select."""
     counts = np.einsum("stkk->st", nodes)
-    squares = operator.matrix().multiply(operator.matrix())
-    slow = (squares.T @ np.repeat(counts, operator.n_features, axis=1).T).T
+    squares, q = operator.matrix().multiply(operator.matrix()), operator.feature_weight
+    q = np.ones(operator.n_features) if q is None else q
+    slow = (squares.T @ (counts[:, :, None] * q).reshape(len(counts), -1).T).T
     found = operator.coverage(counts)
     if operator.selects:
         _close(found, slow, "coverage")

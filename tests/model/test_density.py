@@ -108,17 +108,17 @@ def test_in_gaps_it_is_the_density_of_what_was_observed(case, K, kind):
 
 
 def slow_sums(model, X, share):
-    """Sums in units of the noise, transform by transform."""
+    """Sums transform by transform, with values in units of their own noise if that is known."""
     mean, covariance = slow_scores(model, X)
     a = np.concatenate([np.ones((*mean.shape[:2], 1)), mean], axis=2)
     moments = np.einsum("nt,tnj,tnk->tjk", share, a, a)
     moments[:, 1:, 1:] += share.sum(axis=0)[:, None, None] * covariance
-    white = X / np.sqrt(model.noise) if len(model.noise) > 1 else X
-    M = np.einsum("nt,tnj,nd->jtd", share, a, white)
-    operator = model.lens().operator
+    weighed = X / model.noise if len(model.noise) > 1 else X
+    M = np.einsum("nt,tnj,nd->jtd", share, a, weighed)
+    operator = model.operator
     banks = np.stack([operator.apply(v) for v in model.weights])
     shown = np.einsum("nt,tnj,jtd->nd", share, a, banks)
-    squares = np.sum(white**2 - 2 * white * shown, axis=0)
+    squares = np.sum(X**2 - 2 * X * shown, axis=0)
     return np.array([operator.adjoint(each) for each in M]), moments, squares
 
 
@@ -223,7 +223,8 @@ def test_gaps_of_one_feature_are_that_feature_left_out(case, sums, kind):
     banks = np.stack([lens.operator.apply(w) for w in W])
     [nodes] = found.moments.nodes
     if len(nodes) > 1:
-        wanted = np.einsum("tjk,ktd->jtd", nodes, banks * seen)
+        weight = seen / model.noise if len(model.noise) > 1 else seen
+        wanted = np.einsum("tjk,ktd->jtd", nodes, banks * weight)
         slow = np.array([lens.operator.adjoint(M) for M in wanted])
         N = lens.operator.normal(found.moments)
         np.testing.assert_allclose(N.times(W[None])[0], slow, atol=1e-8)

@@ -12,6 +12,7 @@ from gtpca import GTPCA, Compose, Identity, Reflection, Rotation, Scaling, Shift
 from gtpca.data.chunks import Chunk, row_energies
 from gtpca.model.gaps import HIDDEN_WEIGHT
 from gtpca.model.matching import make_block, match, statistics, update
+from gtpca.operators.base import with_feature_weight
 
 HALF = [Shift(8), Shift(40), Shift(boundary="circular"), Scaling(), Compose(Shift(8), Scaling())]
 
@@ -166,7 +167,8 @@ def test_a_composition_hides_per_inner_transform_only():
     """What an update needs of gaps stays small where the outer operator selects."""
     operator = Compose(Shift((5, 5)), Rotation(6)).bind((9, 9))
     stats = []
-    for part in (operator, operator.weighted(np.full(81, 2.0)), Rotation(6).bind((9, 9))):
+    weighted = with_feature_weight(operator, np.full(81, 2.0))
+    for part in (operator, weighted, Rotation(6).bind((9, 9))):
         X = np.where(holes((6, 81)), np.nan, noise(6, 81))
         block = make_block(part, orthonormal(part.n_weights, 2))
         stats.append(statistics(Chunk(X, part), [block]))

@@ -8,8 +8,9 @@ import pytest
 from gtpca import Compose, Reflection, Rotation, Scaling, Shift
 from gtpca.data.chunks import Chunk
 from gtpca.model.matching import make_block, match
-from gtpca.operators import FeatureWeightedOperator, Operator
+from gtpca.operators import Operator
 from gtpca.operators.backend import window_sums
+from gtpca.operators.base import with_feature_weight
 from gtpca.operators.normal import Moments, conjugate_gradients
 from gtpca.testing import check_operator
 
@@ -20,7 +21,7 @@ def test_every_operator(bound):
 
 def test_every_operator_with_feature_weight(bound):
     weight = np.random.default_rng(1).uniform(0.2, 2.0, bound.n_features)
-    check_operator(FeatureWeightedOperator(bound, weight))
+    check_operator(with_feature_weight(bound, weight))
 
 
 class WrongAdjoint(Operator):

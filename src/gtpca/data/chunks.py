@@ -191,18 +191,25 @@ class Chunk:
 
     @property
     def energies(self) -> np.ndarray:
-        """:func:`row_energies` of the rows."""
-        return self._kept("_energies", lambda: row_energies(self.rows))
+        """:func:`row_energies` of the rows, in the inner product of their operator."""
+        return self._kept("_energies", lambda: self.energies_of(self.rows))
+
+    def energies_of(self, rows: np.ndarray) -> np.ndarray:
+        """:func:`row_energies` of other rows (n, d), in the same inner product."""
+        return row_energies(rows, self.operator.feature_weight)
 
     @property
     def prepared(self):
-        """``operator.prepare`` of the rows; kept in this very chunk, so it never is another's."""
-        return self._kept("_prepared", lambda: self.operator.prepare(self.filled))
+        """``operator.prepare`` of :attr:`weighed` rows.
+
+        It is kept in this very chunk, so it never is another's.
+        """
+        return self._kept("_prepared", lambda: self.operator.prepare(self.weighed))
 
     @property
     def prepared_mask(self):
-        """``operator.prepare_mask`` of what is hidden."""
-        return self._kept("_prepared_mask", lambda: self.operator.prepare_mask(self.mask))
+        """``operator.prepare_mask`` of :attr:`lack`."""
+        return self._kept("_prepared_mask", lambda: self.operator.prepare_mask(self.lack))
 
     @property
     def filled(self) -> np.ndarray:
@@ -212,9 +219,38 @@ class Chunk:
         return self._kept("_filled", lambda: zero_filled(self.rows))
 
     @property
-    def mask(self) -> np.ndarray:
-        """1 where nothing was observed, else 0, in the data type of the rows, (n, d)."""
-        return np.isnan(self.rows).astype(self.rows.dtype)
+    def weighed(self) -> np.ndarray:
+        """``V x``: rows times the weights of their values, (n, d); themselves if all are 1.
+
+        The objective is ``sum_i <v_i, (x_i - a_i T_i w)^2>`` with a weight ``v_ij`` for every
+        value: that of the feature where it was observed, and 0 (or little, see
+        :mod:`gtpca.model.gaps`) where it was not, and outside the domain, where every ``T w`` is 0.
+        """
+        if self.operator.feature_weight is None:
+            return self.filled
+        return self._kept("_weighed", lambda: self.filled * self._feature_weight)
+
+    @property
+    def lack(self) -> np.ndarray:
+        """What the weights of values lack where nothing was observed: those of the features.
+
+        Zero elsewhere; (n, d) in the data type of the rows.
+        """
+        mask = np.isnan(self.rows).astype(self.rows.dtype)
+        return mask if self.operator.feature_weight is None else mask * self._feature_weight
+
+    def value_weights(self, hidden_weight: float = 0.0) -> np.ndarray:
+        """The weights ``V`` of all values, (n, d), or (1, d) if rows share them, in float64.
+
+        That of the feature, times ``hidden_weight`` where nothing was observed.
+        """
+        q = self.operator.feature_weight
+        q = np.ones(self.rows.shape[1]) if q is None else q
+        return q[None] if self.hidden is None else q * (1 - (1 - hidden_weight) * self.hidden)
+
+    @property
+    def _feature_weight(self):
+        return np.asarray(self.operator.feature_weight).astype(self.rows.dtype)
 
     @cached_property
     def hidden(self) -> np.ndarray | None:
@@ -264,12 +300,12 @@ class Chunk:
     def _still_true(self, W, index, coef):
         """What was kept of these rows and holds for those after :meth:`plus` as well."""
         kept, names = vars(self), ["hidden", "_prepared_mask"]
-        P, moves = kept.get("_prepared"), self.hidden is None and self.operator.moves_prepared
+        P, moves = kept.get("_prepared"), self.weighed is self.rows and self.operator.moves_prepared
         if P is self.rows or (P is not None and moves):
             names.append("_prepared")
             if P is not self.rows:
                 self.operator.move_prepared(P, W, index, coef)
-        gone = kept.keys() & {"_prepared", "_filled", "_energies"} - {*names}
+        gone = kept.keys() & {"_prepared", "_filled", "_weighed", "_energies"} - {*names}
         if self.memory is not None:
             self.memory.room += sum(kept[name].nbytes for name in gone)
         return {name: kept[name] for name in names if name in kept}
@@ -297,13 +333,13 @@ def zero_filled(rows):
     return np.where(np.isnan(rows), rows.dtype.type(0), rows)
 
 
-def row_energies(rows):
-    """``|x_i|^2`` over what was observed, in float64, shape (n,)."""
+def row_energies(rows, weight=None):
+    """``|x_i|^2`` over what was observed, in float64, (n,): with weights ``sum_j q_j x_ij^2``."""
     wide = rows.astype(np.float64, copy=False)  # quicker than in einsum
-    energies = np.einsum("ij,ij->i", wide, wide)
+    energies = np.einsum("ij,ij->i", wide, wide if weight is None else wide * weight)
     gaps = np.isnan(energies)
     if gaps.any():
-        energies[gaps] = row_energies(zero_filled(rows[gaps]))
+        energies[gaps] = row_energies(zero_filled(rows[gaps]), weight)
     return energies
 
 
@@ -316,9 +352,13 @@ def row_sizes(rows):
     return sizes
 
 
-def row_exponents(rows):
-    """:func:`exponent_of` the largest absolute value of each row, shape (n, 1)."""
-    return exponent_of(row_sizes(rows))[:, None]
+def row_exponents(rows, weight=None):
+    """:func:`exponent_of` the largest absolute value of each row, shape (n, 1).
+
+    With the feature weight of the inner product in which squares are taken.
+    """
+    largest = 1.0 if weight is None else np.sqrt(np.max(weight))
+    return exponent_of(row_sizes(rows) * largest)[:, None]
 
 
 def exponent_of(sizes):
@@ -399,16 +439,14 @@ def totals(chunk) -> Totals:
 
 
 def offset_energy(chunk):
-    """Energy of the means of samples: ``sum_i q_i sum_c (sum_j r_j x_ij)^2 / sum_j r_j^2``.
+    """Energy of the means of samples: ``sum_i q_i sum_c (sum_j r_j x_ij)^2 / sum_j r_j``.
 
-    Over the features ``j`` of each channel ``c``, with the roots ``r`` of the feature weight; rows
-    are times these already. What was not observed counts as zero.
+    Over the features ``j`` of each channel ``c``, with the feature weight ``r``. What was not
+    observed counts as zero.
     """
-    operator, rows, count = chunk.operator, chunk.filled, np.ones(chunk.rows.shape[1])
+    operator, rows, count = chunk.operator, chunk.weighed, np.ones(chunk.rows.shape[1])
     count = count if operator.domain is None else count * operator.domain
-    if operator.feature_weight is not None:
-        rows = rows * np.sqrt(operator.feature_weight).astype(rows.dtype)
-        count = count * operator.feature_weight
+    count = count if operator.feature_weight is None else count * operator.feature_weight
     axes = operator.moved_axes or range(len(operator.sample_shape))
     grid, axes = (-1, *operator.sample_shape), tuple(axis + 1 for axis in axes)
     sums = rows.reshape(grid).sum(axis=axes, dtype=np.float64)
@@ -732,7 +770,7 @@ def pick_rows(chunks, draws):
     matter, and weight 2 is the same as a row given twice.
     """
     chunk = chunks.take(np.arange(chunks.n_rows))
-    energies = row_energies(chunk.rows)
+    energies = chunk.energies
     energies = np.minimum(energies, loud_energy(energies, row_counts(chunk)))
     order = np.argsort(energies, kind="stable")
     share = np.cumsum(chunk.weigh(energies)[order])

@@ -416,7 +416,7 @@ def _along_components(model, index, noise):
     It is taken of whitened noise, if the model whitens. A little louder, for noise like what
     components left has too little of it.
     """
-    W, operator, white = directions(model), model.operator_.plain, model.noise_ is None
+    W, operator, white = directions(model), model.operator_, model.noise_ is None
     bank = np.stack([operator.apply_at(w, index) for w in W], axis=1)  # (n, K, d)
     flat = noise.reshape(len(noise), -1)
     flat = flat if white else model.noise_.whiten(flat)

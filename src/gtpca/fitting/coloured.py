@@ -321,11 +321,10 @@ def energy_in(chunk, operator):
 
 
 def _weighed(chunk, operator):
-    """The chunk with its rows times the root of the feature weight of an operator."""
+    """The chunk in the inner product of an operator."""
     if operator.feature_weight is None:
         return chunk
-    rows = chunk.rows * np.sqrt(operator.feature_weight).astype(chunk.rows.dtype)
-    return replace(chunk, rows=rows, operator=operator, memory=None, owned=False)
+    return replace(chunk, operator=operator, memory=None)
 
 
 def coded(chunk, preprocessing, operator, blocks, sweeps):

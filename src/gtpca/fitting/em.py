@@ -15,7 +15,7 @@ from gtpca.data.chunks import Chunks, energy, masses
 from gtpca.fitting.annealing import annealed
 from gtpca.fitting.shared_pose import leading_axes
 from gtpca.model.conventions import signs
-from gtpca.model.matching import Stats, coded_statistics, gram_matrices, match
+from gtpca.model.matching import Stats, coded_statistics, match
 from gtpca.model.probabilistic import ProbabilisticModel, data_sums, hard_sums, soft_sums
 from gtpca.model.stationary import StationaryNoise
 from gtpca.solvers.als import ALS
@@ -180,7 +180,7 @@ def density_in_data_units(
 
 def _energy_left(operator, sums, V):
     """``sum_it g_it E|x_i - T_t V a|^2`` over what was observed."""
-    G = gram_matrices(operator, V[None])
+    G = operator.gram_matrices(V[None])
     left = sums.energy - 2 * np.sum(V * sums.rhs[0]) + np.sum(sums.moments.nodes * G)
     return (
         left - operator.lacking(sums.moments).quadratic(V[None])[0] if sums.moments.lack else left
@@ -200,13 +200,13 @@ def _log_shares(mass):
 
 
 def _noise_of_features(model, lens, sums):
-    """``v_j / n sum_i E (x_ij - (T_t (m + U z))_j)^2`` in units of the noise, (d,)."""
+    """``1 / n sum_i E (x_ij - (T_t (m + U z))_j)^2``, (d,)."""
     total, operator = sums.squares.copy(), lens.operator
     for t, moments in enumerate(sums.moments.nodes[0]):
         bank = np.concatenate([operator.apply_at(v, np.array([t])) for v in lens.weights])
         total += np.einsum("jf,jk,kf->f", bank, moments, bank)
     observed = np.where(sums.observed > 0, sums.observed, 1.0)
-    return model.noise * np.where(sums.observed > 0, total / observed, 1.0)
+    return np.where(sums.observed > 0, total / observed, model.noise)
 
 
 def start(chunks: Chunks, recipe: Recipe, rng) -> ProbabilisticModel:
@@ -264,5 +264,5 @@ def spread_times(chunk, block, pattern, Q):
     """``sum_i q_i y_i y_i' Q`` of ``y_i = T_i* (x_i - T_i m)``, (L, q)."""
     index = match(chunk, block).index
     rest = chunk.plus(pattern[None], index, np.full((len(index), 1), -1.0), None)
-    back = chunk.operator.adjoint_rows(rest.filled, index)
+    back = chunk.operator.adjoint_rows(rest.weighed, index)
     return back.T @ chunk.weigh((back @ Q).T).T

@@ -112,7 +112,7 @@ def _solve(problem, recipe, start=None):
 def aligned_residual(chunk, block):
     """What the block leaves of the rows, brought back: ``sqrt(q_i) T_i* r_i``, (n, L)."""
     rest = deflate(chunk, block)
-    back = chunk.operator.adjoint_rows(rest.filled, rest.codes.index[:, -1])
+    back = chunk.operator.adjoint_rows(rest.weighed, rest.codes.index[:, -1])
     return back if chunk.weight is None else back * np.sqrt(chunk.weight)[:, None]
 
 

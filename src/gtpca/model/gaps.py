@@ -146,10 +146,10 @@ def gram_at(chunk, block, index):
 
     A little is added to the diagonal, as in ``block.nested_root``.
     """
-    weight = 1 - (1 - HIDDEN_WEIGHT) * chunk.hidden
     moved = np.stack([chunk.operator.apply_at(w, index) for w in block.weights], axis=1)
     ridge = block.floor * block.gram.max(initial=0.0) * np.eye(len(block))
-    return (moved * weight[:, None]) @ moved.transpose(0, 2, 1) + ridge
+    weights = chunk.value_weights(HIDDEN_WEIGHT)
+    return (moved * weights[:, None]) @ moved.transpose(0, 2, 1) + ridge
 
 
 def hidden_sums(chunk, index, weighted, coef):
@@ -172,7 +172,7 @@ def hidden_sums(chunk, index, weighted, coef):
     first, second = np.tril_indices(K)
     products = (1 - HIDDEN_WEIGHT) * weighted[:, first] * coef[:, second]
     # the systems of a block can be so ill-conditioned that single precision lets the energy fall
-    mask = chunk.mask if K == 1 else chunk.mask.astype(np.float64)
+    mask = chunk.lack if K == 1 else chunk.lack.astype(np.float64)
     sums = chunk.operator.mask_sums(mask, index, products)
     total = np.empty((K, K, sums.shape[1]))
     total[first, second] = total[second, first] = sums

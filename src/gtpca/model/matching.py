@@ -34,7 +34,6 @@ __all__ = [
     "Stats",
     "coded_statistics",
     "explained_energy",
-    "gram_matrices",
     "make_block",
     "make_blocks",
     "match",
@@ -107,19 +106,12 @@ def make_blocks(
     operator, stack, dtype=np.float64, polarity="both", ridge=0.0, rough=False
 ) -> list[Block]:
     """The blocks of several weights (S, K, L), for rows of ``dtype``."""
-    grams, floor = gram_matrices(operator, stack), max(np.finfo(dtype).eps, SINGULAR)
+    grams, floor = operator.gram_matrices(stack), max(np.finfo(dtype).eps, SINGULAR)
     norms = np.sqrt(np.einsum("stkk->stk", grams).clip(0.0))
     if ridge:
         grams = grams + ridge * (stack @ stack.transpose(0, 2, 1))[:, None]
     each = zip(stack, _inverse_roots(grams, floor), norms, grams, strict=True)
     return [Block(*parts, floor, polarity, rough) for parts in each]
-
-
-def gram_matrices(operator, stack):
-    """Gram matrices of weights (S, K, L): (S, m, K, K), or (S, 1, K, K) for isometries."""
-    if operator.isometric:
-        return (stack @ stack.transpose(0, 2, 1))[:, None]
-    return operator.gram_each(stack)
 
 
 def _inverse_roots(G, floor):
@@ -201,7 +193,7 @@ def _prepared_masks(chunk, dtype):
     """What the operator makes of the masks of a chunk in some precision."""
     if dtype == chunk.rows.dtype:
         return chunk.prepared_mask
-    return chunk.operator.prepare_mask(chunk.mask.astype(dtype))
+    return chunk.operator.prepare_mask(chunk.lack.astype(dtype))
 
 
 def _lengths(chunk, block, start=0):
@@ -335,7 +327,7 @@ def coded_statistics(chunk, index, coef, explained) -> Stats:
     ``explained`` (1,) is handed on.
     """
     operator, weighted = chunk.operator, chunk.weigh(coef.T).T
-    rhs = operator.adjoint_block(chunk.filled, index, weighted)[None]
+    rhs = operator.adjoint_block(chunk.weighed, index, weighted)[None]
     nodes = moments_at(operator, index, weighted, coef)[None]
     return Stats(rhs, Moments(nodes, hidden_sums(chunk, index, weighted, coef)), explained)
 
@@ -358,7 +350,7 @@ def _stacked(chunk, P, blocks):
     index, z, coef = _coded_each(chunk, P, blocks)
     weighted = chunk.weigh(coef)
     nodes = moments_each(operator, index, weighted, coef)
-    rhs = operator.adjoint_each(chunk.filled, index, weighted)
+    rhs = operator.adjoint_each(chunk.weighed, index, weighted)
     explained = np.sum(chunk.weigh(z**2), axis=1)
     hidden = hidden_sums_each(chunk, index, weighted, coef)
     return Stats(rhs[:, None], Moments(nodes, hidden), explained)
@@ -367,7 +359,7 @@ def _stacked(chunk, P, blocks):
 def rows_as_weights(chunk, blocks):
     """Rows as weights, ``a_i T_i* x_i``, each in the pose of a block (1, L) of its own, (n, L)."""
     index, _, coef = _coded_each(chunk, chunk.prepared, blocks)
-    return chunk.operator.adjoint_each(chunk.filled, index, coef * np.eye(len(coef)))
+    return chunk.operator.adjoint_each(chunk.weighed, index, coef * np.eye(len(coef)))
 
 
 def update(operator, stats, stack, steps=CG_STEPS, ridge=0.0):

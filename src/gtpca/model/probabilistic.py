@@ -29,12 +29,12 @@ import numpy as np
 from gtpca.data.chunks import Chunks, Codes, row_energies
 from gtpca.data.rows import by_rows
 from gtpca.model.coding import bring_back, predicted
-from gtpca.model.matching import gram_matrices
 from gtpca.model.model import Poses
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.model.stationary import StationaryNoise
 from gtpca.model.ties import TIED, first_within
 from gtpca.operators import Operator
+from gtpca.operators.base import with_feature_weight
 from gtpca.operators.normal import Moments, moments_at
 
 __all__ = [
@@ -107,9 +107,9 @@ class ProbabilisticModel:
     def lens(self) -> Lens:
         """What a pass over rows needs to know of the model, computed once."""
         one, operator = len(self.noise) == 1, self.operator
-        operator = operator if one else operator.weighted(1 / self.noise)
+        operator = operator if one else with_feature_weight(operator, 1 / self.noise)
         scale = 1 / float(self.noise[0]) if one else 1.0
-        G = gram_matrices(operator, self.weights[None])[0] * scale
+        G = operator.gram_matrices(self.weights[None])[0] * scale
         log_noise = np.log(2 * np.pi * np.broadcast_to(self.noise, operator.n_features))
         log_noise = log_noise if operator.domain is None else log_noise * operator.domain
         base = self.log_prior - log_noise.sum() / 2
@@ -119,7 +119,6 @@ class ProbabilisticModel:
             operator=operator,
             weights=self.weights,
             scale=scale,
-            root=None if one else np.sqrt(1 / self.noise),
             gram=G,
             terms=Terms.of(G, base),
             base=base,
@@ -164,7 +163,7 @@ class ProbabilisticModel:
 
     def part_energies(self) -> np.ndarray:
         """Mean over the prior of ``|T_t m|^2`` and of ``|T_t u_k|^2``, (1 + K,)."""
-        G = gram_matrices(self.operator, self.weights[None])[0]
+        G = self.operator.gram_matrices(self.weights[None])[0]
         squares = np.diagonal(G, axis1=1, axis2=2)
         return squares[0] if len(G) == 1 else np.exp(self.log_prior) @ squares
 
@@ -251,13 +250,17 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Some rows of a chunk, in units of the noise.
+    """Some rows of a chunk.
 
     Attributes
     ----------
     rows : array (n, d)
         Zeros in gaps.
-    prepared : what the operator prepared of them
+    weighed : array (n, d)
+        The rows times the weight of each feature.
+    energies : array (n,)
+        Of the rows in the inner product of the operator.
+    prepared : what the operator prepared of the weighed rows
     weight : array (n,)
         Sample weights.
     hidden : bool array (n, d) or None
@@ -266,6 +269,8 @@ class Piece:
     """
 
     rows: np.ndarray
+    weighed: np.ndarray
+    energies: np.ndarray
     prepared: np.ndarray
     weight: np.ndarray
     hidden: np.ndarray | None = None
@@ -279,12 +284,10 @@ class Lens:
     Attributes
     ----------
     operator : Operator
-        With a weight of ``1 / v`` if every feature has a noise of its own.
+        In the inner product of ``1 / v`` if every feature has a noise of its own.
     weights : array (1 + K, L)
     scale : float
         ``1 / v`` of isotropic noise, else 1: what makes products ``b`` of rows.
-    root : array (d,) or None
-        What rows are multiplied by: ``1 / sqrt(v)`` of each feature.
     gram : array (m, 1 + K, 1 + K), or (1, 1 + K, 1 + K) for isometries
         ``G_t``.
     terms : Terms
@@ -301,7 +304,6 @@ class Lens:
     operator: Operator
     weights: np.ndarray
     scale: float
-    root: np.ndarray | None
     gram: np.ndarray
     terms: Terms
     base: np.ndarray
@@ -323,9 +325,10 @@ class Lens:
 
     def pieces(self, chunk) -> Iterator[Piece]:
         """The rows of a chunk, few at a time."""
-        if self.root is not None:
-            chunk = replace(chunk, rows=chunk.rows * self.root, operator=self.operator, memory=None)
-        parts = [chunk.filled, chunk.prepared, chunk.weigh(np.ones(len(chunk.rows)))]
+        if self.operator is not chunk.operator and self.operator.feature_weight is not None:
+            chunk = replace(chunk, operator=self.operator, memory=None)
+        one = chunk.weigh(np.ones(len(chunk.rows)))
+        parts = [chunk.filled, chunk.weighed, chunk.energies, chunk.prepared, one]
         size = PIECE // (len(self.weights) * self.operator.n_transforms)
         if chunk.hidden is not None:
             parts += [chunk.hidden, chunk.prepared_mask]
@@ -342,7 +345,7 @@ class Lens:
         c = b[1:] - terms.offset
         z = terms.scores(c)
         total = b[0] + np.einsum("knt,knt->nt", c, z) / 2 + terms.constant
-        total -= self.scale / 2 * row_energies(piece.rows)[:, None]
+        total -= self.scale / 2 * piece.energies[:, None]
         return total, z, terms
 
     def _terms_in_gaps(self, piece):
@@ -363,7 +366,7 @@ def most_likely(lens, piece, joint):
     A log-likelihood is a sum of terms that are as large as ``|x|^2`` in units of the noise.
     """
     best = joint.max(axis=1)
-    size = lens.scale * row_energies(piece.rows) + np.abs(best)
+    size = lens.scale * piece.energies + np.abs(best)
     return first_within(joint, best - TIED * np.finfo(joint.dtype).eps * size)
 
 
@@ -401,7 +404,7 @@ class Sums:
     fit : float
         ``sum_i log p(x_i)``, or ``sum_i max_t log p(x_i, t)``.
     count, energy : float
-        Number of rows, and the energy that they have in units of the noise if there are several.
+        Number of rows, and the energy that they have, in units of the noise if there are several.
     observed : array (d,)
         Number of rows in which each feature was observed.
     mass : array (m,)
@@ -411,7 +414,8 @@ class Sums:
     moments : Moments
         Of ``sum_it g_it E[a a'] T_t* diag(o_i) T_t``, where ``o_i`` says what was observed.
     squares : array (d,), or 0 where nobody asks
-        ``sum_i x_ij^2 - 2 x_ij E[T_t (m + U z)]_j``, less ``E[T_t (m + U z)]_j^2`` in gaps.
+        ``sum_i x_ij^2 - 2 x_ij E[T_t (m + U z)]_j``, less ``E[T_t (m + U z)]_j^2`` in gaps, in the
+        units of the rows.
 
     Rows count as often as their sample weights say.
     """
@@ -494,7 +498,7 @@ def _counts(lens, piece, fit):
     return {
         "fit": float(weight @ fit),
         "count": float(weight.sum()),
-        "energy": float(weight @ row_energies(piece.rows)),
+        "energy": float(weight @ piece.energies),
         "observed": observed if domain is None else observed * domain,
     }
 
@@ -523,11 +527,12 @@ def _pairs(g, z, terms):
 
 
 def _hidden(lens, piece, g, z, terms):
-    """``sum_it g_it E[a a'] T_t* diag(h_i) T_t``, (1, 1 + K, 1 + K, p); 0 without gaps."""
+    """``sum_it g_it E[a a'] T_t* diag(q h_i) T_t``, (1, 1 + K, 1 + K, p); 0 without gaps."""
     if piece.hidden is None:
         return 0.0
     total: dict[tuple[int, int], np.ndarray] = {}
-    H = piece.hidden.astype(np.float64)
+    q = lens.operator.feature_weight
+    H = piece.hidden * (np.ones(1) if q is None else q)
     for j, k, coef in _pairs(g, z, terms):
         total[j, k] = total[k, j] = lens.operator.mask_sum(H, coef)
     each = range(len(lens.weights))
@@ -564,7 +569,7 @@ def _hard(lens, by_feature, piece):
     return Sums(
         **_counts(lens, piece, joint[each, index]),
         mass=mass,
-        rhs=operator.adjoint_block(piece.rows, index, weighted)[None],
+        rhs=operator.adjoint_block(piece.weighed, index, weighted)[None],
         moments=Moments(moments[None]),
         squares=_squares(piece, shown) if by_feature else 0.0,
     )
@@ -586,7 +591,7 @@ def evidence(chunk, lens):
     parts = []
     for piece in lens.pieces(chunk):
         seen = np.ones(piece.rows.shape) if piece.hidden is None else ~piece.hidden
-        noise = -(seen @ lens.log_noise + lens.scale * row_energies(piece.rows)) / 2
+        noise = -(seen @ lens.log_noise + lens.scale * piece.energies) / 2
         noise += lens.jacobian(piece.hidden)
         parts.append(normalised(lens.joint(piece)[0])[0] - noise)
     return np.concatenate(parts)

@@ -117,8 +117,7 @@ class Adam(BaseEstimator):
         def take(rows):
             chunk = chunks.take(np.sort(rows))
             weight = None if chunk.weight is None else chunk.weight / mean
-            hidden = None if chunk.hidden is None else chunk.mask
-            parts = (chunk.filled, weight, hidden)
+            parts = (chunk.filled * np.sqrt(chunk.value_weights()), weight, chunk.hidden)
             return tuple(None if a is None else self._tensor(a, chunks.dtype) for a in parts)
 
         return RowBatches(take, chunks.n_rows, self._schedule(), [seed])

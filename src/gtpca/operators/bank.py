@@ -191,7 +191,11 @@ class BankOperator(Operator):
         return places % L, indptr, values.reshape(self.n_transforms, -1)
 
     def _pairs(self):
-        """What features add to ``T_t* T_t``: ``t``, the place ``j L + k``, and the value there."""
+        """What features add to ``T_t* T_t``: ``t``, the place ``j L + k``, and the value there.
+
+        Each counts as often as the feature weight says.
+        """
+        q = np.ones(self.n_features) if self.feature_weight is None else self.feature_weight
         counts = np.diff(self._matrix.indptr)
         feature = np.repeat(np.arange(len(counts)), counts)
         number = np.arange(len(feature)) - self._matrix.indptr[feature]
@@ -201,7 +205,8 @@ class BankOperator(Operator):
         for j, k in itertools.product(range(len(columns)), repeat=2):
             both = np.flatnonzero(values[j] * values[k])
             place = columns[j, both] * self.n_weights + columns[k, both]
-            yield both // self.n_features, place, values[j, both] * values[k, both]
+            value = values[j, both] * values[k, both] * q[both % self.n_features]
+            yield both // self.n_features, place, value
 
     def __getstate__(self):
         return {n: v for n, v in vars(self).items() if n != "_coupling"} | {"_coarser": {}}
@@ -225,6 +230,7 @@ class BankOperator(Operator):
             return super().node_times(nodes, W)
         shape = (self.n_transforms, self.n_features, len(W))
         mixed = (self._matrix @ W.T).reshape(shape) @ nodes.transpose(0, 2, 1)
+        mixed = mixed if self.feature_weight is None else mixed * self.feature_weight[:, None]
         return (self._transposed @ mixed.reshape(-1, len(W))).T
 
     def coarser(self, axes):

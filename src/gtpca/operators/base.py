@@ -8,6 +8,7 @@ default.
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -22,9 +23,10 @@ from gtpca.operators.backend import cast, namespace
 from gtpca.operators.grid import resized
 from gtpca.operators.normal import ByNode, Diagonal, Masked, Moments, Normal, Scalar
 
-__all__ = ["FeatureWeightedOperator", "Operator", "sum_by_index", "weigh_features"]
+__all__ = ["Operator", "sum_by_index", "weigh_features", "with_feature_weight"]
 
 FEW_GROUPS = 32  # up to here a dense product beats a sparse one
+FAINT = 1e-12  # coverage of a weight, as a share of the largest, that is rounding of an FFT
 LARGE_BANK = 2**24  # entries of moved weights up to which they are worth keeping
 
 
@@ -56,7 +58,8 @@ class Operator(ABC):
     moves_prepared : bool
         :meth:`move_prepared` is quicker than to prepare rows again.
     feature_weight : array (d,) or None
-        Weights of the inner product; rows must be multiplied by their square root.
+        Weights ``q`` of the inner product ``sum_j q_j x_j y_j`` of samples; None: all are 1. They
+        do not change the transforms, but Gram matrices and normal equations.
     domain : bool array (d,) or None
         The features on which samples are judged: every ``T_t w`` is zero elsewhere, and rows must
         be so too. None: all of them.
@@ -103,11 +106,6 @@ class Operator(ABC):
         """``sum_t T_t* M_t`` of one row per transform: (m, d) to (L,)."""
 
     @property
-    def plain(self) -> Operator:
-        """The operator without its feature weight."""
-        return self
-
-    @property
     def periods(self) -> dict[str, float]:
         """The columns of :meth:`describe` that go round, and after how much they are back."""
         return {}
@@ -127,9 +125,15 @@ class Operator(ABC):
         """The operator with the entries ``|T_t|``: itself where none of them is negative."""
         return self
 
-    def weighted(self, feature_weight: np.ndarray) -> Operator:
-        """The same transforms in the inner product ``sum_j q_j x_j y_j``, ``q`` (d,)."""
-        return FeatureWeightedOperator(self, feature_weight)
+    @property
+    def alike(self) -> bool:
+        """Whether all transforms have the Gram matrices of the weights themselves."""
+        return self.isometric and self.feature_weight is None
+
+    @cached_property
+    def _prepared_weight(self):
+        """The feature weight as a mask that all rows share, prepared, (1, ..)."""
+        return self.prepare_mask(np.asarray(self.feature_weight)[None])
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
         """What every :meth:`correlate` needs of the rows ``X`` (n, d), computed once, (n, ..)."""
@@ -194,6 +198,25 @@ class Operator(ABC):
     def gram_each(self, stack: np.ndarray) -> np.ndarray:
         """:meth:`gram` of several blocks of weights (S, K, L), shape (S, m, K, K)."""
         return np.array([self.gram(W) for W in stack])
+
+    def gram_matrices(self, stack: np.ndarray) -> np.ndarray:
+        """``sum_j q_j (T_t v)_j (T_t w)_j`` of blocks of weights (S, K, L), (S, m, K, K).
+
+        With the feature weight ``q``; (S, 1, K, K) where transforms are :attr:`alike`.
+        """
+        if self.alike:
+            return (stack @ stack.transpose(0, 2, 1))[:, None]
+        if self.feature_weight is None:
+            return self.gram_each(stack)
+        S, K, L = stack.shape
+        if K == 1:
+            return self.correlate_mask_each(self._prepared_weight, stack[:, 0])[:, 0, :, None, None]
+        G = np.empty((S, self.n_transforms, K, K))
+        for s, W in enumerate(stack):
+            for j, k in zip(*np.tril_indices(K), strict=True):
+                products = self.correlate_mask(self._prepared_weight, W[j], W[k])[0]
+                G[s, :, j, k] = G[s, :, k, j] = products
+        return G
 
     def apply_at(self, w: np.ndarray, index: np.ndarray) -> np.ndarray:
         """The rows ``T_{index_i} w``, shape (n, d)."""
@@ -332,11 +355,17 @@ class Operator(ABC):
     def coverage(self, counts: np.ndarray) -> np.ndarray:
         """How often each weight is seen if transforms are taken so often, (S, m) to (S, L).
 
-        It is ``diag(sum_t counts_t T_t* T_t)`` where the operator selects, and else something that
-        is positive where this is.
+        It is ``diag(sum_t counts_t T_t* diag(q) T_t)`` with the feature weight ``q`` where the
+        operator selects, and else something that is positive where this is.
         """
+        if self.selects and self.feature_weight is not None:
+            each = np.asarray(counts, dtype=np.float64)[:, None]
+            cover = self.adjoint_sums(self._prepared_weight, each)
+            least = FAINT * np.abs(cover).max(axis=1, keepdims=True)
+            return np.where(np.abs(cover) > least, cover, 0.0)
         whole = self.magnitude
         shown = whole.apply(np.ones(self.n_weights))
+        shown = shown if self.feature_weight is None else shown * self.feature_weight
         return np.array([whole.adjoint(np.asarray(each)[:, None] * shown) for each in counts])
 
     def normal(self, moments: Moments) -> Normal:
@@ -350,7 +379,7 @@ class Operator(ABC):
 
     def _normal(self, nodes) -> Normal:
         """Those where all values count, of moments (S, m, K, K)."""
-        if self.isometric:
+        if self.alike:
             return Scalar(nodes.sum(axis=1), self.n_weights)
         if self.selects:
             S, m, K, _ = nodes.shape
@@ -359,8 +388,9 @@ class Operator(ABC):
         return ByNode(self, nodes)
 
     def node_times(self, nodes: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """``sum_t,k nodes_tjk T_t* T_t w_k`` of moments (m, K, K) and weights (K, L), (K, L)."""
-        banks, K = [self.apply(w) for w in W], range(len(W))
+        """``sum_t,k nodes_tjk T_t* diag(q) T_t w_k``, (K, L), of moments (m, K, K) and weights."""
+        banks, K, q = [self.apply(w) for w in W], range(len(W)), self.feature_weight
+        banks = banks if q is None else [bank * q for bank in banks]
         return np.array([sum(self.adjoint(nodes[:, j, k, None] * banks[k]) for k in K) for j in K])
 
     def matrix(self) -> sparse.csr_array:
@@ -410,10 +440,11 @@ class Operator(ABC):
         """
         if self.weight_shape != self.sample_shape:
             return None
-        moved = self.plain.apply_at(w, np.array([index]))[0]
+        moved = self.apply_at(w, np.array([index]))[0]
         if not np.isclose(np.linalg.norm(moved), np.linalg.norm(w), rtol=1e-9, atol=0.0):
             return None  # the same in features that count, but no isometry of the others
-        probe = self.prepare(np.random.default_rng(0).standard_normal((1, self.n_features)))
+        probe = np.random.default_rng(0).standard_normal((1, self.n_features))
+        probe = self.prepare(probe if self.feature_weight is None else probe * self.feature_weight)
         old, new = (np.sort(self.correlate(probe, v)[0]) for v in (w, moved))
         return moved if np.allclose(old, new, rtol=0, atol=1e-9 * np.abs(old).max()) else None
 
@@ -452,153 +483,20 @@ def sum_by_index(X, index, coef, n_groups):
     return pick.T @ X
 
 
-class FeatureWeightedOperator(Operator):
-    """The same transforms in the inner product ``<x, y> = sum_j q_j x_j y_j``.
+def with_feature_weight(operator, feature_weight):
+    """The same transforms, with samples in the inner product ``sum_j q_j x_j y_j``.
 
-    Rows must be multiplied by ``root = sqrt(q)`` too; then all formulas stay the same.
-
-    Parameters
-    ----------
-    plain : Operator
-    feature_weight : array (d,), non-negative
+    ``q`` (d,) is the weight; None: all features count alike.
     """
-
-    def __init__(self, plain, feature_weight):
-        super().__init__(plain.grid, plain.weight_shape, plain.n_transforms, plain.moved_axes)
-        self._plain, self.selects, self.reference = plain, plain.selects, plain.reference
-        self.crops, self.domain = plain.crops, plain.domain
-        self.feature_weight = np.asarray(feature_weight, dtype=np.float64).ravel()
-
-    @cached_property
-    def root(self):
-        """``sqrt(q)``, shape (d,)."""
-        return np.sqrt(np.asarray(self.feature_weight))
-
-    @property
-    def plain(self):
-        return self._plain
-
-    @property
-    def magnitude(self):
-        return FeatureWeightedOperator(self.plain.magnitude, self.feature_weight)
-
-    @property
-    def periods(self):
-        return self.plain.periods
-
-    @property
-    def domain_share(self):
-        return self.plain.domain_share
-
-    def apply(self, w):
-        return self.plain.apply(w) * cast(self.root, w)
-
-    def adjoint(self, M):
-        return self.plain.adjoint(M * self.root)
-
-    def prepare(self, X):
-        return self.plain.prepare(X * cast(self.root, X))
-
-    def correlate(self, P, w):
-        return self.plain.correlate(P, w)
-
-    def adjoint_sum(self, P, coef):
-        return self.plain.adjoint_sum(P, coef)
-
-    def prepare_mask(self, H):
-        return self.plain.prepare_mask(self._weigh(H))
-
-    def correlate_mask(self, P, v, w):
-        return self.plain.correlate_mask(P, v, w)
-
-    def correlate_mask_each(self, P, W):
-        return self.plain.correlate_mask_each(P, W)
-
-    def mask_rows(self, H, index):
-        return self.plain.mask_rows(self._weigh(H), index)
-
-    def mask_sums(self, H, index, coef):
-        return self.plain.mask_sums(self._weigh(H), index, coef)
-
-    def mask_sum(self, H, coef):
-        return self.plain.mask_sum(self._weigh(H), coef)
-
-    def mask_total(self, M):
-        return self.plain.mask_total(self._weigh(M))
-
-    def mask_normal(self, sums, w):
-        return self.plain.mask_normal(sums, w)
-
-    def _weigh(self, H):
-        """Masks (n, d) times the weight."""
-        return H * cast(self.root**2, H)
-
-    def norms(self, w):
-        if not self.selects:
-            return super().norms(w)
-        energy = self.plain.correlate(self.plain.prepare(self.root[None] ** 2), w**2)[0]
-        return namespace(w).sqrt(energy.clip(min=0.0))
-
-    def gram(self, W):
-        if not self.selects:
-            return super().gram(W)
-        weight = self.plain.prepare(self.root[None] ** 2)
-        pairs = [[self.plain.correlate(weight, v * w)[0] for v in W] for w in W]
-        return np.array(pairs).transpose(2, 0, 1)
-
-    def apply_at(self, w, index):
-        return self.plain.apply_at(w, index) * cast(self.root, w)
-
-    def prepare_weights(self, W):
-        return self.plain.prepare_weights(W)
-
-    def add_moved(self, X, Q, index, coef):
-        total = np.zeros_like(X)
-        self.plain.add_moved(total, Q, index, coef)
-        X += total * cast(self.root, X)
-
-    def apply_rows(self, V, index):
-        return self.plain.apply_rows(V, index) * cast(self.root, V)
-
-    def adjoint_at(self, X, index, coef):
-        return self.plain.adjoint_at(X * self.root.astype(X.dtype), index, coef)
-
-    def matrix(self):
-        return sparse.csr_array(
-            self.plain.matrix().multiply(np.tile(self.root, self.n_transforms)[:, None])
-        )
-
-    def adjoint_rows(self, X, index):
-        return self.plain.adjoint_rows(X * self.root.astype(X.dtype), index)
-
-    def describe(self, index):
-        return self.plain.describe(index)
-
-    @property
-    def weight_grid(self):
-        return self.plain.weight_grid
-
-    @property
-    def pose_units(self):
-        return self.plain.pose_units
-
-    def centre(self, w, used, seen):
-        return self._plain.centre(w, used, seen)
-
-    def complete(self, w, seen):
-        return self._plain.complete(w, seen)
-
-    def smooth(self, w, width):
-        return self.plain.smooth(w, width)
-
-    def neighbours(self, w):
-        return self.plain.neighbours(w)
-
-    def elsewhere(self, w):
-        return self.plain.elsewhere(w)
+    other = copy.copy(operator)
+    other.feature_weight = feature_weight
+    for name in ("_prepared_weight", "_coupling"):
+        vars(other).pop(name, None)
+    return other
 
 
 def weigh_features(operator, feature_weight):
     """The operator in the inner product of a weight of the shape of a sample."""
     shapes = [operator.sample_shape, (operator.n_features,)]
-    return operator.weighted(checks.weights("feature_weight", feature_weight, shapes))
+    weight = checks.weights("feature_weight", feature_weight, shapes).astype(np.float64).ravel()
+    return operator if np.all(weight == 1) else with_feature_weight(operator, weight)

@@ -8,6 +8,7 @@ from scipy import sparse
 from gtpca.operators.backend import namespace
 from gtpca.operators.bank import BankOperator
 from gtpca.operators.base import Operator
+from gtpca.operators.normal import Masked
 
 __all__ = ["ComposedOperator", "composed"]
 
@@ -44,17 +45,12 @@ class ComposedOperator(Operator):
         axes = outer.moved_axes + (inner.moved_axes if same_rank else ())
         super().__init__(outer.grid, inner.weight_shape, n_transforms, axes)
         self.outer, self.inner = outer, inner
-        self.feature_weight, self.domain = outer.feature_weight, outer.domain
+        self.domain = outer.domain
         self.reference = inner.reference * outer.n_transforms + outer.reference
         self.selects = outer.selects and inner.selects
         self.isometric = outer.isometric and inner.isometric
         self._same_grid = outer.weight_shape == inner.weight_shape
         self.crops = inner.crops or (outer.crops and self._same_grid)
-
-    @property
-    def plain(self):
-        same = self.outer.plain is self.outer
-        return self if same else ComposedOperator(self.outer.plain, self.inner)
 
     @property
     def periods(self):
@@ -70,9 +66,6 @@ class ComposedOperator(Operator):
     @property
     def magnitude(self):
         return ComposedOperator(self.outer.magnitude, self.inner.magnitude)
-
-    def weighted(self, feature_weight):
-        return ComposedOperator(self.outer.weighted(feature_weight), self.inner)
 
     def _split(self, index):
         m = self.outer.n_transforms
@@ -168,7 +161,7 @@ class ComposedOperator(Operator):
         return self.inner.adjoint(M)
 
     def coverage(self, counts):
-        if not self.selects:
+        if not self.selects or self.feature_weight is not None:
             return super().coverage(counts)
         blocks = np.asarray(counts).reshape(-1, self.inner.n_transforms, self.outer.n_transforms)
         shown = self.inner.apply(np.ones(self.n_weights))
@@ -176,12 +169,23 @@ class ComposedOperator(Operator):
         return np.array([self.inner.adjoint(each) for each in inside])
 
     def _normal(self, nodes):
+        if self.feature_weight is not None and self.outer.selects and not self.selects:
+            return self._weighted_normal(nodes)
         if self.isometric or self.selects or not self.outer.isometric:
             return super()._normal(nodes)
         shape = (len(nodes), self.inner.n_transforms, self.outer.n_transforms, *nodes.shape[2:])
         return self.inner._normal(nodes.reshape(shape).sum(axis=2))
 
+    def _weighted_normal(self, nodes):
+        """``T_o* diag(q) T_o`` is diagonal: what is summed of it weighs the inner features."""
+        q, pairs = self.feature_weight, np.moveaxis(nodes, 1, 3)
+        sums = [self.mask_total(each[:, None] * q) for each in pairs.reshape(-1, pairs.shape[3])]
+        cover = self.coverage(np.einsum("stkk->st", nodes))
+        return Masked(self, np.array(sums).reshape(*pairs.shape[:3], -1), cover)
+
     def node_times(self, nodes, W):
+        if self.feature_weight is not None:
+            return super().node_times(nodes, W)
         blocks = nodes.reshape(self.inner.n_transforms, self.outer.n_transforms, *nodes.shape[1:])
         banks = np.stack([self.inner.apply(w) for w in W], axis=1)
         M = np.stack([self.outer.node_times(b, V) for b, V in zip(blocks, banks, strict=True)])
@@ -233,7 +237,7 @@ class ComposedOperator(Operator):
 
     def _showing_only(self, seen):
         """The outer transforms that show nothing but weights that are ``seen`` (L,)."""
-        outer, weight = self.outer.plain, self.feature_weight
+        outer, weight = self.outer, self.feature_weight
         features = np.ones(outer.n_features) if weight is None else weight > 0
         counts = outer.correlate(outer.prepare(features[None].astype(float)), 1.0 - seen)[0]
         return np.flatnonzero(counts < 0.5)

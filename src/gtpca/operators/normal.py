@@ -98,7 +98,7 @@ def moments_at(operator, index, weighted, coef):
     weighted, coef : arrays (n, K)
         Coefficients times the sample weights, and coefficients.
     """
-    if operator.isometric:
+    if operator.alike:
         return (weighted.T @ coef)[None]
     first, second = np.tril_indices(coef.shape[1])
     each = np.broadcast_to(index, (len(first), len(index)))
@@ -110,7 +110,7 @@ def moments_at(operator, index, weighted, coef):
 
 def moments_each(operator, index, weighted, coef):
     """:func:`moments_at` of S components by themselves, with arrays (S, n), (S, m, 1, 1)."""
-    if operator.isometric:
+    if operator.alike:
         sums = np.einsum("sn,sn->s", weighted, coef)[:, None]
     else:
         sums = _sums_by_index(operator, index, weighted * coef)
@@ -316,10 +316,13 @@ class Masked(Normal):
     ----------
     operator : Operator
     hidden : array (S, K, K, p)
+    cover : array (S, L)
+        Of all transforms; 0 for what is taken away.
     """
 
-    def __init__(self, operator, hidden):
+    def __init__(self, operator, hidden, cover=0.0):
         self.operator, self.hidden = operator, hidden
+        self._cover = np.broadcast_to(cover, (len(hidden), operator.n_weights))
 
     def times(self, W):
         return np.stack([self._times(*pair) for pair in zip(self.hidden, W, strict=True)])
@@ -330,10 +333,10 @@ class Masked(Normal):
 
     @property
     def cover(self):
-        return np.zeros((len(self.hidden), self.operator.n_weights))
+        return self._cover
 
     def __rmul__(self, factor):
-        return Masked(self.operator, factor * self.hidden)
+        return Masked(self.operator, factor * self.hidden, factor * self._cover)
 
 
 class Both(Normal):

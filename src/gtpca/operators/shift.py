@@ -483,6 +483,8 @@ class ShiftOperator(Operator):
         return sums.transpose(0, 3, 1, 2)
 
     def coverage(self, counts):
+        if self.feature_weight is not None:
+            return super().coverage(counts)
         if self.isometric:
             return np.repeat(np.sum(counts, axis=1)[:, None], self.n_weights, axis=1)
         places = np.asarray(counts, dtype=np.float64).reshape(-1, *self.counts)

@@ -47,6 +47,7 @@ from gtpca.model.matching import (
     statistics,
     update,
 )
+from gtpca.operators.base import with_feature_weight
 from gtpca.operators.pooling import pooling
 from gtpca.shell import BaseEstimator, Documented, RandomState
 from gtpca.solvers.base import Problem, SolverResult
@@ -263,15 +264,23 @@ def _halved(problem, level):
     if coarser is None:
         return None
     chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
-    pool = pooling(operator.sample_shape, axes).astype(chunk.rows.dtype)
-    jobs = problem.chunks.n_jobs
-    chunks = as_chunks(_pooled_rows(chunk, pool), coarser, chunk.weight, n_jobs=jobs)
+    pool = pooling(operator.sample_shape, axes)
+    weight = None if operator.feature_weight is None else pool.power(2) @ operator.feature_weight
+    coarser = with_feature_weight(coarser, weight)
+    rows, jobs = _pooled_rows(chunk, pool.astype(chunk.rows.dtype), weight), problem.chunks.n_jobs
+    chunks = as_chunks(rows, coarser, chunk.weight, n_jobs=jobs)
     return Coarse(replace(problem, chunks=chunks), pooling(operator.weight_shape, axes))
 
 
-def _pooled_rows(chunk, pool):
-    """Rows on a coarse grid, (n, d'); hidden there is what no observed value is pooled into."""
-    rows = np.ascontiguousarray((pool @ chunk.filled.T).T)
+def _pooled_rows(chunk, pool, weight=None):
+    """Rows on a coarse grid, (n, d'); hidden there is what no observed value is pooled into.
+
+    With a feature weight, values count in a mean as it says, and have its mean ``weight`` (d',).
+    """
+    rows = np.ascontiguousarray((pool @ chunk.weighed.T).T)
+    if weight is not None:
+        scale = np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0)
+        rows *= scale.astype(rows.dtype)
     if chunk.hidden is not None:
         rows[(pool @ ~chunk.hidden.T).T == 0] = np.nan
     return rows
