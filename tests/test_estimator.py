@@ -152,7 +152,7 @@ def test_feature_weight_of_a_composition_is_that_of_its_outer_part():
     model = GTPCA(2, family, feature_weight=q, random_state=0).fit(X)
     w = model.components_[0]
     slow = np.sum(q * family.bind((12,)).apply(w) ** 2, axis=1)
-    found = model.operator_.gram_matrices(w[None, None])[0, :, 0, 0]
+    found = model.operator_.gram(w[None, None])[0, :, 0, 0]
     np.testing.assert_allclose(found, slow)
     residual = np.sum(q * (X - model.reconstruct(X)) ** 2) / np.sum(q * X**2)
     np.testing.assert_allclose(residual, model.resmse(X)[-1])

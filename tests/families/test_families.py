@@ -192,7 +192,7 @@ def test_shift_correlation_against_loops():
     X, w = rng.standard_normal((3, 30, 2)), rng.standard_normal((11, 2))
     operator = Shift(11, axes=0).bind((30, 2))
     slow = np.array([[sum(x[s + j] @ w[j] for j in range(11)) for s in range(20)] for x in X])
-    fast = operator.correlate(operator.prepare(X.reshape(3, -1)), w.ravel())
+    fast = operator.correlate(operator.prepare(X.reshape(3, -1)), w.ravel()[None])[0]
     np.testing.assert_allclose(fast, slow, rtol=0, atol=1e-12)
 
 
@@ -340,12 +340,12 @@ def test_check_operator_finds_what_is_wrong():
             return sum(np.roll(row, t) for t, row in enumerate(M))
 
     class Late(RollOperator):
-        def correlate(self, P, w):
-            return np.roll(super().correlate(P, w), 1, axis=1)
+        def correlate(self, P, W):
+            return np.roll(super().correlate(P, W), 1, axis=2)
 
     class Long(RollOperator):
-        def norms(self, w):
-            return 2 * super().norms(w)
+        def gram(self, stack):
+            return 2 * super().gram(stack)
 
     class Off(RollOperator):
         def apply_at(self, w, index):
@@ -358,7 +358,7 @@ def test_check_operator_finds_what_is_wrong():
     for wrong, word in [
         (Wrong, "adjoint"),
         (Late, "correlate"),
-        (Long, "norms"),
+        (Long, "gram"),
         (Off, "apply_at"),
         (Half, "normal"),
     ]:

@@ -300,11 +300,10 @@ class Chunk:
     def _still_true(self, W, index, coef):
         """What was kept of these rows and holds for those after :meth:`plus` as well."""
         kept, names = vars(self), ["hidden", "_prepared_mask"]
-        P, moves = kept.get("_prepared"), self.weighed is self.rows and self.operator.moves_prepared
-        if P is self.rows or (P is not None and moves):
+        P = kept.get("_prepared")
+        moves = P is not None and P is not self.rows and self.weighed is self.rows
+        if P is self.rows or (moves and self.operator.move_prepared(P, W, index, coef)):
             names.append("_prepared")
-            if P is not self.rows:
-                self.operator.move_prepared(P, W, index, coef)
         gone = kept.keys() & {"_prepared", "_filled", "_weighed", "_energies"} - {*names}
         if self.memory is not None:
             self.memory.room += sum(kept[name].nbytes for name in gone)

@@ -288,7 +288,7 @@ def _pooled_rows(chunk, pool, weight=None):
 
 def neighbours(operator, W):
     """Blocks worth trying after ``W`` (K, L): the same move for all its components."""
-    moves = zip(*(operator.neighbours(w) for w in W), strict=True)
+    moves = zip(*(operator.moves(w) for w in W), strict=True)
     return [orthonormal(np.array(block)) for block in moves]
 
 
@@ -344,7 +344,7 @@ class _Search:
 
     def look_ahead(self, best):
         """The pattern at the place in the window that leaves least with the next component."""
-        elsewhere = self.operator.elsewhere(best.weights[0]) if len(best.weights) == 1 else ()
+        elsewhere = self.operator.moves(best.weights[0], far=True) if len(best.weights) == 1 else ()
         others = [orthonormal(w[None]) for w in elsewhere if np.any(w)]
         if not others or self.stop:
             return best
