@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.data.chunks import Chunks, energy, masses
+from gtpca.data.chunks import Chunks
+from gtpca.data.energies import energy, masses
 from gtpca.fitting.annealing import annealed
 from gtpca.fitting.shared_pose import leading_axes
 from gtpca.model.conventions import signs

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gtpca import checks
-from gtpca.data.chunks import energy, exponent_of, loud_share, totals
+from gtpca.data.energies import energy, exponent_of, loud_share, totals
 from gtpca.data.missing import warn_of_blank
 from gtpca.fitting.annealing import annealed
 from gtpca.fitting.cautions import cautions

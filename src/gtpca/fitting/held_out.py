@@ -23,7 +23,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.data.chunks import as_chunks, masses
+from gtpca.data.chunks import as_chunks
+from gtpca.data.energies import masses
 from gtpca.fitting.em import expectation_maximisation, total_weight
 from gtpca.model.probabilistic import ProbabilisticModel, total_likelihood
 from gtpca.model.surrogates import InnovationSurrogates, channels_back, channels_last

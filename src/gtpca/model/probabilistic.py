@@ -26,7 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.data.chunks import Chunks, Codes, row_energies
+from gtpca.data.chunks import Chunks
+from gtpca.data.codes import Codes
+from gtpca.data.energies import row_energies
 from gtpca.data.rows import by_rows
 from gtpca.model.coding import bring_back, predicted
 from gtpca.model.model import Poses
@@ -315,7 +317,7 @@ class Lens:
         """A chunk of rows as they came, as the model sees them."""
         if self.whitening is None:
             return chunk
-        return replace(chunk, rows=self.whitening.whiten(chunk.rows), memory=None, owned=False)
+        return replace(chunk, rows=self.whitening.whiten(chunk.rows))
 
     def jacobian(self, hidden=None):
         """What is added to ``log p(F x)`` for ``log p(x)``, (n,) with gaps, else (1,)."""
@@ -326,7 +328,7 @@ class Lens:
     def pieces(self, chunk) -> Iterator[Piece]:
         """The rows of a chunk, few at a time."""
         if self.operator is not chunk.operator and self.operator.feature_weight is not None:
-            chunk = replace(chunk, operator=self.operator, memory=None)
+            chunk = replace(chunk, operator=self.operator)
         one = chunk.weigh(np.ones(len(chunk.rows)))
         parts = [chunk.filled, chunk.weighed, chunk.energies, chunk.prepared, one]
         size = PIECE // (len(self.weights) * self.operator.n_transforms)

@@ -30,15 +30,9 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.data.chunks import (
-    Chunk,
-    as_chunks,
-    count_live_rows,
-    energy,
-    nested_samples,
-    pick_rows,
-    weighted_energies,
-)
+from gtpca.data.chunks import Chunk, as_chunks
+from gtpca.data.energies import energy, weighted_energies
+from gtpca.data.sampling import count_live_rows, nested_samples, pick_rows
 from gtpca.model.coding import deflate
 from gtpca.model.matching import (
     match,
