@@ -22,6 +22,9 @@ from gtpca import (
     Shift,
     TimeWarp,
 )
+from gtpca.data.chunks import Chunk
+from gtpca.model.matching import make_block, match
+from gtpca.operators.base import with_feature_weight
 from gtpca.testing import check_operator
 
 hypothesis = pytest.importorskip("hypothesis", reason="random parameters are drawn by hypothesis")
@@ -316,6 +319,38 @@ class Roll(Family):
 
     def bind(self, sample_shape):
         return RollOperator(*sample_shape)
+
+
+class FastRollOperator(RollOperator):
+    """The same by FFT: what is prepared of rows are their spectra."""
+
+    selects = isometric = True
+
+    def prepare(self, X):
+        return np.fft.rfft(X).astype(np.result_type(X, 1j), copy=False)
+
+    def correlate(self, P, W):
+        spectra = np.fft.rfft(W).conj()[:, None].astype(P.dtype)
+        return np.fft.irfft(P * spectra, self.n_features).astype(P.real.dtype)
+
+    def adjoint_sum(self, P, coef):
+        spectra = np.einsum("nf,snf->sf", P, np.fft.rfft(coef).conj())
+        return np.fft.irfft(spectra, self.n_features)
+
+    def adjoint_rows(self, X, index):
+        return X[np.arange(len(X))[:, None], (np.arange(self.n_features) + index[:, None]) % 9]
+
+
+def test_a_fast_operator_of_ones_own():
+    operator = FastRollOperator(9)
+    check_operator(operator)
+    check_operator(with_feature_weight(operator, np.linspace(1, 2, 9)))
+    X = np.random.default_rng(0).standard_normal((40, 9))
+    X[3, 2:5] = np.nan
+    block = make_block(RollOperator(9), np.linalg.qr(X[4:13].T)[0].T[:2])
+    slow, fast = (match(Chunk(X, o), block) for o in (RollOperator(9), operator))
+    np.testing.assert_array_equal(fast.index, slow.index)
+    np.testing.assert_allclose(fast.score, slow.score, atol=1e-9)
 
 
 def test_a_family_of_ones_own():

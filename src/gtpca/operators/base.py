@@ -19,7 +19,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy import sparse
 
 from gtpca import checks
-from gtpca.operators.backend import cast, namespace
+from gtpca.operators.backend import cast, is_numpy, namespace
 from gtpca.operators.grid import resized
 from gtpca.operators.normal import ByNode, Diagonal, Masked, Moments, Normal, Scalar
 
@@ -82,8 +82,8 @@ class Operator(ABC):
     isometric = False
     crops = False
     reference = 0
-    pose_units: dict[str, str] = {}
-    periods: dict[str, float] = {}
+    pose_units: dict[str, str] = {}  # noqa: RUF012 - none of them is ever changed
+    periods: dict[str, float] = {}  # noqa: RUF012
 
     def __init__(self, sample_shape, weight_shape, n_transforms, moved_axes=None, domain=None):
         self.grid = sample_shape
@@ -337,7 +337,8 @@ class Operator(ABC):
     def _correlate_mask(self, P, v, w):
         """That of weights (L,), (n, m). Where the operator selects, ``(T v) (T w) = T (v w)``."""
         if self.selects:
-            return self._correlate(P, v * w)
+            both = v * w
+            return self.correlate(P, both[None])[0] if is_numpy(w) else self._correlate(P, both)
         moved = self.apply(v)
         return P @ cast(moved * (moved if v is w else self.apply(w)), P).T
 
@@ -420,7 +421,7 @@ class Operator(ABC):
     def _mask_sum(self, H: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """That of coefficients (n, m) for all transforms, (p,)."""
         if self.selects:
-            return self._adjoint_sum(self.prepare_mask(H), coef)
+            return self.adjoint_sum(self.prepare_mask(H), coef[None])[0]
         return (coef.T @ H).ravel()
 
     def _mask_total(self, M: np.ndarray) -> np.ndarray:
