@@ -40,7 +40,7 @@ def test_a_chunk_does_not_change():
 
 
 def test_what_is_kept_is_never_that_of_other_rows_or_operators():
-    chunk, block = chunk_of()
+    chunk, _ = chunk_of()
     kept = chunk.energies
     assert chunk.energies is kept
     assert chunk.with_codes(None).energies is kept

@@ -206,7 +206,7 @@ class Operator(ABC):
             return (stack @ stack.transpose(0, 2, 1))[:, None]
         if self.feature_weight is None:
             return self._gram(stack)
-        S, K, L = stack.shape
+        S, K = stack.shape[:2]
         if K == 1:
             return self._correlate_squares(self._prepared_weight, stack[:, 0])[:, 0, :, None, None]
         G = np.empty((S, self.n_transforms, K, K))
