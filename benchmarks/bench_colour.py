@@ -452,7 +452,7 @@ def cost_case(kind, size, n):
 
     def one_pass(whiten):
         rows = model.noise_.whiten(X) if whiten else X
-        as_chunks(rows, model.operator_).sum(statistics, block)
+        as_chunks(rows, model.operator_).sum(statistics, [block])
 
     plain, whitened = (seconds(partial(one_pass, whiten)) for whiten in (False, True))
     return found | {"pass": round(whitened / plain, 2)}

@@ -41,7 +41,7 @@ from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
 from gtpca.model.ridge import AUTO, COST
 from gtpca.model.stationary import StationaryNoise
-from gtpca.operators.base import weigh_features
+from gtpca.operators.base import weigh_features, with_feature_weight
 from gtpca.shell import (
     ArrayLike,
     CallbackSupportMixin,
@@ -369,7 +369,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             found = fit(problem, recipe, preprocessing)
         else:
             centred = rows.preprocessed(partial(preprocessing.centred, operator=operator))
-            chunks = self._open(centred, operator.plain, sample_weight)
+            chunks = self._open(centred, with_feature_weight(operator, None), sample_weight)
             found = fit_coloured(problem_of, chunks, preprocessing, noise, recipe)
         self.adopt(found, row_shape, labels=labels)
         if rows.in_memory and is_white(self.noise):
@@ -564,7 +564,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         if self.noise_ is None:
             return after
         centred = rows.preprocessed(partial(model.preprocessing.centred, operator=operator))
-        chunks = self._open(centred, operator.plain, weight)
+        chunks = self._open(centred, with_feature_weight(operator, None), weight)
         return after.in_data(stream, chunks, model, self.horizon)
 
     def _fit_kept(self, kept, n_fits=1):

@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.data.chunks import Codes, energy, offset_energy
+from gtpca.data.codes import Codes
+from gtpca.data.energies import energy, offset_energy
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.common import (
     Found,
@@ -416,7 +417,7 @@ def _along_components(model, index, noise):
     It is taken of whitened noise, if the model whitens. A little louder, for noise like what
     components left has too little of it.
     """
-    W, operator, white = directions(model), model.operator_.plain, model.noise_ is None
+    W, operator, white = directions(model), model.operator_, model.noise_ is None
     bank = np.stack([operator.apply_at(w, index) for w in W], axis=1)  # (n, K, d)
     flat = noise.reshape(len(noise), -1)
     flat = flat if white else model.noise_.whiten(flat)

@@ -12,6 +12,7 @@ import numpy as np
 
 from gtpca.model.matching import Stats, orthonormal, update
 from gtpca.model.probabilistic import normalised
+from gtpca.operators.normal import Moments
 
 __all__ = ["annealed"]
 
@@ -43,7 +44,7 @@ def softly(problem, W, heats):
     """The weights (1, L) to which soft passes lead from ``W`` (1, L)."""
     for heat in heats:
         stats = problem.chunks.sum(soft_statistics, problem.block(W), float(heat))
-        W = update(problem.chunks.operator, stats, W)
+        W = update(problem.chunks.operator, stats, W[None])[0]
     return W
 
 
@@ -53,13 +54,13 @@ def soft_statistics(chunk, block, heat) -> Stats:
     What is explained is the mean over these. Gaps count as zeros: it is a search.
     """
     operator, root = chunk.operator, block.root.reshape(-1)
-    z = operator.correlate(chunk.prepared, block.weights[0]) * root
+    z = operator.correlate(chunk.prepared, block.weights)[0] * root
     z = np.maximum(z, 0.0) if block.polarity == "positive" else z
     share = normalised(heat / 2 * z.astype(np.float64) ** 2)[1]
     coef = z * root
     weighted = chunk.weigh((share * coef).T).T
     moments = np.sum(weighted * coef, axis=0)
-    moments = moments.sum(keepdims=True) if operator.isometric else moments
-    explained = float(np.sum(chunk.weigh(np.sum(share * z**2, axis=1))))
-    rhs = operator.adjoint_sum(chunk.prepared, weighted)[None]
-    return Stats(rhs, moments[:, None, None], explained)
+    moments = moments.sum(keepdims=True) if len(root) == 1 else moments
+    explained = np.array([np.sum(chunk.weigh(np.sum(share * z**2, axis=1)))])
+    rhs = operator.adjoint_sum(chunk.prepared, weighted[None])[None]
+    return Stats(rhs, Moments(moments[None, :, None, None]), explained)

@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from gtpca import checks
-from gtpca.data.chunks import Chunk, Codes, energy
+from gtpca.data.chunks import Chunk
+from gtpca.data.codes import Codes
 from gtpca.data.containers import open_container
+from gtpca.data.energies import energy
 from gtpca.fitting.fit import Fit, fit
 from gtpca.model.coding import code, decode, encode
-from gtpca.model.gaps import hidden_sums
-from gtpca.model.matching import Block, Stats, second_moments, solve_block
+from gtpca.model.matching import Block, Stats, coded_statistics
 from gtpca.model.stationary import (
     StationaryNoise,
     estimate_noise,
@@ -164,7 +165,7 @@ def noise_of_rows(chunk, operator) -> StationaryNoise:
 
 def noise_of_residual(chunk, rest, operator, before) -> StationaryNoise:
     """The noise of what a fit left of centred rows; ``before``, if it left nothing."""
-    left = energy(replace(chunk, rows=rest, memory=None))
+    left = energy(replace(chunk, rows=rest))
     if not left > NOTHING * energy(chunk):
         return before
     return estimate_noise(_grid(rest, operator), shift_axes(operator), chunk.weight)
@@ -218,7 +219,7 @@ def residual(chunk, model):
     rows = chunk.rows if noise is None else noise.whiten(chunk.rows)
     seen = model.preprocessing.whitened(chunk.rows, operator)
     blocks = model.blocks(seen.dtype)
-    codes = encode(replace(chunk, rows=seen, operator=operator, memory=None), blocks, model.sweeps)
+    codes = encode(replace(chunk, rows=seen, operator=operator), blocks, model.sweeps)
     rest = rows - decode(codes, operator, blocks, rows.dtype)
     return rest if noise is None else noise.colour(rest)
 
@@ -305,8 +306,7 @@ def data_solution(chunks, model):
     for k, block in enumerate(blocks):
         columns = slice(first, first + len(block))
         stats = chunks.sum(coded_stats, operator, columns, k)
-        start = np.zeros_like(block.weights)
-        V = solve_block(operator, stats.weight, stats.rhs, start, hidden=stats.hidden)
+        [V] = operator.normal(stats.moments).solve(stats.rhs, np.zeros_like(stats.rhs))
         sound = np.isfinite(V).all(axis=1, keepdims=True) & V.any(axis=1, keepdims=True)
         found.append(np.where(sound, V, block.weights))
         known = list(known)
@@ -323,17 +323,16 @@ def energy_in(chunk, operator):
 
 
 def _weighed(chunk, operator):
-    """The chunk with its rows times the root of the feature weight of an operator."""
+    """The chunk in the inner product of an operator."""
     if operator.feature_weight is None:
         return chunk
-    rows = chunk.rows * np.sqrt(operator.feature_weight).astype(chunk.rows.dtype)
-    return replace(chunk, rows=rows, operator=operator, memory=None, owned=False)
+    return replace(chunk, operator=operator)
 
 
 def coded(chunk, preprocessing, operator, blocks, sweeps):
     """Centred rows with the codes of whitened ones: coefficients in place of scores."""
     rows = preprocessing.whitened(chunk.rows, operator)
-    seen = replace(chunk, rows=rows, operator=operator, memory=None, owned=False, codes=None)
+    seen = replace(chunk, rows=rows, operator=operator, codes=None)
     codes, first, found = code(seen, blocks, sweeps), 0, []
     for block, index in zip(blocks, codes.index.T, strict=True):
         found.append(block.coef(codes.scores[:, first : first + len(block)], index))
@@ -345,14 +344,7 @@ def coded_stats(chunk, operator, columns, k) -> Stats:
     """:class:`Stats` of rows with the codes that they have on some components."""
     index, coef = chunk.codes.index[:, k], chunk.codes.scores[:, columns]
     chunk = _weighed(chunk, operator)
-    weighted = chunk.weigh(coef.T).T
-    gaps = chunk.hidden is not None
-    return Stats(
-        rhs=operator.adjoint_block(chunk.filled, index, weighted),
-        weight=second_moments(operator, index, weighted, coef),
-        explained=0.0,
-        hidden=hidden_sums(chunk, index, weighted, coef) if gaps else 0.0,
-    )
+    return coded_statistics(chunk, index, coef, np.zeros(1))
 
 
 def without(chunk, V, columns, k):

@@ -13,7 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from gtpca.data.chunks import energy, nested_samples
+from gtpca.data.energies import energy
+from gtpca.data.sampling import nested_samples
 from gtpca.model.coding import deflate
 from gtpca.model.matching import statistics
 from gtpca.solvers.base import SolverResult
@@ -112,7 +113,7 @@ def _solve(problem, recipe, start=None):
 def aligned_residual(chunk, block):
     """What the block leaves of the rows, brought back: ``sqrt(q_i) T_i* r_i``, (n, L)."""
     rest = deflate(chunk, block)
-    back = chunk.operator.adjoint_rows(rest.filled, rest.codes.index[:, -1])
+    back = chunk.operator.adjoint_rows(rest.weighed, rest.codes.index[:, -1])
     return back if chunk.weight is None else back * np.sqrt(chunk.weight)[:, None]
 
 
@@ -152,21 +153,22 @@ def principal_order(problem, W):
     if len(W) == 1:
         return W
     block = problem.block(W)
-    return principal_axes(block, problem.chunks.sum(statistics, block))[0]
+    return principal_axes(block, problem.chunks.sum(statistics, [block]).moments)[0]
 
 
-def principal_axes(block, stats):
+def principal_axes(block, moments):
     """The span of a block as principal axes, and the energy along each, (K, L) and (K,).
 
     With coefficients of second moment ``C`` and the mean Gram matrix ``G`` of the rows' poses,
     these are the principal axes of ``G^(1/2) C G^(1/2)``: in descending order of energy, unit norm,
     orthonormal for isometries.
     """
-    share = np.einsum("tkk->t", stats.weight)
+    [nodes] = moments.nodes
+    share = np.einsum("tkk->t", nodes)
     values, vectors = np.linalg.eigh(np.tensordot(share / share.sum(), block.gram, axes=1))
     root = np.sqrt(np.maximum(values, values[-1] * block.floor))[:, None] * vectors.T
     exponent = np.frexp(share.sum())[1]  # LAPACK rounds otherwise where values are very large
-    second = np.ldexp(stats.weight.sum(axis=0), -exponent)
+    second = np.ldexp(nodes.sum(axis=0), -exponent)
     energies, axes = np.linalg.eigh(root @ second @ root.T)
     ordered = axes[:, ::-1].T @ np.linalg.solve(root.T, block.weights)
     unit = ordered / np.linalg.norm(ordered, axis=1, keepdims=True)
