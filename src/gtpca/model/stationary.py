@@ -76,14 +76,12 @@ class StationaryNoise:
         for number in range(len(self.axes)):
             parts = self._along(number, "whiten", parts)
         if self.n_channels > 1 or self.mixing[0, 0] != 1:
-            inverse = solve_triangular(self.mixing, np.eye(self.n_channels), lower=True)
-            parts = np.moveaxis(np.tensordot(inverse, parts, axes=(1, 1)), 0, 1)
+            parts = _mixed(solve_triangular(self.mixing, np.eye(self.n_channels), lower=True), parts)
         return self._joined(parts).astype(rows.dtype, copy=False)
 
     def colour(self, rows: np.ndarray) -> np.ndarray:
         """Rows (n, d) of which ``rows`` are the innovations: the inverse of :meth:`whiten`."""
-        parts = self._divided(rows.astype(np.float64, copy=False))
-        parts = np.moveaxis(np.tensordot(self.mixing, parts, axes=(1, 1)), 0, 1)
+        parts = _mixed(self.mixing, self._divided(rows.astype(np.float64, copy=False)))
         for number in reversed(range(len(self.axes))):
             parts = self._along(number, "colour", parts)
         return self._joined(parts).astype(rows.dtype, copy=False)
@@ -146,7 +144,13 @@ class StationaryNoise:
         """A method of the filters along one axis, for every channel of (n, c, *sizes)."""
         turned = np.moveaxis(parts, number + 2, -1)
         each = [getattr(one, method)(turned[:, c]) for c, one in enumerate(self.filters[number])]
-        return np.moveaxis(np.stack(each, axis=1), -1, number + 2)
+        joined = each[0][:, None] if len(each) == 1 else np.stack(each, axis=1)
+        return np.moveaxis(joined, -1, number + 2)
+
+
+def _mixed(matrix, parts):
+    """``matrix`` (c, c) times the channels of parts (n, c, ..)."""
+    return np.matmul(matrix, parts.reshape(*parts.shape[:2], -1)).reshape(parts.shape)
 
 
 def lag_one(samples, axes) -> float:
