@@ -708,7 +708,7 @@ def nested_samples(chunks, sizes, rng, n_jobs=None):
         Number of all rows that count, weight 2 being a row twice.
     """
     counts = count_live_rows(chunks)
-    order = np.flatnonzero(counts)
+    order = np.flatnonzero(counts) if counts.any() else np.arange(chunks.n_rows)
     if chunks.n_rows > sizes[-1]:
         order = rng.permutation(order)
     samples: list[Chunks] = []

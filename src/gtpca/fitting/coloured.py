@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gtpca import checks
-from gtpca.data.chunks import Chunk, Codes, energy
+from gtpca.data.chunks import Chunk, Codes, as_chunks, count_live_rows, energy
 from gtpca.data.containers import open_container
 from gtpca.fitting.fit import Fit, fit
 from gtpca.model.coding import code, decode, encode
@@ -43,11 +43,12 @@ __all__ = [
     "n_first_fits",
     "residual",
     "residual_correlation",
+    "rows_for_noise",
     "sampled",
 ]
 
 NOISES = ("white", "stationary")
-MOST_VALUES = 2**19  # from which a filter is estimated; of more, rows spread over all of them
+MOST_VALUES = 2**18  # from which a filter is estimated; of more, rows spread over all of them
 TINY = np.finfo(float).tiny
 FEW_ROWS = 100  # below, a fit without any whitening is tried as a beginning, too
 FEW_STEPS = 3  # fits from each of these beginnings
@@ -145,16 +146,28 @@ def residual_correlation(chunks, rest_of) -> float | None:
     operator = chunks.operator
     if operator.n_transforms == 1 or not shifts(operator):
         return None
-    chunk = sampled(chunks, LOOKED_AT)
+    chunk = chunks.take(_spread(chunks.n_rows, max(2, LOOKED_AT // operator.n_features)))
     return lag_one(_grid(rest_of(chunk), operator), operator.moved_axes)
 
 
-def sampled(chunks, most_values=MOST_VALUES) -> Chunk:
-    """Rows in memory of so many values: all, or some spread over all of them."""
-    most = max(2, most_values // chunks.operator.n_features)
-    n = chunks.n_rows
-    numbers = np.arange(n) if n <= most else np.unique(np.linspace(0, n - 1, most).astype(int))
-    return chunks.take(numbers)
+def sampled(chunks) -> Chunk:
+    """Rows in memory, from which a filter is estimated."""
+    return chunks.take(rows_for_noise(chunks))
+
+
+def rows_for_noise(chunks) -> np.ndarray:
+    """The numbers of rows from which a filter is estimated: all, or some of those that count."""
+    most = max(FEW_ROWS, MOST_VALUES // chunks.operator.n_features)
+    if chunks.n_rows <= most:
+        return np.arange(chunks.n_rows)
+    live = np.flatnonzero(count_live_rows(chunks))
+    live = live if len(live) else np.arange(chunks.n_rows)
+    return live[_spread(len(live), most)]
+
+
+def _spread(n_rows, most):
+    """At most so many row numbers, spread over all of them."""
+    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, most)).astype(int))
 
 
 def noise_of_rows(chunk, operator) -> StationaryNoise:
@@ -190,23 +203,34 @@ def fit_coloured(problem_of, centred, preprocessing, noise, recipe) -> Fit:
     recipe : Recipe
     """
 
-    def fit_with(preprocessing, recipe):
-        return fit(problem_of(preprocessing), recipe, preprocessing)
-
     if noise is None:
-        chunk = sampled(centred)
+        numbers = rows_for_noise(centred)
+        chunk = centred.take(numbers)
 
         def rest_of(noise):
             first = replace(preprocessing, noise=noise)
             rng = deepcopy(recipe.rng)  # the last fit has the seeds of a white one
-            found = fit_with(first, replace(recipe, refine=0, n_restarts=1, rng=rng))
+            quick = replace(recipe, refine=0, n_restarts=1, rng=rng)
+            found = fit(_on_rows(problem_of(first), numbers), quick, first)
             return None if recipe.progress.stop else residual(chunk, found.model)
 
         noise = estimated_noise(chunk, centred.operator, rest_of)
     recipe.progress.stop = False  # one fit there must be
-    found = fit_with(replace(preprocessing, noise=noise), replace(recipe, anneal=True))
+    preprocessing = replace(preprocessing, noise=noise)
+    found = fit(problem_of(preprocessing), replace(recipe, anneal=True), preprocessing)
     model, left, _ = in_data_units(centred, found.model)
     return replace(found, model=model, data_left=left)
+
+
+def _on_rows(problem, numbers):
+    """A problem on some of its rows, in memory; the same if these are all."""
+    if len(numbers) == problem.chunks.n_rows:
+        return problem
+    chunk = problem.chunks.take(numbers)
+    jobs = getattr(problem.chunks, "n_jobs", None)
+    return replace(
+        problem, chunks=as_chunks(chunk.rows, chunk.operator, chunk.weight, n_jobs=jobs)
+    )
 
 
 def residual(chunk, model):
@@ -242,6 +266,8 @@ def estimated_noise(chunk, operator, rest_of) -> StationaryNoise:
     few = len(chunk.rows) < FEW_ROWS
     found: list[tuple[float, Any]] = []
     before = noise_of_rows(chunk, operator)
+    if not energy(chunk) > 0:
+        return before
     with warnings.catch_warnings():  # the last fit gives them
         warnings.simplefilter("ignore")
         for start in (None, before) if few else (before,):
