@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gtpca import checks
-from gtpca.data.chunks import Chunk, Codes, as_chunks, count_live_rows, energy
+from gtpca.data.chunks import Chunk, Codes, count_live_rows, energy
 from gtpca.data.containers import open_container
 from gtpca.fitting.fit import Fit, fit
 from gtpca.model.coding import code, decode, encode
@@ -211,7 +211,9 @@ def fit_coloured(problem_of, centred, preprocessing, noise, recipe) -> Fit:
             first = replace(preprocessing, noise=noise)
             rng = deepcopy(recipe.rng)  # the last fit has the seeds of a white one
             quick = replace(recipe, refine=0, n_restarts=1, rng=rng)
-            found = fit(_on_rows(problem_of(first), numbers), quick, first)
+            problem = problem_of(first)
+            some = len(numbers) < problem.chunks.n_rows
+            found = fit(problem.on(numbers) if some else problem, quick, first)
             return None if recipe.progress.stop else residual(chunk, found.model)
 
         noise = estimated_noise(chunk, centred.operator, rest_of)
@@ -220,17 +222,6 @@ def fit_coloured(problem_of, centred, preprocessing, noise, recipe) -> Fit:
     found = fit(problem_of(preprocessing), replace(recipe, anneal=True), preprocessing)
     model, left, _ = in_data_units(centred, found.model)
     return replace(found, model=model, data_left=left)
-
-
-def _on_rows(problem, numbers):
-    """A problem on some of its rows, in memory; the same if these are all."""
-    if len(numbers) == problem.chunks.n_rows:
-        return problem
-    chunk = problem.chunks.take(numbers)
-    jobs = getattr(problem.chunks, "n_jobs", None)
-    return replace(
-        problem, chunks=as_chunks(chunk.rows, chunk.operator, chunk.weight, n_jobs=jobs)
-    )
 
 
 def residual(chunk, model):

@@ -76,7 +76,8 @@ class StationaryNoise:
         for number in range(len(self.axes)):
             parts = self._along(number, "whiten", parts)
         if self.n_channels > 1 or self.mixing[0, 0] != 1:
-            parts = _mixed(solve_triangular(self.mixing, np.eye(self.n_channels), lower=True), parts)
+            inverse = solve_triangular(self.mixing, np.eye(self.n_channels), lower=True)
+            parts = _mixed(inverse, parts)
         return self._joined(parts).astype(rows.dtype, copy=False)
 
     def colour(self, rows: np.ndarray) -> np.ndarray:
