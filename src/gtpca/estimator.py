@@ -383,9 +383,9 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         """The correlation of what the components leave of rows, and what is to be said of it."""
         self.residual_correlation_ = residual_correlation(chunks, self._rest)
         left = 1 - float(np.sum(self.explained_energy_ratio_))
-        self.cautions_ += colour_cautions(
-            self.residual_correlation_, left, chunks.n_rows * self.n_features_in_
-        )
+        count = chunks.n_rows * self.n_features_in_
+        said = colour_cautions(self.residual_correlation_, left, count)
+        self.cautions_ = wording.in_order([*self.cautions_, *said])
 
     def _rest(self, chunk):
         """What the components leave of rows as they came, (n, d)."""

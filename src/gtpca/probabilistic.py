@@ -360,15 +360,17 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
             offset_=_threshold(scores, self.contamination, sample_weight),
             history_=np.array(history),
             n_iter_=len(history) - 1,
-            cautions_=list(found),
+            cautions_=wording.in_order(found),
             labels_=labels,
             _row_shape=row_shape,
             residual_correlation_=correlation,
         )
-        for caution in found:
+        for caution in self.cautions_:
             checks.warn(caution, UserWarning)
         if self.doubt_ is not None:
-            checks.warn(f"{self.doubt_}. {_instead(self.family)}", UserWarning)
+            coloured = wording.speak_of_colour(self.cautions_)
+            instead = wording.OTHER_NOISE if coloured else _instead(self.family)
+            checks.warn(f"{self.doubt_}. {instead}", UserWarning)
         return self
 
     @property

@@ -7,6 +7,11 @@ with ``heat`` that rises to 1. Of a component of many more weights than there ar
 made a good part itself, in the pose that it has: that part fits there, whatever is in the row, by
 about as many nats as there are weights for each row, and a match keeps the poses that rows began
 with. So what a row has added to the component, ``own``, is left out where its poses are compared.
+
+Where all rows hold the same pattern ``m``, of one size, less has to be found out, and fainter ones
+are found:
+
+    g_it = softmax_t heat (<x_i, T_t m> - |T_t m|^2 / 2 - own_it),    m = sum_it g_it T_t* x_i / n
 """
 
 from __future__ import annotations
@@ -16,32 +21,32 @@ from operator import add
 
 import numpy as np
 
-from gtpca.model.matching import Stats, orthonormal, update
+from gtpca.model.matching import Stats, gram_matrices, orthonormal, solve_block, update
 from gtpca.model.probabilistic import normalised
 
 __all__ = ["annealed"]
 
 WARM = np.geomspace(0.2, 1.0, 40)  # from a component that was found
 COLD = np.geomspace(0.05, 1.0, 80)  # from white noise
+ALIKE = np.r_[np.geomspace(0.1, 1.0, 40), np.ones(60)]  # from the mean of all rows in all poses
 MANY = 2  # weights per row from which on it is tried
 
 
 def annealed(problem, solver, result, **how):
     """The result of a solver, or the best of those to which soft passes lead.
 
-    They begin at the result, and at white weights. Where there are not more than two weights for
-    each row, nothing is tried. ``how`` is what the solver takes beside problem and start.
+    They begin at the result, and at white weights; and there is a pattern that all rows hold. Where
+    there are not more than two weights for each row, nothing is tried. ``how`` is what the solver
+    takes beside problem and start.
     """
     operator, n_rows = problem.chunks.operator, problem.chunks.n_rows
     if operator.n_weights <= MANY * n_rows:
         return result
     few = problem.on(np.arange(n_rows))
     white = orthonormal(np.random.default_rng(0).standard_normal((1, operator.n_weights)))
-    found = [result]
-    for W, heats in ((result.weights, WARM), (white, COLD)):
-        W = softly(few, W, heats)
-        found.append(solver.solve(problem, 0, start=W, **how))  # from a start, nothing is drawn
-    return max(found, key=lambda one: one.explained)
+    starts = [softly(few, result.weights, WARM), softly(few, white, COLD), alike(few, ALIKE)]
+    found = [solver.solve(problem, 0, start=W, **how) for W in starts]  # nothing is drawn
+    return max([result, *found], key=lambda one: one.explained)
 
 
 def softly(problem, W, heats):
@@ -67,12 +72,47 @@ def soft(chunk, block, heat, own):
     operator, root = chunk.operator, block.root.reshape(-1)
     z = operator.correlate(chunk.prepared, block.weights[0]) * root - own
     z = np.maximum(z, 0.0) if block.polarity == "positive" else z
-    share = normalised(heat / 2 * z.astype(np.float64) ** 2)[1]
-    coef = z * root
+    share, coef = normalised(heat / 2 * z.astype(np.float64) ** 2)[1], z * root
     weighted = chunk.weigh((share * coef).T).T
-    moments = np.sum(weighted * coef, axis=0)
-    moments = moments.sum(keepdims=True) if operator.isometric else moments
     explained = float(np.sum(chunk.weigh(np.sum(share * z**2, axis=1))))
-    rhs = operator.adjoint_sum(chunk.prepared, weighted)[None]
-    seen = min(1.0, operator.n_weights / operator.n_features)
-    return Stats(rhs, moments[:, None, None], explained), weighted * seen * chunk.energies[:, None]
+    return _summed(chunk, weighted, coef, explained), weighted * _energies(chunk)
+
+
+def alike(problem, heats):
+    """The weights (1, L) of a pattern that all rows hold, by soft passes; rows are in memory."""
+    operator, chunks = problem.chunks.operator, list(problem.chunks)
+    pattern, owns = np.zeros((1, operator.n_weights)), [0.0] * len(chunks)
+    for heat in heats:
+        lengths = gram_matrices(operator, pattern[None])[0][:, 0, 0]
+        less = [own + lengths / 2 for own in owns]
+        each = [soft_alike(c, pattern[0], heat, part) for c, part in zip(chunks, less, strict=True)]
+        stats = reduce(add, (found for found, _ in each))
+        owns = [added / max(stats.explained, np.finfo(float).tiny) for _, added in each]
+        pattern = solve_block(operator, stats.weight, stats.rhs, pattern)
+    return orthonormal(pattern)
+
+
+def soft_alike(chunk, pattern, heat, less):
+    """:class:`Stats` of a pattern (L,) that all rows hold, and what each row adds, as above.
+
+    In place of what is explained, the sum of the sample weights.
+    """
+    z = chunk.operator.correlate(chunk.prepared, pattern) - less
+    share = normalised(heat * z.astype(np.float64))[1]
+    weighted = chunk.weigh(share.T).T
+    stats = _summed(chunk, weighted, np.ones_like(share), float(weighted.sum()))
+    return stats, weighted * _energies(chunk)
+
+
+def _summed(chunk, weighted, coef, explained):
+    """:class:`Stats` of coefficients (n, m), and of them by probability and weight, (n, m)."""
+    moments = np.sum(weighted * coef, axis=0)
+    moments = moments.sum(keepdims=True) if chunk.operator.isometric else moments
+    rhs = chunk.operator.adjoint_sum(chunk.prepared, weighted)[None]
+    return Stats(rhs, moments[:, None, None], explained)
+
+
+def _energies(chunk):
+    """The energy of each row that a component sees in one pose, about, (n, 1)."""
+    operator = chunk.operator
+    return min(1.0, operator.n_weights / operator.n_features) * chunk.energies[:, None]
