@@ -9,6 +9,7 @@ that were found.
 
 from __future__ import annotations
 
+import math
 import warnings
 from copy import deepcopy
 from dataclasses import replace
@@ -27,9 +28,11 @@ from gtpca.model.stationary import (
     StationaryNoise,
     estimate_noise,
     lag_one,
+    noise_of_channels,
     shift_axes,
     shifts,
 )
+from gtpca.text import shortened
 
 __all__ = [
     "NOISES",
@@ -64,7 +67,7 @@ def check_noise(label, value, names=NOISES):
         known = " or ".join(map(repr, names))
         raise ValueError(
             f"{label}={value!r} must be {known}, samples of noise as an array "
-            "(n, *sample_shape), or noise_ of a fitted model."
+            "(n, *sample_shape), a noise covariance of MNE, or noise_ of a fitted model."
         )
     return value
 
@@ -85,7 +88,7 @@ def given_noise(noise, operator, preprocessing) -> StationaryNoise | None:
     """The noise that a user gives; None if it is to be estimated from the rows.
 
     Samples of noise are centred as the rows are. They may be shorter or longer than those along the
-    axes that shift.
+    axes that shift. Of a covariance of channels of MNE, noise is white along these axes.
     """
     if isinstance(noise, str):
         return None
@@ -98,6 +101,8 @@ def given_noise(noise, operator, preprocessing) -> StationaryNoise | None:
                 f"{tuple(axes)}."
             )
         return noise
+    if is_covariance(noise):
+        return noise_of_channels(_of_channels(noise, operator, axes), operator.sample_shape, axes)
     samples = _noise_samples(noise, operator, axes)
     if preprocessing.per_sample:
         samples = samples - np.nanmean(samples, axis=tuple(a + 1 for a in axes), keepdims=True)
@@ -106,6 +111,35 @@ def given_noise(noise, operator, preprocessing) -> StationaryNoise | None:
     if not np.nansum(np.abs(samples)) > 0:
         raise ValueError("noise holds nothing but zeros, after centring if there is any.")
     return replace(estimate_noise(samples, axes), sample_shape=operator.sample_shape)
+
+
+def is_covariance(noise) -> bool:
+    """Whether it is a noise covariance of MNE, which is not imported for it."""
+    kind = type(noise)
+    return kind.__name__ == "Covariance" and kind.__module__.partition(".")[0] == "mne"
+
+
+def _of_channels(noise, operator, axes):
+    """The covariance (c, c) of the channels of samples, in their order, of one of MNE."""
+    left = [axis for axis in range(len(operator.sample_shape)) if axis not in axes]
+    shape = operator.sample_shape
+    known_axes = getattr(operator.grid, "axes", None)
+    names = None if known_axes is None or len(left) != 1 else known_axes[left[0]].names
+    known, values = list(noise.ch_names), np.asarray(noise.data, np.float64)
+    values = np.diag(values) if values.ndim == 1 else values
+    count = math.prod(shape[axis] for axis in left)
+    if names is None and len(known) == count:
+        return values
+    missing = "" if names is None else ", ".join(name for name in names if name not in known)
+    if names is None or missing:
+        what = f"lacks {missing} of X" if missing else f"must have the {count} channels of X"
+        listed = shortened(", ".join(known), 80)
+        raise ValueError(
+            f"noise is a covariance of {len(known)} channels, {listed}: it {what}; compute it "
+            "from the same channels, or give samples of noise."
+        )
+    places = [known.index(name) for name in names]
+    return values[np.ix_(places, places)]
 
 
 def _noise_samples(noise, operator, axes):

@@ -20,7 +20,14 @@ from scipy.linalg import solve_triangular
 
 from gtpca.model.autoregression import Autoregression, burg
 
-__all__ = ["StationaryNoise", "estimate_noise", "lag_one", "shift_axes", "shifts"]
+__all__ = [
+    "StationaryNoise",
+    "estimate_noise",
+    "lag_one",
+    "noise_of_channels",
+    "shift_axes",
+    "shifts",
+]
 
 LEAST_SHARE = 1e-6  # of the mean variance of channels, added to all: some may follow from others
 
@@ -253,7 +260,21 @@ def _mixing(innovations, weight):
     total = mass.sum()
     if total == 0:
         return np.eye(n_channels)
-    covariance = (flat.T * mass) @ flat / total
-    share = max(LEAST_SHARE, n_channels / total)
+    return _factor((flat.T * mass) @ flat / total, max(LEAST_SHARE, n_channels / total))
+
+
+def _factor(covariance, share):
+    """Cholesky factor of a covariance (c, c) with a share of the mean variance added to all."""
+    n_channels = len(covariance)
     mean = np.trace(covariance) / n_channels
     return np.linalg.cholesky(covariance + share * (mean or 1.0) * np.eye(n_channels))
+
+
+def noise_of_channels(covariance, sample_shape, circular) -> StationaryNoise:
+    """Noise that is white along some axes and has a covariance (c, c) across channels.
+
+    ``sample_shape`` and ``circular`` are as for :func:`estimate_noise`.
+    """
+    axes = tuple(circular)
+    filters = _nothing(axes, covariance)
+    return StationaryNoise(tuple(sample_shape), axes, filters, _factor(covariance, LEAST_SHARE))
