@@ -348,7 +348,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         correlation = None
         if rows.in_memory and recipe.whitening is None:
             correlation, said = _colour(chunks, model)
-            found += said
+            found = tuple(wording.in_order([*found, *said]))
         self._adopt(
             model,
             held_out_gain_=trust.gain,
@@ -360,15 +360,15 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
             offset_=_threshold(scores, self.contamination, sample_weight),
             history_=np.array(history),
             n_iter_=len(history) - 1,
-            cautions_=wording.in_order(found),
+            cautions_=list(found),
             labels_=labels,
             _row_shape=row_shape,
             residual_correlation_=correlation,
         )
-        for caution in self.cautions_:
+        for caution in found:
             checks.warn(caution, UserWarning)
         if self.doubt_ is not None:
-            coloured = wording.speak_of_colour(self.cautions_)
+            coloured = wording.speak_of_colour(found)
             instead = wording.OTHER_NOISE if coloured else _instead(self.family)
             checks.warn(f"{self.doubt_}. {instead}", UserWarning)
         return self
