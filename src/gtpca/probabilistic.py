@@ -365,13 +365,17 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
             _row_shape=row_shape,
             residual_correlation_=correlation,
         )
-        for caution in found:
+        self._warn(found)
+        return self
+
+    def _warn(self, cautions):
+        """Warn of cautions, and then of a doubt: colour can be the reason for it."""
+        for caution in cautions:
             checks.warn(caution, UserWarning)
         if self.doubt_ is not None:
-            coloured = wording.speak_of_colour(found)
+            coloured = wording.speak_of_colour(cautions)
             instead = wording.OTHER_NOISE if coloured else _instead(self.family)
             checks.warn(f"{self.doubt_}. {instead}", UserWarning)
-        return self
 
     @property
     def doubt_(self) -> str | None:
