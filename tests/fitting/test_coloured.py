@@ -10,6 +10,7 @@ import gtpca
 from gtpca import GTPCA, Identity, ProbabilisticGTPCA, Rotation, Shift
 from gtpca.data.chunks import as_chunks
 from gtpca.diagnostics import check, pose_confidence
+from gtpca.diagnostics.energies import noise_levels
 from gtpca.diagnostics.noise import _along_components as along_components
 from gtpca.fitting.coloured import rows_for_noise
 from gtpca.model.autoregression import Autoregression
@@ -526,6 +527,20 @@ def test_diagnostics_are_in_units_of_the_noise(kind):
     white = kind(1, Shift(WINDOW), random_state=0).fit(X)
     assert margins.ambiguous[0] < pose_confidence(white, X).ambiguous[0]
     np.testing.assert_array_equal(margins.index, model.encode(X).index)
+
+
+def test_margins_are_odds_in_units_of_the_noise():
+    X, starts = spikes(20)
+    model = GTPCA(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+    chunks = model.chunks(X)
+    assert noise_levels(chunks, model.model_.blocks(chunks.dtype)) == pytest.approx(1, abs=0.1)
+    margins = pose_confidence(model, X)
+    again = GTPCA(1, Shift(WINDOW), noise="stationary", random_state=0).fit(5 * X)
+    np.testing.assert_allclose(pose_confidence(again, 5 * X).margin, margins.margin, rtol=1e-6)
+    lag = model.poses(model.encode(X))["start"][:, 0] - starts
+    right_ones = np.abs(lag - np.median(lag)) <= 2
+    clear = margins.margin[:, 0] >= margins.clear
+    assert right_ones[clear].mean() > 0.95 > right_ones[~clear].mean()
 
 
 def test_files_whose_noise_makes_no_sense_are_refused(tmp_path):

@@ -18,7 +18,7 @@ from operator import add
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from gtpca.model.autoregression import Autoregression, burg
+from gtpca.model.autoregression import Autoregression, burg, reflections
 
 __all__ = [
     "StationaryNoise",
@@ -164,20 +164,16 @@ def _mixed(matrix, parts):
 def lag_one(samples, axes) -> float:
     """The lag-one correlation of samples (n, \\*sample_shape) along the axis where it is largest.
 
-    ``sum r(t) r(t - 1) / sqrt(sum r(t)^2 sum r(t - 1)^2)`` over all rows and channels, over what
-    was observed; 0 where there is nothing.
+    It is the first reflection coefficient of all rows and channels, over what was observed; 0 where
+    there is nothing.
     """
     largest = np.nanmax(np.abs(samples), initial=0.0)
     if not largest > 0:
         return 0.0
     samples, found = samples / largest, [0.0]  # squares of large values would overflow
     for axis in axes:
-        turned = np.moveaxis(samples, axis + 1, -1)
-        now, before = turned[..., 1:], turned[..., :-1]
-        both = np.isfinite(now) & np.isfinite(before)
-        now, before = np.where(both, now, 0.0), np.where(both, before, 0.0)
-        size = np.sqrt(np.sum(now**2) * np.sum(before**2))
-        found.append(float(np.sum(now * before) / size) if size > 0 else 0.0)
+        lines = np.moveaxis(samples, axis + 1, -1).reshape(-1, samples.shape[axis + 1])
+        found += reflections(lines, 1)[0].tolist()
     return max(found, key=abs)
 
 
