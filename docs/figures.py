@@ -359,10 +359,10 @@ def _(d):
     yield (
         page,
         "prefer the stationary model by {:.0f}, {:.0f} and {:.0f} nats per row where neighbours "
-        "are correlated by .5, .7 and .9, in {} of {} draws; in white noise it is {:.2f} nats "
-        "worse.",
+        "are correlated by .5, .7 and .9, in {} of {} draws; in white noise the two differ by "
+        "{:.2f}.",
         *(row["gain"] for row in colours),
-        *(sum(draws), len(draws), 0.0 - gains["white"]["gain"]),
+        *(sum(draws), len(draws), abs(gains["white"]["gain"])),
     )
     small, large = d["cost"]
     yield (
@@ -414,7 +414,7 @@ def _responses(d, page):
     found = [value for row in sets for name, value in row.items() if name in BOTH_WAYS]
     yield (
         page,
-        "within 160 ms (means of {} draws): no fit, whitened or not, finds more than {:.2f} of the "
+        "within 160 ms (draws: {}): no fit, whitened or not, finds more than {:.2f} of the "
         "places, and one place for all would find {:.2f}. d' of the average response is {:.1f} at "
         "one electrode, {:.1f} at six and {:.1f} at all; a matched filter that knows the response "
         "of the other trials finds {:.2f}, {:.2f} and {:.2f}. If every trial were the average "
@@ -433,6 +433,9 @@ def _responses(d, page):
     few = [line for line in d["draws"]["erp"] if (line["n"], line["d"]) == (99, 4)]
     above = sum(line["likelier than from the truth"] > 0 for line in few)
     yield page, "leads from the truth in {} of {} draws:", above, len(few)
+    few = [line for line in d["draws"]["erp"] if (line["n"], line["d"]) == (99, 5)]
+    missed = sum(line["likelier than from the truth"] < 0 for line in few)
+    yield page, "the search misses the more likely one in {} of {} draws.", missed, len(few)
 
 
 @of("bench_network.json")
