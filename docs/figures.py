@@ -349,6 +349,95 @@ def _eeg_places(rows, page):
     yield page, text, *(value for gap in gaps for value in (-gap["mean"], gap["se"]))
 
 
+@of("bench_colour.json")
+def _(d):
+    page = "docs/howto/noise.md"
+    yield from _shares_in_noise(d, page)
+    gains = {row["noise"]: row for row in d["likelihood"]}
+    colours = [gains[f"AR(1) {k}"] for k in (".5", ".7", ".9")]
+    draws = [line["gain"] > 0 for line in d["draws"]["likelihood"] if line["noise"] != "white"]
+    yield (
+        page,
+        "prefer the stationary model by {:.0f}, {:.0f} and {:.0f} nats per row where neighbours "
+        "are correlated by .5, .7 and .9, in {} of {} draws; in white noise the two differ by "
+        "{:.2f}.",
+        *(row["gain"] for row in colours),
+        *(sum(draws), len(draws), abs(gains["white"]["gain"])),
+    )
+    small, large = d["cost"]
+    yield (
+        page,
+        "{:.1f} times that of a white fit for 300 rows of 120 points, {:.1f} times for 3,000 of "
+        "500 (`ProbabilisticGTPCA(shrink=False)`: {:.1f} and {:.1f} times).",
+        *(row[name] for name in ("gtpca fit", "density alone fit") for row in (small, large)),
+    )
+    text = "are whitened in every pass, which takes {:.2f} and {:.2f} times as long."
+    yield page, text, small["streamed pass"], large["streamed pass"]
+    turned = {row["beta"]: row for row in d["turned"]}
+    names = ("as they are", "own spectrum", "spectrum of noise")
+    yield (
+        page,
+        "agree in {:.2f} of the pairs as they are, in {:.2f} after a filter by the spectrum of the "
+        "images themselves, and in {:.2f} by that of noise alone; in white noise in {:.2f}, {:.2f} "
+        "and {:.2f}.",
+        *(turned[beta][name] for beta in (2, 0) for name in names),
+    )
+    yield from _responses(d, page)
+
+
+BOTH_WAYS = [f"{name} {way}" for name in ("gtpca", "density") for way in ("white", "stationary")]
+
+
+def _shares_in_noise(d, page):
+    """Places found, white noise assumed and stationary, and what knowing the filter would add."""
+    cells = "{:.2f} → {:.2f} | {:.2f} → {:.2f} |"
+    for row in d["pulses"]:
+        rows = "" if row["n"] == 300 else f", {row['n']}"
+        line = f"| {row['pattern']}, {row['noise']}{rows} | {cells}"
+        yield page, line, *(row[name] for name in BOTH_WAYS)
+    for row in d["images"]:
+        yield page, f"| {row['noise']} | {cells}", *(row[name] for name in BOTH_WAYS)
+    yield page, "(d' = 6, means of {} draws; poses within a pixel", d["images"][0]["draws"]
+    many = [row for row in d["pulses"] if row["n"] == 300]
+    gains = [
+        row[f"{name} known"] - row[f"{name} stationary"]
+        for row in many
+        for name in ("gtpca", "density")
+    ]
+    text = "With the filter of 10,000 rows of noise alone no share is more than {:.2f} higher."
+    yield page, text, math.ceil(100 * max(gains)) / 100
+
+
+def _responses(d, page):
+    """What is found of EEG trials, and of simulated responses."""
+    sets = [next(row for row in d["eeg"] if row["channels"] == c) for c in ("OZ", "six", "all")]
+    found = [value for row in sets for name, value in row.items() if name in BOTH_WAYS]
+    yield (
+        page,
+        "within 160 ms (draws: {}): no fit, whitened or not, finds more than {:.2f} of the "
+        "places, and one place for all would find {:.2f}. d' of the average response is {:.1f} at "
+        "one electrode, {:.1f} at six and {:.1f} at all; a matched filter that knows the response "
+        "of the other trials finds {:.2f}, {:.2f} and {:.2f}. If every trial were the average "
+        "response in such noise, it would find {:.2f}, {:.2f} and {:.2f}:",
+        *(sets[0]["draws"], math.ceil(100 * max(found)) / 100, sets[0]["one place for all"]),
+        *(row["d'"] for row in sets),
+        *(row["matched, response of the others"] for row in sets),
+        *(row["matched, if trials were the average"] for row in sets),
+    )
+    cells = "{:.2f} → {:.2f} | {:.2f} → {:.2f} | {:.2f} |"
+    for row in d["erp"]:
+        names = (*BOTH_WAYS, "matched")
+        yield page, f"| {row['d']:g}, {row['n']} | {cells}", *(row[name] for name in names)
+    text = "with white noise assumed → stationary, means of {} draws:\n\n| d'"
+    yield page, text, d["erp"][0]["draws"]
+    few = [line for line in d["draws"]["erp"] if (line["n"], line["d"]) == (99, 4)]
+    above = sum(line["likelier than from the truth"] > 0 for line in few)
+    yield page, "leads from the truth in {} of {} draws:", above, len(few)
+    few = [line for line in d["draws"]["erp"] if (line["n"], line["d"]) == (99, 5)]
+    missed = sum(line["likelier than from the truth"] < 0 for line in few)
+    yield page, "the search misses the more likely one in {} of {} draws.", missed, len(few)
+
+
 @of("bench_network.json")
 def _(d):
     page = "docs/guide.md"

@@ -126,13 +126,14 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         means and energies are those of what was observed; in gaps a component is drawn to zero with
         a weight of .02, without which poses would win in which hardly anything of it is seen. May
         be changed after a fit.
-    noise : {"white", "stationary"}, array (n, \*sample_shape) or StationaryNoise
+    noise : {"white", "stationary"}, array (n, \*sample_shape), Covariance or StationaryNoise
         "white": as in the paper. "stationary", for families that shift along axes: rows are made
         white by a filter that is estimated from them, and again from what a first fit leaves;
         components are found there. ``components_``, scores and what is decoded are in the units of
         the data, energies and ``resmse`` those of whitened rows. An array is samples of noise alone
         that the filter is estimated from, such as baseline periods: of any length along the axes
-        that shift. ``noise_`` of another model is taken as it is. Rows are centred first; a feature
+        that shift. A noise covariance of MNE makes channels uncorrelated, in noise that is white in
+        time. ``noise_`` of another model is taken as it is. Rows are centred first; a feature
         weight counts what is whitened.
     ridge : "auto" or float
         For windows of which rows see a part, as with crops: components minimise ``sum_i |r_i - a_i
@@ -383,9 +384,9 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         """The correlation of what the components leave of rows, and what is to be said of it."""
         self.residual_correlation_ = residual_correlation(chunks, self._rest)
         left = 1 - float(np.sum(self.explained_energy_ratio_))
-        self.cautions_ += colour_cautions(
-            self.residual_correlation_, left, chunks.n_rows * self.n_features_in_
-        )
+        count = chunks.n_rows * self.n_features_in_
+        said = colour_cautions(self.residual_correlation_, left, count)
+        self.cautions_ = wording.in_order([*self.cautions_, *said])
 
     def _rest(self, chunk):
         """What the components leave of rows as they came, (n, d)."""

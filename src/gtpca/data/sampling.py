@@ -37,7 +37,7 @@ def nested_samples(chunks, sizes, rng, n_jobs=None):
         Number of all rows that count, weight 2 being a row twice.
     """
     counts = count_live_rows(chunks)
-    order = np.flatnonzero(counts)
+    order = np.flatnonzero(counts) if counts.any() else np.arange(chunks.n_rows)
     if chunks.n_rows > sizes[-1]:
         order = rng.permutation(order)
     samples: list[Chunks] = []
@@ -68,6 +68,11 @@ def pick_rows(chunks, draws):
     share = np.cumsum(chunk.weigh(energies)[order])
     place = np.searchsorted(share, draws * share[-1])
     return chunk.rows[order[np.minimum(place, len(order) - 1)]]
+
+
+def _mixed(rows):
+    """One number of every row (n, d) that hardly two rows share, whatever stands beside them."""
+    return rows @ np.cos(np.arange(1, rows.shape[1] + 1)).astype(rows.dtype)
 
 
 def in_single_precision(chunk):
