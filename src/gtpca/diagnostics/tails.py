@@ -1,4 +1,4 @@
-"""What components explain where noise has heavy tails: poses and scores that few values cannot sway.
+"""What components explain where noise has heavy tails: few loud values cannot sway it.
 
 A value that is far louder than a pattern takes the pose of its row, and a part of the component.
 Of what such a component leaves, a part is the pattern itself, in rows where it was not found: a
@@ -30,7 +30,7 @@ def calm_signal(model, samples: np.ndarray, count: int, seed: int, *, shared: bo
     Parameters
     ----------
     model : GTPCA
-        Fitted; a sample is as it says, but that loud values do not count for more than others.
+        Fitted; its family, and how it takes samples, are those of the fits.
     samples : array
         NaN is *not observed*.
     count : int
@@ -46,7 +46,8 @@ def calm_signal(model, samples: np.ndarray, count: int, seed: int, *, shared: bo
         return _explained(estimator, samples, model.labels_)
     signal: np.ndarray | float = 0.0
     for step in range(count):
-        signal = signal + _explained(single_like(model, seed + step), samples - signal, model.labels_)
+        single = single_like(model, seed + step)
+        signal = signal + _explained(single, samples - signal, model.labels_)
     return np.asarray(signal)
 
 
@@ -72,8 +73,8 @@ def _explained(estimator, samples, labels):
     there = H > 0.5
     A = np.where(there, A / np.where(there, H, 1.0), 0.0)
     W, scores = _by_medians(A, there, value.weights)
-    signal = sum(a[:, None] * operator.apply_at(w, index) for w, a in zip(W, scores.T, strict=True))
-    signal = signal.reshape(samples.shape)
+    moved = np.stack([operator.apply_at(w, index) for w in W])  # (K, n, d)
+    signal = np.einsum("nk,knd->nd", scores, moved).reshape(samples.shape)
     return signal if found.mean_ is None else signal + found.mean_
 
 
