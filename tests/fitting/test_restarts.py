@@ -60,10 +60,10 @@ def test_components_with_poses_of_their_own_are_looked_for_once():
 
 
 @pytest.mark.parametrize(("n_rows", "count"), [(40, 5), (1100, 4)])
-def test_of_few_rows_two_blocks_are_finished(n_rows, count):
+def test_two_blocks_are_finished_of_three_where_rows_are_few(n_rows, count):
     X, looked = np.random.default_rng(2).standard_normal((n_rows, 30)), LookedFor()
     GTPCA(2, Shift(8), shared_pose=True, solver=looked, random_state=0).fit(X)
-    assert len(looked.explained) == count  # three beginnings, and those that are finished
+    assert len(looked.explained) == count  # beginnings, and two that are finished
 
 
 class LookedFor(ALS):

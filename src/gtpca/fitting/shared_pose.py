@@ -21,8 +21,8 @@ from gtpca.solvers.base import SolverResult
 __all__ = ["grow_block", "leading_axes", "n_growths", "principal_axes", "principal_order"]
 
 GROW_ROWS = 1024  # the block grows on so many rows
-ONCE, AUTO, AMONG_LOUD = (2, 1), (3, 1), (6, 3)  # beginnings, and how many of them are finished
-OF_FEW = (3, 2)  # the same of "auto", where the block grows on all rows
+ONCE, AUTO, AMONG_LOUD = (2, 1), (2, 2), (6, 3)  # beginnings, and how many of them are finished
+OF_FEW = (3, 2)  # instead of AUTO, where the block grows on all rows
 RACE = 4  # components up to which all beginnings are grown
 GROW_PASSES = 8  # for each size but the last, or fewer
 SUBSPACE_STEPS, SPARE = 3, 8  # towards the next directions, with so many more than needed
@@ -62,8 +62,8 @@ def grow_block(problem, recipe, goal):
 def n_growths(is_auto, loud=False, few_rows=False) -> tuple[int, int]:
     """From how many beginnings a block grows, and how many of these are finished on all rows.
 
-    What explains most after few passes need not lead to the best optimum: where rows are few, and
-    so is what it costs, two are finished.
+    What explains most of few rows after few passes need not lead to the best optimum: so two are
+    finished, of three where rows are few, and so is what a beginning costs.
     """
     if not is_auto:
         return ONCE
