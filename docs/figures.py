@@ -656,6 +656,13 @@ def _(d):
         yield page, text, *_called(d["level"], noise=noise)
     for noise in dict.fromkeys(line["noise"] for line in d["noise"]):
         yield page, f"| {noise} | {{}} of {{}} |", *_called(d["noise"], noise=noise)[:2]
+    yield from _beyond_the_first(d, page)
+    for which, noise in dict.fromkeys((line["which"], line["noise"]) for line in d["others"]):
+        found = _called(d["others"], which=which, noise=noise)[:2]
+        yield page, f"| {which} | {noise} | {{}} of {{}} |", *found
+    for noise in dict.fromkeys(line["noise"] for line in d["again"]):
+        text = f"{noise[0].upper() + noise[1:]} once more, in new sets: {{}} of {{}}."
+        yield page, text, *_called(d["again"], noise=noise)[:2]
     mean = 100 * np.mean([line["real"] for line in d["noise"]])
     yield page, "In the mean {:.1f} % of {:,} sets.", mean, len(d["noise"])
     for noise, kind in dict.fromkeys((line["noise"], line["surrogate"]) for line in d["kinds"]):
@@ -679,6 +686,25 @@ def _called(lines, **how):
     """How many data sets are called real, of how many, and the share in percent."""
     real = [line["real"] for line in lines if all(line[key] == how[key] for key in how)]
     return sum(real), len(real), 100 * np.mean(real)
+
+
+def _beyond_the_first(d, page):
+    """Second components, patterns that are found, and doubts of densities."""
+    lines = [line | {"real": int(line["real"] > 1)} for line in d["beside"]]
+    for noise, norm in dict.fromkeys((line["noise"], line["norm"]) for line in lines):
+        how = {"noise": noise, "norm": norm}
+        own, one = (_called(lines, **how, **{"one pose": shared})[:2] for shared in (False, True))
+        yield page, f"| {noise} | {norm} | {{}} of {{}} | {{}} of {{}} |", *own, *one
+    for noise, norm in dict.fromkeys((line["noise"], line["norm"]) for line in d["found"]):
+        lines = [line for line in d["found"] if (line["noise"], line["norm"]) == (noise, norm)]
+        kinds = [k for k in ("innovations", "gaussian") if any(k == x["surrogate"] for x in lines)]
+        counts = [_called(lines, surrogate=kind)[:2] for kind in kinds]
+        cells = " | ".join(["{} of {}"] * len(kinds) + [""] * (2 - len(kinds)))
+        yield page, f"| {noise} | {norm} | {cells} |", *(n for pair in counts for n in pair)
+    doubts = [line | {"real": line["doubt"]} for line in d["doubt"]]
+    for noise, norm in dict.fromkeys((line["noise"], line["norm"]) for line in doubts):
+        found = _called(doubts, noise=noise, norm=norm)[:2]
+        yield page, f"| {noise} | {norm} | {{}} of {{}} |", *found
 
 
 def _choices(lines, page):

@@ -154,10 +154,10 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     n_restarts : "auto" or int
         How often to fit, from other starts each time; the fit that explains most is kept. "auto":
         one fit, but with ``ALS`` more starts where optima are many or starts are cheap. A block in
-        one pose grows from three beginnings instead of two, and the two best are finished; of
-        components with poses of their own, the first fifth is looked for twice; and where a few
-        loud rows have a tenth of the energy for themselves, a block grows from six beginnings, and
-        every component of its own is looked for four times.
+        one pose grows from two beginnings, and both are finished instead of the better one; of up
+        to 1024 rows from three, of which two are. Where a few loud rows have a tenth of the energy
+        for themselves, a block grows from six beginnings, of which three are finished, and every
+        component with poses of its own is looked for four times.
     batch_size : int or None
         Rows per chunk; default: a few megabytes. May be changed after a fit.
     residual : {"auto", "memory", "scratch", "recompute"}
