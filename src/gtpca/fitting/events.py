@@ -21,6 +21,7 @@ from gtpca.model.prices import Noise, NoiseSample, prices_of
 from gtpca.operators.toeplitz import Toeplitz
 
 EPS = 1e-12
+EASE = (0.4, 0.7)  # of prices in the first passes: what is not explained yet makes them too high
 ESTIMATED = 3  # passes after which prices are frozen
 
 
@@ -35,7 +36,7 @@ class EventRecipe:
     positive: bool = True
     shared_pose: bool = False
     n_init: int = 2
-    max_iter: int = 4
+    max_iter: int = 30
     tol: float = 1e-4
     rng: Any = None
     core: int | None = None
@@ -350,10 +351,10 @@ def start_prices(signals, dictionary, recipe):
     return price_matrix(noise_of(samples), [s.n_points for s in signals], recipe, dictionary)
 
 
-def one_pass(state, signals, recipe, thorough, estimate, pad, warm):
+def one_pass(state, signals, recipe, thorough, estimate, pad, warm, ease=1.0):
     """Decode, prices, update."""
     before = state.placed if warm else None
-    placed, samples = decode_all(signals, state.dictionary, state.prices, before, thorough, recipe.core)
+    placed, samples = decode_all(signals, state.dictionary, ease * state.prices, before, thorough, recipe.core)
     sizes = [s.n_points for s in signals]
     prices = state.prices
     if estimate:
@@ -380,8 +381,8 @@ def judged(signals, dictionary, prices, recipe):
 
 def passes(state, signals, recipe, count):
     """So many quick passes in which prices are estimated and windows move."""
-    for _ in range(count):
-        state = one_pass(state, signals, recipe, False, True, recipe.length // 2, False)
+    for i in range(count):
+        state = one_pass(state, signals, recipe, False, True, recipe.length // 2, False, EASE[i])
     state.placed, state.objective = judged(signals, state.dictionary, state.prices, recipe)
     return state
 
@@ -417,31 +418,77 @@ def replace_state(state, dictionary, prices):
     return State(dictionary, None, None, prices, passes=state.passes)
 
 
-def fit_events(signals, recipe, log=None):
-    rng = recipe.rng
-    subset = signals
-    arrays = [s.read(0, s.n_points) for s in subset]
+def own_start(arrays, signals, recipe, rng, log=None):
+    """Templates with events of their own to begin with, on a part of the recordings."""
     best = None
     for i in range(recipe.n_init):
-        state = begin(subset, recipe, rng, first_templates(arrays, recipe, rng))
-        state = passes(state, subset, recipe, 2)
+        state = begin(signals, recipe, rng, first_templates(arrays, recipe, rng))
+        state = passes(state, signals, recipe, len(EASE))
         if log: log(i, state.objective, state)
         failures = 0
-        while failures < 2 and not recipe.shared_pose and recipe.n_components > 1:
-            after = reseeded(state, arrays, subset, recipe, rng)
+        while failures < 2 and recipe.n_components > 1:
+            after = reseeded(state, arrays, signals, recipe, rng)
             failures = failures + 1 if after is None else 0
             state = state if after is None else after
             if log: log('seed' if after else 'no', state.objective, state)
         if best is None or state.objective < best.objective:
             best = state
-    state = best
+    return best
+
+
+def shared_start(state, arrays, signals, recipe):
+    """One group of templates of a state with several: its events, aligned, and their main modes."""
+    W = state.dictionary.weights[:, 0]
+    length = recipe.length
+    counts = np.sum([np.bincount(p.group, minlength=len(W)) for p in state.placed], axis=0)
+    main = int(np.argmax(counts))
+    padded = np.pad(W[main], ((length - 1, length - 1), (0, 0)))
+    c = correlations(padded, W)  # lags -(L - 1) .. L - 1 of each in the main one
+    lags = c.argmax(axis=1) - (length - 1)
+    rows = []
+    for Y, p in zip(arrays, state.placed, strict=True):
+        start = p.start - lags[p.group]
+        size = np.abs(p.scores[:, 0])
+        kept = []
+        for i in np.argsort(-size, kind="stable"):
+            if 0 <= start[i] <= len(Y) - length:
+                kept.append(start[i])
+        kept = spaced(np.array(kept, dtype=np.int64), recipe.refractory)
+        rows.append(np.nan_to_num(Y)[kept[:, None] + np.arange(length)].reshape(len(kept), -1))
+    rows = np.concatenate([*rows, 1e-9 * np.eye(recipe.n_components, W[0].size)])
+    _, _, V = np.linalg.svd(rows, full_matrices=False)
+    return V[: recipe.n_components].reshape(1, recipe.n_components, *W[0].shape)
+
+
+def spaced(starts, apart):
+    """The first of starts, in the order given, that are so far apart; ascending."""
+    kept: dict[int, list[int]] = {}
+    apart = max(1, apart)
+    for start in starts.tolist():
+        cell = start // apart
+        near = [t for j in (cell - 1, cell, cell + 1) for t in kept.get(j, ())]
+        if all(abs(start - t) >= apart for t in near):
+            kept.setdefault(cell, []).append(start)
+    return np.sort(np.array([t for each in kept.values() for t in each], dtype=np.int64))
+
+
+def fit_events(signals, recipe, log=None):
+    rng = recipe.rng
+    subset = signals
+    arrays = [s.read(0, s.n_points) for s in subset]
+    own = replace(recipe, shared_pose=False)
+    state = own_start(arrays, subset, own, rng, log)
+    if recipe.shared_pose:
+        state = begin(subset, recipe, rng, shared_start(state, arrays, subset, recipe))
+        state = passes(state, subset, recipe, len(EASE))
+        if log: log('shared', state.objective, state)
     for i in range(ESTIMATED):
         state = one_pass(state, signals, recipe, i == ESTIMATED - 1, True, recipe.length // 4 if i < 2 else 0, False)
         if log: log('est', state.objective, state)
     state.history = []
     while len(state.history) < recipe.max_iter:
         before = state.objective if state.history else np.inf
-        state = one_pass(state, signals, recipe, True, False, 0, bool(state.history))
+        state = one_pass(state, signals, recipe, True, False, 0, True)
         if log: log('warm', state.objective, state)
         if before - state.objective < recipe.tol * abs(state.objective):
             break

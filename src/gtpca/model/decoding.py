@@ -453,7 +453,9 @@ class Piece:
         single = np.unravel_index(gain.argmax(), gain.shape)
         values = [0.0, float(gain[single])]
         found = [Placed.none(d.size), self._one(single, c, low)]
-        pair = self._pair(old, c, gain, open_, low)
+        pair = None if len(old) == 1 and self._isolated(chosen[0]) else (
+            self._pair(old, c, gain, open_, low)
+        )
         if pair is not None:
             values.append(pair[0])
             found.append(pair[1])
@@ -461,6 +463,14 @@ class Piece:
         best = int(np.argmax(values))
         margin = GAIN * (abs(now) + float(self.prices.max()))
         return found[best] if values[best] > now + margin else None
+
+    def _isolated(self, number):
+        """Whether no event overlaps one."""
+        start, length = self.placed.start, self.dictionary.length
+        before = number > 0 and start[number] - start[number - 1] < length
+        return not before and not (
+            number + 1 < len(start) and start[number + 1] - start[number] < length
+        )
 
     def _open(self, chosen, low, high):
         """Where events of each group may be, beside those that are not chosen, (S, m)."""
