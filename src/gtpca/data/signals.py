@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,7 +95,8 @@ class Piecewise:
     signal : Signal
     centre : array (C,)
     noise : StationaryNoise or None
-    start, stop : int or None
+    start : int
+    stop : int or None
         A part of the recording.
     """
 
@@ -103,7 +104,12 @@ class Piecewise:
     centre: np.ndarray
     noise: Any = None
     start: int = 0
-    stop: int | None = field(default=None)
+    stop: int | None = None
+
+    @property
+    def counted(self) -> int:
+        """Points of the whole recording, among which noise has its false alarms."""
+        return self.signal.n_points
 
     @property
     def n_points(self) -> int:

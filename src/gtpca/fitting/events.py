@@ -1,33 +1,77 @@
-"""From recordings to templates: starts, decoding, prices and updates."""
+"""From recordings to templates: starts, then passes of decoding, prices and updates.
+
+    min  sum_r |y_r - sum_e a_e T_{t_e} w_{g_e}|^2 + sum_e theta_{r, g_e}^2,   |w| = 1
+
+Given events, all templates are solved for at once (:class:`Toeplitz`); given templates, events are
+decoded (:mod:`gtpca.model.decoding`). Prices are estimated in the first passes and then frozen: from
+there on no pass raises the objective.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
-from scipy.signal import find_peaks
+from joblib import Parallel, delayed
+from numpy.lib.stride_tricks import sliding_window_view
 
-from gtpca.data.signals import Span, spans
-from gtpca.model.decoding import (
-    Dictionary,
-    Placed,
-    correlations,
-    decode_piece,
-    render,
-)
+from gtpca.data.signals import Piecewise, Span, spans
+from gtpca.fitting.event_starts import first_templates, spaced
+from gtpca.model.decoding import Dictionary, Placed, correlations, decode_piece, render
 from gtpca.model.prices import Noise, NoiseSample, prices_of
 from gtpca.operators.toeplitz import Toeplitz
 
-EPS = 1e-12
-EASE = (0.4, 0.7)  # of prices in the first passes: what is not explained yet makes them too high
+__all__ = [
+    "EventFit",
+    "EventRecipe",
+    "decode_all",
+    "estimated_prices",
+    "fit_events",
+    "in_data",
+    "joined",
+    "statistics",
+    "updated",
+]
+
 ESTIMATED = 3  # passes after which prices are frozen
+EASE = (0.4, 0.7)  # of prices in the first passes: what is not explained yet makes them too high
+FAILURES = 2  # exchanges without success after which a start is left as it is
+TINY = 1e-12
+ROUNDING = 1e-9  # by which an objective may rise
 
 
 @dataclass(frozen=True, eq=False)
 class EventRecipe:
-    """How templates are looked for."""
+    """How templates are looked for.
+
+    Parameters
+    ----------
+    n_components, length : int
+        ``K`` templates of ``L`` points.
+    false_alarms : float
+        Per recording and group, that noise alone would give.
+    refractory : int
+        Least distance of events of one group, in points.
+    positive : bool
+        Whether amplitudes must be above zero.
+    shared_pose : bool
+        One group of ``K`` templates, or ``K`` groups of one.
+    n_init : int
+        Starts.
+    max_iter : int
+        Passes with frozen prices, at most.
+    tol : float
+        Passes end where one gains no more than this share of the objective.
+    rng : RandomState
+    n_jobs : int or None
+        Threads over pieces of recordings.
+    core : int or None
+        Points of a piece; None: a default.
+    report : callable or None
+        ``report(words)`` before every pass.
+    """
 
     n_components: int
     length: int
@@ -39,457 +83,394 @@ class EventRecipe:
     max_iter: int = 30
     tol: float = 1e-4
     rng: Any = None
+    n_jobs: int | None = None
     core: int | None = None
-    report: Any = None
+    report: Callable | None = None
+
+    def say(self, words: str) -> None:
+        """Tell whoever listens."""
+        if self.report is not None:
+            self.report(words)
 
 
 @dataclass(eq=False)
-class State:
-    """Templates and events so far."""
+class EventFit:
+    """Templates and events, and how they were found.
+
+    Attributes
+    ----------
+    dictionary : Dictionary
+    prices : array (R, S)
+        ``theta^2`` of every recording and group.
+    placed : list of Placed
+        Events of every recording.
+    noise : list of Noise
+        Of every recording.
+    objective : float
+    history : list of float
+        The objective after each pass with frozen prices.
+    converged : bool
+    """
 
     dictionary: Dictionary
-    placed: list
-    noise: list
-    prices: Any = None
+    prices: np.ndarray
+    placed: list[Placed] = field(default_factory=list)
+    noise: list[Noise] = field(default_factory=list)
     objective: float = np.inf
-    history: list = field(default_factory=list)
-    passes: int = 0
+    history: list[float] = field(default_factory=list)
+    converged: bool = True
 
 
-def decode_all(signals, dictionary, prices, before=None, thorough=True, core=None, sample=True):
-    """Events of every recording, and what is left of noise in its correlations."""
+# -- passes over recordings -----------------------------------------------------------------------
+
+
+def decode_all(signals, dictionary, prices, recipe, before=None, thorough=True):
+    """Events of every recording, and samples of noise in its correlations.
+
+    Parameters
+    ----------
+    signals : list of Piecewise
+    dictionary : Dictionary
+    prices : array (R, S)
+    recipe : EventRecipe
+    before : list of Placed or None
+        Events to improve; None: they are found anew.
+    thorough : bool
+        Whether pairs of events are swept over.
+
+    Returns
+    -------
+    placed : list of Placed
+        With ``gain``: what the residual would gain without each, over its price.
+    samples : list of NoiseSample
+    """
     sizes = [signal.n_points for signal in signals]
-    found = [[] for _ in sizes]
-    noise = [NoiseSample.of(n, dictionary) for n in sizes]
-    for span in spans(sizes, dictionary.length, core):
-        placed, part = decode_span(signals, dictionary, prices, before, thorough, span)
-        found[span.recording].append(placed)
-        noise[span.recording] = noise[span.recording] + part
-    return [joined(parts) for parts in found], noise
-
-
-def joined(parts):
-    """Events of consecutive pieces."""
-    return Placed(
-        np.concatenate([p.start for p in parts]),
-        np.concatenate([p.group for p in parts]),
-        np.concatenate([p.scores for p in parts]),
+    pieces = spans(sizes, dictionary.length, recipe.core)
+    dictionary.prepare()
+    run = delayed(_decode_span)
+    parts = Parallel(n_jobs=recipe.n_jobs, prefer="threads")(
+        run(signals[span.recording], dictionary, prices[span.recording], span,
+            None if before is None else before[span.recording], thorough)
+        for span in pieces
     )
+    found: list[list[Placed]] = [[] for _ in sizes]
+    samples = [NoiseSample.none(dictionary) for _ in sizes]
+    for span, (placed, sample) in zip(pieces, parts, strict=True):
+        found[span.recording].append(placed)
+        samples[span.recording] = samples[span.recording] + sample
+    return [joined(each) for each in found], samples
 
 
-def decode_span(signals, dictionary, prices, before, thorough, span: Span):
+def _decode_span(signal, dictionary, prices, span: Span, before, thorough):
     """Events that begin in a piece, and its sample of noise."""
-    number, length = span.recording, dictionary.length
-    signal = signals[number]
-    if span.high - span.low < length:
-        return Placed.none(dictionary.size), NoiseSample.of(signal.n_points, dictionary)
     Y = signal.read(span.low, span.high)
     old = None
     if before is not None:
-        mine = before[number]
-        inside = (mine.start >= span.low) & (mine.start <= span.high - length)
-        old = mine.take(inside)
-        old.start = old.start - span.low
-    piece = decode_piece(Y, dictionary, prices[number], old, thorough)
-    placed = piece.placed
-    start = placed.start + span.low
-    mine = (start >= span.start) & (start < span.stop)
-    kept = Placed(start[mine], placed.group[mine], placed.scores[mine])
-    sample = NoiseSample.from_piece(piece, span, signal.n_points)
-    return kept, sample
+        inside = (before.start >= span.low) & (before.start <= span.high - dictionary.length)
+        old = before.take(inside).moved(-span.low)
+    piece = decode_piece(Y, dictionary, prices, old, thorough)
+    placed = piece.told().moved(span.low)
+    mine = (placed.start >= span.start) & (placed.start < span.stop)
+    return placed.take(mine), NoiseSample.of(piece, span, signal.n_points)
 
 
-def statistics(signals, placed, weights, pad=0, core=None):
-    """Right-hand sides of the update and the energy of the residual, over what was observed."""
+def joined(parts: list[Placed]) -> Placed:
+    """Events of consecutive pieces."""
+    return Placed(
+        np.concatenate([part.start for part in parts]),
+        np.concatenate([part.group for part in parts]),
+        np.concatenate([part.scores for part in parts]),
+        np.concatenate([part.gain for part in parts]),
+    )
+
+
+def statistics(signals, placed, weights, recipe, pad=0):
+    """Right-hand sides ``sum_e a_e y(t_e + l)`` of the update, and the energy of the residual.
+
+    Windows are longer by ``pad`` on both sides. What was not observed is as the events have it:
+    then least squares on complete recordings lowers the energy of what was observed.
+    """
     S, Q, L, C = weights.shape
-    rhs, left = np.zeros((S, Q, L + 2 * pad, C)), 0.0
-    for span in spans([s.n_points for s in signals], L, core):
+    rhs, left, reach = np.zeros((S, Q, L + 2 * pad, C)), 0.0, L + pad
+    for span in spans([signal.n_points for signal in signals], L, recipe.core):
         signal, events = signals[span.recording], placed[span.recording]
-        low, high = max(0, span.start - L - pad), min(signal.n_points, span.stop + L + pad)
+        low, high = max(0, span.start - reach), min(signal.n_points, span.stop + reach)
         Y = signal.read(low, high)
-        near = events.take((events.start > low - L) & (events.start < high))
-        near = Placed(near.start - low, near.group, near.scores)
+        near = events.take((events.start > low - L) & (events.start < high)).moved(-low)
         built = render(near, weights, high - low)
-        hidden = np.isnan(Y)
-        if hidden.any():
-            Y = np.where(hidden, built, Y)
+        Y = np.where(np.isnan(Y), built, Y)
         rest = (Y - built)[span.start - low : span.stop - low]
         left += float(np.vdot(rest, rest))
-        own = near.take((near.start + low >= span.start) & (near.start + low < span.stop))
-        if len(own):
-            wide = np.pad(Y, ((pad, pad), (0, 0))) if pad else Y
-            windows = np.lib.stride_tricks.sliding_window_view(wide, L + 2 * pad, axis=0)
-            for g in range(S):
-                mine = own.group == g
-                if mine.any():
-                    cut = windows[own.start[mine]]  # (n, C, L)
-                    rhs[g] += np.einsum("eq,ecl->qlc", own.scores[mine], cut, optimize=True)
+        own = near.take((near.start >= span.start - low) & (near.start < span.stop - low))
+        windows = sliding_window_view(np.pad(Y, ((pad, pad), (0, 0))), L + 2 * pad, axis=0)
+        for g in np.unique(own.group):
+            mine = own.group == g
+            cut = windows[own.start[mine]].reshape(mine.sum(), -1)  # (n, C L)
+            rhs[g] += (own.scores[mine].T @ cut).reshape(Q, C, -1).transpose(0, 2, 1)
     return rhs, left
 
 
-def toeplitz_of(placed, shape, pad=0):
-    """The normal equations of all events."""
+def normal_equations(placed, shape, pad=0) -> Toeplitz:
+    """Those of the events of all recordings for templates of a shape (S, Q, L, C)."""
     S, Q, L, _ = shape
-    starts, scores, offset = [], [], 0
+    total = None
     for events in placed:
-        every = np.zeros((len(events), S, Q))
-        every[np.arange(len(events)), events.group] = events.scores
-        starts.append(events.start + offset)
-        scores.append(every.reshape(len(events), S * Q))
-        offset += (int(events.start[-1]) if len(events) else 0) + 4 * L + 4 * pad
-    return Toeplitz.of(np.concatenate(starts), np.concatenate(scores), L + 2 * pad)
+        scores = np.zeros((len(events), S, Q))
+        scores[np.arange(len(events)), events.group] = events.scores
+        one = Toeplitz.of(events.start, scores.reshape(len(events), S * Q), L + 2 * pad)
+        total = one if total is None else total + one
+    return total
 
 
-def updated(signals, placed, dictionary, pad=0, core=None):
-    """New templates by least squares, and events with scores to match; the energy before.
+def updated(signals, placed, dictionary, recipe, pad=0):
+    """New templates by least squares, events with scores to match, and the energy left before.
 
     With ``pad``, windows are longer by so much on both sides, and the part of them with most energy
     is taken: a template that was cut by its window moves in.
     """
     W = dictionary.weights
     S, Q, L, C = W.shape
-    rhs, left = statistics(signals, placed, W, pad, core)
-    system = toeplitz_of(placed, W.shape, pad)
+    rhs, left = statistics(signals, placed, W, recipe, pad)
+    system = normal_equations(placed, W.shape, pad)
     start = np.pad(W, ((0, 0), (0, 0), (pad, pad), (0, 0))).reshape(S * Q, L + 2 * pad, C)
     new = system.solve(rhs.reshape(start.shape), start).reshape(S, Q, L + 2 * pad, C)
-    placed = [Placed(p.start.copy(), p.group.copy(), p.scores.copy()) for p in placed]
+    placed = [events.copy() for events in placed]
     weights = np.empty_like(W)
     for g in range(S):
-        shift = best_cut(new[g], L) if pad else 0
-        cut = new[g][:, shift : shift + L]
-        flat, turn = orthonormal(cut.reshape(Q, -1), placed, g, W[g].reshape(Q, -1))
+        first = _loudest_cut(new[g], L) if pad else 0
+        cut = new[g][:, first : first + L].reshape(Q, -1)
+        moments = _moments(placed, g, Q)
+        flat, turn = orthonormal(cut, moments, W[g].reshape(Q, -1))
         weights[g] = flat.reshape(Q, L, C)
-        for p, signal in zip(placed, signals, strict=True):
-            mine = p.group == g
-            p.scores[mine] = p.scores[mine] @ turn
-            if shift != pad:
-                p.start[mine] += shift - pad
+        for events in placed:
+            mine = events.group == g
+            events.scores[mine] = events.scores[mine] @ turn
+            events.start[mine] += first - pad
     if pad:
-        placed = [inside(p, s.n_points - L) for p, s in zip(placed, signals, strict=True)]
-    return replace(dictionary, weights=weights.reshape(W.shape)), placed, left
+        pairs = zip(placed, signals, strict=True)
+        placed = [events.within(signal.n_points - L) for events, signal in pairs]
+    return replace(dictionary, weights=weights), placed, left
 
 
-def inside(placed, last):
-    """Events whose windows are in the recording, in order."""
-    kept = placed.take((placed.start >= 0) & (placed.start <= last))
-    return kept.take(np.lexsort((kept.group, kept.start)))
-
-
-def best_cut(W, length):
-    """Where the window of a length with most energy begins, of templates (Q, L + 2 pad, C)."""
+def _loudest_cut(W, length):
+    """Where the window of a length with most energy begins, of templates (Q, n, C)."""
     energy = np.cumsum(np.concatenate([[0.0], np.sum(W**2, axis=(0, 2))]))
-    sums = energy[length:] - energy[:-length]
-    return int(sums.argmax())
+    return int((energy[length:] - energy[:-length]).argmax())
 
 
-def orthonormal(W, placed, group, old):
+def _moments(placed, group, size):
+    """``sum_e a_e a_e'`` of a group, (Q, Q)."""
+    mine = [events.scores[events.group == group] for events in placed]
+    return sum((scores.T @ scores for scores in mine), np.zeros((size, size)))
+
+
+def orthonormal(W, moments, old):
     """Orthonormal templates (Q, d) of the same span, and what scores are multiplied with.
 
-    In descending order of the energy of their scores.
+    In descending order of the energy of their scores; ``old`` ones where the new are degenerate.
     """
-    norms = np.linalg.norm(W, axis=1)
     if len(W) == 1:
-        return (W / norms[:, None], norms[:, None]) if norms[0] > EPS else (old, np.eye(1))
-    moments = sum(
-        (p.scores[p.group == group].T @ p.scores[p.group == group] for p in placed),
-        np.zeros((len(W), len(W))),
-    )
+        norm = float(np.linalg.norm(W))
+        return (W / norm, np.array([[norm]])) if norm > TINY else (old, np.eye(1))
     basis, R = np.linalg.qr(W.T)  # W = R' basis'
     if np.abs(np.diagonal(R)).min() <= 1e-10 * np.abs(R).max():
         return old, np.eye(len(W))
-    values, V = np.linalg.eigh(R @ moments @ R.T)
-    V = V[:, ::-1]
+    V = np.linalg.eigh(R @ moments @ R.T)[1][:, ::-1]
     return V.T @ basis.T, R.T @ V
 
 
-def price_matrix(noise, sizes, recipe, dictionary):
-    """``theta^2`` of every recording and group, (R, S)."""
-    return np.stack(
-        [
-            prices_of(one, n, recipe.false_alarms, dictionary)
-            for one, n in zip(noise, sizes, strict=True)
-        ]
+def price_table(samples, signals, recipe, dictionary):
+    """The noise of every recording, and ``theta^2`` of every recording and group, (R, S)."""
+    noise = [sample.noise() for sample in samples]
+    pairs = zip(noise, signals, strict=True)
+    return noise, np.stack(
+        [prices_of(one, signal.counted, recipe.false_alarms, dictionary) for one, signal in pairs]
     )
+
+
+def cost_of(placed, prices) -> float:
+    """The prices of all events together."""
+    return sum(float(prices[r][events.group].sum()) for r, events in enumerate(placed))
+
+
+def estimated_prices(signals, dictionary, recipe, n_passes=ESTIMATED):
+    """Prices of templates that stay as they are, by what decoding leaves; and the noise.
+
+    The first ones are those of the recordings as they are, in which the events are.
+    """
+    none = np.full((len(signals), dictionary.n_groups), np.inf)
+    samples = decode_all(signals, dictionary, none, recipe, thorough=False)[1]
+    noise, prices = price_table(samples, signals, recipe, dictionary)
+    for i in range(n_passes):
+        ease = EASE[i] if i < len(EASE) else 1.0
+        samples = decode_all(signals, dictionary, ease * prices, recipe, thorough=False)[1]
+        noise, prices = price_table(samples, signals, recipe, dictionary)
+    return noise, prices
+
+
+def one_pass(fit, signals, recipe, *, thorough, estimate=False, pad=0, warm=False, ease=1.0):
+    """Decode with the templates that are there, then new prices if wanted, then an update."""
+    before = fit.placed if warm else None
+    prices = ease * fit.prices
+    placed, samples = decode_all(signals, fit.dictionary, prices, recipe, before, thorough)
+    dictionary, after, left = updated(signals, placed, fit.dictionary, recipe, pad)
+    objective = left + cost_of(placed, prices)
+    noise, table = fit.noise, fit.prices
+    if estimate:
+        noise, table = price_table(samples, signals, recipe, fit.dictionary)
+    return EventFit(dictionary, table, after, noise, objective, [*fit.history, objective])
 
 
 # -- starts -----------------------------------------------------------------------------------
 
-BAR = 3.0  # deviations above which a window counts as like another while templates are begun
-LOUD = 300  # windows that are compared with each other
-CANDIDATES = 64  # of these that may be templates
-LLOYD = 5  # steps from windows to means of windows
-SUBSET = 2**17  # points in which templates are begun
+
+def begun(signals, recipe, weights) -> EventFit:
+    """Templates with first prices, after some quick passes in which their windows move."""
+    dictionary = Dictionary(weights, recipe.positive, recipe.refractory)
+    noise, prices = estimated_prices(signals, dictionary, recipe, 0)
+    return settled(EventFit(dictionary, prices, noise=noise), signals, recipe)
 
 
-def first_templates(arrays, recipe, rng) -> np.ndarray:
-    """Templates (S, Q, L, C) to begin with: loud windows that others are like.
+def settled(fit, signals, recipe) -> EventFit:
+    """Quick passes in which prices are estimated and windows move; then its objective."""
+    for ease in EASE:
+        fit = one_pass(
+            fit, signals, recipe, thorough=False, estimate=True, pad=recipe.length // 2, ease=ease
+        )
+    return judged(fit, signals, recipe)
 
-    Of some loud windows, those are taken as templates that together gain most of the others where
-    they fit best (a facility location); then each becomes the mean of those that it gains.
-    """
-    length, pad = recipe.length, recipe.length // 2
-    X = loud_windows(arrays, length, pad, rng)  # (n, L + 2 pad, C)
-    n_templates = 1 if recipe.shared_pose else recipe.n_components
-    W = X[rng.permutation(len(X))[:CANDIDATES], pad : pad + length]
-    W = W / np.maximum(np.linalg.norm(W, axis=(1, 2), keepdims=True), EPS)
-    bar = (BAR * deviation(arrays, W[:4])) ** 2
-    c, _ = best_lags(X, W, recipe.positive)
-    gains = np.maximum(c**2 - bar, 0.0)  # (M, n)
-    gains = np.where(c**2 > (1 - 1e-9) * np.sum(X[:, pad : pad + length] ** 2, axis=(1, 2)), 0, gains)
-    W = W[chosen(gains, n_templates)]
-    if len(W) < n_templates:
-        more = rng.standard_normal((n_templates - len(W), *W.shape[1:]))
-        W = np.concatenate([W, more / np.linalg.norm(more, axis=(1, 2), keepdims=True)])
-    for _ in range(LLOYD):
-        c, lag = best_lags(X, W, recipe.positive)
-        own = np.argmax(c**2, axis=0)
-        every = np.arange(len(X))
-        c, lag = c[own, every], lag[own, every]
-        aligned = X[every[:, None], lag[:, None] + np.arange(length)]
-        for k in range(len(W)):
-            mine = (own == k) & (c**2 > bar)
-            if mine.any():
-                mean = np.einsum("e,elc->lc", c[mine], aligned[mine])
-                W[k] = mean / max(np.linalg.norm(mean), EPS)
+
+def judged(fit, signals, recipe) -> EventFit:
+    """The fit with events decoded anew, quickly, and its objective."""
+    placed, _ = decode_all(signals, fit.dictionary, fit.prices, recipe, thorough=False)
+    left = statistics(signals, placed, fit.dictionary.weights, recipe)[1]
+    return replace(fit, placed=placed, objective=left + cost_of(placed, fit.prices))
+
+
+def start(signals, recipe) -> EventFit:
+    """The best of some starts, on recordings that are short enough to be held in memory."""
+    arrays = [signal.read(0, signal.n_points) for signal in signals]
+    own, found = replace(recipe, shared_pose=False), []
+    for number in range(recipe.n_init):
+        recipe.say(f"start {number + 1} of {recipe.n_init}")
+        fit = begun(signals, own, first_templates(arrays, own))
+        failures = 0
+        while failures < FAILURES and recipe.n_components > 1:
+            after = exchanged(fit, arrays, signals, own)
+            failures = failures + 1 if after is None else 0
+            fit = fit if after is None else after
+        found.append(fit)
+    best = min(found, key=lambda fit: fit.objective)
     if not recipe.shared_pose:
-        return W[:, None]
-    rows = aligned[c**2 > bar].reshape(-1, W[0].size)
-    K = recipe.n_components
-    rows = np.concatenate([rows, 1e-6 * rng.standard_normal((K + 1, W[0].size))])
-    _, _, V = np.linalg.svd(rows, full_matrices=False)
-    return V[:K].reshape(1, K, *W[0].shape)
+        return best
+    return begun(signals, recipe, aligned_modes(best, arrays, recipe))
 
 
-def loud_windows(arrays, length, pad, rng):
-    """Windows with much energy and what is around them, (n, L + 2 pad, C).
-
-    Half of them are the loudest, the others are drawn by their energy above the usual.
+def exchanged(fit, arrays, signals, recipe) -> EventFit | None:
+    """The fit with a template of its residual in exchange for its least useful one; None if that
+    is not better.
     """
-    places, weights = [], []
-    for number, Y in enumerate(arrays):
-        power = np.nan_to_num(np.sum(Y**2, axis=1))
-        total = np.cumsum(np.concatenate([[0.0], power]))
-        energy = total[length:] - total[:-length]
-        peaks, _ = find_peaks(np.pad(energy, 1), distance=max(1, length // 2))
-        peaks = peaks - 1
-        places.append(np.stack([np.full(len(peaks), number), peaks]))
-        weights.append(np.maximum(energy[peaks] - np.median(energy), 0.0))
-    place, weight = np.concatenate(places, axis=1), np.concatenate(weights)
-    order = np.argsort(-weight, kind="stable")
-    loudest, others = order[: LOUD // 2], order[LOUD // 2 :]
-    n = min(LOUD - LOUD // 2, int(np.count_nonzero(weight[others])))
-    if n:
-        share = weight[others] / weight[others].sum()
-        others = rng.choice(others, n, replace=False, p=share)
-        loudest = np.concatenate([loudest, others])
-    padded = [np.pad(np.nan_to_num(Y), ((pad, pad), (0, 0))) for Y in arrays]
-    return np.stack(
-        [padded[r][t : t + length + 2 * pad] for r, t in place[:, loudest].T]
-    )
-
-
-def deviation(arrays, W):
-    """A typical deviation of correlations of templates with recordings, by their median."""
-    found = [np.median(np.abs(correlations(np.nan_to_num(Y), W)), axis=1) for Y in arrays]
-    return float(np.median(found)) / 0.6745
-
-
-def best_lags(X, W, positive):
-    """The largest products of windows (n, L + 2 pad, C) with templates (M, L, C), and their lags.
-
-    Returns c (M, n) and lag (M, n).
-    """
-    count = X.shape[1] - W.shape[1] + 1
-    size = next_fast_len(X.shape[1], real=True)
-    spectra, found, lags = rfft(X, size, axis=1), [], []
-    every = np.arange(len(X))
-    for w in W:
-        product = np.einsum("nfc,fc->nf", spectra, np.conj(rfft(w, size, axis=0)))
-        c = irfft(product, size, axis=1)[:, :count]
-        lag = (c if positive else np.abs(c)).argmax(axis=1)
-        found.append(c[every, lag])
-        lags.append(lag)
-    found = np.array(found)
-    return np.maximum(found, 0.0) if positive else found, np.array(lags)
-
-
-def chosen(gains, count):
-    """Rows of gains (M, n) whose maxima over rows have the largest sum: greedy, then exchanges."""
-    picked: list[int] = []
-    best = np.zeros(gains.shape[1])
-    for _ in range(min(count, len(gains))):
-        totals = np.maximum(gains, best).sum(axis=1)
-        totals[picked] = -1.0
-        picked.append(int(totals.argmax()))
-        best = np.maximum(best, gains[picked[-1]])
-    for _ in range(4):
-        moved = False
-        for i in range(len(picked)):
-            others = picked[:i] + picked[i + 1 :]
-            rest = gains[others].max(axis=0, initial=0.0)
-            totals = np.maximum(gains, rest).sum(axis=1)
-            totals[others] = -1.0
-            new = int(totals.argmax())
-            if totals[new] > totals[picked[i]] * (1 + 1e-12):
-                picked[i], moved = new, True
-        if not moved:
-            break
-    return picked
-
-
-# -- the fit ----------------------------------------------------------------------------------
-
-
-def noise_of(samples):
-    return [s.noise() for s in samples]
-
-
-def start_prices(signals, dictionary, recipe):
-    """Prices by the correlations of the recordings as they are."""
-    high = np.full((len(signals), dictionary.n_groups), np.inf)
-    _, samples = decode_all(signals, dictionary, high, thorough=False, core=recipe.core)
-    return price_matrix(noise_of(samples), [s.n_points for s in signals], recipe, dictionary)
-
-
-def one_pass(state, signals, recipe, thorough, estimate, pad, warm, ease=1.0):
-    """Decode, prices, update."""
-    before = state.placed if warm else None
-    placed, samples = decode_all(signals, state.dictionary, ease * state.prices, before, thorough, recipe.core)
-    sizes = [s.n_points for s in signals]
-    prices = state.prices
-    if estimate:
-        prices = price_matrix(noise_of(samples), sizes, recipe, state.dictionary)
-    dictionary, new, left = updated(signals, placed, state.dictionary, pad, recipe.core)
-    cost = sum(state.prices[r][p.group].sum() for r, p in enumerate(placed))
-    return State(dictionary, new, samples, prices, left + cost, [*state.history, left + cost], state.passes + 1)
-
-
-def begin(signals, recipe, rng, W):
-    dictionary = Dictionary(W, recipe.positive, recipe.refractory)
-    state = State(dictionary, None, None)
-    state.prices = start_prices(signals, dictionary, recipe)
-    return state
-
-
-def judged(signals, dictionary, prices, recipe):
-    """Events, the residual energy and the objective of templates, quickly."""
-    placed, _ = decode_all(signals, dictionary, prices, None, False, recipe.core)
-    _, left = statistics(signals, placed, dictionary.weights, 0, recipe.core)
-    cost = sum(float(prices[r][p.group].sum()) for r, p in enumerate(placed))
-    return placed, left + cost
-
-
-def passes(state, signals, recipe, count):
-    """So many quick passes in which prices are estimated and windows move."""
-    for i in range(count):
-        state = one_pass(state, signals, recipe, False, True, recipe.length // 2, False, EASE[i])
-    state.placed, state.objective = judged(signals, state.dictionary, state.prices, recipe)
-    return state
-
-
-def residual_arrays(arrays, placed, weights):
-    return [Y - render(p, weights, len(Y)) for Y, p in zip(arrays, placed, strict=True)]
-
-
-def reseeded(state, arrays, signals, recipe, rng):
-    """The state with one template in exchange for one from its residual, if that is better."""
-    rest = residual_arrays(arrays, state.placed, state.dictionary.weights)
-    single = replace(recipe, n_components=1, shared_pose=False)
-    new = first_templates(rest, single, rng)
-    W = np.concatenate([state.dictionary.weights, new])
-    prices = np.concatenate([state.prices, state.prices.mean(axis=1, keepdims=True)], axis=1)
-    larger = State(replace(state.dictionary, weights=W), None, None, prices)
-    larger = one_pass(larger, signals, recipe, False, False, recipe.length // 2, False)
+    rest = [
+        Y - render(events, fit.dictionary.weights, len(Y))
+        for Y, events in zip(arrays, fit.placed, strict=True)
+    ]
+    new = first_templates(rest, replace(recipe, n_components=1))
+    W = np.concatenate([fit.dictionary.weights, new])
+    prices = np.concatenate([fit.prices, fit.prices.mean(axis=1, keepdims=True)], axis=1)
+    larger = EventFit(replace(fit.dictionary, weights=W), prices)
+    larger = one_pass(larger, signals, recipe, thorough=False, pad=recipe.length // 2)
     tried = []
     for k in range(len(W)):
         kept = [j for j in range(len(W)) if j != k]
         less = replace(larger.dictionary, weights=larger.dictionary.weights[kept])
-        tried.append((judged(signals, less, prices[:, kept], recipe)[1], k, less))
-    value, k, less = min(tried, key=lambda one: one[:2])
-    if k == len(W) - 1 or value >= state.objective:
+        tried.append(judged(EventFit(less, prices[:, kept]), signals, recipe))
+    k = min(range(len(W)), key=lambda j: tried[j].objective)
+    if k == len(W) - 1 or tried[k].objective >= fit.objective:
         return None
-    kept = [j for j in range(len(W)) if j != k]
-    after = replace_state(state, less, prices[:, kept])
-    after = passes(after, signals, recipe, 2)
-    return after if after.objective < state.objective else None
+    after = settled(tried[k], signals, recipe)
+    return after if after.objective < fit.objective else None
 
 
-def replace_state(state, dictionary, prices):
-    return State(dictionary, None, None, prices, passes=state.passes)
-
-
-def own_start(arrays, signals, recipe, rng, log=None):
-    """Templates with events of their own to begin with, on a part of the recordings."""
-    best = None
-    for i in range(recipe.n_init):
-        state = begin(signals, recipe, rng, first_templates(arrays, recipe, rng))
-        state = passes(state, signals, recipe, len(EASE))
-        if log: log(i, state.objective, state)
-        failures = 0
-        while failures < 2 and recipe.n_components > 1:
-            after = reseeded(state, arrays, signals, recipe, rng)
-            failures = failures + 1 if after is None else 0
-            state = state if after is None else after
-            if log: log('seed' if after else 'no', state.objective, state)
-        if best is None or state.objective < best.objective:
-            best = state
-    return best
-
-
-def shared_start(state, arrays, signals, recipe):
-    """One group of templates of a state with several: its events, aligned, and their main modes."""
-    W = state.dictionary.weights[:, 0]
-    length = recipe.length
-    counts = np.sum([np.bincount(p.group, minlength=len(W)) for p in state.placed], axis=0)
-    main = int(np.argmax(counts))
-    padded = np.pad(W[main], ((length - 1, length - 1), (0, 0)))
-    c = correlations(padded, W)  # lags -(L - 1) .. L - 1 of each in the main one
-    lags = c.argmax(axis=1) - (length - 1)
-    rows = []
-    for Y, p in zip(arrays, state.placed, strict=True):
-        start = p.start - lags[p.group]
-        size = np.abs(p.scores[:, 0])
-        kept = []
-        for i in np.argsort(-size, kind="stable"):
-            if 0 <= start[i] <= len(Y) - length:
-                kept.append(start[i])
-        kept = spaced(np.array(kept, dtype=np.int64), recipe.refractory)
-        rows.append(np.nan_to_num(Y)[kept[:, None] + np.arange(length)].reshape(len(kept), -1))
-    rows = np.concatenate([*rows, 1e-9 * np.eye(recipe.n_components, W[0].size)])
-    _, _, V = np.linalg.svd(rows, full_matrices=False)
+def aligned_modes(fit, arrays, recipe) -> np.ndarray:
+    """Templates (1, K, L, C) that share a pose: the main modes of all events of a fit, aligned."""
+    W, length = fit.dictionary.weights[:, 0], recipe.length
+    counts = sum(np.bincount(events.group, minlength=len(W)) for events in fit.placed)
+    padded = np.pad(W[int(np.argmax(counts))], ((length - 1, length - 1), (0, 0)))
+    lags = correlations(padded, W).argmax(axis=1) - (length - 1)  # in the commonest one
+    rows = [1e-9 * np.eye(recipe.n_components, W[0].size)]
+    for Y, events in zip(arrays, fit.placed, strict=True):
+        loud = np.argsort(-np.abs(events.scores[:, 0]), kind="stable")
+        place = (events.start - lags[events.group])[loud]
+        place = spaced(place[(place >= 0) & (place <= len(Y) - length)], recipe.refractory)
+        rows.append(np.nan_to_num(Y)[place[:, None] + np.arange(length)].reshape(len(place), -1))
+    V = np.linalg.svd(np.concatenate(rows), full_matrices=False)[2]
     return V[: recipe.n_components].reshape(1, recipe.n_components, *W[0].shape)
 
 
-def spaced(starts, apart):
-    """The first of starts, in the order given, that are so far apart; ascending."""
-    kept: dict[int, list[int]] = {}
-    apart = max(1, apart)
-    for start in starts.tolist():
-        cell = start // apart
-        near = [t for j in (cell - 1, cell, cell + 1) for t in kept.get(j, ())]
-        if all(abs(start - t) >= apart for t in near):
-            kept.setdefault(cell, []).append(start)
-    return np.sort(np.array([t for each in kept.values() for t in each], dtype=np.int64))
+# -- the fit --------------------------------------------------------------------------------------
 
 
-def fit_events(signals, recipe, log=None):
-    rng = recipe.rng
-    subset = signals
-    arrays = [s.read(0, s.n_points) for s in subset]
-    own = replace(recipe, shared_pose=False)
-    state = own_start(arrays, subset, own, rng, log)
-    if recipe.shared_pose:
-        state = begin(subset, recipe, rng, shared_start(state, arrays, subset, recipe))
-        state = passes(state, subset, recipe, len(EASE))
-        if log: log('shared', state.objective, state)
+def fit_events(signals: list[Piecewise], recipe: EventRecipe, parts=None, first=None) -> EventFit:
+    """Templates and events of recordings.
+
+    Parameters
+    ----------
+    signals : list of Piecewise
+    recipe : EventRecipe
+    parts : list of Piecewise or None
+        Parts of the recordings in which templates are begun; None: all of them.
+    first : array (S, Q, L, C) or None
+        Templates to begin with, instead of starts.
+    """
+    parts = signals if parts is None else parts
+    if first is None:
+        first = start(parts, recipe).dictionary.weights
+    dictionary = Dictionary(first, recipe.positive, recipe.refractory)
+    noise, prices = estimated_prices(parts, dictionary, recipe)
+    fit = EventFit(dictionary, _spread(prices, signals, parts), noise=noise)
     for i in range(ESTIMATED):
-        state = one_pass(state, signals, recipe, i == ESTIMATED - 1, True, recipe.length // 4 if i < 2 else 0, False)
-        if log: log('est', state.objective, state)
-    state.history = []
-    while len(state.history) < recipe.max_iter:
-        before = state.objective if state.history else np.inf
-        state = one_pass(state, signals, recipe, True, False, 0, True)
-        if log: log('warm', state.objective, state)
-        if before - state.objective < recipe.tol * abs(state.objective):
-            break
-    return state
+        recipe.say(f"pass {i + 1}, prices are estimated")
+        last = i == ESTIMATED - 1
+        pad = 0 if last else recipe.length // 4
+        fit = one_pass(fit, signals, recipe, thorough=last, estimate=True, pad=pad)
+    fit.history, fit.converged = [], False
+    while len(fit.history) < recipe.max_iter and not fit.converged:
+        before = fit.history[-1] if fit.history else np.inf
+        recipe.say(f"pass {ESTIMATED + len(fit.history) + 1}, {sum(map(len, fit.placed))} events")
+        fit = one_pass(fit, signals, recipe, thorough=True, warm=True)
+        fit.converged = before - fit.objective <= recipe.tol * abs(fit.objective)
+    return fit
+
+
+def _spread(prices, signals, parts):
+    """First prices of recordings, of those of their parts: the mean of them."""
+    if parts is signals:
+        return prices
+    found = []
+    for signal in signals:
+        mine = [p for p, part in zip(prices, parts, strict=True) if part.signal is signal.signal]
+        found.append(np.mean(mine if mine else prices, axis=0))
+    return np.stack(found)
+
+
+def in_data(signals, placed, weights, recipe) -> np.ndarray:
+    """Templates for recordings in other units at the events found, by least squares, (S, Q, L, C).
+
+    Parameters
+    ----------
+    signals : list of Piecewise
+        As they came but for their level.
+    placed : list of Placed
+        With scores on whitened templates.
+    weights : array (S, Q, L, C)
+        Whitened templates, which stay where nothing is seen.
+    """
+    S, Q, L, C = weights.shape
+    zeros = np.zeros_like(weights)
+    rhs, _ = statistics(signals, placed, zeros, recipe)
+    system = normal_equations(placed, weights.shape)
+    flat = (S * Q, L, C)
+    V = system.solve(rhs.reshape(flat), zeros.reshape(flat)).reshape(weights.shape)
+    lost = ~(np.linalg.norm(V, axis=(2, 3)) > TINY)
+    V[lost] = weights[lost]
+    return V

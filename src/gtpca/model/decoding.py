@@ -116,6 +116,10 @@ class Dictionary:
         groups = (self.n_groups, self.size)
         return np.ascontiguousarray(found.reshape(*groups, *groups, 2 * length - 1))
 
+    def prepare(self) -> None:
+        """Compute what threads would otherwise compute at the same time."""
+        _ = self.overlaps, self.schur
+
     @cached_property
     def schur(self) -> np.ndarray:
         """``(I - R' R)^-1`` of two groups at each lag, (S, S, 2 L - 1, Q, Q); R their overlaps.
@@ -136,11 +140,24 @@ class Dictionary:
 
 @dataclass(eq=False)
 class Placed:
-    """Events of a piece: ``start`` (n,) ascending, ``group`` (n,), ``scores`` (n, Q)."""
+    """Events of a piece or of a recording, in ascending order of their starts.
+
+    Parameters
+    ----------
+    start, group : int array (n,)
+    scores : array (n, Q)
+    gain : array (n,)
+        What the residual would gain in energy without each, over its price; 0: not known.
+    """
 
     start: np.ndarray
     group: np.ndarray
     scores: np.ndarray
+    gain: np.ndarray = None  # type: ignore[assignment]
+
+    def __post_init__(self):
+        if self.gain is None:
+            self.gain = np.zeros(len(self.start))
 
     @classmethod
     def none(cls, size: int) -> Placed:
@@ -152,19 +169,30 @@ class Placed:
 
     def take(self, which) -> Placed:
         """Some of the events."""
-        return Placed(self.start[which], self.group[which], self.scores[which])
+        return Placed(self.start[which], self.group[which], self.scores[which], self.gain[which])
+
+    def copy(self) -> Placed:
+        """The same in arrays of its own."""
+        return Placed(*(each.copy() for each in (self.start, self.group, self.scores, self.gain)))
+
+    def moved(self, points: int) -> Placed:
+        """All starts later by so many points."""
+        return Placed(self.start + points, self.group, self.scores, self.gain)
+
+    def within(self, last: int) -> Placed:
+        """Those that start from 0 to ``last``, sorted anew."""
+        kept = self.take((self.start >= 0) & (self.start <= last))
+        return kept.take(np.lexsort((kept.group, kept.start)))
 
     def joined(self, other: Placed) -> Placed:
         """Those of both, sorted."""
-        both = [
-            np.concatenate(pair)
-            for pair in (
-                (self.start, other.start),
-                (self.group, other.group),
-                (self.scores, other.scores),
-            )
-        ]
-        return Placed(*both).take(np.lexsort((both[1], both[0])))
+        both = Placed(
+            np.concatenate([self.start, other.start]),
+            np.concatenate([self.group, other.group]),
+            np.concatenate([self.scores, other.scores]),
+            np.concatenate([self.gain, other.gain]),
+        )
+        return both.take(np.lexsort((both.group, both.start)))
 
 
 def render(placed: Placed, weights: np.ndarray, n: int) -> np.ndarray:
@@ -245,6 +273,13 @@ class Piece:
         ):
             # the table is padded by L - 1: the first lag of a start is at its own number
             self._padded[:, :, start : start + reach] += np.tensordot(x, overlaps[g], 1)
+
+    def told(self) -> Placed:
+        """The events with their gains over their prices."""
+        found = self.placed.copy()
+        prices = np.maximum(self.prices[found.group], np.finfo(float).tiny)
+        found.gain = self.losses() / prices if len(found) else found.gain
+        return found
 
     # -- amplitudes ---------------------------------------------------------------------------
 

@@ -26,7 +26,10 @@ LEAST_LEVEL = 2.0  # standard deviations, however many false events are allowed
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """Deviation (S,) and zero up-crossings per point (S,) of correlations with noise."""
+    """Correlations of noise with templates: deviation (S,) and zero up-crossings per point (S,).
+
+    Of templates that share a pose, the deviation is the largest.
+    """
 
     sigma: np.ndarray
     rate: np.ndarray
@@ -50,22 +53,26 @@ class NoiseSample:
     count: int
 
     @classmethod
-    def of(cls, n_points, dictionary):
+    def none(cls, dictionary) -> NoiseSample:
         """Nothing yet."""
         return cls([], np.zeros(dictionary.n_groups), 0)
 
     @classmethod
-    def from_piece(cls, piece, span, n_points):
-        """That of the own points of a piece."""
+    def of(cls, piece, span, n_points: int) -> NoiseSample:
+        """That of the own points of a piece of a recording of so many."""
         stride = max(1, n_points // SAMPLED)
         stop = min(span.stop - span.low, piece.count)
         c = piece.c[:, :, span.start - span.low : stop]
+        first = -span.start % stride
         if piece.closed is not None:
-            c = c[:, :, ~piece.closed[span.start - span.low : stop]]
+            opened = ~piece.closed[span.start - span.low : stop]
+            values = c[:, :, first::stride][:, :, opened[first::stride]]
+            c = c[:, :, opened]
+        else:
+            values = c[:, :, first::stride]
         below = c < 0
         crossings = np.sum(below[:, :, :-1] & ~below[:, :, 1:], axis=(1, 2))
-        first = -span.start % stride
-        return cls([c[:, :, first::stride]], crossings, max(0, c.shape[1] * (c.shape[2] - 1)))
+        return cls([values.copy()], crossings, max(0, c.shape[1] * (c.shape[2] - 1)))
 
     def __add__(self, other):
         return NoiseSample(
@@ -74,8 +81,10 @@ class NoiseSample:
 
     def noise(self) -> Noise:
         """Deviation and rate."""
-        values = np.concatenate(self.values, axis=2)
-        sigma = np.median(np.abs(values), axis=2).max(axis=1) / MAD
+        values = np.abs(np.concatenate(self.values, axis=2))
+        if not values.shape[2]:
+            return Noise(np.full(len(values), np.inf), np.zeros(len(values)))
+        sigma = np.median(values, axis=2).max(axis=1) / MAD
         return Noise(sigma, self.crossings / max(1, self.count))
 
 
