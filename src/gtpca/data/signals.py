@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from gtpca.data.missing import as_nan, check_no_infinity
 
-__all__ = ["Piecewise", "Signal", "Span", "spans"]
+__all__ = ["Piecewise", "Signal", "Span", "parts_of", "spans"]
 
 CORE = 2**16  # points of a piece
 WINDOWS = 64  # or so many windows, if that is more
+LEVELS, LEVEL_POINTS = 64, 2**20  # pieces and points of which the level of a recording is taken
+PARTS = 4  # of long recordings in which templates are begun, and noise is looked at
+PART = 2**15  # points of each
+PART_WINDOWS = 256  # or so many windows, if that is more
 MARGIN = 16  # windows on both sides of a piece: what overlaps is decoded together
 
 
@@ -76,6 +81,20 @@ class Signal:
     def __len__(self) -> int:
         return self.n_points
 
+    @cached_property
+    def level(self) -> np.ndarray:
+        """The median of each channel, of some pieces spread over a long recording, (C,)."""
+        count, size = LEVELS, self.n_points // LEVELS
+        if self.n_points <= LEVEL_POINTS:
+            values = self.read(0, self.n_points)
+        else:
+            length = LEVEL_POINTS // count
+            values = np.concatenate([self.read(i * size, i * size + length) for i in range(count)])
+        seen = ~np.isnan(values).all(axis=0)
+        found = np.zeros(self.n_channels)
+        found[seen] = np.nanmedian(values[:, seen], axis=0)
+        return found
+
     def read(self, start: int, stop: int) -> np.ndarray:
         """Points ``start`` to ``stop - 1`` as floats (n, C), NaN where nothing was observed."""
         values = self.source[:, start:stop].T if self.turned else self.source[start:stop]
@@ -106,6 +125,11 @@ class Piecewise:
     start: int = 0
     stop: int | None = None
 
+    @classmethod
+    def of(cls, signal: Signal, center: bool = True, noise: Any = None) -> Piecewise:
+        """The whole recording, less the median of each channel unless ``center`` is False."""
+        return cls(signal, signal.level if center else np.zeros(signal.n_channels), noise)
+
     @property
     def counted(self) -> int:
         """Points of the whole recording, among which noise has its false alarms."""
@@ -134,3 +158,39 @@ class Piecewise:
         values = self.signal.read(first - before, last) - self.centre
         noise = replace(self.noise, sample_shape=values.shape)
         return noise.whiten(values.reshape(1, -1)).reshape(values.shape)[before:]
+
+
+def parts_of(signals: list[Piecewise], length: int, loud: bool = False) -> list[Piecewise]:
+    """Parts of recordings that are small enough to be held in memory; all of short ones.
+
+    Parameters
+    ----------
+    signals : list of Piecewise
+    length : int
+        Of a window.
+    loud : bool
+        Half of the parts are those with the loudest windows, the others are spread evenly; False:
+        all are.
+    """
+    size = max(PART, PART_WINDOWS * length)
+    if sum(signal.n_points for signal in signals) <= PARTS * size:
+        return signals
+    found = [
+        signal.part(start, min(start + size, signal.n_points))
+        for signal in signals
+        for start in range(0, max(1, signal.n_points - size // 2), size)
+    ]
+    spread = np.unique(np.linspace(0, len(found) - 1, PARTS).round().astype(int))
+    if loud:
+        order = np.argsort([-_loudness(part, length) for part in found], kind="stable")
+        spread = np.union1d(spread[:: 2], order[: PARTS // 2])
+    return [found[i] for i in spread]
+
+
+def _loudness(part, length) -> float:
+    """Energy of the loudest window over that of a usual one."""
+    power = np.nan_to_num(np.sum(part.read(0, part.n_points) ** 2, axis=1))
+    total = np.cumsum(np.concatenate([[0.0], power]))
+    energy = total[length:] - total[:-length]
+    usual = np.median(energy) if len(energy) else 0.0
+    return float(energy.max() / usual) if usual > 0 else 0.0

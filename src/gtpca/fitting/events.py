@@ -14,32 +14,32 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
-from numpy.lib.stride_tricks import sliding_window_view
 
-from gtpca.data.signals import Piecewise, Span, spans
+from gtpca.data.signals import Piecewise
 from gtpca.fitting.event_starts import first_templates, spaced
-from gtpca.model.decoding import Dictionary, Placed, correlations, decode_piece, render
-from gtpca.model.prices import Noise, NoiseSample, prices_of
+from gtpca.model.decoding import Dictionary, Placed, correlations, render
+from gtpca.model.events import (
+    EASE,
+    ESTIMATED,
+    cost_of,
+    decode_all,
+    estimated_prices,
+    price_table,
+    statistics,
+)
+from gtpca.model.prices import Noise
 from gtpca.operators.toeplitz import Toeplitz
 
 __all__ = [
     "EventFit",
     "EventRecipe",
-    "decode_all",
-    "estimated_prices",
     "fit_events",
     "in_data",
-    "joined",
-    "statistics",
     "updated",
 ]
 
-ESTIMATED = 3  # passes after which prices are frozen
-EASE = (0.4, 0.7)  # of prices in the first passes: what is not explained yet makes them too high
 FAILURES = 2  # exchanges without success after which a start is left as it is
 TINY = 1e-12
-ROUNDING = 1e-9  # by which an objective may rise
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,92 +124,6 @@ class EventFit:
 # -- passes over recordings -----------------------------------------------------------------------
 
 
-def decode_all(signals, dictionary, prices, recipe, before=None, thorough=True):
-    """Events of every recording, and samples of noise in its correlations.
-
-    Parameters
-    ----------
-    signals : list of Piecewise
-    dictionary : Dictionary
-    prices : array (R, S)
-    recipe : EventRecipe
-    before : list of Placed or None
-        Events to improve; None: they are found anew.
-    thorough : bool
-        Whether pairs of events are swept over.
-
-    Returns
-    -------
-    placed : list of Placed
-        With ``gain``: what the residual would gain without each, over its price.
-    samples : list of NoiseSample
-    """
-    sizes = [signal.n_points for signal in signals]
-    pieces = spans(sizes, dictionary.length, recipe.core)
-    dictionary.prepare()
-    run = delayed(_decode_span)
-    parts = Parallel(n_jobs=recipe.n_jobs, prefer="threads")(
-        run(signals[span.recording], dictionary, prices[span.recording], span,
-            None if before is None else before[span.recording], thorough)
-        for span in pieces
-    )
-    found: list[list[Placed]] = [[] for _ in sizes]
-    samples = [NoiseSample.none(dictionary) for _ in sizes]
-    for span, (placed, sample) in zip(pieces, parts, strict=True):
-        found[span.recording].append(placed)
-        samples[span.recording] = samples[span.recording] + sample
-    return [joined(each) for each in found], samples
-
-
-def _decode_span(signal, dictionary, prices, span: Span, before, thorough):
-    """Events that begin in a piece, and its sample of noise."""
-    Y = signal.read(span.low, span.high)
-    old = None
-    if before is not None:
-        inside = (before.start >= span.low) & (before.start <= span.high - dictionary.length)
-        old = before.take(inside).moved(-span.low)
-    piece = decode_piece(Y, dictionary, prices, old, thorough)
-    placed = piece.told().moved(span.low)
-    mine = (placed.start >= span.start) & (placed.start < span.stop)
-    return placed.take(mine), NoiseSample.of(piece, span, signal.n_points)
-
-
-def joined(parts: list[Placed]) -> Placed:
-    """Events of consecutive pieces."""
-    return Placed(
-        np.concatenate([part.start for part in parts]),
-        np.concatenate([part.group for part in parts]),
-        np.concatenate([part.scores for part in parts]),
-        np.concatenate([part.gain for part in parts]),
-    )
-
-
-def statistics(signals, placed, weights, recipe, pad=0):
-    """Right-hand sides ``sum_e a_e y(t_e + l)`` of the update, and the energy of the residual.
-
-    Windows are longer by ``pad`` on both sides. What was not observed is as the events have it:
-    then least squares on complete recordings lowers the energy of what was observed.
-    """
-    S, Q, L, C = weights.shape
-    rhs, left, reach = np.zeros((S, Q, L + 2 * pad, C)), 0.0, L + pad
-    for span in spans([signal.n_points for signal in signals], L, recipe.core):
-        signal, events = signals[span.recording], placed[span.recording]
-        low, high = max(0, span.start - reach), min(signal.n_points, span.stop + reach)
-        Y = signal.read(low, high)
-        near = events.take((events.start > low - L) & (events.start < high)).moved(-low)
-        built = render(near, weights, high - low)
-        Y = np.where(np.isnan(Y), built, Y)
-        rest = (Y - built)[span.start - low : span.stop - low]
-        left += float(np.vdot(rest, rest))
-        own = near.take((near.start >= span.start - low) & (near.start < span.stop - low))
-        windows = sliding_window_view(np.pad(Y, ((pad, pad), (0, 0))), L + 2 * pad, axis=0)
-        for g in np.unique(own.group):
-            mine = own.group == g
-            cut = windows[own.start[mine]].reshape(mine.sum(), -1)  # (n, C L)
-            rhs[g] += (own.scores[mine].T @ cut).reshape(Q, C, -1).transpose(0, 2, 1)
-    return rhs, left
-
-
 def normal_equations(placed, shape, pad=0) -> Toeplitz:
     """Those of the events of all recordings for templates of a shape (S, Q, L, C)."""
     S, Q, L, _ = shape
@@ -277,35 +191,6 @@ def orthonormal(W, moments, old):
         return old, np.eye(len(W))
     V = np.linalg.eigh(R @ moments @ R.T)[1][:, ::-1]
     return V.T @ basis.T, R.T @ V
-
-
-def price_table(samples, signals, recipe, dictionary):
-    """The noise of every recording, and ``theta^2`` of every recording and group, (R, S)."""
-    noise = [sample.noise() for sample in samples]
-    pairs = zip(noise, signals, strict=True)
-    return noise, np.stack(
-        [prices_of(one, signal.counted, recipe.false_alarms, dictionary) for one, signal in pairs]
-    )
-
-
-def cost_of(placed, prices) -> float:
-    """The prices of all events together."""
-    return sum(float(prices[r][events.group].sum()) for r, events in enumerate(placed))
-
-
-def estimated_prices(signals, dictionary, recipe, n_passes=ESTIMATED):
-    """Prices of templates that stay as they are, by what decoding leaves; and the noise.
-
-    The first ones are those of the recordings as they are, in which the events are.
-    """
-    none = np.full((len(signals), dictionary.n_groups), np.inf)
-    samples = decode_all(signals, dictionary, none, recipe, thorough=False)[1]
-    noise, prices = price_table(samples, signals, recipe, dictionary)
-    for i in range(n_passes):
-        ease = EASE[i] if i < len(EASE) else 1.0
-        samples = decode_all(signals, dictionary, ease * prices, recipe, thorough=False)[1]
-        noise, prices = price_table(samples, signals, recipe, dictionary)
-    return noise, prices
 
 
 def one_pass(fit, signals, recipe, *, thorough, estimate=False, pad=0, warm=False, ease=1.0):
