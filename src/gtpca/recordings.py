@@ -479,13 +479,21 @@ class EventGTPCA(Documented, BaseEstimator):
         return 1.0 - self.resmse(X)
 
     def poses(self, events: Events) -> dict[str, np.ndarray]:
-        """Where events are: ``start`` and ``centre`` of their windows, (n,).
+        """Where events are: ``start`` and ``centre`` of their windows, and their ``peak``, (n,).
 
-        In the unit of time where that is known, such as seconds, and in points otherwise.
+        The peak is where the event, as the templates have it, is farthest from zero. In the unit of time where that is known, such as seconds, and in points otherwise.
         """
         check_is_fitted(self)
-        centre = events.time + (self.sample_shape_[0] - 1) / 2 * events.step
-        return {"start": events.time, "centre": centre}
+        _check_events(events, self)
+        W = self.model_.data_weights
+        if self.shared_pose_:
+            shapes = np.abs(np.einsum("eq,qlc->elc", events.scores, W[0]))
+            peak = shapes.max(axis=2).argmax(axis=1)
+        else:
+            peak = np.abs(W[:, 0]).max(axis=2).argmax(axis=1)[events.component]
+        time, step = events.time, events.step
+        centre = time + (self.sample_shape_[0] - 1) / 2 * step
+        return {"start": time, "centre": centre, "peak": time + peak * step}
 
     def cut(self, X: Any, events: Events, before: int = 0, after: int = 0) -> np.ndarray:
         """Windows around events, aligned: (n, before + L + after) or with channels behind.
@@ -636,5 +644,7 @@ def _check_events(events, model) -> None:
     if not isinstance(events, Events):
         raise TypeError(f"events is a {type(events).__name__}; give what encode returned.")
     most = 0 if model.shared_pose_ else model.n_components_ - 1
-    if len(events) and (events.component.max() > most or events.recording.max() >= len(events.sizes)):
+    if len(events) and (
+        events.component.max() > most or events.recording.max() >= len(events.sizes)
+    ):
         raise ValueError("events are of another model: encode these recordings with this one.")

@@ -24,7 +24,8 @@ __all__ = [
     *("Center", "Colour", "Jobs", "Json", "MaxSize", "Means", "Model", "Noise", "PlainColour"),
     *("PlainNoise", "PlainPolarity", "Polarity"),
     *("Ridge", "SampleShape", "SharedPose", "Sign", "Source"),
-    *("auto_or_count", "check_finite", "numbers", "output_option", "reads_data", "sizes"),
+    *("auto_or_count", "check_finite", "numbers", "output_option", "rate_of", "reads_data"),
+    "sizes",
 ]
 
 Model = Annotated[Path, typer.Argument(help="A file that `gtpca fit` wrote.", metavar="MODEL")]
@@ -104,7 +105,7 @@ def _duration(text: str) -> int | float:
     )
 
 
-def _rate(text: str) -> float:
+def rate_of(text: str) -> float:
     """``250Hz``, ``1kHz`` or ``250`` as a number of Hz."""
     found = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*(k?Hz)?", text)
     if not found or not 0 < float(found[1]) < 1e12:
@@ -152,7 +153,7 @@ DATA_OPTIONS: dict[str, Any] = {
     ],
     "rate": Annotated[
         Any,
-        typer.Option(parser=_rate, metavar="<rate>", help="Points per second, such as 250Hz."),
+        typer.Option(parser=rate_of, metavar="<rate>", help="Points per second, such as 250Hz."),
     ],
     "window": _length("--window", "length of sliding windows"),
     "step": _length("--step", "distance of the windows, default: their length"),

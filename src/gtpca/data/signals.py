@@ -183,7 +183,7 @@ def parts_of(signals: list[Piecewise], length: int, loud: bool = False) -> list[
     spread = np.unique(np.linspace(0, len(found) - 1, PARTS).round().astype(int))
     if loud:
         order = np.argsort([-_loudness(part, length) for part in found], kind="stable")
-        spread = np.union1d(spread[:: 2], order[: PARTS // 2])
+        spread = np.union1d(spread[::2], order[: PARTS // 2])
     return [found[i] for i in spread]
 
 

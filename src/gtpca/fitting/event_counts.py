@@ -78,7 +78,9 @@ def count_events(signals, fit, recipe, raw, whiten) -> EventCounts:
     noise = whiten(surrogate_of(parts, recipe.length, _generator(recipe.rng)))
     found = fit_events(noise, quick).placed
     share = sum(s.n_points for s in signals) / sum(s.n_points for s in noise)
-    mine, chance = (np.concatenate([events.gain for events in each]) - 1 for each in (crossed, found))
+    mine, chance = (
+        np.concatenate([events.gain for events in each]) - 1 for each in (crossed, found)
+    )
     spread = float(np.sqrt(np.sum(mine**2) + share * np.sum(chance**2)))
     return EventCounts(
         fitted,

@@ -192,7 +192,7 @@ def event_counts(counts) -> str:
     """What the numbers of events say: whether they are more than noise would give."""
     said = f"{counts.fitted} events"
     if counts.above_noise is None:
-        return f"{said}; the recordings are too short, or it was not asked, to compare with noise."
+        return f"{said}, which were not compared with noise."
     said += (
         f"; templates of the other half find {counts.cross_fitted}, and noise with the spectrum and "
         f"the tails of the recordings has {counts.surrogate}: "

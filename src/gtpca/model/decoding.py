@@ -36,6 +36,7 @@ FOLLOWED = 4  # pairs that are improved in turn
 TURNS = 6
 FIRST = 24  # places that are tried for the first event of a pair
 NEIGHBOURS = 6  # on each side that are solved for again when an event is dropped
+FILLS, FILLED = 12, 1e-3  # steps of amplitudes where there are gaps, and what ends them
 JITTER = 1e-9  # on the diagonal of Gram matrices
 GAIN = 1e-6  # what takes the place of events must be better by this share of what they gain
 
@@ -206,9 +207,7 @@ def render(placed: Placed, weights: np.ndarray, n: int) -> np.ndarray:
     if not len(placed):
         return out[shift : shift + n]
     for g in range(len(weights)):
-        mine = np.flatnonzero(
-            (placed.group == g) & (placed.start > -length) & (placed.start < n)
-        )
+        mine = np.flatnonzero((placed.group == g) & (placed.start > -length) & (placed.start < n))
         if not len(mine):
             continue
         shapes = np.einsum("eq,qlc->elc", placed.scores[mine], weights[g])
@@ -284,8 +283,11 @@ class Piece:
     # -- amplitudes ---------------------------------------------------------------------------
 
     def solve(self) -> None:
-        """All amplitudes by least squares, given the places."""
-        for _ in range(1 if self.hidden is None else 4):
+        """All amplitudes by least squares, given the places.
+
+        With gaps in steps: what is in them is as the events have it.
+        """
+        for _ in range(1 if self.hidden is None else FILLS):
             if not len(self.placed):
                 return
             step = self._step()
@@ -294,6 +296,8 @@ class Piece:
                 self.add(Placed(self.placed.start, self.placed.group, step), -1.0)
             else:
                 self.refresh()
+                if np.abs(step).max() <= FILLED * np.abs(self.placed.scores).max():
+                    return
 
     def _step(self):
         """``G^-1 c`` at the events: what least squares adds to the amplitudes, (n, Q)."""
@@ -305,9 +309,7 @@ class Piece:
             return at
         band = np.zeros(((width + 1) * size, n * size))
         for gap in range(width + 1):
-            blocks = gram_of(
-                placed, self.dictionary, np.arange(n - gap), np.arange(gap, n)
-            )
+            blocks = gram_of(placed, self.dictionary, np.arange(n - gap), np.arange(gap, n))
             for q in range(size):
                 for r in range(size):
                     rows, columns = np.arange(n - gap) * size + q, np.arange(gap, n) * size + r
@@ -488,8 +490,10 @@ class Piece:
         single = np.unravel_index(gain.argmax(), gain.shape)
         values = [0.0, float(gain[single])]
         found = [Placed.none(d.size), self._one(single, c, low)]
-        pair = None if len(old) == 1 and self._isolated(chosen[0]) else (
-            self._pair(old, c, gain, open_, low)
+        pair = (
+            None
+            if len(old) == 1 and self._isolated(chosen[0])
+            else (self._pair(old, c, gain, open_, low))
         )
         if pair is not None:
             values.append(pair[0])
@@ -581,9 +585,13 @@ class Piece:
         head = c[groups, :, places]  # (P, Q)
         far = ~near
         if d.size == 1:
-            R = d.overlaps[:, 0, :, 0][groups[:, None, None], np.arange(d.n_groups)[:, None], at[:, None]]
+            R = d.overlaps[:, 0, :, 0][
+                groups[:, None, None], np.arange(d.n_groups)[:, None], at[:, None]
+            ]
             R[np.broadcast_to(far[:, None], R.shape)] = 0.0
-            inner = d.schur[..., 0, 0][groups[:, None, None], np.arange(d.n_groups)[:, None], at[:, None]]
+            inner = d.schur[..., 0, 0][
+                groups[:, None, None], np.arange(d.n_groups)[:, None], at[:, None]
+            ]
             inner[np.broadcast_to(far[:, None], R.shape)] = 1.0
             rest = c[None, :, 0] - head[:, :, None] * R
             tail = rest * inner

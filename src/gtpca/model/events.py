@@ -262,8 +262,14 @@ def decode_all(signals, dictionary, prices, recipe, before=None, thorough=True):
     dictionary.prepare()
     run = delayed(_decode_span)
     parts = Parallel(n_jobs=recipe.n_jobs, prefer="threads")(
-        run(signals[span.recording], dictionary, prices[span.recording], span,
-            None if before is None else before[span.recording], thorough)
+        run(
+            signals[span.recording],
+            dictionary,
+            prices[span.recording],
+            span,
+            None if before is None else before[span.recording],
+            thorough,
+        )
         for span in pieces
     )
     found: list[list[Placed]] = [[] for _ in sizes]

@@ -61,18 +61,19 @@ class NoiseSample:
     def of(cls, piece, span, n_points: int) -> NoiseSample:
         """That of the own points of a piece of a recording of so many."""
         stride = max(1, n_points // SAMPLED)
-        stop = min(span.stop - span.low, piece.count)
-        c = piece.c[:, :, span.start - span.low : stop]
+        low, stop = span.start - span.low, min(span.stop - span.low, piece.count)
+        c = piece.c[:, :, low : stop + 1]  # a crossing is counted where it begins
+        own = c[:, :, : max(0, stop - low)]
         first = -span.start % stride
+        values, below = own[:, :, first::stride], c < 0
+        up = below[:, :, :-1] & ~below[:, :, 1:]
+        count = up.shape[2]
         if piece.closed is not None:
-            opened = ~piece.closed[span.start - span.low : stop]
-            values = c[:, :, first::stride][:, :, opened[first::stride]]
-            c = c[:, :, opened]
-        else:
-            values = c[:, :, first::stride]
-        below = c < 0
-        crossings = np.sum(below[:, :, :-1] & ~below[:, :, 1:], axis=(1, 2))
-        return cls([values.copy()], crossings, max(0, c.shape[1] * (c.shape[2] - 1)))
+            opened = ~piece.closed[low : stop + 1]
+            values = values[:, :, opened[: own.shape[2]][first::stride]]
+            up = up & (opened[:-1] & opened[1:])
+            count = int(np.count_nonzero(opened[:-1] & opened[1:]))
+        return cls([values.copy()], up.sum(axis=(1, 2)).astype(float), c.shape[1] * count)
 
     def __add__(self, other):
         return NoiseSample(

@@ -41,7 +41,10 @@ def check_event_file(model, fitted, max_size):
         raise ValueError("sample_shape_ must be that of a template")
     if count * math.prod(checks.sizes("sample_shape_", shape)) > max_size:
         raise ValueError(f"templates are larger than max_size={max_size}")
-    if model.n_channels_ != (shape[1] if len(shape) == 2 else 1) or type(model.n_channels_) is not int:
+    if (
+        model.n_channels_ != (shape[1] if len(shape) == 2 else 1)
+        or type(model.n_channels_) is not int
+    ):
         raise ValueError("n_channels_ must be that of a template")
     for name, value, allowed in (
         ("shared_pose_", model.shared_pose_, (False, True)),

@@ -24,8 +24,8 @@ from scipy import sparse
 
 from gtpca.data.labels import Labels
 from gtpca.families import FAMILIES, Family
-from gtpca.fitting.event_counts import EventCounts
 from gtpca.files import NPY_KINDS
+from gtpca.fitting.event_counts import EventCounts
 from gtpca.model.autoregression import Autoregression
 from gtpca.model.stationary import StationaryNoise
 from gtpca.operators.grid import Axis

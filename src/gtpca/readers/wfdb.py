@@ -25,7 +25,7 @@ GAIN = 200.0  # units of the converter per physical unit, where a header has non
 SIGNAL = re.compile(r"(\d+)(?:x(\d+))?(?::(\d+))?(?:\+(\d+))?")
 SCALE = re.compile(r"([-+.\deE]+)(?:\((-?\d+)\))?(?:/(\S+))?")
 SKIP, NUMBER, SUBTYPE, CHANNEL, TEXT = 59, 60, 61, 62, 63  # words that are no annotations
-SYMBOLS = dict(enumerate(" NLRaVFJASEj/Q~ | sT*D\"=pB^t+u?![]en@xf()r", start=0))
+SYMBOLS = dict(enumerate(' NLRaVFJASEj/Q~ | sT*D"=pB^t+u?![]en@xf()r', start=0))
 
 
 @dataclass(frozen=True, eq=False)
