@@ -3,7 +3,7 @@
     python benchmarks/bench_events.py [planted] [counts] [beats] [long] [peer]
 
 Each entry is written to bench_events.json as soon as it is known, and is not computed again: what
-was interrupted goes on. Draws are numbered from 0 on; what was tuned was tuned on draws from 100 on.
+was interrupted goes on. Draws are numbered from 0 on; those from 100 on were for development.
 
 planted   60,000 points, three templates of 40, 600 events that cover 40 %; an event counts as found
           within 3 points, by the right template, one to one.
@@ -208,7 +208,7 @@ def run_beats(known):
             told |= {"seconds": seconds, "encode": time.process_time() - begun, "unit": unit}
             told |= {"passes": 3 + model.n_iter_, "n": len(events)}
             if not shared and k > 1:
-                # each template against the beats by a lag of its own: where in its window the beat is
+                # a lag for each template: where in its window the beat is
                 told["precision"], pure = 0.0, []
                 for g in range(k):
                     mine = events.component == g

@@ -383,16 +383,16 @@ class EventGTPCA(Documented, BaseEstimator):
             raise ValueError(
                 f"X has {n_channels} channels, but EventGTPCA was fitted to {self.n_channels_}."
             )
-        known = None if self.labels_ is None else self.labels_.axes[0].step
+        time = Axis() if self.labels_ is None else self.labels_.axes[0]
+        known = time.step
         step = None if opened.axis is None else opened.axis.step
         if known is not None and step is not None and abs(step - known) > 1e-3 * abs(known):
             raise ValueError(
                 f"X has a point every {step:g}, but EventGTPCA was fitted to one every {known:g} "
-                f"{self.labels_.axes[0].unit}; resample it.".replace("  ", " ")
+                f"{time.unit}; resample it.".replace("  ", " ")
             )
         if opened.axis is None and known is not None:
-            axis = self.labels_.axes[0]
-            opened = replace(opened, axis=Axis(axis.name, axis.unit, np.array([0.0, known])))
+            opened = replace(opened, axis=Axis(time.name, time.unit, np.array([0.0, known])))
         check_lengths(opened, self.sample_shape_[0])
         return opened
 
@@ -481,7 +481,8 @@ class EventGTPCA(Documented, BaseEstimator):
     def poses(self, events: Events) -> dict[str, np.ndarray]:
         """Where events are: ``start`` and ``centre`` of their windows, and their ``peak``, (n,).
 
-        The peak is where the event, as the templates have it, is farthest from zero. In the unit of time where that is known, such as seconds, and in points otherwise.
+        The peak is where the event, as the templates have it, is farthest from zero. All are in the
+        unit of time where that is known, such as seconds, and in points otherwise.
         """
         check_is_fitted(self)
         _check_events(events, self)
@@ -562,7 +563,7 @@ def _whitened(signals, noise):
 
 def _window_of(family):
     """The window of a family of shifts; an error for all others."""
-    found = as_family(family)
+    found: Any = as_family(family)
     plain = type(found) is Shift and np.ndim(found.window) == 0
     if not plain or found.window is None:
         raise ValueError(

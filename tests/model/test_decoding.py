@@ -184,7 +184,8 @@ def test_refractory_and_order_hold():
     assert (np.diff(placed.start) >= 0).all()
     for g in range(2):
         assert np.diff(placed.start[placed.group == g]).min() >= 5
-    assert (placed.gain >= 1 - 1e-6).all() and (placed.scores > 0).all()
+    assert (placed.gain >= 1 - 1e-6).all()
+    assert (placed.scores > 0).all()
 
 
 @pytest.mark.parametrize("size", [1, 3])
@@ -208,7 +209,8 @@ def test_prices_grow_with_the_recording_and_fall_with_false_alarms():
 
     d = dictionary(groups=1)
     few, many = (prices_of(Noise, n, 1.0, d)[0] for n in (10**4, 10**6))
-    assert few < many and prices_of(Noise, 10**4, 10.0, d)[0] < few
+    assert few < many
+    assert prices_of(Noise, 10**4, 10.0, d)[0] < few
 
 
 def test_spans_cover_every_point_once():

@@ -13,6 +13,7 @@ import typer
 from gtpca import GTPCA, EventGTPCA, ProbabilisticGTPCA, checks, load
 from gtpca.commands.advice import warn_of_columns
 from gtpca.commands.densities import density_facts, density_summary, fit_density, no_pattern
+from gtpca.commands.event_facts import event_facts, event_summary
 from gtpca.commands.options import (
     Center,
     Colour,
@@ -231,8 +232,6 @@ def info(model: Model, as_json: Json = False, max_size: MaxSize = None) -> None:
 
 def _event_description(model, as_json) -> str:
     """What is in a model of recordings."""
-    from gtpca.commands.recordings import event_facts, event_summary
-
     facts = event_facts(model) | {"family": family_name(model), "parameters": _parameters(model)}
     if as_json:
         return json.dumps(facts)

@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from gtpca import EventGTPCA
+from gtpca.commands.event_facts import event_facts, event_summary
 from gtpca.commands.models import load_model
 from gtpca.commands.options import (
     Jobs,
@@ -26,9 +27,9 @@ from gtpca.commands.options import (
 from gtpca.commands.output import check_output, is_stdout, path_for_output, tell
 from gtpca.families.text import parse_family
 from gtpca.readers import read_signal, write_table
-from gtpca.text import shown, table
+from gtpca.text import shown
 
-__all__ = ["detect", "event_facts", "event_summary", "events"]
+__all__ = ["detect", "events"]
 
 Recordings = Annotated[
     list[Path],
@@ -114,7 +115,7 @@ def events(
         parse_family(family),
         false_alarms=false_alarms,
         refractory=_points(refractory),
-        polarity=str(polarity),
+        polarity="both" if polarity == Sign.both else "positive",
         shared_pose=shared_pose,
         noise=str(noise),
         counts=counts,
@@ -181,34 +182,3 @@ def event_columns(model, events) -> dict[str, np.ndarray]:
     first = {name: columns.pop(name) for name in ("recording", "start")}
     places = {f"{name}{unit}": poses[name] for name in ("start", "centre", "peak")}
     return first | {name: v for name, v in places.items() if name not in first} | columns
-
-
-def event_facts(model) -> dict[str, Any]:
-    """What ``--json`` says of templates of recordings."""
-    counts = model.event_counts_
-    return {
-        "n_components": int(model.n_components_),
-        "component_shape": [int(size) for size in model.sample_shape_],
-        "shared_pose": bool(model.shared_pose_),
-        "events": {
-            "fitted": counts.fitted,
-            "cross_fitted": counts.cross_fitted,
-            "surrogate": counts.surrogate,
-            "above_noise": counts.above_noise,
-        },
-        "prices": model.prices_.tolist(),
-        "n_iter": int(model.n_iter_),
-        "cautions": model.cautions_,
-        "counts": model.counts_text_,
-    }
-
-
-def event_summary(model) -> str:
-    """The templates, one per line, and what the numbers of events say."""
-    level = np.sqrt(model.prices_).mean(axis=0) * np.ones(model.n_components_)
-    rows = [
-        [str(k), f"{model.score_scale_[k - 1] * value:.4g}"] for k, value in enumerate(level, 1)
-    ]
-    said = table(["template", "least score"], rows)
-    text = model.counts_text_
-    return f"{said}\n\n{text[0].upper()}{text[1:]}"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gtpca.data.containers.recordings import DATA, warn_of_kinds
 from gtpca.data.signals import Signal
 from gtpca.operators.grid import Axis
 
@@ -139,8 +140,6 @@ class _Raw:
     """The good data channels of a Raw of MNE as something that can be sliced, (C, n)."""
 
     def __init__(self, raw):
-        from gtpca.data.containers.recordings import DATA, warn_of_kinds
-
         good = [i for i, name in enumerate(raw.ch_names) if name not in raw.info["bads"]]
         kinds = raw.get_channel_types()
         self._raw, self.picks = raw, [i for i in good if kinds[i] in DATA] or good

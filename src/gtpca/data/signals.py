@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def spans(sizes, length: int, core: int | None = None) -> list[Span]:
         # a last piece that is short becomes a part of the one before it
         count = max(1, round(size / core))
         ends = [core * i for i in range(count)] + [size]
-        for start, stop in zip(ends[:-1], ends[1:], strict=True):
+        for start, stop in pairwise(ends):
             found.append(
                 Span(number, start, stop, max(0, start - margin), min(size, stop + margin + length))
             )

@@ -109,8 +109,8 @@ def best_lags(X, W, positive):
         lag = (c if positive else np.abs(c)).argmax(axis=1)
         found.append(c[every, lag])
         lags.append(lag)
-    found = np.array(found)
-    return np.maximum(found, 0.0) if positive else found, np.array(lags)
+    most = np.array(found)
+    return np.maximum(most, 0.0) if positive else most, np.array(lags)
 
 
 def facilities(gains, count):

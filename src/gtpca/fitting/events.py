@@ -3,8 +3,8 @@
     min  sum_r |y_r - sum_e a_e T_{t_e} w_{g_e}|^2 + sum_e theta_{r, g_e}^2,   |w| = 1
 
 Given events, all templates are solved for at once (:class:`Toeplitz`); given templates, events are
-decoded (:mod:`gtpca.model.decoding`). Prices are estimated in the first passes and then frozen: from
-there on no pass raises the objective.
+decoded (:mod:`gtpca.model.decoding`). Prices are estimated in the first passes and then frozen:
+from there on no pass raises the objective.
 """
 
 from __future__ import annotations
@@ -127,12 +127,12 @@ class EventFit:
 def normal_equations(placed, shape, pad=0) -> Toeplitz:
     """Those of the events of all recordings for templates of a shape (S, Q, L, C)."""
     S, Q, L, _ = shape
-    total = None
+    total = Toeplitz(np.zeros((S * Q, S * Q, 2 * (L + 2 * pad) - 1)))
     for events in placed:
         scores = np.zeros((len(events), S, Q))
         scores[np.arange(len(events)), events.group] = events.scores
-        one = Toeplitz.of(events.start, scores.reshape(len(events), S * Q), L + 2 * pad)
-        total = one if total is None else total + one
+        flat = scores.reshape(len(events), S * Q)
+        total = total + Toeplitz.of(events.start, flat, L + 2 * pad)
     return total
 
 

@@ -194,8 +194,8 @@ def event_counts(counts) -> str:
     if counts.above_noise is None:
         return f"{said}, which were not compared with noise."
     said += (
-        f"; templates of the other half find {counts.cross_fitted}, and noise with the spectrum and "
-        f"the tails of the recordings has {counts.surrogate}: "
+        f"; templates of the other half find {counts.cross_fitted}, and noise with the spectrum "
+        f"and the tails of the recordings has {counts.surrogate}: "
     )
     if not counts.above_noise:
         return f"{said}the events are not above noise."

@@ -15,6 +15,7 @@ from gtpca.model.decoding import Dictionary, Placed, decode_piece, render
 from gtpca.model.prices import Noise, NoiseSample, prices_of
 from gtpca.model.stationary import StationaryNoise
 from gtpca.operators.grid import Axis
+from gtpca.optional import require
 
 __all__ = [
     "EASE",
@@ -117,9 +118,7 @@ class Events:
 
     def to_frame(self) -> Any:
         """The table as a DataFrame of pandas."""
-        from gtpca.optional import require
-
-        return require("pandas", "pandas").DataFrame(self.columns())
+        return require("pandas", "io").DataFrame(self.columns())
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the table to a file; the ending says which kind: ``.csv``, ``.parquet``, ..

@@ -1,4 +1,4 @@
-"""Records of WFDB (PhysioNet): a header ``.hea``, signal files, annotations. No package is needed."""
+"""Records of WFDB (PhysioNet): a header ``.hea``, signal files and annotations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SYMBOLS = dict(enumerate(' NLRaVFJASEj/Q~ | sT*D"=pB^t+u?![]en@xf()r', start=0))
 
 @dataclass(frozen=True, eq=False)
 class WFDBRecord:
-    """A record: ``values`` (n, C) in physical units, ``rate`` in Hz, names and units of channels."""
+    """A record: ``values`` (n, C) in physical units, ``rate`` in Hz, channels and their units."""
 
     values: np.ndarray
     rate: float
