@@ -75,8 +75,8 @@ LATE = {
 
 PUBLIC = {
     "gtpca": """ALS EventGTPCA Events GTPCA Affine Codes Compose Custom Deformation Family Identity
-        Operator PosePosterior ProbabilisticGTPCA Reflection Rotation Scaling Shift TimeWarp labelled load
-        pad quadrature""",
+        Operator PosePosterior ProbabilisticGTPCA Reflection Rotation Scaling Shift TimeWarp labelled
+        load pad quadrature""",
     "gtpca.families": "Compose Custom Family Identity Reflection Shift",
     "gtpca.operators": "BankOperator FeatureWeightedOperator Operator",
     "gtpca.solvers": "ALS",
@@ -89,8 +89,8 @@ PUBLIC = {
     "gtpca.diagnostics": """Check Choice NoiseFloor PoseConfidence Stability check choose
         noise_floor pose_confidence stability""",
     "gtpca.plots": """plot_choice plot_components plot_energy plot_events plot_history
-        plot_intervals plot_noise_floor plot_perturbation plot_pose_confidence plot_pose_posterior plot_poses
-        plot_reconstructions plot_scores plot_stability""",
+        plot_intervals plot_noise_floor plot_perturbation plot_pose_confidence
+        plot_pose_posterior plot_poses plot_reconstructions plot_scores plot_stability""",
     "gtpca.page": "write_page",
     "gtpca.readers": "Data FileRows Recording read_data read_signal write_array write_table",
 }

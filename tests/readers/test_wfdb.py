@@ -32,7 +32,8 @@ def test_every_format(kind, tmp_path):
         offset = {"80": 128, "160": 2**15}.get(kind, 0)
         (numbers + offset).astype(dtype).tofile(path)
     (tmp_path / "r.hea").write_text(
-        f"# a comment\nr 2 250 3\nr.dat {kind} 10(2)/uV 12 0 0 0 0 left\nr.dat {kind} 20 12 0 0 0 0 I\n"
+        f"# a comment\nr 2 250 3\nr.dat {kind} 10(2)/uV 12 0 0 0 0 left\n"
+        f"r.dat {kind} 20 12 0 0 0 0 I\n"
     )
     record = read_wfdb(tmp_path / "r.hea")
     assert np.allclose(record.values, (numbers - [2, 0]) / [10, 20])
