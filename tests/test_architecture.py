@@ -72,8 +72,8 @@ LATE = {
 
 PUBLIC = {
     "gtpca": """ALS EventGTPCA Events GTPCA Affine Codes Compose Custom Deformation Family Identity
-        Operator PosePosterior ProbabilisticGTPCA Reflection Rotation Scaling Shift TimeWarp labelled
-        load pad quadrature""",
+        Operator PosePosterior ProbabilisticGTPCA Reflection Rotation Scaling Shift TimeWarp
+        labelled load pad quadrature""",
     "gtpca.families": "Compose Custom Family Identity Reflection Shift",
     "gtpca.operators": "BankOperator FeatureWeightedOperator Operator",
     "gtpca.solvers": "ALS",

@@ -84,6 +84,17 @@ def test_errors_are_one_line(folder, run):
     assert "gtpca transform" in found.err
 
 
+def test_windows_and_arrays_that_look_like_recordings(folder, run):
+    said = run("fit", "row.npy", "-o", "s.gtpca", "-k", "1", "--family", "shift(8)")
+    assert "single row of 8000 points" in said.err
+    how = ("--window", "200", "--step", "180")
+    fitted = run("fit", "y.npy", "-o", "s.gtpca", "-k", "1", "--family", "shift(20)", *how)
+    assert fitted.code == 0
+    table = run("transform", "s.gtpca", "y.npy", "-o", "-", "--poses").out.splitlines()
+    assert table[0].startswith("window_start,")
+    assert table[2].startswith("180,")
+
+
 @pytest.mark.skipif("GTPCA_DATA" not in os.environ, reason="GTPCA_DATA names no folder")
 def test_two_commands_from_a_record_to_beats(tmp_path, run):
     from gtpca.readers.wfdb import read_annotations

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat, wavfile
 
-from gtpca.readers import read_signal
+from gtpca.readers import read_data, read_signal
 
 Y = np.round(np.sin(np.arange(500) / 7.0), 6)
 
@@ -81,3 +81,26 @@ def test_errors_are_one_line(tmp_path):
         assert "\n" not in str(error.value)
     with pytest.raises(FileNotFoundError):
         read_signal(tmp_path / "none.npy")
+
+
+def test_windows_of_any_recording(tmp_path):
+    np.save(tmp_path / "a.npy", Y)
+    np.save(tmp_path / "both.npy", np.stack([Y, -Y], axis=1))
+    wavfile.write(tmp_path / "a.wav", 100, (1000 * Y).astype(np.int16))
+    data = read_data(tmp_path / "a.npy", window=50, step=25)
+    assert data.rows.shape == (19, 50)
+    assert np.array_equal(data.rows[3], Y[75:125])
+    assert data.id_name == "window_start"
+    assert data.ids[3] == "75"
+    data = read_data(tmp_path / "both.npy", window=0.5, rate=100.0)
+    assert data.rows.shape == (10, 50, 2)
+    assert data.columns["window_start_s"][1] == "0.5"
+    assert read_data(tmp_path / "a.wav", window=0.5).rows.shape == (10, 50)
+    for name, how, words in (
+        ("a.wav", {}, "needs a window"),
+        ("a.npy", {"step": 3}, "step=3 needs a window"),
+        ("a.npy", {"window": 0.5}, "rate is not known"),
+        ("a.npy", {"window": 1000}, "less than the window"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            read_data(tmp_path / name, **how)

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from gtpca import GTPCA, EventGTPCA, ProbabilisticGTPCA, checks, load
-from gtpca.commands.advice import warn_of_columns
+from gtpca.commands.advice import warn_of_columns, warn_of_recording
 from gtpca.commands.densities import density_facts, density_summary, fit_density, no_pattern
 from gtpca.commands.event_facts import event_facts, event_summary
 from gtpca.commands.options import (
@@ -129,6 +129,7 @@ def fit(
     _set_noise(model, noise, noise_from, source)
     with source.open(model) as data:
         warn_of_columns(data)
+        warn_of_recording(data)
         _fit_watched(model, Labelled(data.rows, source.labels(data)), source)
     with path_for_output(output) as path:
         model.save(path)

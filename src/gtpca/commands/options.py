@@ -41,7 +41,7 @@ ONCE = ("key", "missing")  # options that are said of one file, or kept elsewher
 DATA = typer.Argument(
     metavar="DATA",
     help="File of samples: .npy .npz .csv .tsv .txt .csv.gz .parquet .h5 .zarr .mat .ts .fif .edf "
-    ".bdf, or a folder of images.",
+    ".bdf .hea .wav, or a folder of images.",
 )
 
 
@@ -114,7 +114,7 @@ def rate_of(text: str) -> float:
 
 
 def _length(option, what):
-    text = f"Recordings: {what}, such as 512 (samples) or 1.5s (seconds)."
+    text = f"A recording is cut: {what}, such as 512 (samples) or 1.5s (seconds)."
     return Annotated[Any, typer.Option(option, parser=_duration, metavar="<length>", help=text)]
 
 

@@ -12,7 +12,7 @@ from gtpca.datasets import event_windows, sliding_windows
 from gtpca.optional import require
 from gtpca.readers.data import Data, FileRows, check_inflated
 
-__all__ = ["check_length", "read_recording"]
+__all__ = ["check_length", "read_recording", "samples"]
 
 DATA = ("eeg", "mag", "grad", "seeg", "ecog", "dbs", "hbo", "hbr")  # kinds of channels
 AXES = ("time", "channel")

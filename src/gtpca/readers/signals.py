@@ -11,18 +11,19 @@ from typing import Any
 import numpy as np
 from scipy.io import wavfile
 
+from gtpca.datasets import sliding_windows
 from gtpca.files import check_regular
 from gtpca.optional import require
 from gtpca.readers.arrays import read_npy, read_npz
 from gtpca.readers.containers import read_hdf5, read_zarr
-from gtpca.readers.data import some
+from gtpca.readers.data import Data, FileRows, some
 from gtpca.readers.matlab import read_mat
-from gtpca.readers.recordings import check_length
+from gtpca.readers.recordings import check_length, samples
 from gtpca.readers.tables import read_parquet, read_text
 from gtpca.readers.wfdb import read_wfdb
 from gtpca.text import one_line, shown
 
-__all__ = ["SIGNALS", "Recording", "read_signal"]
+__all__ = ["SIGNALS", "Recording", "read_signal", "read_windows"]
 
 MOST_CHANNELS = 512  # an array with more columns than this, and fewer points, is turned
 TIMES = ("time", "times", "t", "seconds", "time_s")
@@ -134,6 +135,47 @@ def read_signal(
     except Exception as error:  # of the parsers, whatever comes
         text = one_line(error)
         raise ValueError(f"{shown(path)}: {text.rstrip('.')}.") from None
+
+
+def read_windows(path: Path, window=None, step=None, key=None, rate=None) -> Data:
+    """Sliding windows of a recording as samples, with the place at which each begins.
+
+    Parameters
+    ----------
+    path : path
+        As of :func:`read_signal`.
+    window, step : int, float or None
+        An int in points or a float in seconds; the default step is the window.
+    key, rate : str, float or None
+    """
+    if window is None:
+        what = "a recording needs a window" if step is None else f"step={step!r} needs a window"
+        raise ValueError(f"{what} to be cut into samples; `gtpca events` takes it as a whole")
+    found = read_signal(path, key, rate=rate)
+    values = found.values if isinstance(found.values, np.ndarray) else np.asarray(found.values[:])
+    length = _points("window", window, found.rate)
+    apart = length if step is None else _points("step", step, found.rate)
+    if length > len(values):
+        raise ValueError(f"has {len(values)} points, less than the window of {length}")
+    rows = sliding_windows(values, length, apart)
+    starts = apart * np.arange(len(rows))
+    places = starts if found.rate is None else starts / found.rate
+    return Data(
+        FileRows(rows, found.label),
+        channels=None if rows.ndim == 2 else found.channels,
+        sampling_rate=found.rate,
+        ids=np.array([f"{place:.12g}" for place in places]),
+        id_name="window_start" if found.rate is None else "window_start_s",
+        axes=None if rows.ndim == 2 else ("time", "channel"),
+        _close=found.close,
+    )
+
+
+def _points(label, value, rate) -> int:
+    """A length in points; seconds need a rate."""
+    if rate is None and not isinstance(value, (int, np.integer)):
+        raise ValueError(f"{label}={value!r} is in seconds, and the rate is not known; give it")
+    return samples(label, value, rate or 1.0)
 
 
 def _ending(path) -> str:
