@@ -17,7 +17,7 @@ from gtpca.fitting.shared_pose import n_growths
 from gtpca.optional import require
 from gtpca.shell import HAS_CALLBACKS
 
-__all__ = ["DELAY", "FitBar", "new_bar", "shown"]
+__all__ = ["DELAY", "FitBar", "new_bar", "shown", "told"]
 
 DELAY = 3.0  # seconds; a shorter fit has no bar unless it is asked for
 PAUSE = 0.2  # seconds between two drawings of a bar in a notebook
@@ -98,6 +98,32 @@ def shown(estimator) -> Iterator[None]:
         yield
     finally:
         estimator.set_callbacks()
+
+
+@contextmanager
+def told(progress) -> Iterator[Any]:
+    """A function that shows what a fit is at, in words; None where nobody looks.
+
+    Parameters
+    ----------
+    progress : {"auto", True, False}
+        As in :func:`shown`.
+    """
+    if not (_wanted() if progress == "auto" else progress is True):
+        yield None
+        return
+    shown_bar = NotebookBar() if NOTEBOOK else new_bar()
+    task, begun = shown_bar.add_task("reading", total=None), time.monotonic()
+
+    def tell(words: str) -> None:
+        if progress is True or time.monotonic() - begun >= DELAY:
+            shown_bar.start()
+            shown_bar.update(task, completed=0, description=words)
+
+    try:
+        yield tell
+    finally:
+        shown_bar.stop()
 
 
 def _wanted() -> bool:

@@ -202,3 +202,25 @@ def _as_in_noise(trust):
         f"held-out halves gain {trust.halves:.3g} nats per row by it, and of {len(trust.noise)} "
         f"surrogates of noise like the rows one gains {max(trust.noise):.3g} (less is needed)"
     )
+
+
+def event_counts(counts) -> str:
+    """What the numbers of events say: whether they are more than noise would give."""
+    said = f"{counts.fitted} events"
+    if counts.above_noise is None:
+        return f"{said}, which were not compared with noise."
+    said += (
+        f"; templates of the other half find {counts.cross_fitted}, and noise with the spectrum "
+        f"and the tails of the recordings has {counts.surrogate}: "
+    )
+    if not counts.above_noise:
+        return f"{said}the events are not above noise."
+    return f"{said}the events are more than noise would give."
+
+
+def clipped(label, share) -> str:
+    """That a recording is cut at its largest or least value."""
+    return (
+        f"{label} may be clipped: {100 * share:.0f} % of its values are the largest or the least. "
+        "Templates and amplitudes are cut as well; mark such values as NaN to leave them out."
+    )
