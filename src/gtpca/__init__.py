@@ -79,7 +79,7 @@ HOMES = dict.fromkeys(__all__, "gtpca.families") | {
     "quadrature": "gtpca.operators.quadrature",
 }
 SUBMODULES = (
-    *("checks", "data", "datasets", "estimator", "experiments", "families", "files", "fitting"),
+    *("checks", "data", "datasets", "estimator", "families", "files", "fitting"),
     *("model", "nn", "operators", "optional", "page", "persistence", "plots", "probabilistic"),
     *("readers", "solvers", "testing", "text", "views"),
 )

@@ -9,7 +9,6 @@ from typing import Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 
 from gtpca import checks
@@ -50,6 +49,7 @@ from gtpca.shell import (
     Eager,
     RandomState,
     Shape,
+    with_callbacks,
 )
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem, SolverResult

@@ -37,6 +37,7 @@ from gtpca.data.labels import Labelled, reading_words
 from gtpca.families.text import as_family, format_family, parse_family
 from gtpca.operators.grid import axis_of, axis_texts
 from gtpca.readers.reading import is_data, is_model
+from gtpca.shell import HAS_CALLBACKS
 from gtpca.text import shortened, shown, table, typed
 from gtpca.views.measures import domain_text
 from gtpca.views.parts import is_density
@@ -176,8 +177,9 @@ def _fit_watched(model, rows, source) -> None:
     if is_density(model):
         fit_density(model, rows, source)
         return
-    model.set_callbacks(FitBar.of(model)).fit(rows)
-    model.set_callbacks()
+    if HAS_CALLBACKS:
+        model.set_callbacks(FitBar.of(model))
+    model.fit(rows).set_callbacks()
 
 
 def load_model(path: Path, max_size: int | None = None):

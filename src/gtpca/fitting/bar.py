@@ -15,6 +15,7 @@ from typing import Any
 
 from gtpca.fitting.shared_pose import n_growths
 from gtpca.optional import require
+from gtpca.shell import HAS_CALLBACKS
 
 __all__ = ["DELAY", "FitBar", "new_bar", "shown"]
 
@@ -54,8 +55,11 @@ class NotebookBar:
     def start(self) -> None:
         """As of rich; the first update shows the bar."""
 
-    def update(self, task: int, *, completed: int, description: str) -> None:
+    def update(
+        self, task: int, *, completed: int, description: str, total: int | None = None
+    ) -> None:
         """Show how far it is, unless that was a moment ago."""
+        self.total = total
         now = time.monotonic()
         if now - self.drawn < PAUSE:
             return
@@ -99,7 +103,7 @@ def shown(estimator) -> Iterator[None]:
 def _wanted() -> bool:
     """Whether somebody looks at this very fit."""
     terminal = sys.stderr is not None and sys.stderr.isatty()
-    alone = multiprocessing.parent_process() is None
+    alone = HAS_CALLBACKS and multiprocessing.parent_process() is None
     alone = alone and threading.current_thread() is threading.main_thread()
     return alone and (NOTEBOOK or (terminal and _importable("rich")))
 
@@ -156,6 +160,8 @@ class FitBar:
         """A component, or one step towards it, begins."""
         if context.task_name == "component":
             self.passes = 0
+            if self.count is not None:  # loud rows, which only the fit sees, ask for more
+                self.count = max(self.count, self.found + 1)
         elif context.task_name in ("iteration", "search", "growth"):
             self.passes += 1
         self._show()
@@ -174,7 +180,7 @@ class FitBar:
         text += f", step {self.passes}"
         if self.count == self.found:
             text = f"{self.refine} sweeps over all components" if self.refine else "finishing"
-        self.bar.update(self.task, completed=self.found, description=text)
+        self.bar.update(self.task, completed=self.found, total=self.count, description=text)
 
     def teardown(self, estimator, context) -> None:
         """The fit is done or was given up."""
