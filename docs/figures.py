@@ -629,6 +629,12 @@ def _(d):
     page, cases = "docs/speed.md", d["cases"]
     one = {name: case["threads"]["1"] for name, case in cases.items() if "threads" in case}
     faster = {name: runs["base"]["seconds"] / runs["new"]["seconds"] for name, runs in one.items()}
+    for name, case in cases.items():
+        verdict = case.get("quality", {}).get("verdict", {})
+        if verdict.get("seeds") == QUALITY_SEEDS:
+            last = verdict["mean_ratio"][-1], verdict["standard_error"][-1]
+            ending = "held" if verdict["good"] else "missed"
+            yield page, f"| {name} | {{:.3f}} ± {{:.3f}} | {ending} |", *last
     text = "time warps and scalings ({:.1f} and {:.1f} instead of 5)."
     yield page, text, faster["timewarp"], faster["scaling"]
     yield page, "within the differences of runs ({:.1f}):", faster["circular-shared"]
@@ -646,6 +652,7 @@ def _(d):
 
 
 FIRST_USE = ("import", "estimator", "command")
+QUALITY_SEEDS = 20
 
 
 @of("bench_diagnostics.json")
@@ -659,7 +666,7 @@ def _(d):
     yield from _beyond_the_first(d, page)
     for which, noise in dict.fromkeys((line["which"], line["noise"]) for line in d["others"]):
         found = _called(d["others"], which=which, noise=noise)[:2]
-        yield page, f"| {which} | {noise} | {{}} of {{}} |", *found
+        yield page, f"| {noise}, {which} | {{}} of {{}} |", *found
     for noise in dict.fromkeys(line["noise"] for line in d["again"]):
         text = f"{noise[0].upper() + noise[1:]} once more, in new sets: {{}} of {{}}."
         yield page, text, *_called(d["again"], noise=noise)[:2]
@@ -704,7 +711,8 @@ def _beyond_the_first(d, page):
     doubts = [line | {"real": line["doubt"]} for line in d["doubt"]]
     for noise, norm in dict.fromkeys((line["noise"], line["norm"]) for line in doubts):
         found = _called(doubts, noise=noise, norm=norm)[:2]
-        yield page, f"| {noise} | {norm} | {{}} of {{}} |", *found
+        pattern = f"norm {norm}" if norm else "no pattern"
+        yield page, f"| {noise}, {pattern} | {{}} of {{}} |", *found
 
 
 def _choices(lines, page):
