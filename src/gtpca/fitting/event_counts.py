@@ -14,7 +14,7 @@ from gtpca.model.events import decode_all, estimated_prices
 __all__ = ["EventCounts", "count_events", "cross_fitted"]
 
 SHORT = 64  # windows: shorter recordings are not cut into halves
-CHANCE = 3.0  # standard deviations of a count
+CHANCE, PRICES = 4.0, 2.0  # standard deviations, and prices, that events must be above noise
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class EventCounts:
         ones, to that of some parts, for as many points.
     excess : tuple of float or None
         ``sum_e (g_e - 1)``, by how many prices events gain more than their price: cross-fitted, in
-        the surrogate, and the standard deviation of the difference.
+        the surrogate, and the standard deviation of the difference of two such surrogates.
     """
 
     fitted: int
@@ -44,13 +44,12 @@ class EventCounts:
     def above_noise(self) -> bool | None:
         """Whether events by templates of other data gain more than those of noise; None: unknown.
 
-        By three standard deviations, and by more than one price for each of the events that noise
-        has by chance.
+        By four standard deviations of noise, and two prices.
         """
         if self.excess is None:
             return None
         mine, noise, spread = self.excess
-        return bool(mine > noise + CHANCE * spread + 1.0)
+        return bool(mine > noise + CHANCE * spread + PRICES)
 
 
 def count_events(signals, fit, recipe, raw, whiten) -> EventCounts:
@@ -81,7 +80,7 @@ def count_events(signals, fit, recipe, raw, whiten) -> EventCounts:
     mine, chance = (
         np.concatenate([events.gain for events in each]) - 1 for each in (crossed, found)
     )
-    spread = float(np.sqrt(np.sum(mine**2) + share * np.sum(chance**2)))
+    spread = float(np.sqrt(2 * share * np.sum(chance**2)))
     return EventCounts(
         fitted,
         sum(map(len, crossed)),

@@ -32,6 +32,7 @@ LEAST_FRAME = 2048
 ROUNDS = 8  # of additions, at most
 SWEEPS = 3  # over pairs, at most
 MOST = 8  # events that may give way to two
+TOGETHER = 512  # events that are looked at together
 FOLLOWED = 4  # pairs that are improved in turn
 TURNS = 6
 FIRST = 24  # places that are tried for the first event of a pair
@@ -271,7 +272,8 @@ class Piece:
             placed.start.tolist(), placed.group.tolist(), sign * placed.scores, strict=True
         ):
             # the table is padded by L - 1: the first lag of a start is at its own number
-            self._padded[:, :, start : start + reach] += np.tensordot(x, overlaps[g], 1)
+            part = x[0] * overlaps[g, 0] if len(x) == 1 else np.tensordot(x, overlaps[g], 1)
+            self._padded[:, :, start : start + reach] += part
 
     def told(self) -> Placed:
         """The events with their gains over their prices."""
@@ -434,9 +436,11 @@ class Piece:
         changed: list[int] = []
         number, length = 0, self.dictionary.length
         reach = length + length // 2
+        content = set(self.placed.start[self._content()].tolist())
         while number < len(self.placed):
             start = self.placed.start
-            if near is not None and not _close(near, int(start[number]), 2 * length):
+            place = int(start[number])
+            if place in content or (near is not None and not _close(near, place, 2 * length)):
                 number += 1
                 continue
             last = number + 1
@@ -452,6 +456,31 @@ class Piece:
         if changed and self.hidden is not None:
             self.refresh()
         return np.sort(np.array(changed, dtype=np.int64))
+
+    def _content(self):
+        """Numbers of events that overlap no other, and are at the best place around: all at once.
+
+        Whether others are is found out one by one.
+        """
+        d, start, half = self.dictionary, self.placed.start, self.dictionary.length // 2
+        apart = np.diff(start, prepend=-(10**15), append=10**15) >= max(d.length, d.refractory)
+        quick = apart[:-1] & apart[1:] & (start >= half) & (start + half < self.count)
+        quick = np.flatnonzero(quick) if self.hidden is None else np.zeros(0, int)
+        found = [np.zeros(0, int)]
+        windows = sliding_window_view(self.c, 2 * half + 1, axis=2)
+        lags = slice(d.length - 1 - half, d.length + half)
+        for some in np.array_split(quick, len(quick) // TOGETHER + 1):
+            old = self.placed.take(some)
+            c = windows[:, :, old.start - half].transpose(2, 0, 1, 3)  # (n, S, Q, m)
+            back = d.overlaps[old.group][..., lags]  # (n, Q, S, Q, m)
+            c = c + np.einsum("eq,eqsrm->esrm", old.scores, back, optimize=True)
+            c = np.maximum(c, 0.0) if d.positive else c
+            gain = np.sum(c**2, axis=2) - self.prices[:, None]
+            best = gain.max(axis=(1, 2), initial=-np.inf)
+            now = gain[np.arange(len(some)), old.group, half]
+            kept = (best <= now + GAIN * (np.abs(now) + self.prices.max())) & (now >= 0)
+            found.append(some[kept])
+        return np.concatenate(found)
 
     def _stops(self, number, last):
         """How many events from one on are tried together: two, then three, then all of them."""
