@@ -8,10 +8,11 @@ import pytest
 
 from gtpca import GTPCA, ProbabilisticGTPCA, plots
 from gtpca.plots.diagnostics import __all__ as OF_RESULTS
+from gtpca.plots.events import __all__ as OF_EVENTS
 
 
 @pytest.mark.parametrize("estimator", [GTPCA, ProbabilisticGTPCA])
-@pytest.mark.parametrize("name", sorted({*plots.__all__} - {*OF_RESULTS}))
+@pytest.mark.parametrize("name", sorted({*plots.__all__} - {*OF_RESULTS, *OF_EVENTS}))
 def test_a_shortcut_hands_everything_over(estimator, name, monkeypatch):
     calls = []
     monkeypatch.setattr(plots, name, lambda *given, **how: calls.append((given, how)) or "axes")

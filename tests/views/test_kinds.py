@@ -12,6 +12,7 @@ from helpers import QUICK, noise
 
 from gtpca import GTPCA, ProbabilisticGTPCA, Shift, page, plots
 from gtpca.plots.diagnostics import __all__ as OF_RESULTS
+from gtpca.plots.events import __all__ as OF_EVENTS
 
 pyplot = pytest.importorskip("matplotlib.pyplot", reason='needs matplotlib: "gtpca[plot]"')
 
@@ -125,7 +126,9 @@ def expected(model, tmp_path_factory):
 
 
 def test_every_public_function_is_in_the_table():
-    of_models = {*plots.__all__} - {*OF_RESULTS} - {"plot_noise"}  # which needs no samples
+    of_models = (
+        {*plots.__all__} - {*OF_RESULTS, *OF_EVENTS} - {"plot_noise"}
+    )  # which needs no samples
     drawn = {name.removeprefix("plot_") for name in of_models} | {"page"}
     assert drawn == set(FUNCTIONS)
     assert page.__all__ == ["write_page"]

@@ -55,7 +55,7 @@ def plot_events(
     Axes
     """
     check_is_fitted(model)
-    opened = model._opened(X)
+    opened = model.opened(X)
     events = model.encode(X) if events is None else events
     checks.integer("recording", recording, 0, len(opened.signals) - 1)
     checks.integer("channel", channel, 0, model.n_channels_ - 1)
