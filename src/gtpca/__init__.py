@@ -32,10 +32,12 @@ if TYPE_CHECKING:
         Shift,
         TimeWarp,
     )
+    from gtpca.model.events import Events
     from gtpca.operators import Operator
     from gtpca.operators.quadrature import quadrature
     from gtpca.persistence.models import load
     from gtpca.probabilistic import PosePosterior, ProbabilisticGTPCA
+    from gtpca.recordings import EventGTPCA
     from gtpca.solvers.als import ALS
 
 __version__ = "0.1.0"
@@ -48,6 +50,8 @@ __all__ = [
     "Compose",
     "Custom",
     "Deformation",
+    "EventGTPCA",
+    "Events",
     "Family",
     "Identity",
     "Operator",
@@ -69,6 +73,8 @@ __all__ = [
 HOMES = dict.fromkeys(__all__, "gtpca.families") | {
     "ALS": "gtpca.solvers.als",
     "Codes": "gtpca.data.codes",
+    "EventGTPCA": "gtpca.recordings",
+    "Events": "gtpca.model.events",
     "GTPCA": "gtpca.estimator",
     "Operator": "gtpca.operators",
     "PosePosterior": "gtpca.probabilistic",
@@ -79,9 +85,9 @@ HOMES = dict.fromkeys(__all__, "gtpca.families") | {
     "quadrature": "gtpca.operators.quadrature",
 }
 SUBMODULES = (
-    *("checks", "data", "datasets", "estimator", "experiments", "families", "files", "fitting"),
+    *("checks", "data", "datasets", "estimator", "families", "files", "fitting"),
     *("model", "nn", "operators", "optional", "page", "persistence", "plots", "probabilistic"),
-    *("readers", "solvers", "testing", "text", "views"),
+    *("readers", "recordings", "solvers", "testing", "text", "views"),
 )
 
 if not TYPE_CHECKING:  # for type checkers a name that is not there is a mistake
