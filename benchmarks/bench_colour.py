@@ -479,7 +479,7 @@ def passes(model, X):
     block = make_block(operator, model.components_.reshape(1, -1))
 
     def one(rows):
-        as_chunks(rows, operator).sum(statistics, block)
+        as_chunks(rows, operator).sum(statistics, [block])
 
     white = whiten(X)
     with tempfile.TemporaryDirectory() as folder:
