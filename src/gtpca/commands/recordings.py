@@ -105,9 +105,12 @@ def events(
 
     \b
     Examples:
-      gtpca events 100.hea -o beats.gtpca --channel MLII --family "shift(window=0.7s)"
-      gtpca events night.npy -o night.gtpca --rate 250Hz -k 2 --family "shift(window=0.5s)"
-      gtpca events a.wav b.wav -o clicks.gtpca -k 3 --noise stationary --family "shift(200)"
+      gtpca events 100.hea -o beats.gtpca --channel MLII \\
+          --family "shift(window=0.7s)"
+      gtpca events night.npy -o night.gtpca --rate 250Hz -k 2 \\
+          --family "shift(window=0.5s)"
+      gtpca events a.wav b.wav -o clicks.gtpca -k 3 --noise stationary \\
+          --family "shift(200)"
     """
     check_output(output, (), *recordings)
     model = EventGTPCA(

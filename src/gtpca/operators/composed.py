@@ -213,6 +213,8 @@ class ComposedOperator(Operator):
 
     def centre(self, w, used, seen):
         """A roll of the weights is one of the window, if what is between goes along with it."""
+        if not self.inner.crops and self.outer.weight_shape != self.weight_shape:
+            return None  # the window that moves shows weights that are placed in it
         if used is None:
             return (self.inner if self.inner.crops else self.outer).centre(w, None, seen)
         if np.all(seen) or not self.crops:
