@@ -1,6 +1,6 @@
 """The cost model of docs/howto/cluster.md beside passes with 1 and 2 workers, 10^4 to 10^6 rows.
 
-A pass is ``chunks.sum(statistics, block)``, as in a fit. *processor* is the processor time of all
+A pass is ``chunks.sum(statistics, [block])``, as in a fit. *processor* is the processor time of all
 workers, which other work on the machine changes little; *seconds* is the time on the clock. Best of
 three. Rows of 256 points in float32, ``Shift(64)``, in a stack of npy files. The formula was fitted
 to such rows; ``--check`` runs two other families, shapes and sizes, and says first what it expects.
@@ -97,11 +97,11 @@ def measure(case, client, folder):
     chunks = as_chunks(StreamedRows(stack(case, folder)), case.operator, batch_size=None)
     weights = np.random.default_rng(0).standard_normal((1, chunks.operator.n_weights))
     block = make_block(chunks.operator, weights)
-    chunks.sum(statistics, block)
+    chunks.sum(statistics, [block])
     best = []
     for _ in range(3):
         before, start = used(client), time.perf_counter()
-        chunks.sum(statistics, block)
+        chunks.sum(statistics, [block])
         best.append((used(client) - before, time.perf_counter() - start))
     return dict(zip(("processor", "seconds"), np.min(best, axis=0).tolist(), strict=True))
 

@@ -139,7 +139,7 @@ def passes(X, family, n_done, residual, batch_size=None):
     chunks = as_chunks(StreamedRows(X), operator, batch_size=batch_size, residual=residual)
     for k, block in enumerate(blocks):
         chunks = chunks.then(deflate, block, blocks=blocks[: k + 1])
-    return lambda: chunks.sum(statistics, last)
+    return lambda: chunks.sum(statistics, [last])
 
 
 def linear(folder):

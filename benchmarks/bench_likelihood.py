@@ -367,7 +367,7 @@ def passes(seeds, K=3):
             maximised(model, lens, chunks.sum(sums, lens), floor)
 
         def energy(V, chunks=chunks, operator=operator):
-            update(operator, chunks.sum(statistics, make_block(operator, V)), V)
+            update(operator, chunks.sum(statistics, [make_block(operator, V)]), V[None])
 
         timed = {
             "soft": seconds(lambda em=em: em(soft_sums)),

@@ -298,13 +298,14 @@ def stream_cases(families, folder):
     yield "stream/files", partial(case, (60, 60, 90, 1), path=folder / "stream.gtpca")
 
 
-def stream(of, sizes, n_fitted=0, path=None, **options):
+def stream(of, sizes, n_fitted=0, path=None, gaps=False, **options):
     """Results after every batch, of which every other is in float32 and weighted."""
     model, found = new_model(of, **options), []
+    change = holed if gaps else np.asarray
     if n_fitted:
         model.fit(planted(*of, n_fitted, seed=5))
     for i, n in enumerate(sizes):
-        X = planted(*of, n + 4, (np.float64, np.float32)[i % 2], seed=10 + i)[4:]
+        X = change(planted(*of, n + 4, (np.float64, np.float32)[i % 2], seed=10 + i)[4:])
         model.partial_fit(X, sample_weight=sample_weights(n) + 0.1 if i % 2 else None)
         found.append({"n_samples_seen_": model.n_samples_seen_} | results(model, like(X, of)))
         model = model if path is None else from_file(model, path)
@@ -395,11 +396,78 @@ def network_results(network, X):
     return {"network": [t.numpy() for t in found]} | results(network.to_estimator(), X)
 
 
+# --- gaps, densities, and noise that is not white ---
+
+GAPS = {"plain": {}, "refine": {"refine": 1, "center": True}, "shared": SHARED}
+DENSITIES = {
+    "soft": {},
+    "hard": {"em": "hard"},
+    "features": {"noise": "features"},
+    "hard-features": {"em": "hard", "noise": "features"},
+    "learned": {"prior": "learned"},
+}
+
+
+def gap_cases(families, folder):
+    for name in SOME[1:]:
+        for kind, options in GAPS.items():
+            yield f"gaps/{kind}/{name}", partial(with_gaps, families[name], **options)
+    case = partial(with_gaps, families["shift-crop"], dtype=np.float32)
+    yield "gaps/float32/shift-crop", case
+    for name in ("shift-placed", "shift-crop", "custom"):
+        case = partial(stream, families[name], (60, 60, 90), gaps=True, missing="ignore")
+        yield f"gaps/stream/{name}", case
+        yield f"gaps/stream/{name}/shared", partial(case, **SHARED)
+
+
+def with_gaps(of, dtype=np.float64, **options):
+    """Results of a fit to planted rows of which a fifth is hidden."""
+    X, new = (holed(planted(*of, n, dtype, seed)) for n, seed in ((40, 0), (25, 1)))
+    model = new_model(of, missing="ignore", **options).fit(X)
+    return results(model, new) | {"impute": model.impute(new)}
+
+
+def holed(X):
+    """The rows with NaN at a fifth of their values."""
+    return np.where(np.random.default_rng(3).random(X.shape) < 0.2, np.nan, X)
+
+
+def density_cases(families, folder):
+    for name in ("shift-placed", "shift-crop", "shift-circular", "rotation", "scaling"):
+        for kind, options in DENSITIES.items():
+            yield f"density/{kind}/{name}", partial(density, families[name], **options)
+            if kind in ("soft", "features"):
+                case = partial(density, families[name], gaps=True, missing="ignore", **options)
+                yield f"density/{kind}/{name}/gaps", case
+    for name in ("shift-placed", "shift-circular"):
+        for shared in ({}, SHARED):
+            case = partial(fitted, families[name], noise="stationary", **shared)
+            yield f"coloured/{name}{'/shared' if shared else ''}", case
+        yield f"coloured/{name}/density", partial(density, families[name], noise="stationary")
+
+
+def density(of, gaps=False, **options):
+    """Results of the fit of a density."""
+    change = holed if gaps else np.asarray
+    X, new = change(planted(*of)), change(planted(*of, 25, seed=1))
+    model = gtpca.ProbabilisticGTPCA(2, of[0], max_iter=12, random_state=0, **options).fit(X)
+    codes = model.encode(new)
+    return {
+        "components_": model.components_,
+        "noise_variance_": model.noise_variance_,
+        "history_": model.history_,
+        "scores": codes.scores,
+        "index": codes.index,
+        "decode": model.decode(codes),
+        "score_samples": model.score_samples(new),
+    }
+
+
 # --- all of them ---
 
 PARTS = (
     *(family_cases, variant_cases, size_cases, window_cases, input_cases, piece_cases),
-    *(stream_cases, file_cases, torch_cases),
+    *(stream_cases, file_cases, torch_cases, gap_cases, density_cases),
 )
 
 

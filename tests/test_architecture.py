@@ -75,7 +75,7 @@ PUBLIC = {
         Operator PosePosterior ProbabilisticGTPCA Reflection Rotation Scaling Shift TimeWarp
         labelled load pad quadrature""",
     "gtpca.families": "Compose Custom Family Identity Reflection Shift",
-    "gtpca.operators": "BankOperator FeatureWeightedOperator Operator",
+    "gtpca.operators": "BankOperator Operator",
     "gtpca.solvers": "ALS",
     "gtpca.persistence": "load save",
     "gtpca.nn": "Adam GTPCLayer GTPCNetwork LayerOutput",

@@ -13,7 +13,9 @@ from sklearn.utils import check_random_state
 
 from gtpca import checks
 from gtpca.base import BaseGTPCA
-from gtpca.data.chunks import Codes, as_chunks, energy, offset_energy
+from gtpca.data.chunks import as_chunks
+from gtpca.data.codes import Codes
+from gtpca.data.energies import energy, offset_energy
 from gtpca.data.missing import MISSING
 from gtpca.data.rows import training_rows
 from gtpca.estimator import (
@@ -348,7 +350,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         correlation = None
         if rows.in_memory and recipe.whitening is None:
             correlation, said = _colour(chunks, model)
-            found += said
+            found = tuple(wording.in_order([*found, *said]))
         self._adopt(
             model,
             held_out_gain_=trust.gain,
@@ -365,11 +367,17 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
             _row_shape=row_shape,
             residual_correlation_=correlation,
         )
-        for caution in found:
+        self._warn(found)
+        return self
+
+    def _warn(self, cautions):
+        """Warn of cautions, and then of a doubt: colour can be the reason for it."""
+        for caution in cautions:
             checks.warn(caution, UserWarning)
         if self.doubt_ is not None:
-            checks.warn(f"{self.doubt_}. {_instead(self.family)}", UserWarning)
-        return self
+            coloured = wording.speak_of_colour(cautions)
+            instead = wording.OTHER_NOISE if coloured else _instead(self.family)
+            checks.warn(f"{self.doubt_}. {instead}", UserWarning)
 
     @property
     def doubt_(self) -> str | None:

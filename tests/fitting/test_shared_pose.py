@@ -15,10 +15,10 @@ from gtpca.model.matching import (
     make_block,
     match,
     orthonormal,
-    solve_block,
     statistics,
     update,
 )
+from gtpca.operators.normal import Moments
 from gtpca.solvers.als import climb
 from gtpca.solvers.base import Problem
 from gtpca.testing import assert_same_components, make_planted
@@ -36,7 +36,7 @@ def planted_block(operator, n_samples=600, n_components=4, noise=0.1, seed=0):
 
 
 def explained_by(operator, X, W):
-    return statistics(Chunk(X, operator), make_block(operator, W)).explained
+    return statistics(Chunk(X, operator), [make_block(operator, W)]).explained[0]
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-6)])
@@ -47,9 +47,9 @@ def test_explained_energy_of_a_block_never_falls(bound, dtype, tolerance):
     fast = np.array(climb(Problem(chunks), W, max_iter=15, tol=0.0).history)
     plain = []
     for _ in range(12):
-        stats = chunks.sum(statistics, make_block(bound, W, dtype))
-        plain.append(stats.explained)
-        W = update(bound, stats, W)
+        stats = chunks.sum(statistics, [make_block(bound, W, dtype)])
+        plain.append(stats.explained[0])
+        [W] = update(bound, stats, W[None])
     for history in (fast, np.array(plain)):
         assert np.all(np.diff(history) >= -tolerance * history[1:])
 
@@ -74,11 +74,9 @@ def test_block_equations_are_solved(bound):
     W, W0 = rng.standard_normal((2, 2, bound.n_weights))
     if bound.isometric:
         weight = weight.sum(axis=0, keepdims=True)
-        rhs = weight[0] @ W
-    else:
-        rhs = bound.normal_block(weight, W)
-    solved = solve_block(bound, weight, rhs, W0)
-    again = weight[0] @ solved if bound.isometric else bound.normal_block(weight, solved)
+    normal = bound.normal(Moments(weight[None]))
+    rhs = normal.times(W[None])
+    again = normal.times(normal.solve(rhs, W0[None]))
     np.testing.assert_allclose(again, rhs, atol=1e-5 * np.abs(rhs).max())
 
 

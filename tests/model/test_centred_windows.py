@@ -63,7 +63,7 @@ def directions(operator, w):
 
 def centred(operator, w, used):
     weight = np.bincount(used, minlength=operator.n_transforms)
-    return operator.centre(w, np.array(used), operator.normal(weight, np.ones_like(w)) > 0)
+    return operator.centre(w, np.array(used), operator.coverage(weight[None])[0] > 0)
 
 
 @pytest.mark.parametrize("family", [Shift(5), Shift(boundary="circular")])

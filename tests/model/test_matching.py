@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import numpy as np
 import pytest
 from helpers import QUICK, noise
@@ -107,22 +109,21 @@ def test_stats_of_chunks_add_up_and_can_fade(family):
     operator = family.bind((24,))
     X, W = noise(20, 24), np.linalg.qr(noise(operator.n_weights, 3, seed=1))[0].T
     block = make_block(operator, W)
-    whole, first, second = (statistics(Chunk(x, operator), block) for x in (X, X[:7], X[7:]))
-    twice = statistics(Chunk(np.sqrt(2.0) * X, operator), block)
-    weighted = statistics(Chunk(X, operator, weight=np.full(20, 2.0)), block)
-    for name in ("rhs", "weight", "explained"):
-        wanted = getattr(whole, name)
-        assert np.allclose(getattr(first + second, name), wanted)
+    whole, first, second = (statistics(Chunk(x, operator), [block]) for x in (X, X[:7], X[7:]))
+    twice = statistics(Chunk(np.sqrt(2.0) * X, operator), [block])
+    weighted = statistics(Chunk(X, operator, weight=np.full(20, 2.0)), [block])
+    for of in (attrgetter("rhs"), attrgetter("moments.nodes"), attrgetter("explained")):
+        assert np.allclose(of(first + second), of(whole))
         for other in (2.0 * whole, twice, weighted):
-            assert np.allclose(getattr(other, name), 2 * wanted)
+            assert np.allclose(of(other), 2 * of(whole))
 
 
 def test_weights_that_are_nothing_or_not_finite_stay():
     operator = Shift(8).bind((24,))
     W = np.linalg.qr(noise(8, 1))[0].T
-    empty = statistics(Chunk(np.zeros((5, 24)), operator), make_block(operator, W))
-    assert np.array_equal(update(operator, empty, W), W)
-    assert np.array_equal(update(operator, np.nan * empty, W), W)
+    empty = statistics(Chunk(np.zeros((5, 24)), operator), [make_block(operator, W)])
+    assert np.array_equal(update(operator, empty, W[None]), W[None])
+    assert np.array_equal(update(operator, np.nan * empty, W[None]), W[None])
 
 
 def test_where_a_component_shows_nothing_its_coefficient_is_zero():
@@ -154,5 +155,5 @@ def test_rows_become_weights_in_the_pose_of_their_own_block(bound):
     X = rng.standard_normal((3, operator.n_features))
     blocks = make_blocks(operator, orthonormal(rng.standard_normal((3, 1, operator.n_weights))))
     pairs = zip(X, blocks, strict=True)
-    alone = [statistics(Chunk(x[None], operator), block).rhs[0] for x, block in pairs]
+    alone = [statistics(Chunk(x[None], operator), [block]).rhs[0, 0] for x, block in pairs]
     np.testing.assert_allclose(rows_as_weights(Chunk(X, operator), blocks), alone, atol=1e-10)

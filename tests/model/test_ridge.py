@@ -26,9 +26,9 @@ def ridged_history(problem, W, n_passes=15):
     """What plain alternating least squares explains, less the penalty."""
     history = []
     for _ in range(n_passes):
-        stats = problem.chunks.sum(statistics, problem.blocks(W[None])[0])
-        history.append(stats.explained)
-        W = update(problem.chunks.operator, stats, W, ridge=problem.ridge)
+        stats = problem.chunks.sum(statistics, problem.blocks(W[None]))
+        history.append(stats.explained[0])
+        [W] = update(problem.chunks.operator, stats, W[None], ridge=problem.ridge)
     return np.array(history)
 
 
@@ -55,9 +55,9 @@ def test_weights_that_no_row_sees_keep_their_value(name):
     operator = family.bind(shape)
     problem = Problem(as_chunks(noise(1, operator.n_features), operator), ridge=RIDGE)
     W = orthonormal(noise(1, operator.n_weights, seed=1))
-    stats = problem.chunks.sum(statistics, problem.blocks(W[None])[0])
-    unseen = operator.normal(stats.weight[:, 0, 0], np.ones(operator.n_weights)) == 0
-    new = update(operator, stats, W, ridge=RIDGE)
+    stats = problem.chunks.sum(statistics, problem.blocks(W[None]))
+    unseen = operator.coverage(stats.moments.nodes[:, :, 0, 0])[0] == 0
+    [new] = update(operator, stats, W[None], ridge=RIDGE)
     assert unseen.any()
     ratio = new[0, unseen] / W[0, unseen]  # the norm changes for all
     assert np.all(ratio > 0)

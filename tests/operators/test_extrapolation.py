@@ -146,7 +146,7 @@ def seen_in(model, X):
     """Which weights of the first component rows see."""
     used, operator = model.encode(X).index[:, 0], model.operator_
     weight = np.bincount(used, minlength=operator.n_transforms)
-    return operator.normal(weight, np.ones(operator.n_weights)) > 0
+    return operator.coverage(weight[None])[0] > 0
 
 
 @pytest.mark.parametrize("random_state", range(3))

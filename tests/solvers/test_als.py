@@ -7,8 +7,10 @@ import pytest
 from conftest import ALL_FAMILIES
 
 from gtpca import ALS, GTPCA, Identity, Shift
-from gtpca.data.chunks import Chunk, as_chunks, pick_rows
+from gtpca.data.chunks import Chunk, as_chunks
+from gtpca.data.sampling import pick_rows
 from gtpca.model.matching import make_block, statistics, update
+from gtpca.operators.normal import Moments
 from gtpca.solvers.als import climb
 from gtpca.solvers.base import Problem
 from gtpca.testing import make_planted
@@ -16,16 +18,16 @@ from gtpca.testing import make_planted
 
 def explained_by(operator, X, w):
     block = make_block(operator, w[None])
-    return statistics(Chunk(X.reshape(len(X), -1), operator), block).explained
+    return statistics(Chunk(X.reshape(len(X), -1), operator), [block]).explained[0]
 
 
 def plain_history(problem, W, n_passes=15):
     """Explained energy of plain alternating least squares, without extrapolation."""
     history = []
     for _ in range(n_passes):
-        stats = problem.chunks.sum(statistics, problem.block(W))
-        history.append(stats.explained)
-        W = update(problem.chunks.operator, stats, W)
+        stats = problem.chunks.sum(statistics, [problem.block(W)])
+        history.append(stats.explained[0])
+        [W] = update(problem.chunks.operator, stats, W[None])
     return np.array(history)
 
 
@@ -75,8 +77,9 @@ def test_unseen_weights_keep_their_value():
     weight = np.zeros(operator.n_transforms)
     weight[:2] = 1.0
     w0, rhs = np.arange(1.0, 31.0), np.ones(30)
-    solved = operator.solve_normal(weight, rhs, w0)
-    unseen = operator.normal(weight, np.ones(30)) == 0
+    normal = operator.normal(Moments(weight[None, :, None, None]))
+    solved = normal.solve(rhs[None, None], w0[None, None])[0, 0]
+    unseen = operator.coverage(weight[None])[0] == 0
     assert unseen.sum() == 13
     assert np.array_equal(solved[unseen], w0[unseen])
 

@@ -36,6 +36,7 @@ from gtpca.commands.output import check_output, is_stdout, path_for_output, tell
 from gtpca.commands.progress import FitBar
 from gtpca.data.labels import Labelled, reading_words
 from gtpca.families.text import as_family, format_family, parse_family
+from gtpca.fitting.wording import speak_of_colour
 from gtpca.operators.grid import axis_of, axis_texts
 from gtpca.readers.reading import is_data, is_model
 from gtpca.shell import HAS_CALLBACKS
@@ -368,7 +369,8 @@ def _description(model) -> str:
         orders = " and ".join(map(str, model.noise_.orders))
         lines["noise"] = f"stationary, filtered by an autoregression of order {orders}"
     doubt = is_density(model) and model.doubt_ is not None
-    said = [_summary(model), *(["", no_pattern(model)] if doubt else [])]
-    for caution in model.cautions_:
-        said += ["", f"{caution[0].upper()}{caution[1:]}"]
-    return "\n".join([*(f"{k:<12}{v}" for k, v in lines.items()), "", *said])
+    said = [f"{caution[0].upper()}{caution[1:]}" for caution in model.cautions_]
+    if doubt:
+        said.insert(len(said) if speak_of_colour(model.cautions_[:1]) else 0, no_pattern(model))
+    facts_and_sizes = "\n".join([*(f"{k:<12}{v}" for k, v in lines.items()), "", _summary(model)])
+    return "\n\n".join([facts_and_sizes, *said])

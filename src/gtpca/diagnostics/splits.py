@@ -10,6 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
 from gtpca import checks
+from gtpca.data.chunks import Chunk
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.common import (
     Found,
@@ -22,6 +23,7 @@ from gtpca.diagnostics.common import (
     seeds_from,
 )
 from gtpca.diagnostics.wording import Commands
+from gtpca.model.matching import make_block
 from gtpca.operators import Operator
 
 __all__ = ["Stability", "similarities", "stability"]
@@ -179,11 +181,11 @@ def similarities(operator: Operator, W: np.ndarray, V: np.ndarray) -> np.ndarray
 
 
 def _similarity(operator, w, v):
-    views = _views(operator, w)
-    lengths, total = operator.norms(v), np.sum(views**2)
+    chunk = Chunk(_views(operator, w), operator)
+    lengths, total = make_block(operator, v[None]).norms[:, 0], np.sum(chunk.energies)
     if total == 0 or lengths.max() == 0:
         return 0.0
-    products = np.abs(operator.correlate(operator.prepare(views), v))
+    products = np.abs(operator.correlate(chunk.prepared, v[None])[0])
     scores = np.divide(
         products, lengths, out=np.zeros_like(products), where=lengths > 1e-9 * lengths.max()
     )
@@ -196,4 +198,4 @@ def _views(operator, w):
     if operator.crops:
         count = min(MOST_VIEWS, operator.n_transforms)
         index = np.linspace(0, operator.n_transforms - 1, count).astype(int)
-    return operator.plain.apply_at(w, index)
+    return operator.apply_at(w, index)

@@ -17,7 +17,7 @@ import numpy as np
 from gtpca import checks
 from gtpca.data.chunks import as_chunks
 from gtpca.fitting import wording
-from gtpca.model.matching import orthonormal, statistics_each, update_each
+from gtpca.model.matching import orthonormal, statistics, update
 from gtpca.solvers.als import (
     ALS,
     HALVINGS,
@@ -112,8 +112,8 @@ def _passes(operator, n, n_starts):
     """
     (first, kept, few), (second, _, more) = HALVINGS
     w = np.ones(operator.n_weights) / math.sqrt(operator.n_weights)
-    moves = MOVES * MOVE_PASSES * len(list(operator.neighbours(w)))
-    places = (LOOK_PASSES + NEXT_PASSES) * len(list(operator.elsewhere(w)))
+    moves = MOVES * MOVE_PASSES * len(list(operator.moves(w)))
+    places = (LOOK_PASSES + NEXT_PASSES) * len(list(operator.moves(w, far=True)))
     steps = {few: n_starts * first, more: kept * second, MOVE_ROWS: moves, SCREEN_ROWS + 1: places}
     steps |= {SETTLE_ROWS: SETTLING, n + SETTLE_ROWS: LAST}
     rows = sum(passes * min(n, most) for most, passes in steps.items())
@@ -151,8 +151,8 @@ def _timed(problem, count):
     found: list[float] = []
     while len(found) < REPEATS and sum(found) < 2 * ENOUGH:
         begun = time.perf_counter()
-        stats = chunks.sum(statistics_each, few.blocks(W))
-        update_each(chunk.operator, stats, W, UPDATE_STEPS, problem.ridge)
+        stats = chunks.sum(statistics, few.blocks(W))
+        update(chunk.operator, stats, W, UPDATE_STEPS, problem.ridge)
         found.append(time.perf_counter() - begun)
     return min(found[1:] or found)
 

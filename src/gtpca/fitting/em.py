@@ -11,14 +11,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.data.chunks import Chunks, energy, masses
+from gtpca.data.chunks import Chunks
+from gtpca.data.energies import energy, masses
 from gtpca.fitting.annealing import annealed
 from gtpca.fitting.shared_pose import leading_axes
 from gtpca.model.conventions import signs
-from gtpca.model.gaps import hidden_sums
-from gtpca.model.matching import Stats, gram_matrices, match, second_moments, solve_block
+from gtpca.model.matching import Stats, coded_statistics, match
 from gtpca.model.probabilistic import ProbabilisticModel, data_sums, hard_sums, soft_sums
 from gtpca.model.stationary import StationaryNoise
+from gtpca.operators.base import smoothed
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem
 
@@ -27,7 +28,6 @@ __all__ = ["Recipe", "density_in_data_units", "expectation_maximisation", "maxim
 DENSE = 512  # weights up to which the covariance of aligned rows is made as a whole
 SUBSPACE_STEPS, SPARE = 6, 8  # else: so many steps, with so many directions more than needed
 FLOOR = 1e-9  # least noise, as a share of the mean square of the rows
-SEEN = 1e-9  # coverage of a weight, as a share of the largest, below which sums say nothing of it
 FALL = 1e-9  # share by which a likelihood may fall by ordinary rounding
 SPAN = 2  # passes that must gain more than the tolerance
 FARTHEST = 32.0  # extrapolation, in steps
@@ -151,12 +151,11 @@ def maximised(model, lens, sums, floor, learn_prior=False):
     """
     if np.ndim(sums.squares):
         return replace(model, noise=np.maximum(_noise_of_features(model, lens, sums), floor))
-    operator = lens.operator
-    V = solve_block(operator, sums.moments, sums.rhs, lens.weights, hidden=sums.hidden)
-    V = np.where(_seen(operator, sums), V, lens.weights)
+    normal = lens.operator.normal(sums.moments)
+    V = _least_squares(normal, sums, lens.weights)
     model = replace(model, pattern=V[0], loadings=V[1:])
     if len(model.noise) == 1:
-        variance = _energy_left(operator, sums, V) / max(np.sum(sums.observed), 1e-300)
+        variance = _energy_left(lens.operator, sums, V) / max(np.sum(sums.observed), 1e-300)
         model = replace(model, noise=np.array([max(variance, floor)]))
     return replace(model, log_prior=_log_shares(sums.mass)) if learn_prior else model
 
@@ -172,10 +171,8 @@ def density_in_data_units(
     """
     operator, lens = model.operator, model.lens()
     sums = chunks.sum(data_sums, lens, recipe.em == "hard")
-    start = np.zeros_like(lens.weights)
-    V = solve_block(operator, sums.moments, sums.rhs, start, hidden=sums.hidden)
-    V = scale * np.where(_seen(operator, sums), V, start)
-    V = np.stack([operator.smooth(v, width) for v in V]) if width else V
+    V = scale * _least_squares(operator.normal(sums.moments), sums, np.zeros_like(lens.weights))
+    V = np.stack([smoothed(operator, v, width) for v in V]) if width else V
     turn, _, axes = np.linalg.svd(V[1:], full_matrices=False)
     turn = turn * signs(axes)
     loadings = turn.T @ model.loadings
@@ -185,26 +182,18 @@ def density_in_data_units(
 
 def _energy_left(operator, sums, V):
     """``sum_it g_it E|x_i - T_t V a|^2`` over what was observed."""
-    G = gram_matrices(operator, V[None])[0]
-    left = sums.energy - 2 * np.sum(V * sums.rhs) + np.sum(sums.moments * G)
-    if not np.ndim(sums.hidden):
+    G = operator.gram(V[None])
+    left = sums.energy - 2 * np.sum(V * sums.rhs[0]) + np.sum(sums.moments.nodes * G)
+    if not sums.moments.lack:
         return left
-    each = (
-        (V[j], operator.mask_normal(part, v))
-        for j, row in enumerate(sums.hidden)
-        for part, v in zip(row, V, strict=True)
-    )
-    return left - sum(v @ hidden for v, hidden in each)
+    hidden = replace(sums.moments, nodes=np.zeros_like(sums.moments.nodes))
+    return left + operator.normal(hidden).quadratic(V[None])[0]
 
 
-def _seen(operator, sums):
-    """Weights (L,) of which the rows say more than rounding; others stay what they are."""
-    gaps = np.ndim(sums.hidden) > 0
-    if (operator.isometric and not gaps) or not operator.selects:
-        return np.ones(operator.n_weights, dtype=bool)
-    cover = operator.normal(sums.mass, np.ones(operator.n_weights))
-    cover = cover - sums.hidden[0, 0] if gaps else cover
-    return cover > SEEN * cover.max()
+def _least_squares(normal, sums, start):
+    """Pattern and loadings (1 + K, L); of what the rows say nothing, those of ``start``."""
+    [V] = normal.solve(sums.rhs, start[None])
+    return np.where(normal.seen[0], V, start)
 
 
 def _log_shares(mass):
@@ -214,13 +203,13 @@ def _log_shares(mass):
 
 
 def _noise_of_features(model, lens, sums):
-    """``v_j / n sum_i E (x_ij - (T_t (m + U z))_j)^2`` in units of the noise, (d,)."""
+    """``1 / n sum_i E (x_ij - (T_t (m + U z))_j)^2``, (d,)."""
     total, operator = sums.squares.copy(), lens.operator
-    for t, moments in enumerate(sums.moments):
+    for t, moments in enumerate(sums.moments.nodes[0]):
         bank = np.concatenate([operator.apply_at(v, np.array([t])) for v in lens.weights])
         total += np.einsum("jf,jk,kf->f", bank, moments, bank)
     observed = np.where(sums.observed > 0, sums.observed, 1.0)
-    return model.noise * np.where(sums.observed > 0, total / observed, 1.0)
+    return np.where(sums.observed > 0, total / observed, model.noise)
 
 
 def start(chunks: Chunks, recipe: Recipe, rng) -> ProbabilisticModel:
@@ -232,9 +221,8 @@ def start(chunks: Chunks, recipe: Recipe, rng) -> ProbabilisticModel:
         result = annealed(problem, ALS(), result, n_jobs=recipe.n_jobs)
     block = problem.block(result.weights)
     stats = chunks.sum(pattern_sums, block)
-    zero = np.zeros((1, operator.n_weights))
-    pattern = solve_block(operator, stats.weight, stats.rhs, zero, hidden=stats.hidden)[0]
-    left = (stats.explained - pattern @ stats.rhs[0]) / n
+    pattern = operator.normal(stats.moments).solve(stats.rhs, np.zeros_like(stats.rhs))[0, 0]
+    left = (float(stats.explained[0]) - pattern @ stats.rhs[0, 0]) / n
     variances, axes = aligned_axes(chunks, block, pattern, recipe.n_components, rng)
     spare = max(1, operator.n_judged - recipe.n_components)
     noise = max((left - variances.sum()) / spare, least_noise(chunks))
@@ -254,12 +242,7 @@ def total_weight(chunk):
 def pattern_sums(chunk, block) -> Stats:
     """What the mean of all rows needs to know, in the poses of a block; and their energy."""
     index, one = match(chunk, block).index, np.ones((len(chunk.rows), 1))
-    weighted = chunk.weigh(one.T).T
-    rhs = chunk.operator.adjoint_block(chunk.filled, index, weighted)
-    moments = second_moments(chunk.operator, index, weighted, one)
-    gaps = chunk.hidden is not None
-    hidden = hidden_sums(chunk, index, weighted, one) if gaps else 0.0
-    return Stats(rhs, moments, energy(chunk), hidden)
+    return coded_statistics(chunk, index, one, np.array([energy(chunk)]))
 
 
 def aligned_axes(chunks, block, pattern, count, rng):
@@ -284,5 +267,5 @@ def spread_times(chunk, block, pattern, Q):
     """``sum_i q_i y_i y_i' Q`` of ``y_i = T_i* (x_i - T_i m)``, (L, q)."""
     index = match(chunk, block).index
     rest = chunk.plus(pattern[None], index, np.full((len(index), 1), -1.0), None)
-    back = chunk.operator.adjoint_rows(rest.filled, index)
+    back = chunk.operator.adjoint_rows(rest.weighed, index)
     return back.T @ chunk.weigh((back @ Q).T).T

@@ -23,10 +23,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.data.chunks import as_chunks, masses
+from gtpca.data.chunks import as_chunks
+from gtpca.data.energies import masses
 from gtpca.fitting.em import expectation_maximisation, total_weight
 from gtpca.model.probabilistic import ProbabilisticModel, total_likelihood
 from gtpca.model.surrogates import InnovationSurrogates, channels_back, channels_last
+from gtpca.operators.base import smoothed
 
 __all__ = ["NEEDED", "Trust", "beside_noise", "evidence", "held_out", "trusted"]
 
@@ -127,7 +129,7 @@ def held_out(chunks, recipe, rng) -> Trust:
     if count > MOST_ROWS:
         numbers = np.sort(rng.permutation(count)[:MOST_ROWS])
     chunk, seed = chunks.take(numbers), rng.randint(2**31)
-    fold, pairs = row_folds(chunk.rows), []
+    fold, pairs = row_folds(chunk.rows, rounded=recipe.whitening is not None), []
     for number in range(FOLDS):
         fitted, new = (_some(chunk, part, recipe) for part in (fold != number, fold == number))
         if fitted is not None and new is not None:
@@ -148,7 +150,7 @@ def beside_noise(chunks, recipe, rng) -> tuple[float | None, tuple[float, ...]]:
         kept = chunk.weight > 0
         chunk = replace(chunk, rows=chunk.rows[kept], weight=chunk.weight[kept])
     rows, operator = np.asarray(chunk.rows, dtype=np.float64), chunk.operator
-    first = row_folds(rows, 2) == 0
+    first = row_folds(rows, 2, recipe.whitening is not None) == 0
     if first.all() or not first.any():
         return None, ()
     samples = rows.reshape(-1, *operator.sample_shape)
@@ -195,9 +197,14 @@ def _some(chunk, part, recipe):
     return as_chunks(chunk.rows[part], chunk.operator, weight, n_jobs=recipe.n_jobs)
 
 
-def row_folds(rows, folds=FOLDS) -> np.ndarray:
-    """The fold of every row, (n,), by its values: equal rows are held out together."""
-    rows = np.ascontiguousarray(rows)
+def row_folds(rows, folds=FOLDS, rounded=False) -> np.ndarray:
+    """The fold of every row, (n,), by its values: equal rows are held out together.
+
+    Values that were computed are ``rounded`` first: their last digits are those of a machine, and
+    of the units of the data.
+    """
+    with np.errstate(over="ignore"):
+        rows = np.ascontiguousarray(rows, np.float16 if rounded else None)
     return np.array([zlib.crc32(row.tobytes()) % folds for row in rows])
 
 
@@ -222,7 +229,7 @@ def _best(pairs) -> Trust:
 def changed(model, width, scale) -> ProbabilisticModel:
     """A model with other weights; what they show less of is noise."""
     operator = model.operator
-    W = scale * np.stack([operator.smooth(w, width) if width else w for w in model.weights])
+    W = scale * np.stack([smoothed(operator, w, width) if width else w for w in model.weights])
     after = replace(model, pattern=W[0], loadings=W[1:])
     return replace(after, noise=np.maximum(model.noise + power(model) - power(after), model.noise))
 

@@ -13,7 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from gtpca.data.chunks import energy, nested_samples
+from gtpca.data.energies import energy
+from gtpca.data.sampling import nested_samples
 from gtpca.model.coding import deflate
 from gtpca.model.matching import statistics
 from gtpca.solvers.base import SolverResult
@@ -21,7 +22,8 @@ from gtpca.solvers.base import SolverResult
 __all__ = ["grow_block", "leading_axes", "n_growths", "principal_axes", "principal_order"]
 
 GROW_ROWS = 1024  # the block grows on so many rows
-ONCE, AUTO, AMONG_LOUD = (2, 1), (3, 2), (6, 3)  # beginnings, and how many of them are finished
+ONCE, AUTO, AMONG_LOUD = (2, 1), (2, 2), (6, 3)  # beginnings, and how many of them are finished
+OF_FEW = (3, 2)  # instead of AUTO, where the block grows on all rows
 RACE = 4  # components up to which all beginnings are grown
 GROW_PASSES = 8  # for each size but the last, or fewer
 SUBSPACE_STEPS, SPARE = 3, 8  # towards the next directions, with so many more than needed
@@ -47,7 +49,8 @@ def grow_block(problem, recipe, goal):
         return _solve(problem, recipe)
     [chunks], _ = nested_samples(chunks, [GROW_ROWS], recipe.rng, recipe.n_jobs)
     few = replace(problem.plain, chunks=chunks, rough=True)
-    n_begun, n_finished = n_growths(recipe.is_auto, recipe.loud)
+    few_rows = problem.chunks.n_rows <= GROW_ROWS
+    n_begun, n_finished = n_growths(recipe.is_auto, recipe.loud, few_rows)
     grown = _until_stopped(
         recipe,
         (_grow(few, recipe, goal, _solve(few, recipe), min(RACE, most)) for _ in range(n_begun)),
@@ -57,14 +60,17 @@ def grow_block(problem, recipe, goal):
     return min(_until_stopped(recipe, done), key=_rank)
 
 
-def n_growths(is_auto, loud=False) -> tuple[int, int]:
+def n_growths(is_auto, loud=False, few_rows=False) -> tuple[int, int]:
     """From how many beginnings a block grows, and how many of these are finished on all rows.
 
-    What explains most of few rows after few passes need not lead to the best optimum.
+    What explains most of few rows after few passes need not lead to the best optimum: so two are
+    finished, of three where rows are few, and so is what a beginning costs.
     """
     if not is_auto:
         return ONCE
-    return AMONG_LOUD if loud else AUTO
+    if loud:
+        return AMONG_LOUD
+    return OF_FEW if few_rows else AUTO
 
 
 def _rank(result):
@@ -112,7 +118,7 @@ def _solve(problem, recipe, start=None):
 def aligned_residual(chunk, block):
     """What the block leaves of the rows, brought back: ``sqrt(q_i) T_i* r_i``, (n, L)."""
     rest = deflate(chunk, block)
-    back = chunk.operator.adjoint_rows(rest.filled, rest.codes.index[:, -1])
+    back = chunk.operator.adjoint_rows(rest.weighed, rest.codes.index[:, -1])
     return back if chunk.weight is None else back * np.sqrt(chunk.weight)[:, None]
 
 
@@ -152,21 +158,22 @@ def principal_order(problem, W):
     if len(W) == 1:
         return W
     block = problem.block(W)
-    return principal_axes(block, problem.chunks.sum(statistics, block))[0]
+    return principal_axes(block, problem.chunks.sum(statistics, [block]).moments)[0]
 
 
-def principal_axes(block, stats):
+def principal_axes(block, moments):
     """The span of a block as principal axes, and the energy along each, (K, L) and (K,).
 
     With coefficients of second moment ``C`` and the mean Gram matrix ``G`` of the rows' poses,
     these are the principal axes of ``G^(1/2) C G^(1/2)``: in descending order of energy, unit norm,
     orthonormal for isometries.
     """
-    share = np.einsum("tkk->t", stats.weight)
+    [nodes] = moments.nodes
+    share = np.einsum("tkk->t", nodes)
     values, vectors = np.linalg.eigh(np.tensordot(share / share.sum(), block.gram, axes=1))
     root = np.sqrt(np.maximum(values, values[-1] * block.floor))[:, None] * vectors.T
     exponent = np.frexp(share.sum())[1]  # LAPACK rounds otherwise where values are very large
-    second = np.ldexp(stats.weight.sum(axis=0), -exponent)
+    second = np.ldexp(nodes.sum(axis=0), -exponent)
     energies, axes = np.linalg.eigh(root @ second @ root.T)
     ordered = axes[:, ::-1].T @ np.linalg.solve(root.T, block.weights)
     unit = ordered / np.linalg.norm(ordered, axis=1, keepdims=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.data.chunks import exponent_of, totals, weighted_sums
+from gtpca.data.energies import exponent_of, totals, weighted_sums
 from gtpca.fitting.coloured import data_solution
 from gtpca.fitting.fit import Fit, check_size
 from gtpca.fitting.shared_pose import principal_axes
@@ -20,6 +20,7 @@ from gtpca.model.coding import deflate
 from gtpca.model.conventions import kept_signs
 from gtpca.model.matching import Block, Stats, explained_energy, statistics, update
 from gtpca.model.model import Model
+from gtpca.operators.normal import Moments
 from gtpca.solvers.base import Problem
 
 __all__ = ["N_FITS", "KeptRows", "Stream", "fading"]
@@ -87,15 +88,14 @@ class Stream:
             sizes = np.linalg.norm(W, axis=2, keepdims=True)
             W, data = W / sizes, model.data_weights.reshape(W.shape) / sizes
         shares = np.zeros(W.shape[:2]) if explained is None else explained.reshape(W.shape[:2])
-        m = 1 if operator.isometric else operator.n_transforms
-        spread = [np.repeat(np.diag(share)[None] / m, m, axis=0) for share in shares]
-        normal = _times if operator.isometric else operator.normal_block
-        each = zip(spread, W, np.broadcast_to(ridge, len(W)), strict=True)
-        rhs = [normal(s, w) + rho * s.sum(axis=0) @ w for s, w, rho in each]
+        m = model.blocks()[0].gram.shape[0]
+        spread = np.array([np.repeat(np.diag(share)[None] / m, m, axis=0) for share in shares])
+        rhs = operator.normal(Moments(spread)).times(W)
+        rhs += np.reshape(ridge, (-1, 1, 1)) * (spread.sum(axis=1) @ W)
         return cls(
             weights=W,
-            rhs=np.array(rhs),
-            weight=np.array(spread),
+            rhs=rhs,
+            weight=spread,
             explained=shares.sum(axis=1),
             energy=energy,
             mass=n_rows,
@@ -120,18 +120,18 @@ class Stream:
             own = replace(problem, chunks=chunks, ridge=float(ridge))
             known = decay / unit * old + _statistics(own, W)
             check_size(known.rhs, known.explained)
-            W = update(problem.chunks.operator, known, W, ridge=ridge)
+            [W] = update(problem.chunks.operator, known, W[None], ridge=ridge)
             blocks.append(problem.block(W))
             sums.append(unit * known)
         return Stream(
             weights=np.array([block.weights for block in blocks]),
-            rhs=np.array([stats.rhs for stats in sums]),
-            weight=np.array([stats.weight for stats in sums]),
-            explained=np.array([stats.explained for stats in sums]),
+            rhs=np.concatenate([stats.rhs for stats in sums]),
+            weight=np.concatenate([stats.moments.nodes for stats in sums]),
+            explained=np.concatenate([stats.explained for stats in sums]),
             energy=float(decay * self.energy + new.energy),
             mass=self.faded_mass(n_new, horizon) + new.mass,
             n_rows=self.n_rows + n_new,
-            hidden=np.array([stats.hidden for stats in sums]),
+            hidden=np.array([lacks(stats.moments) for stats in sums]),
             ridge=self.ridge,
             data=self.data,
         )
@@ -167,9 +167,10 @@ class Stream:
     @property
     def stats(self) -> list[Stats]:
         """What is known of the rows, for each block."""
-        hidden = np.asarray(self.hidden)
-        hidden = hidden if hidden.ndim else np.zeros(len(self.weights))
-        return [Stats(*s) for s in zip(self.rhs, self.weight, self.explained, hidden, strict=True)]
+        gaps = np.ndim(self.hidden) > 1
+        moments = Moments(self.weight, np.asarray(self.hidden) if gaps else 0.0)
+        known = Stats(self.rhs, moments, self.explained)
+        return [known[b : b + 1] for b in range(len(self.weights))]
 
     def faded_mass(self, n_new, horizon):
         """What is left of ``mass`` when ``n_new`` rows have come."""
@@ -189,7 +190,7 @@ class Stream:
         V = data[:, 0] if whitened else W
         if self.weights.shape[1] > 1:
             (block,) = replace(model, weights=self.weights[0]).blocks()
-            W, explained = principal_axes(block, self.stats[0])
+            W, explained = principal_axes(block, self.stats[0].moments)
             V = W @ np.linalg.pinv(self.weights[0]) @ data[0] if whitened else W
             if np.any(self.hidden):  # these would be the energies in gaps, too
                 explained = explained * (self.explained[0] / explained.sum())
@@ -212,15 +213,15 @@ class Stream:
 def _statistics(problem, W):
     """:class:`Stats` of the rows under the ridge; what is explained is what codes explain."""
     if not problem.ridge:
-        return problem.chunks.sum(statistics, problem.block(W))
-    [block] = problem.blocks(W[None])
+        return problem.chunks.sum(statistics, [problem.block(W)])
     explained = problem.chunks.sum(explained_energy, problem.block(W))
-    return replace(problem.chunks.sum(statistics, block), explained=explained)
+    stats = problem.chunks.sum(statistics, problem.blocks(W[None]))
+    return replace(stats, explained=np.array([explained]))
 
 
-def _times(weight, W):
-    """``normal_block`` of isometries, for which ``T* T`` is the identity."""
-    return weight[0] @ W
+def lacks(moments):
+    """What gaps take away in a single block, (K, K, p), or 0."""
+    return moments.hidden[0] if moments.lack else 0.0
 
 
 def fading(n_before, n_new, horizon):

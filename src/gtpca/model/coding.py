@@ -10,15 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from gtpca.data.chunks import (
-    CACHE_BYTES,
-    Chunk,
-    Codes,
-    Memory,
-    row_energies,
-    row_exponents,
-    zero_filled,
-)
+from gtpca.data.chunks import Chunk
+from gtpca.data.codes import Codes
+from gtpca.data.energies import row_exponents, zero_filled
 from gtpca.model.gaps import gram_at
 from gtpca.model.matching import match
 
@@ -87,7 +81,7 @@ def sweep(chunk, blocks, sweeps=0):
     Greedy, one block after the other; then ``sweeps`` times each component is matched again against
     the residual plus its own part. A single block is matched as a whole: nothing is left to sweep.
     """
-    chunk = replace(chunk, codes=None, memory=Memory(CACHE_BYTES), owned=False)
+    chunk = chunk.afresh()
     chunk = chunk.owning() if blocks else chunk
     for block in blocks:
         chunk = deflate(chunk, block)
@@ -114,9 +108,9 @@ def ordinary(chunk):
     exponent : int array (n, 1)
         Rows were divided by ``2**exponent``.
     """
-    exponent = row_exponents(chunk.rows)
+    exponent = row_exponents(chunk.rows, chunk.operator.feature_weight)
     if np.any(exponent):
-        chunk = replace(chunk, rows=np.ldexp(chunk.rows, -exponent), memory=None)
+        chunk = replace(chunk, rows=np.ldexp(chunk.rows, -exponent))
     return chunk, exponent
 
 
@@ -144,16 +138,16 @@ def in_units(scores, index, units):
 def explained_shares(chunk, blocks, sweeps=0):
     """Share of the energy of every row that all components explain, (n,); 0 for zero rows."""
     chunk, _ = ordinary(chunk)
-    total, left = row_energies(chunk.rows), row_energies(sweep(chunk, blocks, sweeps).rows)
+    total, left = chunk.energies, sweep(chunk, blocks, sweeps).energies
     return 1 - np.divide(left, total, out=np.ones_like(total), where=total > 0)
 
 
 def align(chunk, preprocessing, column, blocks, sweeps=0):
     """Rows as they came, brought back from the pose of a component, (n, \\*weight_shape)."""
     operator = chunk.operator
-    seen = replace(chunk, rows=preprocessing(chunk.rows, operator), memory=None)
+    seen = replace(chunk, rows=preprocessing(chunk.rows, operator))
     index = code(ordinary(seen)[0], blocks, sweeps).index[:, column]
-    aligned = bring_back(chunk.rows, operator.plain, index)
+    aligned = bring_back(chunk.rows, operator, index)
     return aligned.reshape(-1, *operator.weight_shape)
 
 
@@ -165,7 +159,7 @@ def impute(chunk, preprocessing, blocks, sweeps=0, units=None, shown=None):
     operator, dtype = chunk.operator, chunk.rows.dtype
     if chunk.hidden is None:
         return chunk.rows.reshape(-1, *operator.sample_shape)
-    seen = replace(chunk, rows=preprocessing(chunk.rows, operator), memory=None)
+    seen = replace(chunk, rows=preprocessing(chunk.rows, operator))
     codes = encode(seen, blocks, sweeps, units)
     values = decode(codes, operator, blocks if shown is None else shown, dtype)
     values = preprocessing.undo(values, chunk.rows, operator)
@@ -182,15 +176,15 @@ def data_energies(chunk, preprocessing, blocks, sweeps, units, shown):
     """Energies of centred rows in the data after 0, 1, .., k components, weighted, (k + 1,)."""
     operator = chunk.operator
     rest = preprocessing.centred(chunk.rows, operator)
-    seen = replace(chunk, rows=preprocessing.whitened(rest, operator), memory=None)
+    seen = replace(chunk, rows=preprocessing.whitened(rest, operator))
     codes = encode(seen, blocks, sweeps, units)
-    columns = [row_energies(preprocessing.weighed(rest, operator))]
+    columns = [chunk.energies_of(preprocessing.judged(rest, operator))]
     rest = rest.astype(np.float64)
     for k in range(codes.scores.shape[1]):
         column = min(k, codes.index.shape[1] - 1)
         one = Codes(codes.scores[:, [k]], codes.index[:, [column]])
         rest = rest - decode(one, operator, [_single(shown, k)], np.float64)
-        columns.append(row_energies(preprocessing.weighed(rest, operator)))
+        columns.append(chunk.energies_of(preprocessing.judged(rest, operator)))
     return chunk.weigh(np.stack(columns)).sum(axis=1)
 
 
@@ -219,13 +213,13 @@ def bring_back(rows, operator, index):
 
 
 def decode(codes, operator, blocks, dtype=np.float64):
-    """``sum_k a_k T_k w_k`` without the feature weight, shape (n, d)."""
+    """``sum_k a_k T_k w_k``, shape (n, d)."""
     total = np.zeros((len(codes), operator.n_features), dtype=dtype)
     exponent = row_exponents(codes.scores)
     scores, used = np.ldexp(codes.scores.astype(np.float64), -exponent), 0
     for block, index in zip(blocks, codes.index.T, strict=False):
         coef = block.coef(scores[:, used : used + len(block)], index)
-        total += projection(operator.plain, block, index, coef, dtype)
+        total += projection(operator, block, index, coef, dtype)
         used += len(block)
     return np.ldexp(total, exponent) if np.any(exponent) else total
 
@@ -243,14 +237,14 @@ def measure(chunk, blocks, sweeps=0, units=None):
         (n, k + 1).
     """
     chunk, exponent = ordinary(chunk)
-    columns = [row_energies(chunk.rows)]
-    rest = swept = chunk = replace(chunk, codes=None, memory=Memory(CACHE_BYTES), owned=False)
+    columns = [chunk.energies]
+    rest = swept = chunk = chunk.afresh()
     for number, block in enumerate(blocks, start=1):
         before, rest = rest, deflate(rest, block)
         if len(block) > 1:
             columns += list(_nested_energies(before, block, rest.codes.index[:, -1]))
         swept = rest if sweeps == 0 else sweep(chunk, blocks[:number], sweeps)
-        columns.append(row_energies(swept.rows))
+        columns.append(swept.energies)
     scores = in_units(swept.codes.scores, swept.codes.index, units)
     scores = np.ldexp(scores, exponent).astype(chunk.rows.dtype)
     energies = np.ldexp(np.stack(columns, axis=1), 2 * exponent)
@@ -271,7 +265,7 @@ def _nested_energies(chunk, block, index):
     if chunk.hidden is not None:
         return _nested_energies_in_gaps(chunk, block, index, b)
     z = np.einsum("njk,kn->jn", block.at(block.nested_root, index), b)
-    return np.maximum(row_energies(chunk.rows) - np.cumsum(z**2, axis=0), 0.0)[:-1]
+    return np.maximum(chunk.energies - np.cumsum(z**2, axis=0), 0.0)[:-1]
 
 
 def _nested_energies_in_gaps(chunk, block, index, b):
@@ -281,13 +275,13 @@ def _nested_energies_in_gaps(chunk, block, index, b):
         coef = np.linalg.solve(G[:, :k, :k], b[:k].T[:, :, None])[:, :, 0]
         first = replace(block, weights=block.weights[:k])
         part = projection(chunk.operator, first, index, coef, chunk.rows.dtype)
-        yield row_energies(chunk.rows - part)
+        yield chunk.energies_of(chunk.rows - part)
 
 
 def products_at(chunk, w, index):
     """``<x_i, T_{index_i} w>``, shape (n,)."""
     moved = chunk.operator.apply_at(w.astype(chunk.rows.dtype), index)
-    return np.einsum("ij,ij->i", chunk.filled, moved, dtype=np.float64)
+    return np.einsum("ij,ij->i", chunk.weighed, moved, dtype=np.float64)
 
 
 def energy_shares(chunk, blocks):
@@ -301,4 +295,5 @@ def energy_shares(chunk, blocks):
         coef = block.coef(scores[:, k, None], index[:, k])
         parts.append(projection(chunk.operator, block, index[:, k], coef, np.float64))
     both = zero_filled(np.sum(parts, axis=0) + 2.0 * chunk.rows)
+    both = both if chunk.operator.feature_weight is None else both * chunk.operator.feature_weight
     return np.array([np.sum(chunk.weigh(np.sum(part * both, axis=1))) for part in parts])

@@ -64,7 +64,7 @@ def code_sides(chunk):
 
 def product_sides(chunk, W):
     """:func:`score_sides` of the products with weights (k, L) under a single transform."""
-    return score_sides(chunk, chunk.operator.correlate_each(chunk.prepared, W)[:, :, 0].T)
+    return score_sides(chunk, chunk.operator.correlate(chunk.prepared, W)[:, :, 0].T)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def centred(operator, W, used):
     """Weights (K, L) with what the transforms ``used`` see in the middle; the rest is predicted."""
     if not operator.crops:
         return W
-    weight = np.bincount(used, minlength=operator.n_transforms)
-    seen = operator.normal(weight, np.ones(operator.n_weights)) > 0
+    counts = np.bincount(used, minlength=operator.n_transforms)
+    seen = operator.coverage(counts[None])[0] > 0
     moved = [operator.centre(w, used, seen) for w in W]
     return W if any(w is None for w in moved) else np.array(moved)

@@ -20,11 +20,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from gtpca.operators.base import conjugate_gradients, divide
-
 __all__ = [
-    *("HIDDEN_WEIGHT", "Factors", "factor_dtype", "gram_at", "hidden_sums"),
-    *("lengths_each", "less_hidden", "pieces", "solve_each", "widest"),
+    "HIDDEN_WEIGHT",
+    "Factors",
+    "factor_dtype",
+    "gram_at",
+    "hidden_sums",
+    "hidden_sums_each",
+    "lengths_each",
+    "pieces",
+    "widest",
 ]
 
 HIDDEN_WEIGHT = 0.02  # rho; benchmarks/bench_gaps.py compares others
@@ -42,7 +47,7 @@ def lengths_each(P, operator, W, root):
     root : array (S, m), or (S, 1) for isometries
         ``1 / |T_t w|``, zero where that is too little to mean anything.
     """
-    squares = operator.correlate_mask_each(P, W)
+    squares = operator.correlate_mask(P, W, W)
     squares *= ((HIDDEN_WEIGHT - 1) * root[:, None] ** 2).astype(squares.dtype)
     squares += 1
     np.maximum(squares, HIDDEN_WEIGHT, out=squares)
@@ -71,7 +76,9 @@ class Factors:
         least = np.sqrt(HIDDEN_WEIGHT) * np.einsum("tkk->tk", np.linalg.cholesky(G))
         self.rows: list[list[np.ndarray]] = []
         for j, w in enumerate(W):
-            row = [operator.correlate_mask(P, w, v) for v in [*W[:j], w]]
+            one, others = w[None], W[:j]
+            row = [operator.correlate_mask(P, one, v[None])[0] for v in others]
+            row.append(operator.correlate_mask(P, one, one)[0])
             self.rows.append(row)
             for k, entries in enumerate(row):
                 entries *= HIDDEN_WEIGHT - 1
@@ -141,14 +148,14 @@ def gram_at(chunk, block, index):
 
     A little is added to the diagonal, as in ``block.nested_root``.
     """
-    weight = 1 - (1 - HIDDEN_WEIGHT) * chunk.hidden
     moved = np.stack([chunk.operator.apply_at(w, index) for w in block.weights], axis=1)
     ridge = block.floor * block.gram.max(initial=0.0) * np.eye(len(block))
-    return (moved * weight[:, None]) @ moved.transpose(0, 2, 1) + ridge
+    weights = chunk.value_weights(HIDDEN_WEIGHT)
+    return (moved * weights[:, None]) @ moved.transpose(0, 2, 1) + ridge
 
 
 def hidden_sums(chunk, index, weighted, coef):
-    """``(1 - rho) sum_i a_ij a_ik T_i* diag(h_i) T_i`` of a chunk with gaps, (K, K, p).
+    """``(1 - rho) sum_i a_ij a_ik T_i* diag(h_i) T_i`` of a chunk, (1, K, K, p); 0 without gaps.
 
     Parameters
     ----------
@@ -159,45 +166,24 @@ def hidden_sums(chunk, index, weighted, coef):
 
     Returns
     -------
-    array (K, K, p) as :meth:`~gtpca.operators.base.Operator.mask_sums` says
+    array (1, K, K, p) as :meth:`~gtpca.operators.base.Operator.mask_sums` says, or 0
     """
+    if chunk.hidden is None:
+        return 0.0
     K = coef.shape[1]
     first, second = np.tril_indices(K)
     products = (1 - HIDDEN_WEIGHT) * weighted[:, first] * coef[:, second]
     # the systems of a block can be so ill-conditioned that single precision lets the energy fall
-    mask = chunk.mask if K == 1 else chunk.mask.astype(np.float64)
-    sums = chunk.operator.mask_sums(mask, index, products)
+    mask = chunk.lack if K == 1 else chunk.lack.astype(np.float64)
+    sums = chunk.operator.mask_sums(mask, index, products.T)
     total = np.empty((K, K, sums.shape[1]))
     total[first, second] = total[second, first] = sums
-    return total
+    return total[None]
 
 
-def solve_each(operator, stats, w0, steps, more=0.0):
-    """The least-squares weights of S components by themselves, from ``w0`` (S, L).
-
-    ``more`` is what a ridge adds, (S, L).
-    """
-    weight, rhs, hidden = stats.weight[:, :, 0, 0], stats.rhs[:, 0], stats.hidden[:, 0, 0]
-    if operator.isometric:
-        return divide(rhs, weight.sum(axis=1, keepdims=True) - hidden, w0)
-    if operator.selects:
-        return divide(rhs, operator.normal_diagonals(weight) - hidden + more, w0)
-    system = operator.normal_times(weight)
-
-    def times(W):
-        less = np.array([operator.mask_normal(*p) for p in zip(hidden, W, strict=True)])
-        return system(W) - less + more * W
-
-    return conjugate_gradients(times, rhs, w0, steps)
-
-
-def less_hidden(operator, system, hidden):
-    """The function from flat blocks (1, K L) to ``(system - hidden) w``, ``hidden`` (K, K, p)."""
-    K = range(len(hidden))
-
-    def times(v):
-        W = v.reshape(len(hidden), -1)
-        less = [sum(operator.mask_normal(hidden[j, k], W[k]) for k in K) for j in K]
-        return system(v) - np.array(less).reshape(v.shape)
-
-    return times
+def hidden_sums_each(chunk, index, weighted, coef):
+    """:func:`hidden_sums` of S components by themselves, of arrays (S, n), (S, 1, 1, p)."""
+    if chunk.hidden is None:
+        return 0.0
+    each = zip(index, weighted[:, :, None], coef[:, :, None], strict=True)
+    return np.concatenate([hidden_sums(chunk, *one) for one in each])

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -20,34 +19,28 @@ from gtpca.model.gaps import (
     Factors,
     factor_dtype,
     hidden_sums,
+    hidden_sums_each,
     lengths_each,
-    less_hidden,
     pieces,
-    solve_each,
     widest,
 )
-from gtpca.model.ridge import ridge_diagonals, with_ridge
 from gtpca.model.ties import first_best, lengths_of
-from gtpca.operators.base import CG_STEPS, conjugate_gradients
+from gtpca.operators.normal import CG_STEPS, Moments, moments_at, moments_each
 
 __all__ = [
     "POLARITIES",
     "Block",
     "Match",
     "Stats",
+    "coded_statistics",
     "explained_energy",
-    "gram_matrices",
     "make_block",
     "make_blocks",
     "match",
     "orthonormal",
     "rows_as_weights",
-    "second_moments",
-    "solve_block",
     "statistics",
-    "statistics_each",
     "update",
-    "update_each",
 ]
 
 POLARITIES = ("both", "positive")
@@ -113,19 +106,12 @@ def make_blocks(
     operator, stack, dtype=np.float64, polarity="both", ridge=0.0, rough=False
 ) -> list[Block]:
     """The blocks of several weights (S, K, L), for rows of ``dtype``."""
-    grams, floor = gram_matrices(operator, stack), max(np.finfo(dtype).eps, SINGULAR)
+    grams, floor = operator.gram(stack), max(np.finfo(dtype).eps, SINGULAR)
     norms = np.sqrt(np.einsum("stkk->stk", grams).clip(0.0))
     if ridge:
         grams = grams + ridge * (stack @ stack.transpose(0, 2, 1))[:, None]
     each = zip(stack, _inverse_roots(grams, floor), norms, grams, strict=True)
     return [Block(*parts, floor, polarity, rough) for parts in each]
-
-
-def gram_matrices(operator, stack):
-    """Gram matrices of weights (S, K, L): (S, m, K, K), or (S, 1, K, K) for isometries."""
-    if operator.isometric:
-        return (stack @ stack.transpose(0, 2, 1))[:, None]
-    return operator.gram_each(stack)
 
 
 def _inverse_roots(G, floor):
@@ -196,7 +182,7 @@ def _pick_in_gaps(chunk, P, block):
     masks = _prepared_masks(chunk, dtype)
     for part in pieces(len(chunk.rows), operator, block, dtype):
         factors = Factors(masks[part], operator, block)
-        b = np.stack([operator.correlate(P[part], w) for w in block.weights])
+        b = _correlated(operator, P[part], block.weights)
         b = b.astype(dtype, copy=False)
         index, z = _pick_joint(factors.whiten(b), _lengths(chunk, block, part.start))
         found.append((index, z, factors.root_at(index)))
@@ -207,7 +193,7 @@ def _prepared_masks(chunk, dtype):
     """What the operator makes of the masks of a chunk in some precision."""
     if dtype == chunk.rows.dtype:
         return chunk.prepared_mask
-    return chunk.operator.prepare_mask(chunk.mask.astype(dtype))
+    return chunk.operator.prepare_mask(chunk.lack.astype(dtype))
 
 
 def _lengths(chunk, block, start=0):
@@ -225,10 +211,9 @@ def _pick_whitened(chunk, P, block):
     """Best transform (n,) of ``root_t b``, and that there, (n, K)."""
     operator = chunk.operator
     if len(block.root) == 1:
-        W = block.root[0] @ block.weights
-        z = np.stack([operator.correlate(P, w) for w in W])
+        z = _correlated(operator, P, block.root[0] @ block.weights)
         return _pick_joint(z, _lengths(chunk, block))
-    b = [operator.correlate(P, w) for w in block.weights]
+    b = _correlated(operator, P, block.weights)
     root = block.root.astype(b[0].dtype).transpose(0, 2, 1)
     step = max(1, WHITENED // (len(b) * len(root)))
     found = [
@@ -236,6 +221,11 @@ def _pick_whitened(chunk, P, block):
         for i in range(0, len(b[0]), step)
     ]
     return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+
+
+def _correlated(operator, P, W):
+    """``<x_i, T_t w_k>``, (K, n, m): one component after the other, which all need the memory."""
+    return np.concatenate([operator.correlate(P, w[None]) for w in W])
 
 
 def _whiten(b, root, first, last):
@@ -272,7 +262,7 @@ def _pick_each(products, polarity, lengths):
 def _products(P, operator, W, root):
     """``<x_i, T_t w> / |T_t w|`` of S components by themselves, (S, n, m)."""
     constant = root.shape[1] == 1
-    products = operator.correlate_each(P, W * root if constant else W)
+    products = operator.correlate(P, W * root if constant else W)
     if not constant:
         products *= root[:, None].astype(products.dtype)
     return products
@@ -280,105 +270,75 @@ def _products(P, operator, W, root):
 
 @dataclass(frozen=True)
 class Stats:
-    """All that an update needs to know of the rows: additive over chunks, float64.
+    """All that an update of S blocks needs to know of the rows: additive over chunks, float64.
 
     Parameters
     ----------
-    rhs : array (K, L)
+    rhs : array (S, K, L)
         ``sum_i a_i T_i* r_i``.
-    weight : array (m, K, K), or (1, K, K) for isometries
-        ``sum_{i: t_i = t} a_i a_i'``, summed over ``t`` for isometries.
-    explained : float
+    moments : Moments
+        Of the normal equations.
+    explained : array (S,)
         Explained energy ``sum_i |z_i|^2``; ``sum_i s_i^2`` for one component.
-    hidden : array (K, K, p), or 0
-        What gaps take away from ``N``, see :func:`gtpca.model.gaps.hidden_sums`.
-
-    Those of several blocks have one more axis in front, (S, ..).
     """
 
     rhs: np.ndarray
-    weight: np.ndarray
-    explained: Any
-    hidden: Any = 0.0
+    moments: Moments
+    explained: np.ndarray
 
     def __add__(self, other: Stats) -> Stats:
-        return Stats(*(a + b for a, b in zip(self.fields, other.fields, strict=True)))
-
-    def __getitem__(self, number: int) -> Stats:
-        """One of several, where there is a leading axis for them."""
-        hidden = self.hidden[number] if self.has_gaps else 0.0
-        return Stats(self.rhs[number], self.weight[number], self.explained[number], hidden)
+        moments = self.moments + other.moments
+        return Stats(self.rhs + other.rhs, moments, self.explained + other.explained)
 
     def __rmul__(self, factor: float) -> Stats:
-        return Stats(*(factor * field for field in self.fields))
+        return Stats(factor * self.rhs, factor * self.moments, factor * self.explained)
 
-    @property
-    def fields(self) -> tuple:
-        """All of them."""
-        return self.rhs, self.weight, self.explained, self.hidden
+    def __getitem__(self, part: slice) -> Stats:
+        """Some of the S blocks."""
+        return Stats(self.rhs[part], self.moments[part], self.explained[part])
 
-    def stacked(self) -> Stats:
-        """The same with a leading axis, (1, ..)."""
-        hidden = self.hidden[None] if self.has_gaps else 0.0
-        return Stats(self.rhs[None], self.weight[None], np.array([self.explained]), hidden)
+    @staticmethod
+    def joined(parts: list[Stats]) -> Stats:
+        """Those of several blocks, one below the other."""
+        if len(parts) == 1:
+            return parts[0]
+        return Stats(
+            np.concatenate([part.rhs for part in parts]),
+            Moments.joined([part.moments for part in parts]),
+            np.concatenate([part.explained for part in parts]),
+        )
 
-    @property
-    def has_gaps(self) -> bool:
-        """Whether something was hidden."""
-        return np.ndim(self.hidden) > 0
+
+def statistics(chunk, blocks) -> Stats:
+    """Match a chunk with each of several blocks by itself, and reduce it to its :class:`Stats`."""
+    if len(blocks[0]) > 1:
+        return Stats.joined([_statistics(chunk, block) for block in blocks])
+    P, size = chunk.prepared, _stack_size(chunk)
+    parts = [_stacked(chunk, P, blocks[i : i + size]) for i in range(0, len(blocks), size)]
+    return Stats.joined(parts)
 
 
-def statistics(chunk, block) -> Stats:
-    """Match a chunk and reduce it to its :class:`Stats`."""
-    operator, found = chunk.operator, match(chunk, block)
-    weighted = (chunk.weigh(found.coef.T)).T
-    rows, hidden = chunk.rows, 0.0
-    if chunk.hidden is not None:
-        rows, hidden = chunk.filled, hidden_sums(chunk, found.index, weighted, found.coef)
-    if len(block) == 1:
-        rhs = operator.adjoint_at(rows, found.index, weighted[:, 0])[None]
-    else:
-        rhs = operator.adjoint_block(rows, found.index, weighted)
-    weight = second_moments(operator, found.index, weighted, found.coef)
-    return Stats(rhs, weight, float(np.sum(chunk.weigh(found.explained))), hidden)
+def _statistics(chunk, block):
+    """:class:`Stats` of a block of several components."""
+    found = match(chunk, block)
+    explained = np.array([np.sum(chunk.weigh(found.explained))])
+    return coded_statistics(chunk, found.index, found.coef, explained)
+
+
+def coded_statistics(chunk, index, coef, explained) -> Stats:
+    """:class:`Stats` of a chunk in the poses ``index`` (n,), with coefficients (n, K).
+
+    ``explained`` (1,) is handed on.
+    """
+    operator, weighted = chunk.operator, chunk.weigh(coef.T).T
+    rhs = operator.adjoint_at(chunk.weighed, index, weighted.T)[None]
+    nodes = moments_at(operator, index, weighted, coef)[None]
+    return Stats(rhs, Moments(nodes, hidden_sums(chunk, index, weighted, coef)), explained)
 
 
 def explained_energy(chunk, block) -> float:
     """The energy of a chunk that a block explains."""
     return float(np.sum(chunk.weigh(match(chunk, block).explained)))
-
-
-def second_moments(operator, index, weighted, coef):
-    """``sum_{i: t_i = t} a_i a_i'``, shape (m, K, K); the sum over ``t`` for isometries."""
-    if operator.isometric:
-        return (weighted.T @ coef)[None]
-    first, second = np.tril_indices(coef.shape[1])
-    each = np.broadcast_to(index, (len(first), len(index)))
-    sums = _sums_by_index(operator, each, weighted.T[first] * coef.T[second])
-    total = np.empty((operator.n_transforms, *(coef.shape[1],) * 2))
-    total[:, first, second] = total[:, second, first] = sums.T
-    return total
-
-
-def _sums_by_index(operator, index, values):
-    """``sum_{i: t_i = t} values_i`` for each of several indices and values (S, n), (S, m)."""
-    m = operator.n_transforms
-    places = (index + m * np.arange(len(index))[:, None]).ravel()
-    return np.bincount(places, values.ravel(), m * len(index)).reshape(-1, m)
-
-
-def statistics_each(chunk, blocks) -> Stats:
-    """:func:`statistics` of several blocks, as one with a leading axis (S, ..)."""
-    if len(blocks[0]) == 1:
-        P, size = chunk.prepared, _stack_size(chunk)
-        parts = [_stacked(chunk, P, blocks[i : i + size]) for i in range(0, len(blocks), size)]
-        if len(parts) == 1:
-            return parts[0]
-    else:
-        parts = [statistics(chunk, block).stacked() for block in blocks]
-    *sums, hidden = zip(*(part.fields for part in parts), strict=True)
-    rhs, weight, explained = (np.concatenate(field) for field in sums)
-    return Stats(rhs, weight, explained, 0.0 if chunk.hidden is None else np.concatenate(hidden))
 
 
 def _stack_size(chunk):
@@ -393,101 +353,38 @@ def _stacked(chunk, P, blocks):
     operator = chunk.operator
     index, z, coef = _coded_each(chunk, P, blocks)
     weighted = chunk.weigh(coef)
-    hidden: Any = 0.0
-    if operator.isometric:
-        weight = np.einsum("sn,sn->s", weighted, coef)[:, None]
-    else:
-        weight = _sums_by_index(operator, index, weighted * coef)
-    if chunk.hidden is not None:
-        each = zip(index, weighted[:, :, None], coef[:, :, None], strict=True)
-        hidden = np.stack([hidden_sums(chunk, *one) for one in each])
-    rows = chunk.rows if chunk.hidden is None else chunk.filled
-    rhs = operator.adjoint_each(rows, index, weighted)
+    nodes = moments_each(operator, index, weighted, coef)
+    rhs = operator.adjoint_at(chunk.weighed, index, weighted)
     explained = np.sum(chunk.weigh(z**2), axis=1)
-    return Stats(rhs[:, None], weight[:, :, None, None], explained, hidden)
+    hidden = hidden_sums_each(chunk, index, weighted, coef)
+    return Stats(rhs[:, None], Moments(nodes, hidden), explained)
 
 
 def rows_as_weights(chunk, blocks):
     """Rows as weights, ``a_i T_i* x_i``, each in the pose of a block (1, L) of its own, (n, L)."""
     index, _, coef = _coded_each(chunk, chunk.prepared, blocks)
-    rows = chunk.rows if chunk.hidden is None else chunk.filled
-    return chunk.operator.adjoint_each(rows, index, coef * np.eye(len(coef)))
+    return chunk.operator.adjoint_at(chunk.weighed, index, coef * np.eye(len(coef)))
 
 
-def update(operator, stats, W, steps=CG_STEPS, ridge=0.0):
-    """The least-squares weights (K, L) for fixed codes, made orthonormal.
+def update(operator, stats, stack, steps=CG_STEPS, ridge=0.0):
+    """The least-squares weights (S, K, L) for fixed codes, made orthonormal.
 
-    ``steps`` of conjugate gradients, where these are needed, bring them nearer at least.
+    ``steps`` of conjugate gradients, where these are needed, bring them nearer at least. Weights
+    that would not be finite, or nothing at all, stay those of ``stack``.
     """
-    more = ridge_diagonals(operator, stats.weight, ridge) if ridge else 0.0
-    if len(W) == 1 and stats.has_gaps:
-        solved = solve_each(operator, stats.stacked(), W, steps, np.ravel(more))
-    else:
-        solved = solve_block(operator, stats.weight, stats.rhs, W, steps, stats.hidden, more)
-    new = orthonormal(solved)
-    return new if np.all(np.isfinite(new)) and np.any(new) else W
+    parts = range(len(stack)) if stack.shape[1] > 1 else ()
+    if len(parts) > 1:  # the matrices of blocks are large
+        each = [(stats[s : s + 1], stack[s : s + 1]) for s in parts]
+        return np.concatenate([update(operator, *one, steps, ridge) for one in each])
+    normal = operator.normal(stats.moments).ridged(ridge, stats.moments)
+    solved = normal.solve(stats.rhs, stack, steps)
+    new = orthonormal(solved) if stack.shape[1] > 1 else _unit(solved)
+    good = np.isfinite(new).all(axis=(1, 2)) & new.any(axis=(1, 2))
+    return np.where(good[:, None, None], new, stack)
 
 
-def update_each(operator, stats, stack, steps=CG_STEPS, ridge=0.0):
-    """:func:`update` of several weights (S, K, L), each with its own of the stacked ``stats``."""
-    if stack.shape[1] > 1:
-        return np.array([update(operator, stats[s], W, steps, ridge) for s, W in enumerate(stack)])
-    more = ridge_diagonals(operator, stats.weight, ridge)[:, 0, 0] if ridge else 0.0
-    if stats.has_gaps:
-        solved = solve_each(operator, stats, stack[:, 0], steps, more)
-    else:
-        how = (stats.weight[:, :, 0, 0], stats.rhs[:, 0], stack[:, 0], steps, more)
-        solved = operator.solve_normal_each(*how)
-    norms = np.linalg.norm(solved, axis=1)[:, None]
+def _unit(W):
+    """Weights (S, 1, L) of unit norm; 0 where that is not possible."""
+    norms = np.linalg.norm(W, axis=2, keepdims=True)
     good = (norms > 0) & (norms < np.inf)
-    return np.where(good, solved / np.where(good, norms, 1.0), stack[:, 0])[:, None]
-
-
-def solve_block(operator, weight, rhs, W0, steps=CG_STEPS, hidden=0.0, more=0.0):
-    """Solve ``sum_t,k weight_tjk T_t* T_t w_k = rhs_j`` from ``W0``; the unseen keeps its value.
-
-    Parameters
-    ----------
-    operator : Operator
-    weight : array (m, K, K), or (1, K, K) for isometries
-    rhs, W0 : arrays (K, L)
-    steps : int
-        Of conjugate gradients, where these are needed.
-    hidden : array (K, K, p) or 0
-        What gaps take away, see :class:`Stats`.
-    more : array (K, K, L) or 0
-        What a ridge adds, see :func:`gtpca.model.ridge.ridge_diagonals`.
-    """
-    gaps = np.ndim(hidden) > 0
-    if len(rhs) == 1 and not gaps:
-        return operator.solve_normal(weight[:, 0, 0], rhs[0], W0[0], steps, np.ravel(more))[None]
-    if operator.isometric and not gaps:
-        A = weight.sum(axis=0)
-        return W0 + np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ (rhs - A @ W0)
-    if operator.selects:
-        return _solve_each_weight(_diagonals(operator, weight) - hidden + more, rhs, W0)
-    system = operator.normal_system(weight)
-
-    def times(v):
-        return (system @ v[0])[None]
-
-    flat = (rhs.reshape(1, -1), W0.reshape(1, -1))
-    times = less_hidden(operator, times, hidden) if gaps else times
-    times = with_ridge(times, more) if np.ndim(more) else times
-    return conjugate_gradients(times, *flat, steps).reshape(rhs.shape)
-
-
-def _diagonals(operator, weight):
-    """``sum_t weight_tjk T_t* T_t`` of operators for which it is diagonal, (K, K, L)."""
-    K = weight.shape[1]
-    if operator.isometric:
-        return weight.sum(axis=0)[:, :, None] * np.ones(operator.n_weights)
-    pairs = weight.transpose(1, 2, 0).reshape(K * K, -1)
-    return operator.normal_diagonals(pairs).reshape(K, K, -1)
-
-
-def _solve_each_weight(A, rhs, W0):
-    """One K x K system per weight: ``sum_k A_jkl w_kl = rhs_jl``, from ``W0`` (K, L)."""
-    A = A.transpose(2, 0, 1)
-    gap = rhs.T[:, :, None] - A @ W0.T[:, :, None]
-    return W0 + (np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ gap)[:, :, 0].T
+    return np.where(good, W / np.where(good, norms, 1.0), 0.0)

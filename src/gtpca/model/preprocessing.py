@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.data.chunks import weighted_sums
+from gtpca.data.energies import weighted_sums
 from gtpca.model.stationary import StationaryNoise
 from gtpca.operators.backend import cast, constant, is_numpy, namespace
 
@@ -16,7 +16,7 @@ __all__ = ["Preprocessing", "feature_means", "sample_means"]
 
 @dataclass(frozen=True, eq=False)
 class Preprocessing:
-    """Rows as the solver sees them: centred, whitened, weighted, and zero outside the domain.
+    """Rows as the solver sees them: centred, whitened, and zero outside the domain.
 
     Rows may be of NumPy or of torch; the mean then is, too.
 
@@ -35,9 +35,9 @@ class Preprocessing:
     noise: StationaryNoise | None = None
 
     def __call__(self, rows, operator, hidden=None):
-        """``sqrt(q) F (x - mean)`` of rows (n, d), with the feature weight ``q`` of the operator.
+        """``F (x - mean)`` of rows (n, d), zero outside the operator's domain.
 
-        It is zero outside the operator's domain. Within, values that are NaN stay NaN; tensors have
+        Within, values that are NaN stay NaN; tensors have
         zeros there instead, and ``hidden`` (n, d).
         """
         return self.whitened(self.centred(rows, operator, hidden), operator)
@@ -51,13 +51,11 @@ class Preprocessing:
         return rows
 
     def whitened(self, rows, operator):
-        """``sqrt(q) F r`` of rows (n, d) that are centred, zero outside the domain."""
-        return self.weighed(rows if self.noise is None else self.noise.whiten(rows), operator)
+        """``F r`` of rows (n, d) that are centred, zero outside the domain."""
+        return self.judged(rows if self.noise is None else self.noise.whiten(rows), operator)
 
-    def weighed(self, rows, operator):
-        """``sqrt(q) r`` of rows (n, d), zero outside the domain."""
-        if operator.feature_weight is not None:
-            rows = rows * cast(constant(np.sqrt(operator.feature_weight), rows), rows)
+    def judged(self, rows, operator):
+        """Rows (n, d) with zeros outside the domain."""
         if operator.domain is not None:
             rows = namespace(rows).where(constant(operator.domain, rows), rows, 0)
         return rows

@@ -26,15 +26,18 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.data.chunks import Chunks, Codes, row_energies
+from gtpca.data.chunks import Chunks
+from gtpca.data.codes import Codes
+from gtpca.data.energies import row_energies
 from gtpca.data.rows import by_rows
 from gtpca.model.coding import bring_back, predicted
-from gtpca.model.matching import gram_matrices, second_moments
 from gtpca.model.model import Poses
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.model.stationary import StationaryNoise
 from gtpca.model.ties import TIED, first_within
 from gtpca.operators import Operator
+from gtpca.operators.base import with_feature_weight
+from gtpca.operators.normal import Moments, moments_at
 
 __all__ = [
     "Lens",
@@ -106,9 +109,9 @@ class ProbabilisticModel:
     def lens(self) -> Lens:
         """What a pass over rows needs to know of the model, computed once."""
         one, operator = len(self.noise) == 1, self.operator
-        operator = operator if one else operator.weighted(1 / self.noise)
+        operator = operator if one else with_feature_weight(operator, 1 / self.noise)
         scale = 1 / float(self.noise[0]) if one else 1.0
-        G = gram_matrices(operator, self.weights[None])[0] * scale
+        G = operator.gram(self.weights[None])[0] * scale
         log_noise = np.log(2 * np.pi * np.broadcast_to(self.noise, operator.n_features))
         log_noise = log_noise if operator.domain is None else log_noise * operator.domain
         base = self.log_prior - log_noise.sum() / 2
@@ -118,7 +121,6 @@ class ProbabilisticModel:
             operator=operator,
             weights=self.weights,
             scale=scale,
-            root=None if one else np.sqrt(1 / self.noise),
             gram=G,
             terms=Terms.of(G, base),
             base=base,
@@ -163,7 +165,7 @@ class ProbabilisticModel:
 
     def part_energies(self) -> np.ndarray:
         """Mean over the prior of ``|T_t m|^2`` and of ``|T_t u_k|^2``, (1 + K,)."""
-        G = gram_matrices(self.operator, self.weights[None])[0]
+        G = self.operator.gram(self.weights[None])[0]
         squares = np.diagonal(G, axis1=1, axis2=2)
         return squares[0] if len(G) == 1 else np.exp(self.log_prior) @ squares
 
@@ -250,13 +252,17 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Some rows of a chunk, in units of the noise.
+    """Some rows of a chunk.
 
     Attributes
     ----------
     rows : array (n, d)
         Zeros in gaps.
-    prepared : what the operator prepared of them
+    weighed : array (n, d)
+        The rows times the weight of each feature.
+    energies : array (n,)
+        Of the rows in the inner product of the operator.
+    prepared : what the operator prepared of the weighed rows
     weight : array (n,)
         Sample weights.
     hidden : bool array (n, d) or None
@@ -265,6 +271,8 @@ class Piece:
     """
 
     rows: np.ndarray
+    weighed: np.ndarray
+    energies: np.ndarray
     prepared: np.ndarray
     weight: np.ndarray
     hidden: np.ndarray | None = None
@@ -278,12 +286,10 @@ class Lens:
     Attributes
     ----------
     operator : Operator
-        With a weight of ``1 / v`` if every feature has a noise of its own.
+        In the inner product of ``1 / v`` if every feature has a noise of its own.
     weights : array (1 + K, L)
     scale : float
         ``1 / v`` of isotropic noise, else 1: what makes products ``b`` of rows.
-    root : array (d,) or None
-        What rows are multiplied by: ``1 / sqrt(v)`` of each feature.
     gram : array (m, 1 + K, 1 + K), or (1, 1 + K, 1 + K) for isometries
         ``G_t``.
     terms : Terms
@@ -300,7 +306,6 @@ class Lens:
     operator: Operator
     weights: np.ndarray
     scale: float
-    root: np.ndarray | None
     gram: np.ndarray
     terms: Terms
     base: np.ndarray
@@ -312,7 +317,7 @@ class Lens:
         """A chunk of rows as they came, as the model sees them."""
         if self.whitening is None:
             return chunk
-        return replace(chunk, rows=self.whitening.whiten(chunk.rows), memory=None, owned=False)
+        return replace(chunk, rows=self.whitening.whiten(chunk.rows))
 
     def jacobian(self, hidden=None):
         """What is added to ``log p(F x)`` for ``log p(x)``, (n,) with gaps, else (1,)."""
@@ -322,9 +327,10 @@ class Lens:
 
     def pieces(self, chunk) -> Iterator[Piece]:
         """The rows of a chunk, few at a time."""
-        if self.root is not None:
-            chunk = replace(chunk, rows=chunk.rows * self.root, operator=self.operator, memory=None)
-        parts = [chunk.filled, chunk.prepared, chunk.weigh(np.ones(len(chunk.rows)))]
+        if self.operator is not chunk.operator and self.operator.feature_weight is not None:
+            chunk = replace(chunk, operator=self.operator)
+        one = chunk.weigh(np.ones(len(chunk.rows)))
+        parts = [chunk.filled, chunk.weighed, chunk.energies, chunk.prepared, one]
         size = PIECE // (len(self.weights) * self.operator.n_transforms)
         if chunk.hidden is not None:
             parts += [chunk.hidden, chunk.prepared_mask]
@@ -335,13 +341,12 @@ class Lens:
     def joint(self, piece) -> tuple[np.ndarray, np.ndarray, Terms]:
         """``log p(x_i, t)``, (n, m), the mean scores ``M_t^-1 c``, (K, n, m), and all terms."""
         terms = self.terms if piece.hidden is None else self._terms_in_gaps(piece)
-        b = np.stack(
-            [self.operator.correlate(piece.prepared, w) for w in self.weights * self.scale]
-        )
+        W = self.weights * self.scale
+        b = np.concatenate([self.operator.correlate(piece.prepared, w[None]) for w in W])
         c = b[1:] - terms.offset
         z = terms.scores(c)
         total = b[0] + np.einsum("knt,knt->nt", c, z) / 2 + terms.constant
-        total -= self.scale / 2 * row_energies(piece.rows)[:, None]
+        total -= self.scale / 2 * piece.energies[:, None]
         return total, z, terms
 
     def _terms_in_gaps(self, piece):
@@ -349,7 +354,8 @@ class Lens:
         n, W = len(piece.rows), self.weights
         G = np.tile(self.gram, (n, self.operator.n_transforms // len(self.gram), 1, 1))
         for j, k in zip(*np.tril_indices(len(W)), strict=True):
-            hidden = self.scale * self.operator.correlate_mask(piece.masks, W[j], W[k])
+            [hidden] = self.operator.correlate_mask(piece.masks, W[j, None], W[k, None])
+            hidden = self.scale * hidden
             G[:, :, j, k] -= hidden
             G[:, :, k, j] -= hidden if j != k else 0.0
         more = piece.hidden @ self.log_noise / 2 + self.jacobian(piece.hidden) - self.jacobian()
@@ -362,7 +368,7 @@ def most_likely(lens, piece, joint):
     A log-likelihood is a sum of terms that are as large as ``|x|^2`` in units of the noise.
     """
     best = joint.max(axis=1)
-    size = lens.scale * row_energies(piece.rows) + np.abs(best)
+    size = lens.scale * piece.energies + np.abs(best)
     return first_within(joint, best - TIED * np.finfo(joint.dtype).eps * size)
 
 
@@ -400,19 +406,18 @@ class Sums:
     fit : float
         ``sum_i log p(x_i)``, or ``sum_i max_t log p(x_i, t)``.
     count, energy : float
-        Number of rows, and the energy that they have in units of the noise if there are several.
+        Number of rows, and the energy that they have, in units of the noise if there are several.
     observed : array (d,)
         Number of rows in which each feature was observed.
     mass : array (m,)
         ``sum_i g_it``.
-    rhs : array (1 + K, L)
+    rhs : array (1, 1 + K, L)
         ``sum_it g_it E[a] T_t* x_i``.
-    moments : array (m, 1 + K, 1 + K), or (1, 1 + K, 1 + K) for isometries
-        ``sum_i g_it E[a a']``.
+    moments : Moments
+        Of ``sum_it g_it E[a a'] T_t* diag(o_i) T_t``, where ``o_i`` says what was observed.
     squares : array (d,), or 0 where nobody asks
-        ``sum_i x_ij^2 - 2 x_ij E[T_t (m + U z)]_j``, less ``E[T_t (m + U z)]_j^2`` in gaps.
-    hidden : array (1 + K, 1 + K, p), or 0 where nothing is hidden
-        ``sum_it g_it E[a a'] T_t* diag(h_i) T_t``, as :meth:`Operator.mask_sum` has it.
+        ``sum_i x_ij^2 - 2 x_ij E[T_t (m + U z)]_j``, less ``E[T_t (m + U z)]_j^2`` in gaps, in the
+        units of the rows.
 
     Rows count as often as their sample weights say.
     """
@@ -423,9 +428,8 @@ class Sums:
     observed: np.ndarray
     mass: np.ndarray
     rhs: np.ndarray
-    moments: np.ndarray
+    moments: Moments
     squares: Any = 0.0
-    hidden: Any = 0.0
 
     def __add__(self, other: Sums) -> Sums:
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
@@ -476,18 +480,15 @@ def _shared(lens, by_feature, piece, fit, share, z, terms):
     coef = np.concatenate([g[None], g * z])
     moments = _moments(lens, coef, z)
     moments[:, 1:, 1:] += terms.spread(g) if len(moments) > 1 else terms.spread(g).sum(axis=0)
-    hidden, squares = 0.0, 0.0
-    if piece.hidden is not None:
-        hidden = _hidden(lens, piece, g, z, terms)
+    squares = 0.0
     if by_feature:
         squares = _squares(piece, _mean(lens, coef)) - _hidden_squares(lens, piece, g, z, terms)
     return Sums(
         **_counts(lens, piece, fit),
         mass=g.sum(axis=0),
-        rhs=lens.operator.adjoint_sums(piece.prepared, coef),
-        moments=moments,
+        rhs=lens.operator.adjoint_sum(piece.prepared, coef)[None],
+        moments=Moments(moments[None], _hidden(lens, piece, g, z, terms)),
         squares=squares,
-        hidden=hidden,
     )
 
 
@@ -499,19 +500,19 @@ def _counts(lens, piece, fit):
     return {
         "fit": float(weight @ fit),
         "count": float(weight.sum()),
-        "energy": float(weight @ row_energies(piece.rows)),
+        "energy": float(weight @ piece.energies),
         "observed": observed if domain is None else observed * domain,
     }
 
 
 def _mean(lens, coef):
     """The mean of what is shown, over transforms and scores, (n, d)."""
-    return sum(lens.operator.apply_sum(c, w) for c, w in zip(coef, lens.weights, strict=True))
+    return sum(c @ lens.operator.apply(w) for c, w in zip(coef, lens.weights, strict=True))
 
 
 def _moments(lens, coef, z):
     """``sum_i g_it a a'`` of mean coefficients, (m, 1 + K, 1 + K), or its sum over ``t``."""
-    if lens.operator.isometric:
+    if len(lens.gram) == 1:
         coef, z = (each.reshape(len(each), coef[0].size, 1) for each in (coef, z))
     total = np.empty((coef.shape[2], len(coef), len(coef)))
     total[:, 0] = total[:, :, 0] = coef.sum(axis=1).T
@@ -528,13 +529,16 @@ def _pairs(g, z, terms):
 
 
 def _hidden(lens, piece, g, z, terms):
-    """``sum_it g_it E[a a'] T_t* diag(h_i) T_t``, (1 + K, 1 + K, p)."""
+    """``sum_it g_it E[a a'] T_t* diag(q h_i) T_t``, (1, 1 + K, 1 + K, p); 0 without gaps."""
+    if piece.hidden is None:
+        return 0.0
     total: dict[tuple[int, int], np.ndarray] = {}
-    H = piece.hidden.astype(np.float64)
+    q = lens.operator.feature_weight
+    H = piece.hidden * (np.ones(1) if q is None else q)
     for j, k, coef in _pairs(g, z, terms):
-        total[j, k] = total[k, j] = lens.operator.mask_sum(H, coef)
+        total[j, k] = total[k, j] = lens.operator.mask_sums(H, None, coef[None])[0]
     each = range(len(lens.weights))
-    return np.array([[total[j, k] for k in each] for j in each])
+    return np.array([[[total[j, k] for k in each] for j in each]])
 
 
 def _hidden_squares(lens, piece, g, z, terms):
@@ -559,7 +563,7 @@ def _hard(lens, by_feature, piece):
     operator, coef = lens.operator, with_one(z[:, each, index].T)
     weighted = coef * piece.weight[:, None]
     mass = np.bincount(index, piece.weight, joint.shape[1])
-    moments = second_moments(operator, index, weighted, coef)
+    moments = moments_at(operator, index, weighted, coef)
     moments[:, 1:, 1:] += (mass if len(moments) > 1 else mass.sum()[None])[
         :, None, None
     ] * terms.inverse
@@ -567,8 +571,8 @@ def _hard(lens, by_feature, piece):
     return Sums(
         **_counts(lens, piece, joint[each, index]),
         mass=mass,
-        rhs=operator.adjoint_block(piece.rows, index, weighted),
-        moments=moments,
+        rhs=operator.adjoint_at(piece.weighed, index, weighted.T)[None],
+        moments=Moments(moments[None]),
         squares=_squares(piece, shown) if by_feature else 0.0,
     )
 
@@ -589,7 +593,7 @@ def evidence(chunk, lens):
     parts = []
     for piece in lens.pieces(chunk):
         seen = np.ones(piece.rows.shape) if piece.hidden is None else ~piece.hidden
-        noise = -(seen @ lens.log_noise + lens.scale * row_energies(piece.rows)) / 2
+        noise = -(seen @ lens.log_noise + lens.scale * piece.energies) / 2
         noise += lens.jacobian(piece.hidden)
         parts.append(normalised(lens.joint(piece)[0])[0] - noise)
     return np.concatenate(parts)

@@ -12,43 +12,13 @@ coefficient is ``a = <r, T w> / (|T w|^2 + rho)``, and an update solves
 matrices are ``G_t + rho W W'`` and the update has ``N + rho sum_i a_i a_i'``. Weights that no row
 sees are in no row's residual: they keep their values, as without a ridge, and are predicted.
 
-Components are found with the ridge; codes are taken without it.
+Components are found with the ridge; codes are taken without it. It is added to the normal equations
+by :meth:`gtpca.operators.normal.Normal.ridged`, and to Gram matrices by
+:func:`gtpca.model.matching.make_blocks`.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
-__all__ = ["AUTO", "COST", "ridge_diagonals", "with_ridge"]
+__all__ = ["AUTO", "COST"]
 
 AUTO, COST = 0.05, 4e-3  # of "auto"; benchmarks/bench_ridge.py compares others
-
-
-def ridge_diagonals(operator, weight, ridge):
-    """``rho sum_i a_i a_i'`` at every weight that a row sees, (.., K, K, L).
-
-    Parameters
-    ----------
-    operator : Operator
-    weight : array (.., m, K, K)
-        ``sum_{i: t_i = t} a_i a_i'``.
-    ridge : float
-    """
-    counts = np.einsum("...tkk->...t", weight)
-    flat = counts.reshape(-1, operator.n_transforms)
-    if operator.selects:
-        cover = operator.normal_diagonals(flat)
-    else:
-        cover = operator.normal_times(flat)(np.ones((len(flat), operator.n_weights)))
-    seen = (cover > 0).reshape(*counts.shape[:-1], 1, 1, -1)
-    return ridge * weight.sum(axis=-3)[..., None] * seen
-
-
-def with_ridge(times, more):
-    """The function from flat blocks (1, K L) to ``times(w) + more w``, ``more`` (K, K, L)."""
-
-    def both(v):
-        W = v.reshape(len(more), -1)
-        return times(v) + np.einsum("jkl,kl->jl", more, W).reshape(v.shape)
-
-    return both

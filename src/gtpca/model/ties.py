@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from gtpca.data.chunks import row_energies
-
 __all__ = ["TIED", "first_best", "first_within", "lengths_of"]
 
 TIED = 8  # times eps |x|: products that differ by no more tie
@@ -52,4 +50,4 @@ def first_within(values, least):
 
 def lengths_of(chunk, start=0):
     """The function from numbers of rows of a chunk, from ``start`` on, to their ``|x_i|``."""
-    return lambda rows: np.sqrt(row_energies(chunk.rows[start + rows]))
+    return lambda rows: np.sqrt(chunk.energies_of(chunk.rows[start + rows]))

@@ -1,7 +1,7 @@
 """The operators of the library on tensors.
 
-Shifts, compositions and feature weights run the code of :mod:`gtpca.operators` itself; every other
-operator becomes a bank with the entries of its :meth:`~gtpca.operators.base.Operator.matrix`.
+Shifts and compositions run the code of :mod:`gtpca.operators` itself; every other operator becomes
+a bank with the entries of its :meth:`~gtpca.operators.base.Operator.matrix`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gtpca.estimator import bind_family
 from gtpca.families import Family
 from gtpca.model.gaps import HIDDEN_WEIGHT
 from gtpca.model.ties import TIED
-from gtpca.operators.base import FeatureWeightedOperator, Operator, weigh_features
+from gtpca.operators.base import Operator, weigh_features
 from gtpca.operators.composed import ComposedOperator
 from gtpca.operators.shift import ShiftOperator
 
@@ -65,10 +65,10 @@ class TensorBank(Operator):
         terms = w.index_select(0, columns.reshape(-1)) * values.reshape(-1).to(w.dtype)
         return self._add(terms)
 
-    def apply_at(self, w, index):
+    def _apply_at(self, w, index):
         return self.apply(w).index_select(0, index)
 
-    def apply_rows(self, V, index):
+    def _apply_rows(self, V, index):
         columns, values = self._terms.columns[index], self._terms.values[index]
         return self._add(V.gather(1, columns) * values.to(V.dtype))
 
@@ -126,32 +126,17 @@ class CallableBank(Operator):
     def apply(self, w):
         return self.function(w.reshape(self.weight_shape)).reshape(self.n_transforms, -1)
 
-    def apply_at(self, w, index):
+    def _apply_at(self, w, index):
         return self.apply(w).index_select(0, index)
 
     def adjoint(self, M):
         raise NotImplementedError("torch differentiates apply instead.")
 
 
-class TensorWeighted(FeatureWeightedOperator):
-    """The feature weight on tensors."""
-
-    def __init__(self, operator, constants):
-        super().__init__(on_tensors(operator.plain, constants), operator.feature_weight)
-        self._root = Constants(root=operator.root)
-        constants.append(self._root)
-
-    @property
-    def root(self):
-        return self._root.root
-
-
 def on_tensors(operator, constants):
     """The same operator for tensors; its arrays are appended to ``constants``."""
     if isinstance(operator, CallableBank):
         return operator
-    if isinstance(operator, FeatureWeightedOperator):
-        return TensorWeighted(operator, constants)
     if isinstance(operator, ComposedOperator):
         parts = (on_tensors(part, constants) for part in (operator.outer, operator.inner))
         return ComposedOperator(*parts)
@@ -194,7 +179,7 @@ class Geometry(nn.Module):
         self.short = operator.n_transforms * operator.n_features <= SHORT_BANK
         q = operator.feature_weight
         self.weighting = None if q is None else Constants(root=np.sqrt(q))
-        function = getattr(operator.plain, "function", None)
+        function = getattr(operator, "function", None)
         self.function = function if isinstance(function, nn.Module) else None
         if function is None:
             self._settle()
@@ -215,9 +200,13 @@ class Geometry(nn.Module):
         """Square root (d,) of the feature weight, or None."""
         return None if self.weighting is None else self.weighting.root
 
+    def weigh(self, rows, power=1):
+        """Rows (n, d) times the root of the feature weight to some power."""
+        return rows if self.root is None else rows * self.root.to(rows.dtype) ** power
+
     @torch.no_grad()
     def best(self, rows, w, polarity, hidden=None):
-        """``argmax_t |<x_i, T_t w>| / |T_t w|`` for rows (n, d), shape (n,).
+        """``argmax_t |<x_i, T_t w>| / |T_t w|`` for weighed rows (n, d), shape (n,).
 
         What is ``hidden`` (n, d) counts less in the norm; rows are zero there.
         """
@@ -227,7 +216,7 @@ class Geometry(nn.Module):
         if rows.shape[0] == 0:
             return torch.zeros(0, dtype=torch.int64, device=rows.device)
         products, energies = self._correlate(rows, w)
-        if not self.bound.isometric:
+        if not self.bound.isometric or self.root is not None:
             products *= inverse_norms(energies)
         if hidden is not None:
             products *= self._in_gaps(hidden, w, energies)
@@ -238,23 +227,27 @@ class Geometry(nn.Module):
         """``<x_i, T_t w>`` (n, m) and ``|T_t w|^2`` (m,)."""
         operator = self.on_tensors
         if self.short:
-            bank = operator.apply(w)
+            bank = self.weigh(operator.apply(w))
             return rows @ bank.T, torch.linalg.vecdot(bank, bank)
-        return operator.correlate(operator.prepare(rows), w), operator.norms(w).square()
+        products = operator._correlate(operator.prepare(self.weigh(rows)), w)
+        if self.root is None:
+            return products, operator._norms(w).square()
+        everywhere = operator.prepare_mask(self.weigh(torch.ones_like(rows[:1]), 2))
+        return products, operator._correlate_mask(everywhere, w, w)[0].clamp(min=0.0)
 
     def _in_gaps(self, hidden, w, energies):
         """``|T_t w| / <m_i, (T_t w)^2>^(1/2)`` with the weights ``m_i`` of gaps, (n, m)."""
-        operator = self.on_tensors
+        operator, hidden = self.on_tensors, self.weigh(hidden, 2)
         if self.short:
             shares = hidden @ operator.apply(w).square().T
         else:
-            shares = operator.correlate_mask(operator.prepare_mask(hidden), w, w)
+            shares = operator._correlate_mask(operator.prepare_mask(hidden), w, w)
         shares = shares * inverse_norms(energies).square()
         return (1 - (1 - HIDDEN_WEIGHT) * shares).clamp(min=HIDDEN_WEIGHT).rsqrt()
 
     def move(self, w, index):
         """The rows ``T_{index_i} w``, without the feature weight, (n, d)."""
-        return self.on_tensors.plain.apply_at(w, index)
+        return self.on_tensors.apply_at(w, index)
 
 
 def first_best(sizes, lengths):

@@ -127,7 +127,7 @@ class GTPCLayer(nn.Module):
         """Flat rows (n, d), times the root of the feature weight."""
         check_samples(x, self.sample_shape, self.weight)
         rows = x.reshape(-1, math.prod(self.sample_shape))
-        return Preprocessing()(rows, self.geometry.bound)
+        return self.geometry.weigh(Preprocessing()(rows, self.geometry.bound))
 
     def match(self, rows, hidden=None):
         """The best transform of preprocessed rows (n, d) and the projection there.
@@ -140,8 +140,8 @@ class GTPCLayer(nn.Module):
         w = at_ordinary_length(w)
         hidden = None if hidden is None else hidden.to(w.dtype)
         index = self.geometry.best(rows, w, self.polarity, hidden)
-        moved, root = self.geometry.move(w, index), self.geometry.root
-        seen = moved if root is None else moved * root.to(moved.dtype)
+        moved = self.geometry.move(w, index)
+        seen = self.geometry.weigh(moved)
         product, energy = (rows * seen).sum(1), (seen * seen).sum(1)
         if self.polarity == "positive":
             product = product.clamp(min=0)

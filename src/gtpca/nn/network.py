@@ -124,6 +124,7 @@ class GTPCNetwork(nn.Module):
         mean = None if self.mean is None else self.mean.reshape(-1)
         rows = x.reshape(-1, self.operator.n_features)
         rows = Preprocessing(mean, self.center == "samples")(rows, self.operator, hidden)
+        rows = self.layers[0].geometry.weigh(rows)
         return rows if hidden is None else rows.masked_fill(hidden, 0.0)
 
     def _walk(self, x, mask):

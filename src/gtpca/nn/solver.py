@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
-from gtpca.model.matching import orthonormal, statistics
+from gtpca.model.matching import explained_energy, orthonormal
 from gtpca.nn.geometry import Geometry
 from gtpca.nn.layer import GTPCLayer
 from gtpca.nn.training import RowBatches, Schedule, Trainer
@@ -117,8 +117,7 @@ class Adam(BaseEstimator):
         def take(rows):
             chunk = chunks.take(np.sort(rows))
             weight = None if chunk.weight is None else chunk.weight / mean
-            hidden = None if chunk.hidden is None else chunk.mask
-            parts = (chunk.filled, weight, hidden)
+            parts = (chunk.filled * np.sqrt(chunk.value_weights()), weight, chunk.hidden)
             return tuple(None if a is None else self._tensor(a, chunks.dtype) for a in parts)
 
         return RowBatches(take, chunks.n_rows, self._schedule(), [seed])
@@ -140,4 +139,4 @@ def weights_of(layer):
 
 def explained(layer, problem):
     """Energy of all rows that the layer explains."""
-    return problem.chunks.sum(statistics, problem.block(weights_of(layer))).explained
+    return problem.chunks.sum(explained_energy, problem.block(weights_of(layer)))

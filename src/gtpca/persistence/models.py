@@ -265,8 +265,10 @@ def _check_operator(model) -> None:
     probe = np.random.default_rng(0).standard_normal((1, old.n_features))
     w = np.random.default_rng(1).standard_normal(old.n_weights)
     shapes = [(o.n_transforms, o.weight_shape, o.reference) for o in (old, new)]
-    same = shapes[0] == shapes[1] and all(
-        np.array_equal(*(o.correlate(o.prepare(row), w) for o in (old, new)))
+    first, second = (np.atleast_1d(o.feature_weight) for o in (old, new))
+    same = shapes[0] == shapes[1] and np.array_equal(first, second)
+    same = same and all(
+        np.array_equal(*(o.correlate(o.prepare(row), w[None]) for o in (old, new)))
         for row in (probe, np.abs(probe))
     )
     if not same:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gtpca import checks
-from gtpca.data.chunks import Codes
+from gtpca.data.codes import Codes
 from gtpca.model.coding import bring_back
 from gtpca.plots import samples
 from gtpca.plots.panels import (
@@ -81,7 +81,7 @@ def _unit(model, k, codes):
 
 def _mean_back(model, codes, draw):
     """Mean over all rows of ``draw(codes)``, brought back to the pose of the first component."""
-    operator = model.operator_.plain
+    operator = model.operator_
     total = np.zeros(operator.n_weights)
     for start in range(0, len(codes), BATCH_ROWS):
         some = codes[start : start + BATCH_ROWS]

@@ -30,23 +30,18 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.data.chunks import (
-    Chunk,
-    as_chunks,
-    count_live_rows,
-    energy,
-    nested_samples,
-    pick_rows,
-    weighted_energies,
-)
+from gtpca.data.chunks import Chunk, as_chunks
+from gtpca.data.energies import energy, weighted_energies
+from gtpca.data.sampling import count_live_rows, nested_samples, pick_rows
 from gtpca.model.coding import deflate
 from gtpca.model.matching import (
     match,
     orthonormal,
     rows_as_weights,
-    statistics_each,
-    update_each,
+    statistics,
+    update,
 )
+from gtpca.operators.base import with_feature_weight
 from gtpca.operators.pooling import pooling
 from gtpca.shell import BaseEstimator, Documented, RandomState
 from gtpca.solvers.base import Problem, SolverResult
@@ -222,10 +217,7 @@ class Coarse:
         live = np.flatnonzero(count_live_rows(chunks)) if chunks.n_rows > most else ()
         if len(live) <= most:
             return self.problem
-        chunk = chunks.take(live[np.arange(n_rows) * len(live) // n_rows])
-        jobs = getattr(self.problem.chunks, "n_jobs", None)
-        chunks = as_chunks(chunk.rows, chunk.operator, chunk.weight, n_jobs=jobs)
-        return replace(self.problem, chunks=chunks)
+        return self.problem.on(live[np.arange(n_rows) * len(live) // n_rows])
 
 
 def coarse_axes(operator, level):
@@ -263,15 +255,23 @@ def _halved(problem, level):
     if coarser is None:
         return None
     chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
-    pool = pooling(operator.sample_shape, axes).astype(chunk.rows.dtype)
-    jobs = problem.chunks.n_jobs
-    chunks = as_chunks(_pooled_rows(chunk, pool), coarser, chunk.weight, n_jobs=jobs)
+    pool = pooling(operator.sample_shape, axes)
+    weight = None if operator.feature_weight is None else pool.power(2) @ operator.feature_weight
+    coarser = with_feature_weight(coarser, weight)
+    rows, jobs = _pooled_rows(chunk, pool.astype(chunk.rows.dtype), weight), problem.chunks.n_jobs
+    chunks = as_chunks(rows, coarser, chunk.weight, n_jobs=jobs)
     return Coarse(replace(problem, chunks=chunks), pooling(operator.weight_shape, axes))
 
 
-def _pooled_rows(chunk, pool):
-    """Rows on a coarse grid, (n, d'); hidden there is what no observed value is pooled into."""
-    rows = np.ascontiguousarray((pool @ chunk.filled.T).T)
+def _pooled_rows(chunk, pool, weight=None):
+    """Rows on a coarse grid, (n, d'); hidden there is what no observed value is pooled into.
+
+    With a feature weight, values count in a mean as it says, and have its mean ``weight`` (d',).
+    """
+    rows = np.ascontiguousarray((pool @ chunk.weighed.T).T)
+    if weight is not None:
+        scale = np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0)
+        rows *= scale.astype(rows.dtype)
     if chunk.hidden is not None:
         rows[(pool @ ~chunk.hidden.T).T == 0] = np.nan
     return rows
@@ -279,7 +279,7 @@ def _pooled_rows(chunk, pool):
 
 def neighbours(operator, W):
     """Blocks worth trying after ``W`` (K, L): the same move for all its components."""
-    moves = zip(*(operator.neighbours(w) for w in W), strict=True)
+    moves = zip(*(operator.moves(w) for w in W), strict=True)
     return [orthonormal(np.array(block)) for block in moves]
 
 
@@ -335,7 +335,7 @@ class _Search:
 
     def look_ahead(self, best):
         """The pattern at the place in the window that leaves least with the next component."""
-        elsewhere = self.operator.elsewhere(best.weights[0]) if len(best.weights) == 1 else ()
+        elsewhere = self.operator.moves(best.weights[0], far=True) if len(best.weights) == 1 else ()
         others = [orthonormal(w[None]) for w in elsewhere if np.any(w)]
         if not others or self.stop:
             return best
@@ -411,8 +411,8 @@ def climb_each(problem, stack, max_iter, tol, report=None, steps=UPDATE_STEPS):
     active = climbs if max_iter else []
     while active:
         points = np.array([one.point for one in active])
-        stats = problem.chunks.sum(statistics_each, problem.blocks(points))
-        updated = update_each(problem.chunks.operator, stats, points, steps, problem.ridge)
+        stats = problem.chunks.sum(statistics, problem.blocks(points))
+        updated = update(problem.chunks.operator, stats, points, steps, problem.ridge)
         last = np.array([one.result.weights for one in active])
         beyond = extrapolate(updated, last, np.array([one.age + 1 for one in active]))
         for i, one in enumerate(active):
@@ -470,7 +470,7 @@ def best_of(results, n):
 def draw_starts(rng, n_init, operator):
     """White weights (n_init, L) and one uniform number per start that begins at a row."""
     white = rng.standard_normal((n_init, operator.n_weights))
-    white *= operator.normal(np.ones(operator.n_transforms), white[0]) != 0  # not what none sees
+    white *= operator.coverage(np.ones((1, operator.n_transforms)))[0] > 0  # not what none sees
     return white, rng.uniform(size=n_init // 2)
 
 

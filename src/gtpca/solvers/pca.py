@@ -1,8 +1,9 @@
 """One transform only: the components are principal components, found directly and all at once.
 
-For a single transform ``T`` the problem is PCA in the range of ``T``. With ``G = T* T`` and
-``V = T G^(-1/2)``, which has orthonormal columns, the components are ``w_k = G^(-1/2) u_k`` where
-``u_k`` are the leading eigenvectors of ``V* (sum_i x_i x_i') V``.
+For a single transform ``T`` the problem is PCA in the range of ``T``. With ``G = T* Q T``, where
+``Q`` is the feature weight, and ``V = T G^(-1/2)``, whose columns are orthonormal, the components
+are ``w_k = G^(-1/2) u_k`` where ``u_k`` are the leading eigenvectors of
+``V* Q (sum_i x_i x_i') Q V``.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ def solve_directly(chunks, n_components, random_state):
     list of SolverResult, in descending order of explained energy
     """
     operator = chunks.operator
-    T = operator.matrix()
+    T, q = operator.matrix(), operator.feature_weight
+    whiten = None if q is None and _is_identity(T) else _whitening(T, q)
     T = None if _is_identity(T) else T
-    whiten = None if T is None else _whitening(T)
     if chunks.n_rows <= min(operator.n_weights, DENSE_WEIGHTS):
         values, U = _few_rows(np.concatenate(chunks.collect(_seen, T)), whiten, n_components)
     elif operator.n_weights <= DENSE_WEIGHTS or n_components >= operator.n_weights:
@@ -56,9 +57,9 @@ def _is_identity(T):
     return bool(same and np.array_equal(T.indices, np.arange(size)))
 
 
-def _whitening(T):
+def _whitening(T, q):
     """``G^(-1/2)`` on the weights that ``T`` sees, zero on the others."""
-    G = sparse.csr_array(T.T @ T)
+    G = sparse.csr_array(T.T @ (T if q is None else sparse.diags_array(q) @ T))
     diagonal = G.diagonal()
     if G.nnz == np.count_nonzero(diagonal):
         root = np.sqrt(np.where(diagonal > 0, diagonal, np.inf))
@@ -69,8 +70,8 @@ def _whitening(T):
 
 
 def _seen(chunk, T):
-    """Rows in weight space, ``T* x_i``, times the root of their sample weights: (n, L)."""
-    rows = chunk.rows if T is None else (T.T.astype(chunk.rows.dtype) @ chunk.rows.T).T
+    """Rows in weight space, ``T* Q x_i``, times the root of their sample weights: (n, L)."""
+    rows = chunk.weighed if T is None else (T.T.astype(chunk.rows.dtype) @ chunk.weighed.T).T
     return (
         rows if chunk.weight is None else rows * np.sqrt(chunk.weight)[:, None].astype(rows.dtype)
     )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from gtpca.data.chunks import Codes
+from gtpca.data.codes import Codes
 from gtpca.data.rows import counted, is_dask, new_rows
 from gtpca.model.preprocessing import sample_means
 from gtpca.views.parts import is_density
@@ -149,7 +149,7 @@ def uncentred_pca(model, X, random_state=0) -> UncentredPCA | None:
     chunk = chunks.take(numbers)
     if chunk.hidden is not None:
         return None
-    rows = chunk.rows.astype(np.float64, copy=False)
+    rows = chunk.rows * np.sqrt(chunk.value_weights())
     gram = rows @ rows.T if len(rows) <= d else rows.T @ rows
     count, total = min(model.n_components_, *rows.shape), np.trace(gram)
     values = linalg.eigvalsh(gram, subset_by_index=[len(gram) - count, len(gram) - 1])[::-1]
