@@ -58,10 +58,8 @@ def correlations(Y: np.ndarray, W: np.ndarray) -> np.ndarray:
     tracks = [Track(frame, length, count=step), *([Track(channels, channels)] * (channels > 1))]
     operator = ShiftOperator(tracks, (0,))
     prepared = operator.prepare(frames.reshape(n_frames, -1))
-    found = np.empty((n_templates, count))
-    for a, w in enumerate(W):
-        found[a] = operator.correlate(prepared, w.ravel()).reshape(-1)[:count]
-    return found
+    found = operator.correlate(prepared, W.reshape(n_templates, -1))
+    return found.reshape(n_templates, -1)[:, :count]
 
 
 def seen_share(hidden: np.ndarray, length: int) -> np.ndarray:
