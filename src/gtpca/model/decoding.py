@@ -462,8 +462,8 @@ class Piece:
         """
         d, start, half = self.dictionary, self.placed.start, self.dictionary.length // 2
         apart = np.diff(start, prepend=-(10**15), append=10**15) >= max(d.length, d.refractory)
-        quick = apart[:-1] & apart[1:] & (start >= half) & (start + half < self.count)
-        quick = np.flatnonzero(quick) if self.hidden is None else np.zeros(0, int)
+        alone = apart[:-1] & apart[1:] & (start >= half) & (start + half < self.count)
+        quick = np.flatnonzero(alone & (self.hidden is None))
         found = [np.zeros(0, int)]
         windows = sliding_window_view(self.c, 2 * half + 1, axis=2)
         lags = slice(d.length - 1 - half, d.length + half)
