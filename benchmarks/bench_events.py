@@ -1,6 +1,6 @@
 """Events in recordings: what is found of planted ones, counts in noise, real beats, long files.
 
-    python benchmarks/bench_events.py [planted] [counts] [beats] [long] [peer]
+    python benchmarks/bench_events.py [planted] [counts] [beats] [long]
 
 Each entry is written to bench_events.json as soon as it is known, and is not computed again: what
 was interrupted goes on. Draws are numbered from 0 on; those from 100 on were for development.
@@ -11,13 +11,11 @@ counts    60,000 points of noise, or with a few events of one template: numbers 
           cross-fitted and in a surrogate.
 beats     MIT-BIH records 100 and 119, one lead: annotated beats, within 150 ms after one lag.
 long      memory maps from 10^5 to 10^7 points: seconds, memory, and pieces against one piece.
-peer      alphacsc (BatchCDL at three penalties) on the recordings of planted, if it is installed.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import resource
 import sys
 import tempfile
@@ -47,7 +45,6 @@ CASES = {
     "sizes 1, .6, .4": {"noise": 0.15, "sizes": (1, 0.6, 0.4)},
     "AR(.9) noise .25": {"noise": 0.25, "ar": 0.9},
 }
-BEATS = set("NLRBAaJSVrFejnE/fQ?")
 
 
 def planted(seed, noise=0.25, sizes=(1, 1, 1), counts=(300, 200, 100), ar=0.0, n=N):
@@ -160,22 +157,23 @@ def run_counts(known, draws=20):
 
 def beats_of(record):
     """One lead in mV, places of beats and their symbols."""
-    from gtpca.readers.wfdb import read_annotations, read_wfdb
+    from gtpca.datasets import fetch_ecg
 
-    folder = Path(os.environ["GTPCA_DATA"], "ecg")
-    lead = read_wfdb(folder / f"{record}.hea").values[:, 0]
-    samples, symbols = read_annotations(folder / f"{record}.atr")
-    beat = np.isin(symbols, list(BEATS))
-    return lead, samples[beat], symbols[beat]
+    ecg = fetch_ecg(record)
+    return ecg.data[:, 0], ecg.beats, ecg.symbols
+
+
+def lag_of(start, beats):
+    """The commonest distance from an event to a beat."""
+    near = np.clip(np.searchsorted(start, beats)[:, None] + np.arange(-2, 2), 0, len(start) - 1)
+    apart = (beats[:, None] - start[near]).ravel()
+    counts, edges = np.histogram(apart, np.arange(-1000, 1001, 4))
+    return int(np.median(apart[np.abs(apart - edges[counts.argmax()]) < 20]))
 
 
 def against_beats(start, beats, tolerance=54):
     """Recall, precision, median jitter after one lag, and the beat of each event (-1: none)."""
-    near = np.clip(np.searchsorted(start, beats)[:, None] + np.arange(-2, 2), 0, len(start) - 1)
-    apart = (beats[:, None] - start[near]).ravel()
-    counts, edges = np.histogram(apart, np.arange(-1000, 1001, 4))
-    lag = int(np.median(apart[np.abs(apart - edges[counts.argmax()]) < 20]))
-    moved, of = start + lag, np.full(len(start), -1)
+    moved, of = start + lag_of(start, beats), np.full(len(start), -1)
     i = j = 0
     while i < len(moved) and j < len(beats):
         if abs(moved[i] - beats[j]) <= tolerance:
@@ -203,23 +201,41 @@ def run_beats(known):
             seconds = time.process_time() - begun
             begun = time.process_time()
             events = model.encode(lead)
-            told, of = against_beats(events.start, beats)
+            told = against_beats(events.start, beats)[0]
             unit = unit_of(lead, model.components_)
             told |= {"seconds": seconds, "encode": time.process_time() - begun, "unit": unit}
             told |= {"passes": 3 + model.n_iter_, "n": len(events)}
             if not shared and k > 1:
-                # a lag for each template: where in its window the beat is
-                told["precision"], pure = 0.0, []
-                for g in range(k):
-                    mine = events.component == g
-                    part, of = against_beats(events.start[mine], beats)
-                    told["precision"] += part["precision"] * mine.sum() / len(events)
-                    kinds = symbols[of[of >= 0]]
-                    pure.append(max(np.mean(kinds == s) for s in np.unique(kinds)))
-                told["purity"] = pure
+                told |= by_kind(events, k, beats, symbols)
             return told
 
         known(f"beats/{record}/{'shared' if shared else 'own'}", one)
+
+
+def by_kind(events, k, beats, symbols, tolerance=54):
+    """The same for templates with events of their own, each with a lag: one event for a beat.
+
+    The event that gains most has the first choice; ``purity``: the largest share of one kind.
+    """
+    moved = events.start.copy()
+    for g in range(k):
+        mine = events.component == g
+        moved[mine] += lag_of(events.start[mine], beats)
+    of, free = np.full(len(events), -1), np.ones(len(beats), bool)
+    for i in np.argsort(-events.gain, kind="stable"):
+        near = np.flatnonzero(free & (np.abs(beats - moved[i]) <= tolerance))
+        if len(near):
+            of[i] = near[np.abs(beats[near] - moved[i]).argmin()]
+            free[of[i]] = False
+    hit = of >= 0
+    pure = []
+    for g in range(k):
+        kinds = symbols[of[hit & (events.component == g)]]
+        pure.append(float(max(np.mean(kinds == s) for s in np.unique(kinds))))
+    jitter = float(np.median(np.abs(moved[hit] - beats[of[hit]])))
+    return {"recall": hit.sum() / len(beats), "precision": hit.mean(), "jitter": jitter} | {
+        "purity": pure
+    }
 
 
 def unit_of(lead, W):
@@ -268,53 +284,10 @@ def run_long(known):
                 "n_iter": model.n_iter_,
                 "events": len(events),
                 "MB more": (peak - base) / 1024,
+                "MB": peak / 1024,
             }
 
         known(f"long/{n}", one)
-
-
-def run_peer(known, draws=10, penalties=(0.05, 0.1, 0.2)):
-    """alphacsc at three penalties, as far as it is installed."""
-    from alphacsc import BatchCDL
-
-    for case, how in CASES.items():
-        for penalty in penalties:
-            for seed in range(draws):
-
-                def one(how=how, penalty=penalty, seed=seed):
-                    y, start, kind = planted(seed, **how)
-                    if "ar" in how:  # whitened by its own first-order autoregression
-                        y = lfilter([1, -np.corrcoef(y[1:], y[:-1])[0, 1]], [1], y)
-                    begun = time.process_time()
-                    peer = BatchCDL(
-                        n_atoms=3,
-                        n_times_atom=LENGTH,
-                        rank1=False,
-                        uv_constraint="auto",
-                        reg=penalty,
-                        n_iter=30,
-                        solver_z="lgcd",
-                        random_state=0,
-                        n_jobs=1,
-                        verbose=0,
-                    )
-                    peer.fit(y[None, None])
-                    z = peer.z_hat_[0]
-                    group, place = np.nonzero(z > 0.25 * np.quantile(z[z > 0], 0.95))
-                    # an event is a peak of the activations: neighbours within half a window are one
-                    kept = []
-                    for k in range(3):
-                        mine = place[group == k]
-                        for t in mine[np.argsort(-z[k, mine])]:
-                            near = [s for g, s in kept if g == k and abs(s - t) < LENGTH // 2]
-                            if not near:
-                                kept.append((k, t))
-                    kept = np.array(kept).reshape(-1, 2)
-                    seconds = time.process_time() - begun
-                    W = peer.D_hat_[:, 0]
-                    return compared(W, kept[:, 1], kept[:, 0], start, kind) | {"seconds": seconds}
-
-                known(f"peer/{case}/{penalty}/{seed}", one)
 
 
 def main(wanted):
@@ -329,7 +302,6 @@ def main(wanted):
             part.replace(FILE)
 
     runs = {"planted": run_planted, "counts": run_counts, "beats": run_beats, "long": run_long}
-    runs["peer"] = run_peer
     for name in wanted or ("planted", "counts", "beats", "long"):
         runs[name](known)
     for name, numbers in summary(results).items():

@@ -80,7 +80,7 @@ PUBLIC = {
     "gtpca.persistence": "load save",
     "gtpca.nn": "Adam GTPCLayer GTPCNetwork LayerOutput",
     "gtpca.testing": "PlantedRows assert_same_components check_operator make_planted",
-    "gtpca.datasets": """DatasetError event_windows fetch_eeg fetch_errp fetch_handwriting
+    "gtpca.datasets": """DatasetError event_windows fetch_ecg fetch_eeg fetch_errp fetch_handwriting
         fetch_mnist make_oscillations make_spikes random_crop random_embedding random_rotation
         simulate_errp sliding_windows""",
     "gtpca.diagnostics": """Check Choice NoiseFloor PoseConfidence Stability check choose

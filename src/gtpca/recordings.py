@@ -103,7 +103,7 @@ class EventGTPCA(Documented, BaseEstimator):
         Points per second, where recordings do not say so themselves: times are then in seconds.
     counts : bool
         Compare the number of events with that by templates of the other half of the recordings, and
-        with that in noise: ``event_counts_``. Such a fit takes about three times as long.
+        with that in noise: ``event_counts_``. That takes two fits to halves, and one to noise.
     n_init : int
         Starts, of which the best goes on.
     max_iter : int

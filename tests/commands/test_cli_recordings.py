@@ -97,7 +97,7 @@ def test_windows_and_arrays_that_look_like_recordings(folder, run):
 
 @pytest.mark.skipif("GTPCA_DATA" not in os.environ, reason="GTPCA_DATA names no folder")
 def test_two_commands_from_a_record_to_beats(tmp_path, run):
-    from gtpca.readers.wfdb import read_annotations
+    from gtpca.datasets.wfdb import read_annotations
 
     folder = Path(os.environ["GTPCA_DATA"], "ecg")
     if not (folder / "100.hea").exists():

@@ -1,4 +1,4 @@
-"""``model.plot_..(..)`` is ``plots.plot_..(model, ..)``, of both estimators."""
+"""``model.plot_..(..)`` is ``plots.plot_..(model, ..)``, of all estimators."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import inspect
 
 import pytest
 
-from gtpca import GTPCA, ProbabilisticGTPCA, plots
+from gtpca import GTPCA, EventGTPCA, ProbabilisticGTPCA, plots
 from gtpca.plots.diagnostics import __all__ as OF_RESULTS
-from gtpca.plots.events import __all__ as OF_EVENTS
+from gtpca.plots.events import __all__ as OF_RECORDINGS
+
+OF_SAMPLES = sorted({*plots.__all__} - {*OF_RESULTS, *OF_RECORDINGS})
+PAIRS = [(kind, name) for kind in (GTPCA, ProbabilisticGTPCA) for name in OF_SAMPLES]
+PAIRS += [(EventGTPCA, name) for name in (*OF_RECORDINGS, "plot_components")]
 
 
-@pytest.mark.parametrize("estimator", [GTPCA, ProbabilisticGTPCA])
-@pytest.mark.parametrize("name", sorted({*plots.__all__} - {*OF_RESULTS, *OF_EVENTS}))
+@pytest.mark.parametrize(("estimator", "name"), PAIRS)
 def test_a_shortcut_hands_everything_over(estimator, name, monkeypatch):
     calls = []
     monkeypatch.setattr(plots, name, lambda *given, **how: calls.append((given, how)) or "axes")

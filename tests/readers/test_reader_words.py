@@ -44,6 +44,7 @@ def test_encodings_of_series(tmp_path):
 def test_options_without_meaning_say_where_they_have_one(tmp_path):
     np.save(tmp_path / "a.npy", np.ones((2, 3)))
     refused(tmp_path / "a.npy", r"tmin=2\.0 .*it is for \.fif, \.edf, \.bdf.*here: rate", tmin=2.0)
+    refused(tmp_path / "a.npy", r"step=2\.0 needs a window", step=2.0)
     refused(tmp_path / "a.npy", r"labels='a' .*it is for \.csv, \.tsv, .*\.parquet", labels="a")
 
 

@@ -213,7 +213,9 @@ def test_chunks_of_a_zarr_store_that_are_not_stored_are_told(tmp_path):
 
 def test_options_and_endings_that_make_no_sense(tmp_path):
     refused(samples.npy(tmp_path), "key='X' has no meaning", key="X")
-    refused(samples.csv(tmp_path), "tmin=3 has no meaning", tmin=3)
+    refused(
+        samples.csv(tmp_path), "labels='kind' has no meaning with a window", labels="kind", window=3
+    )
     (tmp_path / "a.xyz").write_text("1")
     refused(tmp_path / "a.xyz", r"ending '\.xyz' is none of \.npy, .*\.edf")
     (tmp_path / "b.npy").write_bytes(b"")

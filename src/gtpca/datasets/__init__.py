@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gtpca.datasets.errp import fetch_errp
     from gtpca.datasets.files import DatasetError
     from gtpca.datasets.generators import make_oscillations, make_spikes, simulate_errp
-    from gtpca.datasets.loaders import fetch_eeg, fetch_handwriting, fetch_mnist
+    from gtpca.datasets.loaders import fetch_ecg, fetch_eeg, fetch_handwriting, fetch_mnist
     from gtpca.datasets.poses import (
         event_windows,
         random_crop,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DatasetError",
     "event_windows",
+    "fetch_ecg",
     "fetch_eeg",
     "fetch_errp",
     "fetch_handwriting",
@@ -41,6 +42,7 @@ __all__ = [
 
 HOMES = dict.fromkeys(__all__, "gtpca.datasets.poses") | {
     "DatasetError": "gtpca.datasets.files",
+    "fetch_ecg": "gtpca.datasets.loaders",
     "fetch_eeg": "gtpca.datasets.loaders",
     "fetch_errp": "gtpca.datasets.errp",
     "fetch_handwriting": "gtpca.datasets.loaders",

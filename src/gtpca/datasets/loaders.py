@@ -13,7 +13,10 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from gtpca.datasets.files import DatasetError, locate
+from gtpca.datasets.wfdb import read_annotations, read_wfdb
 from gtpca.optional import require
+
+BEATS = "NLRBAaJSVrFejnE/fQ?"  # symbols of annotations that are beats
 
 
 def fetch_mnist(subset: str = "train", data_home: str | PathLike[str] | None = None) -> Any:
@@ -58,6 +61,37 @@ def fetch_handwriting(data_home: str | PathLike[str] | None = None) -> Any:
     data = np.ascontiguousarray(np.asarray(content["handwrit"], float).transpose(1, 0, 2))
     descr = 'Handwriting "fda", Ramsay and Silverman 2005, R package fda, GPL >= 2.'
     return Bunch(data=data, time=np.asarray(content["handwritTime"], float), DESCR=descr)
+
+
+def fetch_ecg(record: str = "100", data_home: str | PathLike[str] | None = None) -> Any:
+    """Load half an hour of electrocardiogram with annotated beats (MIT-BIH arrhythmia database).
+
+    Parameters
+    ----------
+    record : {"100", "119"}
+        119 has 1543 normal beats and 444 premature ventricular contractions.
+    data_home : path or None
+        Folder with, or for, ``ecg/100.hea``, ``.dat`` and ``.atr``; see :mod:`gtpca.datasets`.
+
+    Returns
+    -------
+    Bunch
+        data (650000, 2) float64 in mV; beats (n,): samples at which beats are annotated, symbols
+        (n,) str: their kinds, "N" normal, "V" ventricular; channels; sampling_rate; DESCR.
+    """
+    if record not in ("100", "119"):
+        raise ValueError(f"record={record!r}; expected '100' or '119'.")
+    paths = {end: locate(f"ecg/{record}.{end}", data_home) for end in ("hea", "dat", "atr")}
+    found, (beats, symbols) = read_wfdb(paths["hea"]), read_annotations(paths["atr"])
+    kept = np.isin(symbols, list(BEATS))
+    return Bunch(
+        data=found.values,
+        beats=beats[kept],
+        symbols=symbols[kept],
+        channels=found.channels,
+        sampling_rate=found.rate,
+        DESCR=f"MIT-BIH arrhythmia database 1.0.0, record {record}, PhysioNet, ODC-By 1.0.",
+    )
 
 
 def fetch_eeg(data_home: str | PathLike[str] | None = None) -> Any:

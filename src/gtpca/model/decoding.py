@@ -58,10 +58,8 @@ def correlations(Y: np.ndarray, W: np.ndarray) -> np.ndarray:
     tracks = [Track(frame, length, count=step), *([Track(channels, channels)] * (channels > 1))]
     operator = ShiftOperator(tracks, (0,))
     prepared = operator.prepare(frames.reshape(n_frames, -1))
-    found = np.empty((n_templates, count))
-    for a, w in enumerate(W):
-        found[a] = operator.correlate(prepared, w.ravel()[None]).reshape(-1)[:count]
-    return found
+    found = operator.correlate(prepared, W.reshape(n_templates, -1))
+    return found.reshape(n_templates, -1)[:, :count]
 
 
 def seen_share(hidden: np.ndarray, length: int) -> np.ndarray:
@@ -464,8 +462,8 @@ class Piece:
         """
         d, start, half = self.dictionary, self.placed.start, self.dictionary.length // 2
         apart = np.diff(start, prepend=-(10**15), append=10**15) >= max(d.length, d.refractory)
-        quick = apart[:-1] & apart[1:] & (start >= half) & (start + half < self.count)
-        quick = np.flatnonzero(quick) if self.hidden is None else np.zeros(0, int)
+        alone = apart[:-1] & apart[1:] & (start >= half) & (start + half < self.count)
+        quick = np.flatnonzero(alone & (self.hidden is None))
         found = [np.zeros(0, int)]
         windows = sliding_window_view(self.c, 2 * half + 1, axis=2)
         lags = slice(d.length - 1 - half, d.length + half)

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.io import wavfile
 
 from gtpca.datasets import sliding_windows
+from gtpca.datasets.wfdb import read_wfdb
 from gtpca.files import check_regular
 from gtpca.optional import require
 from gtpca.readers.arrays import read_npy, read_npz
@@ -20,7 +21,6 @@ from gtpca.readers.data import Data, FileRows, some
 from gtpca.readers.matlab import read_mat
 from gtpca.readers.recordings import check_length, samples
 from gtpca.readers.tables import read_parquet, read_text
-from gtpca.readers.wfdb import read_wfdb
 from gtpca.text import one_line, shown
 
 __all__ = ["SIGNALS", "Recording", "read_signal", "read_windows"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gtpca.datasets.wfdb import read_annotations, read_wfdb
 from gtpca.readers import read_signal
-from gtpca.readers.wfdb import read_annotations, read_wfdb
 
 
 def write_212(path, numbers):
