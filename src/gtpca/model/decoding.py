@@ -60,7 +60,7 @@ def correlations(Y: np.ndarray, W: np.ndarray) -> np.ndarray:
     prepared = operator.prepare(frames.reshape(n_frames, -1))
     found = np.empty((n_templates, count))
     for a, w in enumerate(W):
-        found[a] = operator.correlate(prepared, w.ravel()).reshape(-1)[:count]
+        found[a] = operator.correlate(prepared, w.ravel()[None]).reshape(-1)[:count]
     return found
 
 
