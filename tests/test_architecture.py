@@ -35,7 +35,8 @@ LAYERS = {
     "base": "model families",
     "estimator": "base fitting",
     "probabilistic": "estimator",
-    "persistence": "probabilistic families files",
+    "mixture": "probabilistic",
+    "persistence": "mixture families files",
     "views": "model",
     "diagnostics": "probabilistic views",
     "plots": "views",
@@ -70,8 +71,8 @@ LATE = {
 
 
 PUBLIC = {
-    "gtpca": """ALS GTPCA Affine Codes Compose Custom Deformation Family Identity Operator
-        PosePosterior ProbabilisticGTPCA Reflection Rotation Scaling Shift TimeWarp labelled load
+    "gtpca": """ALS GTPCA Affine Codes Compose Custom Deformation Family Identity MixtureGTPCA
+        Operator PosePosterior ProbabilisticGTPCA Reflection Rotation Scaling Shift TimeWarp labelled load
         pad quadrature""",
     "gtpca.families": "Compose Custom Family Identity Reflection Shift",
     "gtpca.operators": "BankOperator Operator",

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Shift,
         TimeWarp,
     )
+    from gtpca.mixture import MixtureGTPCA
     from gtpca.operators import Operator
     from gtpca.operators.quadrature import quadrature
     from gtpca.persistence.models import load
@@ -50,6 +51,7 @@ __all__ = [
     "Deformation",
     "Family",
     "Identity",
+    "MixtureGTPCA",
     "Operator",
     "PosePosterior",
     "ProbabilisticGTPCA",
@@ -70,6 +72,7 @@ HOMES = dict.fromkeys(__all__, "gtpca.families") | {
     "ALS": "gtpca.solvers.als",
     "Codes": "gtpca.data.chunks",
     "GTPCA": "gtpca.estimator",
+    "MixtureGTPCA": "gtpca.mixture",
     "Operator": "gtpca.operators",
     "PosePosterior": "gtpca.probabilistic",
     "ProbabilisticGTPCA": "gtpca.probabilistic",
@@ -80,7 +83,17 @@ HOMES = dict.fromkeys(__all__, "gtpca.families") | {
 }
 SUBMODULES = (
     *("checks", "data", "datasets", "estimator", "experiments", "families", "files", "fitting"),
-    *("model", "nn", "operators", "optional", "page", "persistence", "plots", "probabilistic"),
+    *(
+        "mixture",
+        "model",
+        "nn",
+        "operators",
+        "optional",
+        "page",
+        "persistence",
+        "plots",
+        "probabilistic",
+    ),
     *("readers", "solvers", "testing", "text", "views"),
 )
 
