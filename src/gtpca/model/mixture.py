@@ -126,13 +126,14 @@ class MixtureModel:
 
     def decode(self, codes: Codes) -> np.ndarray:
         """``T_i (m_g + sum_k scores_ik w_gk)`` of the kind ``g`` of row i, (n, \\*sample_shape)."""
-        return by_rows(self._decoded, codes.scores, codes.index, codes.kind)
+        if codes.kind is None:
+            raise ValueError("codes have no kind, but must be what encode(X) of a mixture returns.")
+        return by_rows(self._decoded, codes.scores, codes.index, codes.kind[:, None])
 
     def _decoded(self, scores, index, kind):
-        shape = self.operator.sample_shape
-        total = np.zeros((len(scores), *shape))
+        total = np.zeros((len(scores), *self.operator.sample_shape))
         for g, one in enumerate(self.kinds):
-            mine = kind == g
+            mine = kind[:, 0] == g
             total[mine] = one.decode(Codes(scores[mine], index[mine]))
         return total
 
