@@ -36,6 +36,7 @@ LAYERS = {
     "estimator": "base fitting",
     "probabilistic": "estimator",
     "mixture": "probabilistic",
+    "classifier": "probabilistic",
     "persistence": "mixture families files",
     "views": "model",
     "diagnostics": "probabilistic views",
@@ -45,7 +46,7 @@ LAYERS = {
     "datasets": "checks files optional shell",
     "readers": "datasets data files optional text",
     "testing": "operators",
-    "gtpca": "optional persistence",
+    "gtpca": "optional persistence classifier",
     "demo": "gtpca datasets plots",
     "experiments": "gtpca datasets demo diagnostics nn page plots readers testing",
     "commands": "experiments",
@@ -71,8 +72,8 @@ LATE = {
 
 
 PUBLIC = {
-    "gtpca": """ALS GTPCA Affine Codes Compose Custom Deformation Family Identity MixtureGTPCA
-        Operator PosePosterior ProbabilisticGTPCA Reflection Rotation Scaling Shift TimeWarp labelled load
+    "gtpca": """ALS GTPCA Affine Codes Compose Custom Deformation Family GTPCAClassifier
+        Identity MixtureGTPCA Operator PosePosterior ProbabilisticGTPCA Reflection Rotation Scaling Shift TimeWarp labelled load
         pad quadrature""",
     "gtpca.families": "Compose Custom Family Identity Reflection Shift",
     "gtpca.operators": "BankOperator Operator",

@@ -17,6 +17,7 @@ from gtpca import (
     ALS,
     GTPCA,
     Compose,
+    GTPCAClassifier,
     MixtureGTPCA,
     ProbabilisticGTPCA,
     Reflection,
@@ -121,4 +122,11 @@ def test_the_density_passes_scikit_learns_checks(estimator, check):
 
 @parametrize_with_checks([MixtureGTPCA(tol=1e-3), MixtureGTPCA(1, 1, Reflection(), tol=1e-3)])
 def test_the_mixture_passes_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_checks(
+    [GTPCAClassifier(GTPCA(1)), GTPCAClassifier(ProbabilisticGTPCA(1, tol=1e-2))]
+)
+def test_the_classifier_passes_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gtpca import readers as readers
     from gtpca import solvers as solvers
     from gtpca import testing as testing
+    from gtpca.classifier import GTPCAClassifier
     from gtpca.data.chunks import Codes
     from gtpca.data.labels import labelled
     from gtpca.data.series import pad
@@ -50,6 +51,7 @@ __all__ = [
     "Custom",
     "Deformation",
     "Family",
+    "GTPCAClassifier",
     "Identity",
     "MixtureGTPCA",
     "Operator",
@@ -72,6 +74,7 @@ HOMES = dict.fromkeys(__all__, "gtpca.families") | {
     "ALS": "gtpca.solvers.als",
     "Codes": "gtpca.data.chunks",
     "GTPCA": "gtpca.estimator",
+    "GTPCAClassifier": "gtpca.classifier",
     "MixtureGTPCA": "gtpca.mixture",
     "Operator": "gtpca.operators",
     "PosePosterior": "gtpca.probabilistic",
@@ -82,7 +85,17 @@ HOMES = dict.fromkeys(__all__, "gtpca.families") | {
     "quadrature": "gtpca.operators.quadrature",
 }
 SUBMODULES = (
-    *("checks", "data", "datasets", "estimator", "experiments", "families", "files", "fitting"),
+    *(
+        "checks",
+        "classifier",
+        "data",
+        "datasets",
+        "estimator",
+        "experiments",
+        "families",
+        "files",
+        "fitting",
+    ),
     *(
         "mixture",
         "model",

@@ -18,6 +18,7 @@ __all__ = [
     "ArrayT",
     "BaseEstimator",
     "CallbackSupportMixin",
+    "ClassifierMixin",
     "DaskT",
     "Documented",
     "Eager",
@@ -153,6 +154,11 @@ if TYPE_CHECKING:
         def set_callbacks(self, *callbacks: Any) -> Self: ...
         def _init_callback_context(self, **about: Any) -> Any: ...
 
+    class ClassifierMixin:
+        """What tells classes apart."""
+
+        def score(self, X: Samples, y: Any, sample_weight: Any = None) -> float: ...
+
     class OutlierMixin:
         """What tells outliers from inliers."""
 
@@ -160,7 +166,7 @@ if TYPE_CHECKING:
 
 else:
     ArrayT = TypeVar("ArrayT")
-    from sklearn.base import BaseEstimator, OutlierMixin, TransformerMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, TransformerMixin
     from sklearn.callback import CallbackSupportMixin
 
 
