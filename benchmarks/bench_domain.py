@@ -7,14 +7,18 @@ angle knows nothing of the background if 17 % of all poses are right angles (4 o
     python benchmarks/bench_domain.py            # all, a few minutes; writes bench_domain.json
     python benchmarks/bench_domain.py --seeds 100 --out /tmp/try.json
 
-Seeds 0 to 4 are those reported.
+Seeds 0 to 4 are those reported, 0 to 9 on black backgrounds.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import itertools
 import json
+import subprocess
+import sys
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -31,6 +35,7 @@ from gtpca import GTPCA, Compose, Rotation, Scaling, Shift
 HERE = Path(__file__).parent
 SIZE, OBJECTS, ANGLES = 40, 150, 24
 FACTORS = tuple(np.round(np.geomspace(0.8, 1.25, 11), 4))
+STARTS = 5  # fits of one data set, with random_state from 0 on
 PHOTOGRAPHS = ("astronaut", "camera", "chelsea", "coffee", "rocket")
 
 
@@ -111,10 +116,36 @@ def angles(kind, seed, family, moved="angle", **how):
     """Share of poses at right angles, and of pairs whose poses agree within 15 degrees."""
     X, planted = pairs(kind, np.random.default_rng(seed), moved)
     model = GTPCA(family=family, random_state=seed, **how).fit(X)
-    degrees = model.poses(model.encode(X))["degrees"][:, 0]
+    return agreement(model.poses(model.encode(X))["degrees"][:, 0], planted)
+
+
+def agreement(degrees, planted):
+    """Share of poses at right angles, and of pairs whose poses agree within 15 degrees."""
     error = np.diff((degrees - planted).reshape(-1, 2), axis=1)
     agree = np.abs((error + 180) % 360 - 180) <= 15
     return {"right": float(np.mean(degrees % 90 == 0)), "agree": float(agree.mean())}
+
+
+def typed(kind, seed, options):
+    """The same by commands, and whether the fit said that means of samples hold the energy."""
+    X, planted = pairs(kind, np.random.default_rng(seed), "angle")
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(Path(folder, "X.npy"), X)
+        family = f"rotation(angles={ANGLES})"
+        fit = ["fit", "X.npy", "-o", "m.gtpca", "--family", family, "--seed", str(seed), *options]
+        said = command(folder, *fit)
+        command(folder, "transform", "m.gtpca", "X.npy", "-o", "poses.csv", "--poses")
+        with Path(folder, "poses.csv").open(encoding="utf-8", newline="") as lines:
+            table = list(csv.DictReader(lines))
+    (column,) = [name for name in table[0] if name.endswith("degrees")]
+    degrees = np.array([float(row[column]) for row in table])
+    return agreement(degrees, planted) | {"warned": float("--center samples" in said)}
+
+
+def command(folder, *arguments):
+    """What a command says while it works."""
+    call = [sys.executable, "-m", "gtpca.cli", *arguments]
+    return subprocess.run(call, cwd=folder, check=True, capture_output=True, text=True).stderr
 
 
 def sizes(kind, seed, domain):
@@ -130,19 +161,20 @@ def sizes(kind, seed, domain):
 def black(kind, seed):
     """Held-out residual in the disc, and processor time of the fit, with each domain.
 
-    Where the background is black, corners say nothing, and the two should agree.
+    Where the background is black, corners say nothing, and the two should agree. Fits of one data
+    set end in local maxima that differ by 2 % of the residual: each is the mean over STARTS fits.
     """
     (train, test), family, count = BLACK[kind](seed), *GRIDS[kind]
-    found, inside = {}, family.bind(train.shape[1:]).domain
-    for domain in (*DOMAINS, *DOMAINS):  # the quicker of two turns each
-        model = GTPCA(count, clone(family).set_params(domain=domain), random_state=seed)
-        start = time.process_time()
+    inside = family.bind(train.shape[1:]).domain
+    found = {f"{name} {domain}": 0.0 for name in ("residual", "seconds") for domain in DOMAINS}
+    for start, domain in itertools.product(range(STARTS), DOMAINS):
+        model = GTPCA(count, clone(family).set_params(domain=domain), random_state=start)
+        before = time.process_time()
         model.set_params(n_restarts=1).fit(train)
-        seconds = time.process_time() - start
+        found[f"seconds {domain}"] += (time.process_time() - before) / STARTS
         rest = test - model.reconstruct(test)
         left, whole = (np.sum(rows.reshape(len(test), -1)[:, inside] ** 2) for rows in (rest, test))
-        found[f"residual {domain}"] = float(left / whole)
-        found[f"seconds {domain}"] = min(found.get(f"seconds {domain}", np.inf), seconds)
+        found[f"residual {domain}"] += float(left / whole) / STARTS
     for name in ("residual", "seconds"):
         found[f"{name}, common / all"] = found[f"{name} common"] / found[f"{name} all"]
     return found
@@ -156,6 +188,11 @@ def digits(seed, n=3000):
 BLACK = {"galaxies": galaxies, "digits": digits}
 GRIDS = {"galaxies": (Rotation(36), 8), "digits": (Rotation(20), 5)}
 ONE, FOUR = {"n_components": 1}, {"n_components": 4, "shared_pose": True}
+TYPED = {
+    "one": ["-k", "1"],
+    "four centred": ["-k", "4", "--shared-pose", "--center", "samples"],
+    "four": ["-k", "4", "--shared-pose"],
+}
 KINDS = ("light", "grey", "textured", "photographs")
 DOMAINS = ("common", "all")
 
@@ -178,6 +215,8 @@ def cases():
                 how | {"center": "samples"},
             )
             yield f"factors, {kind}, {domain}", sizes, kind, domain, {}
+    for kind, (name, options) in itertools.product(KINDS, TYPED.items()):
+        yield f"typed {name}, {kind}", typed, kind, options, {}
     for kind in BLACK:
         yield f"black, {kind}", lambda kind, seed, _: black(kind, seed), kind, None, {}
 

@@ -60,7 +60,7 @@ def planted(family, shape, K, noise, seed):
     W = np.linalg.qr(rng.standard_normal((operator.n_weights, K)))[0].T
     index = rng.integers(operator.n_transforms, size=N_ROWS)
     scores = rng.standard_normal((N_ROWS, K)) / 2.0 ** np.arange(K)
-    lengths = np.array([operator.norms(w)[index] for w in W]).T
+    lengths = np.array([np.linalg.norm(operator.apply_at(w, index), axis=1) for w in W]).T
     signal = sum((scores / lengths)[:, k, None] * operator.apply_at(W[k], index) for k in range(K))
     return signal + noise * signal.std() * rng.standard_normal(signal.shape), W
 

@@ -145,6 +145,29 @@ def test_means_of_samples_do_not_see_what_has_no_weight():
     np.testing.assert_allclose(clean.transform(X), other.transform(dirty), atol=1e-8)
 
 
+@pytest.mark.parametrize("options", [{}, {"refine": 1}, {"shared_pose": True}], ids=str)
+@pytest.mark.parametrize("family", [Shift(5), Shift(24), Scaling((0.8, 1, 1.25))], ids=str)
+def test_a_feature_weight_of_ones_is_none(family, options):
+    X = np.random.default_rng(0).standard_normal((40, 16))
+    model = GTPCA(2, family, random_state=0, **options)
+    plain = model.fit(X)
+    components, scores = plain.components_, plain.transform(X)
+    same = model.set_params(feature_weight=np.ones(16)).fit(X)
+    assert np.array_equal(same.components_, components)
+    assert np.array_equal(same.transform(X), scores)
+
+
+@pytest.mark.parametrize("hidden", [False, True], ids=["complete", "gaps"])
+def test_a_feature_weight_of_zero_hides_a_feature_from_all(hidden):
+    """The same codes as where it is missing from all rows, but for the little that gaps count."""
+    X = np.random.default_rng(0).standard_normal((40, 16))
+    X[:, 13:] = 1e3 * X[:, 13:] if not hidden else np.nan
+    weight = np.r_[np.ones(13), np.zeros(3)]
+    model = GTPCA(2, Shift(5), feature_weight=weight, missing="ignore", random_state=0).fit(X)
+    zero = np.where(weight > 0, X, 0.0)
+    np.testing.assert_allclose(model.transform(zero), model.transform(X), atol=1e-9)
+
+
 def test_feature_weight_of_a_composition_is_that_of_its_outer_part():
     X = np.random.default_rng(0).standard_normal((40, 12))
     q = np.random.default_rng(1).uniform(0.2, 2, 12)
@@ -152,7 +175,7 @@ def test_feature_weight_of_a_composition_is_that_of_its_outer_part():
     model = GTPCA(2, family, feature_weight=q, random_state=0).fit(X)
     w = model.components_[0]
     slow = np.sum(q * family.bind((12,)).apply(w) ** 2, axis=1)
-    found = model.operator_.gram_matrices(w[None, None])[0, :, 0, 0]
+    found = model.operator_.gram(w[None, None])[0, :, 0, 0]
     np.testing.assert_allclose(found, slow)
     residual = np.sum(q * (X - model.reconstruct(X)) ** 2) / np.sum(q * X**2)
     np.testing.assert_allclose(residual, model.resmse(X)[-1])

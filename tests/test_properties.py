@@ -260,10 +260,10 @@ def what_moves_moves_the_pose(case):
     operator = model.operator_
     t = case.rng.integers(operator.n_transforms, size=len(X))
     rows = X.reshape(len(X), -1).astype(np.float64)
-    moved = operator.apply_rows(rows, t).astype(case.dtype).reshape(X.shape)
+    moved = operator.apply_at(rows, t).astype(case.dtype).reshape(X.shape)
     assert case.close(np.abs(model.encode(X).scores), np.abs(model.encode(moved).scores))
     here, there = (model.reconstruct(x).reshape(len(X), -1) for x in (X, moved))
-    assert case.close(operator.apply_rows(here.astype(np.float64), t), there)
+    assert case.close(operator.apply_at(here.astype(np.float64), t), there)
 
 
 def a_projection_is_its_own(case):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gtpca import solvers as solvers
     from gtpca import testing as testing
     from gtpca.classifier import GTPCAClassifier
-    from gtpca.data.chunks import Codes
+    from gtpca.data.codes import Codes
     from gtpca.data.labels import labelled
     from gtpca.data.series import pad
     from gtpca.estimator import GTPCA
@@ -72,7 +72,7 @@ __all__ = [
 # Where the names come from: families, unless it is said otherwise.
 HOMES = dict.fromkeys(__all__, "gtpca.families") | {
     "ALS": "gtpca.solvers.als",
-    "Codes": "gtpca.data.chunks",
+    "Codes": "gtpca.data.codes",
     "GTPCA": "gtpca.estimator",
     "GTPCAClassifier": "gtpca.classifier",
     "MixtureGTPCA": "gtpca.mixture",

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.data.chunks import Codes
+from gtpca.data.codes import Codes
 from gtpca.data.containers import components_in, samples_in
 from gtpca.data.labels import Labels
 from gtpca.data.missing import warn_of_blank

@@ -87,16 +87,16 @@ class GTPCAClassifier(Documented, ClassifierMixin, BaseEstimator):
         self
         """
         model = self._one()
-        y = _targets(X, y)
-        weight = np.ones(len(y))
+        targets = _targets(X, y)
+        weight = np.ones(len(targets))
         if sample_weight is not None:
-            weight = checks.weights("sample_weight", sample_weight, [(len(y),)])
-        classes, number = np.unique(y, return_inverse=True)
+            weight = checks.weights("sample_weight", sample_weight, [weight.shape])
+        classes, number = np.unique(targets, return_inverse=True)
         mass = np.bincount(number, weight, len(classes))
         if not np.all(mass > 0):
             raise ValueError(
-                f"the class {str(classes[mass.argmin()])!r} has no sample of positive weight; leave it "
-                "out of y, or give it a weight."
+                f"the class {str(classes[mass.argmin()])!r} has no sample of positive weight; "
+                "leave it out of y, or give it a weight."
             )
         found = [_fitted(model, X, number == c, sample_weight) for c in range(len(classes))]
         self.classes_, self.estimators_, self.class_prior_ = classes, found, mass / mass.sum()

@@ -14,7 +14,9 @@ from sklearn.utils import check_random_state
 
 from gtpca import checks
 from gtpca.base import BaseGTPCA, BaseModel
-from gtpca.data.chunks import Codes, as_chunks, energy, offset_energy
+from gtpca.data.chunks import as_chunks
+from gtpca.data.codes import Codes
+from gtpca.data.energies import energy, offset_energy
 from gtpca.data.missing import MISSING
 from gtpca.data.rows import training_rows
 from gtpca.estimator import (

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,11 @@ def _close(actual, desired, name, rtol=1e-9):
 
 
 def check_operator(operator: Operator, random_state: RandomState = 0, n_rows: int = 12) -> None:
-    """Compare every method of an operator with its slow and obvious meaning.
+    """Compare every public method of an operator with its meaning, by the dense matrix.
 
-    Dot test ``sum_t <T_t w, M_t> = <w, sum_t T_t* M_t>``, linearity, the fast correlation, norms,
-    gather, adjoint of a gather, normal equations and their solution, the same for several weights
-    at once, masks of what is missing, the matrix, the description, sums over all transforms.
+    ``apply`` and ``adjoint`` are those of the matrix ``T`` (m, d, L) that :meth:`Operator.matrix`
+    gives, and everything else is computed from ``T`` once more, slowly. Which methods there are is
+    read from the class :class:`~gtpca.Operator`, so that none is forgotten.
 
     Parameters
     ----------
@@ -44,196 +45,271 @@ def check_operator(operator: Operator, random_state: RandomState = 0, n_rows: in
     AssertionError
         That names the method which is wrong.
     """
+    unknown = public_methods() - CHECKS.keys()
+    assert not unknown, f"check_operator knows no check of {sorted(unknown)}"
     rng = np.random.default_rng(random_state)
-    _check_apply(operator, rng)
-    _check_gather(operator, rng, n_rows)
-    _check_correlate(operator, rng, n_rows)
-    _check_normal(operator, rng)
-    _check_each(operator, rng, n_rows)
-    _check_masks(operator, rng, n_rows)
-    _check_words(operator, rng, n_rows)
-    _check_sums(operator, rng, n_rows)
+    case = _Case(operator, rng, n_rows)
+    for check in dict.fromkeys(CHECKS.values()):
+        check(case, rng)
 
 
-def _check_apply(operator, rng):
-    m, d, L = operator.n_transforms, operator.n_features, operator.n_weights
-    v, w, M = rng.standard_normal(L), rng.standard_normal(L), rng.standard_normal((m, d))
-    bank = operator.apply(w)
-    assert bank.shape == (m, d), f"apply: shape {bank.shape}, not {(m, d)}"
-    _close(operator.apply(2 * v - w), 2 * operator.apply(v) - bank, "apply is not linear")
-    back = operator.adjoint(M)
-    assert back.shape == (L,), f"adjoint: shape {back.shape}, not {(L,)}"
-    scale = np.linalg.norm(bank) * np.linalg.norm(M)
+def public_methods() -> set[str]:
+    """Names of the public methods and properties of :class:`~gtpca.Operator`."""
+    kinds = (property, FunctionType)
+    return {n for n, v in vars(Operator).items() if isinstance(v, kinds) and not n.startswith("_")}
+
+
+class _Case:
+    """An operator, its matrices, and some rows, weights, transforms and masks.
+
+    Attributes
+    ----------
+    T : array (m, d, L)
+    q : array (d,)
+        The feature weight.
+    X : array (n, d)
+    W : array (3, L)
+    index, coef : arrays (3, n)
+    H : array (n, d) of 0 and 1
+    """
+
+    def __init__(self, operator, rng, n_rows):
+        self.operator, self.m = operator, operator.n_transforms
+        d, L = operator.n_features, operator.n_weights
+        matrix = operator.matrix()
+        assert sparse.issparse(matrix), "matrix is not sparse"
+        assert matrix.shape == (self.m * d, L), f"matrix: shape {matrix.shape}"
+        self.T = matrix.toarray().reshape(self.m, d, L)
+        self.q = np.ones(d) if operator.feature_weight is None else operator.feature_weight
+        self.X, self.W = rng.standard_normal((n_rows, d)), rng.standard_normal((3, L))
+        self.index = rng.integers(self.m, size=(3, n_rows))
+        self.coef = rng.standard_normal((3, n_rows))
+        self.H = (rng.random((n_rows, d)) < 0.4).astype(float)
+
+    @property
+    def banks(self):
+        """All ``T_t w_s``, (3, m, d)."""
+        return np.einsum("tdl,sl->std", self.T, self.W)
+
+    def nodes_times(self, nodes, W, weight):
+        """``sum_t,k nodes_stjk T_t* diag(weight) T_t w_sk``, (S, K, L)."""
+        shown = np.einsum("tdl,skl->sktd", self.T, W) * weight
+        return np.einsum("tdl,stjk,sktd->sjl", self.T, nodes, shown, optimize=True)
+
+
+def _check_apply(case, rng):
+    operator, w, shape = case.operator, case.W[0], (case.m, case.X.shape[1])
+    bank, M = operator.apply(w), rng.standard_normal(shape)
+    assert bank.shape == shape, f"apply: shape {bank.shape}, not {shape}"
+    back, wanted = operator.adjoint(M), np.einsum("tdl,td->l", case.T, M)
+    assert back.shape == w.shape, f"adjoint: shape {back.shape}, not {w.shape}"
+    scale = max(1.0, float(np.linalg.norm(bank) * np.linalg.norm(M)))
     assert abs(np.sum(bank * M) - w @ back) <= 1e-10 * scale, (
         "dot test: adjoint is not that of apply"
     )
-    _close((operator.matrix() @ w).reshape(m, d), bank, "matrix")
-    assert sparse.issparse(operator.matrix()), "matrix is not sparse"
+    _close(bank, case.banks[0], "apply is not what matrix says, or not linear")
+    _close(back, wanted, "adjoint")
 
 
-def _check_gather(operator, rng, n_rows):
-    w, X = (
-        rng.standard_normal(operator.n_weights),
-        rng.standard_normal((n_rows, operator.n_features)),
-    )
-    index, coef = rng.integers(operator.n_transforms, size=n_rows), rng.standard_normal(n_rows)
-    bank = operator.apply(w)
-    _close(operator.apply_at(w, index), bank[index], "apply_at")
+def _check_gather(case, rng):
+    operator, index, w = case.operator, case.index[0], case.W[0]
+    shown = case.banks[:, index]  # (3, n, d)
+    _close(operator.apply_at(w, index), shown[0], "apply_at")
     single = operator.apply_at(w.astype(np.float32), index)
-    _close(single, bank[index], "apply_at in float32", 1e-5)
-    total, pair = X.copy(), np.stack([index, index[::-1]], axis=1)
-    both = rng.standard_normal((n_rows, 2))
+    _close(single, shown[0], "apply_at in float32", 1e-5)
+    V = rng.standard_normal((len(index), len(w)))
+    each = np.einsum("ndl,nl->nd", case.T[index], V)
+    _close(operator.apply_at(V, index), each, "apply_at of rows of weights")
+    total, pair = case.X.copy(), np.stack([index, index[::-1]], axis=1)
+    both = rng.standard_normal(pair.shape)
     operator.add_moved(total, operator.prepare_weights(np.stack([w, -w])), pair, both)
-    slow = X + both[:, :1] * bank[pair[:, 0]] - both[:, 1:] * bank[pair[:, 1]]
-    _close(total, slow, "add_moved")
-    V = rng.standard_normal((n_rows, operator.n_weights))
-    each = [operator.apply(v)[t] for v, t in zip(V, index, strict=True)]
-    _close(operator.apply_rows(V, index), np.array(each), "apply_rows")
-    slow = Operator.adjoint_at(operator, X, index, coef)
-    _close(operator.adjoint_at(X, index, coef), slow, "adjoint_at")
-    _close(
-        operator.adjoint_at(X.astype(np.float32), index, coef), slow, "adjoint_at, float32", 1e-4
-    )
+    slow = case.X + both[:, :1] * shown[0] - both[:, 1:] * shown[0][::-1]
+    _close(total, slow, "add_moved, prepare_weights")
 
 
-def _check_correlate(operator, rng, n_rows):
-    w, X = (
-        rng.standard_normal(operator.n_weights),
-        rng.standard_normal((n_rows, operator.n_features)),
-    )
-    bank = operator.apply(w)
-    _close(operator.correlate(operator.prepare(X), w), X @ bank.T, "correlate")
-    single = operator.correlate(operator.prepare(X.astype(np.float32)), w)
+def _check_correlate(case, rng):
+    operator, X, W = case.operator, case.X, case.W
+    slow = np.einsum("nd,std->snt", X, case.banks)
+    _close(operator.correlate(operator.prepare(X), W), slow, "correlate, prepare")
+    _close(operator.correlate(operator.prepare(X), W[:1]), slow[:1], "correlate of one")
+    single = operator.correlate(operator.prepare(X.astype(np.float32)), W)
     assert single.dtype == np.float32, f"correlate of float32 rows gave {single.dtype}"
-    _close(single, X @ bank.T, "correlate in float32", 1e-4)
-    _close(operator.norms(w), np.linalg.norm(bank, axis=1), "norms")
-    W = rng.standard_normal((3, operator.n_weights))
-    index, coef = rng.integers(operator.n_transforms, size=n_rows), rng.standard_normal((n_rows, 3))
-    moved = X + sum(coef[:, k, None] * operator.apply_at(W[k], index) for k in range(3))
-    P = operator.prepare(X.copy())
-    operator.move_prepared(P, W, index, coef)
-    _close(P, operator.prepare(moved), "move_prepared")
-    _close(operator.gram(W), Operator.gram(operator, W), "gram")
-    banks = np.array([operator.apply(w) for w in W])
-    q = 1.0 if operator.feature_weight is None else operator.feature_weight
-    slow = np.einsum("jtd,ktd->tjk", banks * q, banks)
-    found = operator.gram_matrices(W[None])
-    shape = (1, operator.n_transforms, 3, 3)
-    assert operator.alike or found.shape == shape, f"gram_matrices: shape {found.shape}"
-    _close(np.broadcast_to(found, shape)[0], slow, "gram_matrices")
-    single = np.broadcast_to(operator.gram_matrices(W[:, None]), (3, *shape[1:2], 1, 1))
-    _close(single[:, :, 0, 0].T, np.einsum("tkk->tk", slow), "gram_matrices of one")
-    _close(operator.gram(w[None])[:, 0, 0], operator.norms(w) ** 2, "gram of one")
-    if operator.isometric:
-        _close(operator.norms(w), np.full(operator.n_transforms, np.linalg.norm(w)), "isometric")
+    _close(single, slow, "correlate in float32", 1e-4)
 
 
-def _check_sums(operator, rng, n_rows):
+def _check_move_prepared(case, rng):
+    operator, index, coef = case.operator, case.index[0], case.coef.T
+    P = operator.prepare(case.X.copy())
+    before = P.copy()
+    done = operator.move_prepared(P, case.W, index, coef)
+    moved = case.X + np.einsum("nk,knd->nd", coef, case.banks[:, index])
+    wanted = operator.prepare(moved) if done else before
+    assert isinstance(done, bool), f"move_prepared says {done!r}, not whether it was done"
+    _close(P, wanted, "move_prepared")
+
+
+def _check_gram(case, rng):
+    slow = np.einsum("jtd,ktd->tjk", case.banks * case.q, case.banks)
+    found = case.operator.gram(case.W[None])
+    assert found.shape in ((1, case.m, 3, 3), (1, 1, 3, 3)), f"gram: shape {found.shape}"
+    _close(np.broadcast_to(found[0], slow.shape), slow, "gram")
+    single = case.operator.gram(case.W[:, None])[:, :, 0, 0]
+    _close(np.broadcast_to(single.T, (case.m, 3)), np.einsum("tkk->tk", slow), "gram of one")
+
+
+def _check_adjoints(case, rng):
+    operator, X, index, coef = case.operator, case.X, case.index, case.coef
+    slow = np.einsum("sn,sndl,nd->sl", coef, case.T[index], X, optimize=True)
+    _close(operator.adjoint_at(X, index, coef), slow, "adjoint_at")
+    _close(operator.adjoint_at(X, index[:1], coef[:1]), slow[:1], "adjoint_at of one")
+    single = operator.adjoint_at(X.astype(np.float32), index, coef)
+    _close(single, slow, "adjoint_at, float32", 1e-4)
+    rows = np.einsum("ndl,nd->nl", case.T[index[0]], X)
+    _close(operator.adjoint_at(X, index[0], coef), coef @ rows, "adjoint_at in common transforms")
+    _close(operator.adjoint_rows(X, index[0]), rows, "adjoint_rows")
+
+
+def _check_sums(case, rng):
     """Sums over all transforms, with a coefficient for each row and transform."""
-    w, X = (
-        rng.standard_normal(operator.n_weights),
-        rng.standard_normal((n_rows, operator.n_features)),
-    )
-    coef, bank = rng.standard_normal((n_rows, operator.n_transforms)), operator.apply(w)
-    slow = operator.adjoint(coef.T @ X)
+    operator, X = case.operator, case.X
+    coef = rng.standard_normal((2, len(X), case.m))
+    slow = np.einsum("snt,tdl,nd->sl", coef, case.T, X, optimize=True)
     _close(operator.adjoint_sum(operator.prepare(X), coef), slow, "adjoint_sum")
     single = operator.adjoint_sum(operator.prepare(X.astype(np.float32)), coef.astype(np.float32))
     _close(single, slow, "adjoint_sum in float32", 1e-4)
-    _close(operator.apply_sum(coef, w), coef @ bank, "apply_sum")
-    unknown = operator.periods.keys() - operator.describe(np.zeros(1, dtype=np.int64)).keys()
-    assert not unknown, f"periods names {sorted(unknown)}, which describe does not"
 
 
-def _check_normal(operator, rng):
+def _check_masks(case, rng):
+    operator, H, W = case.operator, case.H, case.W
+    V, P = rng.standard_normal(W.shape), operator.prepare_mask(H)
+    both = case.banks * np.einsum("tdl,sl->std", case.T, V)
+    slow = np.einsum("nd,std->snt", H, both)
+    _close(operator.correlate_mask(P, V, W), slow, "correlate_mask, prepare_mask")
+    slow = np.einsum("nd,std->snt", H, case.banks**2)
+    _close(operator.correlate_mask(P, W, W), slow, "correlate_mask of squares")
+    nodes = np.zeros((1, 1 if len(operator.gram(W[:1, None])[0]) == 1 else case.m, 1, 1))
+    index, coef = case.index[0], rng.uniform(size=(1, len(H)))
+    every = rng.standard_normal((1, len(H), case.m))
+    one = np.zeros_like(every)
+    one[0, np.arange(len(H)), index] = coef[0]
+    for name, given, shares in (("", (index, coef), one), (" of all", (None, every), every)):
+        sums = operator.mask_sums(H, *given)
+        moments = Moments(nodes, sums[:, None, None])
+        shown = np.einsum("snt,nd,td->td", shares, H, case.banks[0])
+        slow = -np.einsum("tdl,td->l", case.T, shown)
+        _close(operator.normal(moments).times(W[None, :1])[0, 0], slow, f"mask_sums{name}")
+
+
+def _check_normal(case, rng):
     """The normal equations of two systems of one component, and of one block of three."""
-    m, L = operator.n_transforms, operator.n_weights
+    operator, m, L = case.operator, case.m, case.W.shape[1]
     counts = rng.uniform(0.5, 1.5, (2, m))
     counts[:, rng.integers(m)] = 0.0 if m > 1 else 1.0
     roots = np.eye(3) + 0.2 * rng.standard_normal((1, m, 3, 3))
     pairs = counts[:1, :, None, None] * (roots @ roots.transpose(0, 1, 3, 2))
     for nodes in (counts[:, :, None, None], pairs):
         W, start = rng.standard_normal((2, len(nodes), nodes.shape[2], L))
-        slow = np.array([_normal_times(operator, *each) for each in zip(nodes, W, strict=True)])
-        moments = Moments(nodes.sum(axis=1, keepdims=True) if operator.alike else nodes)
-        normal = operator.normal(moments)
+        slow = case.nodes_times(nodes, W, case.q)
+        alike = len(operator.gram(W[:1, :1])[0]) == 1
+        normal = operator.normal(Moments(nodes.sum(axis=1, keepdims=True) if alike else nodes))
         _close(normal.times(W), slow, "normal: times")
         _close(normal.quadratic(W), np.sum(W * slow, axis=(1, 2)), "normal: quadratic")
         solved = normal.solve(slow, start)
         _close(normal.times(solved), slow, "normal: solve", 1e-4)
         assert normal.cover.shape == (len(nodes), L), "normal: cover has another shape"
-        _check_coverage(operator, nodes, normal.cover)
+        _check_cover(case, np.einsum("stkk->st", nodes), normal.cover, "normal: cover")
         unseen = np.broadcast_to((normal.cover == 0)[:, None], W.shape)
         assert np.array_equal(solved[unseen], start[unseen]), "normal: solve changed unseen weights"
+    _check_cover(case, counts, operator.coverage(counts), "coverage")
 
 
-def _normal_times(operator, nodes, W):
-    """``sum_t,k nodes_tjk T_t* T_t w_k``, (K, L), by transforms that are applied one by one."""
-    banks = np.array([operator.apply(w) for w in W])
-    mixed = np.einsum("tjk,ktd->jtd", nodes, banks)
-    mixed = mixed if operator.feature_weight is None else mixed * operator.feature_weight
-    return np.array([operator.adjoint(M) for M in mixed])
-
-
-def _check_coverage(operator, nodes, cover):
+def _check_cover(case, counts, found, name):
     """Positive where some transform shows a weight; the diagonal where transforms select."""
-    counts = np.einsum("stkk->st", nodes)
-    squares, q = operator.matrix().multiply(operator.matrix()), operator.feature_weight
-    q = np.ones(operator.n_features) if q is None else q
-    slow = (squares.T @ (counts[:, :, None] * q).reshape(len(counts), -1).T).T
-    found = operator.coverage(counts)
-    if operator.selects:
-        _close(found, slow, "coverage")
-        _close(cover, slow, "normal: cover")
-    assert np.array_equal(found > 0, slow > 0), "coverage is not positive where weights are seen"
-    assert np.array_equal(cover > 0, slow > 0), "normal: cover is not that of the transforms"
+    slow = np.einsum("st,tdl,d->sl", counts, case.T**2, case.q, optimize=True)
+    assert np.array_equal(found > 0, slow > 0), f"{name} is not positive where weights are seen"
+    if case.operator.selects:
+        _close(found, slow, name)
 
 
-def _check_each(operator, rng, n_rows):
-    """What is done for several weights at once is what is done for each of them."""
-    W = rng.standard_normal((3, operator.n_weights))
-    X = rng.standard_normal((n_rows, operator.n_features))
-    P, shape = operator.prepare(X), (3, n_rows)
-    index, coef = rng.integers(operator.n_transforms, size=shape), rng.standard_normal(shape)
-    pairs = list(zip(index, coef, strict=True))
-    _close(operator.apply_each(W), np.array([operator.apply(w) for w in W]), "apply_each")
-    for stack in (W[:, None], W[None]):
-        slow = np.array([operator.gram(block) for block in stack])
-        _close(operator.gram_each(stack), slow, "gram_each")
-    slow = np.array([operator.correlate(P, w) for w in W])
-    _close(operator.correlate_each(P, W), slow, "correlate_each")
-    slow = np.array([operator.adjoint_at(X, t, c) for t, c in pairs])
-    _close(operator.adjoint_each(X, index, coef), slow, "adjoint_each")
+def _check_words(case, rng):
+    operator = case.operator
+    for name, values in operator.describe(case.index).items():
+        assert np.shape(values) == case.index.shape, f"describe: {name} has shape {values.shape}"
+    told = operator.describe(np.zeros(1, dtype=np.int64))
+    unknown = operator.periods.keys() | operator.pose_units.keys()
+    unknown -= told.keys()
+    assert not unknown, f"periods or pose_units name {sorted(unknown)}, which describe does not"
+    assert 0 <= operator.reference < case.m, "reference is not a transform"
+    _close(operator.magnitude.matrix().toarray(), np.abs(operator.matrix().toarray()), "magnitude")
 
 
-def _check_masks(operator, rng, n_rows):
-    H = (rng.random((n_rows, operator.n_features)) < 0.4).astype(float)
-    v, w = rng.standard_normal((2, operator.n_weights))
-    first, second = operator.apply(v), operator.apply(w)
-    P = operator.prepare_mask(H)
-    _close(operator.correlate_mask(P, v, w), H @ (first * second).T, "correlate_mask")
-    _close(operator.correlate_mask(P, w, w), H @ (second**2).T, "correlate_mask of one")
-    slow = np.stack([H @ (first**2).T, H @ (second**2).T])
-    _close(operator.correlate_mask_each(P, np.stack([v, w])), slow, "correlate_mask_each")
-    index, coef = rng.integers(operator.n_transforms, size=n_rows), rng.uniform(size=(n_rows, 2))
-    sums = operator.mask_sums(H, index, coef)
-    for k in range(2):
-        M = np.zeros_like(second)
-        np.add.at(M, index, coef[:, k, None] * H * second[index])
-        _close(operator.mask_normal(sums[k], w), operator.adjoint(M), "mask_sums, mask_normal")
-    coef = rng.standard_normal((n_rows, operator.n_transforms))
-    slow = operator.adjoint((coef.T @ H) * second)
-    _close(operator.mask_normal(operator.mask_sum(H, coef), w), slow, "mask_sum")
+def _check_moves(case, rng):
+    operator, w = case.operator, case.W[0]
+    for far in (False, True):
+        for v in operator.moves(w, far):
+            assert np.shape(v) == w.shape, "moves: not of the shape of the weights"
+    moved = operator.translate(w, case.m - 1)
+    if moved is not None:
+        bank = np.einsum("tdl,l->td", case.T, moved)
+        old, new = (np.sort(rows @ case.X[0]) for rows in (case.banks[0], bank))
+        _close(new, old, "translate is not the same component in another pose")
+    _check_centre(case, rng)
+    _check_coarser(case)
 
 
-def _check_words(operator, rng, n_rows):
-    index = rng.integers(operator.n_transforms, size=(n_rows, 2))
-    columns = operator.describe(index)
-    for name, values in columns.items():
-        assert np.shape(values) == index.shape, f"describe: {name} has shape {np.shape(values)}"
-    for name in ("neighbours", "elsewhere"):
-        for v in getattr(operator, name)(rng.standard_normal(operator.n_weights)):
-            assert np.shape(v) == (operator.n_weights,), f"{name}: not of the shape of the weights"
-    assert 0 <= operator.reference < operator.n_transforms, "reference is not a transform"
+def _check_centre(case, rng):
+    """What rows saw of a component is there after it was centred, up to its length."""
+    operator, w, used = case.operator, case.W[0], np.unique(case.index[0][:2])
+    seen = np.any(case.T[used] != 0, axis=(0, 1))
+    for numbers in (used, None):
+        moved = operator.centre(w, numbers, seen)
+        if moved is None:
+            continue
+        bank = np.einsum("tdl,l->td", case.T, moved)
+        lengths = np.linalg.norm(bank, axis=1)
+        shown = case.banks[0][used]
+        products = (shown @ bank.T) / np.where(lengths > 0, lengths, 1.0)
+        _close(products.max(axis=1), np.linalg.norm(shown, axis=1), "centre loses what was seen")
+
+
+def _check_coarser(case):
+    operator = case.operator
+    same_rank = len(operator.sample_shape) == len(operator.weight_shape)
+    axes = tuple(a for a in operator.moved_axes if same_rank and operator.sample_shape[a] > 3)
+    coarser = operator.coarser(axes) if axes else None
+    if coarser is not None:
+        shapes = (operator.sample_shape, operator.weight_shape)
+        wanted = [tuple(-(-s // 2) if a in axes else s for a, s in enumerate(x)) for x in shapes]
+        found = [coarser.sample_shape, coarser.weight_shape]
+        assert found == wanted, f"coarser: shapes {found}, not {wanted}"
+
+
+CHECKS = {
+    "apply": _check_apply,
+    "adjoint": _check_apply,
+    "matrix": _check_apply,
+    "apply_at": _check_gather,
+    "prepare_weights": _check_gather,
+    "add_moved": _check_gather,
+    "prepare": _check_correlate,
+    "correlate": _check_correlate,
+    "move_prepared": _check_move_prepared,
+    "gram": _check_gram,
+    "adjoint_at": _check_adjoints,
+    "adjoint_rows": _check_adjoints,
+    "adjoint_sum": _check_sums,
+    "normal": _check_normal,
+    "coverage": _check_normal,
+    "prepare_mask": _check_masks,
+    "correlate_mask": _check_masks,
+    "mask_sums": _check_masks,
+    "describe": _check_words,
+    "magnitude": _check_words,
+    "moves": _check_moves,
+    "translate": _check_moves,
+    "centre": _check_moves,
+    "coarser": _check_moves,
+}
 
 
 def make_planted(
@@ -265,7 +341,7 @@ def make_planted(
     rng = np.random.default_rng(random_state)
     w = rng.standard_normal(operator.n_weights)
     index = rng.integers(operator.n_transforms, size=n_samples)
-    coef = score * rng.standard_normal(n_samples) / operator.norms(w)[index]
+    coef = score * rng.standard_normal(n_samples) / operator._norms(w)[index]
     X = coef[:, None] * operator.apply_at(w, index)
     X += noise * rng.standard_normal(X.shape)
     return X.reshape(n_samples, *operator.sample_shape), w, index
@@ -324,7 +400,7 @@ class PlantedRows:
         self.noise, self.random_state = noise, checks.integer("random_state", random_state, 0)
         rng = np.random.default_rng(random_state)
         self.templates = rng.standard_normal((n_templates, operator.n_weights))
-        self._norms = [operator.norms(w) for w in self.templates]
+        self._norms = [operator._norms(w) for w in self.templates]
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -22,6 +22,9 @@ from gtpca import (
     Shift,
     TimeWarp,
 )
+from gtpca.data.chunks import Chunk
+from gtpca.model.matching import make_block, match
+from gtpca.operators.base import with_feature_weight
 from gtpca.testing import check_operator
 
 hypothesis = pytest.importorskip("hypothesis", reason="random parameters are drawn by hypothesis")
@@ -192,7 +195,7 @@ def test_shift_correlation_against_loops():
     X, w = rng.standard_normal((3, 30, 2)), rng.standard_normal((11, 2))
     operator = Shift(11, axes=0).bind((30, 2))
     slow = np.array([[sum(x[s + j] @ w[j] for j in range(11)) for s in range(20)] for x in X])
-    fast = operator.correlate(operator.prepare(X.reshape(3, -1)), w.ravel())
+    fast = operator.correlate(operator.prepare(X.reshape(3, -1)), w.ravel()[None])[0]
     np.testing.assert_allclose(fast, slow, rtol=0, atol=1e-12)
 
 
@@ -318,6 +321,38 @@ class Roll(Family):
         return RollOperator(*sample_shape)
 
 
+class FastRollOperator(RollOperator):
+    """The same by FFT: what is prepared of rows are their spectra."""
+
+    selects = isometric = True
+
+    def prepare(self, X):
+        return np.fft.rfft(X).astype(np.result_type(X, 1j), copy=False)
+
+    def correlate(self, P, W):
+        spectra = np.fft.rfft(W).conj()[:, None].astype(P.dtype)
+        return np.fft.irfft(P * spectra, self.n_features).astype(P.real.dtype)
+
+    def adjoint_sum(self, P, coef):
+        spectra = np.einsum("nf,snf->sf", P, np.fft.rfft(coef).conj())
+        return np.fft.irfft(spectra, self.n_features)
+
+    def adjoint_rows(self, X, index):
+        return X[np.arange(len(X))[:, None], (np.arange(self.n_features) + index[:, None]) % 9]
+
+
+def test_a_fast_operator_of_ones_own():
+    operator = FastRollOperator(9)
+    check_operator(operator)
+    check_operator(with_feature_weight(operator, np.linspace(1, 2, 9)))
+    X = np.random.default_rng(0).standard_normal((40, 9))
+    X[3, 2:5] = np.nan
+    block = make_block(RollOperator(9), np.linalg.qr(X[4:13].T)[0].T[:2])
+    slow, fast = (match(Chunk(X, o), block) for o in (RollOperator(9), operator))
+    np.testing.assert_array_equal(fast.index, slow.index)
+    np.testing.assert_allclose(fast.score, slow.score, atol=1e-9)
+
+
 def test_a_family_of_ones_own():
     check_operator(Roll().bind((9,)))
     check_operator(Compose(Roll(), Reflection()).bind((9,)))
@@ -340,12 +375,12 @@ def test_check_operator_finds_what_is_wrong():
             return sum(np.roll(row, t) for t, row in enumerate(M))
 
     class Late(RollOperator):
-        def correlate(self, P, w):
-            return np.roll(super().correlate(P, w), 1, axis=1)
+        def correlate(self, P, W):
+            return np.roll(super().correlate(P, W), 1, axis=2)
 
     class Long(RollOperator):
-        def norms(self, w):
-            return 2 * super().norms(w)
+        def gram(self, stack):
+            return 2 * super().gram(stack)
 
     class Off(RollOperator):
         def apply_at(self, w, index):
@@ -358,7 +393,7 @@ def test_check_operator_finds_what_is_wrong():
     for wrong, word in [
         (Wrong, "adjoint"),
         (Late, "correlate"),
-        (Long, "norms"),
+        (Long, "gram"),
         (Off, "apply_at"),
         (Half, "normal"),
     ]:

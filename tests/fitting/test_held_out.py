@@ -14,6 +14,7 @@ from gtpca import Compose, ProbabilisticGTPCA, Reflection, Shift, load
 from gtpca.data.chunks import as_chunks
 from gtpca.fitting.held_out import changed, nothing, power, row_folds
 from gtpca.model.probabilistic import ProbabilisticModel
+from gtpca.operators.base import smoothed
 
 CIRCULAR = Shift(boundary="circular")
 
@@ -157,11 +158,11 @@ def test_weights_are_smoothed_by_a_gaussian(width):
     w = noise(1, 16)[0]
     for family, mode in ((CIRCULAR, "wrap"), (Shift(16), "nearest")):
         size = 16 if mode == "wrap" else 20
-        found = family.bind((size,)).smooth(w, width)
+        found = smoothed(family.bind((size,)), w, width)
         slow = gaussian_filter1d(w, width, mode=mode, radius=int(np.ceil(4 * width)))
         np.testing.assert_allclose(found, slow, atol=1e-12)
     both = Compose(Shift(16), Reflection()).bind((20,))
-    np.testing.assert_array_equal(both.smooth(w, width), both.outer.smooth(w, width))
+    np.testing.assert_array_equal(smoothed(both, w, width), smoothed(both.outer, w, width))
 
 
 def test_a_file_keeps_the_doubt(tmp_path):

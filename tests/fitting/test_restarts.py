@@ -7,7 +7,9 @@ import pytest
 from helpers import QUICK, two_planted
 
 from gtpca import ALS, GTPCA, Identity, Rotation, Shift
-from gtpca.data.chunks import as_chunks, loud_share, pick_rows
+from gtpca.data.chunks import as_chunks
+from gtpca.data.energies import loud_share
+from gtpca.data.sampling import pick_rows
 
 NOISE = np.random.default_rng(1).standard_normal((40, 30))
 

@@ -9,7 +9,8 @@ import pytest
 from helpers import QUICK, noise, two_planted
 
 from gtpca import GTPCA, Compose, Identity, Reflection, Rotation, Scaling, Shift
-from gtpca.data.chunks import Chunk, row_energies
+from gtpca.data.chunks import Chunk
+from gtpca.data.energies import row_energies
 from gtpca.model.gaps import HIDDEN_WEIGHT
 from gtpca.model.matching import make_block, match, statistics, update
 from gtpca.operators.base import with_feature_weight

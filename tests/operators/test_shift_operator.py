@@ -56,8 +56,9 @@ def test_shifts_by_definition(names):
     operator, T = bound(names)
     X, w = noise(3, operator.n_features), noise(operator.n_weights, seed=1)
     assert np.array_equal(operator.apply(w), T @ w)
-    assert np.allclose(operator.correlate(operator.prepare(X), w), X @ (T @ w).T)
-    assert np.allclose(operator.norms(w), np.linalg.norm(T @ w, axis=1))
+    assert np.allclose(operator.correlate(operator.prepare(X), w[None])[0], X @ (T @ w).T)
+    grams = np.broadcast_to(operator.gram(w[None, None])[0, :, 0, 0], operator.n_transforms)
+    assert np.allclose(grams, np.sum((T @ w) ** 2, axis=1))
     assert operator.isometric == all(np.array_equal(t.T @ t, np.eye(w.size)) for t in T)
     check_operator(operator)
 
@@ -76,9 +77,9 @@ def test_a_window_is_laid_out_without_arithmetic(name):
 def test_the_energy_of_a_window_is_a_sum_of_squares():
     """To the last bit, not the square of a square root."""
     operator, w = ShiftOperator([TRACKS["left"]]), noise(4)
-    energies = operator.gram_each(w[None, None])[0, :, 0, 0]
+    energies = operator.gram(w[None, None])[0, :, 0, 0]
     assert energies[0] == w[3] ** 2
-    assert not np.array_equal(operator.norms(w) ** 2, energies)
+    assert not np.array_equal(operator._norms(w) ** 2, energies)
 
 
 def test_shifts_on_three_axes():

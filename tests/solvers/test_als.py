@@ -7,7 +7,8 @@ import pytest
 from conftest import ALL_FAMILIES
 
 from gtpca import ALS, GTPCA, Identity, Shift
-from gtpca.data.chunks import Chunk, as_chunks, pick_rows
+from gtpca.data.chunks import Chunk, as_chunks
+from gtpca.data.sampling import pick_rows
 from gtpca.model.matching import make_block, statistics, update
 from gtpca.operators.normal import Moments
 from gtpca.solvers.als import climb

@@ -68,7 +68,7 @@ def test_two_components_reach_all_times():
 def test_nothing_is_compared_where_windows_reach_everything(family, shape):
     X = np.random.default_rng(0).standard_normal((60, *shape))
     operator = family.bind(shape)
-    assert not list(operator.elsewhere(np.ones(operator.n_weights)))
+    assert not list(operator.moves(np.ones(operator.n_weights), far=True))
     with_it, without = (
         GTPCA(2, family, solver=ALS(lookahead=on), random_state=0).fit(X) for on in (True, False)
     )
@@ -78,7 +78,7 @@ def test_nothing_is_compared_where_windows_reach_everything(family, shape):
 def test_places_are_slides_along_confined_axes():
     operator = Shift(16, axes=0).bind((40, 3))
     w = np.random.default_rng(0).standard_normal((16, 3))
-    places = [v.reshape(16, 3) for v in operator.elsewhere(w.ravel())]
+    places = [v.reshape(16, 3) for v in operator.moves(w.ravel(), far=True)]
     assert len(places) == 16
     expected = [np.pad(w, ((s, 0), (0, 0)))[:16] for s in range(1, 9)]
     expected += [np.pad(w, ((0, s), (0, 0)))[s:] for s in range(1, 9)]
@@ -97,7 +97,7 @@ def test_places_are_slides_along_confined_axes():
 )
 def test_only_axes_with_several_places_count(family, shape, count):
     operator = family.bind(shape)
-    assert len(list(operator.elsewhere(np.ones(operator.n_weights)))) == count
+    assert len(list(operator.moves(np.ones(operator.n_weights), far=True))) == count
 
 
 def places_of(operator, n_samples=60):

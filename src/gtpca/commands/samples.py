@@ -23,7 +23,7 @@ from gtpca.commands.options import (
 )
 from gtpca.commands.output import binary_output, check_output, is_stdout, tell
 from gtpca.commands.progress import watched
-from gtpca.data.chunks import Codes
+from gtpca.data.codes import Codes
 from gtpca.data.missing import warn_of_blank
 from gtpca.files import write_npy
 from gtpca.model.outputs import named_columns, names

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.data.chunks import Chunk, Codes, RowChunks, as_chunks, scaled_rows, unreadable
+from gtpca.data.chunks import Chunk, RowChunks, as_chunks, scaled_rows, unreadable
+from gtpca.data.codes import Codes
 from gtpca.data.residual import Subtraction
 from gtpca.data.rows import StreamedRows, is_dask
 from gtpca.optional import missing

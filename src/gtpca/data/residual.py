@@ -1,14 +1,146 @@
-"""What components leave of the rows: from their codes alone, or kept in a file."""
+"""What components leave of the rows: changed in place, from their codes alone, or in a file."""
 
 from __future__ import annotations
 
 import math
 import os
 import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
 
 import numpy as np
 
-__all__ = ["Subtraction", "scratch"]
+__all__ = ["CACHE_BYTES", "Memory", "Residual", "Subtraction", "keep_freed_pages", "scratch"]
+
+CACHE_BYTES = 2**31
+
+
+@cache
+def keep_freed_pages() -> None:
+    """Let the C library keep memory that is freed between passes, from now on.
+
+    glibc gives back what is free beyond twice the largest block that was freed so far, and fresh
+    pages cost as much as a short pass. This block is never touched, and counts.
+    """
+    np.empty(2**24, np.uint8)
+
+
+@dataclass
+class Memory:
+    """How many bytes may still be kept.
+
+    Parameters
+    ----------
+    room : int
+    """
+
+    room: int
+
+    def take(self, size: int) -> bool:
+        """Whether ``size`` bytes may be kept; if so, they are counted."""
+        if size > self.room:
+            return False
+        self.room -= size
+        return True
+
+
+@dataclass(eq=False)
+class Residual:
+    """Rows, and what was prepared of them: all that changes of a chunk.
+
+    Parameters
+    ----------
+    rows : array (n, d)
+    operator : Operator
+        With which it was prepared.
+    owned : bool
+        Whether the rows are nobody else's, so that :meth:`add` may change them in place.
+    memory : Memory or None
+        Where there is room in it, what was prepared is kept.
+    kept : dict
+        What is kept, by name.
+    """
+
+    rows: np.ndarray
+    operator: Any
+    owned: bool = False
+    memory: Memory | None = None
+    kept: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def hidden(self) -> np.ndarray | None:
+        """Where nothing was observed, bool (n, d); None where all was."""
+        if "hidden" not in self.kept:
+            self.kept["hidden"] = hidden_values(self.rows)
+        return self.kept["hidden"]
+
+    def keep(self, name: str, make: Callable[[], np.ndarray]) -> np.ndarray:
+        """``make()``, which is kept if there is room for it."""
+        found = self.kept.get(name)
+        if found is None:
+            found = make()
+            if self.memory is not None and self.memory.take(found.nbytes):
+                self.kept[name] = found
+        return found
+
+    def owning(self, place: np.ndarray | None = None) -> Residual:
+        """The same with rows of its own: in ``place`` (n, d), or in a copy."""
+        if self.owned:
+            return self
+        rows = np.empty_like(self.rows) if place is None else place
+        rows[:] = self.rows
+        kept = {n: rows if found is self.rows else found for n, found in self.kept.items()}
+        return Residual(rows, self.operator, True, self.memory, kept)
+
+    def plus(self, W: np.ndarray, index: np.ndarray, coef: np.ndarray) -> Residual:
+        """The rows with ``sum_k coef_ik T_{index_i} w_k`` added, in place if they are its own.
+
+        Parameters
+        ----------
+        W : array (K, L)
+        index : int array (n,)
+        coef : array (n, K)
+        """
+        dtype = self.rows.dtype
+        W, coef = W.astype(dtype), coef.astype(dtype)
+        if self.owned:
+            self._add(W, index, coef)
+            self._forget(self._still_true(W, index, coef))
+            return self
+        after = Residual(self.rows.copy(), self.operator, True, self.memory)
+        after._add(W, index, coef)
+        return after
+
+    def _add(self, W, index, coef):
+        each = np.broadcast_to(index[:, None], coef.shape)
+        self.operator.add_moved(self.rows, self.operator.prepare_weights(W), each, coef)
+
+    def _still_true(self, W, index, coef):
+        """Names of what was kept of the rows and holds for those after :meth:`plus` as well."""
+        P, names = self.kept.get("prepared"), {"hidden", "prepared_mask"}
+        plain = self.hidden is None and self.operator.feature_weight is None
+        moves = P is not None and P is not self.rows and plain
+        if P is self.rows or (moves and self.operator.move_prepared(P, W, index, coef)):
+            names.add("prepared")
+        return names
+
+    def _forget(self, names):
+        """Keep nothing but what has one of these names."""
+        gone = self.kept.keys() - names
+        if self.memory is not None:
+            self.memory.room += sum(self.kept[name].nbytes for name in gone)
+        for name in gone:
+            del self.kept[name]
+
+
+def hidden_values(rows) -> np.ndarray | None:
+    """Where nothing was observed, bool (n, d); None where all was."""
+    if not np.isnan(np.einsum("ij->", rows)):  # far quicker than to ask each of them
+        return None
+    hidden = np.isnan(rows)
+    return hidden if hidden.any() else None
 
 
 class Subtraction:

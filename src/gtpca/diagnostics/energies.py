@@ -14,7 +14,8 @@ def pose_energies(chunk, block) -> np.ndarray:
 
     ``|root_t b|^2`` with ``b_k = <x_i, T_t w_k>``, as in :mod:`gtpca.model.matching`.
     """
-    b = np.stack([chunk.operator.correlate(chunk.prepared, w) for w in block.weights], axis=-1)
+    each = [chunk.operator.correlate(chunk.prepared, w[None])[0] for w in block.weights]
+    b = np.stack(each, axis=-1)
     if block.polarity == "positive":
         b = np.maximum(b, 0.0)
     z = b.astype(np.float64)[:, :, None, :] @ block.root.swapaxes(1, 2)

@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.data.chunks import Codes, energy, offset_energy
+from gtpca.data.codes import Codes
+from gtpca.data.energies import energy, offset_energy
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.common import (
     Found,

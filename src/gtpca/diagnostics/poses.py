@@ -9,7 +9,7 @@ import numpy as np
 from scipy import ndimage
 from sklearn.utils.validation import check_is_fitted
 
-from gtpca.data.chunks import Codes
+from gtpca.data.codes import Codes
 from gtpca.data.rows import counted
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.common import Found, directions, is_density
@@ -179,7 +179,7 @@ def _margins(chunk, blocks, noise, places):
 
 def _margin(chunk, block, part, logits, places):
     """Best logit less the best one on another hill, (n,); ``part`` is what the block explains."""
-    rows = replace(chunk, rows=part.astype(chunk.rows.dtype), memory=None, owned=False)
+    rows = replace(chunk, rows=part.astype(chunk.rows.dtype))
     seen, total = pose_energies(rows, block), np.sum(part**2, axis=1)
     best = logits.argmax(axis=1)
     hill = places.hill(seen >= LOBE * np.maximum(total, TINY)[:, None], best)

@@ -185,7 +185,7 @@ def _similarity(operator, w, v):
     lengths, total = make_block(operator, v[None]).norms[:, 0], np.sum(chunk.energies)
     if total == 0 or lengths.max() == 0:
         return 0.0
-    products = np.abs(operator.correlate(chunk.prepared, v))
+    products = np.abs(operator.correlate(chunk.prepared, v[None])[0])
     scores = np.divide(
         products, lengths, out=np.zeros_like(products), where=lengths > 1e-9 * lengths.max()
     )

@@ -54,7 +54,7 @@ def soft_statistics(chunk, block, heat) -> Stats:
     What is explained is the mean over these. Gaps count as zeros: it is a search.
     """
     operator, root = chunk.operator, block.root.reshape(-1)
-    z = operator.correlate(chunk.prepared, block.weights[0]) * root
+    z = operator.correlate(chunk.prepared, block.weights)[0] * root
     z = np.maximum(z, 0.0) if block.polarity == "positive" else z
     share = normalised(heat / 2 * z.astype(np.float64) ** 2)[1]
     coef = z * root
@@ -62,5 +62,5 @@ def soft_statistics(chunk, block, heat) -> Stats:
     moments = np.sum(weighted * coef, axis=0)
     moments = moments.sum(keepdims=True) if len(root) == 1 else moments
     explained = np.array([np.sum(chunk.weigh(np.sum(share * z**2, axis=1)))])
-    rhs = operator.adjoint_sum(chunk.prepared, weighted)[None, None]
+    rhs = operator.adjoint_sum(chunk.prepared, weighted[None])[None]
     return Stats(rhs, Moments(moments[None, :, None, None]), explained)

@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from gtpca import checks
-from gtpca.data.chunks import Chunk, Codes, energy
+from gtpca.data.chunks import Chunk
+from gtpca.data.codes import Codes
 from gtpca.data.containers import open_container
+from gtpca.data.energies import energy
 from gtpca.fitting.fit import Fit, fit
 from gtpca.model.coding import code, decode, encode
 from gtpca.model.matching import Block, Stats, coded_statistics
@@ -163,7 +165,7 @@ def noise_of_rows(chunk, operator) -> StationaryNoise:
 
 def noise_of_residual(chunk, rest, operator, before) -> StationaryNoise:
     """The noise of what a fit left of centred rows; ``before``, if it left nothing."""
-    left = energy(replace(chunk, rows=rest, memory=None))
+    left = energy(replace(chunk, rows=rest))
     if not left > NOTHING * energy(chunk):
         return before
     return estimate_noise(_grid(rest, operator), shift_axes(operator), chunk.weight)
@@ -217,7 +219,7 @@ def residual(chunk, model):
     rows = chunk.rows if noise is None else noise.whiten(chunk.rows)
     seen = model.preprocessing.whitened(chunk.rows, operator)
     blocks = model.blocks(seen.dtype)
-    codes = encode(replace(chunk, rows=seen, operator=operator, memory=None), blocks, model.sweeps)
+    codes = encode(replace(chunk, rows=seen, operator=operator), blocks, model.sweeps)
     rest = rows - decode(codes, operator, blocks, rows.dtype)
     return rest if noise is None else noise.colour(rest)
 
@@ -324,13 +326,13 @@ def _weighed(chunk, operator):
     """The chunk in the inner product of an operator."""
     if operator.feature_weight is None:
         return chunk
-    return replace(chunk, operator=operator, memory=None)
+    return replace(chunk, operator=operator)
 
 
 def coded(chunk, preprocessing, operator, blocks, sweeps):
     """Centred rows with the codes of whitened ones: coefficients in place of scores."""
     rows = preprocessing.whitened(chunk.rows, operator)
-    seen = replace(chunk, rows=rows, operator=operator, memory=None, owned=False, codes=None)
+    seen = replace(chunk, rows=rows, operator=operator, codes=None)
     codes, first, found = code(seen, blocks, sweeps), 0, []
     for block, index in zip(blocks, codes.index.T, strict=True):
         found.append(block.coef(codes.scores[:, first : first + len(block)], index))

@@ -112,8 +112,8 @@ def _passes(operator, n, n_starts):
     """
     (first, kept, few), (second, _, more) = HALVINGS
     w = np.ones(operator.n_weights) / math.sqrt(operator.n_weights)
-    moves = MOVES * MOVE_PASSES * len(list(operator.neighbours(w)))
-    places = (LOOK_PASSES + NEXT_PASSES) * len(list(operator.elsewhere(w)))
+    moves = MOVES * MOVE_PASSES * len(list(operator.moves(w)))
+    places = (LOOK_PASSES + NEXT_PASSES) * len(list(operator.moves(w, far=True)))
     steps = {few: n_starts * first, more: kept * second, MOVE_ROWS: moves, SCREEN_ROWS + 1: places}
     steps |= {SETTLE_ROWS: SETTLING, n + SETTLE_ROWS: LAST}
     rows = sum(passes * min(n, most) for most, passes in steps.items())

@@ -11,13 +11,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.data.chunks import Chunks, energy, masses
+from gtpca.data.chunks import Chunks
+from gtpca.data.energies import energy, masses
 from gtpca.fitting.annealing import annealed
 from gtpca.fitting.shared_pose import leading_axes
 from gtpca.model.conventions import signs
 from gtpca.model.matching import Stats, coded_statistics, match
 from gtpca.model.probabilistic import ProbabilisticModel, data_sums, hard_sums, soft_sums
 from gtpca.model.stationary import StationaryNoise
+from gtpca.operators.base import smoothed
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem
 
@@ -204,7 +206,7 @@ def with_data_weights(model, sums, width=0.0, scale=1.0) -> ProbabilisticModel:
     """A model with the weights in the units of the data that the sums of rows as they came say."""
     operator = model.operator
     V = scale * _least_squares(operator.normal(sums.moments), sums, np.zeros_like(model.weights))
-    V = np.stack([operator.smooth(v, width) for v in V]) if width else V
+    V = np.stack([smoothed(operator, v, width) for v in V]) if width else V
     turn, _, axes = np.linalg.svd(V[1:], full_matrices=False)
     turn = turn * signs(axes)
     loadings = turn.T @ model.loadings
@@ -214,11 +216,12 @@ def with_data_weights(model, sums, width=0.0, scale=1.0) -> ProbabilisticModel:
 
 def _energy_left(operator, sums, V):
     """``sum_it g_it E|x_i - T_t V a|^2`` over what was observed."""
-    G = operator.gram_matrices(V[None])
+    G = operator.gram(V[None])
     left = sums.energy - 2 * np.sum(V * sums.rhs[0]) + np.sum(sums.moments.nodes * G)
-    return (
-        left - operator.lacking(sums.moments).quadratic(V[None])[0] if sums.moments.lack else left
-    )
+    if not sums.moments.lack:
+        return left
+    hidden = replace(sums.moments, nodes=np.zeros_like(sums.moments.nodes))
+    return left + operator.normal(hidden).quadratic(V[None])[0]
 
 
 def _least_squares(normal, sums, start):

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gtpca import checks
-from gtpca.data.chunks import energy, exponent_of, loud_share, totals
+from gtpca.data.energies import energy, exponent_of, loud_share, totals
 from gtpca.data.missing import warn_of_blank
 from gtpca.fitting.annealing import annealed
 from gtpca.fitting.cautions import cautions
@@ -493,7 +493,7 @@ def _falling_order(problem, W, tries=5):
     for _ in range(tries):
         left = problem.chunks.sum(nested_energies, [problem.block(W)])
         order = np.argsort(np.diff(left), kind="stable")
-        if problem.chunks.operator.alike or np.all(order == np.arange(len(order))):
+        if len(problem.block(W).gram) == 1 or np.all(order == np.arange(len(order))):
             break
         W, numbers = W[order], numbers[order]
     return W, left, numbers

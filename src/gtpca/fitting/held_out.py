@@ -23,10 +23,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.data.chunks import as_chunks, masses
+from gtpca.data.chunks import as_chunks
+from gtpca.data.energies import masses
 from gtpca.fitting.em import expectation_maximisation, total_weight
 from gtpca.model.probabilistic import ProbabilisticModel, total_likelihood
 from gtpca.model.surrogates import InnovationSurrogates, channels_back, channels_last
+from gtpca.operators.base import smoothed
 
 __all__ = ["NEEDED", "Trust", "beside_noise", "evidence", "held_out", "trusted"]
 
@@ -222,7 +224,7 @@ def _best(pairs) -> Trust:
 def changed(model, width, scale) -> ProbabilisticModel:
     """A model with other weights; what they show less of is noise."""
     operator = model.operator
-    W = scale * np.stack([operator.smooth(w, width) if width else w for w in model.weights])
+    W = scale * np.stack([smoothed(operator, w, width) if width else w for w in model.weights])
     after = replace(model, pattern=W[0], loadings=W[1:])
     return replace(after, noise=np.maximum(model.noise + power(model) - power(after), model.noise))
 

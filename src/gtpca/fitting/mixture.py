@@ -175,7 +175,7 @@ def drawn_row(chunk, left, order, rng) -> np.ndarray:
     place = np.searchsorted(mass, rng.uniform() * mass[-1], side="right")
     row, operator = chunk.filled[[order[min(place, len(order) - 1)]]], chunk.operator
     whole = operator.magnitude
-    power = whole.correlate(whole.prepare(row**2), np.ones(operator.n_weights))[0]
+    power = whole.correlate(whole.prepare(row**2), np.ones((1, operator.n_weights)))[0, 0]
     index = np.array([(power >= power.max() * (1 - SAME)).argmax()])
     return orthonormal(operator.adjoint_rows(row, index)[None])
 
@@ -230,7 +230,7 @@ def first_model(chunks, units, recipe, stack, rng) -> MixtureModel:
         part = _rows_of(chunk, kind == g, recipe)
         counts.append(0.0 if part is None else part.sum(total_weight))
         problem = Problem(chunks if part is None else part, recipe.polarity)
-        if next(iter(chunk.operator.neighbours(W[0])), None) is not None:
+        if next(iter(chunk.operator.moves(W[0])), None) is not None:
             W = ALS().solve(problem, rng, start=W, n_jobs=recipe.n_jobs).weights
         kinds.append(start_at(problem, recipe, W, rng))
     return _with_one_noise(kinds, counts)

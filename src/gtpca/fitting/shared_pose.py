@@ -13,7 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from gtpca.data.chunks import energy, nested_samples
+from gtpca.data.energies import energy
+from gtpca.data.sampling import nested_samples
 from gtpca.model.coding import deflate
 from gtpca.model.matching import statistics
 from gtpca.solvers.base import SolverResult

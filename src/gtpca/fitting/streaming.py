@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.data.chunks import exponent_of, totals, weighted_sums
+from gtpca.data.energies import exponent_of, totals, weighted_sums
 from gtpca.fitting.coloured import data_solution
 from gtpca.fitting.fit import Fit, check_size
 from gtpca.fitting.shared_pose import principal_axes

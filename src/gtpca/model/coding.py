@@ -10,14 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from gtpca.data.chunks import (
-    CACHE_BYTES,
-    Chunk,
-    Codes,
-    Memory,
-    row_exponents,
-    zero_filled,
-)
+from gtpca.data.chunks import Chunk
+from gtpca.data.codes import Codes
+from gtpca.data.energies import row_exponents, zero_filled
 from gtpca.model.gaps import gram_at
 from gtpca.model.matching import match
 
@@ -86,7 +81,7 @@ def sweep(chunk, blocks, sweeps=0):
     Greedy, one block after the other; then ``sweeps`` times each component is matched again against
     the residual plus its own part. A single block is matched as a whole: nothing is left to sweep.
     """
-    chunk = replace(chunk, codes=None, memory=Memory(CACHE_BYTES), owned=False)
+    chunk = chunk.afresh()
     chunk = chunk.owning() if blocks else chunk
     for block in blocks:
         chunk = deflate(chunk, block)
@@ -115,7 +110,7 @@ def ordinary(chunk):
     """
     exponent = row_exponents(chunk.rows, chunk.operator.feature_weight)
     if np.any(exponent):
-        chunk = replace(chunk, rows=np.ldexp(chunk.rows, -exponent), memory=None)
+        chunk = replace(chunk, rows=np.ldexp(chunk.rows, -exponent))
     return chunk, exponent
 
 
@@ -150,7 +145,7 @@ def explained_shares(chunk, blocks, sweeps=0):
 def align(chunk, preprocessing, column, blocks, sweeps=0):
     """Rows as they came, brought back from the pose of a component, (n, \\*weight_shape)."""
     operator = chunk.operator
-    seen = replace(chunk, rows=preprocessing(chunk.rows, operator), memory=None)
+    seen = replace(chunk, rows=preprocessing(chunk.rows, operator))
     index = code(ordinary(seen)[0], blocks, sweeps).index[:, column]
     aligned = bring_back(chunk.rows, operator, index)
     return aligned.reshape(-1, *operator.weight_shape)
@@ -164,7 +159,7 @@ def impute(chunk, preprocessing, blocks, sweeps=0, units=None, shown=None):
     operator, dtype = chunk.operator, chunk.rows.dtype
     if chunk.hidden is None:
         return chunk.rows.reshape(-1, *operator.sample_shape)
-    seen = replace(chunk, rows=preprocessing(chunk.rows, operator), memory=None)
+    seen = replace(chunk, rows=preprocessing(chunk.rows, operator))
     codes = encode(seen, blocks, sweeps, units)
     values = decode(codes, operator, blocks if shown is None else shown, dtype)
     values = preprocessing.undo(values, chunk.rows, operator)
@@ -181,7 +176,7 @@ def data_energies(chunk, preprocessing, blocks, sweeps, units, shown):
     """Energies of centred rows in the data after 0, 1, .., k components, weighted, (k + 1,)."""
     operator = chunk.operator
     rest = preprocessing.centred(chunk.rows, operator)
-    seen = replace(chunk, rows=preprocessing.whitened(rest, operator), memory=None)
+    seen = replace(chunk, rows=preprocessing.whitened(rest, operator))
     codes = encode(seen, blocks, sweeps, units)
     columns = [chunk.energies_of(preprocessing.judged(rest, operator))]
     rest = rest.astype(np.float64)
@@ -243,7 +238,7 @@ def measure(chunk, blocks, sweeps=0, units=None):
     """
     chunk, exponent = ordinary(chunk)
     columns = [chunk.energies]
-    rest = swept = chunk = replace(chunk, codes=None, memory=Memory(CACHE_BYTES), owned=False)
+    rest = swept = chunk = chunk.afresh()
     for number, block in enumerate(blocks, start=1):
         before, rest = rest, deflate(rest, block)
         if len(block) > 1:

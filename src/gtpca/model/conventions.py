@@ -64,7 +64,7 @@ def code_sides(chunk):
 
 def product_sides(chunk, W):
     """:func:`score_sides` of the products with weights (k, L) under a single transform."""
-    return score_sides(chunk, chunk.operator.correlate_each(chunk.prepared, W)[:, :, 0].T)
+    return score_sides(chunk, chunk.operator.correlate(chunk.prepared, W)[:, :, 0].T)
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def lengths_each(P, operator, W, root):
     root : array (S, m), or (S, 1) for isometries
         ``1 / |T_t w|``, zero where that is too little to mean anything.
     """
-    squares = operator.correlate_mask_each(P, W)
+    squares = operator.correlate_mask(P, W, W)
     squares *= ((HIDDEN_WEIGHT - 1) * root[:, None] ** 2).astype(squares.dtype)
     squares += 1
     np.maximum(squares, HIDDEN_WEIGHT, out=squares)
@@ -76,7 +76,9 @@ class Factors:
         least = np.sqrt(HIDDEN_WEIGHT) * np.einsum("tkk->tk", np.linalg.cholesky(G))
         self.rows: list[list[np.ndarray]] = []
         for j, w in enumerate(W):
-            row = [operator.correlate_mask(P, w, v) for v in [*W[:j], w]]
+            one, others = w[None], W[:j]
+            row = [operator.correlate_mask(P, one, v[None])[0] for v in others]
+            row.append(operator.correlate_mask(P, one, one)[0])
             self.rows.append(row)
             for k, entries in enumerate(row):
                 entries *= HIDDEN_WEIGHT - 1
@@ -173,7 +175,7 @@ def hidden_sums(chunk, index, weighted, coef):
     products = (1 - HIDDEN_WEIGHT) * weighted[:, first] * coef[:, second]
     # the systems of a block can be so ill-conditioned that single precision lets the energy fall
     mask = chunk.lack if K == 1 else chunk.lack.astype(np.float64)
-    sums = chunk.operator.mask_sums(mask, index, products)
+    sums = chunk.operator.mask_sums(mask, index, products.T)
     total = np.empty((K, K, sums.shape[1]))
     total[first, second] = total[second, first] = sums
     return total[None]

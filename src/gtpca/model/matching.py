@@ -106,7 +106,7 @@ def make_blocks(
     operator, stack, dtype=np.float64, polarity="both", ridge=0.0, rough=False
 ) -> list[Block]:
     """The blocks of several weights (S, K, L), for rows of ``dtype``."""
-    grams, floor = operator.gram_matrices(stack), max(np.finfo(dtype).eps, SINGULAR)
+    grams, floor = operator.gram(stack), max(np.finfo(dtype).eps, SINGULAR)
     norms = np.sqrt(np.einsum("stkk->stk", grams).clip(0.0))
     if ridge:
         grams = grams + ridge * (stack @ stack.transpose(0, 2, 1))[:, None]
@@ -182,7 +182,7 @@ def _pick_in_gaps(chunk, P, block):
     masks = _prepared_masks(chunk, dtype)
     for part in pieces(len(chunk.rows), operator, block, dtype):
         factors = Factors(masks[part], operator, block)
-        b = np.stack([operator.correlate(P[part], w) for w in block.weights])
+        b = _correlated(operator, P[part], block.weights)
         b = b.astype(dtype, copy=False)
         index, z = _pick_joint(factors.whiten(b), _lengths(chunk, block, part.start))
         found.append((index, z, factors.root_at(index)))
@@ -211,10 +211,9 @@ def _pick_whitened(chunk, P, block):
     """Best transform (n,) of ``root_t b``, and that there, (n, K)."""
     operator = chunk.operator
     if len(block.root) == 1:
-        W = block.root[0] @ block.weights
-        z = np.stack([operator.correlate(P, w) for w in W])
+        z = _correlated(operator, P, block.root[0] @ block.weights)
         return _pick_joint(z, _lengths(chunk, block))
-    b = [operator.correlate(P, w) for w in block.weights]
+    b = _correlated(operator, P, block.weights)
     root = block.root.astype(b[0].dtype).transpose(0, 2, 1)
     step = max(1, WHITENED // (len(b) * len(root)))
     found = [
@@ -222,6 +221,11 @@ def _pick_whitened(chunk, P, block):
         for i in range(0, len(b[0]), step)
     ]
     return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+
+
+def _correlated(operator, P, W):
+    """``<x_i, T_t w_k>``, (K, n, m): one component after the other, which all need the memory."""
+    return np.concatenate([operator.correlate(P, w[None]) for w in W])
 
 
 def _whiten(b, root, first, last):
@@ -258,7 +262,7 @@ def _pick_each(products, polarity, lengths):
 def _products(P, operator, W, root):
     """``<x_i, T_t w> / |T_t w|`` of S components by themselves, (S, n, m)."""
     constant = root.shape[1] == 1
-    products = operator.correlate_each(P, W * root if constant else W)
+    products = operator.correlate(P, W * root if constant else W)
     if not constant:
         products *= root[:, None].astype(products.dtype)
     return products
@@ -327,7 +331,7 @@ def coded_statistics(chunk, index, coef, explained) -> Stats:
     ``explained`` (1,) is handed on.
     """
     operator, weighted = chunk.operator, chunk.weigh(coef.T).T
-    rhs = operator.adjoint_block(chunk.weighed, index, weighted)[None]
+    rhs = operator.adjoint_at(chunk.weighed, index, weighted.T)[None]
     nodes = moments_at(operator, index, weighted, coef)[None]
     return Stats(rhs, Moments(nodes, hidden_sums(chunk, index, weighted, coef)), explained)
 
@@ -350,7 +354,7 @@ def _stacked(chunk, P, blocks):
     index, z, coef = _coded_each(chunk, P, blocks)
     weighted = chunk.weigh(coef)
     nodes = moments_each(operator, index, weighted, coef)
-    rhs = operator.adjoint_each(chunk.weighed, index, weighted)
+    rhs = operator.adjoint_at(chunk.weighed, index, weighted)
     explained = np.sum(chunk.weigh(z**2), axis=1)
     hidden = hidden_sums_each(chunk, index, weighted, coef)
     return Stats(rhs[:, None], Moments(nodes, hidden), explained)
@@ -359,7 +363,7 @@ def _stacked(chunk, P, blocks):
 def rows_as_weights(chunk, blocks):
     """Rows as weights, ``a_i T_i* x_i``, each in the pose of a block (1, L) of its own, (n, L)."""
     index, _, coef = _coded_each(chunk, chunk.prepared, blocks)
-    return chunk.operator.adjoint_each(chunk.weighed, index, coef * np.eye(len(coef)))
+    return chunk.operator.adjoint_at(chunk.weighed, index, coef * np.eye(len(coef)))
 
 
 def update(operator, stats, stack, steps=CG_STEPS, ridge=0.0):

@@ -19,7 +19,8 @@ from operator import add
 
 import numpy as np
 
-from gtpca.data.chunks import Chunks, Codes
+from gtpca.data.chunks import Chunks
+from gtpca.data.codes import Codes
 from gtpca.data.rows import by_rows
 from gtpca.model.coding import bring_back, predicted
 from gtpca.model.model import Poses

@@ -7,7 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from gtpca.data.chunks import Chunks, Codes
+from gtpca.data.chunks import Chunks
+from gtpca.data.codes import Codes
 from gtpca.data.rows import by_rows
 from gtpca.model import coding
 from gtpca.model.matching import Block, make_block

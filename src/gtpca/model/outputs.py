@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from gtpca import checks
-from gtpca.data.chunks import Codes
+from gtpca.data.codes import Codes
 
 __all__ = ["OUTPUTS", "codes_of", "inverse", "named_columns", "names", "side_by_side"]
 

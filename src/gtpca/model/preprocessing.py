@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.data.chunks import weighted_sums
+from gtpca.data.energies import weighted_sums
 from gtpca.model.stationary import StationaryNoise
 from gtpca.operators.backend import cast, constant, is_numpy, namespace
 

@@ -26,7 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.data.chunks import Chunks, Codes, row_energies
+from gtpca.data.chunks import Chunks
+from gtpca.data.codes import Codes
+from gtpca.data.energies import row_energies
 from gtpca.data.rows import by_rows
 from gtpca.model.coding import bring_back, predicted
 from gtpca.model.model import Poses
@@ -117,7 +119,7 @@ class ProbabilisticModel:
         one, operator = len(self.noise) == 1, self.operator
         operator = operator if one else with_feature_weight(operator, 1 / self.noise)
         scale = 1 / float(self.noise[0]) if one else 1.0
-        G = operator.gram_matrices(self.weights[None])[0] * scale
+        G = operator.gram(self.weights[None])[0] * scale
         log_noise = np.log(2 * np.pi * np.broadcast_to(self.noise, operator.n_features))
         log_noise = log_noise if operator.domain is None else log_noise * operator.domain
         base = self.log_prior - log_noise.sum() / 2
@@ -171,7 +173,7 @@ class ProbabilisticModel:
 
     def part_energies(self) -> np.ndarray:
         """Mean over the prior of ``|T_t m|^2`` and of ``|T_t u_k|^2``, (1 + K,)."""
-        G = self.operator.gram_matrices(self.weights[None])[0]
+        G = self.operator.gram(self.weights[None])[0]
         squares = np.diagonal(G, axis1=1, axis2=2)
         return squares[0] if len(G) == 1 else np.exp(self.log_prior) @ squares
 
@@ -323,7 +325,7 @@ class Lens:
         """A chunk of rows as they came, as the model sees them."""
         if self.whitening is None:
             return chunk
-        return replace(chunk, rows=self.whitening.whiten(chunk.rows), memory=None, owned=False)
+        return replace(chunk, rows=self.whitening.whiten(chunk.rows))
 
     def jacobian(self, hidden=None):
         """What is added to ``log p(F x)`` for ``log p(x)``, (n,) with gaps, else (1,)."""
@@ -334,7 +336,7 @@ class Lens:
     def pieces(self, chunk) -> Iterator[Piece]:
         """The rows of a chunk, few at a time."""
         if self.operator is not chunk.operator and self.operator.feature_weight is not None:
-            chunk = replace(chunk, operator=self.operator, memory=None)
+            chunk = replace(chunk, operator=self.operator)
         one = chunk.weigh(np.ones(len(chunk.rows)))
         parts = [chunk.filled, chunk.weighed, chunk.energies, chunk.prepared, one]
         size = PIECE // (len(self.weights) * self.operator.n_transforms)
@@ -347,9 +349,8 @@ class Lens:
     def joint(self, piece) -> tuple[np.ndarray, np.ndarray, Terms]:
         """``log p(x_i, t)``, (n, m), the mean scores ``M_t^-1 c``, (K, n, m), and all terms."""
         terms = self.terms if piece.hidden is None else self._terms_in_gaps(piece)
-        b = np.stack(
-            [self.operator.correlate(piece.prepared, w) for w in self.weights * self.scale]
-        )
+        W = self.weights * self.scale
+        b = np.concatenate([self.operator.correlate(piece.prepared, w[None]) for w in W])
         c = b[1:] - terms.offset
         z = terms.scores(c)
         total = b[0] + np.einsum("knt,knt->nt", c, z) / 2 + terms.constant
@@ -361,7 +362,8 @@ class Lens:
         n, W = len(piece.rows), self.weights
         G = np.tile(self.gram, (n, self.operator.n_transforms // len(self.gram), 1, 1))
         for j, k in zip(*np.tril_indices(len(W)), strict=True):
-            hidden = self.scale * self.operator.correlate_mask(piece.masks, W[j], W[k])
+            [hidden] = self.operator.correlate_mask(piece.masks, W[j, None], W[k, None])
+            hidden = self.scale * hidden
             G[:, :, j, k] -= hidden
             G[:, :, k, j] -= hidden if j != k else 0.0
         more = piece.hidden @ self.log_noise / 2 + self.jacobian(piece.hidden) - self.jacobian()
@@ -492,7 +494,7 @@ def shared_sums(lens, by_feature, piece, fit, share, z, terms):
     return Sums(
         **_counts(lens, piece, fit),
         mass=g.sum(axis=0),
-        rhs=lens.operator.adjoint_sums(piece.prepared, coef)[None],
+        rhs=lens.operator.adjoint_sum(piece.prepared, coef)[None],
         moments=Moments(moments[None], _hidden(lens, piece, g, z, terms)),
         squares=squares,
     )
@@ -513,7 +515,7 @@ def _counts(lens, piece, fit):
 
 def _mean(lens, coef):
     """The mean of what is shown, over transforms and scores, (n, d)."""
-    return sum(lens.operator.apply_sum(c, w) for c, w in zip(coef, lens.weights, strict=True))
+    return sum(c @ lens.operator.apply(w) for c, w in zip(coef, lens.weights, strict=True))
 
 
 def _moments(lens, coef, z):
@@ -542,7 +544,7 @@ def _hidden(lens, piece, g, z, terms):
     q = lens.operator.feature_weight
     H = piece.hidden * (np.ones(1) if q is None else q)
     for j, k, coef in _pairs(g, z, terms):
-        total[j, k] = total[k, j] = lens.operator.mask_sum(H, coef)
+        total[j, k] = total[k, j] = lens.operator.mask_sums(H, None, coef[None])[0]
     each = range(len(lens.weights))
     return np.array([[[total[j, k] for k in each] for j in each]])
 
@@ -577,7 +579,7 @@ def _hard(lens, by_feature, piece):
     return Sums(
         **_counts(lens, piece, joint[each, index]),
         mass=mass,
-        rhs=operator.adjoint_block(piece.weighed, index, weighted)[None],
+        rhs=operator.adjoint_at(piece.weighed, index, weighted.T)[None],
         moments=Moments(moments[None]),
         squares=_squares(piece, shown) if by_feature else 0.0,
     )

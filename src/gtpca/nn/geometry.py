@@ -65,10 +65,10 @@ class TensorBank(Operator):
         terms = w.index_select(0, columns.reshape(-1)) * values.reshape(-1).to(w.dtype)
         return self._add(terms)
 
-    def apply_at(self, w, index):
+    def _apply_at(self, w, index):
         return self.apply(w).index_select(0, index)
 
-    def apply_rows(self, V, index):
+    def _apply_rows(self, V, index):
         columns, values = self._terms.columns[index], self._terms.values[index]
         return self._add(V.gather(1, columns) * values.to(V.dtype))
 
@@ -126,7 +126,7 @@ class CallableBank(Operator):
     def apply(self, w):
         return self.function(w.reshape(self.weight_shape)).reshape(self.n_transforms, -1)
 
-    def apply_at(self, w, index):
+    def _apply_at(self, w, index):
         return self.apply(w).index_select(0, index)
 
     def adjoint(self, M):
@@ -216,7 +216,7 @@ class Geometry(nn.Module):
         if rows.shape[0] == 0:
             return torch.zeros(0, dtype=torch.int64, device=rows.device)
         products, energies = self._correlate(rows, w)
-        if not self.bound.alike:
+        if not self.bound.isometric or self.root is not None:
             products *= inverse_norms(energies)
         if hidden is not None:
             products *= self._in_gaps(hidden, w, energies)
@@ -229,11 +229,11 @@ class Geometry(nn.Module):
         if self.short:
             bank = self.weigh(operator.apply(w))
             return rows @ bank.T, torch.linalg.vecdot(bank, bank)
-        products = operator.correlate(operator.prepare(self.weigh(rows)), w)
+        products = operator._correlate(operator.prepare(self.weigh(rows)), w)
         if self.root is None:
-            return products, operator.norms(w).square()
+            return products, operator._norms(w).square()
         everywhere = operator.prepare_mask(self.weigh(torch.ones_like(rows[:1]), 2))
-        return products, operator.correlate_mask(everywhere, w, w)[0].clamp(min=0.0)
+        return products, operator._correlate_mask(everywhere, w, w)[0].clamp(min=0.0)
 
     def _in_gaps(self, hidden, w, energies):
         """``|T_t w| / <m_i, (T_t w)^2>^(1/2)`` with the weights ``m_i`` of gaps, (n, m)."""
@@ -241,7 +241,7 @@ class Geometry(nn.Module):
         if self.short:
             shares = hidden @ operator.apply(w).square().T
         else:
-            shares = operator.correlate_mask(operator.prepare_mask(hidden), w, w)
+            shares = operator._correlate_mask(operator.prepare_mask(hidden), w, w)
         shares = shares * inverse_norms(energies).square()
         return (1 - (1 - HIDDEN_WEIGHT) * shares).clamp(min=HIDDEN_WEIGHT).rsqrt()
 

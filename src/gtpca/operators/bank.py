@@ -55,21 +55,17 @@ class BankOperator(Operator):
         domain=None,
     ):
         n_transforms = matrix.shape[0] // math.prod(sample_shape)
-        super().__init__(sample_shape, weight_shape, n_transforms, moved_axes)
+        super().__init__(sample_shape, weight_shape, n_transforms, moved_axes, domain)
         self._coarser: dict[tuple[int, ...], BankOperator] = {}
         self._matrix = sparse.csr_array(matrix, dtype=np.float64)
-        self.domain = domain
         self._poses, self.reference, self.on_grid = poses, int(reference), on_grid
+        self.periods = {"degrees": 360.0} if "degrees" in poses else {}
         single = np.diff(self._matrix.indptr).max(initial=0) <= 1
         self.selects = bool(single and np.all(self._matrix.data == 1.0))
         counts = self.apply(np.ones(self.n_weights)).sum(axis=1)
         self.isometric = (
             self.selects and bool(np.all(counts == self.n_weights)) and self._injective()
         )
-
-    @property
-    def periods(self):
-        return {"degrees": 360.0} if "degrees" in self._poses else {}
 
     @cached_property
     def _transposed(self):
@@ -114,27 +110,27 @@ class BankOperator(Operator):
     def apply(self, w):
         return (self._matrix @ w).reshape(self.n_transforms, self.n_features)
 
-    def apply_each(self, W):
+    def _apply_each(self, W):
         shape = (self.n_transforms, self.n_features, len(W))
         return (self._matrix @ W.T).reshape(shape).transpose(2, 0, 1)
 
-    def correlate_each(self, P, W):
-        return super().correlate_each(P, W) if len(W) == 1 else self._product_each(P, W)
+    def correlate(self, P, W):
+        return super().correlate(P, W) if len(W) == 1 else self._product_each(P, W)
 
-    def correlate_mask_each(self, P, W):
-        squares = self.apply_each(W).reshape(-1, self.n_features) ** 2
+    def _correlate_squares(self, P, W):
+        squares = self._apply_each(W).reshape(-1, self.n_features) ** 2
         products = P @ squares.astype(P.dtype, copy=False).T
         return products.reshape(len(P), len(W), -1).transpose(1, 0, 2)
 
-    def gram_each(self, stack):
+    def _gram(self, stack):
         if self.isometric or stack.shape[1] > 1:
-            return super().gram_each(stack)
+            return super()._gram(stack)
         squares = (self._matrix @ stack[:, 0].T) ** 2
         return squares.reshape(self.n_transforms, -1, len(stack)).sum(1).T[:, :, None, None]
 
-    def adjoint_each(self, X, index, coef):
+    def _adjoint_each(self, X, index, coef):
         if len(index) == 1:
-            return self.adjoint_at(X, index[0], coef[0])[None]
+            return self._adjoint_at(X, index[0], coef[0])[None]
         groups = index + np.arange(len(index))[:, None] * self.n_transforms
         rows = np.broadcast_to(np.arange(len(X)), index.shape)
         pick = np.zeros((len(index) * self.n_transforms, len(X)), np.result_type(X, np.float32))
@@ -145,10 +141,10 @@ class BankOperator(Operator):
     def adjoint(self, M):
         return self._transposed @ np.asarray(M, dtype=np.float64).ravel()
 
-    def norms(self, w):
-        return self._constant_norms(w) if self.isometric else super().norms(w)
+    def _norms(self, w):
+        return self._constant_norms(w) if self.isometric else super()._norms(w)
 
-    def apply_rows(self, V, index):
+    def _apply_rows(self, V, index):
         return self._each_row(V, index, np.empty((len(V), self.n_features), V.dtype), lambda A: A)
 
     def adjoint_rows(self, X, index):
@@ -162,7 +158,7 @@ class BankOperator(Operator):
             out[mine] = (direction(self._matrix[t * d : (t + 1) * d]) @ rows[mine].T).T
         return out
 
-    def adjoint_block(self, X, index, coef):
+    def _adjoint_block(self, X, index, coef):
         dtype = np.result_type(X, np.float32)
         M = np.zeros((self.n_transforms, self.n_features, coef.shape[1]), dtype)
         for t in np.unique(index):
@@ -225,9 +221,9 @@ class BankOperator(Operator):
             entries = np.stack(each).reshape(len(nodes), -1, K, K)
         return Stencil(indices, indptr, entries)
 
-    def node_times(self, nodes, W):
+    def _node_times(self, nodes, W):
         if len(W) == 1:
-            return super().node_times(nodes, W)
+            return super()._node_times(nodes, W)
         shape = (self.n_transforms, self.n_features, len(W))
         mixed = (self._matrix @ W.T).reshape(shape) @ nodes.transpose(0, 2, 1)
         mixed = mixed if self.feature_weight is None else mixed * self.feature_weight[:, None]

@@ -19,11 +19,11 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy import sparse
 
 from gtpca import checks
-from gtpca.operators.backend import cast, namespace
+from gtpca.operators.backend import cast, is_numpy, namespace
 from gtpca.operators.grid import resized
 from gtpca.operators.normal import ByNode, Diagonal, Masked, Moments, Normal, Scalar
 
-__all__ = ["Operator", "sum_by_index", "weigh_features", "with_feature_weight"]
+__all__ = ["Operator", "smoothed", "sum_by_index", "weigh_features", "with_feature_weight"]
 
 FEW_GROUPS = 32  # up to here a dense product beats a sparse one
 FAINT = 1e-12  # coverage of a weight, as a share of the largest, that is rounding of an FFT
@@ -43,6 +43,7 @@ class Operator(ABC):
         How many transforms there are.
     moved_axes : tuple of int, optional
         The sample axes that the transforms act on; the others are channels. Default: all.
+    domain : bool array (d,), optional
 
     Attributes
     ----------
@@ -55,172 +56,169 @@ class Operator(ABC):
         Rows may leave weights unseen, which :meth:`centre` then predicts.
     reference : int
         The transform that counts as "not moved": the identity or the nearest to it.
-    moves_prepared : bool
-        :meth:`move_prepared` is quicker than to prepare rows again.
     feature_weight : array (d,) or None
         Weights ``q`` of the inner product ``sum_j q_j x_j y_j`` of samples; None: all are 1. They
         do not change the transforms, but Gram matrices and normal equations.
     domain : bool array (d,) or None
         The features on which samples are judged: every ``T_t w`` is zero elsewhere, and rows must
         be so too. None: all of them.
-    grid : tuple of int
-        The shape of a sample, a :class:`~gtpca.operators.grid.Grid` where its axes are known.
+    n_judged : int
+        How many features samples are judged on: those of the domain, or all.
+    domain_share : float
+        Share of the points, of a sample or of the window that moves in it, in the domain.
+    grid, weight_grid : tuple of int
+        The shapes of a sample and of a component, each a :class:`~gtpca.operators.grid.Grid` where
+        its axes are known: those of a component are those of a sample at rest.
+    pose_units : dict of str to str
+        Units of the quantities of :meth:`describe`, as far as they have any.
+    periods : dict of str to float
+        The quantities of :meth:`describe` that go round, and after how much they are back.
+    edges : dict of int to str
+        What lies beyond the weights along each axis that moves, in the words of ``numpy.pad``.
     """
 
     selects = False
     stacked = 2**20  # numbers up to which several weights are correlated at once
-    moves_prepared = False
     isometric = False
     crops = False
     reference = 0
+    pose_units: dict[str, str] = {}  # noqa: RUF012 - none of them is ever changed
+    periods: dict[str, float] = {}  # noqa: RUF012
 
-    def __init__(self, sample_shape, weight_shape, n_transforms, moved_axes=None):
+    def __init__(self, sample_shape, weight_shape, n_transforms, moved_axes=None, domain=None):
         self.grid = sample_shape
         self.sample_shape = tuple(int(s) for s in sample_shape)
         self.weight_shape = tuple(int(s) for s in weight_shape)
         self.n_transforms = int(n_transforms)
         self.feature_weight: np.ndarray | None = None
-        self.domain: np.ndarray | None = None
+        self.domain: np.ndarray | None = domain
         self.n_features = math.prod(self.sample_shape)
         self.n_weights = math.prod(self.weight_shape)
         axes = range(len(self.sample_shape)) if moved_axes is None else moved_axes
         self.moved_axes = tuple(sorted(set(axes)))
+        same_rank = len(self.weight_shape) == len(self.sample_shape)
+        self.edges = dict.fromkeys(self.moved_axes if same_rank else (), "edge")
+        self.n_judged = self.n_features if domain is None else int(domain.sum())
+        self.domain_share = self.n_judged / self.n_features
+        same = self.weight_shape == self.sample_shape
+        self.weight_grid = self.grid if same else resized(self.grid, self.weight_shape)
+
+    # --- must be written ---
 
     @abstractmethod
     def apply(self, w: np.ndarray) -> np.ndarray:
         """All transforms of ``w`` (L,): the rows ``T_t w``, shape (m, d)."""
 
-    @property
-    def weight_grid(self) -> tuple[int, ...]:
-        """The shape of a component, a Grid where its axes are known: those of a sample at rest."""
-        same = self.weight_shape == self.sample_shape
-        return self.grid if same else resized(self.grid, self.weight_shape)
-
-    @property
-    def pose_units(self) -> dict[str, str]:
-        """Units of the quantities of :meth:`describe`, as far as they have any."""
-        return {}
-
     @abstractmethod
     def adjoint(self, M: np.ndarray) -> np.ndarray:
         """``sum_t T_t* M_t`` of one row per transform: (m, d) to (L,)."""
 
-    @property
-    def periods(self) -> dict[str, float]:
-        """The columns of :meth:`describe` that go round, and after how much they are back."""
-        return {}
+    # --- may be written: words, and moves that the solver tries ---
 
-    @property
-    def n_judged(self) -> int:
-        """How many features samples are judged on: those of the domain, or all."""
-        return self.n_features if self.domain is None else int(self.domain.sum())
-
-    @property
-    def domain_share(self) -> float:
-        """Share of the points, of a sample or of the window that moves in it, in the domain."""
-        return self.n_judged / self.n_features
+    def describe(self, index: np.ndarray) -> dict[str, np.ndarray]:
+        """The transforms ``index`` in a person's words: one named column per quantity."""
+        return {"transform": np.asarray(index)}
 
     @property
     def magnitude(self) -> Operator:
         """The operator with the entries ``|T_t|``: itself where none of them is negative."""
         return self
 
-    @property
-    def alike(self) -> bool:
-        """Whether all transforms have the Gram matrices of the weights themselves."""
-        return self.isometric and self.feature_weight is None
+    def coarser(self, axes: tuple[int, ...]) -> Operator | None:
+        """About the same transforms on a grid with half as many points along some axes.
 
-    @cached_property
-    def _prepared_weight(self):
-        """The feature weight as a mask that all rows share, prepared, (1, ..)."""
-        return self.prepare_mask(np.asarray(self.feature_weight)[None])
+        Samples and weights are pooled there (:mod:`gtpca.operators.pooling`), and transforms that
+        are too near to one another may be left out. None where there is no such operator.
+        """
+        return None
+
+    def moves(self, w: np.ndarray, far: bool = False) -> Iterable[np.ndarray]:
+        """Weights worth trying once ``w`` has converged, (L,) each.
+
+        With ``far`` the same pattern at other places of the window, where that decides what it
+        reaches.
+        """
+        return ()
+
+    def centre(self, w: np.ndarray, used: np.ndarray | None, seen: np.ndarray) -> np.ndarray | None:
+        """The same component, moved so that the transforms ``used`` (n,) lie amid all others.
+
+        New samples then have room on both sides. Weights that are not ``seen`` (L,) are predicted
+        (:mod:`gtpca.operators.extrapolation`); nothing is moved if ``used`` is None. None where
+        nothing is to be gained.
+        """
+        return None
+
+    def translate(self, w: np.ndarray, index: int) -> np.ndarray | None:
+        """``T_index w`` as weights, if that is the same component in another pose.
+
+        It is where the transforms form a group: then ``T_1 w, .., T_m w`` are the same vectors in
+        another order. Where they do not, the answer is None.
+        """
+        if self.weight_shape != self.sample_shape:
+            return None
+        moved = self.apply_at(w, np.array([index]))[0]
+        if not np.isclose(np.linalg.norm(moved), np.linalg.norm(w), rtol=1e-9, atol=0.0):
+            return None  # the same in features that count, but no isometry of the others
+        probe = np.random.default_rng(0).standard_normal((1, self.n_features))
+        probe = self.prepare(probe if self.feature_weight is None else probe * self.feature_weight)
+        old, new = (np.sort(self.correlate(probe, v[None])[0, 0]) for v in (w, moved))
+        return moved if np.allclose(old, new, rtol=0, atol=1e-9 * np.abs(old).max()) else None
+
+    # --- may be written for speed: each has a slow and obvious default ---
+
+    def matrix(self) -> sparse.csr_array:
+        """All transforms as one sparse matrix (m * d, L); row ``t * d + j`` is feature j of T_t."""
+        if self.selects:
+            return selection_matrix(self.apply(np.arange(1.0, self.n_weights + 1)), self.n_weights)
+        columns = [sparse.csc_array(self.apply(e).reshape(-1, 1)) for e in np.eye(self.n_weights)]
+        return sparse.csr_array(sparse.hstack(columns))
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
         """What every :meth:`correlate` needs of the rows ``X`` (n, d), computed once, (n, ..)."""
         return X
 
-    def correlate(self, P: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """``<x_i, T_t w>`` for all rows and transforms, shape (n, m); ``P = prepare(X)``."""
-        return P @ cast(self.apply(w), P).T
+    def correlate(self, P: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """``<x_i, T_t w_s>`` of weights (S, L) with all rows, (S, n, m); ``P = prepare(X)``."""
+        if len(W) == 1:
+            return self._correlate(P, W[0])[None]
+        return np.stack([self._correlate(P, w) for w in W])
 
     def prepare_mask(self, H: np.ndarray) -> np.ndarray:
         """What every :meth:`correlate_mask` needs of masks ``H`` (n, d), computed once, (n, ..)."""
         return self.prepare(H) if self.selects else H
 
-    def correlate_mask(self, P: np.ndarray, v: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """``<h_i, (T_t v) (T_t w)>`` for all masks and transforms, (n, m).
+    def correlate_mask(self, P: np.ndarray, V: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """``<h_i, (T_t v_s) (T_t w_s)>`` of weights (S, L) with all masks, (S, n, m).
 
-        ``P = prepare_mask(H)``. Where the operator selects, ``(T v) (T w) = T (v w)``.
+        ``P = prepare_mask(H)``.
         """
-        if self.selects:
-            return self.correlate(P, v * w)
-        moved = self.apply(v)
-        return P @ cast(moved * (moved if v is w else self.apply(w)), P).T
+        if V is W:
+            return self._correlate_squares(P, W)
+        return np.stack([self._correlate_mask(P, v, w) for v, w in zip(V, W, strict=True)])
 
-    def correlate_each(self, P: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """:meth:`correlate` of several weights (S, L), shape (S, n, m)."""
-        if len(W) == 1:
-            return self.correlate(P, W[0])[None]
-        return np.stack([self.correlate(P, w) for w in W])
-
-    def _product_each(self, P, W):
-        """:meth:`correlate_each` by one matrix product, for ``P`` (n, d)."""
-        banks = self.apply_each(W).astype(P.dtype, copy=False)
-        products = P @ banks.reshape(-1, self.n_features).T
-        return products.reshape(len(P), len(W), -1).transpose(1, 0, 2)
-
-    def apply_each(self, W: np.ndarray) -> np.ndarray:
-        """:meth:`apply` of several weights (S, L), shape (S, m, d)."""
-        return np.stack([self.apply(w) for w in W])
-
-    def correlate_mask_each(self, P: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """``<h_i, (T_t w_s)^2>`` of several weights (S, L), shape (S, n, m)."""
-        if self.selects:
-            return self.correlate_each(P, W * W)
-        return np.stack([self.correlate_mask(P, w, w) for w in W])
-
-    def norms(self, w: np.ndarray) -> np.ndarray:
-        """``|T_t w|``, shape (m,)."""
-        return namespace(w).linalg.norm(self.apply(w), None, 1)
-
-    def _constant_norms(self, w):
-        """:meth:`norms` of an isometry."""
-        xp = namespace(w)
-        return xp.linalg.norm(w) * xp.ones_like(w[:1]).repeat(self.n_transforms)
-
-    def gram(self, W: np.ndarray) -> np.ndarray:
-        """``<T_t w_j, T_t w_k>`` of a block of weights (K, L), shape (m, K, K)."""
-        if len(W) == 1:
-            return self.norms(W[0])[:, None, None] ** 2
-        banks = np.stack([self.apply(w) for w in W], axis=1)
-        return banks @ banks.transpose(0, 2, 1)
-
-    def gram_each(self, stack: np.ndarray) -> np.ndarray:
-        """:meth:`gram` of several blocks of weights (S, K, L), shape (S, m, K, K)."""
-        return np.array([self.gram(W) for W in stack])
-
-    def gram_matrices(self, stack: np.ndarray) -> np.ndarray:
+    def gram(self, stack: np.ndarray) -> np.ndarray:
         """``sum_j q_j (T_t v)_j (T_t w)_j`` of blocks of weights (S, K, L), (S, m, K, K).
 
-        With the feature weight ``q``; (S, 1, K, K) where transforms are :attr:`alike`.
+        With the feature weight ``q``; (S, 1, K, K) where it is the same for all transforms.
         """
-        if self.alike:
+        if self._alike:
             return (stack @ stack.transpose(0, 2, 1))[:, None]
         if self.feature_weight is None:
-            return self.gram_each(stack)
-        S, K, L = stack.shape
+            return self._gram(stack)
+        S, K = stack.shape[:2]
         if K == 1:
-            return self.correlate_mask_each(self._prepared_weight, stack[:, 0])[:, 0, :, None, None]
+            return self._correlate_squares(self._prepared_weight, stack[:, 0])[:, 0, :, None, None]
         G = np.empty((S, self.n_transforms, K, K))
         for s, W in enumerate(stack):
             for j, k in zip(*np.tril_indices(K), strict=True):
-                products = self.correlate_mask(self._prepared_weight, W[j], W[k])[0]
+                products = self._correlate_mask(self._prepared_weight, W[j], W[k])[0]
                 G[s, :, j, k] = G[s, :, k, j] = products
         return G
 
     def apply_at(self, w: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """The rows ``T_{index_i} w``, shape (n, d)."""
-        return self.apply(w)[index]
+        """The rows ``T_{index_i} w``, or ``T_{index_i} w_i`` of weights (n, L), shape (n, d)."""
+        return self._apply_at(w, index) if w.ndim == 1 else self._apply_rows(w, index)
 
     def prepare_weights(self, W: np.ndarray) -> np.ndarray:
         """What every :meth:`add_moved` needs of the weights (K, L), computed once.
@@ -247,8 +245,8 @@ class Operator(ABC):
             moved *= c[:, None]
             X += moved
 
-    def move_prepared(self, P, W: np.ndarray, index: np.ndarray, coef: np.ndarray) -> None:
-        """Add ``prepare(sum_k coef_ik T_{index_i} w_k)`` to ``P``, in place.
+    def move_prepared(self, P, W: np.ndarray, index: np.ndarray, coef: np.ndarray) -> bool:
+        """Add ``prepare(sum_k coef_ik T_{index_i} w_k)`` to ``P``, in place, if that is quick.
 
         Parameters
         ----------
@@ -256,101 +254,36 @@ class Operator(ABC):
         W : array (K, L)
         index : int array (n,)
         coef : array (n, K)
-        """
-        moved = np.zeros((len(index), self.n_features), np.result_type(W, coef))
-        each = np.broadcast_to(index[:, None], coef.shape)
-        self.add_moved(moved, self.prepare_weights(W), each, coef)
-        P += self.prepare(moved)
 
-    def apply_rows(self, V: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """Every row of weights moved by a transform of its own, ``T_{index_i} v_i``, (n, d)."""
-        return np.concatenate([self.apply_at(v, index[i : i + 1]) for i, v in enumerate(V)])
+        Returns
+        -------
+        bool
+            Whether it was done; where it was not, rows must be prepared again.
+        """
+        return False
 
     def adjoint_at(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """``sum_i coef_i T_{index_i}* x_i``, shape (L,), float64."""
-        return self.adjoint(sum_by_index(X, index, coef, self.n_transforms))
+        """``sum_i coef_si T_{index_si}* x_i`` of the rows ``X`` (n, d), shape (S, L), float64.
 
-    def adjoint_each(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """:meth:`adjoint_at` for several indices and coefficients (S, n), shape (S, L)."""
-        return np.stack([self.adjoint_at(X, t, c) for t, c in zip(index, coef, strict=True)])
+        Coefficients are (S, n), transforms (S, n), or (n,) for all of them.
+        """
+        if index.ndim == 1:
+            return self._adjoint_block(X, index, coef.T)
+        return self._adjoint_each(X, index, coef)
 
     def adjoint_rows(self, X: np.ndarray, index: np.ndarray) -> np.ndarray:
         """Every row brought back, ``T_{index_i}* x_i``, shape (n, L)."""
         one = np.ones(1)
         return np.array(
-            [self.adjoint_at(x[None], np.array([t]), one) for x, t in zip(X, index, strict=True)]
+            [self._adjoint_at(x[None], np.array([t]), one) for x, t in zip(X, index, strict=True)]
         )
 
-    def adjoint_block(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """``sum_i coef_ik T_{index_i}* x_i`` for coefficients (n, K), shape (K, L), float64."""
-        return (coef.T @ self.adjoint_rows(X, index)).astype(np.float64, copy=False)
-
     def adjoint_sum(self, P: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """``sum_i,t coef_it T_t* x_i`` for coefficients (n, m), shape (L,), float64.
+        """``sum_i,t coef_sit T_t* x_i`` for coefficients (S, n, m), shape (S, L), float64.
 
         ``P = prepare(X)``. The adjoint of :meth:`correlate`, as a function of the weights.
         """
-        return self.adjoint((coef.T @ P).astype(np.float64, copy=False))
-
-    def adjoint_sums(self, P: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """:meth:`adjoint_sum` for several coefficients (K, n, m), shape (K, L)."""
-        return np.stack([self.adjoint_sum(P, c) for c in coef])
-
-    def apply_sum(self, coef: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """The rows ``sum_t coef_it T_t w`` for coefficients (n, m), shape (n, d)."""
-        return coef @ self.apply(w)
-
-    def smooth(self, w: np.ndarray, width: float) -> np.ndarray:
-        """Weights (L,) after a Gaussian of some width, in points, along the axes that move."""
-        grid = w.reshape(self.weight_shape)
-        axes = self.moved_axes if grid.ndim == len(self.sample_shape) else ()
-        for axis in axes:
-            grid = blurred(grid, width, axis, self._edge(axis))
-        return grid.ravel()
-
-    def _edge(self, axis) -> str:
-        """What lies beyond the weights along an axis, in the words of ``numpy.pad``."""
-        return "edge"
-
-    def mask_rows(self, H: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """The diagonals of ``T_i* diag(h_i) T_i``, (n, L), where the operator selects."""
-        return self.adjoint_rows(H, index)
-
-    def mask_sums(self, H: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """``N_k = sum_i coef_ik T_i* diag(h_i) T_i`` for coefficients (n, K), in short, (K, p).
-
-        The diagonals, p = L, where the operator selects; else ``sum_{i: t_i = t} coef_ik h_i`` for
-        every transform, p = m d. Additive over rows; :meth:`mask_normal` knows what it means.
-        """
-        if self.selects:
-            return self.adjoint_block(H, index, coef)
-        if coef.shape[1] == 1:
-            return sum_by_index(H, index, coef[:, 0], self.n_transforms).reshape(1, -1)
-        sums = np.zeros((coef.shape[1], self.n_transforms, self.n_features))
-        for t in np.unique(index):
-            mine = index == t
-            sums[:, t] = coef[mine].T.astype(H.dtype) @ H[mine]
-        return sums.reshape(len(sums), -1)
-
-    def mask_sum(self, H: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """``sum_i,t coef_it T_t* diag(h_i) T_t`` for coefficients (n, m), in short, (p,).
-
-        In the same short form as :meth:`mask_sums`.
-        """
-        if self.selects:
-            return self.adjoint_sum(self.prepare_mask(H), coef)
-        return (coef.T @ H).ravel()
-
-    def mask_total(self, M: np.ndarray) -> np.ndarray:
-        """``sum_t T_t* diag(M_t) T_t``, in short, (p,), for one row (m, d) per transform."""
-        return self.adjoint(M) if self.selects else M.ravel()
-
-    def mask_normal(self, sums: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """``N_k w``, shape (L,), for one row (p,) of :meth:`mask_sums`."""
-        if self.selects:
-            return sums * w
-        bank = self.apply(w)
-        return self.adjoint(sums.reshape(bank.shape) * bank)
+        return np.stack([self._adjoint_sum(P, c) for c in coef])
 
     def coverage(self, counts: np.ndarray) -> np.ndarray:
         """How often each weight is seen if transforms are taken so often, (S, m) to (S, L).
@@ -360,7 +293,7 @@ class Operator(ABC):
         """
         if self.selects and self.feature_weight is not None:
             each = np.asarray(counts, dtype=np.float64)[:, None]
-            cover = self.adjoint_sums(self._prepared_weight, each)
+            cover = self.adjoint_sum(self._prepared_weight, each)
             least = FAINT * np.abs(cover).max(axis=1, keepdims=True)
             return np.where(np.abs(cover) > least, cover, 0.0)
         whole = self.magnitude
@@ -368,18 +301,147 @@ class Operator(ABC):
         shown = shown if self.feature_weight is None else shown * self.feature_weight
         return np.array([whole.adjoint(np.asarray(each)[:, None] * shown) for each in counts])
 
+    def mask_sums(self, H: np.ndarray, index: np.ndarray | None, coef: np.ndarray) -> np.ndarray:
+        """``N_s = sum_i coef_si T_i* diag(h_i) T_i`` of masks (n, d), in short, (S, p).
+
+        The diagonals, p = L, where the operator selects; else ``sum_{i: t_i = t} coef_si h_i`` for
+        every transform, p = m d. Additive over rows; :meth:`normal` knows what it means.
+        Transforms are (n,) and coefficients (S, n); without transforms, coefficients (S, n, m) are
+        for all of them.
+        """
+        if index is None:
+            return np.stack([self._mask_sum(H, c) for c in coef])
+        return self._mask_sums(H, index, coef.T)
+
     def normal(self, moments: Moments) -> Normal:
         """The normal equations of which rows have these moments."""
         system = self._normal(moments.nodes)
-        return system + (-1.0) * self.lacking(moments) if moments.lack else system
+        return system + (-1.0) * self._lacking(moments) if moments.lack else system
 
-    def lacking(self, moments: Moments) -> Normal:
+    # --- how the defaults do it ---
+
+    @property
+    def _alike(self) -> bool:
+        """Whether all transforms have the Gram matrices of the weights themselves."""
+        return self.isometric and self.feature_weight is None
+
+    @cached_property
+    def _prepared_weight(self):
+        """The feature weight as a mask that all rows share, prepared, (1, ..)."""
+        return self.prepare_mask(np.asarray(self.feature_weight)[None])
+
+    def _correlate(self, P: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """That of weights (L,) alone, (n, m); of arrays or tensors, for rows not prepared."""
+        return P @ cast(self.apply(w), P).T
+
+    def _correlate_mask(self, P, v, w):
+        """That of weights (L,), (n, m). Where the operator selects, ``(T v) (T w) = T (v w)``."""
+        if self.selects:
+            both = v * w
+            return self.correlate(P, both[None])[0] if is_numpy(w) else self._correlate(P, both)
+        moved = self.apply(v)
+        return P @ cast(moved * (moved if v is w else self.apply(w)), P).T
+
+    def _product_each(self, P, W):
+        """:meth:`correlate` by one matrix product, for ``P`` (n, d)."""
+        banks = self._apply_each(W).astype(P.dtype, copy=False)
+        products = P @ banks.reshape(-1, self.n_features).T
+        return products.reshape(len(P), len(W), -1).transpose(1, 0, 2)
+
+    def _apply_each(self, W: np.ndarray) -> np.ndarray:
+        """:meth:`apply` of several weights (S, L), shape (S, m, d)."""
+        return np.stack([self.apply(w) for w in W])
+
+    def _correlate_squares(self, P: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """``<h_i, (T_t w_s)^2>`` of several weights (S, L), shape (S, n, m)."""
+        if self.selects:
+            return self.correlate(P, W * W)
+        return np.stack([self._correlate_mask(P, w, w) for w in W])
+
+    def _norms(self, w: np.ndarray) -> np.ndarray:
+        """``|T_t w|``, shape (m,)."""
+        return namespace(w).linalg.norm(self.apply(w), None, 1)
+
+    def _constant_norms(self, w):
+        """:meth:`_norms` of an isometry."""
+        xp = namespace(w)
+        return xp.linalg.norm(w) * xp.ones_like(w[:1]).repeat(self.n_transforms)
+
+    def _gram_of(self, W: np.ndarray) -> np.ndarray:
+        """``<T_t w_j, T_t w_k>`` of a block of weights (K, L), shape (m, K, K)."""
+        if len(W) == 1:
+            return self._norms(W[0])[:, None, None] ** 2
+        banks = np.stack([self.apply(w) for w in W], axis=1)
+        return banks @ banks.transpose(0, 2, 1)
+
+    def _gram(self, stack: np.ndarray) -> np.ndarray:
+        """:meth:`_gram_of` of several blocks of weights (S, K, L), shape (S, m, K, K)."""
+        return np.array([self._gram_of(W) for W in stack])
+
+    def _apply_at(self, w: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """The rows ``T_{index_i} w``, shape (n, d)."""
+        return self.apply(w)[index]
+
+    def _apply_rows(self, V: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """Every row of weights moved by a transform of its own, ``T_{index_i} v_i``, (n, d)."""
+        return np.concatenate([self._apply_at(v, index[i : i + 1]) for i, v in enumerate(V)])
+
+    def _adjoint_at(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """``sum_i coef_i T_{index_i}* x_i``, shape (L,), float64."""
+        return self.adjoint(sum_by_index(X, index, coef, self.n_transforms))
+
+    def _adjoint_each(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """:meth:`_adjoint_at` for several indices and coefficients (S, n), shape (S, L)."""
+        return np.stack([self._adjoint_at(X, t, c) for t, c in zip(index, coef, strict=True)])
+
+    def _adjoint_block(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """``sum_i coef_ik T_{index_i}* x_i`` for coefficients (n, K), shape (K, L), float64."""
+        return (coef.T @ self.adjoint_rows(X, index)).astype(np.float64, copy=False)
+
+    def _adjoint_sum(self, P, coef):
+        """That of coefficients (n, m), (L,)."""
+        return self.adjoint((coef.T @ P).astype(np.float64, copy=False))
+
+    def _mask_rows(self, H: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """The diagonals of ``T_i* diag(h_i) T_i``, (n, L), where the operator selects."""
+        return self.adjoint_rows(H, index)
+
+    def _mask_sums(self, H: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """That of coefficients (n, S)."""
+        if self.selects:
+            return self._adjoint_block(H, index, coef)
+        if coef.shape[1] == 1:
+            return sum_by_index(H, index, coef[:, 0], self.n_transforms).reshape(1, -1)
+        sums = np.zeros((coef.shape[1], self.n_transforms, self.n_features))
+        for t in np.unique(index):
+            mine = index == t
+            sums[:, t] = coef[mine].T.astype(H.dtype) @ H[mine]
+        return sums.reshape(len(sums), -1)
+
+    def _mask_sum(self, H: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """That of coefficients (n, m) for all transforms, (p,)."""
+        if self.selects:
+            return self.adjoint_sum(self.prepare_mask(H), coef[None])[0]
+        return (coef.T @ H).ravel()
+
+    def _mask_total(self, M: np.ndarray) -> np.ndarray:
+        """``sum_t T_t* diag(M_t) T_t``, in short, (p,), for one row (m, d) per transform."""
+        return self.adjoint(M) if self.selects else M.ravel()
+
+    def _mask_normal(self, sums: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """``N_k w``, shape (L,), for one row (p,) of :meth:`_mask_sums`."""
+        if self.selects:
+            return sums * w
+        bank = self.apply(w)
+        return self.adjoint(sums.reshape(bank.shape) * bank)
+
+    def _lacking(self, moments: Moments) -> Normal:
         """What values that count less take away from the normal equations."""
         return Diagonal(moments.hidden) if self.selects else Masked(self, moments.hidden)
 
     def _normal(self, nodes) -> Normal:
         """Those where all values count, of moments (S, m, K, K)."""
-        if self.alike:
+        if self._alike:
             return Scalar(nodes.sum(axis=1), self.n_weights)
         if self.selects:
             S, m, K, _ = nodes.shape
@@ -387,66 +449,11 @@ class Operator(ABC):
             return Diagonal(self.coverage(pairs).reshape(S, K, K, -1))
         return ByNode(self, nodes)
 
-    def node_times(self, nodes: np.ndarray, W: np.ndarray) -> np.ndarray:
+    def _node_times(self, nodes: np.ndarray, W: np.ndarray) -> np.ndarray:
         """``sum_t,k nodes_tjk T_t* diag(q) T_t w_k``, (K, L), of moments (m, K, K) and weights."""
         banks, K, q = [self.apply(w) for w in W], range(len(W)), self.feature_weight
         banks = banks if q is None else [bank * q for bank in banks]
         return np.array([sum(self.adjoint(nodes[:, j, k, None] * banks[k]) for k in K) for j in K])
-
-    def matrix(self) -> sparse.csr_array:
-        """All transforms as one sparse matrix (m * d, L); row ``t * d + j`` is feature j of T_t."""
-        if self.selects:
-            return selection_matrix(self.apply(np.arange(1.0, self.n_weights + 1)), self.n_weights)
-        columns = [sparse.csc_array(self.apply(e).reshape(-1, 1)) for e in np.eye(self.n_weights)]
-        return sparse.csr_array(sparse.hstack(columns))
-
-    def describe(self, index: np.ndarray) -> dict[str, np.ndarray]:
-        """The transforms ``index`` in a person's words: one named column per quantity."""
-        return {"transform": np.asarray(index)}
-
-    def coarser(self, axes: tuple[int, ...]) -> Operator | None:
-        """About the same transforms on a grid with half as many points along some axes.
-
-        Samples and weights are pooled there (:mod:`gtpca.operators.pooling`), and transforms that
-        are too near to one another may be left out. None where there is no such operator.
-        """
-        return None
-
-    def neighbours(self, w: np.ndarray) -> Iterable[np.ndarray]:
-        """Weights worth trying once ``w`` has converged, (L,) each."""
-        return ()
-
-    def elsewhere(self, w: np.ndarray) -> Iterable[np.ndarray]:
-        """The same pattern at other places of the window, where that decides what it reaches."""
-        return ()
-
-    def centre(self, w: np.ndarray, used: np.ndarray, seen: np.ndarray) -> np.ndarray | None:
-        """The same component, moved so that the transforms ``used`` (n,) lie amid all others.
-
-        New samples then have room on both sides. Weights that are not ``seen`` (L,) are predicted
-        (:mod:`gtpca.operators.extrapolation`). None where nothing is to be gained.
-        """
-        return None
-
-    def complete(self, w: np.ndarray, seen: np.ndarray) -> np.ndarray | None:
-        """The same component with predictions for what is not ``seen`` (L,); None: as it is."""
-        return None
-
-    def translate(self, w: np.ndarray, index: int) -> np.ndarray | None:
-        """``T_index w`` as weights, if that is the same component in another pose.
-
-        It is where the transforms form a group: then ``T_1 w, .., T_m w`` are the same vectors in
-        another order. Where they do not, the answer is None.
-        """
-        if self.weight_shape != self.sample_shape:
-            return None
-        moved = self.apply_at(w, np.array([index]))[0]
-        if not np.isclose(np.linalg.norm(moved), np.linalg.norm(w), rtol=1e-9, atol=0.0):
-            return None  # the same in features that count, but no isometry of the others
-        probe = np.random.default_rng(0).standard_normal((1, self.n_features))
-        probe = self.prepare(probe if self.feature_weight is None else probe * self.feature_weight)
-        old, new = (np.sort(self.correlate(probe, v)[0]) for v in (w, moved))
-        return moved if np.allclose(old, new, rtol=0, atol=1e-9 * np.abs(old).max()) else None
 
 
 def selection_matrix(numbers, n_weights):
@@ -455,6 +462,14 @@ def selection_matrix(numbers, n_weights):
     rows = np.flatnonzero(numbers)
     entries = (np.ones(len(rows)), (rows, numbers[rows] - 1))
     return sparse.csr_array(entries, shape=(len(numbers), n_weights))
+
+
+def smoothed(operator, w, width):
+    """Weights (L,) after a Gaussian of some width, in points, along the axes that move."""
+    grid = w.reshape(operator.weight_shape)
+    for axis, edge in operator.edges.items():
+        grid = blurred(grid, width, axis, edge)
+    return grid.ravel()
 
 
 def blurred(a, width, axis, edge):

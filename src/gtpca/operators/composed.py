@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from gtpca.operators.backend import namespace
+from gtpca.operators.backend import is_numpy, namespace
 from gtpca.operators.bank import BankOperator
 from gtpca.operators.base import Operator
 from gtpca.operators.normal import Masked
@@ -43,25 +43,16 @@ class ComposedOperator(Operator):
         n_transforms = outer.n_transforms * inner.n_transforms
         same_rank = len(outer.weight_shape) == len(outer.sample_shape)
         axes = outer.moved_axes + (inner.moved_axes if same_rank else ())
-        super().__init__(outer.grid, inner.weight_shape, n_transforms, axes)
+        super().__init__(outer.grid, inner.weight_shape, n_transforms, axes, outer.domain)
         self.outer, self.inner = outer, inner
-        self.domain = outer.domain
+        self.domain_share = inner.domain_share * outer.domain_share
+        self.periods, self.edges = inner.periods | outer.periods, inner.edges
+        self.weight_grid, self.pose_units = inner.weight_grid, self._joined_units()
         self.reference = inner.reference * outer.n_transforms + outer.reference
         self.selects = outer.selects and inner.selects
         self.isometric = outer.isometric and inner.isometric
         self._same_grid = outer.weight_shape == inner.weight_shape
         self.crops = inner.crops or (outer.crops and self._same_grid)
-
-    @property
-    def periods(self):
-        return self.inner.periods | self.outer.periods
-
-    @property
-    def domain_share(self):
-        return self.inner.domain_share * self.outer.domain_share
-
-    def smooth(self, w, width):
-        return self.inner.smooth(w, width)
 
     @property
     def magnitude(self):
@@ -88,76 +79,79 @@ class ComposedOperator(Operator):
     def prepare(self, X):
         return self.outer.prepare(X)
 
-    def correlate(self, P, w):
-        parts = [self.outer.correlate(P, v) for v in self.inner.apply(w)]
+    def _correlate(self, P, w):
+        if is_numpy(w):
+            parts = [self.outer.correlate(P, v[None])[0] for v in self.inner.apply(w)]
+        else:
+            parts = [self.outer._correlate(P, v) for v in self.inner.apply(w)]
         return namespace(w).concat(parts, 1)
 
-    def adjoint_sum(self, P, coef):
+    def _adjoint_sum(self, P, coef):
         blocks = coef.reshape(len(coef), self.inner.n_transforms, -1).transpose(1, 0, 2)
-        return self.inner.adjoint(np.stack([self.outer.adjoint_sum(P, c) for c in blocks]))
+        return self.inner.adjoint(self.outer.adjoint_sum(P, blocks))
 
     def prepare_mask(self, H):
         return self.outer.prepare_mask(H)
 
-    def correlate_mask(self, P, v, w):
+    def _correlate_mask(self, P, v, w):
         first = list(self.inner.apply(v))
         second = first if v is w else self.inner.apply(w)
-        parts = [self.outer.correlate_mask(P, a, b) for a, b in zip(first, second, strict=True)]
+        parts = [self.outer._correlate_mask(P, a, b) for a, b in zip(first, second, strict=True)]
         return namespace(w).concat(parts, 1)
 
-    def correlate_mask_each(self, P, W):
-        return np.stack([self.correlate_mask(P, w, w) for w in W])
+    def _correlate_squares(self, P, W):
+        return np.stack([self._correlate_mask(P, w, w) for w in W])
 
-    def mask_rows(self, H, index):
+    def _mask_rows(self, H, index):
         inside, outside = self._split(index)
-        return self.inner.mask_rows(self.outer.mask_rows(H, outside), inside)
+        return self.inner._mask_rows(self.outer._mask_rows(H, outside), inside)
 
-    def mask_sums(self, H, index, coef):
+    def _mask_sums(self, H, index, coef):
         """With an outer operator that selects, ``T* diag(h) T = T_i* diag(T_o* h) T_i``."""
         if not self.outer.selects:
-            return super().mask_sums(H, index, coef)
+            return super()._mask_sums(H, index, coef)
         inside, outside = self._split(index)
-        return self.inner.mask_sums(self.outer.mask_rows(H, outside), inside, coef)
+        return self.inner._mask_sums(self.outer._mask_rows(H, outside), inside, coef)
 
-    def mask_sum(self, H, coef):
+    def _mask_sum(self, H, coef):
         if not self.outer.selects:
-            return super().mask_sum(H, coef)
+            return super()._mask_sum(H, coef)
         P = self.outer.prepare_mask(H)
         blocks = coef.reshape(len(coef), self.inner.n_transforms, -1).transpose(1, 0, 2)
-        return self.inner.mask_total(np.stack([self.outer.adjoint_sum(P, c) for c in blocks]))
+        return self.inner._mask_total(self.outer.adjoint_sum(P, blocks))
 
-    def mask_total(self, M):
+    def _mask_total(self, M):
         if not self.outer.selects:
-            return super().mask_total(M)
+            return super()._mask_total(M)
         blocks = M.reshape(self.inner.n_transforms, self.outer.n_transforms, -1)
-        return self.inner.mask_total(np.stack([self.outer.adjoint(block) for block in blocks]))
+        return self.inner._mask_total(np.stack([self.outer.adjoint(block) for block in blocks]))
 
-    def mask_normal(self, sums, w):
+    def _mask_normal(self, sums, w):
         if not self.outer.selects:
-            return super().mask_normal(sums, w)
-        return self.inner.mask_normal(sums, w)
+            return super()._mask_normal(sums, w)
+        return self.inner._mask_normal(sums, w)
 
-    def norms(self, w):
+    def _norms(self, w):
         if self.isometric:
             return self._constant_norms(w)
-        return namespace(w).concat([self.outer.norms(v) for v in self.inner.apply(w)])
+        return namespace(w).concat([self.outer._norms(v) for v in self.inner.apply(w)])
 
-    def gram(self, W):
+    def _gram_of(self, W):
         banks = np.stack([self.inner.apply(w) for w in W], axis=1)
-        return np.concatenate([self.outer.gram(block) for block in banks])
+        return np.concatenate([self.outer._gram_of(block) for block in banks])
 
-    def apply_at(self, w, index):
+    def _apply_at(self, w, index):
         inside, outside = self._split(index)
-        return self.outer.apply_rows(self.inner.apply_at(w, inside), outside)
+        return self.outer.apply_at(self.inner.apply_at(w, inside), outside)
 
-    def apply_rows(self, V, index):
+    def _apply_rows(self, V, index):
         inside, outside = self._split(index)
-        return self.outer.apply_rows(self.inner.apply_rows(V, inside), outside)
+        return self.outer.apply_at(self.inner.apply_at(V, inside), outside)
 
-    def adjoint_at(self, X, index, coef):
+    def _adjoint_at(self, X, index, coef):
         M = np.zeros((self.inner.n_transforms, self.inner.n_features))
         for t, rows, outside in self._groups(index):
-            M[t] = self.outer.adjoint_at(X[rows], outside, coef[rows])
+            M[t] = self.outer.adjoint_at(X[rows], outside[None], coef[None, rows])[0]
         return self.inner.adjoint(M)
 
     def coverage(self, counts):
@@ -179,16 +173,16 @@ class ComposedOperator(Operator):
     def _weighted_normal(self, nodes):
         """``T_o* diag(q) T_o`` is diagonal: what is summed of it weighs the inner features."""
         q, pairs = self.feature_weight, np.moveaxis(nodes, 1, 3)
-        sums = [self.mask_total(each[:, None] * q) for each in pairs.reshape(-1, pairs.shape[3])]
+        sums = [self._mask_total(each[:, None] * q) for each in pairs.reshape(-1, pairs.shape[3])]
         cover = self.coverage(np.einsum("stkk->st", nodes))
         return Masked(self, np.array(sums).reshape(*pairs.shape[:3], -1), cover)
 
-    def node_times(self, nodes, W):
+    def _node_times(self, nodes, W):
         if self.feature_weight is not None:
-            return super().node_times(nodes, W)
+            return super()._node_times(nodes, W)
         blocks = nodes.reshape(self.inner.n_transforms, self.outer.n_transforms, *nodes.shape[1:])
         banks = np.stack([self.inner.apply(w) for w in W], axis=1)
-        M = np.stack([self.outer.node_times(b, V) for b, V in zip(blocks, banks, strict=True)])
+        M = np.stack([self.outer._node_times(b, V) for b, V in zip(blocks, banks, strict=True)])
         return np.array([self.inner.adjoint(M[:, k]) for k in range(len(W))])
 
     def adjoint_rows(self, X, index):
@@ -209,12 +203,7 @@ class ComposedOperator(Operator):
         inside, outside = self._split(np.asarray(index))
         return _joined(self.outer.describe(outside), self.inner.describe(inside))
 
-    @property
-    def weight_grid(self):
-        return self.inner.weight_grid
-
-    @property
-    def pose_units(self):
+    def _joined_units(self):
         first = np.zeros(1, dtype=np.int64)
         parts = [
             {name: part.pose_units.get(name, "") for name in part.describe(first)}
@@ -224,6 +213,8 @@ class ComposedOperator(Operator):
 
     def centre(self, w, used, seen):
         """A roll of the weights is one of the window, if what is between goes along with it."""
+        if used is None:
+            return (self.inner if self.inner.crops else self.outer).centre(w, None, seen)
         if np.all(seen) or not self.crops:
             return None
         inside, outside = (np.unique(part) for part in self._split(used))
@@ -232,14 +223,15 @@ class ComposedOperator(Operator):
         if not set(self.inner.moved_axes).isdisjoint(self.outer.moved_axes):
             outside = self._showing_only(seen)
             if not self._goes_along(used, outside, seen):
-                return self.outer.complete(w, seen)
+                return self.outer.centre(w, None, seen)
         return self.outer.centre(w, outside, seen)
 
     def _showing_only(self, seen):
         """The outer transforms that show nothing but weights that are ``seen`` (L,)."""
         outer, weight = self.outer, self.feature_weight
         features = np.ones(outer.n_features) if weight is None else weight > 0
-        counts = outer.correlate(outer.prepare(features[None].astype(float)), 1.0 - seen)[0]
+        prepared = outer.prepare(features[None].astype(float))
+        counts = outer.correlate(prepared, 1.0 - seen[None])[0, 0]
         return np.flatnonzero(counts < 0.5)
 
     def _goes_along(self, used, outside, seen):
@@ -251,9 +243,9 @@ class ComposedOperator(Operator):
         moved = self.outer.centre(probe, outside, seen) if len(outside) else None
         if moved is None:
             return False
-        shown, norms = self.apply_at(probe, used), self.norms(moved)
+        shown, norms = self._apply_at(probe, used), self._norms(moved)
         scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
-        best = (self.correlate(self.prepare(shown), moved) * scale).max(axis=1)
+        best = (self._correlate(self.prepare(shown), moved) * scale).max(axis=1)
         return np.allclose(best, np.linalg.norm(shown, axis=1), rtol=1e-9, atol=0)
 
     def translate(self, w, index):
@@ -263,18 +255,10 @@ class ComposedOperator(Operator):
             return moved
         return self.inner.translate(w, self._split(index)[0])
 
-    def complete(self, w, seen):
-        return (self.inner if self.inner.crops else self.outer).complete(w, seen)
-
-    def neighbours(self, w):
-        yield from self.inner.neighbours(w)
+    def moves(self, w, far=False):
+        yield from self.inner.moves(w, far)
         if self._same_grid:
-            yield from self.outer.neighbours(w)
-
-    def elsewhere(self, w):
-        yield from self.inner.elsewhere(w)
-        if self._same_grid:
-            yield from self.outer.elsewhere(w)
+            yield from self.outer.moves(w, far)
 
 
 def _joined(outer, inner) -> dict:

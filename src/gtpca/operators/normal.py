@@ -98,7 +98,7 @@ def moments_at(operator, index, weighted, coef):
     weighted, coef : arrays (n, K)
         Coefficients times the sample weights, and coefficients.
     """
-    if operator.alike:
+    if operator._alike:
         return (weighted.T @ coef)[None]
     first, second = np.tril_indices(coef.shape[1])
     each = np.broadcast_to(index, (len(first), len(index)))
@@ -110,7 +110,7 @@ def moments_at(operator, index, weighted, coef):
 
 def moments_each(operator, index, weighted, coef):
     """:func:`moments_at` of S components by themselves, with arrays (S, n), (S, m, 1, 1)."""
-    if operator.alike:
+    if operator._alike:
         sums = np.einsum("sn,sn->s", weighted, coef)[:, None]
     else:
         sums = _sums_by_index(operator, index, weighted * coef)
@@ -299,7 +299,7 @@ class ByNode(Normal):
 
     def times(self, W):
         pairs = zip(self.nodes, W, strict=True)
-        return np.stack([self.operator.node_times(nodes, V) for nodes, V in pairs])
+        return np.stack([self.operator._node_times(nodes, V) for nodes, V in pairs])
 
     @cached_property
     def cover(self):
@@ -329,7 +329,7 @@ class Masked(Normal):
 
     def _times(self, hidden, W):
         K = range(len(W))
-        return np.array([sum(self.operator.mask_normal(hidden[j, k], W[k]) for k in K) for j in K])
+        return np.array([sum(self.operator._mask_normal(hidden[j, k], W[k]) for k in K) for j in K])
 
     @property
     def cover(self):

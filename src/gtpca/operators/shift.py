@@ -257,6 +257,10 @@ class ShiftOperator(Operator):
         self.counts = tuple(track.count for track in self.tracks)
         sizes, windows = [t.size for t in self.tracks], [t.window for t in self.tracks]
         super().__init__(grid or tuple(sizes), windows, np.prod(self.counts), axes)
+        self.pose_units = window_units(self.grid, self.moved_axes)
+        self.periods = window_periods(self.grid, self.moved_axes, self.tracks)
+        self.weight_grid = window_grid(self.grid, self.tracks)
+        self.edges = {axis: self._edge(axis) for axis in self.moved_axes}
         self._moving = tuple(moved)
         self.isometric = all(track.inside for track in self.tracks)
         self.crops = not self.isometric
@@ -266,7 +270,7 @@ class ShiftOperator(Operator):
         self.by_fft = large and self.n_transforms > FEW_TRANSFORMS
         self.stacked = FEW_STACKED if self.by_fft else Operator.stacked
         whole = self.isometric and not any(track.unrolled for track in self.tracks)
-        self.moves_prepared = self.by_fft and whole and len(moved) > 1
+        self._moves_prepared = self.by_fft and whole and len(moved) > 1
         self._placed = self.isometric and not any(track.circular for track in self.tracks)
         self._covered = all(t.covers or not (t.moves or t.first) for t in self.tracks)
         self._fft_axes = [j + 1 for j in moved]
@@ -295,12 +299,12 @@ class ShiftOperator(Operator):
     def apply(self, w):
         return self._pieces(w, [constant(starts, w) for starts in self._all_starts])
 
-    def apply_each(self, W):
+    def _apply_each(self, W):
         padded = self._each_axis("pad", W.reshape(-1, *self.weight_shape), first=1)
         pieces = boxes_of(padded, self.sample_shape)[(slice(None), *self._all_starts)]
         return pieces.reshape(len(W), self.n_transforms, -1)
 
-    def apply_at(self, w, index):
+    def _apply_at(self, w, index):
         return self._pieces(w, self._positions(index, "start_at"))
 
     def _pieces(self, w, starts):
@@ -320,7 +324,7 @@ class ShiftOperator(Operator):
             part = np.outer(c, w).reshape(-1, *self.weight_shape)
             windows[(np.arange(len(X)), *self._positions(t, "offset_at"))] += part
 
-    def apply_rows(self, V, index):
+    def _apply_rows(self, V, index):
         padded = self._each_axis("pad", V.reshape(-1, *self.weight_shape), first=1)
         starts = (row_numbers(V), *self._positions(index, "start_at"))
         return pieces_at(padded, starts, (1, *self.sample_shape)).reshape(-1, self.n_features)
@@ -343,17 +347,17 @@ class ShiftOperator(Operator):
                 pieces[tuple(start)] += row
         return self._each_axis("unpad", total).ravel()
 
-    def adjoint_at(self, X, index, coef):
+    def _adjoint_at(self, X, index, coef):
         if self.isometric or self.n_features <= SHORT_SAMPLE:
             coef = np.asarray(coef, dtype=np.result_type(X, np.float32))
             return (coef @ self.adjoint_rows(X, index)).astype(np.float64)
         used, index = np.unique(index, return_inverse=True)
         return self._scatter(sum_by_index(X, index, coef, len(used)), used)
 
-    def adjoint_each(self, X, index, coef):
+    def _adjoint_each(self, X, index, coef):
         if len(index) == 1 or not (self.isometric or self.n_features <= SHORT_SAMPLE):
             pairs = zip(index, coef, strict=True)
-            return np.array([self.adjoint_at(X, t, c) for t, c in pairs])
+            return np.array([self._adjoint_at(X, t, c) for t, c in pairs])
         coef = np.asarray(coef, dtype=np.result_type(X, np.float32))
         return (coef[:, None, :] @ self.adjoint_rows(X, index))[:, 0].astype(np.float64)
 
@@ -372,7 +376,7 @@ class ShiftOperator(Operator):
         boxes_of(back, self.sample_shape)[places] = X.reshape(len(X), *self.sample_shape)
         return back.reshape(*index.shape, self.n_weights)
 
-    def adjoint_block(self, X, index, coef):
+    def _adjoint_block(self, X, index, coef):
         back = self.adjoint_rows(X, index)
         coef = coef.astype(np.result_type(back, np.float32))
         return (coef.T @ back).astype(np.float64)
@@ -385,9 +389,8 @@ class ShiftOperator(Operator):
 
     def move_prepared(self, P, W, index, coef):
         """A shift multiplies a spectrum by phases, if nothing of the window leaves the sample."""
-        if not self.moves_prepared:  # on a single axis the transform itself is as quick
-            super().move_prepared(P, W, index, coef)
-            return
+        if not self._moves_prepared:  # on a single axis the transform itself is as quick
+            return False
         grids, (first, *others) = W.reshape(-1, *self.weight_shape), self._moving
         spectra = fft_of(W).rfftn(grids, self._fft_shape, self._fft_axes)
         numbers = np.unravel_index(index, self.counts)
@@ -396,6 +399,7 @@ class ShiftOperator(Operator):
             part = cast(self._turns[first] * spectrum, P)[numbers[first]]
             part *= cast(turns * c.reshape(-1, *[1] * spectrum.ndim), P)
             P += part
+        return True
 
     @cached_property
     def _turns(self):
@@ -411,9 +415,9 @@ class ShiftOperator(Operator):
         angles = np.outer(offsets, numbers) % length / length
         return np.exp(-2j * np.pi * angles).reshape(len(offsets), *shape)
 
-    def correlate(self, P, w):
+    def _correlate(self, P, w):
         if not self.by_fft:
-            return super().correlate(P, w)
+            return super()._correlate(P, w)
         lags = self._multiply(P, cast(self._spectrum(w), P))
         *others, (last, track) = enumerate((self.tracks[j] for j in self._moving), start=1)
         for axis, each in others:
@@ -428,13 +432,13 @@ class ShiftOperator(Operator):
     def _last_lags(self):
         return lag_matrix(self.tracks[self._moving[-1]])
 
-    def adjoint_sum(self, P, coef):
-        return self.adjoint_sums(P, coef[None])[0] if self.by_fft else super().adjoint_sum(P, coef)
+    def _adjoint_sum(self, P, coef):
+        return self.adjoint_sum(P, coef[None])[0] if self.by_fft else super()._adjoint_sum(P, coef)
 
-    def adjoint_sums(self, P, coef):
+    def adjoint_sum(self, P, coef):
         """``sum_i P_i conj(fft(coef_i))``, taken back, from the first offset on."""
         if not self.by_fft:
-            return super().adjoint_sums(P, coef)
+            return super().adjoint_sum(P, coef)
         each = (
             conjugate_spectra(c.reshape(-1, *self.counts), self.tracks, self._moving) for c in coef
         )
@@ -442,12 +446,12 @@ class ShiftOperator(Operator):
         whole = fft_of(total).irfftn(total, self._fft_shape, self._fft_axes)
         return self._each_axis("take_back", whole, first=1).reshape(len(coef), -1)
 
-    def correlate_each(self, P, W):
+    def correlate(self, P, W):
         if not self.by_fft:
             return self._product_each(P, W)
         if len(W) == 1:
-            return self.correlate(P, W[0])[None]
-        return np.stack([self.correlate(P, w) for w in W])
+            return self._correlate(P, W[0])[None]
+        return np.stack([self._correlate(P, w) for w in W])
 
     def coarser(self, axes):
         tracks = [coarser_track(t) if j in axes else t for j, t in enumerate(self.tracks)]
@@ -465,18 +469,18 @@ class ShiftOperator(Operator):
         kept = [a for a in axes if a not in self._channels]
         return namespace(P).einsum(P, axes, spectrum, axes[1:], kept)
 
-    def norms(self, w):
+    def _norms(self, w):
         if self.isometric:
             return self._constant_norms(w)
         energy = self._each_axis("energies", (w**2).reshape(self.weight_shape))
         return namespace(w).sqrt(energy).reshape(-1)
 
-    def gram(self, W):
+    def _gram_of(self, W):
         if self.isometric:
             return np.broadcast_to(W @ W.T, (self.n_transforms, len(W), len(W)))
-        return self.gram_each(W[None])[0]
+        return self._gram(W[None])[0]
 
-    def gram_each(self, stack):
+    def _gram(self, stack):
         S, K = stack.shape[:2]
         pairs = (stack[:, :, None] * stack[:, None]).reshape(-1, *self.weight_shape)
         sums = self._each_axis("energies", pairs, first=1).reshape(S, K, K, -1)
@@ -490,7 +494,7 @@ class ShiftOperator(Operator):
         places = np.asarray(counts, dtype=np.float64).reshape(-1, *self.counts)
         return self._each_axis("coverage", places, first=1).reshape(len(counts), -1)
 
-    def node_times(self, nodes, W):
+    def _node_times(self, nodes, W):
         if self.isometric:
             return nodes.sum(axis=0) @ W
         K = len(W)
@@ -501,27 +505,18 @@ class ShiftOperator(Operator):
         offsets = self._positions(np.asarray(index, dtype=np.int64), "offset_at")
         return describe_windows(self.grid, self.moved_axes, self.tracks, offsets)
 
-    @property
-    def pose_units(self):
-        return window_units(self.grid, self.moved_axes)
-
-    @property
-    def periods(self):
-        return window_periods(self.grid, self.moved_axes, self.tracks)
-
-    @property
-    def weight_grid(self):
-        return window_grid(self.grid, self.tracks)
-
     def centre(self, w, used, seen):
+        if used is None:
+            return self._completed(w, seen)
         if np.all(seen):
             return None
         places = np.unravel_index(used, self.counts)
         rolls = [track.roll_for(at) for track, at in zip(self.tracks, places, strict=True)]
         every, shape = range(len(rolls)), self.weight_shape
-        return self.complete(*(np.roll(a.reshape(shape), rolls, every) for a in (w, seen)))
+        return self._completed(*(np.roll(a.reshape(shape), rolls, every) for a in (w, seen)))
 
-    def complete(self, w, seen):
+    def _completed(self, w, seen):
+        """The same component with predictions for what is not ``seen`` (L,)."""
         shape = self.weight_shape
         filled = predict_unseen(w.reshape(shape), seen.reshape(shape), self._moving)
         size = np.linalg.norm(filled)
@@ -531,14 +526,9 @@ class ShiftOperator(Operator):
         track = self.tracks[axis]
         return "wrap" if track.circular and track.window == track.size else "edge"
 
-    def neighbours(self, w):
-        return self._slid(w, recentring_steps)
-
-    def elsewhere(self, w):
-        return self._slid(w, relocation_steps)
-
-    def _slid(self, w, steps_of):
+    def moves(self, w, far=False):
         """The weights moved along each axis by all steps that its track allows."""
+        steps_of = relocation_steps if far else recentring_steps
         grid, tracks = w.reshape(self.weight_shape), enumerate(self.tracks)
         moves = [(steps, axis) for axis, track in tracks for steps in steps_of(track)]
         return [slide(grid, steps, axis).ravel() for steps, axis in moves]

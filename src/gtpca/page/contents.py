@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gtpca.data.chunks import Codes
+from gtpca.data.codes import Codes
 from gtpca.operators.grid import Axis
 from gtpca.page.alignment import gather_alignment
 from gtpca.page.layouts import Layout, lay_out

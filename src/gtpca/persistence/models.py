@@ -280,7 +280,7 @@ def _check_operator(model) -> None:
     first, second = (np.atleast_1d(o.feature_weight) for o in (old, new))
     same = shapes[0] == shapes[1] and np.array_equal(first, second)
     same = same and all(
-        np.array_equal(*(o.correlate(o.prepare(row), w) for o in (old, new)))
+        np.array_equal(*(o.correlate(o.prepare(row), w[None]) for o in (old, new)))
         for row in (probe, np.abs(probe))
     )
     if not same:

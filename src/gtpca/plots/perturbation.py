@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gtpca import checks
-from gtpca.data.chunks import Codes
+from gtpca.data.codes import Codes
 from gtpca.model.coding import bring_back
 from gtpca.plots import samples
 from gtpca.plots.panels import (

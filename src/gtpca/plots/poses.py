@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gtpca import checks
-from gtpca.data.chunks import Codes
+from gtpca.data.codes import Codes
 from gtpca.plots.panels import need_samples, pick_rows, take_axes
 from gtpca.plots.style import integer_ticks, quiet
 from gtpca.shell import Samples

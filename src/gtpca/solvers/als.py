@@ -30,15 +30,9 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.data.chunks import (
-    Chunk,
-    as_chunks,
-    count_live_rows,
-    energy,
-    nested_samples,
-    pick_rows,
-    weighted_energies,
-)
+from gtpca.data.chunks import Chunk, as_chunks
+from gtpca.data.energies import energy, weighted_energies
+from gtpca.data.sampling import count_live_rows, nested_samples, pick_rows
 from gtpca.model.coding import deflate
 from gtpca.model.matching import (
     match,
@@ -288,7 +282,7 @@ def _pooled_rows(chunk, pool, weight=None):
 
 def neighbours(operator, W):
     """Blocks worth trying after ``W`` (K, L): the same move for all its components."""
-    moves = zip(*(operator.neighbours(w) for w in W), strict=True)
+    moves = zip(*(operator.moves(w) for w in W), strict=True)
     return [orthonormal(np.array(block)) for block in moves]
 
 
@@ -344,7 +338,7 @@ class _Search:
 
     def look_ahead(self, best):
         """The pattern at the place in the window that leaves least with the next component."""
-        elsewhere = self.operator.elsewhere(best.weights[0]) if len(best.weights) == 1 else ()
+        elsewhere = self.operator.moves(best.weights[0], far=True) if len(best.weights) == 1 else ()
         others = [orthonormal(w[None]) for w in elsewhere if np.any(w)]
         if not others or self.stop:
             return best

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gtpca.data.chunks import Chunks, energy
+from gtpca.data.chunks import Chunks
+from gtpca.data.energies import energy
 from gtpca.model.matching import Block, explained_energy, make_blocks
 
 __all__ = ["Problem", "SolverResult"]

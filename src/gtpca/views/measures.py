@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from gtpca.data.chunks import Codes
+from gtpca.data.codes import Codes
 from gtpca.data.rows import counted, is_dask, new_rows
 from gtpca.model.preprocessing import sample_means
 from gtpca.views.parts import is_density

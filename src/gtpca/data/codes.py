@@ -1,0 +1,99 @@
+"""What a model says of rows: scores and transforms."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any, Generic
+
+import numpy as np
+
+from gtpca.data.containers import Container
+from gtpca.files import atomic_file, check_regular
+from gtpca.shell import ArrayT
+
+__all__ = ["Codes"]
+
+
+@dataclass(frozen=True, eq=False)
+class Codes(Generic[ArrayT]):
+    """Scores and transforms of ``n`` rows on ``k`` components.
+
+    ``index`` has one column per component, or a single one if all components share the pose.
+
+    Parameters
+    ----------
+    scores : array (n, k)
+        Signed length of each projection.
+    index : int array (n, k) or (n, 1)
+        Which transform each component took; ``GTPCA.poses`` says it in a person's units.
+    shapes : int array (n, r) or None
+        Of the samples, if these came in a list of unequal sizes: ``GTPCA.decode`` gives such a list
+        back.
+    container : Container or None
+        What the samples came in, such as a DataArray: ``GTPCA.decode`` and ``GTPCA.poses`` answer
+        in kind. It is not saved.
+    kind : int array (n,) or None
+        Which kind each row is of, where a model has several: see :class:`gtpca.MixtureGTPCA`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gtpca import Codes
+    >>> len(Codes(np.ones((5, 2)), np.zeros((5, 2), dtype=int))[:3])
+    3
+    """
+
+    scores: ArrayT
+    index: ArrayT
+    shapes: np.ndarray | None = None
+    container: Container | None = None
+    kind: ArrayT | None = None
+
+    @staticmethod
+    def check(codes: Any) -> None:
+        """Raise a TypeError for anything but codes, such as the scores that ``transform`` gives."""
+        if not isinstance(codes, Codes):
+            raise TypeError(
+                f"codes is {_kind_of(codes)}, but must be what encode(X) returns: scores and poses."
+            )
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __getitem__(self, rows: Any) -> Codes[ArrayT]:
+        if isinstance(rows, (int, np.integer)):
+            rows = np.array([rows])
+        shapes = None if self.shapes is None else self.shapes[rows]
+        container = None if self.container is None else self.container.take(rows)
+        kind = None if self.kind is None else self.kind[rows]
+        return Codes(self.scores[rows], self.index[rows], shapes, container, kind)
+
+    def first(self, n_components: int) -> Codes[ArrayT]:
+        """The codes on the first components only; a pose that is shared stays."""
+        index: Any = self.index
+        index = index if index.shape[1] == 1 else index[:, :n_components]
+        return replace(self, scores=self.scores[:, :n_components], index=index)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all arrays to one ``.npz`` file, without pickle, by an atomic write."""
+        arrays: dict[str, Any] = {"scores": self.scores, "index": self.index}
+        for name in ("shapes", "kind"):
+            if getattr(self, name) is not None:
+                arrays[name] = getattr(self, name)
+        with atomic_file(path) as file:
+            np.savez(file, **arrays)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Codes:
+        """Read what :meth:`save` wrote."""
+        check_regular(path)
+        with np.load(path, allow_pickle=False) as arrays:
+            beside = {name: arrays.get(name) for name in ("shapes", "kind")}
+            return Codes(arrays["scores"], arrays["index"], **beside)
+
+
+def _kind_of(value) -> str:
+    """The type of a value, and its shape if it has one."""
+    shape = getattr(value, "shape", None)
+    return f"a {type(value).__name__}{'' if shape is None else f' of shape {tuple(shape)}'}"
