@@ -73,8 +73,8 @@ LATE = {
 
 PUBLIC = {
     "gtpca": """ALS GTPCA Affine Codes Compose Custom Deformation Family GTPCAClassifier
-        Identity MixtureGTPCA Operator PosePosterior ProbabilisticGTPCA Reflection Rotation Scaling Shift TimeWarp labelled load
-        pad quadrature""",
+        Identity MixtureGTPCA Operator PosePosterior ProbabilisticGTPCA Reflection Rotation Scaling
+        Shift TimeWarp labelled load pad quadrature""",
     "gtpca.families": "Compose Custom Family Identity Reflection Shift",
     "gtpca.operators": "BankOperator Operator",
     "gtpca.solvers": "ALS",

@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from gtpca import GTPCA, ProbabilisticGTPCA, checks, load
+from gtpca.base import BaseGTPCA
 from gtpca.commands.advice import warn_of_columns
 from gtpca.commands.densities import density_facts, density_summary, fit_density, no_pattern
 from gtpca.commands.options import (
@@ -181,9 +182,9 @@ def _fit_watched(model, rows, source) -> None:
 
 
 def load_model(path: Path, max_size: int | None = None):
-    """The model in a file."""
+    """The model in a file, if it has one set of components."""
     try:
-        return load(path) if max_size is None else load(path, max_size)
+        model = load(path) if max_size is None else load(path, max_size)
     except (ValueError, IsADirectoryError) as error:
         if path.is_dir() or (is_data(path) and not is_model(path)):
             raise ValueError(
@@ -191,6 +192,12 @@ def load_model(path: Path, max_size: int | None = None):
                 "comes first: MODEL DATA."
             ) from error
         raise
+    if not isinstance(model, BaseGTPCA):
+        raise ValueError(
+            f"{shown(path)} holds a {type(model).__name__}, which commands do not take; "
+            "gtpca.load reads it in Python."
+        )
+    return model
 
 
 def from_zero(model, option: str, component: int) -> int:
