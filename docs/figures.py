@@ -450,6 +450,9 @@ def _(d):
     for name, cell in d["figures"].items():
         means = [cell[method]["mean"] for method in (*order, "truth")]
         yield page, f"| {name} | {' | '.join(['{:.2f}'] * len(means))} |", *means
+    yield page, "{:.2f} times as much for four", d["cost"]["ratio"]
+    text = "took {:.0f} seconds of processor time, {} passes"
+    yield page, text, d["cost"]["fit_processor"], d["cost"]["fit_passes"]
     means = {m: [cell[m]["mean"] for cell in d["figures"].values()] for m in ("mixture", "kshape")}
     text = "adjusted Rand index {:.2f} to {:.2f}, k-Shape {:.2f} to {:.2f}"
     yield "README.md", text, *span(means["mixture"]), *span(means["kshape"])
