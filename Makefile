@@ -45,10 +45,10 @@ help: ## list the targets
 setup: $(STAMP) ## create the virtual environment and install everything for development
 
 # Of aeon, which does not install beside these versions, the examples read the files alone.
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	@$(CHECK_PYTHON)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(PIP_INSTALL) -e ".[dev,torch,$(EXTRAS)]"
+	$(BIN)/python $(PIP_INSTALL) -e ".[dev,torch,$(EXTRAS)]" -e paper
 	$(BIN)/python $(PIP_INSTALL) --no-deps aeon
 	@touch $@
 
@@ -112,18 +112,22 @@ test-interpreters: ## the tests without torch, on every Python from 3.11 on that
 		echo "$$python in $$name"; \
 		$$python -m venv $$name; \
 		$$name/$(PROGRAMS)/python $(PIP_INSTALL) -e ".[dev,$(EXTRAS)]"; \
+		$$name/$(PROGRAMS)/python $(PIP_INSTALL) --no-deps -e paper; \
 		$$name/$(PROGRAMS)/python -m pytest -n $(JOBS) $(TESTS); \
 	done
 
 release: $(RELEASE_STAMP) ## build sdist and wheel, check them, and try the wheel in clean environments
 	rm -rf dist
 	$(RELEASE_VENV)/$(PROGRAMS)/python -m build
+	$(RELEASE_VENV)/$(PROGRAMS)/python -m build --outdir dist paper
 	$(RELEASE_VENV)/$(PROGRAMS)/python -m twine check --strict dist/*
 	$(RELEASE_VENV)/$(PROGRAMS)/python .ci/try_wheel.py
 
 release-tag: ## as release, if TAG=v0.1.0 is the version of the package
-	@grep -qx '__version__ = "$(TAG:v%=%)"' src/gtpca/__init__.py || \
-		{ echo "TAG=$(TAG) is not the version in src/gtpca/__init__.py" >&2; exit 1; }
+	@for file in src/gtpca/__init__.py paper/src/gtpca_paper/__init__.py; do \
+		grep -qx '__version__ = "$(TAG:v%=%)"' $$file || \
+			{ echo "TAG=$(TAG) is not the version in $$file" >&2; exit 1; }; \
+	done
 	$(MAKE) release
 
 browser: ## install Chromium, which the page is tested in (Debian, as root)
@@ -166,4 +170,4 @@ bench-speed: $(STAMP) ## times beside those of an earlier version; ARGS=--quick 
 clean: ## remove caches and build products; keeps the virtual environments
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis gtpca-demo.png
 	rm -rf docs/_build docs/auto_examples docs/api/generated docs/api/backreferences
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests paper -name __pycache__ -type d -prune -exec rm -rf {} +

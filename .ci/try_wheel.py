@@ -25,21 +25,26 @@ ADDRESS = r"\]\((https://github\.com/[^/]+/[^/]+)/(?:blob|raw)/HEAD/([^)#]+)[^)]
 
 def main(interpreters) -> None:
     """Check the files, then try the wheel with each interpreter."""
-    (wheel,), (sdist,) = (sorted(ROOT.glob(f"dist/*{end}")) for end in (".whl", ".tar.gz"))
+    (wheel,), (sdist,), (paper,) = (
+        list(ROOT.glob(f"dist/{name}"))
+        for name in ("gtpca-*.whl", "gtpca-*.tar.gz", "gtpca_paper-*.whl")
+    )
     check_files(wheel, sdist)
     for interpreter in interpreters or found().values():
         with tempfile.TemporaryDirectory(prefix="gtpca-wheel-") as folder:
-            try_wheel(wheel, interpreter, Path(folder))
+            try_wheel(wheel, paper, interpreter, Path(folder))
 
 
 def check_files(wheel, sdist) -> None:
-    """The wheel is small, the rows of the experiments are left out, links of the README lead on."""
+    """The wheel is small and holds nothing of the paper, links of the README lead on."""
     size = wheel.stat().st_size
     check(size < LARGEST, f"{wheel.name} has {size} bytes")
     with tarfile.open(sdist) as archive:
         names = archive.getnames()
-    check(not any(name.endswith("rows.jsonl") for name in names), f"{sdist.name} has no rows.jsonl")
+    check(not any("paper/" in name for name in names), f"{sdist.name} has nothing of the paper")
     with zipfile.ZipFile(wheel) as archive:
+        alone = all(re.match(r"gtpca(_command\.py|-|/)", name) for name in archive.namelist())
+        check(alone, f"{wheel.name} has nothing of the paper")
         (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
         text = archive.read(name).decode()
     check(not re.search(r"\]\((?!https?:|#)", text), "the README has absolute links only")
@@ -54,8 +59,8 @@ def check(good, text) -> None:
         sys.exit(1)
 
 
-def try_wheel(wheel, interpreter, folder) -> None:
-    """Install the wheel into a new environment in ``folder`` and run the example and the demo."""
+def try_wheel(wheel, paper, interpreter, folder) -> None:
+    """Install the wheel into a new environment in ``folder``; run the example, demo and paper."""
     subprocess.run([interpreter, "-m", "venv", folder / "env"], check=True)
     programs = folder / "env" / ("Scripts" if os.name == "nt" else "bin")
     pip = [programs / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -67,6 +72,13 @@ def try_wheel(wheel, interpreter, folder) -> None:
     table = run(folder, programs / "gtpca", "demo")
     drawn = (folder / "gtpca-demo.png").is_file()
     check(drawn and "GT-PCA" in table, f"{interpreter}: gtpca demo prints a table and draws")
+    program = programs / "gtpca"
+    alone = subprocess.run([program, "reproduce", "--list"], cwd=folder, capture_output=True)
+    told = b"pip install gtpca-paper" in alone.stderr
+    check(told and alone.returncode, f"{interpreter}: gtpca reproduce says what to install")
+    subprocess.run([*pip, "--no-deps", paper], check=True)
+    listed = "oscillations" in run(folder, program, "reproduce", "--list")
+    check(listed, f"{interpreter}: gtpca reproduce lists the experiments")
     modules = run(folder, programs / "python", "-m", "gtpca", "--version")
     check(modules.startswith("gtpca "), f"{interpreter}: {modules.strip()}")
 

@@ -11,6 +11,9 @@ with poses of their own and in one pose; draws from 3000 on.
 points, window 32), by the default and by Gaussian surrogates; draws from 4000 on.
 ``doubt``: how often a density doubts that there is a pattern, in noise, and with a pattern of norm
 3; draws from 5000 on.
+``others``: the first component found in noise, as in ``noise``, by up to 99 surrogates, as many as
+each verdict needs, with windows that may leave the sample, circular shifts and rotations; 60 draws
+from 7000 on.
 ``level``: the first component found in noise, as before, by Gaussian surrogates
 (200 rows of 128 points with a window of 32, or of 16 x 16 with windows of 8 x 8).
 ``kinds``: the same for noise without means, and for noise that is not the same everywhere, by kind
@@ -45,7 +48,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter
 from sklearn.datasets import load_digits
 
-from gtpca import GTPCA, ProbabilisticGTPCA, Shift
+from gtpca import GTPCA, ProbabilisticGTPCA, Rotation, Shift
 from gtpca.datasets import fetch_eeg, fetch_handwriting
 from gtpca.diagnostics import choose, noise_floor, pose_confidence, stability
 
@@ -159,13 +162,14 @@ def noise_of(name):
     return kinds_of.SERIES[name], family, how
 
 
-def in_noise(name, seed, surrogate="innovations"):
-    """Whether the first component found in some noise is called real, by 19 surrogates."""
+def in_noise(name, seed, surrogate="innovations", other=None, n_surrogates=19):
+    """Whether the first component found in some noise is called real; with an ``other`` family."""
     make, family, how = noise_of(name)
     X = make(np.random.default_rng(seed))
     missing = "ignore" if np.isnan(X).any() else "error"
-    model = GTPCA(1, family, missing=missing, random_state=seed).fit(X)
-    found = noise_floor(model, X, 19, surrogate, verdict_only=True, random_state=seed, **how)
+    model = GTPCA(1, other or family, missing=missing, random_state=seed).fit(X)
+    how |= {"verdict_only": True, "random_state": seed}
+    found = noise_floor(model, X, n_surrogates, surrogate, **how)
     return {"real": found.n_real, "surrogate": found.kinds[0]}
 
 
@@ -185,6 +189,27 @@ def again(sets):
         if sum(real) > (7 if name in kinds_of.IMAGES else 20):
             for seed in range(2000, 2400):
                 yield {"noise": name, "seed": seed}, partial(in_noise, name, seed)
+
+
+ROWS_OF = ("white", "t(3)", "AR(1) .9")
+OTHERS = {  # how the fit or the test differs: kinds of noise, family, surrogates
+    "99 surrogates": (ROWS_OF, None, 99),
+    "partial windows": (ROWS_OF, Shift(kinds_of.WINDOW, boundary="partial"), 19),
+    "circular shifts": (ROWS_OF, Shift(boundary="circular"), 19),
+    "rotations": (tuple(kinds_of.IMAGES), Rotation(8), 19),
+}
+
+
+def others(sets):
+    """Cases and what they say."""
+    for seed in range(7000, 7000 + min(sets, 60)):
+        for which, (names, family, count) in OTHERS.items():
+            for name in names:
+                how = {"other": family, "n_surrogates": count}
+                yield (
+                    {"which": which, "noise": name, "seed": seed},
+                    partial(in_noise, name, seed, **how),
+                )
 
 
 TAILS = (
@@ -490,6 +515,7 @@ def seconds(function):
 PARTS = {
     "noise": noises,
     "again": again,
+    "others": others,
     "before": before,
     "beside": beside,
     "found": found,
@@ -535,6 +561,7 @@ def counted(lines, columns, value):
 TABLES = {  # columns, and what is counted
     "noise": (["noise"], lambda line: line["real"]),
     "again": (["noise"], lambda line: line["real"]),
+    "others": (["which", "noise"], lambda line: line["real"]),
     "before": (["noise"], lambda line: line["real"]),
     "beside": (["noise", "norm", "one pose"], lambda line: int(line["real"] > 1)),
     "found": (["noise", "norm", "surrogate"], lambda line: line["real"]),

@@ -15,7 +15,7 @@ test images are scored (of 10,000). Rows are kept as they are found: a run that 
 on.
 
 Run: python benchmarks/bench_outliers.py [--only spikes/i mnist/iv ..]; GTPCA_DATA names the data.
-The page docs/results/outliers.md is written from the rows at the end.
+The page paper/results/outliers.md is written from the rows at the end.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 
 from gtpca import GTPCA, ProbabilisticGTPCA
-from gtpca.experiments.data import make_data
-from gtpca.experiments.spec import experiment_title, find_setting, setting_title
 from gtpca.files import atomic_file
+from gtpca_paper.data import make_data
+from gtpca_paper.spec import experiment_title, find_setting, setting_title
 
 PLACE = Path(__file__).with_suffix(".json")
 CASES = {  # settings, and how often they are drawn
@@ -48,7 +48,7 @@ CASES = {  # settings, and how often they are drawn
     ("mnist", "iv"): 3,
 }
 COUNTS = (3, 10)
-PAGE = PLACE.parents[1] / "docs" / "results" / "outliers.md"
+PAGE = PLACE.parents[1] / "paper" / "results" / "outliers.md"
 SCORES = ("likelihood", "evidence", "residual", "share", "forest")
 INTRODUCTION = """# Outliers without labels
 

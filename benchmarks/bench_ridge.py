@@ -23,11 +23,11 @@ import numpy as np
 
 from gtpca import GTPCA
 from gtpca.commands.options import auto_or_number
-from gtpca.experiments.data import make_data, seed_of
-from gtpca.experiments.spec import find_experiment, find_setting
 from gtpca.model.matching import make_block
 from gtpca.model.model import Model
 from gtpca.solvers.base import Problem
+from gtpca_paper.data import make_data, seed_of
+from gtpca_paper.spec import find_experiment, find_setting
 
 HERE = Path(__file__).parent
 SETTINGS = {

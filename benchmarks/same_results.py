@@ -9,7 +9,7 @@ Run: python benchmarks/same_results.py OLD [NEW] [--only TEXT] [--rows]
 OLD, NEW    folder of a checkout or of its sources, or a revision of git; NEW is this checkout
 --only      cases whose names hold this text
 --rows      also compute repetition 0 of oscillations, spikes (i) and handwriting on NEW and compare
-            it with docs/results/rows.jsonl: some minutes, and only a machine like the one that the
+            it with paper/results/rows.jsonl: some minutes, and only a machine like the one that the
             rows are from gives the same; GTPCA_DATA names the folder that holds the handwriting
 """
 
@@ -90,7 +90,8 @@ def run_cases(source, folder, only):
 
 def python(source, *arguments) -> str:
     """What Python with the library in ``source`` writes to standard output."""
-    environment = os.environ | ONE_THREAD | {"PYTHONPATH": str(source)}
+    paths = (source, Path(source).parent / "paper" / "src")  # of the paper, where there is one
+    environment = os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
     command = [sys.executable, *map(str, arguments)]
     return subprocess.run(
         command, env=environment, check=True, stdout=subprocess.PIPE, text=True
@@ -99,7 +100,7 @@ def python(source, *arguments) -> str:
 
 # --- the committed rows ---
 
-COMMITTED = ROOT / "docs" / "results" / "rows.jsonl"
+COMMITTED = ROOT / "paper" / "results" / "rows.jsonl"
 EXPERIMENTS = {"oscillations": ("512", "256"), "spikes": ("i",), "handwriting": ("700", "1400")}
 SLOW = ("autoencoder", "vae")  # left out
 CASE = ("experiment", "setting", "task", "model")

@@ -26,7 +26,7 @@ extensions = [
     "mathml",
     "pages",
 ]
-exclude_patterns = ["_build", "results/remarks.md", "**sg_execution_times.rst"]
+exclude_patterns = ["_build", "**sg_execution_times.rst"]
 templates_path = ["_templates"]
 nitpicky = True
 # Names of the inside, which docstrings of operators and solvers mention.

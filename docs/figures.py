@@ -349,6 +349,95 @@ def _eeg_places(rows, page):
     yield page, text, *(value for gap in gaps for value in (-gap["mean"], gap["se"]))
 
 
+@of("bench_colour.json")
+def _(d):
+    page = "docs/howto/noise.md"
+    yield from _shares_in_noise(d, page)
+    gains = {row["noise"]: row for row in d["likelihood"]}
+    colours = [gains[f"AR(1) {k}"] for k in (".5", ".7", ".9")]
+    draws = [line["gain"] > 0 for line in d["draws"]["likelihood"] if line["noise"] != "white"]
+    yield (
+        page,
+        "prefer the stationary model by {:.0f}, {:.0f} and {:.0f} nats per row where neighbours "
+        "are correlated by .5, .7 and .9, in {} of {} draws; in white noise the two differ by "
+        "{:.2f}.",
+        *(row["gain"] for row in colours),
+        *(sum(draws), len(draws), abs(gains["white"]["gain"])),
+    )
+    small, large = d["cost"]
+    yield (
+        page,
+        "{:.1f} times that of a white fit for 300 rows of 120 points, {:.1f} times for 3,000 of "
+        "500 (`ProbabilisticGTPCA(shrink=False)`: {:.1f} and {:.1f} times).",
+        *(row[name] for name in ("gtpca fit", "density alone fit") for row in (small, large)),
+    )
+    text = "are whitened in every pass, which takes {:.2f} and {:.2f} times as long."
+    yield page, text, small["streamed pass"], large["streamed pass"]
+    turned = {row["beta"]: row for row in d["turned"]}
+    names = ("as they are", "own spectrum", "spectrum of noise")
+    yield (
+        page,
+        "agree in {:.2f} of the pairs as they are, in {:.2f} after a filter by the spectrum of the "
+        "images themselves, and in {:.2f} by that of noise alone; in white noise in {:.2f}, {:.2f} "
+        "and {:.2f}.",
+        *(turned[beta][name] for beta in (2, 0) for name in names),
+    )
+    yield from _responses(d, page)
+
+
+BOTH_WAYS = [f"{name} {way}" for name in ("gtpca", "density") for way in ("white", "stationary")]
+
+
+def _shares_in_noise(d, page):
+    """Places found, white noise assumed and stationary, and what knowing the filter would add."""
+    cells = "{:.2f} → {:.2f} | {:.2f} → {:.2f} |"
+    for row in d["pulses"]:
+        rows = "" if row["n"] == 300 else f", {row['n']}"
+        line = f"| {row['pattern']}, {row['noise']}{rows} | {cells}"
+        yield page, line, *(row[name] for name in BOTH_WAYS)
+    for row in d["images"]:
+        yield page, f"| {row['noise']} | {cells}", *(row[name] for name in BOTH_WAYS)
+    yield page, "(d' = 6, means of {} draws; poses within a pixel", d["images"][0]["draws"]
+    many = [row for row in d["pulses"] if row["n"] == 300]
+    gains = [
+        row[f"{name} known"] - row[f"{name} stationary"]
+        for row in many
+        for name in ("gtpca", "density")
+    ]
+    text = "With the filter of 10,000 rows of noise alone no share is more than {:.2f} higher."
+    yield page, text, math.ceil(100 * max(gains)) / 100
+
+
+def _responses(d, page):
+    """What is found of EEG trials, and of simulated responses."""
+    sets = [next(row for row in d["eeg"] if row["channels"] == c) for c in ("OZ", "six", "all")]
+    found = [value for row in sets for name, value in row.items() if name in BOTH_WAYS]
+    yield (
+        page,
+        "within 160 ms (draws: {}): no fit, whitened or not, finds more than {:.2f} of the "
+        "places, and one place for all would find {:.2f}. d' of the average response is {:.1f} at "
+        "one electrode, {:.1f} at six and {:.1f} at all; a matched filter that knows the response "
+        "of the other trials finds {:.2f}, {:.2f} and {:.2f}. If every trial were the average "
+        "response in such noise, it would find {:.2f}, {:.2f} and {:.2f}:",
+        *(sets[0]["draws"], math.ceil(100 * max(found)) / 100, sets[0]["one place for all"]),
+        *(row["d'"] for row in sets),
+        *(row["matched, response of the others"] for row in sets),
+        *(row["matched, if trials were the average"] for row in sets),
+    )
+    cells = "{:.2f} → {:.2f} | {:.2f} → {:.2f} | {:.2f} |"
+    for row in d["erp"]:
+        names = (*BOTH_WAYS, "matched")
+        yield page, f"| {row['d']:g}, {row['n']} | {cells}", *(row[name] for name in names)
+    text = "with white noise assumed → stationary, means of {} draws:\n\n| d'"
+    yield page, text, d["erp"][0]["draws"]
+    few = [line for line in d["draws"]["erp"] if (line["n"], line["d"]) == (99, 4)]
+    above = sum(line["likelier than from the truth"] > 0 for line in few)
+    yield page, "leads from the truth in {} of {} draws:", above, len(few)
+    few = [line for line in d["draws"]["erp"] if (line["n"], line["d"]) == (99, 5)]
+    missed = sum(line["likelier than from the truth"] < 0 for line in few)
+    yield page, "the search misses the more likely one in {} of {} draws.", missed, len(few)
+
+
 @of("bench_network.json")
 def _(d):
     page = "docs/guide.md"
@@ -565,6 +654,12 @@ def _(d):
     page, cases = "docs/speed.md", d["cases"]
     one = {name: case["threads"]["1"] for name, case in cases.items() if "threads" in case}
     faster = {name: runs["base"]["seconds"] / runs["new"]["seconds"] for name, runs in one.items()}
+    for name, case in cases.items():
+        verdict = case.get("quality", {}).get("verdict", {})
+        if verdict.get("seeds") == QUALITY_SEEDS:
+            last = verdict["mean_ratio"][-1], verdict["standard_error"][-1]
+            ending = "held" if verdict["good"] else "missed"
+            yield page, f"| {name} | {{:.3f}} ± {{:.3f}} | {ending} |", *last
     text = "time warps and scalings ({:.1f} and {:.1f} instead of 5)."
     yield page, text, faster["timewarp"], faster["scaling"]
     yield page, "within the differences of runs ({:.1f}):", faster["circular-shared"]
@@ -582,6 +677,7 @@ def _(d):
 
 
 FIRST_USE = ("import", "estimator", "command")
+QUALITY_SEEDS = 20
 
 
 @of("bench_diagnostics.json")
@@ -592,6 +688,13 @@ def _(d):
         yield page, text, *_called(d["level"], noise=noise)
     for noise in dict.fromkeys(line["noise"] for line in d["noise"]):
         yield page, f"| {noise} | {{}} of {{}} |", *_called(d["noise"], noise=noise)[:2]
+    yield from _beyond_the_first(d, page)
+    for which, noise in dict.fromkeys((line["which"], line["noise"]) for line in d["others"]):
+        found = _called(d["others"], which=which, noise=noise)[:2]
+        yield page, f"| {noise}, {which} | {{}} of {{}} |", *found
+    for noise in dict.fromkeys(line["noise"] for line in d["again"]):
+        text = f"{noise[0].upper() + noise[1:]} once more, in new sets: {{}} of {{}}."
+        yield page, text, *_called(d["again"], noise=noise)[:2]
     mean = 100 * np.mean([line["real"] for line in d["noise"]])
     yield page, "In the mean {:.1f} % of {:,} sets.", mean, len(d["noise"])
     for noise, kind in dict.fromkeys((line["noise"], line["surrogate"]) for line in d["kinds"]):
@@ -615,6 +718,26 @@ def _called(lines, **how):
     """How many data sets are called real, of how many, and the share in percent."""
     real = [line["real"] for line in lines if all(line[key] == how[key] for key in how)]
     return sum(real), len(real), 100 * np.mean(real)
+
+
+def _beyond_the_first(d, page):
+    """Second components, patterns that are found, and doubts of densities."""
+    lines = [line | {"real": int(line["real"] > 1)} for line in d["beside"]]
+    for noise, norm in dict.fromkeys((line["noise"], line["norm"]) for line in lines):
+        how = {"noise": noise, "norm": norm}
+        own, one = (_called(lines, **how, **{"one pose": shared})[:2] for shared in (False, True))
+        yield page, f"| {noise} | {norm} | {{}} of {{}} | {{}} of {{}} |", *own, *one
+    for noise, norm in dict.fromkeys((line["noise"], line["norm"]) for line in d["found"]):
+        lines = [line for line in d["found"] if (line["noise"], line["norm"]) == (noise, norm)]
+        kinds = [k for k in ("innovations", "gaussian") if any(k == x["surrogate"] for x in lines)]
+        counts = [_called(lines, surrogate=kind)[:2] for kind in kinds]
+        cells = " | ".join(["{} of {}"] * len(kinds) + [""] * (2 - len(kinds)))
+        yield page, f"| {noise} | {norm} | {cells} |", *(n for pair in counts for n in pair)
+    doubts = [line | {"real": line["doubt"]} for line in d["doubt"]]
+    for noise, norm in dict.fromkeys((line["noise"], line["norm"]) for line in doubts):
+        found = _called(doubts, noise=noise, norm=norm)[:2]
+        pattern = f"norm {norm}" if norm else "no pattern"
+        yield page, f"| {noise}, {pattern} | {{}} of {{}} |", *found
 
 
 def _choices(lines, page):

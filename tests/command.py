@@ -45,8 +45,10 @@ def done_with(code, out, err) -> Done:
 
 
 def environment(**more):
-    source = str(Path(gtpca.__file__).parents[1])
-    return {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1", **more}
+    """That of a process which imports the sources that are tested, on one thread."""
+    source, before = str(Path(gtpca.__file__).parents[1]), os.environ.get("PYTHONPATH")
+    paths = os.pathsep.join(filter(None, (source, before)))
+    return {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", **more}
 
 
 def process(*arguments, **more):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import BAD, QUICK, poisoned
+from helpers import BAD, QUICK, needs_callbacks, poisoned
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -223,6 +223,7 @@ def test_a_failing_fit_keeps_the_old_one(series, failure):
     np.testing.assert_array_equal(model.transform(series), scores)
 
 
+@needs_callbacks
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("boom")], ids=repr)
 @pytest.mark.parametrize("family", [None, Shift(5)], ids=str)
 @pytest.mark.parametrize("task", ["iteration", "component"])

@@ -34,10 +34,12 @@ if TYPE_CHECKING:
         TimeWarp,
     )
     from gtpca.mixture import MixtureGTPCA
+    from gtpca.model.events import Events
     from gtpca.operators import Operator
     from gtpca.operators.quadrature import quadrature
     from gtpca.persistence.models import load
     from gtpca.probabilistic import PosePosterior, ProbabilisticGTPCA
+    from gtpca.recordings import EventGTPCA
     from gtpca.solvers.als import ALS
 
 __version__ = "0.1.0"
@@ -50,6 +52,8 @@ __all__ = [
     "Compose",
     "Custom",
     "Deformation",
+    "EventGTPCA",
+    "Events",
     "Family",
     "GTPCAClassifier",
     "Identity",
@@ -73,6 +77,8 @@ __all__ = [
 HOMES = dict.fromkeys(__all__, "gtpca.families") | {
     "ALS": "gtpca.solvers.als",
     "Codes": "gtpca.data.codes",
+    "EventGTPCA": "gtpca.recordings",
+    "Events": "gtpca.model.events",
     "GTPCA": "gtpca.estimator",
     "GTPCAClassifier": "gtpca.classifier",
     "MixtureGTPCA": "gtpca.mixture",
@@ -85,29 +91,9 @@ HOMES = dict.fromkeys(__all__, "gtpca.families") | {
     "quadrature": "gtpca.operators.quadrature",
 }
 SUBMODULES = (
-    *(
-        "checks",
-        "classifier",
-        "data",
-        "datasets",
-        "estimator",
-        "experiments",
-        "families",
-        "files",
-        "fitting",
-    ),
-    *(
-        "mixture",
-        "model",
-        "nn",
-        "operators",
-        "optional",
-        "page",
-        "persistence",
-        "plots",
-        "probabilistic",
-    ),
-    *("readers", "solvers", "testing", "text", "views"),
+    *("checks", "classifier", "data", "datasets", "estimator", "families", "files", "fitting"),
+    *("mixture", "model", "nn", "operators", "optional", "page", "persistence", "plots"),
+    *("probabilistic", "readers", "recordings", "solvers", "testing", "text", "views"),
 )
 
 if not TYPE_CHECKING:  # for type checkers a name that is not there is a mistake

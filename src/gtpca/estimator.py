@@ -9,7 +9,6 @@ from typing import Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 
 from gtpca import checks
@@ -50,6 +49,7 @@ from gtpca.shell import (
     Eager,
     RandomState,
     Shape,
+    with_callbacks,
 )
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem, SolverResult
@@ -126,13 +126,14 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         means and energies are those of what was observed; in gaps a component is drawn to zero with
         a weight of .02, without which poses would win in which hardly anything of it is seen. May
         be changed after a fit.
-    noise : {"white", "stationary"}, array (n, \*sample_shape) or StationaryNoise
+    noise : {"white", "stationary"}, array (n, \*sample_shape), Covariance or StationaryNoise
         "white": as in the paper. "stationary", for families that shift along axes: rows are made
         white by a filter that is estimated from them, and again from what a first fit leaves;
         components are found there. ``components_``, scores and what is decoded are in the units of
         the data, energies and ``resmse`` those of whitened rows. An array is samples of noise alone
         that the filter is estimated from, such as baseline periods: of any length along the axes
-        that shift. ``noise_`` of another model is taken as it is. Rows are centred first; a feature
+        that shift. A noise covariance of MNE makes channels uncorrelated, in noise that is white in
+        time. ``noise_`` of another model is taken as it is. Rows are centred first; a feature
         weight counts what is whitened.
     ridge : "auto" or float
         For windows of which rows see a part, as with crops: components minimise ``sum_i |r_i - a_i
@@ -153,10 +154,10 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     n_restarts : "auto" or int
         How often to fit, from other starts each time; the fit that explains most is kept. "auto":
         one fit, but with ``ALS`` more starts where optima are many or starts are cheap. A block in
-        one pose grows from three beginnings instead of two, and the two best are finished; of
-        components with poses of their own, the first fifth is looked for twice; and where a few
-        loud rows have a tenth of the energy for themselves, a block grows from six beginnings, and
-        every component of its own is looked for four times.
+        one pose grows from two beginnings, and both are finished instead of the better one; of up
+        to 1024 rows from three, of which two are. Where a few loud rows have a tenth of the energy
+        for themselves, a block grows from six beginnings, of which three are finished, and every
+        component with poses of its own is looked for four times.
     batch_size : int or None
         Rows per chunk; default: a few megabytes. May be changed after a fit.
     residual : {"auto", "memory", "scratch", "recompute"}
@@ -383,9 +384,9 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         """The correlation of what the components leave of rows, and what is to be said of it."""
         self.residual_correlation_ = residual_correlation(chunks, self._rest)
         left = 1 - float(np.sum(self.explained_energy_ratio_))
-        self.cautions_ += colour_cautions(
-            self.residual_correlation_, left, chunks.n_rows * self.n_features_in_
-        )
+        count = chunks.n_rows * self.n_features_in_
+        said = colour_cautions(self.residual_correlation_, left, count)
+        self.cautions_ = wording.in_order([*self.cautions_, *said])
 
     def _rest(self, chunk):
         """What the components leave of rows as they came, (n, d)."""

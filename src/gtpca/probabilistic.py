@@ -469,7 +469,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
         correlation = None
         if rows.in_memory and recipe.whitening is None:
             correlation, said = _colour(chunks, model)
-            found += said
+            found = tuple(wording.in_order([*found, *said]))
         self._adopt(
             model,
             held_out_gain_=trust.gain,
@@ -486,11 +486,17 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
             _row_shape=row_shape,
             residual_correlation_=correlation,
         )
-        for caution in found:
+        self._warn(found)
+        return self
+
+    def _warn(self, cautions):
+        """Warn of cautions, and then of a doubt: colour can be the reason for it."""
+        for caution in cautions:
             checks.warn(caution, UserWarning)
         if self.doubt_ is not None:
-            checks.warn(f"{self.doubt_}. {_instead(self.family)}", UserWarning)
-        return self
+            coloured = wording.speak_of_colour(cautions)
+            instead = wording.OTHER_NOISE if coloured else _instead(self.family)
+            checks.warn(f"{self.doubt_}. {instead}", UserWarning)
 
     @property
     def doubt_(self) -> str | None:

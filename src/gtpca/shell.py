@@ -11,9 +11,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, overload
 
 import numpy as np
+import sklearn
 from numpy.typing import ArrayLike
 
 __all__ = [
+    "HAS_CALLBACKS",
     "ArrayLike",
     "ArrayT",
     "BaseEstimator",
@@ -30,6 +32,7 @@ __all__ = [
     "Shape",
     "TransformerMixin",
     "documentation",
+    "with_callbacks",
 ]
 
 Shape: TypeAlias = tuple[int, ...]
@@ -123,6 +126,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeVar as TypeVarWithDefault
 
+    FunctionT = TypeVar("FunctionT")
+
     ArrayT = TypeVarWithDefault("ArrayT", bound=Rows, default=np.ndarray)
 
     class BaseEstimator:
@@ -154,6 +159,12 @@ if TYPE_CHECKING:
         def set_callbacks(self, *callbacks: Any) -> Self: ...
         def _init_callback_context(self, **about: Any) -> Any: ...
 
+    def with_callbacks(fit: FunctionT) -> FunctionT:
+        """A fit that tells callbacks when it ends."""
+        ...
+
+    HAS_CALLBACKS: bool
+
     class ClassifierMixin:
         """What tells classes apart."""
 
@@ -167,7 +178,47 @@ if TYPE_CHECKING:
 else:
     ArrayT = TypeVar("ArrayT")
     from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, TransformerMixin
-    from sklearn.callback import CallbackSupportMixin
+
+    try:
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
+    except ImportError:  # scikit-learn before 1.9
+        HAS_CALLBACKS = False
+
+        class CallbackSupportMixin:
+            """A fit that nobody can watch."""
+
+            def set_callbacks(self, *callbacks):
+                """An error that says what callbacks need, if there are any."""
+                if callbacks:
+                    raise ImportError(
+                        f"callbacks need scikit-learn 1.9 or later; this is {sklearn.__version__}."
+                    )
+                return self
+
+            def _init_callback_context(self, **about):
+                return Unwatched()
+
+        def with_callbacks(fit):
+            """The function as it is."""
+            return fit
+
+    else:
+        HAS_CALLBACKS = True
+
+
+class Unwatched:
+    """What scikit-learn calls the context of a task, where there are no callbacks to tell."""
+
+    def subcontext(self, name: str, **about: Any) -> Unwatched:
+        """That of a part of the task."""
+        return self
+
+    def call_on_fit_task_begin(self, **about: Any) -> None:
+        """The task begins."""
+
+    def call_on_fit_task_end(self, **about: Any) -> bool:
+        """The task ends; nobody asks to stop."""
+        return False
 
 
 @cache

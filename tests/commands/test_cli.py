@@ -87,6 +87,12 @@ def test_help_fits_the_terminal(name, width, capsys, monkeypatch):
         assert f"  gtpca {name} " in done.out.partition("Example")[2]
 
 
+def test_reproduce_says_what_to_install(capsys, monkeypatch):
+    monkeypatch.setattr("gtpca.commands.paper.find_spec", lambda name: None)
+    done = call(capsys, "reproduce", "--list")
+    assert done.refused("pip install gtpca-paper")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -95,35 +96,146 @@ def same_model(path, other):
     assert a.labels_.reading == b.labels_.reading
 
 
-@pytest.mark.parametrize("pose", [(), ("--shared-pose", "--polarity", "both", "--refine", "0")])
-def test_every_command_of_a_diagnostic_runs_as_printed(folder, capsys, pose):
-    fit = ("fit", NAME, *FITTING, *READING, *pose)
-    for k in (1, 2, 4):
-        assert call(capsys, *fit, "-k", k, "-o", f"by-hand-{k}.gtpca").code == 0
-    model, data = "by-hand-2.gtpca", NAME
-    fitted = load(model)
-    from gtpca.commands.options import Source
+DENSITY = ("--probabilistic", "--ridge", "auto", "--refine", "0", "--center", "none")
+KINDS = {
+    "plain": (),
+    "shared": ("--shared-pose", "--polarity", "both", "--refine", "0"),
+    "density": (*DENSITY, "--restarts", "auto"),
+}
 
-    source = Source(folder / NAME, {})  # the model remembers how to read it
+
+def printable():
+    """All that prints a command: methods of Commands that return text."""
+    methods = vars(Commands).items()
+    public = {name: found for name, found in methods if inspect.isfunction(found)}
+    found = {n: f for n, f in public.items() if f.__annotations__.get("return") == "str"}
+    return {name for name in found if not name.startswith("_")}
+
+
+def commands_for(model, data, given):
+    """The commands that ``gtpca check model data ..`` may print."""
+    from gtpca.commands import command
+    from gtpca.commands.options import DATA_OPTIONS, Source
+
+    with command("check").make_context("check", [model, data, *given]) as context:
+        options = {name: context.params[name] for name in DATA_OPTIONS}
+    fitted, source = load(model), Source(data, options)
     with source.open(fitted) as read:
         words = source.fit_words(fitted, read)
-    commands = Commands.of(fitted).named(model, data, words, source.words())
-    new, _ = run(capsys, folder, commands.fewer(1))
-    same_model(new, "by-hand-1.gtpca")
-    new, _ = run(capsys, folder, commands.more(4))
-    same_model(new, "by-hand-4.gtpca")
-    new, _ = run(capsys, folder, commands.poses())
-    with open(new) as file:
-        head = file.readline().strip().split(",")
-    assert head[:4] == ["name", "kind", "age", "gtpca0"]
-    chosen = commands.choose()
-    _, done = run(capsys, folder, f"{chosen} --windows 9:11 -k 1:1 --folds 2")
-    new, _ = run(capsys, folder, quoted(done.out.splitlines()[-1]))
-    found = load(new)
-    for name in ("center", "polarity", "ridge", "shared_pose", "missing", "random_state"):
-        assert getattr(found, name) == getattr(fitted, name), name
-    assert found.labels_.reading == fitted.labels_.reading
-    assert repr(found.grid_) == repr(fitted.grid_)
+    return Commands.of(fitted).named(model, data, words, source.words())
+
+
+class Printed:
+    """Commands are run as printed, one method for each that prints one."""
+
+    def __init__(self, capsys, folder, commands, fit):
+        self.capsys, self.folder, self.commands, self.by_hand = capsys, folder, commands, fit
+
+    def run(self, text):
+        return run(self.capsys, self.folder, text)
+
+    def compare(self, text, k):
+        """The model of a command is the one that was fitted by hand."""
+        new, _ = self.run(text)
+        done = call(self.capsys, *self.by_hand, "-k", k, "-o", f"hand-{k}.gtpca")
+        assert done.code == 0, done.err
+        same_model(new, f"hand-{k}.gtpca")
+        for path in (new, f"hand-{k}.gtpca"):
+            (self.folder / path).unlink()
+
+    def fit(self):
+        directions = 1 + self.commands.density
+        self.compare(self.commands.fit(directions, "new.gtpca"), 1)
+
+    def fewer(self):
+        self.compare(self.commands.fewer(1 + self.commands.density), 1)
+
+    def more(self):
+        self.compare(self.commands.more(3 + self.commands.density), 3)
+
+    def poses(self):
+        new, _ = self.run(self.commands.poses())
+        with open(new) as file:
+            head = file.readline().strip().split(",")
+        assert head[:3] == ["name", "kind", "age"]
+        assert any("start" in name for name in head)
+
+    def choose(self, text=None):
+        text = text or self.commands.choose()
+        _, done = self.run(f"{text} --windows 9:11 -k 1:1 --folds 2")
+        new, _ = self.run(quoted(done.out.splitlines()[-1]))
+        found, model = load(new), load(self.commands.model)
+        names = ["missing", "random_state"]
+        if not self.commands.density:  # a window is chosen without a likelihood
+            names += ["center", "polarity", "ridge", "shared_pose"]
+        for name in names:
+            assert getattr(found, name) == getattr(model, name), name
+        assert found.labels_.reading == model.labels_.reading
+        assert repr(found.grid_) == repr(model.grid_)
+
+    def windows(self):
+        self.choose(quoted(self.commands.windows()))
+
+    def report(self):
+        new, _ = self.run(self.commands.report())
+        page = (self.folder / new).read_text()
+        later = html.unescape(re.search("Nothing was checked. <code>(.*?)</code>", page)[1])
+        assert later.startswith("gtpca report ")
+        self.run(later)  # as it is printed there
+
+    def checked_page(self):
+        text = self.commands.checked_page("a page.html", "--title", "Two  blanks")
+        new, _ = self.run(text)
+        page = (self.folder / new).read_text()
+        assert "Two  blanks" in page
+        told = page[page.index("section-real") :]
+        found = [html.unescape(text) for text in re.findall("<code>(gtpca .*?)</code>", told)]
+        assert found
+        assert "MODEL" not in "".join(found)
+        for text in dict.fromkeys(found):  # what diagnostics say there; two may say the same
+            short = " --windows 9:11 -k 1:1 --folds 2" if text.startswith("gtpca choose") else ""
+            self.run(text + short)
+
+    def histogram(self):
+        self.run(self.commands.histogram())
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [*((kind, ()) for kind in KINDS), ("plain", READING)],
+    ids=[*KINDS, "given"],
+)
+def test_every_command_of_a_diagnostic_runs_as_printed(folder, capsys, kind, given):
+    """On a table with ids, labels, a rate, gaps and decimal commas, and models are compared."""
+    for module in ("plotly", "jinja2", "matplotlib"):
+        pytest.importorskip(module, reason=f"needs {module}")
+    table(folder / NAME, rows(40))
+    fit = ("fit", NAME, *FITTING, *READING, *KINDS[kind])
+    done = call(capsys, *fit, "-k", 2, "-o", "a model.gtpca")
+    assert done.code == 0, done.err
+    printed = Printed(capsys, folder, commands_for("a model.gtpca", NAME, given), fit)
+    for name in sorted(printable()):
+        getattr(printed, name)()
+
+
+def test_commands_are_printed_by_these_methods_alone():
+    """Whoever writes a command elsewhere would escape the test above."""
+    source = Path(wording.__file__).parents[1]
+    of_methods = inspect.getsource(Commands).count('typed("gtpca"')
+    texts = {path: path.read_text() for path in sorted(source.rglob("*.py"))}
+    assert sum(text.count('typed("gtpca"') for text in texts.values()) == of_methods + 2  # doctests
+    assert printable() <= set(vars(Printed))
+    for name in ("diagnostics", "page", "fitting", "model"):
+        for path, text in texts.items():
+            if path.is_relative_to(source / name):
+                assert not re.search(r"[^`]`gtpca [a-z]+ [^`]*`[^`]", _without_docstrings(text)), (
+                    path
+                )
+
+
+def _without_docstrings(text):
+    """Code without its comments and texts in three quotes."""
+    return re.sub(r'(?s)""".*?"""|#[^\n]*', "", text)
 
 
 @pytest.mark.parametrize("given", [(), READING])
@@ -140,31 +252,6 @@ def test_check_names_a_command_that_leaves_the_model_alone(folder, capsys, given
     new, _ = run(capsys, folder, quoted(last))
     assert call(capsys, "fit", NAME, *options, *reading, "-k", 1, "-o", "b.gtpca").code == 0
     same_model(new, "b.gtpca")
-
-
-def test_pages_and_pictures_are_made_as_printed(folder, capsys):
-    for module in ("plotly", "jinja2", "matplotlib"):
-        pytest.importorskip(module, reason=f"needs {module}")
-    table(folder / NAME, rows(30), gaps=False)
-    options = ("--family", "shift(10)", *READING[:-2], "-k", "1", "-o", "a.gtpca")
-    assert call(capsys, "fit", NAME, *options).code == 0
-    again = ("--rate", "40Hz")
-    commands = Commands.of(load("a.gtpca")).named("a.gtpca", NAME, (), again)
-    run(capsys, folder, commands.histogram())
-    new, _ = run(capsys, folder, commands.report())
-    new, _ = run(capsys, folder, commands.checked_page(new, "--title", "Two  blanks"))
-    page = html.unescape((folder / new).read_text())
-    assert "Two  blanks" in page
-    assert f'gtpca fit "{NAME}" -o a-more.gtpca -k 2 --family "shift(window=10)"' in page
-    assert "MODEL" not in page
-
-
-def test_commands_are_all_tried():
-    """A new kind of command belongs into the tests above."""
-    public = {name for name in vars(Commands) if not name.startswith("_")}
-    tried = {"fewer", "more", "choose", "report", "checked_page", "poses", "histogram"}
-    fields = set(Commands.__dataclass_fields__)
-    assert public - fields - {"of", "named", "fit", "windows"} == tried
 
 
 def test_a_shell_runs_them(folder):

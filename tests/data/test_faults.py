@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from helpers import needs_callbacks
 
 from gtpca import ALS, GTPCA, Shift
 from gtpca.testing import PlantedRows, assert_same_components
@@ -43,6 +44,7 @@ class Killer:
         return False
 
 
+@needs_callbacks
 def test_a_worker_that_is_killed_does_not_change_the_result():
     distributed = pytest.importorskip("distributed", reason="needs distributed: gtpca[dask]")
     da = pytest.importorskip("dask.array", reason="needs Dask: gtpca[dask]")
@@ -163,6 +165,7 @@ print(again.n_components_, model.fit(X).n_components_, os.listdir(folder))
 """
 
 
+@needs_callbacks
 @pytest.mark.parametrize("source", ["stream", "dask"])
 def test_an_interrupted_fit_leaves_nothing_behind(source, tmp_path):
     if source == "dask":

@@ -138,6 +138,36 @@ def test_tails_bursts_and_counts_are_no_pattern(name):
     assert called_real(draws) <= 1
 
 
+def beside_spikes(seed, scales=(9.0,)):
+    """t(3) noise of unit variance with patterns of 12 points that share a random place."""
+    rng, t = np.random.default_rng(seed), np.arange(12)
+    V = np.linalg.qr(np.stack([np.hanning(12) * np.sin(t / 1.5), np.hanning(12)], axis=1))[0].T
+    X = rng.standard_t(3, size=(80, 64))
+    X /= X.std()
+    for x, start in zip(X, rng.integers(2, 50, size=len(X)), strict=True):
+        scores = np.r_[rng.normal(1, 0.3), rng.standard_normal(len(scales) - 1)]
+        x[start : start + 12] += (scores * scales) @ V[: len(scales)]
+    return X
+
+
+@pytest.mark.parametrize("shared_pose", [False, True])
+def test_values_louder_than_a_pattern_make_no_second_component(shared_pose):
+    """A spike takes the pose of its row, and the pattern stays in what is left of it."""
+    how = {"shared_pose": shared_pose, "random_state": 0}
+    real = [
+        noise_floor(GTPCA(2, Shift(16), **how).fit(X), X, 19, verdict_only=True).n_real
+        for X in map(beside_spikes, range(6))
+    ]
+    assert sum(n == 2 for n in real) <= 1
+    assert sum(n >= 1 for n in real) >= 4
+
+
+def test_a_second_component_is_found_beside_loud_values():
+    X = beside_spikes(0, (9.0, 9.0))
+    model = GTPCA(2, Shift(16), shared_pose=True, random_state=0).fit(X)
+    assert noise_floor(model, X, 19, verdict_only=True).n_real == 2
+
+
 def slow(seed, n=80, size=48):
     """AR(1) noise with coefficient .9."""
     noise = np.random.default_rng(seed).standard_normal((n, size + 60))

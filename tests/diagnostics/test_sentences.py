@@ -12,6 +12,7 @@ from gtpca import GTPCA, Compose, Custom, ProbabilisticGTPCA, Rotation, Shift
 from gtpca.diagnostics import Check, Choice, NoiseFloor, PoseConfidence, Stability
 from gtpca.diagnostics.wording import Commands
 from gtpca.fitting.cautions import colour_cautions
+from gtpca.fitting.wording import in_order
 
 MODEL = GTPCA(3, Shift(64), shared_pose=True, center=True)
 COMMAND = Commands.of(MODEL)
@@ -335,6 +336,26 @@ def test_no_pattern_is_said_before_all_else():
         f"windows with `{CHOOSE}`."
     )
     assert str(found).startswith(found.sentence)
+
+
+def test_colour_is_said_before_a_doubt_and_before_windows():
+    doubt = "there is no evidence for a pattern: by 0.2 nats per row (above 0 is needed)"
+    colour = colour_cautions(0.87, 0.9, 10_000)
+    found = Check(noise(0), again(0), poses(0.5), doubt, colour)
+    assert found.sentence.startswith("What the components leave is not white")
+    assert found.sentence.endswith("poses and components that such noise hides.")
+    first, second, *_ = str(found).split("\n\n")
+    assert first == found.sentence
+    assert second == (
+        "There is no evidence for a pattern: by 0.2 nats per row (above 0 is needed); fit again "
+        "with noise='stationary' (--noise stationary) first, since noise that is not white can "
+        "hide one."
+    )
+    nothing = Check(noise(0), again(0), poses(0.5), cautions=colour)
+    assert nothing.sentence == found.sentence
+    offset = "the means of samples hold 90 % of the energy"
+    pile = "80 % of the samples have component 1 at the same start, 3"
+    assert in_order([pile, *colour, offset]) == [offset, *colour, pile]
 
 
 def test_gaps_are_said_after_the_other_answers():

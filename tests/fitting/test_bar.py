@@ -65,3 +65,34 @@ def test_callbacks_of_ones_own_come_first(monkeypatch):
 def test_other_values_are_refused():
     with pytest.raises(ValueError, match="progress='sometimes'"):
         GTPCA(1, progress="sometimes").fit(np.eye(3))
+
+
+class Recorder:
+    """A bar that remembers what it was told."""
+
+    def __init__(self):
+        self.seen = []
+
+    def add_task(self, description, total=None):
+        return 0
+
+    def update(self, task, *, completed, total, description):
+        self.seen.append((completed, total))
+
+    def start(self):
+        """Nothing is drawn."""
+
+    stop = start
+
+
+def test_the_total_grows_where_loud_rows_ask_for_more():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 30))
+    X[:6] *= 30
+    model = GTPCA(3, Shift(8), shared_pose=True, random_state=0)
+    mine = bar.FitBar.of(model)
+    announced, mine.bar = mine.count, Recorder()
+    model.set_callbacks(mine).fit(X)
+    completed, totals = zip(*mine.bar.seen, strict=True)
+    assert all(found <= total for found, total in mine.bar.seen)
+    assert completed[-1] == totals[-1] > announced

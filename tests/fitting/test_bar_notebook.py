@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from command import environment
+from helpers import needs_callbacks
 
 from gtpca import GTPCA, Shift
 from gtpca.fitting import bar
@@ -49,17 +50,20 @@ def fit(n_components, **options):
     return GTPCA(n_components, Shift(8), random_state=0, **options).fit(X)
 
 
+@needs_callbacks
 def test_a_bar_is_written_again_and_leaves_nothing(written):
     fit(3)
     assert sum(bool(re.fullmatch(DRAWN, text)) for text in written) > 3
     assert written[-1] == ""
 
 
+@needs_callbacks
 def test_a_bar_without_a_total_has_no_end(written):
     fit(0.5)
     assert re.fullmatch(r"<progress></progress> component 1, step \d+, 0 s", written[0])
 
 
+@needs_callbacks
 def test_not_every_step_is_written(written, monkeypatch):
     monkeypatch.setattr(bar, "PAUSE", 1000.0)
     fit(3)

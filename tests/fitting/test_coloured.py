@@ -8,8 +8,11 @@ from scipy.signal import lfilter
 
 import gtpca
 from gtpca import GTPCA, Identity, ProbabilisticGTPCA, Rotation, Shift
+from gtpca.data.chunks import as_chunks
 from gtpca.diagnostics import check, pose_confidence
+from gtpca.diagnostics.energies import noise_levels
 from gtpca.diagnostics.noise import _along_components as along_components
+from gtpca.fitting.coloured import rows_for_noise
 from gtpca.model.autoregression import Autoregression
 from gtpca.model.stationary import StationaryNoise, estimate_noise
 
@@ -148,6 +151,14 @@ def test_likelihoods_are_those_of_the_rows_as_they_came():
     np.testing.assert_allclose(
         scaled.score_samples(4 * new), coloured.score_samples(new) - 120 * np.log(4), rtol=1e-6
     )
+
+
+def test_units_of_the_data_do_not_choose_what_is_held_out():
+    X, _ = spikes(3)
+    how = {"family": Shift(WINDOW), "noise": "stationary", "random_state": 0}
+    first, second = (ProbabilisticGTPCA(0, **how).fit(unit * X) for unit in (1, 3))
+    assert second.held_out_gain_ == pytest.approx(first.held_out_gain_, rel=1e-9)
+    assert second.noise_gains_ == pytest.approx(first.noise_gains_, rel=1e-6)
 
 
 def test_a_density_draws_rows_with_its_noise():
@@ -385,6 +396,48 @@ def test_families_that_cannot_be_whitened_say_why(kind, family):
         kind(1, family, noise="stationary").fit(X)
 
 
+def test_a_filter_is_estimated_from_rows_that_count():
+    X = np.zeros((4000, 120))
+    X[1::40], _ = spikes(23, n=100)
+    chunks = as_chunks(X, Shift(WINDOW).bind((120,)))
+    numbers = rows_for_noise(chunks)
+    np.testing.assert_array_equal(numbers, np.arange(1, 4000, 40))
+    model = GTPCA(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+    assert model.noise_.filters[0][0].reflection[0] == pytest.approx(0.9, abs=0.03)
+    with pytest.raises(ValueError, match="n_samples = 4000"):
+        model.fit(0 * X)
+
+
+def test_many_rows_of_zeros_have_a_density():
+    model = ProbabilisticGTPCA(0, Shift(WINDOW), random_state=0, shrink=False)
+    assert not model.fit(np.zeros((2500, 60))).mean_pattern_.any()
+
+
+def test_a_covariance_of_mne_is_that_of_channels():
+    mne = pytest.importorskip("mne", reason="a covariance of it")
+    rng = np.random.default_rng(24)
+    names, factor = ["A", "B", "C"], np.tril(rng.standard_normal((3, 3))) + 2 * np.eye(3)
+    covariance = mne.Covariance(factor @ factor.T, names, [], [], nfree=1)
+    noise = np.einsum("cd,ndt->nct", factor, rng.standard_normal((60, 3, 60)))
+    info = mne.create_info(names, 100.0, "eeg")
+    epochs = mne.EpochsArray(1e-6 * noise, info, verbose="error")
+    for kind in (GTPCA, ProbabilisticGTPCA):
+        model = kind(1, Shift(20, axes=1), noise=covariance, random_state=0).fit(noise)
+        np.testing.assert_allclose(model.noise_.mixing, factor, atol=1e-4)
+        assert model.noise_.orders == (0,)
+    turned = mne.Covariance(covariance.data[::-1, ::-1], names[::-1], [], [], nfree=1)
+    model = GTPCA(1, Shift(20, axes=1), noise=turned, random_state=0).fit(epochs)
+    np.testing.assert_allclose(model.noise_.mixing, factor, atol=1e-4)
+    single = mne.Covariance(np.array([4.0, 9.0, 1.0]), names, [], [], nfree=1)
+    model = GTPCA(1, Shift(20, axes=1), noise=single, random_state=0).fit(epochs)
+    np.testing.assert_allclose(model.noise_.mixing, np.diag([2.0, 3.0, 1.0]), atol=1e-4)
+    less = mne.Covariance(np.eye(2), names[:2], [], [], nfree=1)
+    with pytest.raises(ValueError, match="lacks C of X"):
+        model.set_params(noise=less).fit(epochs)
+    with pytest.raises(ValueError, match="must have the 3 channels of X"):
+        model.set_params(noise=less).fit(noise)
+
+
 def test_the_noise_of_a_fit_is_as_good_as_that_of_noise_alone():
     X, _ = spikes(16, n=300)
     model = GTPCA(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
@@ -407,6 +460,19 @@ def test_more_weights_than_rows_are_found_by_soft_passes():
     assert right(model, X, starts) > 0.8 > right(white, X, starts)
 
 
+@pytest.mark.parametrize("seed", [2, 3, 5])
+def test_rows_do_not_vote_for_the_poses_that_they_have(seed):
+    rng = np.random.default_rng(seed)
+    pattern = rng.standard_normal((6, 90))
+    pattern *= 4.75 / np.linalg.norm(pattern)
+    X, starts = rng.standard_normal((50, 6, 120)), rng.integers(31, size=50)
+    for row, start in zip(X, starts, strict=True):
+        row[:, start : start + 90] += pattern
+    noise = identity((6, 120), axes=(1,), channels=6)
+    model = GTPCA(1, Shift(90, axes=1), noise=noise, random_state=0).fit(X)
+    assert right(model, X, starts) > 0.8
+
+
 @pytest.mark.parametrize("family", [Shift(150), Shift(90, boundary="partial")])
 def test_soft_passes_know_windows_that_rows_see_in_part(family):
     X, _ = spikes(18, n=40)
@@ -420,7 +486,7 @@ def test_a_fit_says_that_what_is_left_is_not_white():
     with pytest.warns(UserWarning, match="neighbours are correlated by 0.8"):
         model = GTPCA(1, Shift(WINDOW), random_state=0).fit(X)
     assert model.residual_correlation_ == pytest.approx(0.85, abs=0.03)
-    assert "noise='stationary'" in model.cautions_[-1]
+    assert "noise='stationary'" in model.cautions_[0]
     with pytest.warns(UserWarning, match="neighbours are correlated by 0.8"):
         density = ProbabilisticGTPCA(0, Shift(WINDOW), random_state=0).fit(X)
     assert says_colour(density)
@@ -430,6 +496,20 @@ def test_a_fit_says_that_what_is_left_is_not_white():
     white = np.random.default_rng(0).standard_normal((60, 120))
     assert not says_colour(GTPCA(1, Shift(WINDOW), random_state=0).fit(white))
     assert not says_colour(GTPCA(1, Rotation(4)).fit(white.reshape(-1, 10, 12)[:, :, :10]))
+
+
+def test_where_a_colour_is_left_a_doubt_says_to_try_it_first():
+    rng = np.random.default_rng(0)
+    noise = lfilter([1.0], [1.0, -0.9], rng.standard_normal((60, 160)))[:, 60:]
+    with pytest.warns(UserWarning, match="not white|no evidence") as caught:
+        model = ProbabilisticGTPCA(0, Shift(WINDOW), random_state=0).fit(noise)
+    first, second = (str(one.message) for one in caught)
+    assert first.startswith("what the components leave is not white")
+    assert second.startswith("there is no evidence for a pattern")
+    assert second.endswith(
+        "Fit with noise='stationary' first: noise that is not white can hide a pattern."
+    )
+    assert check(model, noise).sentence.startswith("What the components leave is not white")
 
 
 def says_colour(model):
@@ -447,6 +527,20 @@ def test_diagnostics_are_in_units_of_the_noise(kind):
     white = kind(1, Shift(WINDOW), random_state=0).fit(X)
     assert margins.ambiguous[0] < pose_confidence(white, X).ambiguous[0]
     np.testing.assert_array_equal(margins.index, model.encode(X).index)
+
+
+def test_margins_are_odds_in_units_of_the_noise():
+    X, starts = spikes(20)
+    model = GTPCA(1, Shift(WINDOW), noise="stationary", random_state=0).fit(X)
+    chunks = model.chunks(X)
+    assert noise_levels(chunks, model.model_.blocks(chunks.dtype)) == pytest.approx(1, abs=0.1)
+    margins = pose_confidence(model, X)
+    again = GTPCA(1, Shift(WINDOW), noise="stationary", random_state=0).fit(5 * X)
+    np.testing.assert_allclose(pose_confidence(again, 5 * X).margin, margins.margin, rtol=1e-6)
+    lag = model.poses(model.encode(X))["start"][:, 0] - starts
+    right_ones = np.abs(lag - np.median(lag)) <= 2
+    clear = margins.margin[:, 0] >= margins.clear
+    assert right_ones[clear].mean() > 0.95 > right_ones[~clear].mean()
 
 
 def test_files_whose_noise_makes_no_sense_are_refused(tmp_path):

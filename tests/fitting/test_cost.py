@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 import warnings
 
 import numpy as np
 import pytest
-from command import call
+from command import call, environment
 
 from gtpca import GTPCA, Compose, ProbabilisticGTPCA, Rotation, Scaling, Shift
 from gtpca.data.chunks import as_chunks
@@ -64,6 +66,27 @@ def test_the_guess_is_right_up_to_a_factor_of_four(kind, any_fit):
 def test_a_long_fit_is_said_before_it_starts(make, any_fit):
     with pytest.warns(UserWarning, match="337 transforms of 200 rows: this fit will take about"):
         make(1, Shift(64), random_state=0).fit(samples())
+
+
+MILLIONS = """
+import warnings
+import numpy as np
+from gtpca import GTPCA, Compose, Rotation, Scaling, Shift
+warnings.filterwarnings("error", ".*transforms of 40 rows")
+X = np.random.default_rng(0).standard_normal((40, 28, 28))
+scaled = Scaling(np.geomspace(0.8, 1.25, 20), axes=(0, 1))
+try:
+    GTPCA(1, Compose(Shift((8, 8)), Rotation(360), scaled), random_state=0).fit(X)
+except UserWarning as said:
+    print(said)
+"""
+
+
+def test_millions_of_transforms_do_not_work_in_silence():
+    """A warning, or nothing for many minutes."""
+    how = {"env": environment(), "capture_output": True, "text": True, "check": True}
+    done = subprocess.run([sys.executable, "-c", MILLIONS], timeout=150, **how)
+    assert done.stdout.startswith("3,175,200 transforms of 40 rows: this fit will take about ")
 
 
 def test_a_short_fit_measures_and_says_nothing(monkeypatch):

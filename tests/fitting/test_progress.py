@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers import QUICK
+from helpers import QUICK, needs_callbacks
 from sklearn.base import clone
 
 from gtpca import ALS, GTPCA, Shift
@@ -56,6 +56,7 @@ def recorded(series, family, stop=(), **parameters):
     return SimpleNamespace(model=model, log=recorder)
 
 
+@needs_callbacks
 @pytest.mark.parametrize("family", [None, Shift(5), Shift(20)], ids=str)
 @pytest.mark.parametrize("n_components", [3, 0.4])
 def test_callbacks_are_nested(series, family, n_components):
@@ -83,6 +84,7 @@ def test_callbacks_are_nested(series, family, n_components):
     assert run.log.count("fit", "component", "iteration") >= k
 
 
+@needs_callbacks
 def test_callback_stops_the_iterations(series):
     free, stopped = (recorded(series, Shift(5), stop) for stop in ((), ("iteration",)))
     assert free.log.count("fit", "component", "iteration") > 3
@@ -91,6 +93,7 @@ def test_callback_stops_the_iterations(series):
     assert [len(h) for h in stopped.model.history_] == [1, 1, 1]
 
 
+@needs_callbacks
 def test_callback_stops_the_search(series):
     free, stopped = (recorded(series, Shift(5), stop) for stop in ((), ("search",)))
     path = ("fit", "component", "search")
@@ -98,11 +101,13 @@ def test_callback_stops_the_search(series):
     assert stopped.model.n_components_ == 3
 
 
+@needs_callbacks
 def test_a_block_in_one_pose_tells_of_its_growth(series):
     run = recorded(series, Shift(5), n_components=4, shared_pose=True)
     assert run.log.count("fit", "growth") == 3 * 2  # to 2 and to 4 components, three times
 
 
+@needs_callbacks
 @pytest.mark.parametrize("family", [None, Shift(5)], ids=str)
 def test_callback_stops_the_components(series, family):
     run = recorded(series, family, stop=("component",))
@@ -111,12 +116,14 @@ def test_callback_stops_the_components(series, family):
     assert run.model.transform(series).shape == (30, 1)
 
 
+@needs_callbacks
 def test_callbacks_do_not_change_the_fit(series):
     run = recorded(series, Shift(5))
     again = clone(run.model).set_callbacks().fit(series)
     np.testing.assert_array_equal(again.components_, run.model.components_)
 
 
+@needs_callbacks
 @pytest.mark.parametrize("family", [None, Shift(5)], ids=str)
 @pytest.mark.parametrize("n_components", [2, 0.4])
 def test_progress_bar(series, family, n_components, capsys):

@@ -29,3 +29,16 @@ def test_batches_and_order_in_white_noise(name, seed):
     whole = shares(family, X)
     np.testing.assert_allclose(shares(family, X, batch_size=37), whole, rtol=0, atol=1e-12)
     np.testing.assert_allclose(shares(family, X[rng.permutation(100)]), whole, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_order_of_rows_with_equal_energies(name):
+    """Starts are drawn among rows by their energies, of which counts have many equal ones."""
+    family, shape = FAMILIES[name]
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = np.rint(2 * rng.standard_normal((60, *shape))).astype(int)
+        whole = shares(family, X)
+        batches, order = shares(family, X, batch_size=7), shares(family, X[rng.permutation(60)])
+        np.testing.assert_allclose(batches, whole, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(order, whole, rtol=0, atol=1e-9)

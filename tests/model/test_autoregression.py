@@ -29,6 +29,21 @@ def test_whiten_is_the_inverse_cholesky_factor(reflection):
     assert process.log_determinant(12) == pytest.approx(np.log(np.diag(L)).sum())
 
 
+@pytest.mark.parametrize("order", [1, 3, 12, 20])
+@pytest.mark.parametrize("n_points", [1, 15, 16, 17, 40, 61])
+def test_blocks_of_points_are_whitened_as_the_definition_says(order, n_points):
+    rng = np.random.default_rng(order)
+    process = Autoregression(rng.uniform(-0.7, 0.7, order), 2.5)
+    X = rng.standard_normal((3, n_points, 4)).transpose(2, 0, 1)  # not contiguous
+    expected = np.empty(X.shape)
+    for t in range(n_points):
+        j = min(t, order)
+        error = X[..., t - j : t + 1] @ process.filters[j, j::-1]
+        expected[..., t] = error / np.sqrt(process.variances[j])
+    np.testing.assert_allclose(process.whiten(X), expected, atol=1e-12)
+    np.testing.assert_allclose(process.whiten(X[0]), expected[0], atol=1e-12)
+
+
 @pytest.mark.parametrize("n_points", [1, 2, 3, 4, 5, 30])
 def test_colour_undoes_whiten(n_points):
     process = Autoregression(np.array([0.3, 0.5, -0.2, 0.4]), 0.1)

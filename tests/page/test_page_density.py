@@ -119,7 +119,8 @@ def test_the_page_of_noise_says_that_there_is_no_pattern(tmp_path):
     said = f"{model.doubt_[0].upper()}{model.doubt_[1:]}"
     assert said.startswith("There is no evidence for a pattern: held-out rows are less likely")
     assert said in text
-    assert "gtpca.diagnostics.choose(X, model.family)` tries other windows" in text
+    assert "gtpca.diagnostics.choose(X, model.family) tries other windows" in text
+    assert "`" not in text
     model, X = fitted(0)
     assert model.doubt_ is None
     assert "no evidence" not in text_of(write_page(model, X, tmp_path / "page.html"))

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import ALL_FAMILIES
+from helpers import needs_callbacks
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
@@ -161,6 +162,7 @@ def test_the_torch_solver_comes_back(tmp_path):
     assert same(copy.transform(X), model.transform(X))
 
 
+@needs_callbacks
 def test_callbacks_stay_behind(tmp_path):
     class Silent:
         def setup(self, estimator, context):

@@ -21,6 +21,8 @@ COMMANDS = {
     "demo": ("paper", "Fit spikes at random times: a table and a figure."),
     "choose": ("checking", "Choose a window and a number of components."),
     "fit": ("models", "Find components and write them to a model file."),
+    "events": ("recordings", "Find templates that recur in long recordings."),
+    "detect": ("recordings", "Write where the templates of a model occur in recordings."),
     "check": ("checking", "Say which components are real."),
     "info": ("models", "Show what is in a model file."),
     "transform": ("samples", "Write the scores of samples, and their poses."),

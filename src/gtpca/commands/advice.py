@@ -6,10 +6,11 @@ import numpy as np
 
 from gtpca import checks
 
-__all__ = ["warn_of_columns"]
+__all__ = ["warn_of_columns", "warn_of_recording"]
 
 LARGEST_SHARE = 0.99  # of the energy, in one column
 ENOUGH_ROWS = 20  # that increase by more than chance
+LONG, FEW = 5000, 16  # points and channels from which on an array looks like a recording
 ADVICE = "If it is not data, name it by --labels or remove it."
 
 
@@ -38,6 +39,24 @@ def warn_of_columns(data) -> None:
             f"ids and times are. {ADVICE}",
             UserWarning,
         )
+
+
+def warn_of_recording(data) -> None:
+    """Warn of an array that looks like one recording, and not like samples."""
+    if len(data.rows.shape) != 2:
+        return
+    n, d = data.rows.shape
+    if n == 1 and d >= LONG:
+        seen = f"DATA is a single row of {d} points"
+    elif n >= LONG and d <= FEW:
+        seen = f"DATA may be one recording of {n} points and {d} channel{'' if d == 1 else 's'}"
+    else:
+        return
+    checks.warn(
+        f"{seen}: `gtpca events` finds what recurs in a recording, and --window 500 cuts it into "
+        "samples of 500 points.",
+        UserWarning,
+    )
 
 
 def _name(data, column) -> str:

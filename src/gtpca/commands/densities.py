@@ -64,4 +64,4 @@ def no_pattern(model, data="DATA", reading=None) -> str:
     from gtpca.diagnostics import wording
 
     commands = wording.Commands.of(model).named("MODEL", data, reading)
-    return wording.no_pattern(model.doubt_, commands)
+    return wording.no_pattern(model.doubt_, commands, model.cautions_)

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from gtpca import GTPCA, ProbabilisticGTPCA, checks, load
-from gtpca.base import BaseGTPCA
-from gtpca.commands.advice import warn_of_columns
+from gtpca import GTPCA, EventGTPCA, MixtureGTPCA, ProbabilisticGTPCA, checks, load
+from gtpca.commands.advice import warn_of_columns, warn_of_recording
 from gtpca.commands.densities import density_facts, density_summary, fit_density, no_pattern
+from gtpca.commands.event_facts import event_facts, event_summary
 from gtpca.commands.options import (
     Center,
     Colour,
@@ -36,8 +36,10 @@ from gtpca.commands.output import check_output, is_stdout, path_for_output, tell
 from gtpca.commands.progress import FitBar
 from gtpca.data.labels import Labelled, reading_words
 from gtpca.families.text import as_family, format_family, parse_family
+from gtpca.fitting.wording import speak_of_colour
 from gtpca.operators.grid import axis_of, axis_texts
 from gtpca.readers.reading import is_data, is_model
+from gtpca.shell import HAS_CALLBACKS
 from gtpca.text import shortened, shown, table, typed
 from gtpca.views.measures import domain_text
 from gtpca.views.parts import is_density
@@ -128,6 +130,7 @@ def fit(
     _set_noise(model, noise, noise_from, source)
     with source.open(model) as data:
         warn_of_columns(data)
+        warn_of_recording(data)
         _fit_watched(model, Labelled(data.rows, source.labels(data)), source)
     with path_for_output(output) as path:
         model.save(path)
@@ -177,14 +180,17 @@ def _fit_watched(model, rows, source) -> None:
     if is_density(model):
         fit_density(model, rows, source)
         return
-    model.set_callbacks(FitBar.of(model)).fit(rows)
-    model.set_callbacks()
+    if HAS_CALLBACKS:
+        model.set_callbacks(FitBar.of(model))
+    model.fit(rows).set_callbacks()
 
 
-def load_model(path: Path, max_size: int | None = None):
-    """The model in a file, if it has one set of components."""
+def load_model(path: Path, max_size: int | None = None, recordings: bool | None = False):
+    """The model in a file: of samples, or of ``recordings``; None: of either."""
     try:
-        model = load(path) if max_size is None else load(path, max_size)
+        found = load(path) if max_size is None else load(path, max_size)
+        _check_kind(path, found, recordings)
+        return found
     except (ValueError, IsADirectoryError) as error:
         if path.is_dir() or (is_data(path) and not is_model(path)):
             raise ValueError(
@@ -192,12 +198,25 @@ def load_model(path: Path, max_size: int | None = None):
                 "comes first: MODEL DATA."
             ) from error
         raise
-    if not isinstance(model, BaseGTPCA):
+
+
+def _check_kind(path, model, recordings) -> None:
+    """Templates of recordings and components of samples have commands of their own, kinds none."""
+    if isinstance(model, MixtureGTPCA):
         raise ValueError(
-            f"{shown(path)} holds a {type(model).__name__}, which commands do not take; "
-            "gtpca.load reads it in Python."
+            f"{shown(path)} holds a MixtureGTPCA, which commands do not take; gtpca.load reads it "
+            "in Python."
         )
-    return model
+    is_events = isinstance(model, EventGTPCA)
+    if recordings is True and not is_events:
+        raise ValueError(
+            f"{shown(path)} holds components of samples, not of recordings; use gtpca transform."
+        )
+    if recordings is False and is_events:
+        raise ValueError(
+            f"{shown(path)} holds templates of recordings, which `gtpca events` found; use "
+            "gtpca detect or gtpca info with it."
+        )
 
 
 def from_zero(model, option: str, component: int) -> int:
@@ -213,8 +232,33 @@ def info(model: Model, as_json: Json = False, max_size: MaxSize = None) -> None:
       gtpca info signals.gtpca
       gtpca info signals.gtpca --json
     """
-    fitted = load_model(model, max_size)
+    fitted = load_model(model, max_size, recordings=None)
+    if isinstance(fitted, EventGTPCA):
+        typer.echo(_event_description(fitted, as_json))
+        return
     typer.echo(json.dumps(_facts(fitted)) if as_json else _description(fitted))
+
+
+def _event_description(model, as_json) -> str:
+    """What is in a model of recordings."""
+    facts = event_facts(model) | {"family": family_name(model), "parameters": _parameters(model)}
+    if as_json:
+        return json.dumps(facts)
+    lines = {
+        "family": shortened(facts["family"], 300),
+        "templates": f"{facts['n_components']} of shape {'x'.join(map(str, model.sample_shape_))}",
+        "parameters": shortened(_changed(model), 300) or "all at their defaults",
+        "passes": f"{facts['n_iter']} with frozen prices",
+    }
+    if model.labels_ is not None:
+        lines["axes"] = "; ".join(axis_texts(model.grid_))
+    if model.noise_ is not None:
+        orders = " and ".join(map(str, model.noise_.orders))
+        lines["noise"] = f"stationary, filtered by an autoregression of order {orders}"
+    said = [event_summary(model)]
+    for caution in model.cautions_:
+        said += ["", f"{caution[0].upper()}{caution[1:]}"]
+    return "\n".join([*(f"{k:<12}{v}" for k, v in lines.items()), "", *said])
 
 
 def family_name(model) -> str:
@@ -330,7 +374,8 @@ def _description(model) -> str:
         orders = " and ".join(map(str, model.noise_.orders))
         lines["noise"] = f"stationary, filtered by an autoregression of order {orders}"
     doubt = is_density(model) and model.doubt_ is not None
-    said = [_summary(model), *(["", no_pattern(model)] if doubt else [])]
-    for caution in model.cautions_:
-        said += ["", f"{caution[0].upper()}{caution[1:]}"]
-    return "\n".join([*(f"{k:<12}{v}" for k, v in lines.items()), "", *said])
+    said = [f"{caution[0].upper()}{caution[1:]}" for caution in model.cautions_]
+    if doubt:
+        said.insert(len(said) if speak_of_colour(model.cautions_[:1]) else 0, no_pattern(model))
+    facts_and_sizes = "\n".join([*(f"{k:<12}{v}" for k, v in lines.items()), "", _summary(model)])
+    return "\n\n".join([facts_and_sizes, *said])

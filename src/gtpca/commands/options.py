@@ -24,7 +24,8 @@ __all__ = [
     *("Center", "Colour", "Jobs", "Json", "MaxSize", "Means", "Model", "Noise", "PlainColour"),
     *("PlainNoise", "PlainPolarity", "Polarity"),
     *("Ridge", "SampleShape", "SharedPose", "Sign", "Source"),
-    *("auto_or_count", "check_finite", "numbers", "output_option", "reads_data", "sizes"),
+    *("auto_or_count", "check_finite", "numbers", "output_option", "rate_of", "reads_data"),
+    "sizes",
 ]
 
 Model = Annotated[Path, typer.Argument(help="A file that `gtpca fit` wrote.", metavar="MODEL")]
@@ -40,7 +41,7 @@ ONCE = ("key", "missing")  # options that are said of one file, or kept elsewher
 DATA = typer.Argument(
     metavar="DATA",
     help="File of samples: .npy .npz .csv .tsv .txt .csv.gz .parquet .h5 .zarr .mat .ts .fif .edf "
-    ".bdf, or a folder of images.",
+    ".bdf .hea .wav, or a folder of images.",
 )
 
 
@@ -104,7 +105,7 @@ def _duration(text: str) -> int | float:
     )
 
 
-def _rate(text: str) -> float:
+def rate_of(text: str) -> float:
     """``250Hz``, ``1kHz`` or ``250`` as a number of Hz."""
     found = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*(k?Hz)?", text)
     if not found or not 0 < float(found[1]) < 1e12:
@@ -113,7 +114,7 @@ def _rate(text: str) -> float:
 
 
 def _length(option, what):
-    text = f"Recordings: {what}, such as 512 (samples) or 1.5s (seconds)."
+    text = f"A recording is cut: {what}, such as 512 (samples) or 1.5s (seconds)."
     return Annotated[Any, typer.Option(option, parser=_duration, metavar="<length>", help=text)]
 
 
@@ -152,7 +153,7 @@ DATA_OPTIONS: dict[str, Any] = {
     ],
     "rate": Annotated[
         Any,
-        typer.Option(parser=_rate, metavar="<rate>", help="Points per second, such as 250Hz."),
+        typer.Option(parser=rate_of, metavar="<rate>", help="Points per second, such as 250Hz."),
     ],
     "window": _length("--window", "length of sliding windows"),
     "step": _length("--step", "distance of the windows, default: their length"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,7 +53,7 @@ def reproduce(
 
     A run that was stopped goes on where it was.
     """
-    from gtpca.experiments.run import reproduction
+    reproduction = _of_paper("run.reproduction")
 
     if show:
         return _say(reproduction.listing())
@@ -74,17 +76,26 @@ def reproduce(
         raise
 
 
+def _of_paper(module) -> Any:
+    """A module of gtpca_paper, a distribution of its own."""
+    if find_spec("gtpca_paper") is None:
+        raise ImportError(
+            "The experiments of the paper are a package of their own: pip install gtpca-paper, "
+            "or pip install ./paper in a clone of the repository."
+        )
+    return import_module(f"gtpca_paper.{module}")
+
+
 def _say(lines) -> int:
     typer.echo("\n".join(lines))
     return 0
 
 
 def _report(out) -> int:
-    from gtpca.experiments.report import write_report
-
     if not os.path.isdir(out):
         raise typer.BadParameter(f"--out {out} is not a folder; run `gtpca reproduce all` first.")
-    typer.echo(f"The report is in {write_report(out) or out}.")
+    report = _of_paper("report").write_report(out)
+    typer.echo(f"The report is in {report or out}.")
     return 0
 
 

@@ -27,9 +27,11 @@ from gtpca.diagnostics.common import (
     single_like,
 )
 from gtpca.diagnostics.surrogates import DEFAULT, make_surrogates, prepared
+from gtpca.diagnostics.tails import calm_signal
 from gtpca.diagnostics.wording import Commands
 from gtpca.fitting.cautions import MOST_OFFSET
 from gtpca.fitting.shared_pose import widen
+from gtpca.model.coding import deflate
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem
 
@@ -37,6 +39,7 @@ __all__ = ["NoiseFloor", "noise_floor"]
 
 PASSES = 12  # of the climb with one more component in one pose
 FIRST = 19  # surrogates, before a test may end; more where the level needs them
+HEAVY = 4.0  # excess kurtosis of what is left, beyond which poses are found by medians
 CLEAR = 4.0  # standard deviations above all surrogates so far: no more are needed
 
 
@@ -227,7 +230,7 @@ def noise_floor(
     draw_like = partial(make_surrogates, surrogate, axes=axes)
     shares = _shares(model)
     later = partial(draw_like, prepare=prepare.linear)
-    trials = _one_pose(model, samples, later, rng) if shares else _separate(model, samples)
+    trials = _one_pose(model, samples, later, rng) if shares else _separate(model, samples, rng)
     run = partial(each, n_jobs=n_jobs, progress=progress)
     size = len(directions(model)) if shares else model.n_components_
     tests = Tests(partial(draw_like, prepare=prepare), later, rng, run, level, verdict_only)
@@ -354,17 +357,22 @@ def _shares(model):
     return is_density(model) or (model.shared_pose_ and model.n_components_ > 1)
 
 
-def _separate(model, samples):
+def _separate(model, samples, rng):
     """Trials of components that take poses of their own."""
     codes, energies = model.measure(samples)
     left = energies.sum(axis=0)
     mean = 0.0 if model.mean_ is None else model.mean_
-    measure = partial(_fitted_gain, model)
     for k in range(model.n_components_):
         noise = samples - (
             model.decode(Codes(codes.scores[:, :k], codes.index[:, :k])) if k else mean
         )
-        yield Trial(_gain(left[k], left[k + 1]), 0.0, noise, measure)
+        gain = _gain(left[k], left[k + 1])
+        if k and _is_heavy(model, noise):
+            signal = calm_signal(model, samples, k, seeds_from(rng, 1)[0], shared=False)
+            measure = partial(_next_gain, model, model.model_.weights[:k])
+            yield Trial(gain, signal, samples - signal, measure)
+        else:
+            yield Trial(gain, 0.0, noise, partial(_fitted_gain, model))
 
 
 def _gain(before, after):
@@ -375,6 +383,25 @@ def _fitted_gain(model, samples, seed):
     """Share of the energy that a single component explains."""
     single = refit(single_like(model, seed), samples, model.labels_)
     return float(single.explained_energy_ratio_[0])
+
+
+def _is_heavy(model, noise):
+    """Whether values of noise are so loud that they take the poses of rows."""
+    return model.noise_ is None and excess_kurtosis(noise) > HEAVY
+
+
+def _next_gain(model, W, samples, seed):
+    """Share of what ``W`` (k, L) leaves, each after a climb, that one more component explains."""
+    solver, problem = ALS(), Problem(model.chunks(samples), model.polarity)
+    blocks: list = []
+    for w in W:
+        blocks.append(problem.block(solver.polish(problem, w[None], PASSES).weights))
+        chunks = problem.chunks.then(deflate, blocks[-1], blocks=list(blocks))
+        problem = replace(problem, chunks=chunks)
+    weights = np.concatenate([block.weights for block in blocks])
+    value = replace(model.model_, weights=weights, sweeps=0)
+    left = samples - value.decode(value.encode(model.chunks(samples)))
+    return _fitted_gain(model, left, seed)
 
 
 def _one_pose(model, samples, draw_like, rng):
@@ -389,6 +416,9 @@ def _one_pose(model, samples, draw_like, rng):
         nested = single if k == 1 else refit(like(single, **how), samples, model.labels_)
         measure = partial(_widened_gain, single, directions(nested))
         signal, noise = _divided(nested, samples, draw_like, np.random.default_rng(seed))
+        if _is_heavy(model, noise):
+            signal = calm_signal(single, samples, k, seed, shared=True)
+            noise = samples - signal
         yield Trial(measure(samples, seed), signal, noise, measure)
 
 

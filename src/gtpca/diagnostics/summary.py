@@ -9,6 +9,7 @@ from gtpca.diagnostics import wording
 from gtpca.diagnostics.noise import NoiseFloor, noise_floor
 from gtpca.diagnostics.poses import PoseConfidence, has_gaps, pose_confidence
 from gtpca.diagnostics.splits import Stability, stability
+from gtpca.fitting.wording import speak_of_colour
 
 __all__ = ["Check", "check"]
 
@@ -42,11 +43,13 @@ class Check:
     def sentence(self) -> str:
         """What matters most, and what to do next.
 
-        The first sentence that is about something wrong; if nothing is, that about noise.
+        The first sentence that is about something wrong; if nothing is, that about noise. Where
+        nothing was found, a caution that noise is not white comes first: it can hide a pattern.
         """
-        if self.doubt is not None:
-            return wording.no_pattern(self.doubt, self.noise.commands)
-        if self.cautions and self.noise.n_real > 0:
+        coloured = speak_of_colour(self.cautions[:1])
+        if self.doubt is not None and not coloured:
+            return self._no_pattern
+        if self.cautions and (coloured or self.noise.n_real > 0):
             return wording.caution(self.cautions[0])
         found = self.answers.values()
         first = next((each for each in found if not each.passed), self.noise)
@@ -75,9 +78,14 @@ class Check:
         """Why an answer is missing, in words."""
         return [wording.GAPS] if self.poses is None else []
 
+    @property
+    def _no_pattern(self) -> str:
+        return wording.no_pattern(self.doubt, self.noise.commands, self.cautions)
+
     def __str__(self) -> str:
-        said = [] if self.doubt is None else [self.sentence]
-        said += map(wording.caution, self.cautions)
+        said = [] if self.doubt is None else [self._no_pattern]
+        place = len(said) if not speak_of_colour(self.cautions[:1]) else 0
+        said[place:place] = map(wording.caution, self.cautions)
         return "\n\n".join([*said, *map(str, self.answers.values()), *self.unanswered])
 
 

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from gtpca.data.labels import reading_words
 from gtpca.families.text import as_family, format_family
 from gtpca.fitting.cautions import MOST_OFFSET
+from gtpca.fitting.wording import speak_of_colour
 from gtpca.text import file_word, typed
 from gtpca.views.parts import is_density
 
@@ -40,6 +41,10 @@ CHOOSE_OPTIONS = {
 }
 # Parameters that a command says by itself, and those that change nothing in what a fit finds.
 SAID = {"n_components", "family", "n_restarts", "n_jobs", "random_state"}
+COLOUR_FIRST = (
+    "fit again with noise='stationary' (--noise stationary) first, since noise that is not white "
+    "can hide one"
+)
 CLEAR_STRENGTH = 4.0  # norm of a pattern, in standard deviations of the noise: poses are clear
 MOST_AT_ENDS = 0.1  # share of poses at the ends of their range, or twice what equal shares would be
 LONGEST = 1000  # characters of a family that anybody would type
@@ -263,9 +268,10 @@ def percent(share) -> str:
     return f"{100 * share:.3g} %"
 
 
-def no_pattern(doubt, commands) -> str:
-    """That held-out rows of a density speak against a pattern."""
-    return f"{doubt[0].upper()}{doubt[1:]}; {commands.windows()}."
+def no_pattern(doubt, commands, cautions=()) -> str:
+    """That held-out rows of a density speak against a pattern; where noise has a colour, try it."""
+    coloured = speak_of_colour(cautions)
+    return f"{doubt[0].upper()}{doubt[1:]}; {COLOUR_FIRST if coloured else commands.windows()}."
 
 
 def faint(strength, sentence) -> str:

@@ -1,12 +1,23 @@
 """A way out of local maxima where noise has unit variance: all poses, by their probability.
 
-    g_it = softmax_t(heat <x_i, T_t w>^2 / 2 |T_t w|^2),    rhs = sum_it g_it a_it T_t* x_i
+    g_it = softmax_t(heat z_it^2 / 2),    z_it = <x_i, T_t w> / |T_t w| - own_it
+    w = sum_it g_it a_it T_t* x_i,        own_it = g_it a_it |x_i|^2 / |w|
 
-with ``heat`` that rises to 1. A component of many more weights than there are rows holds
-much of the noise of the rows that it began with, and a hard match then keeps their poses.
+with ``heat`` that rises to 1. Of a component of many more weights than there are rows each row has
+made a good part itself, in the pose that it has: that part fits there, whatever is in the row, by
+about as many nats as there are weights for each row, and a match keeps the poses that rows began
+with. So what a row has added to the component, ``own``, is left out where its poses are compared.
+
+Where all rows hold the same pattern ``m``, of one size, less has to be found out, and fainter ones
+are found:
+
+    g_it = softmax_t heat (<x_i, T_t m> - |T_t m|^2 / 2 - own_it),    m = sum_it g_it T_t* x_i / n
 """
 
 from __future__ import annotations
+
+from functools import reduce
+from operator import add
 
 import numpy as np
 
@@ -16,51 +27,100 @@ from gtpca.operators.normal import Moments
 
 __all__ = ["annealed"]
 
-WARM = np.linspace(0.2, 1.0, 40)  # from a component that was found
-COLD = np.linspace(0.05, 1.0, 80)  # from white noise
-N_COLD = 8
+WARM = np.geomspace(0.2, 1.0, 40)  # from a component that was found
+COLD = np.geomspace(0.05, 1.0, 80)  # from white noise
+ALIKE = np.r_[np.geomspace(0.1, 1.0, 40), np.ones(60)]  # from the mean of all rows in all poses
 MANY = 2  # weights per row from which on it is tried
 
 
 def annealed(problem, solver, result, **how):
     """The result of a solver, or the best of those to which soft passes lead.
 
-    They begin at the result, and at white weights. Where there are not more than two weights for
-    each row, nothing is tried. ``how`` is what the solver takes beside problem and start.
+    They begin at the result, and at white weights; and there is a pattern that all rows hold. Where
+    there are not more than two weights for each row, nothing is tried. ``how`` is what the solver
+    takes beside problem and start.
     """
-    operator = problem.chunks.operator
-    if operator.n_weights <= MANY * problem.chunks.n_rows:
+    operator, n_rows = problem.chunks.operator, problem.chunks.n_rows
+    if operator.n_weights <= MANY * n_rows:
         return result
-    white = np.random.default_rng(0).standard_normal((N_COLD, 1, operator.n_weights))
-    starts = [(result.weights, WARM), *((orthonormal(W), COLD) for W in white)]
-    found = [result]
-    for W, heats in starts:
-        W = softly(problem, W, heats)
-        found.append(solver.solve(problem, 0, start=W, **how))  # from a start, nothing is drawn
-    return max(found, key=lambda one: one.explained)
+    few = problem.on(np.arange(n_rows))
+    white = orthonormal(np.random.default_rng(0).standard_normal((1, operator.n_weights)))
+    starts = [softly(few, result.weights, WARM), softly(few, white, COLD), alike(few, ALIKE)]
+    found = [solver.solve(problem, 0, start=W, **how) for W in starts]  # nothing is drawn
+    return max([result, *found], key=lambda one: one.explained)
 
 
 def softly(problem, W, heats):
-    """The weights (1, L) to which soft passes lead from ``W`` (1, L)."""
+    """The weights (1, L) to which soft passes lead from ``W`` (1, L); rows are in memory."""
+    operator, chunks = problem.chunks.operator, list(problem.chunks)
+    owns = [0.0] * len(chunks)
     for heat in heats:
-        stats = problem.chunks.sum(soft_statistics, problem.block(W), float(heat))
-        W = update(problem.chunks.operator, stats, W[None])[0]
+        block = problem.block(W)
+        each = [soft(chunk, block, heat, own) for chunk, own in zip(chunks, owns, strict=True)]
+        stats = reduce(add, (found for found, _ in each))
+        size = max(float(np.linalg.norm(stats.rhs)), np.finfo(float).tiny)
+        owns = [added / size for _, added in each]
+        W = update(operator, stats, W[None])[0]
     return W
 
 
-def soft_statistics(chunk, block, heat) -> Stats:
+def soft(chunk, block, heat, own):
     """:class:`Stats` of a single component, over all transforms by their probability.
 
-    What is explained is the mean over these. Gaps count as zeros: it is a search.
+    And what each row adds, times its energy in a window, (n, m). What is explained is the mean over
+    the transforms. Gaps count as zeros: it is a search.
     """
     operator, root = chunk.operator, block.root.reshape(-1)
-    z = operator.correlate(chunk.prepared, block.weights)[0] * root
+    z = operator.correlate(chunk.prepared, block.weights)[0] * root - own
     z = np.maximum(z, 0.0) if block.polarity == "positive" else z
-    share = normalised(heat / 2 * z.astype(np.float64) ** 2)[1]
-    coef = z * root
+    share, coef = normalised(heat / 2 * z.astype(np.float64) ** 2)[1], z * root
     weighted = chunk.weigh((share * coef).T).T
+    explained = float(np.sum(chunk.weigh(np.sum(share * z**2, axis=1))))
+    return _summed(chunk, weighted, coef, explained, len(root)), weighted * _energies(chunk)
+
+
+def alike(problem, heats):
+    """The weights (1, L) of a pattern that all rows hold, by soft passes; rows are in memory."""
+    operator, chunks = problem.chunks.operator, list(problem.chunks)
+    pattern, owns = np.zeros((1, operator.n_weights)), [0.0] * len(chunks)
+    for heat in heats:
+        lengths = operator.gram(pattern[None])[0, :, 0, 0]
+        less = [own + lengths / 2 for own in owns]
+        each = [
+            soft_alike(chunk, pattern[0], heat, part, len(lengths))
+            for chunk, part in zip(chunks, less, strict=True)
+        ]
+        stats = reduce(add, (found for found, _ in each))
+        count = max(float(stats.explained[0]), np.finfo(float).tiny)
+        owns = [added / count for _, added in each]
+        pattern = operator.normal(stats.moments).solve(stats.rhs, pattern[None])[0]
+    return orthonormal(pattern)
+
+
+def soft_alike(chunk, pattern, heat, less, n_lengths):
+    """:class:`Stats` of a pattern (L,) that all rows hold, and what each row adds, as above.
+
+    In place of what is explained, the sum of the sample weights. ``n_lengths`` is 1 for isometries.
+    """
+    z = chunk.operator.correlate(chunk.prepared, pattern[None])[0] - less
+    share = normalised(heat * z.astype(np.float64))[1]
+    weighted = chunk.weigh(share.T).T
+    stats = _summed(chunk, weighted, np.ones_like(share), float(weighted.sum()), n_lengths)
+    return stats, weighted * _energies(chunk)
+
+
+def _summed(chunk, weighted, coef, explained, n_lengths):
+    """:class:`Stats` of coefficients (n, m), and of them by probability and weight, (n, m).
+
+    Where weights have one length in all transforms, one moment is enough.
+    """
     moments = np.sum(weighted * coef, axis=0)
-    moments = moments.sum(keepdims=True) if len(root) == 1 else moments
-    explained = np.array([np.sum(chunk.weigh(np.sum(share * z**2, axis=1)))])
-    rhs = operator.adjoint_sum(chunk.prepared, weighted[None])[None]
-    return Stats(rhs, Moments(moments[None, :, None, None]), explained)
+    moments = moments.sum(keepdims=True) if n_lengths == 1 else moments
+    rhs = chunk.operator.adjoint_sum(chunk.prepared, weighted[None])[None]
+    return Stats(rhs, Moments(moments[None, :, None, None]), np.array([explained]))
+
+
+def _energies(chunk):
+    """The energy of each row that a component sees in one pose, about, (n, 1)."""
+    operator = chunk.operator
+    return min(1.0, operator.n_weights / operator.n_features) * chunk.energies[:, None]

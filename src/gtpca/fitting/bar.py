@@ -15,8 +15,9 @@ from typing import Any
 
 from gtpca.fitting.shared_pose import n_growths
 from gtpca.optional import require
+from gtpca.shell import HAS_CALLBACKS
 
-__all__ = ["DELAY", "FitBar", "new_bar", "shown"]
+__all__ = ["DELAY", "FitBar", "new_bar", "shown", "told"]
 
 DELAY = 3.0  # seconds; a shorter fit has no bar unless it is asked for
 PAUSE = 0.2  # seconds between two drawings of a bar in a notebook
@@ -54,8 +55,11 @@ class NotebookBar:
     def start(self) -> None:
         """As of rich; the first update shows the bar."""
 
-    def update(self, task: int, *, completed: int, description: str) -> None:
+    def update(
+        self, task: int, *, completed: int, description: str, total: int | None = None
+    ) -> None:
         """Show how far it is, unless that was a moment ago."""
+        self.total = total
         now = time.monotonic()
         if now - self.drawn < PAUSE:
             return
@@ -96,10 +100,36 @@ def shown(estimator) -> Iterator[None]:
         estimator.set_callbacks()
 
 
+@contextmanager
+def told(progress) -> Iterator[Any]:
+    """A function that shows what a fit is at, in words; None where nobody looks.
+
+    Parameters
+    ----------
+    progress : {"auto", True, False}
+        As in :func:`shown`.
+    """
+    if not (_wanted() if progress == "auto" else progress is True):
+        yield None
+        return
+    shown_bar = NotebookBar() if NOTEBOOK else new_bar()
+    task, begun = shown_bar.add_task("reading", total=None), time.monotonic()
+
+    def tell(words: str) -> None:
+        if progress is True or time.monotonic() - begun >= DELAY:
+            shown_bar.start()
+            shown_bar.update(task, completed=0, description=words)
+
+    try:
+        yield tell
+    finally:
+        shown_bar.stop()
+
+
 def _wanted() -> bool:
     """Whether somebody looks at this very fit."""
     terminal = sys.stderr is not None and sys.stderr.isatty()
-    alone = multiprocessing.parent_process() is None
+    alone = HAS_CALLBACKS and multiprocessing.parent_process() is None
     alone = alone and threading.current_thread() is threading.main_thread()
     return alone and (NOTEBOOK or (terminal and _importable("rich")))
 
@@ -156,6 +186,8 @@ class FitBar:
         """A component, or one step towards it, begins."""
         if context.task_name == "component":
             self.passes = 0
+            if self.count is not None:  # loud rows, which only the fit sees, ask for more
+                self.count = max(self.count, self.found + 1)
         elif context.task_name in ("iteration", "search", "growth"):
             self.passes += 1
         self._show()
@@ -174,7 +206,7 @@ class FitBar:
         text += f", step {self.passes}"
         if self.count == self.found:
             text = f"{self.refine} sweeps over all components" if self.refine else "finishing"
-        self.bar.update(self.task, completed=self.found, description=text)
+        self.bar.update(self.task, completed=self.found, total=self.count, description=text)
 
     def teardown(self, estimator, context) -> None:
         """The fit is done or was given up."""

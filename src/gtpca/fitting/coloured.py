@@ -9,6 +9,7 @@ that were found.
 
 from __future__ import annotations
 
+import math
 import warnings
 from copy import deepcopy
 from dataclasses import replace
@@ -21,6 +22,7 @@ from gtpca.data.chunks import Chunk
 from gtpca.data.codes import Codes
 from gtpca.data.containers import open_container
 from gtpca.data.energies import energy
+from gtpca.data.sampling import count_live_rows
 from gtpca.fitting.fit import Fit, fit
 from gtpca.model.coding import code, decode, encode
 from gtpca.model.matching import Block, Stats, coded_statistics
@@ -28,9 +30,11 @@ from gtpca.model.stationary import (
     StationaryNoise,
     estimate_noise,
     lag_one,
+    noise_of_channels,
     shift_axes,
     shifts,
 )
+from gtpca.text import shortened
 
 __all__ = [
     "NOISES",
@@ -44,11 +48,12 @@ __all__ = [
     "n_first_fits",
     "residual",
     "residual_correlation",
+    "rows_for_noise",
     "sampled",
 ]
 
 NOISES = ("white", "stationary")
-MOST_VALUES = 2**19  # from which a filter is estimated; of more, rows spread over all of them
+MOST_VALUES = 2**18  # from which a filter is estimated; of more, rows spread over all of them
 TINY = np.finfo(float).tiny
 FEW_ROWS = 100  # below, a fit without any whitening is tried as a beginning, too
 FEW_STEPS = 3  # fits from each of these beginnings
@@ -64,7 +69,7 @@ def check_noise(label, value, names=NOISES):
         known = " or ".join(map(repr, names))
         raise ValueError(
             f"{label}={value!r} must be {known}, samples of noise as an array "
-            "(n, *sample_shape), or noise_ of a fitted model."
+            "(n, *sample_shape), a noise covariance of MNE, or noise_ of a fitted model."
         )
     return value
 
@@ -85,7 +90,7 @@ def given_noise(noise, operator, preprocessing) -> StationaryNoise | None:
     """The noise that a user gives; None if it is to be estimated from the rows.
 
     Samples of noise are centred as the rows are. They may be shorter or longer than those along the
-    axes that shift.
+    axes that shift. Of a covariance of channels of MNE, noise is white along these axes.
     """
     if isinstance(noise, str):
         return None
@@ -98,6 +103,8 @@ def given_noise(noise, operator, preprocessing) -> StationaryNoise | None:
                 f"{tuple(axes)}."
             )
         return noise
+    if is_covariance(noise):
+        return noise_of_channels(_of_channels(noise, operator, axes), operator.sample_shape, axes)
     samples = _noise_samples(noise, operator, axes)
     if preprocessing.per_sample:
         samples = samples - np.nanmean(samples, axis=tuple(a + 1 for a in axes), keepdims=True)
@@ -106,6 +113,35 @@ def given_noise(noise, operator, preprocessing) -> StationaryNoise | None:
     if not np.nansum(np.abs(samples)) > 0:
         raise ValueError("noise holds nothing but zeros, after centring if there is any.")
     return replace(estimate_noise(samples, axes), sample_shape=operator.sample_shape)
+
+
+def is_covariance(noise) -> bool:
+    """Whether it is a noise covariance of MNE, which is not imported for it."""
+    kind = type(noise)
+    return kind.__name__ == "Covariance" and kind.__module__.partition(".")[0] == "mne"
+
+
+def _of_channels(noise, operator, axes):
+    """The covariance (c, c) of the channels of samples, in their order, of one of MNE."""
+    left = [axis for axis in range(len(operator.sample_shape)) if axis not in axes]
+    shape = operator.sample_shape
+    known_axes = getattr(operator.grid, "axes", None)
+    names = None if known_axes is None or len(left) != 1 else known_axes[left[0]].names
+    known, values = list(noise.ch_names), np.asarray(noise.data, np.float64)
+    values = np.diag(values) if values.ndim == 1 else values
+    count = math.prod(shape[axis] for axis in left)
+    if names is None and len(known) == count:
+        return values
+    missing = "" if names is None else ", ".join(name for name in names if name not in known)
+    if names is None or missing:
+        what = f"lacks {missing} of X" if missing else f"must have the {count} channels of X"
+        listed = shortened(", ".join(known), 80)
+        raise ValueError(
+            f"noise is a covariance of {len(known)} channels, {listed}: it {what}; compute it "
+            "from the same channels, or give samples of noise."
+        )
+    places = [known.index(name) for name in names]
+    return values[np.ix_(places, places)]
 
 
 def _noise_samples(noise, operator, axes):
@@ -146,16 +182,28 @@ def residual_correlation(chunks, rest_of) -> float | None:
     operator = chunks.operator
     if operator.n_transforms == 1 or not shifts(operator):
         return None
-    chunk = sampled(chunks, LOOKED_AT)
+    chunk = chunks.take(_spread(chunks.n_rows, max(2, LOOKED_AT // operator.n_features)))
     return lag_one(_grid(rest_of(chunk), operator), operator.moved_axes)
 
 
-def sampled(chunks, most_values=MOST_VALUES) -> Chunk:
-    """Rows in memory of so many values: all, or some spread over all of them."""
-    most = max(2, most_values // chunks.operator.n_features)
-    n = chunks.n_rows
-    numbers = np.arange(n) if n <= most else np.unique(np.linspace(0, n - 1, most).astype(int))
-    return chunks.take(numbers)
+def sampled(chunks) -> Chunk:
+    """Rows in memory, from which a filter is estimated."""
+    return chunks.take(rows_for_noise(chunks))
+
+
+def rows_for_noise(chunks) -> np.ndarray:
+    """The numbers of rows from which a filter is estimated: all, or some of those that count."""
+    most = max(FEW_ROWS, MOST_VALUES // chunks.operator.n_features)
+    if chunks.n_rows <= most:
+        return np.arange(chunks.n_rows)
+    live = np.flatnonzero(count_live_rows(chunks))
+    live = live if len(live) else np.arange(chunks.n_rows)
+    return live[_spread(len(live), most)]
+
+
+def _spread(n_rows, most):
+    """At most so many row numbers, spread over all of them."""
+    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, most)).astype(int))
 
 
 def noise_of_rows(chunk, operator) -> StationaryNoise:
@@ -191,21 +239,23 @@ def fit_coloured(problem_of, centred, preprocessing, noise, recipe) -> Fit:
     recipe : Recipe
     """
 
-    def fit_with(preprocessing, recipe):
-        return fit(problem_of(preprocessing), recipe, preprocessing)
-
     if noise is None:
-        chunk = sampled(centred)
+        numbers = rows_for_noise(centred)
+        chunk = centred.take(numbers)
 
         def rest_of(noise):
             first = replace(preprocessing, noise=noise)
             rng = deepcopy(recipe.rng)  # the last fit has the seeds of a white one
-            found = fit_with(first, replace(recipe, refine=0, n_restarts=1, rng=rng))
+            quick = replace(recipe, refine=0, n_restarts=1, rng=rng)
+            problem = problem_of(first)
+            some = len(numbers) < problem.chunks.n_rows
+            found = fit(problem.on(numbers) if some else problem, quick, first)
             return None if recipe.progress.stop else residual(chunk, found.model)
 
         noise = estimated_noise(chunk, centred.operator, rest_of)
     recipe.progress.stop = False  # one fit there must be
-    found = fit_with(replace(preprocessing, noise=noise), replace(recipe, anneal=True))
+    preprocessing = replace(preprocessing, noise=noise)
+    found = fit(problem_of(preprocessing), replace(recipe, anneal=True), preprocessing)
     model, left, _ = in_data_units(centred, found.model)
     return replace(found, model=model, data_left=left)
 
@@ -243,6 +293,8 @@ def estimated_noise(chunk, operator, rest_of) -> StationaryNoise:
     few = len(chunk.rows) < FEW_ROWS
     found: list[tuple[float, Any]] = []
     before = noise_of_rows(chunk, operator)
+    if not energy(chunk) > 0:
+        return before
     with warnings.catch_warnings():  # the last fit gives them
         warnings.simplefilter("ignore")
         for start in (None, before) if few else (before,):

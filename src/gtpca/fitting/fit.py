@@ -40,9 +40,8 @@ __all__ = ["Fit", "Progress", "Recipe", "check_size", "fit", "show_log"]
 
 logger = logging.getLogger("gtpca")
 GONE = 1e-7  # share of the energy below which nothing is left to explain
-FIFTH = 5  # of components with poses of their own, one in so many is looked for once more
 MOST_LOUD = 0.1  # share of the energy that loud rows may have for themselves before optima are many
-LOUD_TRIES = 4  # then every component is looked for so often
+LOUD_TRIES = 4  # then every component with poses of its own is looked for so often
 BETTER = 1e-3  # what another try must explain more, relatively
 
 
@@ -264,16 +263,10 @@ class Recipe:
         """How often all components are found."""
         return 1 if self.n_restarts == "auto" else int(self.n_restarts)
 
-    def n_tries(self, number, count) -> int:
-        """How often component ``number`` of ``count``, or of unknown many, is looked for.
-
-        The first ones twice, where they are few of all: the others follow from them.
-        """
-        if not self.is_auto:
-            return 1
-        if self.loud:
-            return LOUD_TRIES
-        return 2 if number < (count or 0) // FIFTH else 1
+    @property
+    def n_tries(self) -> int:
+        """How often a component with poses of its own is looked for."""
+        return LOUD_TRIES if self.is_auto and self.loud else 1
 
     def seed(self) -> int:
         """A new seed for a solver."""
@@ -399,7 +392,7 @@ def _greedy(problem, recipe, goal):
     left = [goal.total]
     while not (goal.reached(len(results), left[-1]) or recipe.progress.stop):
         more = len(results) + 1 != goal.count
-        result = _solve(problem, recipe, more, recipe.n_tries(len(results), goal.count))
+        result = _solve(problem, recipe, more, recipe.n_tries)
         blocks.append(problem.block(result.weights))
         chunks = problem.chunks.then(deflate, blocks[-1], blocks=list(blocks))
         left.append(chunks.sum(energy))

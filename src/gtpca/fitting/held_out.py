@@ -129,7 +129,7 @@ def held_out(chunks, recipe, rng) -> Trust:
     if count > MOST_ROWS:
         numbers = np.sort(rng.permutation(count)[:MOST_ROWS])
     chunk, seed = chunks.take(numbers), rng.randint(2**31)
-    fold, pairs = row_folds(chunk.rows), []
+    fold, pairs = row_folds(chunk.rows, rounded=recipe.whitening is not None), []
     for number in range(FOLDS):
         fitted, new = (_some(chunk, part, recipe) for part in (fold != number, fold == number))
         if fitted is not None and new is not None:
@@ -150,7 +150,7 @@ def beside_noise(chunks, recipe, rng) -> tuple[float | None, tuple[float, ...]]:
         kept = chunk.weight > 0
         chunk = replace(chunk, rows=chunk.rows[kept], weight=chunk.weight[kept])
     rows, operator = np.asarray(chunk.rows, dtype=np.float64), chunk.operator
-    first = row_folds(rows, 2) == 0
+    first = row_folds(rows, 2, recipe.whitening is not None) == 0
     if first.all() or not first.any():
         return None, ()
     samples = rows.reshape(-1, *operator.sample_shape)
@@ -197,9 +197,14 @@ def _some(chunk, part, recipe):
     return as_chunks(chunk.rows[part], chunk.operator, weight, n_jobs=recipe.n_jobs)
 
 
-def row_folds(rows, folds=FOLDS) -> np.ndarray:
-    """The fold of every row, (n,), by its values: equal rows are held out together."""
-    rows = np.ascontiguousarray(rows)
+def row_folds(rows, folds=FOLDS, rounded=False) -> np.ndarray:
+    """The fold of every row, (n,), by its values: equal rows are held out together.
+
+    Values that were computed are ``rounded`` first: their last digits are those of a machine, and
+    of the units of the data.
+    """
+    with np.errstate(over="ignore"):
+        rows = np.ascontiguousarray(rows, np.float16 if rounded else None)
     return np.array([zlib.crc32(row.tobytes()) % folds for row in rows])
 
 

@@ -22,7 +22,8 @@ from gtpca.solvers.base import SolverResult
 __all__ = ["grow_block", "leading_axes", "n_growths", "principal_axes", "principal_order"]
 
 GROW_ROWS = 1024  # the block grows on so many rows
-ONCE, AUTO, AMONG_LOUD = (2, 1), (3, 2), (6, 3)  # beginnings, and how many of them are finished
+ONCE, AUTO, AMONG_LOUD = (2, 1), (2, 2), (6, 3)  # beginnings, and how many of them are finished
+OF_FEW = (3, 2)  # instead of AUTO, where the block grows on all rows
 RACE = 4  # components up to which all beginnings are grown
 GROW_PASSES = 8  # for each size but the last, or fewer
 SUBSPACE_STEPS, SPARE = 3, 8  # towards the next directions, with so many more than needed
@@ -48,7 +49,8 @@ def grow_block(problem, recipe, goal):
         return _solve(problem, recipe)
     [chunks], _ = nested_samples(chunks, [GROW_ROWS], recipe.rng, recipe.n_jobs)
     few = replace(problem.plain, chunks=chunks, rough=True)
-    n_begun, n_finished = n_growths(recipe.is_auto, recipe.loud)
+    few_rows = problem.chunks.n_rows <= GROW_ROWS
+    n_begun, n_finished = n_growths(recipe.is_auto, recipe.loud, few_rows)
     grown = _until_stopped(
         recipe,
         (_grow(few, recipe, goal, _solve(few, recipe), min(RACE, most)) for _ in range(n_begun)),
@@ -58,14 +60,17 @@ def grow_block(problem, recipe, goal):
     return min(_until_stopped(recipe, done), key=_rank)
 
 
-def n_growths(is_auto, loud=False) -> tuple[int, int]:
+def n_growths(is_auto, loud=False, few_rows=False) -> tuple[int, int]:
     """From how many beginnings a block grows, and how many of these are finished on all rows.
 
-    What explains most of few rows after few passes need not lead to the best optimum.
+    What explains most of few rows after few passes need not lead to the best optimum: so two are
+    finished, of three where rows are few, and so is what a beginning costs.
     """
     if not is_auto:
         return ONCE
-    return AMONG_LOUD if loud else AUTO
+    if loud:
+        return AMONG_LOUD
+    return OF_FEW if few_rows else AUTO
 
 
 def _rank(result):

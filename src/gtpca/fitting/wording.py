@@ -7,6 +7,7 @@ from gtpca.text import shortened
 
 __all__ = [
     "coloured_residual",
+    "in_order",
     "long_fit",
     "long_window",
     "many_components",
@@ -15,6 +16,7 @@ __all__ = [
     "offset",
     "pile",
     "small_domain",
+    "speak_of_colour",
     "spoken_time",
     "still_family",
     "too_long",
@@ -23,6 +25,9 @@ __all__ = [
 
 OTHER_WINDOWS = "gtpca.diagnostics.choose(X, family) tries other windows; more rows may help too."
 OTHER_FAMILIES = "Another family or more rows may help."
+OTHER_NOISE = "Fit with noise='stationary' first: noise that is not white can hide a pattern."
+OFFSET = "the means of samples hold"  # how cautions begin,
+NOT_WHITE = "what the components leave is not white"  # by which they are told apart, in files too
 
 
 def long_window(operator, axis: int) -> str:
@@ -56,7 +61,7 @@ def small_domain(family, operator) -> str:
 def offset(share, center=False) -> str:
     """That most of the energy is in the means of samples; ``center`` None: no option helps."""
     seen = (
-        f"the means of samples hold {100 * share:.3g} % of the energy: the first component is "
+        f"{OFFSET} {100 * share:.3g} % of the energy: the first component is "
         "mostly a constant, and poses are decided by what is left."
     )
     if center is None:
@@ -72,11 +77,22 @@ def coloured_residual(correlation, share, bar) -> str:
     """That what is left of rows, a share of their energy, is not white."""
     side = "above" if correlation > 0 else "below"
     return (
-        "what the components leave is not white: neighbours are correlated by "
+        f"{NOT_WHITE}: neighbours are correlated by "
         f"{correlation:.2f} ({side} {bar:g} is much), and {100 * share:.0f} % of the energy is "
         "left. noise='stationary' (--noise stationary) may find poses and components that such "
         "noise hides."
     )
+
+
+def in_order(cautions) -> list[str]:
+    """What explains other cautions first: an offset makes neighbours alike, and colour poses."""
+    first = (OFFSET, NOT_WHITE)
+    return sorted(cautions, key=lambda said: [not said.startswith(words) for words in first])
+
+
+def speak_of_colour(cautions) -> bool:
+    """Whether one of the cautions is that noise is not white."""
+    return any(said.startswith(NOT_WHITE) for said in cautions)
 
 
 def pile(found, operator) -> str:
@@ -185,4 +201,26 @@ def _as_in_noise(trust):
     return (
         f"held-out halves gain {trust.halves:.3g} nats per row by it, and of {len(trust.noise)} "
         f"surrogates of noise like the rows one gains {max(trust.noise):.3g} (less is needed)"
+    )
+
+
+def event_counts(counts) -> str:
+    """What the numbers of events say: whether they are more than noise would give."""
+    said = f"{counts.fitted} events"
+    if counts.above_noise is None:
+        return f"{said}, which were not compared with noise."
+    said += (
+        f"; templates of the other half find {counts.cross_fitted}, and noise with the spectrum "
+        f"and the tails of the recordings has {counts.surrogate}: "
+    )
+    if not counts.above_noise:
+        return f"{said}the events are not above noise."
+    return f"{said}the events are more than noise would give."
+
+
+def clipped(label, share) -> str:
+    """That a recording is cut at its largest or least value."""
+    return (
+        f"{label} may be clipped: {100 * share:.0f} % of its values are the largest or the least. "
+        "Templates and amplitudes are cut as well; mark such values as NaN to leave them out."
     )

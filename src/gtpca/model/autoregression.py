@@ -22,6 +22,8 @@ from scipy.signal import lfilter
 __all__ = ["Autoregression", "burg", "reflections"]
 
 MOST_ORDERS = 12
+BLOCK = 16  # points of rows that one product of matrices makes white
+TOGETHER = 2**18  # values of which this is done before the next ones: they stay in the cache
 MOST_REFLECTION = 1 - 1e-9  # beyond it rows are predicted without error
 
 
@@ -67,26 +69,56 @@ class Autoregression:
 
     def whiten(self, X: np.ndarray) -> np.ndarray:
         """Innovations ``L^-1 x`` of rows (.., d), of unit variance; NaN stays NaN."""
+        X = np.asarray(X, np.float64)
         gaps = np.isnan(np.sum(X))
         if self.circular:
-            return self._whiten_circle(X, gaps)
-        if gaps:
+            self._check_circle(X.shape[-1], gaps)
+        elif gaps:
             return self._whiten_runs(X)
-        E = lfilter(self.filters[-1], [1.0], X, axis=-1)
-        for t in range(min(self.order, X.shape[-1])):
-            E[..., t] = X[..., t::-1] @ self.filters[t, : t + 1]
-        return E / self._deviations(X.shape[-1])
+        if self.order == 0:
+            return X / np.sqrt(self.variance)
+        rows = X.reshape(-1, X.shape[-1])
+        rows = rows if rows.strides[-1] == rows.itemsize else np.ascontiguousarray(rows)
+        E = np.empty(rows.shape)
+        whiten = self._whiten_circle if self.circular else self._whiten_rows
+        count = max(1, TOGETHER // max(1, rows.shape[1]))
+        for first in range(0, len(rows), count):
+            whiten(rows[first : first + count], E[first : first + count])
+        return E.reshape(X.shape)
 
-    def _whiten_circle(self, X, gaps):
-        if gaps:
-            raise ValueError(
-                "noise='stationary' on a circle needs complete rows: a gap has no end there; use "
-                "noise='white', or fill the gaps first."
-            )
-        self._check_circle(X.shape[-1])
-        turned = np.concatenate([X[..., X.shape[-1] - self.order :], X], axis=-1)
-        E = lfilter(self.filters[-1], [1.0], turned, axis=-1)[..., self.order :]
-        return E / np.sqrt(self.variances[-1])
+    def _whiten_rows(self, X, E):
+        """Write innovations of rows (n, d) into ``E`` (n, d): the first points, then the others."""
+        first, _ = self._matrices
+        size = min(len(first), X.shape[1])
+        np.matmul(X[:, :size], first[:size, :size], out=E[:, :size])
+        self._whiten_later(X[:, size - self.order :], E[:, size:])
+
+    def _whiten_circle(self, X, E):
+        self._whiten_later(np.concatenate([X[:, X.shape[1] - self.order :], X], axis=1), E)
+
+    def _whiten_later(self, X, E):
+        """Write innovations into ``E`` (n, d), of points that have a past: ``X`` (n, p + d)."""
+        _, later = self._matrices
+        p, most = self.order, later.shape[1]
+        for first in range(0, E.shape[1], most):
+            size = min(most, E.shape[1] - first)
+            out = E[:, first : first + size]
+            np.matmul(X[:, first : first + size + p], later[: size + p, :size], out=out)
+
+    @cached_property
+    def _matrices(self):
+        """What makes ``b`` points white: the first ones, (b, b), and later ones, (p + b, b).
+
+        Their columns are rows of ``L^-1``; those of later points begin ``p`` points before them.
+        """
+        p, size = self.order, max(BLOCK, self.order)
+        scaled = self.filters / np.sqrt(self.variances)[:, None]
+        first, later = np.zeros((size, size)), np.zeros((p + size, size))
+        for t in range(size):
+            reach = min(t, p)
+            first[t - reach : t + 1, t] = scaled[reach, reach::-1]
+            later[t : t + p + 1, t] = scaled[p, ::-1]
+        return first, later
 
     def _whiten_runs(self, X):
         """Rows with gaps: every run of observed values as if it were a row."""
@@ -159,7 +191,12 @@ class Autoregression:
         """Standard deviations of the prediction errors along a row, (d,)."""
         return np.sqrt(self.variances[np.minimum(np.arange(n_points), self.order)])
 
-    def _check_circle(self, n_points):
+    def _check_circle(self, n_points, gaps=False):
+        if gaps:
+            raise ValueError(
+                "noise='stationary' on a circle needs complete rows: a gap has no end there; use "
+                "noise='white', or fill the gaps first."
+            )
         if n_points <= self.order:
             raise ValueError(
                 f"a circle of {n_points} points is too short for a filter of order {self.order}."

@@ -225,12 +225,15 @@ class Terms:
     ----------
     inverse : array (m, K, K), (1, K, K) for isometries, or (n, m, K, K) in gaps
         ``M_t^-1``.
+    matrix : array of the same shape
+        ``M_t``.
     offset : array (K, 1, m), (K, 1, 1) or (K, n, m)
         ``<T_t u_k, T_t m>`` in units of the noise.
     constant : array (m,) or (n, m)
     """
 
     inverse: np.ndarray
+    matrix: np.ndarray
     offset: np.ndarray
     constant: np.ndarray
 
@@ -240,15 +243,15 @@ class Terms:
         M = np.eye(G.shape[-1] - 1) + G[..., 1:, 1:]
         constant = base - G[..., 0, 0] / 2 - np.linalg.slogdet(M)[1] / 2
         offset = np.moveaxis(G[..., 1:, 0], -1, 0)
-        return cls(np.linalg.inv(M), offset if G.ndim == 4 else offset[:, None], constant)
+        return cls(np.linalg.inv(M), M, offset if G.ndim == 4 else offset[:, None], constant)
 
     def scores(self, c) -> np.ndarray:
         """``M_t^-1 c`` of products (K, n, m)."""
-        if self.inverse.ndim == 4:
-            return np.einsum("ntjk,knt->jnt", self.inverse, c)
-        if len(self.inverse) == 1:
-            return np.tensordot(self.inverse[0], c, axes=1)
-        return (c.transpose(2, 1, 0) @ self.inverse).transpose(2, 1, 0)
+        return _each_times(self.inverse, c)
+
+    def rest(self, c, z) -> np.ndarray:
+        """``z' (c - M_t z)``, (n, m), which is 0 but for rounding."""
+        return np.einsum("knt,knt->nt", z, c - _each_times(self.matrix, z))
 
     def spread(self, g) -> np.ndarray:
         """``sum_i g_it M_it^-1`` of probabilities (n, m), (m, K, K); its sum for isometries."""
@@ -256,6 +259,15 @@ class Terms:
             return np.einsum("nt,ntjk->tjk", g, self.inverse)
         mass = g.sum(axis=0)
         return (mass if len(self.inverse) > 1 else mass.sum()[None])[:, None, None] * self.inverse
+
+
+def _each_times(A, c):
+    """``A_t c`` of symmetric matrices (m, K, K), (1, K, K) or (n, m, K, K), and c (K, n, m)."""
+    if A.ndim == 4:
+        return np.einsum("ntjk,knt->jnt", A, c)
+    if len(A) == 1:
+        return np.tensordot(A[0], c, axes=1)
+    return (c.transpose(2, 1, 0) @ A).transpose(2, 1, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,6 +366,8 @@ class Lens:
         c = b[1:] - terms.offset
         z = terms.scores(c)
         total = b[0] + np.einsum("knt,knt->nt", c, z) / 2 + terms.constant
+        if self.operator.feature_weight is not None:  # whose inverses are less exact
+            total += terms.rest(c, z) / 2
         total -= self.scale / 2 * piece.energies[:, None]
         return total, z, terms
 

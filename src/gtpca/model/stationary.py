@@ -18,9 +18,16 @@ from operator import add
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from gtpca.model.autoregression import Autoregression, burg
+from gtpca.model.autoregression import Autoregression, burg, reflections
 
-__all__ = ["StationaryNoise", "estimate_noise", "lag_one", "shift_axes", "shifts"]
+__all__ = [
+    "StationaryNoise",
+    "estimate_noise",
+    "lag_one",
+    "noise_of_channels",
+    "shift_axes",
+    "shifts",
+]
 
 LEAST_SHARE = 1e-6  # of the mean variance of channels, added to all: some may follow from others
 
@@ -77,13 +84,12 @@ class StationaryNoise:
             parts = self._along(number, "whiten", parts)
         if self.n_channels > 1 or self.mixing[0, 0] != 1:
             inverse = solve_triangular(self.mixing, np.eye(self.n_channels), lower=True)
-            parts = np.moveaxis(np.tensordot(inverse, parts, axes=(1, 1)), 0, 1)
+            parts = _mixed(inverse, parts)
         return self._joined(parts).astype(rows.dtype, copy=False)
 
     def colour(self, rows: np.ndarray) -> np.ndarray:
         """Rows (n, d) of which ``rows`` are the innovations: the inverse of :meth:`whiten`."""
-        parts = self._divided(rows.astype(np.float64, copy=False))
-        parts = np.moveaxis(np.tensordot(self.mixing, parts, axes=(1, 1)), 0, 1)
+        parts = _mixed(self.mixing, self._divided(rows.astype(np.float64, copy=False)))
         for number in reversed(range(len(self.axes))):
             parts = self._along(number, "colour", parts)
         return self._joined(parts).astype(rows.dtype, copy=False)
@@ -146,26 +152,28 @@ class StationaryNoise:
         """A method of the filters along one axis, for every channel of (n, c, *sizes)."""
         turned = np.moveaxis(parts, number + 2, -1)
         each = [getattr(one, method)(turned[:, c]) for c, one in enumerate(self.filters[number])]
-        return np.moveaxis(np.stack(each, axis=1), -1, number + 2)
+        joined = each[0][:, None] if len(each) == 1 else np.stack(each, axis=1)
+        return np.moveaxis(joined, -1, number + 2)
+
+
+def _mixed(matrix, parts):
+    """``matrix`` (c, c) times the channels of parts (n, c, ..)."""
+    return np.matmul(matrix, parts.reshape(*parts.shape[:2], -1)).reshape(parts.shape)
 
 
 def lag_one(samples, axes) -> float:
     """The lag-one correlation of samples (n, \\*sample_shape) along the axis where it is largest.
 
-    ``sum r(t) r(t - 1) / sqrt(sum r(t)^2 sum r(t - 1)^2)`` over all rows and channels, over what
-    was observed; 0 where there is nothing.
+    It is the first reflection coefficient of all rows and channels, over what was observed; 0 where
+    there is nothing.
     """
     largest = np.nanmax(np.abs(samples), initial=0.0)
     if not largest > 0:
         return 0.0
     samples, found = samples / largest, [0.0]  # squares of large values would overflow
     for axis in axes:
-        turned = np.moveaxis(samples, axis + 1, -1)
-        now, before = turned[..., 1:], turned[..., :-1]
-        both = np.isfinite(now) & np.isfinite(before)
-        now, before = np.where(both, now, 0.0), np.where(both, before, 0.0)
-        size = np.sqrt(np.sum(now**2) * np.sum(before**2))
-        found.append(float(np.sum(now * before) / size) if size > 0 else 0.0)
+        lines = np.moveaxis(samples, axis + 1, -1).reshape(-1, samples.shape[axis + 1])
+        found += reflections(lines, 1)[0].tolist()
     return max(found, key=abs)
 
 
@@ -248,7 +256,21 @@ def _mixing(innovations, weight):
     total = mass.sum()
     if total == 0:
         return np.eye(n_channels)
-    covariance = (flat.T * mass) @ flat / total
-    share = max(LEAST_SHARE, n_channels / total)
+    return _factor((flat.T * mass) @ flat / total, max(LEAST_SHARE, n_channels / total))
+
+
+def _factor(covariance, share):
+    """Cholesky factor of a covariance (c, c) with a share of the mean variance added to all."""
+    n_channels = len(covariance)
     mean = np.trace(covariance) / n_channels
     return np.linalg.cholesky(covariance + share * (mean or 1.0) * np.eye(n_channels))
+
+
+def noise_of_channels(covariance, sample_shape, circular) -> StationaryNoise:
+    """Noise that is white along some axes and has a covariance (c, c) across channels.
+
+    ``sample_shape`` and ``circular`` are as for :func:`estimate_noise`.
+    """
+    axes = tuple(circular)
+    filters = _nothing(axes, covariance)
+    return StationaryNoise(tuple(sample_shape), axes, filters, _factor(covariance, LEAST_SHARE))

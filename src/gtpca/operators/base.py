@@ -27,6 +27,7 @@ __all__ = ["Operator", "smoothed", "sum_by_index", "weigh_features", "with_featu
 
 FEW_GROUPS = 32  # up to here a dense product beats a sparse one
 FAINT = 1e-12  # coverage of a weight, as a share of the largest, that is rounding of an FFT
+LARGE_WEIGHT = 2**22  # entries of a feature weight that is brought back by all transforms
 LARGE_BANK = 2**24  # entries of moved weights up to which they are worth keeping
 
 
@@ -208,12 +209,11 @@ class Operator(ABC):
             return self._gram(stack)
         S, K = stack.shape[:2]
         if K == 1:
-            return self._correlate_squares(self._prepared_weight, stack[:, 0])[:, 0, :, None, None]
+            return self._weighted_squares(stack[:, 0])[:, :, None, None]
         G = np.empty((S, self.n_transforms, K, K))
         for s, W in enumerate(stack):
             for j, k in zip(*np.tril_indices(K), strict=True):
-                products = self._correlate_mask(self._prepared_weight, W[j], W[k])[0]
-                G[s, :, j, k] = G[s, :, k, j] = products
+                G[s, :, j, k] = G[s, :, k, j] = self._weighted_products(W[j], W[k])
         return G
 
     def apply_at(self, w: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -291,6 +291,8 @@ class Operator(ABC):
         It is ``diag(sum_t counts_t T_t* diag(q) T_t)`` with the feature weight ``q`` where the
         operator selects, and else something that is positive where this is.
         """
+        if self._weight_rows is not None:
+            return counts @ self._weight_rows
         if self.selects and self.feature_weight is not None:
             each = np.asarray(counts, dtype=np.float64)[:, None]
             cover = self.adjoint_sum(self._prepared_weight, each)
@@ -329,6 +331,27 @@ class Operator(ABC):
     def _prepared_weight(self):
         """The feature weight as a mask that all rows share, prepared, (1, ..)."""
         return self.prepare_mask(np.asarray(self.feature_weight)[None])
+
+    @cached_property
+    def _weight_rows(self):
+        """``T_t* q`` of the feature weight, (m, L), where the operator selects; None if large."""
+        large = self.n_transforms * self.n_weights > LARGE_WEIGHT
+        if self.feature_weight is None or not self.selects or large:
+            return None
+        rows = np.repeat(np.asarray(self.feature_weight)[None], self.n_transforms, axis=0)
+        return self.adjoint_rows(rows, np.arange(self.n_transforms))
+
+    def _weighted_squares(self, W):
+        """``sum_j q_j (T_t w_s)_j^2`` of weights (S, L), (S, m)."""
+        if self._weight_rows is not None:
+            return W**2 @ self._weight_rows.T
+        return self._correlate_squares(self._prepared_weight, W)[:, 0]
+
+    def _weighted_products(self, v, w):
+        """``sum_j q_j (T_t v)_j (T_t w)_j`` of weights (L,), (m,)."""
+        if self._weight_rows is not None:
+            return self._weight_rows @ (v * w)
+        return self._correlate_mask(self._prepared_weight, v, w)[0]
 
     def _correlate(self, P: np.ndarray, w: np.ndarray) -> np.ndarray:
         """That of weights (L,) alone, (n, m); of arrays or tensors, for rows not prepared."""
@@ -505,7 +528,7 @@ def with_feature_weight(operator, feature_weight):
     """
     other = copy.copy(operator)
     other.feature_weight = feature_weight
-    for name in ("_prepared_weight", "_coupling"):
+    for name in ("_prepared_weight", "_weight_rows", "_coupling"):
         vars(other).pop(name, None)
     return other
 

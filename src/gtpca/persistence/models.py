@@ -31,11 +31,13 @@ from gtpca.persistence.densities import (
     check_density_file,
     check_mixture_file,
 )
+from gtpca.persistence.events import check_event_file
 from gtpca.persistence.labels import check_labels
 from gtpca.persistence.noises import check_noise_file
 from gtpca.persistence.shapes import is_array, is_floats
 from gtpca.persistence.values import Decoder, Encoder
 from gtpca.probabilistic import ProbabilisticGTPCA, check_density
+from gtpca.recordings import EventGTPCA, check_event_parameters
 from gtpca.text import one_line
 
 __all__ = ["load", "save"]
@@ -44,7 +46,7 @@ LARGEST_FAMILY = 2**24
 DOMAINS = 3  # files of earlier formats know no domain: samples were judged everywhere
 MOST_SWEEPS, MOST_JOBS = 10_000, 4096
 FITTED_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
-KINDS = {kind.__name__: kind for kind in (GTPCA, ProbabilisticGTPCA, MixtureGTPCA)}
+KINDS = {kind.__name__: kind for kind in (GTPCA, ProbabilisticGTPCA, MixtureGTPCA, EventGTPCA)}
 NEEDED = ("components_", "n_components_", "sample_shape_", "n_features_in_", "_row_shape")
 TOLD_OF: dict[type, tuple[str, ...]] = {
     GTPCA: ("mean_", "explained_energy_", "explained_energy_ratio_", "n_iter_", "history_"),
@@ -53,15 +55,17 @@ TOLD_OF: dict[type, tuple[str, ...]] = {
 }
 
 
-def save(model: BaseModel, path: str | PathLike[str]) -> None:
+def save(model: BaseModel | EventGTPCA, path: str | PathLike[str]) -> None:
     """Write a fitted model to a file; :meth:`gtpca.GTPCA.save`."""
     if type(model) not in KINDS.values():
-        *first, last = KINDS
-        names = f"{', '.join(first)} and {last}"
+        *others, last = KINDS
+        names = f"{', '.join(others)} and {last}"
         raise ValueError(f"a {type(model).__name__} cannot be saved; only {names} themselves can.")
     check_is_fitted(model)
     _check_parameters(model)
-    as_family(model.family).check_repeatable()
+    if not isinstance(model, EventGTPCA):
+        as_family(model.family).check_repeatable()
+        _check_operator(model)
     encoder, fitted = Encoder(), _fitted(model)
     content = {
         "gtpca_version": gtpca.__version__,
@@ -71,12 +75,11 @@ def save(model: BaseModel, path: str | PathLike[str]) -> None:
         },
         "fitted": {name: encoder.encode(value, name) for name, value in fitted.items()},
     }
-    _check_operator(model)
     write_container(path, content, encoder.arrays)
 
 
 def load(path: str | PathLike[str], max_size: int = LARGEST_FAMILY) -> Any:
-    """Read a model that ``save`` of an estimator wrote.
+    """Read a model that ``save`` of one of the estimators wrote.
 
     What ``transform`` and the other methods return is the same, to the last bit, as before saving
     (on the same machine and versions of NumPy and SciPy).
@@ -91,7 +94,7 @@ def load(path: str | PathLike[str], max_size: int = LARGEST_FAMILY) -> Any:
 
     Returns
     -------
-    GTPCA, ProbabilisticGTPCA or MixtureGTPCA
+    GTPCA, ProbabilisticGTPCA, MixtureGTPCA or EventGTPCA
 
     Examples
     --------
@@ -140,7 +143,7 @@ def _check_name(kind, name) -> None:
         raise ValueError(f"the attribute {name[:80]!r} is not one of a fitted model")
 
 
-def _rebuild(content, decoder, max_size) -> BaseModel:
+def _rebuild(content, decoder, max_size) -> Any:
     """The model, checked before and after its family is bound."""
     parameters, fitted = (decoder.decode(content.get(k)) for k in ("parameters", "fitted"))
     if not isinstance(parameters, dict) or not isinstance(fitted, dict):
@@ -155,6 +158,8 @@ def _rebuild(content, decoder, max_size) -> BaseModel:
     model = kind(**parameters)
     for name in fitted:
         _check_name(kind, name)
+    if kind is EventGTPCA:
+        return check_event_file(model, fitted, max_size)
     fitted |= _untold(model, fitted)
     model.restore(None, **fitted)
     _check_shapes(model, max_size)
@@ -185,6 +190,9 @@ def _untold(model, fitted):
 
 def _check_parameters(model) -> None:
     """The checks of ``fit``, and bounds that keep a forged model from running for ever."""
+    if isinstance(model, EventGTPCA):
+        check_event_parameters(model)
+        return
     if isinstance(model, ProbabilisticGTPCA):
         check_density(model)
     elif isinstance(model, MixtureGTPCA):

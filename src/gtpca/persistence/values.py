@@ -25,6 +25,7 @@ from scipy import sparse
 from gtpca.data.labels import Labels
 from gtpca.families import FAMILIES, Family
 from gtpca.files import NPY_KINDS
+from gtpca.fitting.event_counts import EventCounts
 from gtpca.model.autoregression import Autoregression
 from gtpca.model.stationary import StationaryNoise
 from gtpca.operators.grid import Axis
@@ -34,7 +35,7 @@ __all__ = ["Decoder", "Encoder"]
 
 CLASSES: dict[str, type] = {cls.__name__: cls for cls in (*FAMILIES, ALS)}
 VALUES: dict[str, Any] = {
-    cls.__name__: cls for cls in (Autoregression, Axis, Labels, StationaryNoise)
+    cls.__name__: cls for cls in (Autoregression, Axis, EventCounts, Labels, StationaryNoise)
 }
 RENAMED = {"ALS": {"foresight": "lookahead"}}  # parameters in files of earlier versions
 DEEPEST, LARGEST = 32, 2**64

@@ -29,6 +29,7 @@ from gtpca.plots.diagnostics import (
     plot_pose_confidence,
     plot_stability,
 )
+from gtpca.plots.events import plot_events, plot_intervals
 from gtpca.plots.noise import plot_noise
 from gtpca.plots.perturbation import plot_perturbation
 from gtpca.plots.poses import plot_pose_posterior, plot_poses
@@ -39,7 +40,9 @@ __all__ = [
     "plot_choice",
     "plot_components",
     "plot_energy",
+    "plot_events",
     "plot_history",
+    "plot_intervals",
     "plot_noise",
     "plot_noise_floor",
     "plot_perturbation",

@@ -18,17 +18,17 @@ HEADER = 2**12  # bytes in which the header of an array ends
 DEFLATE = 1040  # no byte of a deflated member becomes more than so many
 
 
-def read_npy(path: Path) -> Data:
-    """A memory map of the array; nothing is loaded."""
+def read_npy(path: Path, least: int = 2) -> Data:
+    """A memory map of the array of at least so many axes; nothing is loaded."""
     with open(path, "rb") as file:
         shape, fortran, dtype = npy_header(file, path.stat().st_size)
         start = file.tell()
-    check_rows(shape, dtype)
+    check_rows(shape, dtype, least=least)
     how: dict[str, Any] = {"offset": start, "shape": shape, "order": "F" if fortran else "C"}
     return Data(np.memmap(path, dtype, "r", **how))
 
 
-def read_npz(path: Path, key: str | None = None) -> Data:
+def read_npz(path: Path, key: str | None = None, least: int = 2) -> Data:
     """One array of an archive, in memory."""
     with zipfile.ZipFile(path) as archive:
         entries = {entry.filename: entry for entry in archive.infolist()}
@@ -38,7 +38,7 @@ def read_npz(path: Path, key: str | None = None) -> Data:
         heads = {k: _header(archive, entries[n]) for k, n in names.items()}
         key = choose({k: head[0] for k, head in heads.items()}, key)
         shape, _, dtype = heads[key]
-        check_rows(shape, dtype)
+        check_rows(shape, dtype, least=least)
         entry = entries[names[key]]
         check_inflated(needed=entry.file_size, stored=entry.compress_size)
         return Data(npy_array(archive.read(entry)))

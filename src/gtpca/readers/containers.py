@@ -21,7 +21,7 @@ CODECS = {"blosc", "bytes", "crc32", "crc32c", "delta", "gzip", "lz4", "lzma", "
 CODECS |= {"bitround", "fixedscaleoffset", "sharding_indexed", "transpose", "zlib", "zstd"}
 
 
-def read_hdf5(path: Path, key: str | None = None, matlab: bool = False) -> Data:
+def read_hdf5(path: Path, key: str | None = None, matlab: bool = False, least: int = 2) -> Data:
     """One h5py dataset; the file stays open. MATLAB stores the axes in the reverse order."""
     h5py = require("h5py", "io")
     file = h5py.File(path, "r")
@@ -32,7 +32,7 @@ def read_hdf5(path: Path, key: str | None = None, matlab: bool = False) -> Data:
         dataset = file[key]
         _check_dataset(dataset, key)
         size = path.stat().st_size
-        check_rows(found[key], dataset.dtype, dataset.chunks)
+        check_rows(found[key], dataset.dtype, dataset.chunks, least)
         _check_stored(dataset, found[key][0], size)
         if dataset.chunks is not None:
             check_pieces(found[key], dataset.dtype, dataset.chunks, size)
@@ -106,7 +106,7 @@ def _datasets(h5py, file) -> dict[str, tuple]:
     return {name: shape for name, shape in found.items() if not name.startswith("#")}
 
 
-def read_zarr(path: Path, key: str | None = None) -> Data:
+def read_zarr(path: Path, key: str | None = None, least: int = 2) -> Data:
     """One array of a store, or the store if it is an array."""
     zarr = require("zarr", "io")
     node = zarr.open(str(path), mode="r")
@@ -118,7 +118,7 @@ def read_zarr(path: Path, key: str | None = None) -> Data:
     elif key is not None:
         raise ValueError(f"is one array; leave key={key!r} out")
     _check_codecs(node.metadata.to_dict())
-    check_rows(node.shape, node.dtype, node.chunks)
+    check_rows(node.shape, node.dtype, node.chunks, least)
     _check_files(path / node.path, node)
     return Data(FileRows(node, f"{shown(path)}, {key!r}" if key else shown(path)))
 

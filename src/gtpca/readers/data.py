@@ -161,11 +161,11 @@ class FileRows:
         return np.asarray(self[:], dtype=dtype)
 
 
-def check_rows(shape, dtype, chunks=None) -> None:
-    """Rows are numbers with at least two axes, and none of them is huge."""
+def check_rows(shape, dtype, chunks=None, least: int = 2) -> None:
+    """Rows are numbers with at least two axes, or ``least``, and none of them is huge."""
     if np.dtype(dtype).kind not in "biuf":
         raise ValueError(f"holds {dtype}, but must hold real numbers")
-    if len(shape) < 2:
+    if len(shape) < least:
         raise ValueError(
             f"has shape {tuple(shape)}, but rows need at least two axes: samples, and their values"
         )

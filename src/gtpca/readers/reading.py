@@ -20,6 +20,7 @@ from gtpca.readers.images import read_images
 from gtpca.readers.matlab import read_mat
 from gtpca.readers.recordings import read_recording
 from gtpca.readers.series import read_ts
+from gtpca.readers.signals import read_windows
 from gtpca.readers.tables import read_parquet, read_text
 from gtpca.text import one_line, shown
 
@@ -37,28 +38,31 @@ class Kind(NamedTuple):
 KNOWN = ("times", "channels", "sample_shape")  # what a model knows, and nobody types
 COLUMNS = ("labels", "id", "drop", "columns", "long", "times", "channels")
 TEXT = ("header", "missing", "decimal", "encoding", "sample_shape")
-TABLE = Kind("table", read_text, (*COLUMNS, *TEXT))
-HDF5 = Kind("HDF5 file", read_hdf5, ("key",))
+TABLE = Kind("table", read_text, (*COLUMNS, *TEXT, "window", "step"))
+HDF5 = Kind("HDF5 file", read_hdf5, ("key", "window", "step"))
+CUT = ("window", "step")  # which make samples of one recording
 RECORDING = Kind("recording", read_recording, ("window", "step", "event", "tmin", "tmax"))
 KINDS = {
-    ".npy": Kind("array", read_npy),
-    ".npz": Kind("archive of arrays", read_npz, ("key",)),
+    ".npy": Kind("array", read_npy, CUT),
+    ".npz": Kind("archive of arrays", read_npz, ("key", *CUT)),
     ".csv": TABLE,
     ".tsv": TABLE,
     ".txt": TABLE,
     ".csv.gz": TABLE,
     ".tsv.gz": TABLE,
     ".txt.gz": TABLE,
-    ".parquet": Kind("Parquet file", read_parquet, (*COLUMNS, "missing")),
+    ".parquet": Kind("Parquet file", read_parquet, (*COLUMNS, "missing", *CUT)),
     ".h5": HDF5,
     ".hdf5": HDF5,
-    ".zarr": Kind("Zarr store", read_zarr, ("key",)),
-    ".mat": Kind("MATLAB file", read_mat, ("key",)),
+    ".zarr": Kind("Zarr store", read_zarr, ("key", *CUT)),
+    ".mat": Kind("MATLAB file", read_mat, ("key", *CUT)),
     ".ts": Kind("file of time series", read_ts, ("missing", "encoding", "sample_shape")),
     "folder": Kind("folder of images", read_images, ("sizes", "sample_shape")),
     ".fif": RECORDING,
     ".edf": RECORDING,
     ".bdf": RECORDING,
+    ".hea": Kind("record of WFDB", read_windows, CUT),
+    ".wav": Kind("sound", read_windows, CUT),
 }
 
 
@@ -94,7 +98,7 @@ def read_data(
     path : path
         ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.txt``, these packed as ``.csv.gz``, ``.parquet``,
         ``.h5``, ``.hdf5``, ``.zarr``, ``.mat``, ``.ts``, ``.fif`` (recordings and epochs),
-        ``.edf``, ``.bdf``, or a folder of PNG or JPEG images.
+        ``.edf``, ``.bdf``, ``.hea`` of WFDB, ``.wav``, or a folder of PNG or JPEG images.
     key : str or None
         Which array of ``.npz``, ``.h5``, ``.zarr`` and ``.mat``; needed if there are several.
     labels : str, int, list of these or None
@@ -122,8 +126,9 @@ def read_data(
     rate : float or None
         Points per second along a series, if the file does not say so.
     window, step : int, float or None
-        Recordings: length and distance of sliding windows, an int in samples or a float in
-        seconds. The default step is the window.
+        Length and distance of sliding windows, an int in samples or a float in seconds: the file
+        holds one recording, (time,) or (time, channels), which is cut into samples; see
+        :func:`read_signal`. The default step is the window. ``ids`` are where windows begin.
     event : str, int or None
         Recordings: only windows around events of this name or code; None: all events.
     tmin, tmax : float or None
@@ -225,6 +230,8 @@ def _no_meaning(option, value, kind, known) -> str:
 def _read(kind, path, given, rate) -> Data:
     """What is in the file; an error is one line that names it."""
     try:
+        if kind.read is read_windows or any(name in given for name in CUT if kind is not RECORDING):
+            return _cut(path, given, rate)
         data = kind.read(path, **given)
         return data if rate is None else with_rate(data, rate)
     except ImportError:
@@ -233,6 +240,18 @@ def _read(kind, path, given, rate) -> Data:
         raise ValueError(f"{shown(path)}: it does not fit into memory.") from None
     except Exception as error:  # of the parsers, whatever comes
         raise ValueError(f"{shown(path)}: {_wording(error, kind.name)}") from None
+
+
+def _cut(path, given, rate) -> Data:
+    """Windows of the one recording that a file holds."""
+    always = ("missing", "sample_shape", "lenient", "remembered")
+    wrong = [n for n, v in given.items() if n not in (*always, *CUT, "key") and v is not None]
+    if wrong:
+        raise ValueError(
+            f"{wrong[0]}={given[wrong[0]]!r} has no meaning with a window: leave it out"
+        )
+    known = {name: given[name] for name in (*CUT, "key") if name in given}
+    return read_windows(path, rate=rate, **known)
 
 
 def is_data(path: Path) -> bool:

@@ -12,7 +12,7 @@ from gtpca.datasets import event_windows, sliding_windows
 from gtpca.optional import require
 from gtpca.readers.data import Data, FileRows, check_inflated
 
-__all__ = ["read_recording"]
+__all__ = ["check_length", "read_recording", "samples"]
 
 DATA = ("eeg", "mag", "grad", "seeg", "ecog", "dbs", "hbo", "hbr")  # kinds of channels
 AXES = ("time", "channel")
@@ -34,7 +34,7 @@ def read_recording(path: Path, window=None, step=None, event=None, tmin=None, tm
     picks = [i for i, kind in enumerate(kinds) if kind in DATA] or None
     warn_of_kinds([kinds[i] for i in picks or ()])
     rate, names = float(raw.info["sfreq"]), np.array(raw.ch_names)
-    _check_length(raw)
+    check_length(raw)
     x = raw.get_data(picks, verbose="error").T
     channels = [str(name) for name in (names if picks is None else names[picks])]
     about: dict[str, Any] = {"channels": channels, "sampling_rate": rate, "axes": AXES}
@@ -119,7 +119,7 @@ def _blocks(path) -> set[int]:
     return found
 
 
-def _check_length(raw) -> None:
+def check_length(raw) -> None:
     """A header must not claim more than the file can hold."""
     stored = sum(Path(name).stat().st_size for name in raw.filenames if name)
     needed = 8 * raw.n_times * len(raw.ch_names)

@@ -217,10 +217,7 @@ class Coarse:
         live = np.flatnonzero(count_live_rows(chunks)) if chunks.n_rows > most else ()
         if len(live) <= most:
             return self.problem
-        chunk = chunks.take(live[np.arange(n_rows) * len(live) // n_rows])
-        jobs = getattr(self.problem.chunks, "n_jobs", None)
-        chunks = as_chunks(chunk.rows, chunk.operator, chunk.weight, n_jobs=jobs)
-        return replace(self.problem, chunks=chunks)
+        return self.problem.on(live[np.arange(n_rows) * len(live) // n_rows])
 
 
 def coarse_axes(operator, level):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gtpca.data.chunks import Chunks
+from gtpca.data.chunks import Chunks, as_chunks
 from gtpca.data.energies import energy
 from gtpca.model.matching import Block, explained_energy, make_blocks
 
@@ -43,6 +43,12 @@ class Problem:
     def plain(self) -> Problem:
         """The same without a ridge."""
         return replace(self, ridge=0.0)
+
+    def on(self, numbers: np.ndarray) -> Problem:
+        """The same on some of the rows, in memory."""
+        chunk = self.chunks.take(numbers)
+        how = {"n_jobs": getattr(self.chunks, "n_jobs", None)}
+        return replace(self, chunks=as_chunks(chunk.rows, chunk.operator, chunk.weight, **how))
 
     def block(self, W: np.ndarray) -> Block:
         """The block of weights ``W`` (K, L) for codes of these rows: without the ridge."""

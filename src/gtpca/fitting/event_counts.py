@@ -1,0 +1,108 @@
+"""How many events are more than noise: counts by templates of other data, and in noise alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gtpca.data.signals import parts_of
+from gtpca.fitting.event_noise import surrogate_of
+from gtpca.fitting.events import fit_events
+from gtpca.model.events import decode_all, estimated_prices
+
+__all__ = ["EventCounts", "count_events", "cross_fitted"]
+
+SHORT = 64  # windows: shorter recordings are not cut into halves
+CHANCE, PRICES = 4.0, 2.0  # standard deviations, and prices, that events must be above noise
+
+
+@dataclass(frozen=True)
+class EventCounts:
+    """Numbers of events.
+
+    Attributes
+    ----------
+    fitted : int
+        In the recordings, by templates of the same recordings.
+    cross_fitted : int or None
+        In each half of the recordings, by templates of the other half.
+    surrogate : int or None
+        Of a fit to noise with the spectrum, the tails and the bursts of the recordings; of long
+        ones, to that of some parts, for as many points.
+    excess : tuple of float or None
+        ``sum_e (g_e - 1)``, by how many prices events gain more than their price: cross-fitted, in
+        the surrogate, and the standard deviation of the difference of two such surrogates.
+    """
+
+    fitted: int
+    cross_fitted: int | None = None
+    surrogate: int | None = None
+    excess: tuple[float, float, float] | None = None
+
+    @property
+    def above_noise(self) -> bool | None:
+        """Whether events by templates of other data gain more than those of noise; None: unknown.
+
+        By four standard deviations of noise, and two prices.
+        """
+        if self.excess is None:
+            return None
+        mine, noise, spread = self.excess
+        return bool(mine > noise + CHANCE * spread + PRICES)
+
+
+def count_events(signals, fit, recipe, raw, whiten) -> EventCounts:
+    """Counts of a fit, of fits to halves, and of one to a surrogate.
+
+    Parameters
+    ----------
+    signals : list of Piecewise
+        As the templates see them.
+    fit : EventFit
+    recipe : EventRecipe
+    raw : list of Piecewise
+        In their own units.
+    whiten : callable
+        ``whiten(signals)``: what was done to the recordings, of a surrogate in their units.
+    """
+    fitted = sum(map(len, fit.placed))
+    if any(signal.n_points < SHORT * recipe.length for signal in signals):
+        return EventCounts(fitted)
+    quick = replace(recipe, n_init=1, report=None)
+    recipe.say("templates of halves")
+    crossed = cross_fitted(signals, quick)
+    recipe.say("a surrogate of noise")
+    parts = parts_of(raw, recipe.length)
+    noise = whiten(surrogate_of(parts, recipe.length, _generator(recipe.rng)))
+    found = fit_events(noise, quick).placed
+    share = sum(s.n_points for s in signals) / sum(s.n_points for s in noise)
+    mine, chance = (
+        np.concatenate([events.gain for events in each]) - 1 for each in (crossed, found)
+    )
+    spread = float(np.sqrt(2 * share * np.sum(chance**2)))
+    return EventCounts(
+        fitted,
+        sum(map(len, crossed)),
+        round(share * sum(map(len, found))),
+        (float(mine.sum()), float(share * chance.sum()), spread),
+    )
+
+
+def cross_fitted(signals, recipe) -> list:
+    """Events in each half of recordings by templates of the other half."""
+    halves = [
+        [signal.part(0, signal.n_points // 2) for signal in signals],
+        [signal.part(signal.n_points // 2, signal.n_points) for signal in signals],
+    ]
+    found = []
+    for mine, other in (halves, halves[::-1]):
+        fit = fit_events(mine, recipe, parts_of(mine, recipe.length, loud=True))
+        prices = estimated_prices(other, fit.dictionary, recipe)[1]
+        found += decode_all(other, fit.dictionary, prices, recipe)[0]
+    return found
+
+
+def _generator(rng) -> np.random.Generator:
+    """A generator that follows from a RandomState."""
+    return np.random.default_rng(rng.randint(2**31 - 1))

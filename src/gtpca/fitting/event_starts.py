@@ -1,0 +1,149 @@
+"""Where templates begin: loud windows of a recording that others are like."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.signal import find_peaks
+
+from gtpca.model.decoding import correlations
+from gtpca.model.prices import MAD
+
+__all__ = ["first_templates", "spaced"]
+
+BAR = 3.0  # deviations above which a window is like another
+LOUD = 300  # windows that are compared with each other
+CANDIDATES = 64  # of these that may be templates
+LLOYD = 5  # steps from windows to means of windows
+EXCHANGES = 4
+TINY = 1e-12
+
+
+def first_templates(arrays, recipe) -> np.ndarray:
+    """Templates (K, 1, L, C) to begin with: loud windows that others are like.
+
+    Of some loud windows those are taken that together gain most of the others, each where it fits
+    best (a facility location); then each becomes the mean of those that it gains.
+
+    Parameters
+    ----------
+    arrays : list of arrays (n, C)
+    recipe : EventRecipe
+    """
+    length, pad, count, rng = recipe.length, recipe.length // 2, recipe.n_components, recipe.rng
+    X = loud_windows(arrays, length, pad, rng)  # (n, L + 2 pad, C)
+    if not len(X):
+        return _normed(rng.standard_normal((count, length, arrays[0].shape[1])))[:, None]
+    chosen = rng.permutation(len(X))[:CANDIDATES]
+    W = _normed(X[chosen, pad : pad + length])
+    bar = (BAR * deviation(arrays, W[:4])) ** 2
+    c, _ = best_lags(X, W, recipe.positive)
+    gains = np.maximum(c**2 - bar, 0.0)  # (M, n)
+    gains[np.arange(len(W)), chosen] = 0.0  # a window is like itself in any noise
+    W = W[facilities(gains, count)]
+    if len(W) < count:
+        W = np.concatenate([W, _normed(rng.standard_normal((count - len(W), *W.shape[1:])))])
+    every = np.arange(len(X))
+    for _ in range(LLOYD):
+        c, lag = best_lags(X, W, recipe.positive)
+        own = np.argmax(c**2, axis=0)
+        c, lag = c[own, every], lag[own, every]
+        aligned = X[every[:, None], lag[:, None] + np.arange(length)]
+        for k in range(count):
+            mine = (own == k) & (c**2 > bar)
+            if mine.any():
+                W[k] = _normed(np.einsum("e,elc->lc", c[mine], aligned[mine])[None])[0]
+    return W[:, None]
+
+
+def _normed(W):
+    """Templates (M, L, C) of unit norm."""
+    return W / np.maximum(np.linalg.norm(W, axis=(1, 2), keepdims=True), TINY)
+
+
+def loud_windows(arrays, length, pad, rng) -> np.ndarray:
+    """Windows with much energy and what is around them, (n, L + 2 pad, C).
+
+    Half of them are the loudest, the others are drawn by their energy above the usual.
+    """
+    places, weights = [], []
+    for number, Y in enumerate(arrays):
+        power = np.nan_to_num(np.sum(Y**2, axis=1))
+        total = np.cumsum(np.concatenate([[0.0], power]))
+        energy = total[length:] - total[:-length]
+        peaks, _ = find_peaks(np.pad(energy, 1), distance=max(1, length // 2))
+        peaks = peaks - 1
+        places.append(np.stack([np.full(len(peaks), number), peaks]))
+        weights.append(np.maximum(energy[peaks] - np.median(energy), 0.0))
+    place, weight = np.concatenate(places, axis=1), np.concatenate(weights)
+    order = np.argsort(-weight, kind="stable")
+    loudest, others = order[: LOUD // 2], order[LOUD // 2 :]
+    n = min(LOUD - LOUD // 2, int(np.count_nonzero(weight[others])))
+    if n:
+        share = weight[others] / weight[others].sum()
+        others = rng.choice(others, n, replace=False, p=share)
+        loudest = np.concatenate([loudest, others])
+    padded = [np.pad(np.nan_to_num(Y), ((pad, pad), (0, 0))) for Y in arrays]
+    cut = [padded[r][t : t + length + 2 * pad] for r, t in place[:, loudest].T]
+    return np.array(cut).reshape(len(cut), length + 2 * pad, arrays[0].shape[1])
+
+
+def deviation(arrays, W):
+    """A typical deviation of correlations of templates with recordings, by their median."""
+    found = [np.median(np.abs(correlations(np.nan_to_num(Y), W)), axis=1) for Y in arrays]
+    return float(np.median(found)) / MAD
+
+
+def best_lags(X, W, positive):
+    """The largest products of windows (n, L + 2 pad, C) with templates (M, L, C), and their lags.
+
+    Returns c (M, n) and lag (M, n).
+    """
+    count = X.shape[1] - W.shape[1] + 1
+    size = next_fast_len(X.shape[1], real=True)
+    spectra, found, lags = rfft(X, size, axis=1), [], []
+    every = np.arange(len(X))
+    for w in W:
+        product = np.einsum("nfc,fc->nf", spectra, np.conj(rfft(w, size, axis=0)))
+        c = irfft(product, size, axis=1)[:, :count]
+        lag = (c if positive else np.abs(c)).argmax(axis=1)
+        found.append(c[every, lag])
+        lags.append(lag)
+    most = np.array(found)
+    return np.maximum(most, 0.0) if positive else most, np.array(lags)
+
+
+def facilities(gains, count):
+    """Rows of gains (M, n) whose maxima over rows have the largest sum: greedy, then exchanges."""
+    picked: list[int] = []
+    best = np.zeros(gains.shape[1])
+    for _ in range(min(count, len(gains))):
+        totals = np.maximum(gains, best).sum(axis=1)
+        totals[picked] = -1.0
+        picked.append(int(totals.argmax()))
+        best = np.maximum(best, gains[picked[-1]])
+    for _ in range(EXCHANGES):
+        moved = False
+        for i in range(len(picked)):
+            others = picked[:i] + picked[i + 1 :]
+            rest = gains[others].max(axis=0, initial=0.0)
+            totals = np.maximum(gains, rest).sum(axis=1)
+            totals[others] = -1.0
+            new = int(totals.argmax())
+            if totals[new] > totals[picked[i]] * (1 + 1e-12):
+                picked[i], moved = new, True
+        if not moved:
+            break
+    return picked
+
+
+def spaced(starts, apart):
+    """The first of starts, in the order given, that are so far apart; ascending."""
+    kept: dict[int, list[int]] = {}
+    apart = max(1, apart)
+    for start in starts.tolist():
+        cell = start // apart
+        near = [t for j in (cell - 1, cell, cell + 1) for t in kept.get(j, ())]
+        if all(abs(start - t) >= apart for t in near):
+            kept.setdefault(cell, []).append(start)
+    return np.sort(np.array([t for each in kept.values() for t in each], dtype=np.int64))

@@ -1,0 +1,361 @@
+"""From recordings to templates: starts, then passes of decoding, prices and updates.
+
+    min  sum_r |y_r - sum_e a_e T_{t_e} w_{g_e}|^2 + sum_e theta_{r, g_e}^2,   |w| = 1
+
+Given events, all templates are solved for at once (:class:`Toeplitz`); given templates, events are
+decoded (:mod:`gtpca.model.decoding`). Prices are estimated in the first passes and then frozen:
+from there on no pass raises the objective.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from gtpca.data.signals import Piecewise
+from gtpca.fitting.event_starts import first_templates, spaced
+from gtpca.model.decoding import Dictionary, Placed, correlations, render
+from gtpca.model.events import (
+    EASE,
+    ESTIMATED,
+    cost_of,
+    decode_all,
+    estimated_prices,
+    price_table,
+    statistics,
+)
+from gtpca.model.prices import Noise
+from gtpca.operators.toeplitz import Toeplitz
+
+__all__ = [
+    "EventFit",
+    "EventRecipe",
+    "fit_events",
+    "in_data",
+    "updated",
+]
+
+FAILURES = 2  # exchanges without success after which a start is left as it is
+TINY = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class EventRecipe:
+    """How templates are looked for.
+
+    Parameters
+    ----------
+    n_components, length : int
+        ``K`` templates of ``L`` points.
+    false_alarms : float
+        Per recording and group, that noise alone would give.
+    refractory : int
+        Least distance of events of one group, in points.
+    positive : bool
+        Whether amplitudes must be above zero.
+    shared_pose : bool
+        One group of ``K`` templates, or ``K`` groups of one.
+    n_init : int
+        Starts.
+    max_iter : int
+        Passes with frozen prices, at most.
+    tol : float
+        Passes end where one gains no more than this share of the objective.
+    rng : RandomState
+    n_jobs : int or None
+        Threads over pieces of recordings.
+    core : int or None
+        Points of a piece; None: a default.
+    report : callable or None
+        ``report(words)`` before every pass.
+    """
+
+    n_components: int
+    length: int
+    false_alarms: float = 1.0
+    refractory: int = 1
+    positive: bool = True
+    shared_pose: bool = False
+    n_init: int = 2
+    max_iter: int = 30
+    tol: float = 1e-4
+    rng: Any = None
+    n_jobs: int | None = None
+    core: int | None = None
+    report: Callable | None = None
+
+    def say(self, words: str) -> None:
+        """Tell whoever listens."""
+        if self.report is not None:
+            self.report(words)
+
+
+@dataclass(eq=False)
+class EventFit:
+    """Templates and events, and how they were found.
+
+    Attributes
+    ----------
+    dictionary : Dictionary
+    prices : array (R, S)
+        ``theta^2`` of every recording and group.
+    placed : list of Placed
+        Events of every recording.
+    noise : list of Noise
+        Of every recording.
+    objective : float
+    history : list of float
+        The objective after each pass with frozen prices.
+    converged : bool
+    """
+
+    dictionary: Dictionary
+    prices: np.ndarray
+    placed: list[Placed] = field(default_factory=list)
+    noise: list[Noise] = field(default_factory=list)
+    objective: float = np.inf
+    history: list[float] = field(default_factory=list)
+    converged: bool = True
+
+
+# -- passes over recordings -----------------------------------------------------------------------
+
+
+def normal_equations(placed, shape, pad=0) -> Toeplitz:
+    """Those of the events of all recordings for templates of a shape (S, Q, L, C)."""
+    S, Q, L, _ = shape
+    total = Toeplitz(np.zeros((S * Q, S * Q, 2 * (L + 2 * pad) - 1)))
+    for events in placed:
+        scores = np.zeros((len(events), S, Q))
+        scores[np.arange(len(events)), events.group] = events.scores
+        flat = scores.reshape(len(events), S * Q)
+        total = total + Toeplitz.of(events.start, flat, L + 2 * pad)
+    return total
+
+
+def updated(signals, placed, dictionary, recipe, pad=0):
+    """New templates by least squares, events with scores to match, and the energy left before.
+
+    With ``pad``, windows are longer by so much on both sides, and the part of them with most energy
+    is taken: a template that was cut by its window moves in.
+    """
+    W = dictionary.weights
+    S, Q, L, C = W.shape
+    rhs, left = statistics(signals, placed, W, recipe, pad)
+    system = normal_equations(placed, W.shape, pad)
+    start = np.pad(W, ((0, 0), (0, 0), (pad, pad), (0, 0))).reshape(S * Q, L + 2 * pad, C)
+    new = system.solve(rhs.reshape(start.shape), start).reshape(S, Q, L + 2 * pad, C)
+    placed = [events.copy() for events in placed]
+    weights = np.empty_like(W)
+    for g in range(S):
+        first = _loudest_cut(new[g], L) if pad else 0
+        cut = new[g][:, first : first + L].reshape(Q, -1)
+        moments = _moments(placed, g, Q)
+        flat, turn = orthonormal(cut, moments, W[g].reshape(Q, -1))
+        weights[g] = flat.reshape(Q, L, C)
+        for events in placed:
+            mine = events.group == g
+            events.scores[mine] = events.scores[mine] @ turn
+            events.start[mine] += first - pad
+    if pad:
+        pairs = zip(placed, signals, strict=True)
+        placed = [events.within(signal.n_points - L) for events, signal in pairs]
+    return replace(dictionary, weights=weights), placed, left
+
+
+def _loudest_cut(W, length):
+    """Where the window of a length with most energy begins, of templates (Q, n, C)."""
+    energy = np.cumsum(np.concatenate([[0.0], np.sum(W**2, axis=(0, 2))]))
+    return int((energy[length:] - energy[:-length]).argmax())
+
+
+def _moments(placed, group, size):
+    """``sum_e a_e a_e'`` of a group, (Q, Q)."""
+    mine = [events.scores[events.group == group] for events in placed]
+    return sum((scores.T @ scores for scores in mine), np.zeros((size, size)))
+
+
+def orthonormal(W, moments, old):
+    """Orthonormal templates (Q, d) of the same span, and what scores are multiplied with.
+
+    In descending order of the energy of their scores; ``old`` ones where the new are degenerate.
+    """
+    if len(W) == 1:
+        norm = float(np.linalg.norm(W))
+        return (W / norm, np.array([[norm]])) if norm > TINY else (old, np.eye(1))
+    basis, R = np.linalg.qr(W.T)  # W = R' basis'
+    if np.abs(np.diagonal(R)).min() <= 1e-10 * np.abs(R).max():
+        return old, np.eye(len(W))
+    V = np.linalg.eigh(R @ moments @ R.T)[1][:, ::-1]
+    return V.T @ basis.T, R.T @ V
+
+
+def one_pass(fit, signals, recipe, *, thorough, estimate=False, pad=0, warm=False, ease=1.0):
+    """Decode with the templates that are there, then new prices if wanted, then an update."""
+    before = fit.placed if warm else None
+    prices = ease * fit.prices
+    placed, samples = decode_all(signals, fit.dictionary, prices, recipe, before, thorough)
+    dictionary, after, left = updated(signals, placed, fit.dictionary, recipe, pad)
+    objective = left + cost_of(placed, prices)
+    noise, table = fit.noise, fit.prices
+    if estimate:
+        noise, table = price_table(samples, signals, recipe, fit.dictionary)
+    return EventFit(dictionary, table, after, noise, objective, [*fit.history, objective])
+
+
+# -- starts -----------------------------------------------------------------------------------
+
+
+def begun(signals, recipe, weights) -> EventFit:
+    """Templates with first prices, after some quick passes in which their windows move."""
+    dictionary = Dictionary(weights, recipe.positive, recipe.refractory)
+    noise, prices = estimated_prices(signals, dictionary, recipe, 0)
+    return settled(EventFit(dictionary, prices, noise=noise), signals, recipe)
+
+
+def settled(fit, signals, recipe) -> EventFit:
+    """Quick passes in which prices are estimated and windows move; then its objective."""
+    for ease in EASE:
+        fit = one_pass(
+            fit, signals, recipe, thorough=False, estimate=True, pad=recipe.length // 2, ease=ease
+        )
+    return judged(fit, signals, recipe)
+
+
+def judged(fit, signals, recipe) -> EventFit:
+    """The fit with events decoded anew, quickly, and its objective."""
+    placed, _ = decode_all(signals, fit.dictionary, fit.prices, recipe, thorough=False)
+    left = statistics(signals, placed, fit.dictionary.weights, recipe)[1]
+    return replace(fit, placed=placed, objective=left + cost_of(placed, fit.prices))
+
+
+def start(signals, recipe) -> EventFit:
+    """The best of some starts, on recordings that are short enough to be held in memory."""
+    arrays = [signal.read(0, signal.n_points) for signal in signals]
+    own, found = replace(recipe, shared_pose=False), []
+    for number in range(recipe.n_init):
+        recipe.say(f"start {number + 1} of {recipe.n_init}")
+        fit = begun(signals, own, first_templates(arrays, own))
+        failures = 0
+        while failures < FAILURES and recipe.n_components > 1:
+            after = exchanged(fit, arrays, signals, own)
+            failures = failures + 1 if after is None else 0
+            fit = fit if after is None else after
+        found.append(fit)
+    best = min(found, key=lambda fit: fit.objective)
+    if not recipe.shared_pose:
+        return best
+    return begun(signals, recipe, aligned_modes(best, arrays, recipe))
+
+
+def exchanged(fit, arrays, signals, recipe) -> EventFit | None:
+    """The fit with a template of its residual in exchange for its least useful one; None if that
+    is not better.
+    """
+    rest = [
+        Y - render(events, fit.dictionary.weights, len(Y))
+        for Y, events in zip(arrays, fit.placed, strict=True)
+    ]
+    new = first_templates(rest, replace(recipe, n_components=1))
+    W = np.concatenate([fit.dictionary.weights, new])
+    prices = np.concatenate([fit.prices, fit.prices.mean(axis=1, keepdims=True)], axis=1)
+    larger = EventFit(replace(fit.dictionary, weights=W), prices)
+    larger = one_pass(larger, signals, recipe, thorough=False, pad=recipe.length // 2)
+    tried = []
+    for k in range(len(W)):
+        kept = [j for j in range(len(W)) if j != k]
+        less = replace(larger.dictionary, weights=larger.dictionary.weights[kept])
+        tried.append(judged(EventFit(less, prices[:, kept]), signals, recipe))
+    k = min(range(len(W)), key=lambda j: tried[j].objective)
+    if k == len(W) - 1 or tried[k].objective >= fit.objective:
+        return None
+    after = settled(tried[k], signals, recipe)
+    return after if after.objective < fit.objective else None
+
+
+def aligned_modes(fit, arrays, recipe) -> np.ndarray:
+    """Templates (1, K, L, C) that share a pose: the main modes of all events of a fit, aligned."""
+    W, length = fit.dictionary.weights[:, 0], recipe.length
+    counts = sum(np.bincount(events.group, minlength=len(W)) for events in fit.placed)
+    padded = np.pad(W[int(np.argmax(counts))], ((length - 1, length - 1), (0, 0)))
+    lags = correlations(padded, W).argmax(axis=1) - (length - 1)  # in the commonest one
+    rows = [1e-9 * np.eye(recipe.n_components, W[0].size)]
+    for Y, events in zip(arrays, fit.placed, strict=True):
+        loud = np.argsort(-np.abs(events.scores[:, 0]), kind="stable")
+        place = (events.start - lags[events.group])[loud]
+        place = spaced(place[(place >= 0) & (place <= len(Y) - length)], recipe.refractory)
+        rows.append(np.nan_to_num(Y)[place[:, None] + np.arange(length)].reshape(len(place), -1))
+    V = np.linalg.svd(np.concatenate(rows), full_matrices=False)[2]
+    return V[: recipe.n_components].reshape(1, recipe.n_components, *W[0].shape)
+
+
+# -- the fit --------------------------------------------------------------------------------------
+
+
+def fit_events(signals: list[Piecewise], recipe: EventRecipe, parts=None, first=None) -> EventFit:
+    """Templates and events of recordings.
+
+    Parameters
+    ----------
+    signals : list of Piecewise
+    recipe : EventRecipe
+    parts : list of Piecewise or None
+        Parts of the recordings in which templates are begun; None: all of them.
+    first : array (S, Q, L, C) or None
+        Templates to begin with, instead of starts.
+    """
+    parts = signals if parts is None else parts
+    if first is None:
+        first = start(parts, recipe).dictionary.weights
+    dictionary = Dictionary(first, recipe.positive, recipe.refractory)
+    noise, prices = estimated_prices(parts, dictionary, recipe)
+    fit = EventFit(dictionary, _spread(prices, signals, parts), noise=noise)
+    for i in range(ESTIMATED):
+        recipe.say(f"pass {i + 1}, prices are estimated")
+        last = i == ESTIMATED - 1
+        pad = 0 if last else recipe.length // 4
+        fit = one_pass(fit, signals, recipe, thorough=last, estimate=True, pad=pad)
+    fit.history, fit.converged = [], False
+    while len(fit.history) < recipe.max_iter and not fit.converged:
+        before = fit.history[-1] if fit.history else np.inf
+        recipe.say(f"pass {ESTIMATED + len(fit.history) + 1}, {sum(map(len, fit.placed))} events")
+        fit = one_pass(fit, signals, recipe, thorough=True, warm=True)
+        fit.converged = before - fit.objective <= recipe.tol * abs(fit.objective)
+    return fit
+
+
+def _spread(prices, signals, parts):
+    """First prices of recordings, of those of their parts: the mean of them."""
+    if parts is signals:
+        return prices
+    found = []
+    for signal in signals:
+        mine = [p for p, part in zip(prices, parts, strict=True) if part.signal is signal.signal]
+        found.append(np.mean(mine if mine else prices, axis=0))
+    return np.stack(found)
+
+
+def in_data(signals, placed, weights, recipe) -> np.ndarray:
+    """Templates for recordings in other units at the events found, by least squares, (S, Q, L, C).
+
+    Parameters
+    ----------
+    signals : list of Piecewise
+        As they came but for their level.
+    placed : list of Placed
+        With scores on whitened templates.
+    weights : array (S, Q, L, C)
+        Whitened templates, which stay where nothing is seen.
+    """
+    S, Q, L, C = weights.shape
+    zeros = np.zeros_like(weights)
+    rhs, _ = statistics(signals, placed, zeros, recipe)
+    system = normal_equations(placed, weights.shape)
+    flat = (S * Q, L, C)
+    V = system.solve(rhs.reshape(flat), zeros.reshape(flat)).reshape(weights.shape)
+    lost = ~(np.linalg.norm(V, axis=(2, 3)) > TINY)
+    V[lost] = weights[lost]
+    return V

@@ -1,0 +1,651 @@
+"""EventGTPCA: templates that occur many times in long recordings; the shell around the fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from os import PathLike
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from gtpca import checks
+from gtpca.data.labels import Labels
+from gtpca.data.opening import Opened, open_recordings
+from gtpca.data.signals import Piecewise, parts_of
+from gtpca.estimator import bind_family, unchanged_by_errors
+from gtpca.families import Family, Shift
+from gtpca.families.text import as_family
+from gtpca.fitting import bar, wording
+from gtpca.fitting.coloured import check_noise, is_white
+from gtpca.fitting.event_counts import EventCounts, count_events
+from gtpca.fitting.event_noise import checked_noise, recording_noise
+from gtpca.fitting.events import EventRecipe, fit_events, in_data
+from gtpca.fitting.threads import SINGLE_BLAS_THREAD
+from gtpca.model.conventions import signs
+from gtpca.model.events import EventModel, Events
+from gtpca.model.matching import POLARITIES
+from gtpca.model.prices import Noise
+from gtpca.model.stationary import StationaryNoise
+from gtpca.operators import Operator
+from gtpca.operators.grid import Axis, Grid, length_in_points
+from gtpca.shell import BaseEstimator, Documented, RandomState, Shape
+
+__all__ = ["EventGTPCA", "check_event_parameters"]
+
+CLIPPED = 0.01  # share of points at the largest or the least value from which on a fit warns
+CONSTANT = 1e-12
+
+
+def _window(label, value):
+    """A length in points, or as text such as "0.2s"."""
+    return value if isinstance(value, str) else checks.integer(label, value, 1)
+
+
+RULES = {
+    "n_components": checks.at_least(1),
+    "false_alarms": checks.positive,
+    "refractory": checks.optional(_window),
+    "polarity": checks.one_of(*POLARITIES),
+    "shared_pose": checks.one_of(False, True),
+    "noise": check_noise,
+    "center": checks.one_of(False, True),
+    "rate": checks.optional(checks.positive),
+    "counts": checks.one_of(False, True),
+    "n_init": checks.at_least(1),
+    "max_iter": checks.at_least(1),
+    "tol": checks.non_negative,
+    "progress": checks.one_of("auto", True, False),
+}
+
+
+class EventGTPCA(Documented, BaseEstimator):
+    r"""Templates that occur many times in long recordings: where, and how much of each.
+
+    .. math:: \min \sum_r |y_r - \sum_e a_e T_{t_e} w_{k_e}|^2 + \sum_e \theta^2,
+        \quad |w_k| = 1
+
+    An event must gain more than its price: what noise alone, with the deviation and the smoothness
+    of the residual, gains at the best of all places. There is no penalty to choose. Events that
+    overlap are decoded together. Prices are estimated in the first passes; from then on no pass
+    raises the objective.
+
+    Recordings are read in pieces that overlap: a memory map of any length needs a constant amount
+    of memory.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of templates.
+    family : Shift, str or None
+        ``Shift(window)``: the length of a template, in points or as text such as ``"0.7s"``. None
+        is an error: the window decides what an event is.
+    false_alarms : float
+        How many events noise alone would give, per recording and template. May be changed after a
+        fit.
+    refractory : int, str or None
+        Least distance of two events of one template, in points or as text such as ``"0.2s"``;
+        None: half a window.
+    polarity : {"positive", "both"}
+        "positive": templates are added, never subtracted. "both": events have a sign. Without
+        meaning for several templates that share a pose.
+    shared_pose : bool
+        False: every template has events of its own, for kinds of events. True: an event is one
+        place, with a score on every template, for events that vary.
+    noise : {"white", "stationary"}, array (time, channels) or StationaryNoise
+        "stationary": recordings are whitened by an autoregression, estimated twice, the second time
+        without the events; or by that of a recording of noise, or of ``noise_`` of another model.
+    center : bool
+        Take off the median of each channel of each recording.
+    rate : float or None
+        Points per second, where recordings do not say so themselves: times are then in seconds.
+    counts : bool
+        Compare the number of events with that by templates of the other half of the recordings, and
+        with that in noise: ``event_counts_``. Such a fit takes about three times as long.
+    n_init : int
+        Starts, of which the best goes on.
+    max_iter : int
+        Passes with frozen prices, at most.
+    tol : float
+        Passes end where one gains no more than this share of the objective.
+    n_jobs : int or None
+        Threads over pieces. It does not change the result.
+    random_state : int, RandomState or None
+    progress : {"auto", True, False}
+        A line on the terminal that says what is done: "auto", if somebody looks at it.
+
+    Attributes
+    ----------
+    components_ : array (K, L) or (K, L, channels)
+        Templates of norm 1, in the units of the data; those with more energy come first.
+    whitened_components_ : array of the same shape or None
+        What whitened recordings show of them.
+    event_counts_ : EventCounts
+        Numbers of events ``fitted``, ``cross_fitted`` and in a ``surrogate``.
+    counts_text_ : str
+        What these numbers say.
+    prices_ : array (R, K) or (R, 1)
+        Energy that an event must gain, in every recording of the fit.
+    noise_level_, crossings_ : array (K,) or (1,)
+        Deviation, and zero up-crossings per point, of correlations with noise.
+    noise_ : StationaryNoise or None
+        The filter that makes recordings white.
+    score_scale_ : array (K,)
+        Scores on ``components_`` over those on templates of whitened recordings with norm 1.
+    history_ : array (n_iter,)
+        The objective after each pass with frozen prices. It does not rise but by rounding.
+    n_iter_ : int
+    cautions_ : list of str
+        What the fit warned of.
+    refractory_ : int
+        In points.
+    n_components_ : int
+    n_channels_ : int
+    sample_shape_ : tuple of int
+        Shape of a template.
+    labels_ : Labels or None
+        Unit of time and names of channels, as far as they are known.
+    operator_ : Operator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gtpca import EventGTPCA, Shift
+    >>> rng = np.random.default_rng(0)
+    >>> recording, places = 0.1 * rng.standard_normal(4000), np.arange(50, 3900, 130)
+    >>> for place in places:
+    ...     recording[place : place + 20] += np.hanning(20)
+    >>> model = EventGTPCA(1, Shift(20), random_state=0).fit(recording)
+    >>> events = model.encode(recording)
+    >>> len(events) == len(places), int(np.abs(np.diff(events.start) - 130).max())
+    (True, 1)
+    """
+
+    components_: np.ndarray
+    whitened_components_: np.ndarray | None
+    event_counts_: EventCounts
+    counts_text_: str
+    prices_: np.ndarray
+    noise_level_: np.ndarray
+    crossings_: np.ndarray
+    noise_: StationaryNoise | None
+    score_scale_: np.ndarray
+    history_: np.ndarray
+    n_iter_: int
+    cautions_: list[str]
+    refractory_: int
+    n_components_: int
+    n_channels_: int
+    sample_shape_: Shape
+    labels_: Labels | None
+    operator_: Operator
+    shared_pose_: bool
+    polarity_: str
+    center_: bool
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        family: Family | str | None = None,
+        *,
+        false_alarms: float = 1.0,
+        refractory: int | str | None = None,
+        polarity: Literal["positive", "both"] = "positive",
+        shared_pose: bool = False,
+        noise: Any = "white",
+        center: bool = True,
+        rate: float | None = None,
+        counts: bool = True,
+        n_init: int = 2,
+        max_iter: int = 30,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        progress: Literal["auto", True, False] = "auto",
+    ):
+        self.n_components = n_components
+        self.family = family
+        self.false_alarms = false_alarms
+        self.refractory = refractory
+        self.polarity = polarity
+        self.shared_pose = shared_pose
+        self.noise = noise
+        self.center = center
+        self.rate = rate
+        self.counts = counts
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.progress = progress
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; also ``family__window`` of a family that is given as text."""
+        if isinstance(self.family, str) and any(name.startswith("family__") for name in params):
+            params.setdefault("family", as_family(self.family))
+        return super().set_params(**params)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "components_")
+
+    # -- fit --------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find templates and their events.
+
+        Parameters
+        ----------
+        X : array (time,) or (time, channels), or a list of these
+            Recordings, of unequal length if there are several; also memory maps, datasets of h5py,
+            zarr and Dask arrays, DataArrays of xarray, frames of pandas, and Raw of MNE. NaN is not
+            observed: no event is made of it.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_by_errors(self), SINGLE_BLAS_THREAD, bar.told(self.progress) as tell:
+            return self._fit(X, tell)
+
+    def _fit(self, X, tell):
+        check_event_parameters(self)
+        opened = open_recordings(X, self.rate)
+        length, refractory = self._lengths(opened)
+        check_lengths(opened, length)
+        cautions = look_at(opened)
+        for caution in cautions:
+            checks.warn(caution, UserWarning)
+        recipe = EventRecipe(
+            n_components=self.n_components,
+            length=length,
+            false_alarms=self.false_alarms,
+            refractory=refractory,
+            positive=self._positive,
+            shared_pose=self.shared_pose,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            rng=check_random_state(self.random_state),
+            n_jobs=self.n_jobs,
+            report=tell,
+        )
+        raw = [Piecewise.of(signal, self.center) for signal in opened.signals]
+        noise = checked_noise(self.noise, raw[0].n_channels)
+        if noise is None and not is_white(self.noise):
+            noise = recording_noise(parts_of(raw, length, loud=True), recipe)
+        whiten = partial(_whitened, noise=noise)
+        seen = whiten(raw)
+        fit = fit_events(seen, recipe, parts_of(seen, length, loud=True))
+        counts = EventCounts(sum(map(len, fit.placed)))
+        if self.counts:
+            counts = count_events(seen, fit, recipe, raw, whiten)
+        self._adopt(opened, fit, raw, noise, recipe, counts, cautions)
+        return self
+
+    @property
+    def _positive(self) -> bool:
+        """Whether scores must be above zero."""
+        return self.polarity == "positive" and not (self.shared_pose and self.n_components > 1)
+
+    def _lengths(self, opened: Opened) -> tuple[int, int]:
+        """The window and the refractory time in points."""
+        axis = Axis() if opened.axis is None else opened.axis
+        window = length_in_points("Shift: window", _window_of(self.family), axis)
+        if self.refractory is None:
+            return window, max(1, window // 2)
+        return window, length_in_points("refractory", self.refractory, axis)
+
+    def _adopt(self, opened, fit, raw, noise, recipe, counts, cautions):
+        """All fitted attributes, with components in the units of the data."""
+        W = fit.dictionary.weights
+        S, Q, L, C = W.shape
+        V = W if noise is None else in_data(raw, fit.placed, W, recipe)
+        scale = np.linalg.norm(V, axis=(2, 3))
+        order = _order(fit, scale)
+        V, W = (V / scale[..., None, None])[order], W[order]
+        scale, prices = scale[order], fit.prices[:, order]
+        level = [replace(one, sigma=one.sigma[order], rate=one.rate[order]) for one in fit.noise]
+        if not self._positive:
+            turned = signs(V.reshape(S * Q, -1)).reshape(S, Q, 1, 1)
+            V, W = V * turned, W * turned
+        shape = (L,) if opened.flat else (L, C)
+        grid, labels = _grid(opened, shape)
+        self.restore(
+            bind_family(Shift(window=L, axes=0), grid),
+            components_=V.reshape(S * Q, *shape),
+            whitened_components_=None if noise is None else W.reshape(S * Q, *shape),
+            event_counts_=counts,
+            counts_text_=wording.event_counts(counts),
+            prices_=prices,
+            noise_level_=np.median([one.sigma for one in level], axis=0),
+            crossings_=np.mean([one.rate for one in level], axis=0),
+            noise_=noise,
+            score_scale_=scale.ravel(),
+            history_=np.array(fit.history),
+            n_iter_=len(fit.history),
+            cautions_=cautions,
+            refractory_=int(recipe.refractory),
+            n_components_=S * Q,
+            n_channels_=C,
+            n_features_in_=C,
+            sample_shape_=tuple(shape),
+            labels_=labels,
+            shared_pose_=self.shared_pose,
+            polarity_=self.polarity,
+            center_=self.center,
+        )
+
+    def restore(self, operator: Any, **fitted: Any) -> EventGTPCA:
+        """Set fitted attributes, all at once: the one place where that happens."""
+        self.__dict__.update(fitted, operator_=operator)
+        return self
+
+    def bind(self, sample_shape):
+        """The operator of a window that does not move, for what draws components."""
+        return bind_family(Shift(window=int(sample_shape[0]), axes=0), sample_shape)
+
+    @property
+    def grid_(self) -> tuple[int, ...]:
+        """``sample_shape_``, with names, units and positions of its axes where they are known."""
+        return self.sample_shape_ if self.labels_ is None else self.labels_.grid(self.sample_shape_)
+
+    @property
+    def model_(self) -> EventModel:
+        """The fitted model as a value."""
+        check_is_fitted(self)
+        shape = (1, self.n_components_) if self.shared_pose_ else (self.n_components_, 1)
+        data = self.components_.reshape(*shape, -1, self.n_channels_)
+        seen = self.whitened_components_
+        return EventModel(
+            weights=data if seen is None else seen.reshape(data.shape),
+            data_weights=data,
+            scale=self.score_scale_.reshape(shape),
+            noise=self.noise_,
+            level=Noise(self.noise_level_, self.crossings_),
+            positive=self.polarity_ == "positive" and shape[1] == 1,
+            refractory=self.refractory_,
+            false_alarms=self.false_alarms,
+            center=self.center_,
+            n_jobs=self.n_jobs,
+        )
+
+    # -- new recordings ---------------------------------------------------------------------------
+
+    def _opened(self, X) -> Opened:
+        check_is_fitted(self)
+        opened = open_recordings(X, self.rate)
+        n_channels = opened.signals[0].n_channels
+        if n_channels != self.n_channels_:
+            raise ValueError(
+                f"X has {n_channels} channels, but EventGTPCA was fitted to {self.n_channels_}."
+            )
+        time = Axis() if self.labels_ is None else self.labels_.axes[0]
+        known = time.step
+        step = None if opened.axis is None else opened.axis.step
+        if known is not None and step is not None and abs(step - known) > 1e-3 * abs(known):
+            raise ValueError(
+                f"X has a point every {step:g}, but EventGTPCA was fitted to one every {known:g} "
+                f"{time.unit}; resample it.".replace("  ", " ")
+            )
+        if opened.axis is None and known is not None:
+            opened = replace(opened, axis=Axis(time.name, time.unit, np.array([0.0, known])))
+        check_lengths(opened, self.sample_shape_[0])
+        return opened
+
+    def encode(self, X: Any) -> Events:
+        """Events of recordings.
+
+        Prices follow from the noise of each recording itself; from that of the fit where one is
+        shorter than 32 windows.
+
+        Parameters
+        ----------
+        X : array (time,) or (time, channels), or a list of these
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        Events
+        """
+        opened = self._opened(X)
+        with SINGLE_BLAS_THREAD:
+            return self.model_.encode(opened.signals, opened.axis)
+
+    def fit_encode(self, X: Any, y: Any = None) -> Events:
+        """``fit(X).encode(X)``."""
+        return self.fit(X).encode(X)
+
+    def decode(self, events: Events) -> Any:
+        """What events add up to: an array of the shape of the recording, or a list of these.
+
+        Levels that ``center`` takes off are not put back.
+        """
+        check_is_fitted(self)
+        _check_events(events, self)
+        model = self.model_
+        found = [
+            model.render(events, r, 0, size).reshape(-1, *self.sample_shape_[1:])
+            for r, size in enumerate(events.sizes)
+        ]
+        return found[0] if len(found) == 1 else found
+
+    def residuals(self, X: Any) -> Any:
+        """Recordings less their levels and their events: like ``X``, arrays or a list of them."""
+        opened = self._opened(X)
+        model = self.model_
+        events = model.encode(opened.signals)
+        found = [
+            (signal.read(0, signal.n_points) - model.render(events, r, 0, signal.n_points)).reshape(
+                -1, *self.sample_shape_[1:]
+            )
+            for r, signal in enumerate(model.raw(opened.signals))
+        ]
+        return found if opened.listed else found[0]
+
+    def resmse(self, X: Any, *, in_data: bool = False) -> float:
+        """Residual energy over energy of recordings less their levels, over what was observed.
+
+        Parameters
+        ----------
+        X : recordings
+        in_data : bool
+            Where recordings are whitened, energies are those of whitened ones; True: those in the
+            units of the data.
+        """
+        opened = self._opened(X)
+        model, left, total = self.model_, 0.0, 0.0
+        events = model.encode(opened.signals)
+        if model.noise is not None and not in_data:
+            scores = events.scores / model.scale[events.component]
+            events = replace(events, scores=scores)
+            seen = model.seen(opened.signals)
+            model = replace(model, data_weights=model.weights)
+        else:
+            seen = model.raw(opened.signals)
+        for r, signal in enumerate(seen):
+            for start in range(0, signal.n_points, 2**18):
+                stop = min(signal.n_points, start + 2**18)
+                Y = signal.read(start, stop)
+                left += float(np.nansum((Y - model.render(events, r, start, stop)) ** 2))
+                total += float(np.nansum(Y**2))
+        return left / total if total > 0 else 1.0
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Share of the energy of recordings that their events explain: ``1 - resmse(X)``."""
+        return 1.0 - self.resmse(X)
+
+    def poses(self, events: Events) -> dict[str, np.ndarray]:
+        """Where events are: ``start`` and ``centre`` of their windows, and their ``peak``, (n,).
+
+        The peak is where the event, as the templates have it, is farthest from zero. All are in the
+        unit of time where that is known, such as seconds, and in points otherwise.
+        """
+        check_is_fitted(self)
+        _check_events(events, self)
+        W = self.model_.data_weights
+        if self.shared_pose_:
+            shapes = np.abs(np.einsum("eq,qlc->elc", events.scores, W[0]))
+            peak = shapes.max(axis=2).argmax(axis=1)
+        else:
+            peak = np.abs(W[:, 0]).max(axis=2).argmax(axis=1)[events.component]
+        time, step = events.time, events.step
+        centre = time + (self.sample_shape_[0] - 1) / 2 * step
+        return {"start": time, "centre": centre, "peak": time + peak * step}
+
+    def cut(self, X: Any, events: Events, before: int = 0, after: int = 0) -> np.ndarray:
+        """Windows around events, aligned: (n, before + L + after) or with channels behind.
+
+        They are what the other estimators, averages and classifiers take. In the units of the data,
+        levels included; NaN beyond the ends of a recording.
+
+        Parameters
+        ----------
+        X : recordings
+        events : Events
+            Of these recordings.
+        before, after : int
+            Points more on either side.
+        """
+        opened = self._opened(X)
+        _check_events(events, self)
+        before, after = (checks.integer(n, v, 0) for n, v in (("before", before), ("after", after)))
+        size = before + self.sample_shape_[0] + after
+        out = np.full((len(events), size, self.n_channels_), np.nan)
+        for i, (r, start) in enumerate(zip(events.recording, events.start - before, strict=True)):
+            signal = opened.signals[int(r)]
+            low, high = max(0, int(start)), min(signal.n_points, int(start) + size)
+            out[i, low - int(start) : high - int(start)] = signal.read(low, high)
+        return out.reshape(len(events), size, *self.sample_shape_[1:])
+
+    def labelled_components(self) -> Any:
+        """``components_``."""
+        check_is_fitted(self)
+        return self.components_
+
+    # -- files and drawings -----------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to one file, to be read by :func:`gtpca.load`.
+
+        The file holds arrays and text, no code; it is written atomically.
+        """
+        from gtpca.persistence.models import save
+
+        save(self, path)
+
+    def plot_components(self, **how: Any) -> Any:
+        """The templates; see :func:`gtpca.plots.plot_components`."""
+        from gtpca import plots
+
+        return plots.plot_components(self, **how)
+
+    def plot_events(self, X: Any, **how: Any) -> Any:
+        """A recording with its events; see :func:`gtpca.plots.plot_events`."""
+        from gtpca import plots
+
+        return plots.plot_events(self, X, **how)
+
+    def plot_intervals(self, X: Any, **how: Any) -> Any:
+        """Times between events; see :func:`gtpca.plots.plot_intervals`."""
+        from gtpca import plots
+
+        return plots.plot_intervals(self, X, **how)
+
+
+def _whitened(signals, noise):
+    """Recordings as templates see them."""
+    return [replace(signal, noise=noise) for signal in signals]
+
+
+def _window_of(family):
+    """The window of a family of shifts; an error for all others."""
+    found: Any = as_family(family)
+    plain = type(found) is Shift and np.ndim(found.window) == 0
+    if not plain or found.window is None:
+        raise ValueError(
+            f"family={family!r} must be Shift(window=..) with one window: templates of that length "
+            "occur at any place of a recording. For windows of it, other families go with GTPCA."
+        )
+    default = Shift(found.window)
+    for name in ("boundary", "max_shift", "step"):
+        if getattr(found, name) != getattr(default, name):
+            raise ValueError(
+                f"family={family!r}: {name} has no meaning for recordings; leave it out."
+            )
+    if found.axes not in (None, 0, (0,), "time"):
+        raise ValueError(f"family={family!r}: recordings move along time; leave axes out.")
+    return found.window
+
+
+def check_event_parameters(estimator) -> None:
+    """Raise an error for parameters that make no sense."""
+    checks.parameters(estimator, RULES)
+    window = _window_of(estimator.family)
+    if not isinstance(window, str):
+        checks.integer("Shift: window", window, 2)
+
+
+def check_lengths(opened: Opened, length: int) -> None:
+    """Every recording must hold a window."""
+    for signal in opened.signals:
+        if signal.n_points < length:
+            turned = signal.n_channels >= length and not signal.turned
+            hint = f" Its axes may be turned: give {signal.label}.T." if turned else ""
+            raise ValueError(
+                f"{signal.label} has {signal.n_points} points, less than the window of {length}; "
+                f"give a longer recording or a shorter window.{hint}"
+            )
+
+
+def look_at(opened: Opened) -> list[str]:
+    """What is wrong with recordings: an error if they are constant, sentences if they are cut."""
+    found, alive = [], False
+    for signal in opened.signals:
+        size = min(signal.n_points, 2**20)
+        values = signal.read(0, size)
+        if np.isnan(values).all():
+            continue
+        low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+        alive |= bool(np.nanmax(high - low) > CONSTANT * max(1.0, float(np.nanmax(np.abs(high)))))
+        with np.errstate(invalid="ignore"):
+            at_ends = np.nanmax(
+                [np.mean(values == end, axis=0)[high > low].max(initial=0) for end in (low, high)]
+            )
+        if at_ends > CLIPPED and np.unique(values[~np.isnan(values)][:4096]).size > 16:
+            found.append(wording.clipped(signal.label, at_ends))
+    if not alive and all(signal.n_points <= 2**20 for signal in opened.signals):
+        raise ValueError("X holds nothing but constants: there is nothing to find events in.")
+    return found
+
+
+def _order(fit, scale):
+    """Groups in descending order of the energy of their events."""
+    energy = np.zeros(len(scale))
+    for events in fit.placed:
+        np.add.at(energy, events.group, np.sum(events.scores**2, axis=1))
+    return np.argsort(-energy, kind="stable")
+
+
+def _grid(opened: Opened, shape):
+    """The grid of a template, and labels, if anything is known of them."""
+    axis, size = opened.axis, shape[0]
+    points = None if axis is None or axis.step is None else np.arange(size) * axis.step
+    if axis is None and opened.channels is None:
+        return shape, None
+    time = Axis("time" if axis is None else axis.name, "" if axis is None else axis.unit, points)
+    axes = (time,) if len(shape) == 1 else (time, Axis("channel", names=opened.channels))
+    return Grid(shape, axes), Labels(axes, samples="event")
+
+
+def _check_events(events, model) -> None:
+    if not isinstance(events, Events):
+        raise TypeError(f"events is a {type(events).__name__}; give what encode returned.")
+    most = 0 if model.shared_pose_ else model.n_components_ - 1
+    if len(events) and (
+        events.component.max() > most or events.recording.max() >= len(events.sizes)
+    ):
+        raise ValueError("events are of another model: encode these recordings with this one.")

@@ -1,0 +1,46 @@
+"""Drawings of recordings show what the model says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gtpca import EventGTPCA, Shift
+
+pytest.importorskip("matplotlib")
+
+from gtpca import plots
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(0)
+    y = 0.1 * rng.standard_normal(6000)
+    for place in range(100, 5900, 170):
+        y[place : place + 20] += np.hanning(20)
+    model = EventGTPCA(1, Shift(20), rate=100, counts=False, random_state=0).fit(y)
+    return model, y, model.encode(y)
+
+
+def test_events_are_drawn_where_they_are(fitted):
+    model, y, events = fitted
+    ax = plots.plot_events(model, y, start=0.0, stop=10.0)
+    trace, *drawn = ax.lines
+    assert np.allclose(trace.get_ydata(), y[:1000] - np.median(y))
+    marks = drawn[-1].get_xdata()
+    inside = events.start < 1000
+    assert np.allclose(marks, model.poses(events[inside])["peak"])
+    assert len(drawn) - 1 == inside.sum()
+    assert ax.get_xlabel() == "time, s"
+    assert model.plot_events(y, events=events, ax=ax) is ax
+    with pytest.raises(ValueError, match="leave nothing"):
+        plots.plot_events(model, y, start=5.0, stop=4.0)
+
+
+def test_intervals_are_those_of_the_table(fitted):
+    model, y, events = fitted
+    ax = plots.plot_intervals(model, y, events=events)
+    heights = np.concatenate([patch.get_xy() for patch in ax.patches])[:, 1].max()
+    assert heights >= 0.9 * (len(events) - 1)
+    with pytest.raises(ValueError, match="no interval"):
+        model.plot_intervals(y, events=events[:1])
