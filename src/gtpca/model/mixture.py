@@ -50,6 +50,8 @@ __all__ = [
     "rest_of_rows",
 ]
 
+FAINT = 1e-60
+
 
 @dataclass(frozen=True, eq=False)
 class MixtureModel:
@@ -204,9 +206,14 @@ def _sums(lenses, seen, piece, by_feature=False):
     fit, share = normalised(np.stack([logs for logs, _ in found], axis=1))
     each = []
     for g, (lens, (_, z, terms)) in enumerate(zip(lenses, joints, strict=True)):
-        mine = replace(piece, weight=piece.weight * share[:, g])
-        each.append(shared_sums(lens, by_feature, mine, fit, found[g][1], z, terms))
+        mine = replace(piece, weight=piece.weight * _told(share[:, g]))
+        each.append(shared_sums(lens, by_feature, mine, fit, _told(found[g][1]), z, terms))
     return KindSums(tuple(each))
+
+
+def _told(share):
+    """Probabilities, 0 for those that say nothing: sums of what is all but 0 cannot be divided."""
+    return np.where(share < FAINT, 0.0, share)
 
 
 @dataclass(frozen=True, eq=False)
