@@ -533,6 +533,31 @@ def _(d):
             yield "docs/guide.md", f"| {data} | {kind} | {fields} |", *shown
 
 
+@of("bench_kinds.json")
+def _(d):
+    page, order = "docs/howto/which-pattern.md", ("mixture", "scores", "fft", "aligned", "kshape")
+    for name, cell in d["figures"].items():
+        means = [cell[method]["mean"] for method in (*order, "truth")]
+        yield page, f"| {name} | {' | '.join(['{:.2f}'] * len(means))} |", *means
+    yield page, "{:.2f} times as much for four", d["cost"]["ratio"]
+    text = "took {:.0f} seconds of processor time, {} passes"
+    yield page, text, d["cost"]["fit_processor"], d["cost"]["fit_passes"]
+    means = {m: [cell[m]["mean"] for cell in d["figures"].values()] for m in ("mixture", "kshape")}
+    text = "adjusted Rand index {:.2f} to {:.2f}, k-Shape {:.2f} to {:.2f}"
+    yield "README.md", text, *span(means["mixture"]), *span(means["kshape"])
+    yield "docs/comparison.md", text, *span(means["mixture"]), *span(means["kshape"])
+
+
+@of("bench_classes.json")
+def _(d):
+    page, order = "docs/howto/which-pattern.md", ("likelihood", "share", "nearest", "scores", "fft")
+    for name, cell in d.items():
+        means = [cell[method]["mean"] for method in order]
+        yield page, f"| {name} | {' | '.join(['{:.2f}'] * len(means))} |", *means
+    errors = [cell["nearest"]["error"] for cell in d.values()]
+    yield page, "as good within the standard error, {:.2f}.", max(errors)
+
+
 @of("bench_peers.json")
 def _(d):
     page, shape = "docs/comparison.md", d["kshape"]

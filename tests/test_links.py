@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gtpca import ALS, GTPCA, Custom, ProbabilisticGTPCA, Shift, shell
+from gtpca import ALS, GTPCA, Custom, MixtureGTPCA, ProbabilisticGTPCA, Shift, shell
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "api" / "index.rst"
 MODULES = [
@@ -16,7 +16,9 @@ MODULES = [
 ]
 
 
-@pytest.mark.parametrize("estimator", [GTPCA(1, Shift(3)), ProbabilisticGTPCA(), ALS()])
+@pytest.mark.parametrize(
+    "estimator", [GTPCA(1, Shift(3)), ProbabilisticGTPCA(), MixtureGTPCA(), ALS()]
+)
 def test_the_drawing_of_an_estimator_links_to_its_page(estimator, monkeypatch):
     monkeypatch.setattr(shell, "documentation", lambda: "https://site.example/")
     page = f"https://site.example/api/generated/gtpca.{type(estimator).__name__}.html"

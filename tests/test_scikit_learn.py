@@ -13,7 +13,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gtpca import ALS, GTPCA, Compose, ProbabilisticGTPCA, Reflection, Rotation, Shift
+from gtpca import (
+    ALS,
+    GTPCA,
+    Compose,
+    GTPCAClassifier,
+    MixtureGTPCA,
+    ProbabilisticGTPCA,
+    Reflection,
+    Rotation,
+    Shift,
+)
 
 
 def test_set_output_pandas(series):
@@ -107,4 +117,16 @@ def test_refit_is_a_new_fit(series):
     ]
 )
 def test_the_density_passes_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_checks([MixtureGTPCA(tol=1e-3), MixtureGTPCA(1, 1, Reflection(), tol=1e-3)])
+def test_the_mixture_passes_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_checks(
+    [GTPCAClassifier(GTPCA(1)), GTPCAClassifier(ProbabilisticGTPCA(1, tol=1e-2))]
+)
+def test_the_classifier_passes_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -41,4 +41,4 @@ def test_a_script_of_a_user(tmp_path):
     lines = enumerate(SCRIPT.read_text("utf-8").splitlines(), 1)
     said = [(str(i), line.partition("# error: ")[2]) for i, line in lines]
     assert found == [(i, kind) for i, kind in said if kind], done.stdout + done.stderr
-    assert len(found) == 18
+    assert len(found) == 19

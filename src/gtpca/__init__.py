@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gtpca import readers as readers
     from gtpca import solvers as solvers
     from gtpca import testing as testing
+    from gtpca.classifier import GTPCAClassifier
     from gtpca.data.codes import Codes
     from gtpca.data.labels import labelled
     from gtpca.data.series import pad
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         Shift,
         TimeWarp,
     )
+    from gtpca.mixture import MixtureGTPCA
     from gtpca.model.events import Events
     from gtpca.operators import Operator
     from gtpca.operators.quadrature import quadrature
@@ -53,7 +55,9 @@ __all__ = [
     "EventGTPCA",
     "Events",
     "Family",
+    "GTPCAClassifier",
     "Identity",
+    "MixtureGTPCA",
     "Operator",
     "PosePosterior",
     "ProbabilisticGTPCA",
@@ -76,6 +80,8 @@ HOMES = dict.fromkeys(__all__, "gtpca.families") | {
     "EventGTPCA": "gtpca.recordings",
     "Events": "gtpca.model.events",
     "GTPCA": "gtpca.estimator",
+    "GTPCAClassifier": "gtpca.classifier",
+    "MixtureGTPCA": "gtpca.mixture",
     "Operator": "gtpca.operators",
     "PosePosterior": "gtpca.probabilistic",
     "ProbabilisticGTPCA": "gtpca.probabilistic",
@@ -85,9 +91,9 @@ HOMES = dict.fromkeys(__all__, "gtpca.families") | {
     "quadrature": "gtpca.operators.quadrature",
 }
 SUBMODULES = (
-    *("checks", "data", "datasets", "estimator", "families", "files", "fitting"),
-    *("model", "nn", "operators", "optional", "page", "persistence", "plots", "probabilistic"),
-    *("readers", "recordings", "solvers", "testing", "text", "views"),
+    *("checks", "classifier", "data", "datasets", "estimator", "families", "files", "fitting"),
+    *("mixture", "model", "nn", "operators", "optional", "page", "persistence", "plots"),
+    *("probabilistic", "readers", "recordings", "solvers", "testing", "text", "views"),
 )
 
 if not TYPE_CHECKING:  # for type checkers a name that is not there is a mistake

@@ -1,4 +1,4 @@
-"""What both estimators are: samples of any kind in, answers of the same kind out."""
+"""What all estimators are: samples of any kind in, answers of the same kind out."""
 
 from __future__ import annotations
 
@@ -35,20 +35,18 @@ from gtpca.shell import (
     TransformerMixin,
 )
 
-__all__ = ["BaseGTPCA"]
+__all__ = ["BaseGTPCA", "BaseModel"]
 
 
-class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
-    """A fitted model in scikit-learn's clothes.
+class BaseModel(Documented, BaseEstimator):
+    """A fitted model that answers in the kind of container that samples came in.
 
-    An heir has the parameters ``family``, ``missing``, ``sample_dim`` and ``output``, finds
-    ``components_`` and what belongs to them, and says how rows become chunks and what its model is.
+    Subclasses have the parameters ``family``, ``missing`` and ``sample_dim``, find ``components_``
+    and what belongs to them, and say how rows become chunks and what their model is.
     """
 
-    _precisions: tuple[str, ...] = ("float64", "float32")  # that are kept
     family: Any
     missing: Any
-    output: Any
     sample_shape_: Shape  # set by restore, like all that ends in an underscore
     labels_: Labels | None
     operator_: Operator
@@ -143,6 +141,86 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
             return codes
         return replace(codes, container=rows.container, shapes=rows.shapes)
 
+    def decode(self, codes: Codes[ArrayT]) -> ArrayT:
+        """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape).
+
+        They come in the container that was encoded: a DataArray, a list of samples of unequal size.
+        """
+        Codes.check(codes)
+        samples = cut(self.model_.decode(codes), codes.shapes)
+        return samples_in(codes.container, samples, self.grid_)
+
+    @overload
+    def reconstruct(self, X: np.ndarray) -> np.ndarray: ...
+    @overload
+    def reconstruct(self, X: KindT) -> KindT: ...
+    @overload
+    def reconstruct(self, X: Others) -> Any: ...
+    def reconstruct(self, X: Samples) -> Any:
+        """``decode(encode(X))``, shape (n, \\*sample_shape)."""
+        return self.decode(self.encode(X))
+
+    def poses(self, codes: Codes[Any]) -> Any:
+        """The transforms of ``codes`` in a person's units.
+
+        Returns
+        -------
+        dict of str to array (n, k)
+            One entry per quantity, e.g. ``start`` and ``centre`` of the window, ``degrees``,
+            ``flipped``, ``factor``; see the family for signs, zeros and units. Places are positions
+            on the axes where these are known, such as seconds, which ``units`` of the dict says,
+            and points otherwise. A Dataset, if a DataArray was encoded.
+        """
+        Codes.check(codes)
+        poses = self.model_.poses(codes)
+        return poses if codes.container is None else codes.container.poses(poses)
+
+    @overload
+    def impute(self, X: np.ndarray) -> np.ndarray: ...
+    @overload
+    def impute(self, X: KindT) -> KindT: ...
+    @overload
+    def impute(self, X: Others) -> Any: ...
+    def impute(self, X: Samples) -> Any:
+        """``X`` with predictions for what was not observed, (n, \\*sample_shape).
+
+        Observed values stay as they are; in gaps is the reconstruction, with the mean that was
+        subtracted. Gaps outside the domain of the family stay gaps. Needs ``missing="ignore"``
+        unless nothing is missing.
+        """
+        rows = self._new_rows(X)
+        filled = self.model_.impute(self._open(rows, self.operator_))
+        return samples_in(rows.container, cut(filled, rows.shapes), self.grid_)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to one file, to be read by :func:`gtpca.load`.
+
+        The file holds arrays and text, no code; it is written atomically.
+
+        Parameters
+        ----------
+        path : path
+            The usual ending is ``.gtpca``.
+        """
+        from gtpca.persistence.models import save
+
+        save(self, path)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "ignore"
+        return tags
+
+
+class BaseGTPCA(TransformerMixin, BaseModel):
+    """A model with one set of components in scikit-learn's clothes: scores, energies, plots.
+
+    Subclasses have the parameter ``output`` too.
+    """
+
+    _precisions: tuple[str, ...] = ("float64", "float32")  # that are kept
+    output: Any
+
     def measure(self, X: Any) -> tuple[Codes[Any], np.ndarray]:
         """Codes of new samples and the energy that they leave, in one pass.
 
@@ -181,25 +259,6 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
         else:
             energies = self.model_.energies(self.chunks(X))
         return energies[1:] / energies[0] if energies[0] > 0 else np.ones(len(energies) - 1)
-
-    def decode(self, codes: Codes[ArrayT]) -> ArrayT:
-        """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape).
-
-        They come in the container that was encoded: a DataArray, a list of samples of unequal size.
-        """
-        Codes.check(codes)
-        samples = cut(self.model_.decode(codes), codes.shapes)
-        return samples_in(codes.container, samples, self.grid_)
-
-    @overload
-    def reconstruct(self, X: np.ndarray) -> np.ndarray: ...
-    @overload
-    def reconstruct(self, X: KindT) -> KindT: ...
-    @overload
-    def reconstruct(self, X: Others) -> Any: ...
-    def reconstruct(self, X: Samples) -> Any:
-        """``decode(encode(X))``, shape (n, \\*sample_shape)."""
-        return self.decode(self.encode(X))
 
     @overload
     def transform(self, X: np.ndarray) -> np.ndarray: ...
@@ -244,21 +303,6 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
         """
         return by_rows(partial(outputs.inverse, self.model_, self._row_shape, self.output), X)
 
-    def poses(self, codes: Codes[Any]) -> Any:
-        """The transforms of ``codes`` in a person's units.
-
-        Returns
-        -------
-        dict of str to array (n, k)
-            One entry per quantity, e.g. ``start`` and ``centre`` of the window, ``degrees``,
-            ``flipped``, ``factor``; see the family for signs, zeros and units. Places are positions
-            on the axes where these are known, such as seconds, which ``units`` of the dict says,
-            and points otherwise. A Dataset, if a DataArray was encoded.
-        """
-        Codes.check(codes)
-        poses = self.model_.poses(codes)
-        return poses if codes.container is None else codes.container.poses(poses)
-
     def labelled_components(self) -> Any:
         """The components in the kind of container that the samples of the fit came in.
 
@@ -288,23 +332,6 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
         aligned = self.model_.align(self._open(rows, self.operator_), component)
         return samples_in(rows.container, aligned, self.operator_.weight_grid)
 
-    @overload
-    def impute(self, X: np.ndarray) -> np.ndarray: ...
-    @overload
-    def impute(self, X: KindT) -> KindT: ...
-    @overload
-    def impute(self, X: Others) -> Any: ...
-    def impute(self, X: Samples) -> Any:
-        """``X`` with predictions for what was not observed, (n, \\*sample_shape).
-
-        Observed values stay as they are; in gaps is the reconstruction, with the mean that was
-        subtracted. Gaps outside the domain of the family stay gaps. Needs ``missing="ignore"``
-        unless nothing is missing.
-        """
-        rows = self._new_rows(X)
-        filled = self.model_.impute(self._open(rows, self.operator_))
-        return samples_in(rows.container, cut(filled, rows.shapes), self.grid_)
-
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns that ``transform`` returns.
 
@@ -313,20 +340,6 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
         pose is shared, these are ``gtpca_index`` and ``start``.
         """
         return np.asarray(outputs.names(self.model_, self.output), dtype=object)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to one file, to be read by :func:`gtpca.load`.
-
-        The file holds arrays and text, no code; it is written atomically.
-
-        Parameters
-        ----------
-        path : path
-            The usual ending is ``.gtpca``.
-        """
-        from gtpca.persistence.models import save
-
-        save(self, path)
 
     def plot_components(self, **how: Any) -> Any:
         """The components; see :func:`gtpca.plots.plot_components`."""
@@ -367,7 +380,6 @@ class BaseGTPCA(Documented, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = list(self._precisions)
-        tags.input_tags.allow_nan = self.missing == "ignore"
         return tags
 
 

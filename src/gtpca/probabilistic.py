@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from gtpca import checks
-from gtpca.base import BaseGTPCA
+from gtpca.base import BaseGTPCA, BaseModel
 from gtpca.data.chunks import as_chunks
 from gtpca.data.codes import Codes
 from gtpca.data.energies import energy, offset_energy
@@ -46,7 +47,6 @@ from gtpca.model.matching import POLARITIES
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.model.probabilistic import (
     ProbabilisticModel,
-    encode,
     log_likelihoods,
     pose_summary,
     rest_of_rows,
@@ -63,7 +63,7 @@ from gtpca.shell import (
     Shape,
 )
 
-__all__ = ["PosePosterior", "ProbabilisticGTPCA"]
+__all__ = ["BaseDensity", "PosePosterior", "ProbabilisticGTPCA", "offset_and_poses"]
 
 FIRST_TOL = 1e-4  # of the fit whose residual is the noise, in nats per row
 
@@ -114,7 +114,126 @@ class PosePosterior(Generic[ArrayT]):
     entropy: ArrayT
 
 
-class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
+class BaseDensity(BaseModel):
+    """A model with a likelihood: rows in double precision, whitened if the noise has a spectrum.
+
+    Subclasses have the parameters ``noise``, ``batch_size`` and ``n_jobs``, and say what a fit
+    leaves of rows (``_rest_of``) and how poses are told in short (``_pose_summary``).
+    """
+
+    noise: Any
+    batch_size: int | None
+    n_jobs: int | None
+    noise_: StationaryNoise | None = None
+    _pose_summary: Any
+
+    @abstractmethod
+    def _rest_of(self, chunks, recipe, rng):
+        """What a fit leaves of rows, (n, d)."""
+
+    def bind(self, sample_shape):
+        """The operator of the family on samples of a shape."""
+        return bind_family(self.family, sample_shape, feature_weight=False)
+
+    def _noise_of(self, chunks, recipe, rng):
+        """The noise that is given, or that of rows as they come, then of what a fit leaves."""
+        operator = chunks.operator
+        given = given_noise(self.noise, operator, Preprocessing())
+        if given is not None:
+            return given
+        chunk = sampled(chunks)
+        how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs}
+        quick = replace(recipe, tol=max(FIRST_TOL, recipe.tol))
+
+        def rest_of(noise):
+            rows = chunk.rows if noise is None else noise.whiten(chunk.rows)
+            seen = as_chunks(rows, operator, chunk.weight, **how)
+            same = deepcopy(rng)  # the last fit has the seeds of a white one
+            rest = self._rest_of(seen, replace(quick, whitening=noise), same)
+            return rest if noise is None else noise.colour(rest)
+
+        return estimated_noise(chunk, operator, rest_of)
+
+    def _open(self, rows, operator, weight=None, whitening=None):
+        """Rows as chunks, in double precision: a likelihood is a difference of large numbers."""
+        if weight is not None:
+            weight = checks.weights("sample_weight", weight, [(rows.n_rows,)])
+        rows = rows.preprocessed(partial(np.asarray, dtype=np.float64))
+        if whitening is not None:
+            rows = rows.preprocessed(whitening.whiten)
+        return as_chunks(rows, operator, weight, batch_size=self.batch_size, n_jobs=self.n_jobs)
+
+    def _seen(self, rows, weight=None):
+        rows = rows.preprocessed(partial(Preprocessing(), operator=self.operator_))
+        return self._open(rows, self.operator_, weight, self.noise_)
+
+    def restore(self, operator, **fitted) -> Self:
+        """Set fitted attributes, all at once; see :meth:`GTPCA.restore`."""
+        self.__dict__.update(fitted, operator_=operator)
+        return self
+
+    @overload
+    def score_samples(self, X: np.ndarray) -> np.ndarray: ...
+    @overload
+    def score_samples(self, X: DaskT) -> DaskT: ...
+    @overload
+    def score_samples(self, X: Eager) -> Any: ...
+    def score_samples(self, X: Samples) -> Any:
+        """Log-likelihood of every sample, ``log p(x_i)``, (n,)."""
+        return self.model_.score_samples(self.chunks(X))
+
+    def score(self, X: Samples, y: Any = None) -> float:
+        """Mean log-likelihood of the samples: for new ones, it punishes too many components."""
+        return float(np.mean(self.score_samples(X)))
+
+    @overload
+    def pose_posterior(self, X: np.ndarray, n_poses: int = 3) -> PosePosterior[np.ndarray]: ...
+    @overload
+    def pose_posterior(self, X: DaskT, n_poses: int = 3) -> PosePosterior[DaskT]: ...
+    @overload
+    def pose_posterior(self, X: Eager, n_poses: int = 3) -> PosePosterior[Any]: ...
+    def pose_posterior(self, X: Samples, n_poses: int = 3) -> PosePosterior[Any]:
+        """The most likely poses with their probabilities, and how far poses spread.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape) or (n, d)
+        n_poses : int
+            How many poses of every sample.
+
+        Returns
+        -------
+        PosePosterior
+        """
+        chunks, model = self.chunks(X), self.model_
+        most = self.operator_.n_transforms
+        count = min(checks.integer("n_poses", n_poses, 1), most)
+        found = chunks.join(self._pose_summary, model.lens(), count)
+        index, probability, entropy = (found.pop(n) for n in ("index", "probability", "entropy"))
+        std = {name.removeprefix("std_"): values for name, values in found.items()}
+        return PosePosterior(index, probability, model.described(index), std, entropy)
+
+    def sample(
+        self, n_samples: int = 1, random_state: RandomState = None
+    ) -> tuple[np.ndarray, Codes]:
+        """Samples drawn from the model, (n, \\*sample_shape), and their codes.
+
+        Parameters
+        ----------
+        n_samples : int
+        random_state : int, RandomState or None
+
+        Returns
+        -------
+        X : array (n, \\*sample_shape)
+        codes : Codes
+        """
+        count = checks.integer("n_samples", n_samples, 1)
+        X, codes = self.model_.sample(count, check_random_state(random_state))
+        return X.reshape(-1, *self.sample_shape_), codes
+
+
+class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
     r"""Transform-invariant principal components with one pose per sample, as a density.
 
     .. math:: x = T_t (m + \sum_k z_k \sqrt{\lambda_k} w_k) + \text{noise}, \quad z \sim N(0, I),
@@ -246,6 +365,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
     """
 
     _precisions = ("float64",)
+    _pose_summary = staticmethod(pose_summary)
     shared_pose_, center_, mean_ = True, False, None  # as a GTPCA has them
     mean_pattern_: np.ndarray
     explained_variance_: np.ndarray
@@ -260,7 +380,6 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
     noise_gains_: tuple[float, ...] | None = None
     smoothing_: float
     shrinkage_: float
-    noise_: StationaryNoise | None = None
     whitened_weights_: Any = None
     residual_correlation_: float | None = None
 
@@ -346,7 +465,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         if recipe.whitening is not None:
             model = density_in_data_units(raw, recipe, model, trust.width, trust.scale)
         scores = np.concatenate(chunks.collect(log_likelihoods, model.lens()))
-        found = cautions(operator, *_offset_and_poses(chunks, model))
+        found = cautions(operator, *offset_and_poses(chunks, model))
         correlation = None
         if rows.in_memory and recipe.whitening is None:
             correlation, said = _colour(chunks, model)
@@ -396,10 +515,6 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         squares = self.model_.lens().gram[:, 0, 0]
         return float(np.sqrt(squares[0] if len(squares) == 1 else self.pose_prior_ @ squares))
 
-    def bind(self, sample_shape):
-        """The operator of the family on samples of a shape."""
-        return bind_family(self.family, sample_shape, feature_weight=False)
-
     def _recipe(self, operator):
         most = min(operator.n_weights, operator.n_features)
         count = checks.integer("n_components", self.n_components, 0, most)
@@ -409,43 +524,14 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
             told["noise"] = "features"
         return Recipe(count, **told)
 
+    def _rest_of(self, chunks, recipe, rng):
+        model = expectation_maximisation(chunks, recipe, rng)[0]
+        return chunks.join(rest_of_rows, model.lens())
+
     @property
     def noise_by_feature(self) -> bool:
         """Whether every feature has a noise of its own."""
         return isinstance(self.noise, str) and self.noise == "features"
-
-    def _noise_of(self, chunks, recipe, rng):
-        """The noise that is given, or that of rows as they come, then of what a fit leaves."""
-        operator = chunks.operator
-        given = given_noise(self.noise, operator, Preprocessing())
-        if given is not None:
-            return given
-        chunk = sampled(chunks)
-        how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs}
-        quick = replace(recipe, tol=max(FIRST_TOL, recipe.tol))
-
-        def rest_of(noise):
-            rows = chunk.rows if noise is None else noise.whiten(chunk.rows)
-            seen = as_chunks(rows, operator, chunk.weight, **how)
-            same = deepcopy(rng)  # the last fit has the seeds of a white one
-            model = expectation_maximisation(seen, replace(quick, whitening=noise), same)[0]
-            rest = seen.join(rest_of_rows, model.lens())
-            return rest if noise is None else noise.colour(rest)
-
-        return estimated_noise(chunk, operator, rest_of)
-
-    def _open(self, rows, operator, weight=None, whitening=None):
-        """Rows as chunks, in double precision: a likelihood is a difference of large numbers."""
-        if weight is not None:
-            weight = checks.weights("sample_weight", weight, [(rows.n_rows,)])
-        rows = rows.preprocessed(partial(np.asarray, dtype=np.float64))
-        if whitening is not None:
-            rows = rows.preprocessed(whitening.whiten)
-        return as_chunks(rows, operator, weight, batch_size=self.batch_size, n_jobs=self.n_jobs)
-
-    def _seen(self, rows, weight=None):
-        rows = rows.preprocessed(partial(Preprocessing(), operator=self.operator_))
-        return self._open(rows, self.operator_, weight, self.noise_)
 
     def _adopt(self, model, **beside):
         """Set all fitted attributes, at once."""
@@ -470,11 +556,6 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
             **beside,
         )
 
-    def restore(self, operator, **fitted) -> ProbabilisticGTPCA:
-        """Set fitted attributes, all at once; see :meth:`GTPCA.restore`."""
-        self.__dict__.update(fitted, operator_=operator)
-        return self
-
     def _model(self) -> ProbabilisticModel:
         prior, W = self.pose_prior_, self.components_.reshape(-1, self.operator_.n_weights)
         loadings = np.sqrt(self.explained_variance_)[:, None] * W
@@ -490,20 +571,6 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
             noise=np.ravel(self.noise_variance_),
             log_prior=np.log(prior, out=np.full(len(prior), -np.inf), where=prior > 0),
         )
-
-    @overload
-    def score_samples(self, X: np.ndarray) -> np.ndarray: ...
-    @overload
-    def score_samples(self, X: DaskT) -> DaskT: ...
-    @overload
-    def score_samples(self, X: Eager) -> Any: ...
-    def score_samples(self, X: Samples) -> Any:
-        """Log-likelihood of every sample, ``log p(x_i)``, (n,)."""
-        return self.model_.score_samples(self.chunks(X))
-
-    def score(self, X: Samples, y: Any = None) -> float:
-        """Mean log-likelihood of the samples: for new ones, it punishes too many components."""
-        return float(np.mean(self.score_samples(X)))
 
     @overload
     def evidence(self, X: np.ndarray) -> np.ndarray: ...
@@ -536,52 +603,6 @@ class ProbabilisticGTPCA(OutlierMixin, BaseGTPCA):
         """1 for inliers, -1 for outliers, (n,)."""
         return np.where(np.asarray(self.decision_function(X)) < 0, -1, 1)
 
-    @overload
-    def pose_posterior(self, X: np.ndarray, n_poses: int = 3) -> PosePosterior[np.ndarray]: ...
-    @overload
-    def pose_posterior(self, X: DaskT, n_poses: int = 3) -> PosePosterior[DaskT]: ...
-    @overload
-    def pose_posterior(self, X: Eager, n_poses: int = 3) -> PosePosterior[Any]: ...
-    def pose_posterior(self, X: Samples, n_poses: int = 3) -> PosePosterior[Any]:
-        """The most likely poses with their probabilities, and how far poses spread.
-
-        Parameters
-        ----------
-        X : array (n, \\*sample_shape) or (n, d)
-        n_poses : int
-            How many poses of every sample.
-
-        Returns
-        -------
-        PosePosterior
-        """
-        chunks, model = self.chunks(X), self.model_
-        most = self.operator_.n_transforms
-        count = min(checks.integer("n_poses", n_poses, 1), most)
-        found = chunks.join(pose_summary, model.lens(), count)
-        index, probability, entropy = (found.pop(n) for n in ("index", "probability", "entropy"))
-        std = {name.removeprefix("std_"): values for name, values in found.items()}
-        return PosePosterior(index, probability, model.described(index), std, entropy)
-
-    def sample(
-        self, n_samples: int = 1, random_state: RandomState = None
-    ) -> tuple[np.ndarray, Codes]:
-        """Samples drawn from the model, (n, \\*sample_shape), and their codes.
-
-        Parameters
-        ----------
-        n_samples : int
-        random_state : int, RandomState or None
-
-        Returns
-        -------
-        X : array (n, \\*sample_shape)
-        codes : Codes
-        """
-        count = checks.integer("n_samples", n_samples, 1)
-        X, codes = self.model_.sample(count, check_random_state(random_state))
-        return X.reshape(-1, *self.sample_shape_), codes
-
 
 def check_density(estimator):
     """Raise an error for parameters that make no sense."""
@@ -589,11 +610,10 @@ def check_density(estimator):
     as_family(estimator.family)
 
 
-def _offset_and_poses(chunks, model):
+def offset_and_poses(chunks, model):
     """Share of the energy in the means of samples, and how many rows take which transform."""
     share = chunks.sum(offset_energy) / max(chunks.sum(energy), np.finfo(float).tiny)
-    codes = chunks.collect(encode, model.lens(), 1.0)
-    index = np.concatenate([part.index[:, 0] for part in codes])
+    index = np.asarray(model.encode(chunks).index)[:, 0]
     return share, [np.unique(index, return_counts=True)]
 
 

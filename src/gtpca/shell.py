@@ -20,6 +20,7 @@ __all__ = [
     "ArrayT",
     "BaseEstimator",
     "CallbackSupportMixin",
+    "ClassifierMixin",
     "DaskT",
     "Documented",
     "Eager",
@@ -164,6 +165,11 @@ if TYPE_CHECKING:
 
     HAS_CALLBACKS: bool
 
+    class ClassifierMixin:
+        """What tells classes apart."""
+
+        def score(self, X: Samples, y: Any, sample_weight: Any = None) -> float: ...
+
     class OutlierMixin:
         """What tells outliers from inliers."""
 
@@ -171,7 +177,7 @@ if TYPE_CHECKING:
 
 else:
     ArrayT = TypeVar("ArrayT")
-    from sklearn.base import BaseEstimator, OutlierMixin, TransformerMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, TransformerMixin
 
     try:
         from sklearn.callback import CallbackSupportMixin, with_callbacks

@@ -201,7 +201,7 @@ class Heir(GTPCA):
             "changed",
         ),
         (lambda: fitted()[0].set_params(output="nonsense"), "output='nonsense'"),
-        (lambda: Heir(1).fit(np.eye(4)), "only GTPCA, ProbabilisticGTPCA"),
+        (lambda: Heir(1).fit(np.eye(4)), "only GTPCA, ProbabilisticGTPCA, MixtureGTPCA"),
     ],
 )
 def test_what_cannot_be_saved_is_refused_before_a_file_is_there(model, message, tmp_path):

@@ -14,6 +14,8 @@ from gtpca import (
     GTPCA,
     Codes,
     Compose,
+    GTPCAClassifier,
+    MixtureGTPCA,
     PosePosterior,
     ProbabilisticGTPCA,
     Rotation,
@@ -71,6 +73,9 @@ def others() -> None:
     images = GTPCA(2, Compose(Shift((20, 20)), Rotation(angles=20)), sample_shape=(28, 28))
     density = ProbabilisticGTPCA(1, Shift(64)).fit(X)
     print(density.pose_posterior(X).entropy, density.score(X), labels, images.get_params())
+    kinds = MixtureGTPCA(3, 1, Shift(64)).fit(X)
+    print(kinds.predict(X).nbytes, kinds.kinds_["weight"].max(), kinds.encode(X).kind)
+    print(GTPCAClassifier(density).fit(X, labels).predict(X).nbytes)
     print(used(text, fitted(X).transform(X), Path("x.gtpca")), read_data("x.csv").rows)
     print(gtpca.datasets.make_spikes(3), gtpca.__version__)
 
@@ -84,6 +89,7 @@ def mistakes(X: np.ndarray) -> None:
     GTPCA(3, components=2)  # error: call-arg
     print(gtpca.GTPAC)  # error: attr-defined
     ProbabilisticGTPCA(1).fit(X).transfrom(X)  # error: attr-defined
+    MixtureGTPCA(3, 1).fit(X).transform(X)  # error: attr-defined
     Shift(64).bnd((128,))  # error: attr-defined
 
 

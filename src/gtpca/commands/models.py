@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from gtpca import GTPCA, EventGTPCA, ProbabilisticGTPCA, checks, load
+from gtpca import GTPCA, EventGTPCA, MixtureGTPCA, ProbabilisticGTPCA, checks, load
 from gtpca.commands.advice import warn_of_columns, warn_of_recording
 from gtpca.commands.densities import density_facts, density_summary, fit_density, no_pattern
 from gtpca.commands.event_facts import event_facts, event_summary
@@ -201,7 +201,12 @@ def load_model(path: Path, max_size: int | None = None, recordings: bool | None 
 
 
 def _check_kind(path, model, recordings) -> None:
-    """Templates of recordings go with other commands than components of samples."""
+    """Templates of recordings and components of samples have commands of their own, kinds none."""
+    if isinstance(model, MixtureGTPCA):
+        raise ValueError(
+            f"{shown(path)} holds a MixtureGTPCA, which commands do not take; gtpca.load reads it "
+            "in Python."
+        )
     is_events = isinstance(model, EventGTPCA)
     if recordings is True and not is_events:
         raise ValueError(

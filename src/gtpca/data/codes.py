@@ -33,6 +33,8 @@ class Codes(Generic[ArrayT]):
     container : Container or None
         What the samples came in, such as a DataArray: ``GTPCA.decode`` and ``GTPCA.poses`` answer
         in kind. It is not saved.
+    kind : int array (n,) or None
+        Which kind each row is of, where a model has several: see :class:`gtpca.MixtureGTPCA`.
 
     Examples
     --------
@@ -46,6 +48,7 @@ class Codes(Generic[ArrayT]):
     index: ArrayT
     shapes: np.ndarray | None = None
     container: Container | None = None
+    kind: ArrayT | None = None
 
     @staticmethod
     def check(codes: Any) -> None:
@@ -63,7 +66,8 @@ class Codes(Generic[ArrayT]):
             rows = np.array([rows])
         shapes = None if self.shapes is None else self.shapes[rows]
         container = None if self.container is None else self.container.take(rows)
-        return Codes(self.scores[rows], self.index[rows], shapes, container)
+        kind = None if self.kind is None else self.kind[rows]
+        return Codes(self.scores[rows], self.index[rows], shapes, container, kind)
 
     def first(self, n_components: int) -> Codes[ArrayT]:
         """The codes on the first components only; a pose that is shared stays."""
@@ -74,8 +78,9 @@ class Codes(Generic[ArrayT]):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all arrays to one ``.npz`` file, without pickle, by an atomic write."""
         arrays: dict[str, Any] = {"scores": self.scores, "index": self.index}
-        if self.shapes is not None:
-            arrays["shapes"] = self.shapes
+        for name in ("shapes", "kind"):
+            if getattr(self, name) is not None:
+                arrays[name] = getattr(self, name)
         with atomic_file(path) as file:
             np.savez(file, **arrays)
 
@@ -84,7 +89,8 @@ class Codes(Generic[ArrayT]):
         """Read what :meth:`save` wrote."""
         check_regular(path)
         with np.load(path, allow_pickle=False) as arrays:
-            return Codes(arrays["scores"], arrays["index"], arrays.get("shapes"))
+            beside = {name: arrays.get(name) for name in ("shapes", "kind")}
+            return Codes(arrays["scores"], arrays["index"], **beside)
 
 
 def _kind_of(value) -> str:

@@ -23,7 +23,21 @@ from gtpca.operators.base import smoothed
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem
 
-__all__ = ["Recipe", "density_in_data_units", "expectation_maximisation", "maximised", "start"]
+__all__ = [
+    "Recipe",
+    "climb",
+    "common_noise",
+    "density_in_data_units",
+    "expectation_maximisation",
+    "fitted_weights",
+    "least_noise",
+    "log_shares",
+    "maximised",
+    "start",
+    "start_at",
+    "total_weight",
+    "with_data_weights",
+]
 
 DENSE = 512  # weights up to which the covariance of aligned rows is made as a whole
 SUBSPACE_STEPS, SPARE = 6, 8  # else: so many steps, with so many directions more than needed
@@ -79,8 +93,12 @@ def expectation_maximisation(chunks: Chunks, recipe: Recipe, rng):
     return climb(chunks, recipe, start(chunks, recipe, rng))
 
 
-def climb(chunks, recipe, model):
+def climb(chunks, recipe, model, sums_of=None, step=None):
     """Passes over all rows from a model; see :func:`expectation_maximisation`.
+
+    ``sums_of(chunk, lens, by_feature)`` are the sums of a pass, with ``fit`` and ``count``, and
+    ``step(model, lens, sums, floor, learn_prior)`` is the model after it: by default those of a
+    single density.
 
     A noise of each feature changes the inner product in which all else is summed: it takes turns
     with the rest. Else every second pass is taken at a point extrapolated from the two before it,
@@ -88,7 +106,8 @@ def climb(chunks, recipe, model):
     noise is at its floor, rounding errors are large beside it: a pass that makes rows less likely
     is the last, and what was there before it is kept.
     """
-    sums_of = soft_sums if recipe.em == "soft" else hard_sums
+    sums_of = sums_of or (soft_sums if recipe.em == "soft" else hard_sums)
+    step = step or maximised
     history: list[float] = []
     floor, by_turns = least_noise(chunks), recipe.noise == "features"
     before, plain = None, None  # the model of the pass before, and what an extrapolation replaced
@@ -108,7 +127,7 @@ def climb(chunks, recipe, model):
             return model.canonical(), history, True
         if number == recipe.max_iter:
             break
-        after, here = maximised(model, lens, sums, floor, recipe.prior == "learned"), model
+        after, here = step(model, lens, sums, floor, recipe.prior == "learned"), model
         if before is None or by_turns:
             before, plain, model = here, None, after
         else:
@@ -133,7 +152,7 @@ def extrapolated(first, second, third):
         return a + 2 * far * (b - a) + far**2 * (c - 2 * b + a)
 
     new, noise = along(*W), np.clip(along(*noises), noises[2] - 1, noises[2] + 1)
-    return replace(third, pattern=new[0], loadings=new[1:], noise=np.exp(noise))
+    return third.with_weights(new, np.exp(noise))
 
 
 def least_noise(chunks):
@@ -151,13 +170,23 @@ def maximised(model, lens, sums, floor, learn_prior=False):
     """
     if np.ndim(sums.squares):
         return replace(model, noise=np.maximum(_noise_of_features(model, lens, sums), floor))
-    normal = lens.operator.normal(sums.moments)
-    V = _least_squares(normal, sums, lens.weights)
-    model = replace(model, pattern=V[0], loadings=V[1:])
-    if len(model.noise) == 1:
-        variance = _energy_left(lens.operator, sums, V) / max(np.sum(sums.observed), 1e-300)
-        model = replace(model, noise=np.array([max(variance, floor)]))
-    return replace(model, log_prior=_log_shares(sums.mass)) if learn_prior else model
+    V = fitted_weights(lens, sums)
+    noise = common_noise([lens], [sums], [V], floor) if len(model.noise) == 1 else model.noise
+    model = model.with_weights(V, noise)
+    return replace(model, log_prior=log_shares(sums.mass)) if learn_prior else model
+
+
+def fitted_weights(lens, sums):
+    """Pattern and loadings (1 + K, L) under which the sums of a pass are most likely."""
+    return _least_squares(lens.operator.normal(sums.moments), sums, lens.weights)
+
+
+def common_noise(lenses, each, stack, floor):
+    """One variance (1,) for the sums of several passes: what their weights (1 + K, L) leave."""
+    parts = zip(lenses, each, stack, strict=True)
+    left = sum(_energy_left(lens.operator, sums, V) for lens, sums, V in parts)
+    count = sum(np.sum(sums.observed) for sums in each)
+    return np.array([max(left / max(count, 1e-300), floor)])
 
 
 def density_in_data_units(
@@ -169,9 +198,14 @@ def density_in_data_units(
     scores of whitened ones, smoothed and made smaller as these were. Loadings are turned so that
     they are orthogonal in the data.
     """
-    operator, lens = model.operator, model.lens()
-    sums = chunks.sum(data_sums, lens, recipe.em == "hard")
-    V = scale * _least_squares(operator.normal(sums.moments), sums, np.zeros_like(lens.weights))
+    sums = chunks.sum(data_sums, model.lens(), recipe.em == "hard")
+    return with_data_weights(model, sums, width, scale)
+
+
+def with_data_weights(model, sums, width=0.0, scale=1.0) -> ProbabilisticModel:
+    """A model with the weights in the units of the data that the sums of rows as they came say."""
+    operator = model.operator
+    V = scale * _least_squares(operator.normal(sums.moments), sums, np.zeros_like(model.weights))
     V = np.stack([smoothed(operator, v, width) for v in V]) if width else V
     turn, _, axes = np.linalg.svd(V[1:], full_matrices=False)
     turn = turn * signs(axes)
@@ -196,7 +230,7 @@ def _least_squares(normal, sums, start):
     return np.where(normal.seen[0], V, start)
 
 
-def _log_shares(mass):
+def log_shares(mass):
     """``log(mass / sum)``; minus infinity for a transform that no row takes."""
     share = mass / mass.sum()
     return np.log(share, out=np.full(len(share), -np.inf), where=share > 0)
@@ -214,12 +248,17 @@ def _noise_of_features(model, lens, sums):
 
 def start(chunks: Chunks, recipe: Recipe, rng) -> ProbabilisticModel:
     """Pattern, loadings and noise of the rows in the poses of a single component."""
-    operator, n = chunks.operator, chunks.sum(total_weight)
     problem = Problem(chunks, recipe.polarity)
     result = ALS().solve(problem, rng, n_jobs=recipe.n_jobs)
     if recipe.whitening is not None:
         result = annealed(problem, ALS(), result, n_jobs=recipe.n_jobs)
-    block = problem.block(result.weights)
+    return start_at(problem, recipe, result.weights, rng)
+
+
+def start_at(problem, recipe, W, rng) -> ProbabilisticModel:
+    """Pattern, loadings and noise of the rows in the poses of a component (1, L)."""
+    chunks, block = problem.chunks, problem.block(W)
+    operator, n = chunks.operator, chunks.sum(total_weight)
     stats = chunks.sum(pattern_sums, block)
     pattern = operator.normal(stats.moments).solve(stats.rhs, np.zeros_like(stats.rhs))[0, 0]
     left = (float(stats.explained[0]) - pattern @ stats.rhs[0, 0]) / n

@@ -47,9 +47,13 @@ __all__ = [
     "encode",
     "hard_sums",
     "log_likelihoods",
+    "most_likely",
     "moved",
+    "normalised",
     "pose_summary",
+    "posterior_in_short",
     "rest_of_rows",
+    "shared_sums",
     "soft_sums",
     "total_likelihood",
     "with_one",
@@ -105,6 +109,10 @@ class ProbabilisticModel:
     def sizes(self) -> np.ndarray:
         """``sqrt(lambda_k) = |u_k|`` in the units of the data, (K,)."""
         return np.linalg.norm(self.visible[1:], axis=1)
+
+    def with_weights(self, weights: np.ndarray, noise: np.ndarray) -> ProbabilisticModel:
+        """The same with another pattern and other loadings (1 + K, L), and another noise."""
+        return replace(self, pattern=weights[0], loadings=weights[1:], noise=noise)
 
     def lens(self) -> Lens:
         """What a pass over rows needs to know of the model, computed once."""
@@ -471,7 +479,7 @@ def _both(lens, hard, seen, piece):
     fit, share = normalised(joint)
     if hard:
         share = np.eye(joint.shape[1])[most_likely(lens, seen, joint)]
-    return _shared(lens, False, piece, fit, share, z, terms)
+    return shared_sums(lens, False, piece, fit, share, z, terms)
 
 
 def rest_of_rows(chunk, lens):
@@ -485,10 +493,10 @@ def rest_of_rows(chunk, lens):
 def _soft(lens, by_feature, piece):
     joint, z, terms = lens.joint(piece)
     fit, share = normalised(joint)
-    return _shared(lens, by_feature, piece, fit, share, z, terms)
+    return shared_sums(lens, by_feature, piece, fit, share, z, terms)
 
 
-def _shared(lens, by_feature, piece, fit, share, z, terms):
+def shared_sums(lens, by_feature, piece, fit, share, z, terms):
     """The sums of rows (n,) that take every transform with its share (n, m)."""
     g = share * piece.weight[:, None]
     coef = np.concatenate([g[None], g * z])
@@ -573,7 +581,7 @@ def _hard(lens, by_feature, piece):
     if piece.hidden is not None:
         share = np.zeros(joint.shape)
         share[each, index] = 1.0
-        return _shared(lens, by_feature, piece, joint[each, index], share, z, terms)
+        return shared_sums(lens, by_feature, piece, joint[each, index], share, z, terms)
     operator, coef = lens.operator, with_one(z[:, each, index].T)
     weighted = coef * piece.weight[:, None]
     mass = np.bincount(index, piece.weight, joint.shape[1])
@@ -691,11 +699,11 @@ def pose_summary(chunk, lens, n_poses):
     for piece in lens.pieces(chunk):
         joint = lens.joint(piece)[0]
         first = most_likely(lens, piece, joint)
-        parts.append(_summary(chunk.operator, normalised(joint)[1], first, n_poses))
+        parts.append(posterior_in_short(chunk.operator, normalised(joint)[1], first, n_poses))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _summary(operator, share, first, n_poses):
+def posterior_in_short(operator, share, first, n_poses):
     """That of probabilities (n, m), of which the ``first`` (n,) is the largest but for rounding."""
     falling = -share
     falling[np.arange(len(share)), first] = -np.inf

@@ -10,11 +10,20 @@ from gtpca import checks
 from gtpca.persistence.noises import check_noise_file
 from gtpca.persistence.shapes import is_array, is_floats
 
-__all__ = ["NEEDED_OF_DENSITIES", "check_density_file"]
+__all__ = [
+    "NEEDED_OF_DENSITIES",
+    "NEEDED_OF_MIXTURES",
+    "check_density_file",
+    "check_mixture_file",
+]
 
 NEEDED_OF_DENSITIES = (
     *("mean_pattern_", "explained_variance_", "noise_variance_", "pose_prior_", "offset_"),
     *("history_", "n_iter_", "labels_", "held_out_gain_", "smoothing_", "shrinkage_"),
+)
+NEEDED_OF_MIXTURES = (
+    *("kind_weights_", "mean_patterns_", "explained_variance_", "noise_variance_", "pose_prior_"),
+    *("kind_counts_", "doubts_", "history_", "n_iter_", "labels_", "noise_", "whitened_weights_"),
 )
 SUM = 1e-6  # how far probabilities may be from 1 in sum
 
@@ -28,13 +37,45 @@ def check_density_file(model) -> None:
     _check_floats(model, "explained_variance_", (count,))
     _check_floats(model, "pose_prior_", (operator.n_transforms,))
     _check_floats(model, "history_", (np.size(model.history_),))
-    if np.any(model.explained_variance_ < 0):
-        raise ValueError("explained_variance_ must not be negative")
-    if np.any(model.pose_prior_ < 0) or abs(model.pose_prior_.sum() - 1) > SUM:
-        raise ValueError("pose_prior_ must be probabilities")
-    check_noise_file(model, "whitened_weights_", count + 1)
-    _check_noise(model)
+    _check_not_negative(model, "explained_variance_")
+    _check_probabilities(model, "pose_prior_")
+    check_noise_file(model, "whitened_weights_", (count + 1,))
+    _check_noise(model, not model.noise_by_feature)
     _check_numbers(model)
+
+
+def check_mixture_file(model) -> None:
+    """Raise an error unless the fitted attributes of a mixture can be what a fit found."""
+    operator = model.operator_
+    count = checks.integer("n_components_", model.n_components_, 0)
+    kinds = checks.integer("number of kind_weights_", np.size(model.kind_weights_), 1)
+    _check_floats(model, "components_", (kinds, count, *operator.weight_shape))
+    _check_floats(model, "mean_patterns_", (kinds, *operator.weight_shape))
+    _check_floats(model, "explained_variance_", (kinds, count))
+    _check_floats(model, "pose_prior_", (kinds, operator.n_transforms))
+    _check_floats(model, "history_", (np.size(model.history_),))
+    for name in ("kind_weights_", "kind_counts_", "doubts_"):
+        _check_floats(model, name, (kinds,))
+    for name in ("explained_variance_", "kind_counts_", "doubts_"):
+        _check_not_negative(model, name)
+    _check_probabilities(model, "pose_prior_")
+    _check_probabilities(model, "kind_weights_")
+    if not np.all(model.kind_weights_ > 0):
+        raise ValueError("kind_weights_ must be positive")
+    check_noise_file(model, "whitened_weights_", (kinds, count + 1))
+    _check_noise(model, one=True)
+    checks.integer("n_iter_", model.n_iter_, 0)
+
+
+def _check_not_negative(model, name) -> None:
+    if np.any(getattr(model, name) < 0):
+        raise ValueError(f"{name} must not be negative")
+
+
+def _check_probabilities(model, name) -> None:
+    values = getattr(model, name)
+    if np.any(values < 0) or np.any(np.abs(values.sum(axis=-1) - 1) > SUM):
+        raise ValueError(f"{name} must be probabilities")
 
 
 def _check_floats(model, name, shape) -> None:
@@ -42,9 +83,9 @@ def _check_floats(model, name, shape) -> None:
         raise ValueError(f"{name} must be finite numbers of shape {tuple(shape)}")
 
 
-def _check_noise(model) -> None:
+def _check_noise(model, one) -> None:
     """One variance, or one for each feature, all of them positive."""
-    noise, one = model.noise_variance_, not model.noise_by_feature
+    noise = model.noise_variance_
     one = one or (model.n_features_in_ == 1 and np.ndim(noise) == 0)  # as older files have it
     good = isinstance(noise, float) if one else is_array(noise, "f", model.sample_shape_)
     if not good or not np.all(np.isfinite(noise)) or np.any(np.asarray(noise) <= 0):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
+from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
@@ -18,12 +19,18 @@ from sklearn.utils.validation import check_is_fitted
 
 import gtpca
 from gtpca import checks
-from gtpca.base import BaseGTPCA
+from gtpca.base import BaseModel
 from gtpca.estimator import FROZEN, GTPCA, check_n_components, check_parameters
 from gtpca.families.base import everywhere
 from gtpca.families.text import as_family
+from gtpca.mixture import MixtureGTPCA, check_mixture
 from gtpca.persistence.container import read_container, write_container
-from gtpca.persistence.densities import NEEDED_OF_DENSITIES, check_density_file
+from gtpca.persistence.densities import (
+    NEEDED_OF_DENSITIES,
+    NEEDED_OF_MIXTURES,
+    check_density_file,
+    check_mixture_file,
+)
 from gtpca.persistence.events import check_event_file
 from gtpca.persistence.labels import check_labels
 from gtpca.persistence.noises import check_noise_file
@@ -39,12 +46,16 @@ LARGEST_FAMILY = 2**24
 DOMAINS = 3  # files of earlier formats know no domain: samples were judged everywhere
 MOST_SWEEPS, MOST_JOBS = 10_000, 4096
 FITTED_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
-KINDS = {kind.__name__: kind for kind in (GTPCA, ProbabilisticGTPCA, EventGTPCA)}
+KINDS = {kind.__name__: kind for kind in (GTPCA, ProbabilisticGTPCA, MixtureGTPCA, EventGTPCA)}
 NEEDED = ("components_", "n_components_", "sample_shape_", "n_features_in_", "_row_shape")
-TOLD = ("mean_", "explained_energy_", "explained_energy_ratio_", "n_iter_", "history_")
+TOLD_OF: dict[type, tuple[str, ...]] = {
+    GTPCA: ("mean_", "explained_energy_", "explained_energy_ratio_", "n_iter_", "history_"),
+    ProbabilisticGTPCA: NEEDED_OF_DENSITIES,
+    MixtureGTPCA: NEEDED_OF_MIXTURES,
+}
 
 
-def save(model: BaseGTPCA | EventGTPCA, path: str | PathLike[str]) -> None:
+def save(model: BaseModel | EventGTPCA, path: str | PathLike[str]) -> None:
     """Write a fitted model to a file; :meth:`gtpca.GTPCA.save`."""
     if type(model) not in KINDS.values():
         *others, last = KINDS
@@ -83,7 +94,7 @@ def load(path: str | PathLike[str], max_size: int = LARGEST_FAMILY) -> Any:
 
     Returns
     -------
-    GTPCA, ProbabilisticGTPCA or EventGTPCA
+    GTPCA, ProbabilisticGTPCA, MixtureGTPCA or EventGTPCA
 
     Examples
     --------
@@ -156,7 +167,7 @@ def _rebuild(content, decoder, max_size) -> Any:
     check_labels(model.labels_, model.sample_shape_)
     _check_cautions(model.cautions_)
     model.restore(_bind(model, max_size), **fitted)
-    _check_components(model) if kind is GTPCA else check_density_file(model)
+    CHECKS[kind](model)
     return model
 
 
@@ -184,6 +195,8 @@ def _check_parameters(model) -> None:
         return
     if isinstance(model, ProbabilisticGTPCA):
         check_density(model)
+    elif isinstance(model, MixtureGTPCA):
+        check_mixture(model)
     else:
         check_parameters(model)
         check_parameters(clone(model).set_params(**{n: getattr(model, f"{n}_") for n in FROZEN}))
@@ -198,7 +211,7 @@ def _check_parameters(model) -> None:
 
 def _check_shapes(model, max_size) -> None:
     """What the fitted attributes say about the shape of a sample must agree."""
-    told = TOLD if isinstance(model, GTPCA) else NEEDED_OF_DENSITIES
+    told = TOLD_OF[type(model)]
     missing = [name for name in NEEDED + told if name not in vars(model)]
     if missing:
         raise ValueError(f"{missing[0]} is missing")
@@ -226,9 +239,16 @@ def _check_components(model) -> None:
         raise ValueError(f"components_ must be finite numbers of shape {shape}")
     if not model.components_.reshape(count, -1).any(axis=1).all():
         raise ValueError("components_ must not be zero")
-    check_noise_file(model, "whitened_components_", count)
+    check_noise_file(model, "whitened_components_", (count,))
     check_n_components(model.n_components, model.operator_, model.shared_pose_)
     _check_record(model, count)
+
+
+CHECKS: dict[type, Callable] = {
+    GTPCA: _check_components,
+    ProbabilisticGTPCA: check_density_file,
+    MixtureGTPCA: check_mixture_file,
+}
 
 
 def _check_record(model, count) -> None:

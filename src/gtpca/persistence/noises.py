@@ -15,10 +15,10 @@ __all__ = ["check_noise_file"]
 MOST_ORDERS = 1000
 
 
-def check_noise_file(model, name, count) -> None:
+def check_noise_file(model, name, counts) -> None:
     """Raise an error unless ``noise_`` is None, or fits the operator of a model.
 
-    Then the attribute ``name`` must have ``count`` weights as whitened rows show them.
+    Then the attribute ``name`` must have so many weights (\\*counts) as whitened rows show them.
     """
     noise, seen, operator = model.noise_, getattr(model, name), model.operator_
     if noise is None:
@@ -27,8 +27,8 @@ def check_noise_file(model, name, count) -> None:
         return
     if not isinstance(noise, StationaryNoise) or noise.sample_shape != model.sample_shape_:
         raise ValueError("noise_ must be a noise of samples of this shape, or nothing")
-    if not is_floats(seen, (count, *operator.weight_shape)):
-        raise ValueError(f"{name} must be {count} arrays of finite numbers")
+    if not is_floats(seen, (*counts, *operator.weight_shape)):
+        raise ValueError(f"{name} must be {math.prod(counts)} arrays of finite numbers")
     check_noise_value(noise, shift_axes(operator))
 
 

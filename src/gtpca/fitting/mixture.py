@@ -1,0 +1,251 @@
+"""Expectation maximisation for several kinds of samples: starts, and passes that raise likelihood.
+
+Starts are groups of rows around single components, found by energy on rows of unit norm: rows are
+drawn as in k-means++ by the share of them that no kind so far explains,
+
+    1 - max_g,t <x, T_t w_g>^2 / |T_t w_g|^2,
+
+and hard passes assign every row to the kind that explains most of it. The best of them is also
+improved by moves that put the kind that is cheapest to do without elsewhere. Energy is a poor judge
+of groups of unequal sizes: which start is the best one, a few passes of EM from each say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gtpca.data.chunks import Chunks, as_chunks
+from gtpca.fitting.em import (
+    Recipe,
+    climb,
+    common_noise,
+    fitted_weights,
+    log_shares,
+    start_at,
+    total_weight,
+    with_data_weights,
+)
+from gtpca.model.matching import Stats, coded_statistics, match, orthonormal, update
+from gtpca.model.mixture import MixtureModel, kind_data_sums, kind_sums
+from gtpca.model.probabilistic import ProbabilisticModel
+from gtpca.solvers.als import ALS
+from gtpca.solvers.base import Problem
+
+__all__ = ["find_kinds", "kinds_in_data_units", "maximised_kinds"]
+
+START_ROWS = 2048  # kinds are looked for on so many rows
+N_STARTS = 8
+HARD_PASSES = 6  # of a start, and after every move
+MOVES = 6
+EM_PASSES = 8  # by which starts are judged
+GO_ON = 2  # starts that are climbed from
+SAMPLE_TOL = 1e-4  # of EM on some of the rows, in nats per row
+LEAST_SHARE = 1e-12  # of a kind that no row takes: its logarithm is finite
+SAME = 1e-6  # starts that explain the same up to this share are the same
+
+
+def find_kinds(chunks: Chunks, recipe: Recipe, n_kinds: int, rng):
+    """The mixture of ``n_kinds`` densities of all rows.
+
+    Returns
+    -------
+    model : MixtureModel
+        The kind of the largest weight first.
+    history : list of float
+        Mean over the rows of ``log p(x)`` at every pass; it never falls but by rounding.
+    converged : bool
+    """
+    few, whole = _few_rows(chunks, recipe, rng)
+    units = Problem(_unit_rows(few, recipe), recipe.polarity)
+    order = np.argsort(np.concatenate(few.collect(_energies)), kind="stable")
+    starts = hard_starts(units, n_kinds, order, rng)
+    models = [first_model(few, units, recipe, W, rng) for W in starts]
+    short = replace(recipe, max_iter=min(EM_PASSES, recipe.max_iter), tol=0.0)
+    tried = _most_likely(_climbed(few, short, model) for model in models)[:GO_ON]
+    long = recipe if whole else replace(recipe, tol=max(recipe.tol, SAMPLE_TOL))
+    best = _most_likely(_climbed(few, long, model) for model, _, _ in tried)[0]
+    return best if whole else _climbed(chunks, recipe, best[0])
+
+
+def _climbed(chunks, recipe, model):
+    return climb(chunks, recipe, model, kind_sums, maximised_kinds)
+
+
+def _most_likely(found):
+    """Climbs by the likelihood that they reached, the most likely first."""
+    return sorted(found, key=lambda one: -one[1][-1])
+
+
+def maximised_kinds(model, lenses, sums, floor, learn_prior=False) -> MixtureModel:
+    """The mixture under which the sums of a pass are most likely.
+
+    Pattern and loadings of every kind as those of a density; the noise is the mean square of what
+    all of them leave.
+    """
+    stack = [fitted_weights(*pair) for pair in zip(lenses, sums.each, strict=True)]
+    noise = common_noise(lenses, sums.each, stack, floor)
+    model = model.with_weights(np.array(stack), noise)
+    if learn_prior:
+        pairs = zip(model.kinds, sums.each, strict=True)
+        kinds = (replace(kind, log_prior=_prior(kind, each.mass)) for kind, each in pairs)
+        model = replace(model, kinds=tuple(kinds))
+    return replace(model, log_weights=_log_weights([each.count for each in sums.each]))
+
+
+def _prior(kind, mass):
+    """The logarithm of the share that every transform has; as before if no row takes any."""
+    return log_shares(mass) if mass.sum() > 0 else kind.log_prior
+
+
+def _log_weights(counts):
+    """``log pi_g`` from the number of rows that a kind has."""
+    share = np.maximum(np.asarray(counts) / np.sum(counts), LEAST_SHARE)
+    return np.log(share / share.sum())
+
+
+def kinds_in_data_units(chunks: Chunks, model: MixtureModel) -> MixtureModel:
+    """:func:`gtpca.fitting.em.density_in_data_units` of every kind."""
+    sums = chunks.sum(kind_data_sums, model.lens())
+    pairs = zip(model.kinds, sums.each, strict=True)
+    return replace(model, kinds=tuple(with_data_weights(*pair) for pair in pairs))
+
+
+def _few_rows(chunks, recipe, rng):
+    """Some rows in memory, and whether they are all of them."""
+    whole = chunks.n_rows <= START_ROWS
+    numbers = np.arange(chunks.n_rows)
+    if not whole:
+        numbers = np.sort(rng.permutation(chunks.n_rows)[:START_ROWS])
+    chunk = chunks.take(numbers)
+    return as_chunks(chunk.rows, chunk.operator, chunk.weight, n_jobs=recipe.n_jobs), whole
+
+
+def hard_starts(problem, n_kinds, order, rng) -> list[np.ndarray]:
+    """Components (G, 1, L) of as many kinds, by energy: different ones, the best first."""
+    found = []
+    for _ in range(N_STARTS if n_kinds > 1 else 1):
+        found.append(hard_climb(problem, seeded(problem, n_kinds, order, rng)))
+    stack, explained = max(found, key=lambda one: one[1])
+    found.append(moved_kinds(problem, stack, explained, order, rng))
+    found.sort(key=lambda one: -one[1])
+    energies = [energy for _, energy in found]
+    new = [g == 0 or e < energies[g - 1] * (1 - SAME) for g, e in enumerate(energies)]
+    return [W for (W, _), is_new in zip(found, new, strict=True) if is_new]
+
+
+def _unit_rows(chunks, recipe):
+    """The rows of chunks in memory, each of unit norm; empty ones stay."""
+    chunk = chunks.take(np.arange(chunks.n_rows))
+    norms = np.sqrt(chunk.energies)
+    rows = chunk.rows / np.where(norms > 0, norms, 1.0)[:, None]
+    return as_chunks(rows, chunk.operator, chunk.weight, n_jobs=recipe.n_jobs)
+
+
+def _energies(chunk):
+    return chunk.energies
+
+
+def explained_each(chunk, blocks):
+    """The energy of every row that each of G components explains, (n, G)."""
+    return np.stack([match(chunk, block).explained for block in blocks], axis=1)
+
+
+def seeded(problem, n_kinds, order, rng) -> np.ndarray:
+    """Rows as components (G, 1, L), each drawn by what those before it leave of it."""
+    chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
+    explained, stack = np.zeros(len(chunk.rows)), []
+    for _ in range(n_kinds):
+        stack.append(drawn_row(chunk, chunk.energies - explained, order, rng))
+        [found] = problem.chunks.join(explained_each, problem.blocks(stack[-1])).T
+        explained = np.maximum(explained, found)
+    return np.concatenate(stack)
+
+
+def drawn_row(chunk, left, order, rng) -> np.ndarray:
+    """A row drawn by what is left of each, (n,), where it has most energy, as (1, 1, L).
+
+    In a given ``order`` of the rows, so that theirs does not matter, and weight 2 is the same as a
+    row given twice.
+    """
+    mass = np.cumsum(chunk.weigh(np.clip(left, 0.0, None))[order])
+    if not mass[-1] > 0:
+        mass = np.cumsum(chunk.weigh(np.ones(len(left)))[order])
+    place = np.searchsorted(mass, rng.uniform() * mass[-1], side="right")
+    row, operator = chunk.filled[[order[min(place, len(order) - 1)]]], chunk.operator
+    whole = operator.magnitude
+    power = whole.correlate(whole.prepare(row**2), np.ones((1, operator.n_weights)))[0, 0]
+    index = np.array([(power >= power.max() * (1 - SAME)).argmax()])
+    return orthonormal(operator.adjoint_rows(row, index)[None])
+
+
+def hard_statistics(chunk, blocks) -> Stats:
+    """:class:`Stats` of G components, each of the rows that it explains most of."""
+    found = [match(chunk, block) for block in blocks]
+    explained = np.stack([one.explained for one in found])
+    best, parts = explained.argmax(axis=0), []
+    for g, one in enumerate(found):
+        mine = best == g
+        total = np.array([np.sum(chunk.weigh(explained[g] * mine))])
+        parts.append(coded_statistics(chunk, one.index, one.coef * mine[:, None], total))
+    return Stats.joined(parts)
+
+
+def hard_climb(problem, stack):
+    """Components (G, 1, L) after some hard passes, and the energy that they explain."""
+    operator = problem.chunks.operator
+    for _ in range(HARD_PASSES):
+        stats = problem.chunks.sum(hard_statistics, problem.blocks(stack))
+        stack = update(operator, stats, stack)
+    explained = problem.chunks.sum(hard_statistics, problem.blocks(stack)).explained
+    return stack, float(explained.sum())
+
+
+def moved_kinds(problem, stack, explained, order, rng):
+    """Kinds after moves that explain more: the one that is cheapest to lose goes elsewhere."""
+    chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
+    for _ in range(MOVES if len(stack) > 1 else 0):
+        each = problem.chunks.join(explained_each, problem.blocks(stack))
+        others = np.array([np.delete(each, g, axis=1).max(axis=1) for g in range(len(stack))])
+        cost = np.sum(chunk.weigh(each.max(axis=1) - others), axis=1)
+        cheap = cost.argmin()
+        tried = stack.copy()
+        tried[cheap] = drawn_row(chunk, chunk.energies - others[cheap], order, rng)
+        after = hard_climb(problem, tried)
+        if after[1] > explained:
+            stack, explained = after
+    return stack, explained
+
+
+def first_model(chunks, units, recipe, stack, rng) -> MixtureModel:
+    """Patterns, loadings, noise and weights of rows that are assigned to components (G, 1, L).
+
+    The assignment is that of ``units``, the problem of the same rows with unit norm. Components of
+    windows that can slide are brought to where they explain most.
+    """
+    kind = units.chunks.join(explained_each, units.blocks(stack)).argmax(axis=1)
+    chunk, kinds, counts = chunks.take(np.arange(chunks.n_rows)), [], []
+    for g, W in enumerate(stack):
+        part = _rows_of(chunk, kind == g, recipe)
+        counts.append(0.0 if part is None else part.sum(total_weight))
+        problem = Problem(chunks if part is None else part, recipe.polarity)
+        if next(iter(chunk.operator.moves(W[0])), None) is not None:
+            W = ALS().solve(problem, rng, start=W, n_jobs=recipe.n_jobs).weights
+        kinds.append(start_at(problem, recipe, W, rng))
+    return _with_one_noise(kinds, counts)
+
+
+def _rows_of(chunk, mine, recipe):
+    """Some rows of a chunk as chunks; None if none of them counts."""
+    weight = None if chunk.weight is None else chunk.weight[mine]
+    if not mine.any() or (weight is not None and not weight.any()):
+        return None
+    return as_chunks(chunk.rows[mine], chunk.operator, weight, n_jobs=recipe.n_jobs)
+
+
+def _with_one_noise(kinds: list[ProbabilisticModel], counts) -> MixtureModel:
+    """The mixture of kinds, with the mean of their noise over the rows."""
+    noise = np.average([kind.noise for kind in kinds], axis=0, weights=counts)
+    same = tuple(replace(kind, noise=noise) for kind in kinds)
+    return MixtureModel(same, _log_weights(counts))

@@ -1,0 +1,383 @@
+"""MixtureGTPCA: samples of several kinds, each with a pattern of its own; the shell around EM."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal, Self, overload
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from gtpca import checks
+from gtpca.data.containers import samples_in
+from gtpca.data.rows import training_rows
+from gtpca.estimator import unchanged_by_errors, warn_if_transposed, warn_of_domain
+from gtpca.families import Family
+from gtpca.families.text import as_family
+from gtpca.fitting import wording
+from gtpca.fitting.cautions import cautions
+from gtpca.fitting.coloured import check_noise, is_white, n_first_fits
+from gtpca.fitting.cost import check_cost, guess_density
+from gtpca.fitting.em import Recipe
+from gtpca.fitting.fit import logger
+from gtpca.fitting.mixture import find_kinds, kinds_in_data_units
+from gtpca.model.mixture import MixtureModel, kind_counts, pose_summary, rest_of_rows
+from gtpca.model.preprocessing import Preprocessing
+from gtpca.model.probabilistic import ProbabilisticModel
+from gtpca.probabilistic import RULES as DENSITY_RULES
+from gtpca.probabilistic import BaseDensity, offset_and_poses
+from gtpca.shell import ArrayLike, DaskT, Eager, KindT, Others, RandomState, Samples, Shape
+
+__all__ = ["MixtureGTPCA", "check_mixture"]
+
+SAME_RULES = ("prior", "polarity", "missing", "max_iter", "tol", "batch_size")
+RULES = {name: DENSITY_RULES[name] for name in SAME_RULES} | {
+    "n_kinds": checks.at_least(1),
+    "noise": partial(check_noise, names=("isotropic", "white", "stationary")),
+}
+
+
+class MixtureGTPCA(BaseDensity):
+    r"""Samples of several kinds, each with a pattern and components of its own, as a density.
+
+    .. math:: p(x) = \sum_g \pi_g p_g(x), \quad
+        x = T_t (m_g + \sum_k z_k \sqrt{\lambda_{gk}} w_{gk}) + \text{noise}
+
+    Every kind is a :class:`ProbabilisticGTPCA`, and all share the noise. Which kind a sample is of,
+    and in which pose, is found together, by soft expectation maximisation: nothing is aligned
+    first. Kinds are ordered by their weight, the largest first.
+
+    Kinds and components can stand for each other: with too few components a kind that varies is
+    split into several. Choose both by ``score`` of held-out samples, and look at ``kinds_``.
+
+    EM starts from groups of rows of unit norm around single components: eight draws as in
+    k-means++, with all distances invariant, and moves that replace the kind that is cheapest to
+    lose. A few passes from each say which two go on. Of more than 2048 rows as many are drawn for
+    that. There is no ``transform``: scores of different kinds cannot be compared; see
+    :meth:`encode`.
+
+    Parameters
+    ----------
+    n_kinds : int
+    n_components : int
+        Of every kind, at least 0.
+    family : Family, str or None
+        As in :class:`GTPCA`.
+    sample_shape : tuple of int or None
+        Shape of one sample if ``X`` holds flat rows; default: ``X.shape[1:]``.
+    sample_dim : str or None
+        The dimension of a DataArray that holds the samples; default: its first one.
+    noise : {"isotropic", "white", "stationary"}, array or StationaryNoise
+        As in :class:`ProbabilisticGTPCA`; one variance for each feature is not offered.
+    prior : {"uniform", "learned"}
+        Of the transforms of every kind. A learned one is zero for transforms that no row took.
+    polarity : {"positive", "both"}
+        How the single components of the start match rows: upright, or also upside down.
+    missing : {"error", "ignore"}
+        What NaN, masked values, None and pandas' NA are: an error, or *not observed*. May be
+        changed after a fit.
+    max_iter : int
+        Passes of EM over all rows, at most.
+    tol : float
+        EM ends where a pass gains no more than this, in nats per sample.
+    batch_size : int or None
+        Rows per chunk; default: a few megabytes.
+    n_jobs : int or None
+        Threads over chunks of rows. It does not change the result.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    kinds_ : dict of str to array
+        A table with a row for every kind; see :attr:`kinds_`.
+    kind_weights_ : array (G,)
+        ``pi_g``.
+    mean_patterns_ : array (G, \*weight_shape)
+        ``m_g``.
+    components_ : array (G, k, \*weight_shape)
+        ``w_gk``, orthonormal in every kind, in descending order of their variance.
+    explained_variance_ : array (G, k)
+        ``lambda_gk``.
+    noise_variance_ : float
+        That of whitened rows, about 1, where the noise is stationary.
+    noise_ : StationaryNoise or None
+        The filter that makes rows white.
+    whitened_weights_ : array (G, 1 + k, \*weight_shape) or None
+        What whitened rows show of patterns and loadings.
+    pose_prior_ : array (G, m)
+    kind_counts_ : array (G,)
+        How many training rows are most likely of each kind, by their sample weights.
+    doubts_ : array (G,)
+        The mean probability that a row that is most likely of this kind is of another one.
+    history_ : array (n_iter + 1,)
+        Mean over the rows of the log-likelihood at each pass; it does not fall but by rounding.
+    n_iter_ : int
+    cautions_ : list of str
+        What the fit warned of: an offset that holds most of the energy, poses that pile up.
+    n_components_ : int
+    sample_shape_ : tuple of int
+    labels_ : Labels or None
+        Names, units and positions of the axes, if the samples came with them. (Not those of
+        clusters: these are what ``predict`` returns.)
+    operator_ : Operator
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gtpca import MixtureGTPCA, Shift
+    >>> rng = np.random.default_rng(0)
+    >>> X = 0.3 * rng.standard_normal((60, 24))
+    >>> for i in range(60):
+    ...     X[i, i % 20 : i % 20 + 5] += [[1, 3, 5, 3, 1], [5, 1, -2, 1, 5], [4, 2, 0, -2, -4]][
+    ...         i % 3
+    ...     ]
+    >>> model = MixtureGTPCA(3, 0, Shift(window=5), random_state=0).fit(X)
+    >>> len(set(model.predict(X[:3])))
+    3
+    >>> model.kinds_["weight"].round(2)
+    array([0.33, 0.33, 0.33])
+    """
+
+    _pose_summary = staticmethod(pose_summary)
+    kind_weights_: np.ndarray
+    mean_patterns_: np.ndarray
+    explained_variance_: np.ndarray
+    noise_variance_: float
+    pose_prior_: np.ndarray
+    kind_counts_: np.ndarray
+    doubts_: np.ndarray
+    history_: np.ndarray
+    n_iter_: int
+    cautions_: list[str]
+    whitened_weights_: Any = None
+
+    def __init__(
+        self,
+        n_kinds: int = 2,
+        n_components: int = 0,
+        family: Family | str | None = None,
+        *,
+        sample_shape: Shape | None = None,
+        sample_dim: str | None = None,
+        noise: Any = "isotropic",
+        prior: Literal["uniform", "learned"] = "uniform",
+        polarity: Literal["both", "positive"] = "positive",
+        missing: Literal["error", "ignore"] = "error",
+        max_iter: int = 1000,
+        tol: float = 1e-5,
+        batch_size: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ):
+        self.n_kinds = n_kinds
+        self.n_components = n_components
+        self.family = family
+        self.sample_shape = sample_shape
+        self.sample_dim = sample_dim
+        self.noise = noise
+        self.prior = prior
+        self.polarity = polarity
+        self.missing = missing
+        self.max_iter = max_iter
+        self.tol = tol
+        self.batch_size = batch_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Samples, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Find patterns, components and weights of all kinds, and their noise.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape), or (n, d) flat rows
+            Also a memory map, an h5py dataset, a zarr array, a Dask array, or a container such as a
+            DataArray or a data frame.
+        y : ignored
+        sample_weight : array (n,) or None
+            Non-negative; weight 2 is the same as a row given twice.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_by_errors(self):
+            return self._fit(X, sample_weight)
+
+    def fit_predict(
+        self, X: Samples, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> np.ndarray:
+        """The kinds of the rows of a fit, (n,)."""
+        return np.asarray(self.fit(X, y, sample_weight).predict(X))
+
+    def _fit(self, X, sample_weight):
+        check_mixture(self)
+        rows, row_shape, shape = training_rows(self, X, self.sample_shape)
+        labels = None if rows.container is None else rows.container.labels
+        operator, rng = self.bind(shape), check_random_state(self.random_state)
+        warn_of_domain(self.family, operator)
+        warn_if_transposed(operator, rows)
+        rows = rows.preprocessed(partial(Preprocessing(), operator=operator))
+        recipe, raw = self._recipe(operator), self._open(rows, operator, sample_weight)
+        self._check_count(rows.n_rows, sample_weight)
+        n_fits = self.n_kinds * (1 + n_first_fits(self.noise, rows.n_rows))
+        cost = guess_density(raw, recipe.n_components).times(n_fits)
+        check_cost(cost, as_family(self.family), logger.debug)
+        if not is_white(self.noise):
+            recipe = replace(recipe, whitening=self._noise_of(raw, recipe, rng))
+        chunks = self._open(rows, operator, sample_weight, recipe.whitening)
+        model, history, converged = find_kinds(chunks, recipe, self.n_kinds, rng)
+        if not converged:
+            checks.warn(wording.not_converged(self, history), ConvergenceWarning)
+        if recipe.whitening is not None:
+            model = kinds_in_data_units(raw, model)
+        counts, doubt = chunks.sum(kind_counts, model.lens())
+        found = cautions(operator, *offset_and_poses(chunks, model))
+        self._adopt(
+            model,
+            kind_counts_=counts,
+            doubts_=np.divide(doubt, counts, out=np.zeros_like(doubt), where=counts > 0),
+            history_=np.array(history),
+            n_iter_=len(history) - 1,
+            cautions_=list(found),
+            labels_=labels,
+            _row_shape=row_shape,
+        )
+        for caution in found:
+            checks.warn(caution, UserWarning)
+        return self
+
+    def _recipe(self, operator):
+        most = min(operator.n_weights, operator.n_features)
+        count = checks.integer("n_components", self.n_components, 0, most)
+        names = ("prior", "polarity", "max_iter", "tol", "n_jobs")
+        return Recipe(count, **{name: getattr(self, name) for name in names})
+
+    def _check_count(self, n_rows, weight):
+        """There must be as many rows as kinds."""
+        count = n_rows if weight is None else int(np.count_nonzero(np.asarray(weight)))
+        if count < self.n_kinds:
+            raise ValueError(
+                f"n_kinds={self.n_kinds} must be at most the number of samples of positive weight, "
+                f"n_samples={count}."
+            )
+
+    def _rest_of(self, chunks, recipe, rng):
+        model = find_kinds(chunks, recipe, self.n_kinds, rng)[0]
+        return chunks.join(rest_of_rows, model.lens())
+
+    def _adopt(self, model, **beside):
+        """Set all fitted attributes, at once."""
+        operator, sizes = model.operator, model.sizes
+        visible = np.array([kind.visible for kind in model.kinds])
+        unit = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+        white, shape = model.kinds[0].data_weights is None, operator.weight_shape
+        return self.restore(
+            operator,
+            kind_weights_=np.exp(model.log_weights),
+            mean_patterns_=visible[:, 0].reshape(-1, *shape),
+            components_=(unit[:, :, None] * visible[:, 1:]).reshape(*sizes.shape, *shape),
+            whitened_weights_=None if white else model.weights.reshape(*visible.shape[:2], *shape),
+            noise_=model.kinds[0].whitening,
+            explained_variance_=sizes**2,
+            noise_variance_=float(model.noise[0]),
+            pose_prior_=np.exp([kind.log_prior for kind in model.kinds]),
+            n_components_=sizes.shape[1],
+            sample_shape_=operator.sample_shape,
+            n_features_in_=operator.n_features,
+            **beside,
+        )
+
+    def _model(self) -> MixtureModel:
+        W = self.components_.reshape(*self.explained_variance_.shape, self.operator_.n_weights)
+        loadings = np.sqrt(self.explained_variance_)[:, :, None] * W
+        patterns = self.mean_patterns_.reshape(len(W), 1, -1)
+        visible = seen = np.concatenate([patterns, loadings], axis=1)
+        if self.noise_ is not None:
+            seen = self.whitened_weights_.reshape(visible.shape)
+        prior = self.pose_prior_
+        log_prior = np.log(prior, out=np.full(prior.shape, -np.inf), where=prior > 0)
+        kinds = tuple(
+            ProbabilisticModel(
+                operator=self.operator_,
+                pattern=seen[g, 0],
+                loadings=seen[g, 1:],
+                noise=np.array([self.noise_variance_]),
+                log_prior=log_prior[g],
+                whitening=self.noise_,
+                data_weights=None if self.noise_ is None else visible[g],
+            )
+            for g in range(len(W))
+        )
+        return MixtureModel(kinds, np.log(self.kind_weights_))
+
+    @property
+    def kinds_(self) -> dict[str, np.ndarray]:
+        """A table with a row for every kind, the most frequent first.
+
+        ``weight`` (G,), its probability; ``count`` (G,), how many training rows are most likely of
+        it; ``pattern`` (G, \\*weight_shape); ``sizes`` (G, k), the standard deviations of its
+        scores; ``strength`` (G,), the norm of the pattern in standard deviations of the noise, mean
+        over the poses; ``doubt`` (G,), the mean probability that a row that is most likely of this
+        kind is of another one.
+        """
+        strengths = [
+            np.sqrt(lens.gram[:, 0, 0] @ prior if len(lens.gram) > 1 else lens.gram[0, 0, 0])
+            for lens, prior in zip(self.model_.lens(), self.pose_prior_, strict=True)
+        ]
+        return {
+            "weight": self.kind_weights_,
+            "count": self.kind_counts_,
+            "pattern": self.mean_patterns_,
+            "sizes": np.sqrt(self.explained_variance_),
+            "strength": np.array(strengths),
+            "doubt": self.doubts_,
+        }
+
+    @overload
+    def predict(self, X: np.ndarray) -> np.ndarray: ...
+    @overload
+    def predict(self, X: DaskT) -> DaskT: ...
+    @overload
+    def predict(self, X: Eager) -> Any: ...
+    def predict(self, X: Samples) -> Any:
+        """The most likely kind of every sample, from 0 to G - 1, (n,)."""
+        return self.model_.encode(self.chunks(X)).kind
+
+    @overload
+    def predict_proba(self, X: np.ndarray) -> np.ndarray: ...
+    @overload
+    def predict_proba(self, X: DaskT) -> DaskT: ...
+    @overload
+    def predict_proba(self, X: Eager) -> Any: ...
+    def predict_proba(self, X: Samples) -> Any:
+        """The probability of every kind, (n, G)."""
+        return self.model_.probabilities(self.chunks(X))
+
+    @overload
+    def align(self, X: np.ndarray) -> np.ndarray: ...
+    @overload
+    def align(self, X: KindT) -> KindT: ...
+    @overload
+    def align(self, X: Others) -> Any: ...
+    def align(self, X: Samples) -> Any:
+        """Every sample brought to the reference pose of its most likely kind, (n, \\*weight_shape).
+
+        As :meth:`GTPCA.align`. Patterns of different kinds are not aligned with each other.
+        """
+        rows = self._new_rows(X)
+        aligned = self.model_.align(self._open(rows, self.operator_))
+        return samples_in(rows.container, aligned, self.operator_.weight_grid)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "density_estimator"
+        return tags
+
+
+def check_mixture(estimator):
+    """Raise an error for parameters that make no sense."""
+    checks.parameters(estimator, RULES)
+    as_family(estimator.family)

@@ -1,0 +1,330 @@
+r"""Several kinds of samples, each with a density of its own: what a row says about its kind.
+
+    p(x) = sum_g pi_g p_g(x),    r_g = pi_g p_g(x) / p(x)
+
+where ``p_g`` is the density of :mod:`gtpca.model.probabilistic` with its own pattern, loadings and
+prior, and one noise for all kinds. With ``log pi_g`` in the prior of the transforms of a kind, its
+joint density of row, kind and transform is that of a single model, and :class:`KindSums` are the
+sums of every kind over rows that count ``r_ig`` times.
+
+A pose is one of a kind: two kinds have no common zero. Where one is asked for, it is that of the
+most likely kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from gtpca.data.chunks import Chunks
+from gtpca.data.codes import Codes
+from gtpca.data.rows import by_rows
+from gtpca.model.coding import bring_back, predicted
+from gtpca.model.model import Poses
+from gtpca.model.probabilistic import (
+    Lens,
+    ProbabilisticModel,
+    Sums,
+    most_likely,
+    moved,
+    normalised,
+    posterior_in_short,
+    shared_sums,
+    with_one,
+)
+from gtpca.operators import Operator
+
+__all__ = [
+    "KindSums",
+    "MixtureModel",
+    "encode",
+    "kind_counts",
+    "kind_data_sums",
+    "kind_sums",
+    "log_likelihoods",
+    "pose_summary",
+    "probabilities",
+    "rest_of_rows",
+]
+
+FAINT = 1e-60
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureModel:
+    """Kinds with their weights: a density of rows (n, d) in double precision.
+
+    Parameters
+    ----------
+    kinds : tuple of ProbabilisticModel
+        ``G`` of them, with the same operator, noise and whitening, and as many components.
+    log_weights : array (G,)
+        ``log pi_g``.
+    """
+
+    kinds: tuple[ProbabilisticModel, ...]
+    log_weights: np.ndarray
+
+    @property
+    def operator(self) -> Operator:
+        """That of all kinds."""
+        return self.kinds[0].operator
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Patterns and loadings, (G, 1 + K, L)."""
+        return np.array([kind.weights for kind in self.kinds])
+
+    @property
+    def noise(self) -> np.ndarray:
+        """Variance of the noise, (1,)."""
+        return self.kinds[0].noise
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """``sqrt(lambda_gk) = |u_gk|`` in the units of the data, (G, K)."""
+        return np.array([kind.sizes for kind in self.kinds])
+
+    def with_weights(self, weights: np.ndarray, noise: np.ndarray) -> MixtureModel:
+        """The same with other patterns and loadings (G, 1 + K, L), and another noise."""
+        pairs = zip(self.kinds, weights, strict=True)
+        return replace(self, kinds=tuple(kind.with_weights(W, noise) for kind, W in pairs))
+
+    def lens(self) -> tuple[Lens, ...]:
+        """What a pass over rows needs to know of every kind, ``log pi_g`` included."""
+        pairs = zip(self.kinds, self.log_weights, strict=True)
+        each = (replace(kind, log_prior=kind.log_prior + log_weight) for kind, log_weight in pairs)
+        return tuple(kind.lens() for kind in each)
+
+    def canonical(self) -> MixtureModel:
+        """The same density: the kind of the largest weight first, each with orthogonal loadings."""
+        order = np.argsort(-self.log_weights, kind="stable")
+        return MixtureModel(
+            tuple(self.kinds[g].canonical() for g in order), self.log_weights[order]
+        )
+
+    def score_samples(self, chunks: Chunks) -> np.ndarray:
+        """``log p(x_i)``, (n,)."""
+        return chunks.join(log_likelihoods, self.lens())
+
+    def probabilities(self, chunks: Chunks) -> np.ndarray:
+        """``r_ig``, (n, G)."""
+        return chunks.join(probabilities, self.lens())
+
+    def encode(self, chunks: Chunks) -> Codes:
+        """Most likely kind of every row, its most likely pose there, and the mean scores."""
+        found = chunks.join(encode, self.lens(), self.sizes)
+        return Codes(found["scores"], found["index"], kind=found["kind"])
+
+    def align(self, chunks: Chunks) -> np.ndarray:
+        """Every row brought back from the pose of its kind, (n, \\*weight_shape)."""
+        return chunks.join(align, self.lens())
+
+    def impute(self, chunks: Chunks) -> np.ndarray:
+        """Rows with what their kind shows in its most likely pose where nothing was observed."""
+        return chunks.join(impute, self.lens())
+
+    def decode(self, codes: Codes) -> np.ndarray:
+        """``T_i (m_g + sum_k scores_ik w_gk)`` of the kind ``g`` of row i, (n, \\*sample_shape)."""
+        if codes.kind is None:
+            raise ValueError("codes have no kind, but must be what encode(X) of a mixture returns.")
+        return by_rows(self._decoded, codes.scores, codes.index, codes.kind[:, None])
+
+    def _decoded(self, scores, index, kind):
+        total = np.zeros((len(scores), *self.operator.sample_shape))
+        for g, one in enumerate(self.kinds):
+            mine = kind[:, 0] == g
+            total[mine] = one.decode(Codes(scores[mine], index[mine]))
+        return total
+
+    def poses(self, codes: Codes) -> Poses:
+        """The transforms of codes in physical units; every kind has a zero of its own."""
+        return self.described(codes.index)
+
+    def described(self, index) -> Poses:
+        """Some transforms in physical units."""
+        return self.kinds[0].described(index)
+
+    def sample(self, n_samples: int, rng) -> tuple[np.ndarray, Codes]:
+        """Rows (n, d) drawn from the model, and their codes."""
+        kind = rng.choice(len(self.kinds), n_samples, p=np.exp(self.log_weights))
+        rows = np.zeros((n_samples, self.operator.n_features))
+        scores, index = np.zeros((n_samples, self.sizes.shape[1])), np.zeros((n_samples, 1), int)
+        for g, one in enumerate(self.kinds):
+            mine = kind == g
+            rows[mine], codes = one.sample(int(mine.sum()), rng)
+            scores[mine], index[mine] = codes.scores, codes.index
+        return rows, Codes(scores, index, kind=kind)
+
+
+@dataclass(frozen=True)
+class KindSums:
+    """The :class:`~gtpca.model.probabilistic.Sums` of every kind: rows count ``r_ig`` times.
+
+    Attributes
+    ----------
+    each : tuple of Sums
+        The ``fit`` of a kind is ``sum_i r_ig log p(x_i)``.
+    """
+
+    each: tuple[Sums, ...]
+
+    @property
+    def fit(self) -> float:
+        """``sum_i log p(x_i)``."""
+        return sum(sums.fit for sums in self.each)
+
+    @property
+    def count(self) -> float:
+        """Number of rows."""
+        return sum(sums.count for sums in self.each)
+
+    def __add__(self, other: KindSums) -> KindSums:
+        return KindSums(tuple(a + b for a, b in zip(self.each, other.each, strict=True)))
+
+
+def kind_sums(chunk, lenses, by_feature=False) -> KindSums:
+    """The :class:`KindSums` of a chunk, over all kinds and transforms by their probability."""
+    pieces = lenses[0].pieces(chunk)
+    return reduce(add, (_sums(lenses, piece, piece, by_feature) for piece in pieces))
+
+
+def kind_data_sums(chunk, lenses) -> KindSums:
+    """Those of rows as they came, with the kinds, poses and scores of whitened ones."""
+    first = lenses[0]
+    pairs = zip(first.pieces(first.whitened(chunk)), first.pieces(chunk), strict=True)
+    return reduce(add, (_sums(lenses, *pair) for pair in pairs))
+
+
+def _sums(lenses, seen, piece, by_feature=False):
+    """Sums of a piece, with the probabilities that the piece that is ``seen`` has."""
+    joints = [lens.joint(seen) for lens in lenses]
+    found = [normalised(joint) for joint, _, _ in joints]
+    fit, share = normalised(np.stack([logs for logs, _ in found], axis=1))
+    each = []
+    for g, (lens, (_, z, terms)) in enumerate(zip(lenses, joints, strict=True)):
+        mine = replace(piece, weight=piece.weight * _told(share[:, g]))
+        each.append(shared_sums(lens, by_feature, mine, fit, _told(found[g][1]), z, terms))
+    return KindSums(tuple(each))
+
+
+def _told(share):
+    """Probabilities, 0 for those that say nothing: sums of what is all but 0 cannot be divided."""
+    return np.where(share < FAINT, 0.0, share)
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known of the rows of a piece.
+
+    Attributes
+    ----------
+    kind, index : int array (n,)
+        The most likely kind, and the most likely transform of it.
+    scores : array (n, K)
+        Their mean there, in units of the prior.
+    share : array (n, m)
+        The probabilities of the transforms of this kind.
+    """
+
+    kind: np.ndarray
+    index: np.ndarray
+    scores: np.ndarray
+    share: np.ndarray
+
+
+def _known(lenses, piece) -> Known:
+    """Kind, transform and scores of the rows of a piece."""
+    joints, z = zip(*(lens.joint(piece)[:2] for lens in lenses), strict=True)
+    logs = np.stack([normalised(joint)[0] for joint in joints], axis=1)
+    rows, kind = np.arange(len(logs)), most_likely(lenses[0], piece, logs)
+    joint = np.stack(joints)[kind, rows]
+    index = most_likely(lenses[0], piece, joint)
+    return Known(kind, index, np.stack(z)[kind, :, rows, index], normalised(joint)[1])
+
+
+def _coded(chunk, lenses) -> Codes:
+    """Codes of a chunk, with scores in units of the prior."""
+    found = [_known(lenses, piece) for piece in lenses[0].pieces(chunk)]
+    kind, index, scores = (
+        np.concatenate([getattr(known, name) for known in found])
+        for name in ("kind", "index", "scores")
+    )
+    return Codes(scores, index[:, None].astype(np.int32), kind=kind)
+
+
+def encode(chunk, lenses, sizes):
+    """Codes of a chunk as a dict, with scores in units of unit-norm components."""
+    codes = _coded(chunk, lenses)
+    return {"scores": codes.scores * sizes[codes.kind], "index": codes.index, "kind": codes.kind}
+
+
+def _shown(operator, stack, codes):
+    """What the kinds show, with weights (G, 1 + K, L) and scores in units of the prior, (n, d)."""
+    rows = np.zeros((len(codes), operator.n_features))
+    for g, W in enumerate(stack):
+        mine = codes.kind == g
+        rows[mine] = moved(operator, W, with_one(codes.scores[mine]), codes.index[mine, 0])
+    return rows
+
+
+def rest_of_rows(chunk, lenses):
+    """Rows less what their most likely kind shows in its most likely pose, (n, d)."""
+    codes = _coded(chunk, lenses)
+    return chunk.rows - _shown(chunk.operator, [lens.weights for lens in lenses], codes)
+
+
+def align(chunk, lenses):
+    """Rows brought back from the most likely transform of their kind, (n, \\*weight_shape)."""
+    index = _coded(lenses[0].whitened(chunk), lenses).index[:, 0]
+    return bring_back(chunk.rows, chunk.operator, index).reshape(-1, *chunk.operator.weight_shape)
+
+
+def impute(chunk, lenses):
+    """Rows with what their kind shows in the gaps within the domain, (n, \\*sample_shape)."""
+    rows, operator = chunk.rows, chunk.operator
+    if chunk.hidden is not None:
+        codes = _coded(lenses[0].whitened(chunk), lenses)
+        shown = _shown(operator, [lens.visible for lens in lenses], codes)
+        rows = np.where(predicted(chunk), shown, rows)
+    return rows.reshape(-1, *operator.sample_shape)
+
+
+def _log_shares(lenses, piece):
+    """``log pi_g p_g(x_i)``, (n, G)."""
+    return np.stack([normalised(lens.joint(piece)[0])[0] for lens in lenses], axis=1)
+
+
+def log_likelihoods(chunk, lenses):
+    """``log p(x_i)``, (n,)."""
+    pieces = lenses[0].pieces(chunk)
+    return np.concatenate([normalised(_log_shares(lenses, piece))[0] for piece in pieces])
+
+
+def probabilities(chunk, lenses):
+    """``r_ig``, (n, G)."""
+    pieces = lenses[0].pieces(chunk)
+    return np.concatenate([normalised(_log_shares(lenses, piece))[1] for piece in pieces])
+
+
+def kind_counts(chunk, lenses):
+    """How many rows are most likely of each kind, and what they lack of certainty, (2, G).
+
+    ``sum_i q_i`` and ``sum_i q_i (1 - r_ig)`` over the rows of kind g, with sample weights ``q``.
+    """
+    share = probabilities(chunk, lenses)
+    kind, weight = share.argmax(axis=1), chunk.weigh(np.ones(len(share)))
+    doubt = weight * (1 - share.max(axis=1))
+    return np.array([np.bincount(kind, each, len(lenses)) for each in (weight, doubt)])
+
+
+def pose_summary(chunk, lenses, n_poses):
+    """:func:`gtpca.model.probabilistic.pose_summary` of the transforms of the most likely kind."""
+    parts = []
+    for piece in lenses[0].pieces(chunk):
+        known = _known(lenses, piece)
+        parts.append(posterior_in_short(chunk.operator, known.share, known.index, n_poses))
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
