@@ -168,10 +168,13 @@ def test_poses_that_go_round_have_neighbours_across_the_end():
     assert Reflection().bind((5,)).periods == {}
     share = np.zeros((1, 20))
     share[0, [0, 19]] = 0.5  # half a step to either side
-    found = probabilistic._summary(operator, share, share.argmax(axis=1), 1)
+    found = probabilistic.posterior_in_short(operator, share, share.argmax(axis=1), 1)
     assert 0.45 < found["std_start"][0] < 0.55
     share = np.full((1, 20), 0.05)
-    assert probabilistic._summary(operator, share, share.argmax(axis=1), 1)["std_start"][0] > 20
+    assert (
+        probabilistic.posterior_in_short(operator, share, share.argmax(axis=1), 1)["std_start"][0]
+        > 20
+    )
 
 
 def test_a_canonical_model_is_the_same_density():
