@@ -15,8 +15,18 @@ pytest.importorskip("typer", reason='needs typer: pip install "gtpca[cli]"')
 pytest.importorskip("rich", reason='needs rich: pip install "gtpca[cli]"')
 pytest.importorskip("matplotlib", reason='drawings need matplotlib: pip install "gtpca[plot]"')
 
+from matplotlib import pyplot
+
 ALONE, WITH_DATA = ["components", "history", "energy"], ["reconstructions", "scores", "poses"]
 WITH_DATA += ["perturbation", "energy"]
+
+
+@pytest.fixture(autouse=True)
+def no_figures():
+    """Figures that other tests left open would be warned of."""
+    pyplot.close("all")
+    yield
+    pyplot.close("all")
 
 
 @pytest.fixture(scope="module")

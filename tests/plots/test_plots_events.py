@@ -9,7 +9,17 @@ from gtpca import EventGTPCA, Shift
 
 pytest.importorskip("matplotlib")
 
+from matplotlib import pyplot
+
 from gtpca import plots
+
+
+@pytest.fixture(autouse=True)
+def no_figures():
+    """Every test begins and ends without figures of pyplot."""
+    pyplot.switch_backend("Agg")
+    yield
+    pyplot.close("all")
 
 
 @pytest.fixture(scope="module")
