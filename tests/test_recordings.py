@@ -153,6 +153,7 @@ def test_jobs_do_not_change_anything(recording):
 
 
 def test_a_table_with_times(recording, tmp_path):
+    pytest.importorskip("pandas", reason="needs pandas")
     y = recording[0]
     model = EventGTPCA(2, Shift("30ms"), rate=1000, counts=False, random_state=0).fit(y)
     events = model.encode(y)

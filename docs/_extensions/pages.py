@@ -9,6 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 OUTSIDE = {"contributing": "CONTRIBUTING.md", "changelog": "CHANGELOG.md"}
+OUTSIDE |= {
+    f"results/{name}": f"paper/results/{name}.md" for name in ("README", "outliers", "results")
+}
 # What the text of an example says about what it needs.
 NEEDS = {
     "fetch_": ("data sets: name their folder by GTPCA_DATA", lambda: "GTPCA_DATA" in os.environ),
@@ -55,6 +58,7 @@ def _on_site(target: str) -> str:
         return f"docs/auto_examples/{match[1]}.rst"
     pages = {file: f"docs/{page}.md" for page, file in OUTSIDE.items()}
     pages |= {"README.md": "docs/index.md", "examples": "docs/auto_examples/index.rst"}
+    pages["paper/README.md"] = "docs/howto/paper.md"
     return pages.get(target, target)
 
 

@@ -30,7 +30,7 @@ def _close(actual, desired, name, rtol=1e-9):
 def check_operator(operator: Operator, random_state: RandomState = 0, n_rows: int = 12) -> None:
     """Compare every public method of an operator with its meaning, by the dense matrix.
 
-    ``apply`` and ``adjoint`` are those of the matrix ``T`` (m, d, L) that :meth:`Operator.matrix`
+    ``apply`` and ``adjoint`` are those of the matrix ``T`` (m, d, L) that ``Operator.matrix``
     gives, and everything else is computed from ``T`` once more, slowly. Which methods there are is
     read from the class :class:`~gtpca.Operator`, so that none is forgotten.
 
