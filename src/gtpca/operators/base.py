@@ -526,6 +526,8 @@ def with_feature_weight(operator, feature_weight):
 
     ``q`` (d,) is the weight; None: all features count alike.
     """
+    if feature_weight is operator.feature_weight:
+        return operator  # with all that it has computed
     other = copy.copy(operator)
     other.feature_weight = feature_weight
     for name in ("_prepared_weight", "_weight_rows", "_coupling"):
