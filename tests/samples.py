@@ -29,6 +29,14 @@ def options(kind) -> dict:
     return {"window": 50} if kind in RECORDINGS else {}
 
 
+def recording(n=6000, apart=170, length=20):
+    """Noise with a pulse every ``apart`` points, from the point 100 on."""
+    y = 0.1 * np.random.default_rng(0).standard_normal(n)
+    for place in range(100, n - length, apart):
+        y[place : place + length] += np.hanning(length)
+    return y
+
+
 def refused(path, message, **options):
     """Whether the file cannot be read, and one line says so and names it."""
     with pytest.raises(ValueError, match=message) as caught:
