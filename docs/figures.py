@@ -555,7 +555,7 @@ def _(d):
         means = [cell[method]["mean"] for method in order]
         yield page, f"| {name} | {' | '.join(['{:.2f}'] * len(means))} |", *means
     errors = [cell["nearest"]["error"] for cell in d.values()]
-    yield page, "as good within the standard error, {:.2f}.", max(errors)
+    yield page, "equally good within the standard error, {:.2f}.", max(errors)
 
 
 @of("bench_peers.json")
