@@ -421,11 +421,11 @@ def choice(found, commands) -> str:
 
 def _best_window(found) -> str:
     """The window that is suggested, its error, and which others are as good."""
-    errors = found.errors.mean(axis=1)
+    errors = found.errors.mean(axis=1)  # NaN for windows that were not tried in all folds
     error = errors[found.windows == found.window][0]
     among = ""
-    if error > errors.min():
-        shorter = int(found.windows[errors.argmin()])
+    if error > np.nanmin(errors):
+        shorter = int(found.windows[np.nanargmin(errors)])
         among = f" of the windows that can move far enough (window {length(found, shorter)} cannot)"
     first, last = (length(found, window) for window in found.flat)
     return (
