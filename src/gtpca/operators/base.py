@@ -191,7 +191,7 @@ class Operator(ABC):
         return np.stack([self._correlate(P, w) for w in W])
 
     def prepare_mask(self, H: np.ndarray) -> np.ndarray:
-        """What every :meth:`correlate_mask` needs from masks ``H`` (n, d), computed once, (n, ..)."""
+        """What :meth:`correlate_mask` needs from masks ``H`` (n, d), computed once, (n, ..)."""
         return self.prepare(H) if self.selects else H
 
     def correlate_mask(self, P: np.ndarray, V: np.ndarray, W: np.ndarray) -> np.ndarray:
