@@ -225,7 +225,7 @@ def noise_floor(
         )
     rng = check_random_state(random_state)
     samples = samples_of(model, X, rng)
-    centred, axes = getattr(model, "center_", False) == "samples", model.operator_.moved_axes
+    centred, axes = model.center_ == "samples", model.operator_.moved_axes
     prepare = prepared(samples, axes, centred=centred, preprocess=preprocess)
     draw_like = partial(make_surrogates, surrogate, axes=axes)
     shares = _shares(model)

@@ -25,6 +25,7 @@ from gtpca.diagnostics.common import (
 from gtpca.diagnostics.wording import Commands
 from gtpca.model.matching import make_block
 from gtpca.operators import Operator
+from gtpca.views.parts import is_density
 
 __all__ = ["Stability", "similarities", "stability"]
 
@@ -159,7 +160,7 @@ def _found_again(model, samples, job):
     rows, seed = job
     some = samples if rows is None else samples[np.sort(rows)]
     how = {"random_state": seed}
-    if not hasattr(model, "pose_posterior"):
+    if not is_density(model):
         how["n_components"] = model.n_components_
     V = directions(refit(like(model, **how), some, model.labels_))
     W = directions(model)

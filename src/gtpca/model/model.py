@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from gtpca.model.matching import Block, make_block
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.operators import Operator
 
-__all__ = ["Model", "Poses"]
+__all__ = ["CodedModel", "Model", "Poses"]
 
 
 class Poses(dict):
@@ -35,6 +36,31 @@ class Poses(dict):
 
     def __missing__(self, name):
         raise KeyError(f"{name!r} is not a quantity of these poses; there are {', '.join(self)}.")
+
+
+class CodedModel(Protocol):
+    """What may be asked of every fitted model of samples, with a likelihood or not."""
+
+    @property
+    def operator(self) -> Operator: ...
+    @property
+    def weights(self) -> np.ndarray: ...
+    @property
+    def data_weights(self) -> np.ndarray | None: ...
+    @property
+    def n_components(self) -> int: ...
+    @property
+    def shared_pose(self) -> bool: ...
+    @property
+    def n_poses(self) -> int: ...
+    def encode(self, chunks: Chunks) -> Codes: ...
+    def measure(self, chunks: Chunks) -> tuple[Codes, np.ndarray]: ...
+    def energies(self, chunks: Chunks) -> np.ndarray: ...
+    def data_energies(self, chunks: Chunks) -> np.ndarray: ...
+    def align(self, chunks: Chunks, component: int = 0) -> np.ndarray: ...
+    def impute(self, chunks: Chunks) -> np.ndarray: ...
+    def decode(self, codes: Codes) -> np.ndarray: ...
+    def poses(self, codes: Codes) -> Poses: ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,7 +88,15 @@ class ProbabilisticModel:
     whitening: StationaryNoise | None = None
     data_weights: np.ndarray | None = None
 
-    shared_pose, n_poses = True, 1  # of a sample
+    @property
+    def shared_pose(self) -> bool:
+        """Pattern and components take one pose."""
+        return True
+
+    @property
+    def n_poses(self) -> int:
+        """How many poses a sample has."""
+        return 1
 
     @property
     def weights(self) -> np.ndarray:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import gtpca
 from gtpca import checks
+from gtpca.base import BaseGTPCA
 from gtpca.data.rows import counted
 from gtpca.files import atomic_file
 from gtpca.operators.grid import Grid, axis_texts
@@ -124,7 +125,7 @@ def write_page(
 
 def _check(model, path, **words):
     """The path, if everything is as it should be."""
-    if not hasattr(model, "measure"):
+    if not isinstance(model, BaseGTPCA):
         raise TypeError(f"model={clipped(repr(model))} is not a GTPCA or a density; fit one.")
     check_is_fitted(model)
     for name, value in words.items():
@@ -168,7 +169,7 @@ def _texts(model, X, contents, title):
         "shared": bool(model.shared_pose_),
         "density": is_density(model),
         "noise": _noise(model) if is_density(model) else "",
-        "doubt": getattr(model, "doubt_", None),
+        "doubt": model.doubt_ if is_density(model) else None,
         "cautions": model.cautions_,
         "spectra": _spectra(model),
         "center": model.center_,
@@ -255,7 +256,7 @@ def _whitened(model):
     """What was done to rows before the fit, as pairs."""
     orders = ", ".join(map(str, model.noise_.orders))
     found = {"noise": f"stationary, whitened by an autoregression of order {orders}"}
-    left = getattr(model, "data_resmse_", None)
+    left = None if is_density(model) else model.data_resmse_
     if left is not None:
         found["left of the energy in units of the data"] = ", ".join(f"{v:.3g}" for v in left)
     return found

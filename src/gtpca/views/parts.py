@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["PATTERN", "Part", "is_density", "parts", "picked"]
+__all__ = ["PATTERN", "Part", "is_density", "known_labels", "parts", "picked"]
 
 PATTERN = "pattern"  # what it is called wherever it is shown
 
@@ -41,7 +41,12 @@ class Part(NamedTuple):
 
 def is_density(model) -> bool:
     """Whether the model has a likelihood: then a pattern and all components take one pose."""
-    return hasattr(model, "pose_posterior")
+    return model.has_likelihood
+
+
+def known_labels(model):
+    """What a model knows of its samples beside their values; None before a fit."""
+    return model.labels_ if model.__sklearn_is_fitted__() else None
 
 
 def parts(model) -> list[Part]:
