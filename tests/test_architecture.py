@@ -41,7 +41,7 @@ LAYERS = {
     "recordings": "estimator",
     "persistence": "mixture recordings families files",
     "views": "model",
-    "diagnostics": "probabilistic views",
+    "diagnostics": "probabilistic recordings views",
     "plots": "views",
     "page": "base views files",
     "nn": "estimator solvers files",
@@ -85,7 +85,7 @@ PUBLIC = {
     "gtpca.datasets": """DatasetError event_windows fetch_ecg fetch_eeg fetch_errp fetch_handwriting
         fetch_mnist make_oscillations make_spikes random_crop random_embedding random_rotation
         simulate_errp sliding_windows""",
-    "gtpca.diagnostics": """Check Choice NoiseFloor PoseConfidence Stability check choose
+    "gtpca.diagnostics": """Check Choice EventCheck NoiseFloor PoseConfidence Stability check choose
         noise_floor pose_confidence stability""",
     "gtpca.plots": """plot_choice plot_components plot_energy plot_events plot_history
         plot_intervals plot_noise_floor plot_perturbation plot_pose_confidence

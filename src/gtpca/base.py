@@ -49,6 +49,7 @@ class BaseFitted(Documented, BaseEstimator):
     """
 
     has_likelihood: ClassVar[bool] = False  # then a pattern and all components take one pose
+    of_recordings: ClassVar[bool] = False  # then X is one of them, or several, instead of samples
     family: Any
     fit_: Any  # a Fitted
     components_: np.ndarray = read()

@@ -31,7 +31,7 @@ from gtpca.model.matching import POLARITIES
 from gtpca.operators.grid import Axis, Grid, length_in_points
 from gtpca.shell import RandomState
 
-__all__ = ["EventGTPCA", "check_event_parameters"]
+__all__ = ["EventGTPCA", "check_event_parameters", "whitened"]
 
 CLIPPED = 0.01  # share of points at the largest or the least value from which on a fit warns
 CONSTANT = 1e-12
@@ -163,6 +163,7 @@ class EventGTPCA(BaseFitted):
     (True, True)
     """
 
+    of_recordings = True
     fit_: FittedEvents
     whitened_components_: np.ndarray | None = read()
     event_counts_: EventCounts = read()
@@ -244,7 +245,24 @@ class EventGTPCA(BaseFitted):
         cautions = look_at(opened)
         for caution in cautions:
             checks.warn(caution, UserWarning)
-        recipe = EventRecipe(
+        rng = check_random_state(self.random_state)
+        recipe = replace(self.recipe(length, refractory), rng=rng, report=tell)
+        raw = [Piecewise.of(signal, self.center) for signal in opened.signals]
+        noise = checked_noise(self.noise, raw[0].n_channels)
+        if noise is None and not is_white(self.noise):
+            noise = recording_noise(parts_of(raw, length, loud=True), recipe)
+        whiten = partial(whitened, noise=noise)
+        seen = whiten(raw)
+        fit = fit_events(seen, recipe, parts_of(seen, length, loud=True))
+        counts = EventCounts(sum(map(len, fit.placed)))
+        if self.counts:
+            counts = count_events(seen, counts.fitted, recipe, raw, whiten)
+        self.fit_ = self._fitted(opened, fit, raw, noise, recipe, counts, cautions)
+        return self
+
+    def recipe(self, length: int, refractory: int) -> EventRecipe:
+        """How the fit looks for templates of so many points."""
+        return EventRecipe(
             n_components=self.n_components,
             length=length,
             false_alarms=self.false_alarms,
@@ -254,22 +272,8 @@ class EventGTPCA(BaseFitted):
             n_init=self.n_init,
             max_iter=self.max_iter,
             tol=self.tol,
-            rng=check_random_state(self.random_state),
             n_jobs=self.n_jobs,
-            report=tell,
         )
-        raw = [Piecewise.of(signal, self.center) for signal in opened.signals]
-        noise = checked_noise(self.noise, raw[0].n_channels)
-        if noise is None and not is_white(self.noise):
-            noise = recording_noise(parts_of(raw, length, loud=True), recipe)
-        whiten = partial(_whitened, noise=noise)
-        seen = whiten(raw)
-        fit = fit_events(seen, recipe, parts_of(seen, length, loud=True))
-        counts = EventCounts(sum(map(len, fit.placed)))
-        if self.counts:
-            counts = count_events(seen, fit, recipe, raw, whiten)
-        self.fit_ = self._fitted(opened, fit, raw, noise, recipe, counts, cautions)
-        return self
 
     @property
     def _positive(self) -> bool:
@@ -403,19 +407,21 @@ class EventGTPCA(BaseFitted):
         ]
         return found if opened.listed else found[0]
 
-    def resmse(self, X: Any, *, in_data: bool = False) -> float:
+    def resmse(self, X: Any, *, events: Events | None = None, in_data: bool = False) -> float:
         """Residual energy over energy of recordings less their levels, over what was observed.
 
         Parameters
         ----------
         X : recordings
+        events : Events or None
+            Of these recordings; None: they are encoded.
         in_data : bool
             Where recordings are whitened, energies are those of whitened ones; True: those in the
             units of the data.
         """
         opened = self.opened(X)
         model, left, total = self.model_, 0.0, 0.0
-        events = model.encode(opened.signals)
+        events = model.encode(opened.signals) if events is None else events
         if model.noise is not None and not in_data:
             scores = events.scores / model.scale[events.component]
             events = replace(events, scores=scores)
@@ -504,7 +510,7 @@ class EventGTPCA(BaseFitted):
         return plots.plot_intervals(self, X, **how)
 
 
-def _whitened(signals, noise):
+def whitened(signals, noise):
     """Recordings as templates see them."""
     return [replace(signal, noise=noise) for signal in signals]
 

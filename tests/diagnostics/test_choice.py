@@ -52,11 +52,20 @@ def test_windows_are_close_to_each_other(low, high):
 def test_the_planted_window_is_chosen():
     found = choose(rows(), "shift", (6, 20), (1, 2), n_folds=2)
     assert (found.window, found.n_components) == (10, 1)
-    assert found.window == found.windows[found.errors.mean(axis=1).argmin()]
+    assert found.window == found.windows[np.nanargmin(found.errors.mean(axis=1))]
     assert found.flat[0] <= 10 <= found.flat[1]
     assert found.estimator.get_params()["family__window"] == 10
     assert found.estimator.n_components == 1
     assert sorted(found.table["window"]) == list(found.windows)
+
+
+def test_windows_far_from_the_best_are_tried_in_half_of_the_folds():
+    found = choose(rows(), "shift", (4, 40), 1, n_folds=4)
+    far = (found.windows > found.window * 1.25**2) | (found.windows < found.window / 1.25**2)
+    assert 0 < far.sum() < len(far)
+    np.testing.assert_array_equal(np.isnan(found.errors).sum(axis=1), np.where(far, 2, 0))
+    assert np.isfinite(found.table["error"]).all()
+    assert found.table["more"][far].min() > 0
 
 
 def test_the_flat_part_is_told_by_differences_within_folds():

@@ -214,8 +214,8 @@ def _check_kind(path, model, recordings) -> None:
         )
     if recordings is False and is_events:
         raise ValueError(
-            f"{shown(path)} holds templates of recordings, which `gtpca events` found; use "
-            "gtpca detect or gtpca info with it."
+            f"{shown(path)} holds templates of recordings, which `gtpca events` found; use gtpca "
+            "detect, report, plot, check or info with it."
         )
 
 

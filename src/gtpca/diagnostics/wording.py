@@ -25,6 +25,7 @@ __all__ = [
     "choice",
     "choice_doubts",
     "end_bar",
+    "events_beside_noise",
     "faint",
     "fit_options",
     "new_file",
@@ -32,6 +33,7 @@ __all__ = [
     "noise_floor",
     "pose_confidence",
     "stability",
+    "templates_of_halves",
 ]
 
 # Of the options of `gtpca fit`, those that `gtpca choose` has as well.
@@ -323,6 +325,40 @@ def caution(text) -> str:
     return f"{text[0].upper()}{text[1:]}"
 
 
+def events_beside_noise(found) -> str:
+    """How many events there are, by templates of other data and in noise, and what to do."""
+    counts = found.counts
+    if counts.above_noise is None:
+        return (
+            f"{counts.fitted} events were found; recordings are too short to be cut into halves, "
+            "so that they were not compared with noise: give longer ones."
+        )
+    mine, noise, _ = counts.excess
+    seen = (
+        f"templates of the other half find {counts.cross_fitted}, which gain {mine:.3g} prices "
+        f"more than their own, and noise would {noise:.3g} (more than {counts.bar:.3g} is needed)"
+    )
+    if counts.above_noise:
+        return f"The {counts.fitted} events are more than noise would give: {seen}."
+    white = found.noise != "stationary"
+    other = ", or noise='stationary' (--noise stationary)" if white else ""
+    return (
+        f"The {counts.fitted} events are not above noise: {seen}; try another window{other}, or a "
+        "longer recording."
+    )
+
+
+def templates_of_halves(found) -> str:
+    """Whether both halves of recordings have the same templates."""
+    least, bar = float(np.min(found.halves)), f"{found.threshold:g} is needed"
+    if found.n_stable == len(found.halves):
+        return f"Both halves have the same templates: they are alike by {least:.2f} ({bar})."
+    k = int(np.argmin(found.halves)) + 1
+    fewer = "" if found.n_stable == 0 else f"; fit {found.n_stable} with `-k {found.n_stable}`"
+    more = fewer or "; a longer recording or another window may help"
+    return f"Halves differ in template {k}: they are alike by {least:.2f} ({bar}){more}."
+
+
 SINGLE = 0.8  # of the energy of a component in one point
 HEAVY = 1.0  # excess kurtosis that is worth a word
 KINDS = {
@@ -426,11 +462,11 @@ def choice(found, commands) -> str:
 
 def _best_window(found) -> str:
     """The window that is suggested, its error, and which others are as good."""
-    errors = found.errors.mean(axis=1)
+    errors = found.errors.mean(axis=1)  # NaN for windows that were not tried in all folds
     error = errors[found.windows == found.window][0]
     among = ""
-    if error > errors.min():
-        shorter = int(found.windows[errors.argmin()])
+    if error > np.nanmin(errors):
+        shorter = int(found.windows[np.nanargmin(errors)])
         among = f" of the windows that can move far enough (window {length(found, shorter)} cannot)"
     first, last = (length(found, window) for window in found.flat)
     return (

@@ -41,7 +41,7 @@ def plot_components(model: Any, *, components: Sequence[int] | None = None, ax: 
 
     Parameters
     ----------
-    model : GTPCA or ProbabilisticGTPCA
+    model : GTPCA, ProbabilisticGTPCA or EventGTPCA
         Fitted.
     components : int, list of int or None
         Numbers counted from 0; default: all, and the pattern. Titles count from 1.
