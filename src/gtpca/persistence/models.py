@@ -70,7 +70,7 @@ def save(model: BaseFitted, path: str | PathLike[str]) -> None:
     if not isinstance(model, EventGTPCA):
         as_family(model.family).check_repeatable()
         _check_operator(model)
-    encoder, fitted = Encoder(), _told(model.fit_)
+    encoder, fitted = Encoder(), _told(model.fit_) | _others(model)
     content = {
         "gtpca_version": gtpca.__version__,
         **({} if type(model) is GTPCA else {"estimator": type(model).__name__}),
@@ -143,18 +143,31 @@ def _told(fit) -> dict:
     return {n: value for n, value in told.items() if n not in LEFT_OUT or value is not None}
 
 
-def _known(kind, fitted) -> dict:
-    """What a file tells of the fitted value of an estimator; an error where it tells anything else.
+def _others(model) -> dict:
+    """What others have set on an estimator, such as what ``set_output`` was told."""
+    names = {*inspect.signature(type(model)).parameters, "fit_"}
+    found = {k: v for k, v in vars(model).items() if k not in names and "callback" not in k}
+    for name in found:
+        _check_other(type(model), name)
+    return found
 
-    Names that no estimator has, but other versions may, are left out.
-    """
+
+def _check_other(kind, name) -> None:
+    """Attributes of others end in an underscore or begin with one, and hide none of the class."""
+    known = inspect.getattr_static(kind, name, None) is not None
+    if known or "callback" in name or name == "fit_" or not FITTED_NAME.fullmatch(name):
+        raise ValueError(f"the attribute {name[:80]!r} is not one of a fitted model")
+
+
+def _parted(kind, fitted) -> tuple[dict, dict]:
+    """What a file tells of the fitted value of an estimator, and what others have set on it."""
     value = VALUES[kind]
     known = {_name(n) for n in (*(field.name for field in fields(value)), *value.follows)}
-    for name in fitted.keys() - known | {"operator_"} & fitted.keys():
-        hides = inspect.getattr_static(kind, name, None) is not None
-        if hides or "callback" in name or not FITTED_NAME.fullmatch(name):
-            raise ValueError(f"the attribute {name[:80]!r} is not one of a fitted model")
-    return {name: fitted[name] for name in fitted if name in known}
+    known -= {"operator_"}
+    others = {name: fitted[name] for name in fitted if name not in known}
+    for name in others:
+        _check_other(kind, name)
+    return {name: fitted[name] for name in fitted if name in known}, others
 
 
 def _rebuild(content, decoder, max_size) -> Any:
@@ -170,7 +183,7 @@ def _rebuild(content, decoder, max_size) -> Any:
     if content["format_version"] < DOMAINS and parameters.get("family") is not None:
         parameters["family"] = everywhere(as_family(parameters["family"]))
     model = kind(**parameters)
-    fitted = _known(kind, fitted)
+    fitted, others = _parted(kind, fitted)
     fitted |= _untold(model, fitted)
     _check_complete(kind, fitted)
     _check_parameters(model, fitted)
@@ -181,6 +194,7 @@ def _rebuild(content, decoder, max_size) -> Any:
     held = {f.name: fitted[_name(f.name)] for f in fields(VALUES[kind]) if _name(f.name) in fitted}
     model.fit_ = VALUES[kind](operator=operator, **held)
     CHECKS[kind](model)
+    vars(model).update(others)
     return model
 
 
