@@ -1,4 +1,4 @@
-"""Windows that may stand at any position."""
+"""Windows that may be at any position."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RULES = {
 
 
 class Shift(Family):
-    """The component is a window that may stand at any position.
+    """The component is a window that may be at any position.
 
     On one axis with ``D`` sample points and a window of ``L`` weights, offset ``o`` is
 
@@ -40,17 +40,17 @@ class Shift(Family):
     Parameters
     ----------
     window : int, str, tuple of these or None
-        Size of the component on the moved axes, one entry per axis; None: that of the sample.
-        Points, or where the unit of an axis is known a length such as ``"0.3s"``.
+        Size of the component on the moved axes, one entry per axis; None: that of the sample. In
+        points or, if the unit of an axis is known, a length such as ``"0.3s"``.
     axes : int, str, tuple of these or None
-        The moved axes of a sample, by number or by name; the others (channels) move along.
-        Default: the leading ``len(window)`` axes; samples of rank 1 need none, and of those called
-        "channel" and "time", as MNE's Epochs have them, time is moved.
+        The moved axes of a sample, by number or by name; the others (channels) move along. Default:
+        the leading ``len(window)`` axes; samples of rank 1 need none, and for samples with the axes
+        "channel" and "time", such as MNE's Epochs, time is moved.
     boundary : {"valid", "partial", "circular"}
-        "valid": the window fully inside the sample, or the sample fully inside the window.
+        "valid": the window lies fully inside the sample, or the sample fully inside the window.
         "partial": at least ``min_overlap`` of the shorter one lies inside the other; for events
-        that the border of a sample may cut.
-        "circular": the window wraps around the end of the sample.
+        that the border of a sample may cut. "circular": the window wraps around the end of the
+        sample.
     max_shift : int, str or None
         Largest distance from the centred position ``(D - L) // 2``.
     step : int or str
@@ -70,7 +70,7 @@ class Shift(Family):
     hint_if_still = "A smaller window can move."
     hint_if_large = "A larger step or a smaller max_shift of Shift makes fewer transforms."
 
-    window: Any  # as it was given; `bind` makes points of it
+    window: Any  # as it was given; `bind` converts it to points
     axes: Any
     max_shift: Any
     step: Any
@@ -98,7 +98,7 @@ class Shift(Family):
         return ShiftOperator(tracks, axes, grid=sample_shape)
 
     def size(self, sample_shape: Shape) -> Size:
-        """The grid of the FFT, the weights of a component and a score per transform."""
+        """The grid of the FFT, the weights of a component and one score per transform."""
         tracks = self._in_points(sample_shape)._tracks(sample_shape)
         windows = tuple(track.window for track in tracks)
         if isinstance(sample_shape, Grid):

@@ -36,7 +36,7 @@ def _size(n_maps, sample_shape, axes):
 
 
 def _operator(family, sources, sample_shape, axes, *, poses, reference=0, nearest=False):
-    """Operator of the maps that read the weights at ``sources``, one (r, p) per map."""
+    """The operator of the maps that read the weights at ``sources``, one (r, p) per map."""
     checks.choice(f"{type(family).__name__}: domain", family.domain, ("common", "all"))
     matrix = grids.sampling_matrix(sources, sample_shape, axes, nearest)
     how = {"moved_axes": axes, "reference": reference, "on_grid": True}
@@ -51,23 +51,24 @@ def _affine_sources(matrices, offsets, sample_shape, axes):
 
 
 class Rotation(Family):
-    """Images may turn about the middle of the pixel grid.
+    """Images may be rotated about the middle of the pixel grid.
 
-    The pose ``degrees`` is the angle by which the component appears turned in the sample,
+    The pose ``degrees`` is the angle by which the component appears rotated in the sample,
     counter-clockwise as displayed with row 0 on top: 90 degrees is ``np.rot90(w)``. Values between
-    pixels are bilinear; right angles of square images are exact; beyond the image is zero.
+    pixels are interpolated bilinearly; right angles of square images are exact; values beyond the
+    image are zero.
 
     Parameters
     ----------
     angles : int or list of float
-        That many angles ``360 / angles`` apart, starting at 0, or explicit degrees.
+        The number of angles, ``360 / angles`` apart, starting at 0, or a list of degrees.
     axes : tuple of two int
-        The image axes (rows, columns); the others (colours) turn along.
+        The image axes (rows, columns); the others (colours) are rotated along.
     interpolation : {"linear", "nearest"}
     domain : {"common", "all"}
-        "common": samples are judged where every rotation shows something, the disc inside the
-        image; beyond it they count as zero, and so do reconstructions. "all": everywhere; right
-        angles then win wherever corners are not black, since only they cover them.
+        "common": samples are compared where every rotation is defined, the disc inside the image;
+        beyond it samples and reconstructions count as zero. "all": everywhere; right angles then
+        win if corners are not black, since only they cover them.
 
     Examples
     --------
@@ -121,7 +122,7 @@ class Rotation(Family):
 
 
 def turn(degrees):
-    """The matrix on (row, column) that turns counter-clockwise as displayed, (2, 2)."""
+    """The matrix on (row, column) that rotates counter-clockwise as displayed, (2, 2)."""
     cos, sin = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
     if degrees % 90 == 0:
         cos, sin = np.rint(cos), np.rint(sin)
@@ -141,9 +142,9 @@ class Scaling(Family):
     axes : int, tuple of int or None
         The scaled axes (together, by the same factor); samples of rank 1 need none.
     domain : {"common", "all"}
-        "common": samples are judged where every scaling shows something, the part that the smallest
-        factor covers; beyond it they count as zero, and so do reconstructions. "all": everywhere;
-        large factors then win wherever the background is not zero, since they cover more of it.
+        "common": samples are compared where every scaling is defined, the part that the smallest
+        factor covers; beyond it samples and reconstructions count as zero. "all": everywhere; large
+        factors then win if the background is not zero, since they cover more of it.
 
     Examples
     --------
@@ -192,7 +193,7 @@ class TimeWarp(Family):
     with ``phi_s(u) = u ** exp(s)`` (kind "power") or ``phi_s(u) = u - s sin(pi u) / pi``
     (kind "sine", ``|s| < 1``).
 
-    The pose ``strength`` is ``s``: 0 is the identity, and with a positive one the events of the
+    The pose ``strength`` is ``s``: 0 is the identity, and positive values make the events of the
     component appear later in the sample.
 
     Parameters
@@ -202,7 +203,7 @@ class TimeWarp(Family):
     axes : int or None
         The time axis; samples of rank 1 need none.
     domain : {"common", "all"}
-        The same here: ends stay where they are, so that every warp shows all points.
+        Both are equivalent here: ends stay in place, so that every warp covers all points.
 
     Examples
     --------
@@ -270,9 +271,9 @@ class Affine(Family):
     axes : tuple of int
         The ``r`` moved axes.
     domain : {"common", "all"}
-        "common": samples are judged where every map shows something; beyond it they count as zero,
-        and so do reconstructions. "all": everywhere; maps that cover more then have an advantage
-        wherever the background is not zero.
+        "common": samples are compared where every map is defined; beyond it samples and
+        reconstructions count as zero. "all": everywhere; maps that cover more then have an
+        advantage if the background is not zero.
 
     Examples
     --------
@@ -342,7 +343,7 @@ class Deformation(Family):
     amplitude : float
         Largest displacement in grid points.
     n_basis : int
-        Cosines per axis: more make the field less smooth.
+        Cosines per axis: a larger number makes the field less smooth.
     n_fields : int
         Number of fields, the zero field included.
     axes : tuple of int
@@ -350,8 +351,8 @@ class Deformation(Family):
     random_state : int, RandomState or None
         An int gives the same fields whenever the family is bound.
     domain : {"common", "all"}
-        "common": samples are judged where every field shows something, not where one reads beyond
-        the grid; there they count as zero, and so do reconstructions. "all": everywhere.
+        "common": samples are compared where every field is defined, and not where one reads beyond
+        the grid; there samples and reconstructions count as zero. "all": everywhere.
 
     Examples
     --------

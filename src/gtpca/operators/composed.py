@@ -1,4 +1,4 @@
-"""Every pair of transforms of two operators, each of them a linear operator again."""
+"""Every pair of transforms of two operators, as a linear operator."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gtpca.operators.normal import Masked
 
 __all__ = ["ComposedOperator", "composed"]
 
-BANK_VALUES = 2**20  # numbers of all moved weights up to which two banks are made one
+BANK_VALUES = 2**20  # size of all moved weights up to which two banks become one
 
 
 def composed(outer, inner) -> Operator:
-    """Every pair ``T_outer T_inner``: of two banks that are not too large, a bank again."""
+    """Every pair ``T_outer T_inner``; two banks that are not too large become one bank."""
     pairs = ComposedOperator(outer, inner)
     banks = isinstance(outer, BankOperator) and isinstance(inner, BankOperator)
     if not banks or pairs.n_transforms * pairs.n_features > BANK_VALUES:
@@ -28,9 +28,9 @@ def composed(outer, inner) -> Operator:
 
 
 class ComposedOperator(Operator):
-    """Every pair ``T_outer T_inner``; transform ``t_inner * m_outer + t_outer``.
+    """Every pair ``T_outer T_inner``, numbered ``t_inner * m_outer + t_outer``.
 
-    The outer operator sees the rows, so a shift outside still runs by FFT, once per inner
+    The outer operator sees the rows, so an outer shift still uses the FFT, once per inner
     transform.
 
     Parameters
@@ -107,7 +107,7 @@ class ComposedOperator(Operator):
         return self.inner._mask_rows(self.outer._mask_rows(H, outside), inside)
 
     def _mask_sums(self, H, index, coef):
-        """With an outer operator that selects, ``T* diag(h) T = T_i* diag(T_o* h) T_i``."""
+        """If the outer operator selects, ``T* diag(h) T = T_i* diag(T_o* h) T_i``."""
         if not self.outer.selects:
             return super()._mask_sums(H, index, coef)
         inside, outside = self._split(index)
@@ -171,7 +171,7 @@ class ComposedOperator(Operator):
         return self.inner._normal(nodes.reshape(shape).sum(axis=2))
 
     def _weighted_normal(self, nodes):
-        """``T_o* diag(q) T_o`` is diagonal: what is summed of it weighs the inner features."""
+        """``T_o* diag(q) T_o`` is diagonal: its sums are weights of the inner features."""
         q, pairs = self.feature_weight, np.moveaxis(nodes, 1, 3)
         sums = [self._mask_total(each[:, None] * q) for each in pairs.reshape(-1, pairs.shape[3])]
         cover = self.coverage(np.einsum("stkk->st", nodes))
@@ -212,9 +212,9 @@ class ComposedOperator(Operator):
         return {name: unit for name, unit in _joined(*parts).items() if unit}
 
     def centre(self, w, used, seen):
-        """A roll of the weights is one of the window, if what is between goes along with it."""
+        """Rolling the weights rolls the window, if the transforms in between commute with it."""
         if not self.inner.crops and self.outer.weight_shape != self.weight_shape:
-            return None  # the window that moves shows weights that are placed in it
+            return None  # the moving window shows weights placed inside it
         if used is None:
             return (self.inner if self.inner.crops else self.outer).centre(w, None, seen)
         if np.all(seen) or not self.crops:
@@ -229,7 +229,7 @@ class ComposedOperator(Operator):
         return self.outer.centre(w, outside, seen)
 
     def _showing_only(self, seen):
-        """The outer transforms that show nothing but weights that are ``seen`` (L,)."""
+        """The outer transforms that show no weights but those ``seen`` (L,)."""
         outer, weight = self.outer, self.feature_weight
         features = np.ones(outer.n_features) if weight is None else weight > 0
         prepared = outer.prepare(features[None].astype(float))
@@ -237,9 +237,9 @@ class ComposedOperator(Operator):
         return np.flatnonzero(counts < 0.5)
 
     def _goes_along(self, used, outside, seen):
-        """Whether centred weights show all that the transforms ``used`` showed of them.
+        """Whether centred weights show everything that the transforms ``used`` showed of them.
 
-        They do if the inner transforms are flips; those that scale have another centre then.
+        They do if the inner transforms are flips; those that scale then have another centre.
         """
         probe = np.random.default_rng(0).standard_normal(self.n_weights)
         moved = self.outer.centre(probe, outside, seen) if len(outside) else None
@@ -264,7 +264,7 @@ class ComposedOperator(Operator):
 
 
 def _joined(outer, inner) -> dict:
-    """What is said of the poses of two operators; a name that occurs twice gets a prefix."""
+    """Merge the pose descriptions of two operators; a name that occurs twice gets a prefix."""
     columns = dict(outer)
     for name, values in inner.items():
         while name in columns:
