@@ -12,19 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.data.codes import Codes
-from gtpca.data.containers import components_in, samples_in
-from gtpca.data.labels import Labels
-from gtpca.data.missing import warn_of_blank
-from gtpca.data.rows import by_rows, new_rows
-from gtpca.data.series import cut
-from gtpca.families.text import as_family
-from gtpca.fitting.fitted import FittedComponents, FittedDensity, FittedRows, read
-from gtpca.model import outputs
-from gtpca.model.model import CodedModel
-from gtpca.model.stationary import StationaryNoise
-from gtpca.operators import Operator
-from gtpca.shell import (
+from gtpca._typing import (
     ArrayLike,
     ArrayT,
     BaseEstimator,
@@ -37,6 +25,18 @@ from gtpca.shell import (
     Shape,
     TransformerMixin,
 )
+from gtpca.data.codes import Codes
+from gtpca.data.containers import components_in, samples_in
+from gtpca.data.labels import Labels
+from gtpca.data.missing import warn_of_blank
+from gtpca.data.rows import by_rows, new_rows
+from gtpca.data.series import cut
+from gtpca.families.text import as_family
+from gtpca.fitting.fitted import FittedComponents, FittedDensity, FittedRows, read
+from gtpca.model import outputs
+from gtpca.model.model import CodedModel
+from gtpca.model.stationary import StationaryNoise
+from gtpca.operators import Operator
 
 __all__ = ["BaseFitted", "BaseGTPCA", "BaseModel"]
 

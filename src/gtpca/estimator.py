@@ -13,6 +13,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
+from gtpca._typing import (
+    ArrayLike,
+    CallbackSupportMixin,
+    DaskT,
+    Eager,
+    RandomState,
+    Shape,
+    with_callbacks,
+)
 from gtpca.base import BaseGTPCA
 from gtpca.data.chunks import RESIDUALS, as_chunks
 from gtpca.data.labels import Labelled
@@ -42,15 +51,6 @@ from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
 from gtpca.model.ridge import AUTO, COST
 from gtpca.operators.base import weigh_features, with_feature_weight
-from gtpca.shell import (
-    ArrayLike,
-    CallbackSupportMixin,
-    DaskT,
-    Eager,
-    RandomState,
-    Shape,
-    with_callbacks,
-)
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem
 

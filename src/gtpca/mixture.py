@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gtpca import checks
+from gtpca._typing import ArrayLike, DaskT, Eager, KindT, Others, RandomState, Samples, Shape
 from gtpca.data.containers import samples_in
 from gtpca.families import Family
 from gtpca.fitting import wording
@@ -19,7 +20,6 @@ from gtpca.fitting.mixture import find_kinds, kinds_in_data_units
 from gtpca.model.mixture import kind_counts, pose_summary, rest_of_rows
 from gtpca.probabilistic import RULES as DENSITY_RULES
 from gtpca.probabilistic import BaseDensity, offset_and_poses
-from gtpca.shell import ArrayLike, DaskT, Eager, KindT, Others, RandomState, Samples, Shape
 
 __all__ = ["MixtureGTPCA"]
 
@@ -192,7 +192,7 @@ class MixtureGTPCA(BaseDensity):
             checks.warn(wording.not_converged(self, history), ConvergenceWarning)
         if recipe.whitening is not None:
             model = kinds_in_data_units(data.raw, model)
-        counts, doubt = chunks.sum(kind_counts, model.lens())
+        counts, doubt = chunks.sum(kind_counts, model.e_step())
         return FittedMixture.of(
             model,
             kind_counts=counts,
@@ -214,7 +214,7 @@ class MixtureGTPCA(BaseDensity):
 
     def _rest_of(self, chunks, recipe, rng):
         model = find_kinds(chunks, recipe, self.n_kinds, rng)[0]
-        return chunks.join(rest_of_rows, model.lens())
+        return chunks.concat(rest_of_rows, model.e_step())
 
     @property
     def kinds_(self) -> dict[str, np.ndarray]:
@@ -227,8 +227,8 @@ class MixtureGTPCA(BaseDensity):
         kind is of another one.
         """
         strengths = [
-            np.sqrt(lens.gram[:, 0, 0] @ prior if len(lens.gram) > 1 else lens.gram[0, 0, 0])
-            for lens, prior in zip(self.model_.lens(), self.pose_prior_, strict=True)
+            np.sqrt(e_step.gram[:, 0, 0] @ prior if len(e_step.gram) > 1 else e_step.gram[0, 0, 0])
+            for e_step, prior in zip(self.model_.e_step(), self.pose_prior_, strict=True)
         ]
         return {
             "weight": self.kind_weights_,

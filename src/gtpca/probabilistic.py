@@ -14,6 +14,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
+from gtpca._typing import (
+    ArrayLike,
+    ArrayT,
+    DaskT,
+    Eager,
+    OutlierMixin,
+    RandomState,
+    Samples,
+    Shape,
+)
 from gtpca.base import BaseGTPCA, BaseModel
 from gtpca.data.chunks import Chunks, as_chunks
 from gtpca.data.codes import Codes
@@ -35,7 +45,7 @@ from gtpca.fitting.coloured import (
     sampled,
 )
 from gtpca.fitting.cost import check_cost, guess_density
-from gtpca.fitting.em import Recipe, density_in_data_units, expectation_maximisation
+from gtpca.fitting.em import DensityRecipe, density_in_data_units, expectation_maximisation
 from gtpca.fitting.fit import logger
 from gtpca.fitting.fitted import FittedDensity, FittedRows, read
 from gtpca.fitting.held_out import NEEDED, Trust, trusted
@@ -47,16 +57,6 @@ from gtpca.model.probabilistic import (
     log_likelihoods,
     pose_summary,
     rest_of_rows,
-)
-from gtpca.shell import (
-    ArrayLike,
-    ArrayT,
-    DaskT,
-    Eager,
-    OutlierMixin,
-    RandomState,
-    Samples,
-    Shape,
 )
 
 __all__ = ["BaseDensity", "PosePosterior", "ProbabilisticGTPCA", "offset_and_poses"]
@@ -219,7 +219,7 @@ class BaseDensity(BaseModel):
     def _recipe(self, operator):
         """What EM must know."""
         most = min(operator.n_weights, operator.n_features)
-        return Recipe(
+        return DensityRecipe(
             checks.integer("n_components", self.n_components, 0, most),
             prior=self.prior,
             polarity=self.polarity,
@@ -308,7 +308,7 @@ class BaseDensity(BaseModel):
         chunks, model = self.chunks(X), self.model_
         most = self.operator_.n_transforms
         count = min(checks.integer("n_poses", n_poses, 1), most)
-        found = chunks.join(self._pose_summary, model.lens(), count)
+        found = chunks.concat(self._pose_summary, model.e_step(), count)
         index, probability, entropy = (found.pop(n) for n in ("index", "probability", "entropy"))
         std = {name.removeprefix("std_"): values for name, values in found.items()}
         return PosePosterior(index, probability, model.described(index), std, entropy)
@@ -529,7 +529,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
             model, trust = trusted(chunks, recipe, model, history, rng)
         if recipe.whitening is not None:
             model = density_in_data_units(data.raw, recipe, model, trust.width, trust.scale)
-        scores = np.concatenate(chunks.collect(log_likelihoods, model.lens()))
+        scores = np.concatenate(chunks.collect(log_likelihoods, model.e_step()))
         said = list(cautions(chunks.operator, *offset_and_poses(chunks, model)))
         correlation = None
         if data.in_memory and recipe.whitening is None:
@@ -575,7 +575,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
         From about 4 on the poses of single samples can be told; channels of equal strength whose
         noise is their own, and averages, add up in squares.
         """
-        squares = self.model_.lens().gram[:, 0, 0]
+        squares = self.model_.e_step().gram[:, 0, 0]
         return float(np.sqrt(squares[0] if len(squares) == 1 else self.pose_prior_ @ squares))
 
     def _recipe(self, operator):
@@ -584,7 +584,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
 
     def _rest_of(self, chunks, recipe, rng):
         model = expectation_maximisation(chunks, recipe, rng)[0]
-        return chunks.join(rest_of_rows, model.lens())
+        return chunks.concat(rest_of_rows, model.e_step())
 
     @property
     def noise_by_feature(self) -> bool:
@@ -650,7 +650,7 @@ def _instead(family) -> str:
 
 def _colour(chunks, model):
     """The correlation of what is left of rows, or None, and what is to be said of it."""
-    correlation = residual_correlation(chunks, partial(rest_of_rows, lens=model.lens()))
+    correlation = residual_correlation(chunks, partial(rest_of_rows, e_step=model.e_step()))
     left = model.energies(chunks)
     share = float(left[-1] / max(left[0], np.finfo(float).tiny))
     return correlation, colour_cautions(

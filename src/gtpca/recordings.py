@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
+from gtpca._typing import RandomState
 from gtpca.base import BaseFitted
 from gtpca.data.labels import Labels
 from gtpca.data.opening import Opened, open_recordings
@@ -29,7 +30,6 @@ from gtpca.model.conventions import signs
 from gtpca.model.events import EventModel, Events
 from gtpca.model.matching import POLARITIES
 from gtpca.operators.grid import Axis, Grid, length_in_points
-from gtpca.shell import RandomState
 
 __all__ = ["EventGTPCA", "check_event_parameters", "whitened"]
 

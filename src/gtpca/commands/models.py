@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from gtpca import GTPCA, EventGTPCA, MixtureGTPCA, ProbabilisticGTPCA, checks, load
+from gtpca._typing import HAS_CALLBACKS
 from gtpca.commands.advice import warn_of_columns, warn_of_recording
 from gtpca.commands.densities import density_facts, density_summary, fit_density, no_pattern
 from gtpca.commands.event_facts import event_facts, event_summary
@@ -39,7 +40,6 @@ from gtpca.families.text import as_family, format_family, parse_family
 from gtpca.fitting.wording import speak_of_colour
 from gtpca.operators.grid import axis_of, axis_texts
 from gtpca.readers.reading import is_data, is_model
-from gtpca.shell import HAS_CALLBACKS
 from gtpca.text import shortened, shown, table, typed
 from gtpca.views.measures import domain_text
 from gtpca.views.parts import is_density

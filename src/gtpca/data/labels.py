@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gtpca import checks
+from gtpca._typing import Samples
 from gtpca.operators.grid import Axis, Grid, even_points
-from gtpca.shell import Samples
 
 __all__ = ["Labelled", "Labels", "labelled", "reading_words"]
 

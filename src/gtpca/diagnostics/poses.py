@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from gtpca.data.codes import Codes
 from gtpca.data.rows import counted
 from gtpca.diagnostics import wording
-from gtpca.diagnostics.common import Found, directions, is_density
+from gtpca.diagnostics.common import Diagnosis, directions, is_density
 from gtpca.diagnostics.energies import noise_levels, pose_energies
 from gtpca.diagnostics.wording import Commands
 from gtpca.model.coding import deflate, projection, sweep
@@ -32,7 +32,7 @@ FEW_PLACES = 4  # a range has ends if it has at least so many values
 
 
 @dataclass(frozen=True, eq=False)
-class PoseConfidence(Found):
+class PoseConfidence(Diagnosis):
     """How sure the poses of ``n`` samples are, of ``p`` components, or of all if they share one.
 
     Attributes
@@ -160,7 +160,7 @@ def _energetic(model, chunks):
     blocks = model.model_.blocks(chunks.dtype)
     noise = noise_levels(chunks, blocks)
     yield noise
-    yield chunks.join(_margins, blocks, noise, Places.of(model))
+    yield chunks.concat(_margins, blocks, noise, Places.of(model))
 
 
 def _margins(chunk, blocks, noise, places):
@@ -191,18 +191,18 @@ def _likely(model, chunks):
     """Indices and margins by probability; the hill is that of all directions."""
     block = make_block(model.operator_, directions(model))
     yield None
-    yield chunks.join(_likely_margins, model.model_.lens(), block, Places.of(model))
+    yield chunks.concat(_likely_margins, model.model_.e_step(), block, Places.of(model))
 
 
-def _likely_margins(chunk, lens, block, places):
+def _likely_margins(chunk, e_step, block, places):
     """Most likely transforms and their margins, (n, 1) each."""
-    found = pose_summary(chunk, lens, chunk.operator.n_transforms)
+    found = pose_summary(chunk, e_step, chunk.operator.n_transforms)
     logits = np.empty(found["index"].shape)
     logs = np.log(np.maximum(found["probability"], TINY))
     np.put_along_axis(logits, found["index"], logs, axis=1)
     best = found["index"][:, 0]
-    coef = with_one(density_encode(chunk, lens, 1.0).scores)
-    part = moved(chunk.operator, lens.weights, coef, best)
+    coef = with_one(density_encode(chunk, e_step, 1.0).scores)
+    part = moved(chunk.operator, e_step.weights, coef, best)
     return {"index": best[:, None], "margin": _margin(chunk, block, part, logits, places)[:, None]}
 
 

@@ -13,7 +13,7 @@ from gtpca import checks
 from gtpca.data.chunks import Chunk
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.common import (
-    Found,
+    Diagnosis,
     directions,
     each,
     like,
@@ -34,7 +34,7 @@ MOST_VIEWS = 16  # transforms of a component that is seen in part only
 
 
 @dataclass(frozen=True, eq=False)
-class Stability(Found):
+class Stability(Diagnosis):
     """How alike components are that were found again.
 
     Attributes

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
+from gtpca._typing import BaseEstimator, Documented
 from gtpca.operators import Operator
 from gtpca.operators.grid import axis_name, axis_of, shape_text
-from gtpca.shell import BaseEstimator, Documented
 from gtpca.text import did_you_mean, shortened
 
 __all__ = [

@@ -10,12 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from gtpca import checks
+from gtpca._typing import Shape
 from gtpca.families.base import STEP, Family, Size, bank_size, moved_axes, n_points, resolve_axes
 from gtpca.operators import Operator
 from gtpca.operators.bank import BankOperator
 from gtpca.operators.grid import axis_name
-from gtpca.operators.shift import ShiftOperator, Track
-from gtpca.shell import Shape
+from gtpca.operators.shift import ShiftAxis, ShiftOperator
 
 __all__ = ["Custom", "Identity", "Reflection"]
 
@@ -34,7 +34,7 @@ class Identity(Family):
 
     def bind(self, sample_shape: Shape) -> Operator:
         """One transform: the identity on samples of ``sample_shape``."""
-        return ShiftOperator([Track(size, size) for size in sample_shape], grid=sample_shape)
+        return ShiftOperator([ShiftAxis(size, size) for size in sample_shape], grid=sample_shape)
 
     def size(self, sample_shape: Shape) -> Size:
         """A single sample."""

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from gtpca import checks
+from gtpca._typing import RandomState, Shape
 from gtpca.families import grids
 from gtpca.families.base import (
     Family,
@@ -25,7 +26,6 @@ from gtpca.families.base import (
 from gtpca.families.domains import on_common_domain
 from gtpca.operators import Operator
 from gtpca.operators.bank import BankOperator
-from gtpca.shell import RandomState, Shape
 
 __all__ = ["Affine", "Deformation", "Rotation", "Scaling", "TimeWarp"]
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from gtpca._typing import Shape
 from gtpca.data.labels import Labels
 from gtpca.fitting.event_counts import EventCounts
 from gtpca.fitting.fit import Fit
@@ -26,7 +27,6 @@ from gtpca.model.prices import Noise
 from gtpca.model.probabilistic import ProbabilisticModel
 from gtpca.model.stationary import StationaryNoise
 from gtpca.operators import Operator
-from gtpca.shell import Shape
 from gtpca.solvers.base import SolverResult
 
 __all__ = [

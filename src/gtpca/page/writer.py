@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import gtpca
 from gtpca import checks
+from gtpca._typing import RandomState, Samples
 from gtpca.base import BaseFitted, BaseGTPCA
 from gtpca.data.rows import counted
 from gtpca.files import atomic_file
@@ -23,7 +24,6 @@ from gtpca.page.contents import COMPONENTS, gather
 from gtpca.page.packing import clipped, safe_json, script_hash
 from gtpca.page.reality import reality, reality_chart
 from gtpca.page.recordings import gather_recording
-from gtpca.shell import RandomState, Samples
 from gtpca.views import measures, palette
 from gtpca.views.parts import is_density
 from gtpca.views.spectra import noise_spectra

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gtpca import checks
+from gtpca._typing import Samples
 from gtpca.data.codes import Codes
 from gtpca.plots.panels import need_samples, pick_rows, take_axes
 from gtpca.plots.style import integer_ticks, quiet
-from gtpca.shell import Samples
 from gtpca.views.measures import Pose, as_seen, encode, pose_columns
 from gtpca.views.palette import BLUE, LEVELS, SKY
 from gtpca.views.parts import is_density
