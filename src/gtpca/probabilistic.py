@@ -643,9 +643,7 @@ def offset_and_poses(chunks, model):
 
 def _instead(family) -> str:
     """What may help where there is no pattern; only a family with windows has others."""
-    names = as_family(family).get_params()
-    windows = any(name.rpartition("__")[2] == "window" for name in names)
-    return wording.OTHER_WINDOWS if windows else wording.OTHER_FAMILIES
+    return wording.OTHER_WINDOWS if as_family(family).windows else wording.OTHER_FAMILIES
 
 
 def _colour(chunks, model):

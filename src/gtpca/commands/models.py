@@ -35,7 +35,7 @@ from gtpca.commands.options import (
 )
 from gtpca.commands.output import check_output, is_stdout, path_for_output, tell
 from gtpca.commands.progress import FitBar
-from gtpca.data.labels import Labelled, reading_words
+from gtpca.data.labels import REMEMBERED, Labelled, reading_words
 from gtpca.families.text import as_family, format_family, parse_family
 from gtpca.fitting.wording import speak_of_colour
 from gtpca.operators.grid import axis_of, axis_texts
@@ -313,12 +313,10 @@ def _axis_facts(axis) -> dict[str, Any]:
     return {"name": axis.name, "unit": axis.unit, "positions": points, "names": names}
 
 
-KNOWN = ("times", "channels", "columns_given")  # what only the library needs
-
-
 def _told(reading) -> dict[str, Any]:
     """How files are read, without what only the library needs."""
-    return {name: value for name, value in reading.items() if name not in KNOWN}
+    unsaid = (*REMEMBERED, "columns_given")
+    return {name: value for name, value in reading.items() if name not in unsaid}
 
 
 def _parameters(model) -> dict[str, Any]:

@@ -35,7 +35,7 @@ FINER = 1.12  # windows beside the best one, once it is known
 RULES = 3  # of a search: results that were kept under older ones are not taken
 MOST_BEYOND = 0.05  # share of the samples that may need a place which a window does not have
 BY_NOISE = 0.95  # quantile of what residuals explain, above which a place is not that of noise
-FEW_PLACES = 0.25  # of the points of a sample: with fewer places a window can hardly move
+LEAST_PLACES = 0.25  # of the points of a sample: with fewer places a window can hardly move
 FEW_ROWS = 10  # in every fold
 ROUGH_TOL = 1e-4  # of fits that only compare windows
 TINY = 1e-300
@@ -116,7 +116,7 @@ class Choice(Diagnosis):
     @property
     def doubts(self) -> list[str]:
         """Reasons not to take the suggestion as it is, a clause each."""
-        return wording.choice_doubts(self, MOST_BEYOND, FEW_PLACES, FEW_ROWS)
+        return wording.choice_doubts(self, MOST_BEYOND, LEAST_PLACES, FEW_ROWS)
 
     @property
     def table(self) -> dict[str, np.ndarray]:
@@ -574,8 +574,8 @@ def _n_folds(n_folds, samples):
 
 def _window_name(estimator):
     """The parameter that is the window; None if the family has none."""
-    names = [name for name in estimator.get_params() if name.endswith("__window")]
-    return min(names, key=len) if names else None
+    names = as_family(estimator.family).windows
+    return f"family__{min(names, key=len)}" if names else None
 
 
 def _grid(samples, labels):

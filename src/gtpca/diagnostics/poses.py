@@ -15,6 +15,7 @@ from gtpca.diagnostics import wording
 from gtpca.diagnostics.common import Diagnosis, directions, is_density
 from gtpca.diagnostics.energies import noise_levels, pose_energies
 from gtpca.diagnostics.wording import Commands
+from gtpca.fitting.cautions import has_ends, scale_of
 from gtpca.model.coding import deflate, projection, sweep
 from gtpca.model.matching import make_block, match
 from gtpca.model.probabilistic import encode as density_encode
@@ -28,7 +29,6 @@ LOBE = 0.25  # a pose that sees so much of what lies at another, without a dip b
 MOST_AMBIGUOUS = 0.1  # share of the samples
 TINY = 1e-300
 FLOOR = 1e-12  # noise below this share of the largest energy is rounding
-FEW_PLACES = 4  # a range has ends if it has at least so many values
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,10 +273,8 @@ def ends_of(model, index):
     """Shares of poses (n, p) at the first or last value of each quantity, and what they may be."""
     ends, bars = {}, {}
     for name, pose in pose_columns(model, Codes(np.empty(index.shape), index)).items():
-        values = np.unique(pose.possible)
-        if pose.possible.dtype.kind not in "iuf" or len(values) < FEW_PLACES:
-            continue
-        if name in model.operator_.periods:
+        values = scale_of(pose.possible)
+        if values is None or not has_ends(model.operator_, name):
             continue
         ends[name] = np.isin(pose.values, [values[0], values[-1]]).mean(axis=0)
         bars[name] = wording.end_bar(len(values))

@@ -256,13 +256,12 @@ def _text(family) -> str | None:
 def _without_window(family):
     """The family with no window, moving the same axes; None if it has no window to choose."""
     found = clone(family)
-    windows = [name for name in found.get_params() if name.rpartition("__")[2] == "window"]
-    for name in windows:
+    for name in family.windows:
         axes, size = name.removesuffix("window") + "axes", np.ndim(found.get_params()[name])
         if size and found.get_params()[axes] is None:  # one window per axis says which axes move
             found.set_params(**{axes: tuple(range(len(found.get_params()[name])))})
         found.set_params(**{name: None})
-    return found if windows else None
+    return found if family.windows else None
 
 
 def end_bar(count) -> float:

@@ -75,6 +75,11 @@ class Family(Documented, BaseEstimator, ABC):
     hint_if_large: str = ""
     domain: str = "all"
 
+    @property
+    def windows(self) -> tuple[str, ...]:
+        """The names of the parameters that are windows; of parts such as ``inner__window``."""
+        return tuple(name for name in self.get_params() if name.rpartition("__")[2] == "window")
+
     @abstractmethod
     def bind(self, sample_shape: tuple[int, ...]) -> Operator:
         """The operator of all transforms for samples of ``sample_shape``."""

@@ -134,7 +134,8 @@ class Custom(Family):
         self._check_blocks(blocks, (math.prod(sample_shape), math.prod(shape)))
         poses = {"transform": np.arange(len(blocks))}
         axes = None if self.axes is None else resolve_axes(self, self.axes, sample_shape)
-        return BankOperator(sparse.vstack(blocks), sample_shape, shape, poses, axes)
+        words = {"poses": poses, "unordered": poses}
+        return BankOperator(sparse.vstack(blocks), sample_shape, shape, moved_axes=axes, **words)
 
     def size(self, sample_shape: Shape) -> Size:
         """The given matrices, or those that callables will be converted to."""

@@ -259,6 +259,7 @@ class ShiftOperator(Operator):
         super().__init__(grid or tuple(sizes), windows, np.prod(self.counts), axes)
         self.pose_units = window_units(self.grid, self.moved_axes)
         self.periods = window_periods(self.grid, self.moved_axes, self.tracks)
+        self.circular = {j: self.tracks[j].circular for j in self.moved_axes}
         self.weight_grid = window_grid(self.grid, self.tracks)
         self.edges = {axis: self._edge(axis) for axis in self.moved_axes}
         self._moving = tuple(moved)

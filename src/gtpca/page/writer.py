@@ -17,6 +17,7 @@ from gtpca import checks
 from gtpca._typing import RandomState, Samples
 from gtpca.base import BaseFitted, BaseGTPCA
 from gtpca.data.rows import counted
+from gtpca.families.text import as_family
 from gtpca.files import atomic_file
 from gtpca.operators.grid import Grid, axis_texts
 from gtpca.optional import require
@@ -246,11 +247,9 @@ def _recording_facts(model, contents):
 
 def _calls(model) -> tuple[str, str]:
     """What to call in Python to see what is real, and where there is no pattern."""
-    poses = model.operator_.describe(np.zeros(1, dtype=np.int64))
-    windows = any(name.startswith("start") for name in poses)  # that begin somewhere
     other = "another family or more samples may help"
     found = "`gtpca.diagnostics.choose(X, model.family)` tries other windows"
-    return "gtpca.diagnostics.check(model, X)", found if windows else other
+    return "gtpca.diagnostics.check(model, X)", found if as_family(model.family).windows else other
 
 
 def _paragraphs(text) -> list[str]:
