@@ -12,6 +12,7 @@ from gtpca.diagnostics.recordings import EventCheck, check_events
 from gtpca.diagnostics.splits import Stability, stability
 from gtpca.fitting.wording import speak_of_colour
 from gtpca.recordings import EventGTPCA
+from gtpca.views.parts import is_density
 
 __all__ = ["Check", "check"]
 
@@ -116,11 +117,12 @@ def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check | Ev
     if isinstance(model, EventGTPCA):
         return check_events(model, X, n_jobs=n_jobs, random_state=random_state)
     how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    density = is_density(model)
     return Check(
         noise_floor(model, X, random_state=random_state, **how),
         stability(model, X, random_state=random_state, **how),
         None if has_gaps(model, X) else pose_confidence(model, X, **how),
-        getattr(model, "doubt_", None),
+        model.doubt_ if density else None,
         tuple(model.cautions_),
-        getattr(model, "strength_", None),
+        model.strength_ if density else None,
     )

@@ -16,7 +16,7 @@ from gtpca.families.text import as_family, format_family
 from gtpca.fitting.cautions import MOST_OFFSET
 from gtpca.fitting.wording import speak_of_colour
 from gtpca.text import file_word, typed
-from gtpca.views.parts import is_density
+from gtpca.views.parts import is_density, known_labels
 
 __all__ = [
     "CHOOSE_OPTIONS",
@@ -61,7 +61,7 @@ def fit_options(model) -> dict[str, Any]:
     """
     density, seed = is_density(model), model.random_state
     noise = model.noise if isinstance(model.noise, str) else None
-    center = {"samples": "samples", True: "features"}.get(getattr(model, "center", False))
+    center = {"samples": "samples", True: "features"}.get(_given(model, "center", False))
     shape = model.sample_shape
     return {
         "shared_pose": _unless(model, "shared_pose", False),
@@ -83,8 +83,13 @@ def fit_options(model) -> dict[str, Any]:
 
 def _unless(model, name, default):
     """A parameter, or None where it is at its default."""
-    value = getattr(model, name, default)
+    value = _given(model, name, default)
     return None if value == default else value
+
+
+def _given(model, name, default):
+    """A parameter; the default where the estimator has none of this name."""
+    return model.get_params(deep=False).get(name, default)
 
 
 def _words(options) -> list[str]:
@@ -142,7 +147,7 @@ class Commands:
         plain = None if any_window is None else _text(any_window)
         changed = _changed(model, options) or _text(family) is None
         names = tuple(_differing(model)) if changed else None
-        labels = getattr(model, "labels_", None)
+        labels = known_labels(model)
         reading = () if labels is None else tuple(reading_words(labels.reading))
         density = is_density(model)
         return cls(_text(family) or "", plain, options, density, names, reading=reading)
@@ -251,13 +256,12 @@ def _text(family) -> str | None:
 def _without_window(family):
     """The family with no window, moving the same axes; None if it has no window to choose."""
     found = clone(family)
-    windows = [name for name in found.get_params() if name.rpartition("__")[2] == "window"]
-    for name in windows:
+    for name in family.windows:
         axes, size = name.removesuffix("window") + "axes", np.ndim(found.get_params()[name])
         if size and found.get_params()[axes] is None:  # one window per axis says which axes move
             found.set_params(**{axes: tuple(range(len(found.get_params()[name])))})
         found.set_params(**{name: None})
-    return found if windows else None
+    return found if family.windows else None
 
 
 def end_bar(count) -> float:

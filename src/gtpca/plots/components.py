@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gtpca import checks
+from gtpca._typing import Samples
 from gtpca.plots import samples
 from gtpca.plots.panels import (
     check_components,
@@ -17,7 +18,6 @@ from gtpca.plots.panels import (
     pick_rows,
     take_axes,
 )
-from gtpca.shell import Samples
 from gtpca.views.measures import as_seen, encode
 from gtpca.views.palette import BLACK, BLUE, GREY, ORANGE, RED, SKY, Scale
 from gtpca.views.parts import PATTERN, is_density, picked
