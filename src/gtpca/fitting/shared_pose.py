@@ -172,7 +172,7 @@ def principal_axes(block, moments):
     share = np.einsum("tkk->t", nodes)
     values, vectors = np.linalg.eigh(np.tensordot(share / share.sum(), block.gram, axes=1))
     root = np.sqrt(np.maximum(values, values[-1] * block.floor))[:, None] * vectors.T
-    exponent = np.frexp(share.sum())[1]  # LAPACK would round very large values
+    exponent = np.frexp(share.sum())[1]  # LAPACK rounds differently for very large values
     second = np.ldexp(nodes.sum(axis=0), -exponent)
     energies, axes = np.linalg.eigh(root @ second @ root.T)
     ordered = axes[:, ::-1].T @ np.linalg.solve(root.T, block.weights)
