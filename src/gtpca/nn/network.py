@@ -253,7 +253,9 @@ class GTPCNetwork(nn.Module):
         check_convertible(estimator)
         weights = torch.from_numpy(np.ascontiguousarray(estimator.components_))
         net = cls(
-            *(estimator.n_components_, estimator.operator_, estimator.sample_shape_),
+            estimator.n_components_,
+            estimator.operator_,
+            estimator.sample_shape_,
             polarity=estimator.polarity_,
             center="samples" if estimator.center_ == "samples" else False,
             mean=estimator.mean_,

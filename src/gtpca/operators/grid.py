@@ -15,8 +15,17 @@ import numpy as np
 from gtpca.operators.quadrature import quadrature
 
 __all__ = [
-    *("DATES", "Axis", "Grid", "axis_name", "axis_of", "axis_texts", "even_points"),
-    *("is_dates", "length_in_points", "resized", "shape_text"),
+    "DATES",
+    "Axis",
+    "Grid",
+    "axis_name",
+    "axis_of",
+    "axis_texts",
+    "even_points",
+    "is_dates",
+    "length_in_points",
+    "resized",
+    "shape_text",
 ]
 
 DATES = "datetime64[ns]"  # the unit of positions that are nanoseconds since 1970
