@@ -1,8 +1,12 @@
-"""Expectation maximisation for one pose per sample: a start, and passes that raise the likelihood.
+"""Expectation maximisation for one pose per sample: its start, and passes until it converges.
 
-The start are the poses of a *single* component, found by energy; pattern, loadings and noise are
+EM starts from the poses of a *single* component, found by energy; pattern, loadings and noise are
 those of the rows in these poses. A better fit is not a better registration: several components can
-make up for a pose that is wrong, so starts are not chosen by likelihood.
+compensate for a wrong pose, so starts are not chosen by likelihood.
+
+A pass over rows needs an operator's ``adjoint_sum`` (``sum_i,t coef_it T_t* x_i``), and with gaps
+``mask_sums`` without transforms. What EM finds from few rows is smoothed and shrunk afterwards
+(:mod:`gtpca.fitting.held_out`).
 """
 
 from __future__ import annotations
@@ -38,13 +42,13 @@ __all__ = [
     "with_data_weights",
 ]
 
-DENSE = 512  # weights up to which the covariance of aligned rows is made as a whole
-SUBSPACE_STEPS, SPARE = 6, 8  # else: so many steps, with so many directions more than needed
-FLOOR = 1e-9  # least noise, as a share of the mean square of the rows
-FALL = 1e-9  # share by which a likelihood may fall by ordinary rounding
+DENSE = 512  # weights up to which the full covariance of aligned rows is computed
+SUBSPACE_STEPS, SPARE = 6, 8  # otherwise: steps, and directions in addition to those needed
+FLOOR = 1e-9  # smallest noise, as a share of the mean square of the rows
+FALL = 1e-9  # share by which a likelihood may decrease by ordinary rounding
 SPAN = 2  # passes that must gain more than the tolerance
 FARTHEST = 32.0  # extrapolation, in steps
-FAINT = 0.01  # least variance of a component at the start, in units of the noise
+FAINT = 0.01  # smallest variance of a component at the start, in units of the noise
 
 
 @dataclass(frozen=True)
@@ -61,10 +65,10 @@ class DensityRecipe:
         How the single component of the start matches rows.
     max_iter : int
     tol : float
-        Least gain per row, in nats, for which it goes on.
+        Smallest gain per row, in nats, for which EM continues.
     n_jobs : int or None
     whitening : StationaryNoise or None
-        What the rows were whitened by.
+        The noise by which the rows were whitened.
     """
 
     n_components: int
@@ -86,7 +90,7 @@ def expectation_maximisation(chunks: Chunks, recipe: DensityRecipe, rng):
     model : ProbabilisticModel
     history : list of float
         Mean over the rows of ``log p(x)``, or for hard EM of ``max_t log p(x, t)``, at every pass;
-        it never falls but by rounding.
+        it never decreases except by rounding.
     converged : bool
     """
     return climb_likelihood(chunks, recipe, start(chunks, recipe, rng))
@@ -99,17 +103,18 @@ def climb_likelihood(chunks, recipe, model, sums_of=None, step=None):
     ``step(model, e_step, sums, floor, learn_prior)`` is the model after it: by default those of a
     single density.
 
-    A noise of each feature changes the inner product in which all else is summed: it takes turns
-    with the rest. Else every second pass is taken at a point extrapolated from the two before it,
-    unless that is less likely: EM alone may need hundreds of passes in strong noise. Where the
-    noise is at its floor, rounding errors are large beside it: a pass that makes rows less likely
-    is the last, and what was there before it is kept.
+    A separate noise for each feature is a feature weight that changes in every pass: it changes the
+    inner product in which all else is summed, so passes alternate between the noise and the rest.
+    Otherwise every second pass is taken at a point extrapolated from the two before it, unless that
+    is less likely: EM alone may need hundreds of passes in strong noise. If the noise is at its
+    floor, rounding errors are large in comparison: a pass that makes rows less likely is then the
+    last, and the model before it is kept.
     """
     sums_of = sums_of or (soft_sums if recipe.em == "soft" else hard_sums)
     step = step or maximised
     history: list[float] = []
     floor, by_turns = least_noise(chunks), recipe.noise == "features"
-    before, plain = None, None  # the model of the pass before, and what an extrapolation replaced
+    before, plain = None, None  # the model of the previous pass, and what an extrapolation replaced
     best = model
     for number in range(recipe.max_iter + 1):
         e_step, by_feature = model.e_step(), by_turns and number % 2 == 1
@@ -135,10 +140,10 @@ def climb_likelihood(chunks, recipe, model, sums_of=None, step=None):
 
 
 def extrapolated(first, second, third):
-    """Three models, one pass after the other, and where they lead to.
+    """The extrapolation from three models, each one pass after the other.
 
     With steps ``r`` and ``r + v`` it is ``first + 2 a r + a^2 v`` where ``a = |r| / |v|`` (Varadhan
-    and Roland, 2008); ``a = 1`` is the third one.
+    and Roland, 2008); ``a = 1`` gives the third one.
     """
     W = [model.weights for model in (first, second, third)]
     noises = [np.log(model.noise) for model in (first, second, third)]
@@ -155,7 +160,7 @@ def extrapolated(first, second, third):
 
 
 def least_noise(chunks):
-    """The least variance of the noise: rows without any have no density."""
+    """The smallest allowed variance of the noise: without noise, rows have no density."""
     count = np.sum(chunks.sum(masses))
     mean = chunks.sum(energy) / count if count > 0 else 0.0
     return FLOOR * mean if mean > 0 else FLOOR
@@ -164,8 +169,8 @@ def least_noise(chunks):
 def maximised(model, e_step, sums, floor, learn_prior=False):
     """The model under which the sums of a pass are most likely.
 
-    Pattern and loadings solve ``sum_t,k moments_tjk T_t* T_t v_k = rhs_j``, as the weights of a
-    block do; the noise is the mean square of what they leave.
+    Pattern and loadings solve ``sum_t,k moments_tjk T_t* T_t v_k = rhs_j``, like the weights of a
+    block; the noise is the mean square of their residual.
     """
     if np.ndim(sums.squares):
         return replace(model, noise=np.maximum(_noise_of_features(model, e_step, sums), floor))
@@ -191,18 +196,18 @@ def common_noise(e_steps, each, stack, floor):
 def density_in_data_units(
     chunks: Chunks, recipe: DensityRecipe, model, width=0.0, scale=1.0
 ) -> ProbabilisticModel:
-    """The same density with pattern and loadings in the units of the data beside those of it.
+    """The same density, with pattern and loadings also in the units of the data.
 
-    They are the least-squares solution for the rows of ``chunks``, as they came, with the poses and
-    scores of whitened ones, smoothed and made smaller as these were. Loadings are turned so that
-    they are orthogonal in the data.
+    They are the least-squares solution for the original rows of ``chunks``, with the poses and
+    scores of whitened ones, smoothed and shrunk in the same way. Loadings are rotated so that they
+    are orthogonal in the data.
     """
     sums = chunks.sum(data_sums, model.e_step(), recipe.em == "hard")
     return with_data_weights(model, sums, width, scale)
 
 
 def with_data_weights(model, sums, width=0.0, scale=1.0) -> ProbabilisticModel:
-    """A model with the weights in the units of the data that the sums of rows as they came say."""
+    """A model with weights in the units of the data, from sums over the original rows."""
     operator = model.operator
     V = scale * _least_squares(operator.normal(sums.moments), sums, np.zeros_like(model.weights))
     V = np.stack([smoothed(operator, v, width) for v in V]) if width else V
@@ -214,7 +219,7 @@ def with_data_weights(model, sums, width=0.0, scale=1.0) -> ProbabilisticModel:
 
 
 def _energy_left(operator, sums, V):
-    """``sum_it g_it E|x_i - T_t V a|^2`` over what was observed."""
+    """``sum_it g_it E|x_i - T_t V a|^2`` over observed values."""
     G = operator.gram(V[None])
     left = sums.energy - 2 * np.sum(V * sums.rhs[0]) + np.sum(sums.moments.nodes * G)
     if not sums.moments.lack:
@@ -224,7 +229,7 @@ def _energy_left(operator, sums, V):
 
 
 def _least_squares(normal, sums, start):
-    """Pattern and loadings (1 + K, L); of what the rows say nothing, those of ``start``."""
+    """Pattern and loadings (1 + K, L); those of ``start`` where the rows say nothing."""
     [V] = normal.solve(sums.rhs, start[None])
     return np.where(normal.seen[0], V, start)
 
@@ -273,15 +278,15 @@ def start_at(problem, recipe, W, rng) -> ProbabilisticModel:
 
 
 def pattern_sums(chunk, block) -> Stats:
-    """What the mean of all rows needs to know, in the poses of a block; and their energy."""
+    """What the mean of all rows in the poses of a block needs, and the energy of the rows."""
     index, one = match(chunk, block).index, np.ones((len(chunk.rows), 1))
     return coded_statistics(chunk, index, one, np.array([energy(chunk)]))
 
 
 def aligned_axes(chunks, block, pattern, count, rng):
-    """Variances (count,) and directions (count, L) of the rows that are brought back.
+    """Variances (count,) and directions (count, L) of the rows after they are moved back.
 
-    Few weights: of the covariance itself; many: by steps of subspace iteration.
+    For few weights, from the covariance itself; for many, by steps of subspace iteration.
     """
     L, n = chunks.operator.n_weights, chunks.sum(total_weight)
     if count == 0:

@@ -1,4 +1,4 @@
-"""The sign, the pose and the extent in which components are kept."""
+"""Conventions for the sign, the pose and the extent in which components are stored."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = [
     "signs",
 ]
 
-EVEN = 1e-9  # sides that differ by a smaller share are even
-SAME = 0.5  # product of unit weights from which two fits are thought to have the same component
+EVEN = 1e-9  # relative difference below which both signs are equally frequent
+SAME = 0.5  # product of unit weights from which two fits have the same component
 
 
 def signs(weights, sides=None):
     """+1 or -1 for each row of (k, L), so that most scores become positive.
 
-    Where these are even, or not known, so that the largest absolute entry becomes positive.
+    In a tie, or if scores are not known, so that the largest absolute entry becomes positive.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ def signs(weights, sides=None):
 
 
 def kept_signs(weights, before, least=0.0):
-    """+1 or -1 for each row of (k, L), so that what was there before, (k, L), is not turned.
+    """+1 or -1 for each row of (k, L), so that earlier weights (k, L) are not flipped.
 
-    1 where the product with it is smaller than ``least``.
+    1 if the product with them is smaller than ``least``.
     """
     return np.where(np.sum(weights * before, axis=1) < -least, -1.0, 1.0)
 
@@ -57,7 +57,7 @@ def kept_signs(weights, before, least=0.0):
 def score_sides(chunk, scores):
     """Sums of the sample weights of rows with positive and with negative scores (n, k), (2, k).
 
-    Scores that are zero but for rounding, beside others of the row, do not count.
+    Scores that are zero up to rounding, compared with others of the row, do not count.
     """
     sizes = np.abs(scores)
     least = TIED * np.finfo(chunk.rows.dtype).eps * sizes.max(axis=1, keepdims=True, initial=0.0)
@@ -86,11 +86,11 @@ class TakenPoses:
     index : int
         Its transform.
     used : int array
-        All transforms of rows that count and of which something is explained, each once.
+        All transforms of rows that count and are partly explained, each once.
     counts : int array
-        How many such rows take each of them.
+        The number of such rows with each of them.
     sides : array (2, k)
-        :func:`score_sides` of all scores that were looked at.
+        :func:`score_sides` of all scores.
     """
 
     size: float
@@ -133,8 +133,9 @@ def summarise(chunk, scores, explained, index):
 def conventional(operator, W, poses):
     """Weights (K, L) in the conventional pose.
 
-    For groups that of the row with the largest absolute score; for windows of which rows see a part
-    that in which this part is centred, with predictions for the rest.
+    For groups, this is the pose of the row with the largest absolute score; for windows of which
+    rows see only a part, it is the one in which this part is centred, with predictions for the
+    rest.
     """
     moved = [operator.translate(w, poses.index) for w in W]
     if all(w is not None for w in moved):
