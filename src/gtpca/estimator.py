@@ -51,6 +51,7 @@ from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
 from gtpca.model.ridge import AUTO, COST
 from gtpca.operators.base import weigh_features, with_feature_weight
+from gtpca.operators.grid import Grid
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem
 
@@ -534,7 +535,9 @@ def bind_family(family, sample_shape, feature_weight=None):
     family = as_family(family)
     check_size(family, sample_shape)
     operator = family.bind(sample_shape)
-    weight = getattr(sample_shape, "weight", None) if feature_weight is None else feature_weight
+    weight = feature_weight
+    if weight is None and isinstance(sample_shape, Grid):
+        weight = sample_shape.weight
     return operator if weight is None or weight is False else weigh_features(operator, weight)
 
 

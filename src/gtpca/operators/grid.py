@@ -18,6 +18,7 @@ __all__ = [
     "DATES",
     "Axis",
     "Grid",
+    "axes_of",
     "axis_name",
     "axis_of",
     "axis_texts",
@@ -145,6 +146,11 @@ def even_points(start: float, rate: float, size: int) -> np.ndarray:
     if abs(first - round(first)) < EVEN:
         return (round(first) + np.arange(size)) / rate
     return start + np.arange(size) / rate
+
+
+def axes_of(shape) -> tuple[Axis, ...]:
+    """The axes of a shape; none if that is a plain tuple."""
+    return shape.axes if isinstance(shape, Grid) else ()
 
 
 def axis_of(shape, number: int) -> Axis:
