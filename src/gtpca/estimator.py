@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Self, overload
@@ -432,10 +433,10 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             check_parameters(self)
             self.fit_ = self._after(self.fit_, *self._batch(X, sample_weight))
         else:
-            self.fit(X, sample_weight=sample_weight)
-            rows, weight = self._batch(X, sample_weight)
-            stream = self._stream_of(self.fit_, rows, weight)
-            self.fit_ = self.fit_.followed(stream, KeptRows.of(rows, weight))
+            first = copy(self).fit(X, sample_weight=sample_weight)
+            rows, weight = first._batch(X, sample_weight)
+            stream = first._stream_of(first.fit_, rows, weight)
+            self.fit_ = first.fit_.followed(stream, KeptRows.of(rows, weight))
         return self
 
     def _batch(self, X, sample_weight):
