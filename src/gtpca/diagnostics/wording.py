@@ -38,7 +38,14 @@ __all__ = [
 
 # Of the options of `gtpca fit`, those that `gtpca choose` has as well.
 CHOOSE_OPTIONS = {
-    *("shared_pose", "sample_shape", "missing", "center", "noise", "polarity", "ridge", "seed"),
+    "shared_pose",
+    "sample_shape",
+    "missing",
+    "center",
+    "noise",
+    "polarity",
+    "ridge",
+    "seed",
     "jobs",
 }
 # Parameters that a command says by itself, and those that change nothing in what a fit finds.

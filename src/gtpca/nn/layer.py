@@ -204,6 +204,11 @@ def observed(x, mask):
     return torch.where(mask, x, torch.zeros_like(x)), ~mask.reshape(len(x), -1)
 
 
+def blanked(rows, hidden):
+    """Rows (n, d) with zeros where they are ``hidden``; None: nowhere."""
+    return rows if hidden is None else rows.masked_fill(hidden, 0.0)
+
+
 def at_ordinary_length(w):
     """``w`` times the power of two that makes its largest entry about 1: squares stay in range."""
     with torch.no_grad():
