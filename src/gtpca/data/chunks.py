@@ -1,7 +1,7 @@
 """All rows, wherever they are stored: the solver sees chunks of them and sums.
 
 A chunk is a number of rows with everything that belongs to them: operator, sample weights, codes.
-Functions that run over chunks are module-level functions ``fn(chunk, *small)`` whose further
+Functions that run over chunks are module-level functions ``fn(chunk, *args)`` whose further
 arguments are small.
 """
 
@@ -194,16 +194,16 @@ class Chunks(Protocol):
     operator: Any
     n_jobs: int | None
 
-    def sum(self, fn: Callable, *small: Any) -> Any:
-        """Sum of ``fn(chunk, *small)`` over all chunks."""
+    def sum(self, fn: Callable, *args: Any) -> Any:
+        """Sum of ``fn(chunk, *args)`` over all chunks."""
 
-    def collect(self, fn: Callable, *small: Any) -> list:
-        """All ``fn(chunk, *small)``, in the order of the rows."""
+    def collect(self, fn: Callable, *args: Any) -> list:
+        """All ``fn(chunk, *args)``, in the order of the rows."""
 
-    def join(self, fn: Callable, *small: Any) -> Any:
-        """The arrays or codes ``fn(chunk, *small)`` of all rows, concatenated."""
+    def concat(self, fn: Callable, *args: Any) -> Any:
+        """The arrays or codes ``fn(chunk, *args)`` of all rows, concatenated."""
 
-    def then(self, fn: Callable, *small: Any, blocks: list) -> Chunks:
+    def update(self, fn: Callable, *args: Any, blocks: list) -> Chunks:
         """New residual and codes; the old chunks must not be used any more."""
 
     def take(self, rows: np.ndarray) -> Chunk:
@@ -212,7 +212,7 @@ class Chunks(Protocol):
     def scaled(self, exponent: int) -> Chunks:
         """The same rows times ``2**exponent``; allowed only before there are codes."""
 
-    def here(self) -> Chunks:
+    def to_memory(self) -> Chunks:
         """The same rows in this process, for small numbers of rows."""
 
 
@@ -303,17 +303,17 @@ class RowChunks:
     def _subtract(self, rows, codes):
         return rows if self._subtraction is None else self._subtraction(rows, codes)
 
-    def _each(self, fn, *small):
-        """Yield ``fn(chunk, *small)`` in the order of the rows; only few of them wait at a time."""
+    def _each(self, fn, *args):
+        """Yield ``fn(chunk, *args)`` in the order of the rows; only few of them wait at a time."""
         crowds = self.n_rows // self.batch_size // CROWD
         threads = min(effective_n_jobs(self.n_jobs), crowds) if crowds > 1 else 1
         if threads < 2:
-            yield from (fn(chunk, *small) for chunk in self)
+            yield from (fn(chunk, *args) for chunk in self)
             return
         with ThreadPoolExecutor(threads) as pool:
             waiting: deque[Future] = deque()
             for part in self._parts(crowds // (2 * threads)):
-                waiting.append(pool.submit(lambda part: [fn(c, *small) for c in part], part))
+                waiting.append(pool.submit(lambda part: [fn(c, *args) for c in part], part))
                 if len(waiting) > 2 * threads:
                     yield from waiting.popleft().result()
             for future in waiting:
@@ -325,27 +325,27 @@ class RowChunks:
         chunks, size = iter(self), 1 if made else min(max(size, 1), 8)
         return iter(lambda: list(islice(chunks, size)), [])
 
-    def collect(self, fn, *small):
-        """All ``fn(chunk, *small)``, in the order of the rows."""
-        return list(self._each(fn, *small))
+    def collect(self, fn, *args):
+        """All ``fn(chunk, *args)``, in the order of the rows."""
+        return list(self._each(fn, *args))
 
-    def sum(self, fn, *small):
-        """Sum of ``fn(chunk, *small)`` over all chunks."""
-        return reduce(add, self._each(fn, *small))
+    def sum(self, fn, *args):
+        """Sum of ``fn(chunk, *args)`` over all chunks."""
+        return reduce(add, self._each(fn, *args))
 
-    def join(self, fn, *small):
-        """The arrays or codes ``fn(chunk, *small)`` of all rows, concatenated."""
-        return _stack(self.collect(fn, *small))
+    def concat(self, fn, *args):
+        """The arrays or codes ``fn(chunk, *args)`` of all rows, concatenated."""
+        return _stack(self.collect(fn, *args))
 
-    def then(self, fn, *small, blocks):
-        """New rows and codes ``fn(chunk, *small)``.
+    def update(self, fn, *args, blocks):
+        """New rows and codes ``fn(chunk, *args)``.
 
         ``blocks`` are those whose projections have then been subtracted from the rows, with None
         for those that have not.
         """
         left = self._room()
         views = left is not None and self.rows.in_memory
-        found = self.collect(_next, left, views, fn, *small)
+        found = self.collect(_next, left, views, fn, *args)
         after = copy.copy(self)
         after.codes = _stack([each.codes for each in found] if views else found)
         after._left = left
@@ -377,19 +377,19 @@ class RowChunks:
         after.rows, after._views = scaled_rows(self.rows, exponent), None
         return after
 
-    def here(self):
+    def to_memory(self):
         """These chunks."""
         return self
 
 
-def _next(chunk, left, whole, fn, *small):
-    """``fn(chunk, *small)``, with its rows in ``left`` (n, d) if there is such a place.
+def _next(chunk, left, whole, fn, *args):
+    """``fn(chunk, *args)``, with its rows in ``left`` (n, d) if there is such a place.
 
     Returns the ``whole`` chunk, or its codes alone.
     """
     if left is not None:
         chunk = chunk.owning(left[chunk.start : chunk.start + len(chunk.rows)])
-    new = fn(chunk, *small)
+    new = fn(chunk, *args)
     return new if whole else new.codes
 
 

@@ -12,9 +12,9 @@ from typing import Any, Generic
 
 import numpy as np
 
+from gtpca._typing import ArrayT
 from gtpca.data.containers import Container
 from gtpca.files import atomic_file, check_regular
-from gtpca.shell import ArrayT
 
 __all__ = ["Codes"]
 

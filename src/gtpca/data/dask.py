@@ -70,7 +70,7 @@ class State:
     residual: np.ndarray | None
 
 
-class Piece(RowChunks):
+class WorkerRows(RowChunks):
     """One chunk of a Dask array on a worker, in smaller chunks."""
 
     number: int = 0
@@ -104,14 +104,14 @@ class Piece(RowChunks):
 def work(plan, blocks, task, block, weight, state, block_id):
     """One task of a worker: ``task`` is a function of the piece and further arguments."""
     number = block_id[0]
-    piece = Piece.open(plan, blocks, block=block, weight=weight, state=state, number=number)
-    fn, *small = task
-    return fn(piece, *small)
+    piece = WorkerRows.open(plan, blocks, block=block, weight=weight, state=state, number=number)
+    fn, *args = task
+    return fn(piece, *args)
 
 
-def sum_of(piece, fn, *small):
+def sum_of(piece, fn, *args):
     """Sum of ``fn`` over a piece, None if it is empty."""
-    return piece.sum(fn, *small) if piece.n_rows else None
+    return piece.sum(fn, *args) if piece.n_rows else None
 
 
 def added(parts):
@@ -120,16 +120,16 @@ def added(parts):
     return reduce(add, parts) if parts else None
 
 
-def rows_of(piece, fn, *small):
+def rows_of(piece, fn, *args):
     """``fn`` of all rows of a piece."""
     if piece.n_rows:
-        return piece.join(fn, *small)
-    return none_of(fn(no_row(piece.rows, piece.operator), *small))
+        return piece.concat(fn, *args)
+    return none_of(fn(no_row(piece.rows, piece.operator), *args))
 
 
-def next_state(piece, fn, blocks, *small):
+def next_state(piece, fn, blocks, *args):
     """Codes and residual of a piece after ``fn``."""
-    after = piece.then(fn, *small, blocks=blocks)
+    after = piece.update(fn, *args, blocks=blocks)
     return State(after.codes, after._left)
 
 
@@ -204,17 +204,17 @@ class DaskChunks:
         )
         self._rows, self._plan, self._persisted = rows, send(plan), False
 
-    def sum(self, fn, *small):
-        """Sum of ``fn(chunk, *small)`` over all chunks, added up on the workers."""
-        parts = self._each(sum_of, fn, *small)
+    def sum(self, fn, *args):
+        """Sum of ``fn(chunk, *args)`` over all chunks, added up on the workers."""
+        parts = self._each(sum_of, fn, *args)
         while len(parts) > 1:
             groups = range(0, len(parts), FAN_IN)
             parts = [dask.delayed(added, pure=False)(parts[i : i + FAN_IN]) for i in groups]
         return self._compute(parts)[0]
 
-    def collect(self, fn, *small):
-        """All ``fn(chunk, *small)``, in the order of the rows."""
-        parts = self._compute(self._each(RowChunks.collect, fn, *small))
+    def collect(self, fn, *args):
+        """All ``fn(chunk, *args)``, in the order of the rows."""
+        parts = self._compute(self._each(RowChunks.collect, fn, *args))
         return [value for part in parts for value in part]
 
     def take(self, numbers):
@@ -232,41 +232,39 @@ class DaskChunks:
         after._make_plan(scaled_rows(self._rows, exponent))
         return after
 
-    def here(self):
+    def to_memory(self):
         """All rows in the memory of this process."""
         chunk = self.take(np.arange(self.n_rows))
         return as_chunks(chunk.rows, self.operator, chunk.weight, self._batch_size)
 
-    def then(self, fn, *small, blocks):
+    def update(self, fn, *args, blocks):
         """New codes, and a new residual if it is kept; see :class:`RowChunks`."""
         blocks = list(blocks)
         after = copy.copy(self)
         with self._named_errors():
-            after._state = self._over(next_state, fn, blocks, *small).persist()
+            after._state = self._over(next_state, fn, blocks, *args).persist()
             (after._blocks,) = dask.persist(send(blocks))
         return after
 
-    def join(self, fn, *small):
-        """``fn(chunk, *small)`` of all rows, as Dask arrays that are not computed yet."""
-        return unpack(
-            self._over(rows_of, fn, *small), fn(no_row(self._rows, self.operator), *small)
-        )
+    def concat(self, fn, *args):
+        """``fn(chunk, *args)`` of all rows, as Dask arrays that are not computed yet."""
+        return unpack(self._over(rows_of, fn, *args), fn(no_row(self._rows, self.operator), *args))
 
-    def _over(self, fn, *small):
-        """A Dask array whose chunks are ``fn(piece, *small)``, one for each of the rows."""
+    def _over(self, fn, *args):
+        """A Dask array whose chunks are ``fn(piece, *args)``, one for each of the rows."""
         kept = self._keeps and self._state is not None
         rows = (None if kept else self._X, self._weight, self._state)
         return da.map_blocks(
-            *(work, self._plan, self._blocks, send((fn, *small)), *rows),
+            *(work, self._plan, self._blocks, send((fn, *args)), *rows),
             dtype=object,
             meta=np.empty((0,) * self._X.ndim, object),
         )
 
-    def _each(self, fn, *small):
-        """One delayed ``fn(piece, *small)`` for each chunk of the array."""
+    def _each(self, fn, *args):
+        """One delayed ``fn(piece, *args)`` for each chunk of the array."""
         if not self._persisted:
             (self._plan,), self._persisted = dask.persist(self._plan), True
-        return list(self._over(fn, *small).to_delayed().ravel())
+        return list(self._over(fn, *args).to_delayed().ravel())
 
     def _compute(self, delayed):
         with self._named_errors():

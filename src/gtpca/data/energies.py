@@ -22,6 +22,7 @@ __all__ = [
     "row_energies",
     "row_exponents",
     "row_sizes",
+    "total_weight",
     "totals",
     "weighted_energies",
     "weighted_sums",
@@ -45,6 +46,11 @@ def row_energies(rows, weight=None):
     if gaps.any():
         energies[gaps] = row_energies(zero_filled(rows[gaps]), weight)
     return energies
+
+
+def total_weight(chunk) -> float:
+    """``sum_i q_i`` of the sample weights."""
+    return float(len(chunk.rows) if chunk.weight is None else chunk.weight.sum())
 
 
 def row_sizes(rows):

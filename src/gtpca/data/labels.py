@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gtpca import checks
+from gtpca._typing import Samples
 from gtpca.operators.grid import Axis, Grid, even_points
-from gtpca.shell import Samples
 
 __all__ = ["Labelled", "Labels", "labelled", "reading_words"]
 
@@ -92,7 +92,7 @@ def _range(axis) -> str:
     return f"{first:g} to {last:g} {axis.unit}".rstrip()
 
 
-KNOWN = ("times", "channels", "columns")  # remembered by a model, but never typed as options
+REMEMBERED = ("times", "channels")  # by a model, but never typed as options
 
 
 def reading_words(reading) -> list[str]:
@@ -109,7 +109,7 @@ def reading_words(reading) -> list[str]:
     >>> reading_words({"id": "name", "header": False, "rate": 250.0, "drop": ["a", "b:d"]})
     ['--id', 'name', '--no-header', '--rate', '250Hz', '--drop', 'a', '--drop', 'b:d']
     """
-    told = {name: value for name, value in reading.items() if name not in KNOWN}
+    told = {n: value for n, value in reading.items() if n not in (*REMEMBERED, "columns")}
     words = []
     for name, value in told.items():
         option = f"--{name.removesuffix('_given')}"

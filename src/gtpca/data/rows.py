@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from gtpca import checks
@@ -57,6 +58,7 @@ class ArrayRows:
     in_memory = True
     container: Container | None = None  # of the samples
     shapes: np.ndarray | None = None  # of samples from a list that was padded
+    feature_names: np.ndarray | None = None  # of the columns of a training table
 
     def __init__(self, rows):
         self._rows = rows
@@ -124,6 +126,7 @@ class StreamedRows:
     in_memory = False
     container: Container | None = None
     shapes: np.ndarray | None = None
+    feature_names: np.ndarray | None = None
 
     def __init__(
         self, source, preprocess: Callable | None = None, first: int = 0, missing: str = "error"
@@ -288,10 +291,24 @@ def _refuse_masked(X):
         check_observed("X", where_missing(X), kind="masked")
 
 
+class Checked(BaseEstimator):
+    """What scikit-learn's checks write to, in place of an estimator that is about to be fitted.
+
+    That one is changed when its fit is done, and not before.
+    """
+
+    def __init__(self, estimator):
+        self.estimator, self.missing = estimator, estimator.missing
+
+    def __sklearn_tags__(self):
+        return self.estimator.__sklearn_tags__()
+
+
 def _validated(estimator, flat, reset, shape=None):
     """scikit-learn's checks, with messages that name ``X``."""
     ignore = estimator.missing == "ignore"
-    how = {"dtype": [np.float64, np.float32], "order": "C"}
+    name = type(estimator.estimator if reset else estimator).__name__
+    how = {"dtype": [np.float64, np.float32], "order": "C", "estimator": name}
     if ignore:
         how["ensure_all_finite"] = "allow-nan"
         flat = as_nan(flat) if hasattr(flat, "iloc") else flat
@@ -315,7 +332,9 @@ def training_rows(estimator, X, sample_shape):
     if not _is_plain(X):
         X, container = _received(estimator, X)
         X = as_one_array(X, estimator.missing, wanted)
-    rows, shape = _open(estimator, _unframed(X), reset=True)
+    checked = Checked(estimator)
+    rows, shape = _open(checked, _unframed(X), reset=True)
+    rows.feature_names = getattr(checked, "feature_names_in_", None)
     rows.container, got = container, (rows.n_features,) if shape is None else shape
     if wanted is None:
         return rows, got, _on_grid(container, got)

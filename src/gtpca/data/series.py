@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gtpca import checks
+from gtpca._typing import Shape
 from gtpca.data.missing import as_nan
-from gtpca.shell import Shape
 
 __all__ = ["as_one_array", "cut", "pad", "shapes_of"]
 

@@ -16,8 +16,8 @@ from gtpca import checks
 from gtpca.data.chunks import Chunk
 from gtpca.data.rows import training_rows
 from gtpca.diagnostics import wording
-from gtpca.diagnostics.common import Found, each, quietly, refit, seeds_from
-from gtpca.diagnostics.kept import Kept, are_numbers, fingerprint
+from gtpca.diagnostics.common import Diagnosis, each, quietly, refit, seeds_from
+from gtpca.diagnostics.kept import ResultCache, are_numbers, fingerprint
 from gtpca.diagnostics.noise import noise_floor
 from gtpca.diagnostics.poses import ends_of
 from gtpca.diagnostics.wording import Commands
@@ -28,21 +28,21 @@ from gtpca.model.matching import match
 from gtpca.operators.grid import axis_of
 from gtpca.solvers.als import ALS
 
-__all__ = ["Choice", "choose", "window_grid"]
+__all__ = ["Choice", "choose", "windows_between"]
 
 RATIO = 1.25  # of neighbouring windows, at most
 FINER = 1.12  # windows beside the best one, once it is known
 RULES = 3  # of a search: results that were kept under older ones are not taken
 MOST_BEYOND = 0.05  # share of the samples that may need a place which a window does not have
 BY_NOISE = 0.95  # quantile of what residuals explain, above which a place is not that of noise
-FEW_PLACES = 0.25  # of the points of a sample: with fewer places a window can hardly move
+LEAST_PLACES = 0.25  # of the points of a sample: with fewer places a window can hardly move
 FEW_ROWS = 10  # in every fold
 ROUGH_TOL = 1e-4  # of fits that only compare windows
 TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Choice(Found):
+class Choice(Diagnosis):
     """Suggested window and number of components.
 
     Attributes
@@ -116,7 +116,7 @@ class Choice(Found):
     @property
     def doubts(self) -> list[str]:
         """Reasons not to take the suggestion as it is, a clause each."""
-        return wording.choice_doubts(self, MOST_BEYOND, FEW_PLACES, FEW_ROWS)
+        return wording.choice_doubts(self, MOST_BEYOND, LEAST_PLACES, FEW_ROWS)
 
     @property
     def table(self) -> dict[str, np.ndarray]:
@@ -162,7 +162,7 @@ class Search:
     samples : array (n, \\*sample_shape)
     labels : Labels or None
     folds : list of (train, test)
-    kept : Kept
+    kept : ResultCache
     run : callable
         :func:`~gtpca.diagnostics.common.each` with threads and progress.
     test : callable
@@ -178,7 +178,7 @@ class Search:
     samples: np.ndarray
     labels: Any
     folds: list
-    kept: Kept
+    kept: ResultCache
     run: Callable
     test: Callable
     told: dict[str, Any]
@@ -423,7 +423,7 @@ def choose(
         noise_floor, verdict_only=True, random_state=seed, n_jobs=n_jobs, progress=progress, **tests
     )
     run = partial(each, n_jobs=n_jobs, progress=progress)
-    store = Kept(kept, fingerprint(samples, *settings))
+    store = ResultCache(kept, fingerprint(samples, *settings))
     grid, skips = _windows(windows, estimator, _grid(samples, labels)) if name else ([], False)
     search = Search(estimator, name, samples, labels, folds, store, run, test, told, skips)
     found = _chosen(search, grid, low, high, level)
@@ -574,8 +574,8 @@ def _n_folds(n_folds, samples):
 
 def _window_name(estimator):
     """The parameter that is the window; None if the family has none."""
-    names = [name for name in estimator.get_params() if name.endswith("__window")]
-    return min(names, key=len) if names else None
+    names = as_family(estimator.family).windows
+    return f"family__{min(names, key=len)}" if names else None
 
 
 def _grid(samples, labels):
@@ -595,19 +595,19 @@ def _windows(windows, estimator, grid):
                 "family='identity'."
             )
         longest = size - max(1, size // 20)
-        return window_grid(min(longest, max(4, size // 8)), longest), True
+        return windows_between(min(longest, max(4, size // 8)), longest), True
     if isinstance(windows, Sequence | np.ndarray) and len(windows) == 2:
-        return window_grid(*_range("windows", windows)), True
+        return windows_between(*_range("windows", windows)), True
     return sorted({checks.integer("windows", window, 1) for window in np.ravel(windows)}), False
 
 
-def window_grid(low: int, high: int, ratio: float = RATIO) -> list[int]:
+def windows_between(low: int, high: int, ratio: float = RATIO) -> list[int]:
     """Integers from ``low`` to ``high``, neighbours of a ratio of at most ``ratio``, or 1 apart.
 
     Examples
     --------
-    >>> from gtpca.diagnostics.choice import window_grid
-    >>> window_grid(16, 64)
+    >>> from gtpca.diagnostics.choice import windows_between
+    >>> windows_between(16, 64)
     [16, 20, 25, 31, 38, 47, 58, 64]
     """
     found = [int(low)]

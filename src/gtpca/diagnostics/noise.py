@@ -17,7 +17,7 @@ from gtpca.data.codes import Codes
 from gtpca.data.energies import energy, offset_energy
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.common import (
-    Found,
+    Diagnosis,
     directions,
     each,
     is_density,
@@ -49,7 +49,7 @@ TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseFloor(Found):
+class NoiseFloor(Diagnosis):
     """What components explain beside what the same fit explains in noise.
 
     Attributes
@@ -231,7 +231,7 @@ def noise_floor(
         )
     rng = check_random_state(random_state)
     samples = samples_of(model, X, rng)
-    centred, axes = getattr(model, "center_", False) == "samples", model.operator_.moved_axes
+    centred, axes = model.center_ == "samples", model.operator_.moved_axes
     prepare = prepared(samples, axes, centred=centred, preprocess=preprocess)
     draw_like = partial(make_surrogates, surrogate, axes=axes)
     shares = _shares(model)
@@ -413,8 +413,8 @@ def _next_gain(model, W, samples, seed):
     solver, problem = ALS(), Problem(model.chunks(samples), model.polarity)
     blocks: list = []
     for w in W:
-        blocks.append(problem.block(solver.polish(problem, w[None], PASSES).weights))
-        chunks = problem.chunks.then(deflate, blocks[-1], blocks=list(blocks))
+        blocks.append(problem.block_for_codes(solver.polish(problem, w[None], PASSES).weights))
+        chunks = problem.chunks.update(deflate, blocks[-1], blocks=list(blocks))
         problem = replace(problem, chunks=chunks)
     weights = np.concatenate([block.weights for block in blocks])
     value = replace(model.model_, weights=weights, sweeps=0)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
+from gtpca._typing import BaseEstimator, Documented
 from gtpca.operators import Operator
 from gtpca.operators.grid import axis_name, axis_of, shape_text
-from gtpca.shell import BaseEstimator, Documented
 from gtpca.text import did_you_mean, shortened
 
 __all__ = [
@@ -74,6 +74,11 @@ class Family(Documented, BaseEstimator, ABC):
     hint_if_still: str | None = ""
     hint_if_large: str = ""
     domain: str = "all"
+
+    @property
+    def windows(self) -> tuple[str, ...]:
+        """The names of the parameters that are windows; of parts such as ``inner__window``."""
+        return tuple(name for name in self.get_params() if name.rpartition("__")[2] == "window")
 
     @abstractmethod
     def bind(self, sample_shape: tuple[int, ...]) -> Operator:

@@ -6,11 +6,11 @@ from functools import reduce
 from itertools import groupby
 from typing import Any
 
+from gtpca._typing import Shape
 from gtpca.families.base import Family, Size, everywhere
 from gtpca.families.domains import on_common_domain
 from gtpca.operators import Operator
 from gtpca.operators.composed import composed
-from gtpca.shell import Shape
 
 __all__ = ["Compose"]
 

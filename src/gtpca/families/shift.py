@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import clone
 
 from gtpca import checks
+from gtpca._typing import Shape
 from gtpca.families.base import Family, Size, moved_axes, resolve_axes
 from gtpca.operators import Operator
 from gtpca.operators.grid import Grid, axis_of, length_in_points, resized, shape_text
-from gtpca.operators.shift import ShiftOperator, Track
-from gtpca.shell import Shape
+from gtpca.operators.shift import ShiftAxis, ShiftOperator
 
 __all__ = ["Shift"]
 
@@ -130,7 +130,7 @@ class Shift(Family):
         axes = self._axes(sample_shape)
         windows = dict(zip(axes, self._windows(sample_shape, axes), strict=True))
         return [
-            self._track(size, windows[j]) if j in windows else Track(size, size)
+            self._track(size, windows[j]) if j in windows else ShiftAxis(size, size)
             for j, size in enumerate(sample_shape)
         ]
 
@@ -166,7 +166,7 @@ class Shift(Family):
         reach = high - low if self.max_shift is None else self.max_shift
         down, up = min(reach, centre - low) // self.step, min(reach, high - centre) // self.step
         first = centre - down * self.step
-        return Track(size, window, first=first, step=self.step, count=down + up + 1)
+        return ShiftAxis(size, window, first=first, step=self.step, count=down + up + 1)
 
     def _circular_track(self, size, window, centre):
         if window > size:
@@ -180,7 +180,7 @@ class Shift(Family):
         else:
             down = self.max_shift // self.step
             first, count = centre - down * self.step, 2 * down + 1
-        return Track(size, window, first=first, step=self.step, count=count, circular=True)
+        return ShiftAxis(size, window, first=first, step=self.step, count=count, circular=True)
 
 
 def _parts(length):

@@ -10,12 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from gtpca import checks
+from gtpca._typing import Shape
 from gtpca.families.base import STEP, Family, Size, bank_size, moved_axes, n_points, resolve_axes
 from gtpca.operators import Operator
 from gtpca.operators.bank import BankOperator
 from gtpca.operators.grid import axis_name
-from gtpca.operators.shift import ShiftOperator, Track
-from gtpca.shell import Shape
+from gtpca.operators.shift import ShiftAxis, ShiftOperator
 
 __all__ = ["Custom", "Identity", "Reflection"]
 
@@ -34,7 +34,7 @@ class Identity(Family):
 
     def bind(self, sample_shape: Shape) -> Operator:
         """One transform: the identity on samples of ``sample_shape``."""
-        return ShiftOperator([Track(size, size) for size in sample_shape], grid=sample_shape)
+        return ShiftOperator([ShiftAxis(size, size) for size in sample_shape], grid=sample_shape)
 
     def size(self, sample_shape: Shape) -> Size:
         """A single sample."""
@@ -134,7 +134,8 @@ class Custom(Family):
         self._check_blocks(blocks, (math.prod(sample_shape), math.prod(shape)))
         poses = {"transform": np.arange(len(blocks))}
         axes = None if self.axes is None else resolve_axes(self, self.axes, sample_shape)
-        return BankOperator(sparse.vstack(blocks), sample_shape, shape, poses, axes)
+        words = {"poses": poses, "unordered": poses}
+        return BankOperator(sparse.vstack(blocks), sample_shape, shape, moved_axes=axes, **words)
 
     def size(self, sample_shape: Shape) -> Size:
         """The given matrices, or those that callables will be converted to."""

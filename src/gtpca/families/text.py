@@ -19,7 +19,7 @@ from gtpca.text import did_you_mean, shortened
 __all__ = ["as_family", "format_family", "parse_family"]
 
 CLASSES = {cls.__name__.lower(): cls for cls in FAMILIES}
-KNOWN = ", ".join(CLASSES)
+NAMES = ", ".join(CLASSES)
 LENGTH = re.compile(r"(?<![\w.'\"])(\d+\.?\d*|\.\d+)([nuµmck]?(?:s|m|Hz))\b(?!['\"(])")  # 0.3s
 MOST_CHARACTERS, DEEPEST, LARGEST = 20_000, 12, 10_000_000
 
@@ -104,7 +104,7 @@ def format_family(family: Family) -> str:
     """
     name = type(family).__name__.lower()
     if CLASSES.get(name) is not type(family):
-        raise ValueError(f"{family!r} cannot be written as text; these can: {KNOWN}.")
+        raise ValueError(f"{family!r} cannot be written as text; these can: {NAMES}.")
     given = []
     for key, parameter in _parameters(type(family)).items():
         value = _plain(getattr(family, key))
@@ -120,7 +120,7 @@ def _unreadable(text, error) -> str:
     place = f" at character {offset}" if offset else ""
     return (
         f"family={shortened(text, 80)!r} cannot be read{place}. Write it as in Python, such as "
-        f"'shift(window=64)'; known: {KNOWN}."
+        f"'shift(window=64)'; known: {NAMES}."
     )
 
 
@@ -173,11 +173,11 @@ def _family(node, text, depth) -> Family:
     _check_depth(depth)
     name = node.func if isinstance(node, ast.Call) else node
     if not isinstance(name, ast.Name):
-        raise ValueError(f"family: {_excerpt(name, text)} is not a family. Known: {KNOWN}.")
+        raise ValueError(f"family: {_excerpt(name, text)} is not a family. Known: {NAMES}.")
     cls = CLASSES.get(name.id.lower().replace("_", ""))
     if cls is None:
         hint = did_you_mean(name.id.lower(), CLASSES)
-        raise ValueError(f"family: {_excerpt(name, text)} is not a family.{hint} Known: {KNOWN}.")
+        raise ValueError(f"family: {_excerpt(name, text)} is not a family.{hint} Known: {NAMES}.")
     return _make(cls, {} if isinstance(node, ast.Name) else _arguments(node, cls, text, depth))
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from gtpca import checks
+from gtpca._typing import RandomState, Shape
 from gtpca.families import grids
 from gtpca.families.base import (
     Family,
@@ -25,7 +26,6 @@ from gtpca.families.base import (
 from gtpca.families.domains import on_common_domain
 from gtpca.operators import Operator
 from gtpca.operators.bank import BankOperator
-from gtpca.shell import RandomState, Shape
 
 __all__ = ["Affine", "Deformation", "Rotation", "Scaling", "TimeWarp"]
 
@@ -35,12 +35,15 @@ def _size(n_maps, sample_shape, axes):
     return bank_size(n_maps, sample_shape, n_reads=2.0 ** len(axes))
 
 
-def _operator(family, sources, sample_shape, axes, *, poses, reference=0, nearest=False):
-    """The operator of the maps that read the weights at ``sources``, one (r, p) per map."""
+def _operator(family, sources, sample_shape, axes, *, nearest=False, **words):
+    """The operator of the maps that read the weights at ``sources``, one (r, p) per map.
+
+    ``words`` are what :class:`~gtpca.operators.bank.BankOperator` is told of their poses.
+    """
     checks.choice(f"{type(family).__name__}: domain", family.domain, ("common", "all"))
     matrix = grids.sampling_matrix(sources, sample_shape, axes, nearest)
-    how = {"moved_axes": axes, "reference": reference, "on_grid": True}
-    operator = BankOperator(matrix, sample_shape, sample_shape, poses=poses, **how)
+    shapes = (sample_shape, sample_shape)
+    operator = BankOperator(matrix, *shapes, moved_axes=axes, on_grid=True, **words)
     return operator if family.domain == "all" else on_common_domain(family, [operator])[0]
 
 
@@ -102,7 +105,8 @@ class Rotation(Family):
         sources = _affine_sources(map(turn, degrees), offsets, sample_shape, axes)
         upright = np.abs((degrees + 180) % 360 - 180).argmin()
         how = {"reference": upright, "nearest": self.interpolation == "nearest"}
-        return _operator(self, sources, sample_shape, axes, poses={"degrees": degrees}, **how)
+        words = {"poses": {"degrees": degrees}, "angles": ["degrees"], **how}
+        return _operator(self, sources, sample_shape, axes, **words)
 
     def size(self, sample_shape: Shape) -> Size:
         """A bank of all rotations."""
@@ -304,8 +308,8 @@ class Affine(Family):
         sources = _affine_sources(matrices, offsets, sample_shape, axes)
         turned = np.abs(matrices - np.eye(len(axes))).sum(axis=(1, 2))
         nearest = (turned + np.abs(offsets).sum(axis=1)).argmin()
-        poses = {"map": np.arange(len(maps))}
-        return _operator(self, sources, sample_shape, axes, poses=poses, reference=nearest)
+        words = {"poses": {"map": np.arange(len(maps))}, "unordered": ["map"]}
+        return _operator(self, sources, sample_shape, axes, reference=nearest, **words)
 
     def size(self, sample_shape: Shape) -> Size:
         """A bank of all maps."""
@@ -392,7 +396,8 @@ class Deformation(Family):
         fields *= self.amplitude / lengths[:, None, None]
         points = np.indices(shape, dtype=np.float64).reshape(len(shape), -1)
         sources = [points, *(points + field for field in fields)]
-        return _operator(self, sources, sample_shape, axes, poses={"field": np.arange(n_fields)})
+        words = {"poses": {"field": np.arange(n_fields)}, "unordered": ["field"]}
+        return _operator(self, sources, sample_shape, axes, **words)
 
     def size(self, sample_shape: Shape) -> Size:
         """The basis, its coefficients, the fields, and a bank of all of them."""

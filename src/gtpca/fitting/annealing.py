@@ -56,7 +56,7 @@ def softly(problem, W, heats):
     operator, chunks = problem.chunks.operator, list(problem.chunks)
     owns = [0.0] * len(chunks)
     for heat in heats:
-        block = problem.block(W)
+        block = problem.block_for_codes(W)
         each = [soft(chunk, block, heat, own) for chunk, own in zip(chunks, owns, strict=True)]
         stats = reduce(add, (found for found, _ in each))
         size = max(float(np.linalg.norm(stats.rhs)), np.finfo(float).tiny)

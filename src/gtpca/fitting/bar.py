@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from html import escape
 from typing import Any
 
+from gtpca._typing import HAS_CALLBACKS
 from gtpca.fitting.shared_pose import n_growths
 from gtpca.optional import require
-from gtpca.shell import HAS_CALLBACKS
 
 __all__ = ["DELAY", "FitBar", "new_bar", "shown", "told"]
 

@@ -8,18 +8,25 @@ import numpy as np
 
 from gtpca.fitting import wording
 
-__all__ = ["MOST_OFFSET", "Pile", "cautions", "colour_cautions", "find_piles"]
+__all__ = [
+    "MOST_OFFSET",
+    "Pile",
+    "cautions",
+    "colour_cautions",
+    "find_piles",
+    "has_ends",
+    "scale_of",
+]
 
 MOST_OFFSET = 0.5  # share of the energy in the means of samples
 MOST = {"right angles": 0.5, "ends": 0.3, "one": 0.6}  # shares of the samples,
-TIMES = 2.0  # which must be this many times what is expected by chance,
-ERRORS = 4.0  # and this many standard errors above it
-FEW_PLACES = 4  # quantities with fewer values are not checked,
-MANY_TRANSFORMS = 2**20  # nor are larger families
-COLOURED = 0.5  # correlation of neighbours from which on noise is reported as not white
-NEGATIVE = -0.2  # the same for negative correlations, where whitening gains from there on
-MOSTLY_NOISE = 0.5  # share of residual energy from which on it counts as noise
-NUMBERED = ("map", "field", "transform")  # quantities without an order
+TIMES = 2.0  # which must be so many times what chance gives,
+ERRORS = 4.0  # and so many standard errors above it
+FEW_VALUES = 4  # quantities with fewer values are left alone
+MANY_TRANSFORMS = 2**20  # and so are larger families
+COLOURED = 0.5  # correlation of neighbours from which on noise is said not to be white
+NEGATIVE = -0.2  # where it is negative, whitening gains from there on
+MOSTLY_NOISE = 0.5  # share of the energy that is left, from which on it counts as noise
 
 
 @dataclass(frozen=True)
@@ -113,16 +120,28 @@ def find_piles(operator, taken) -> list[Pile]:
     return sorted(found, key=lambda pile: -pile.share)
 
 
-def _sets(operator, name, values, taken, counts):
-    """The sets of values at which a quantity may accumulate, each with its name."""
+def scale_of(values) -> np.ndarray | None:
+    """The values that a quantity can have, ascending; None if it is no number, or has few."""
+    values = np.asarray(values)
     distinct = np.unique(values)
-    if values.dtype.kind not in "iuf" or len(distinct) < FEW_PLACES or not len(taken):
+    return distinct if values.dtype.kind in "iuf" and len(distinct) >= FEW_VALUES else None
+
+
+def has_ends(operator, name) -> bool:
+    """Whether a quantity has a first and a last value: it neither goes round nor only numbers."""
+    return name not in operator.periods and name not in operator.unordered
+
+
+def _sets(operator, name, values, taken, counts):
+    """The sets of values at which a quantity may pile up, each with its name."""
+    distinct = scale_of(values)
+    if distinct is None or not len(taken):
         return
     right = distinct[distinct % 90 == 0]
-    if operator.periods.get(name) == 360.0:
+    if name in operator.angles:
         if len(right):
             yield "right angles", right
-    elif name not in operator.periods and name not in NUMBERED:
+    elif has_ends(operator, name):
         yield "ends", distinct[[0, -1]]
     places, number = np.unique(taken, return_inverse=True)
     yield "one", places[[np.bincount(number, counts).argmax()]]

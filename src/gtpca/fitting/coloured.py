@@ -354,7 +354,7 @@ def data_solution(chunks, model):
     left, found, first = [chunks.sum(energy_in, operator)], [], 0
     how = (model.preprocessing, operator, blocks, model.sweeps)
     known: list[Block | None] = [None] * len(blocks)
-    chunks = chunks.then(coded, *how, blocks=known)
+    chunks = chunks.update(coded, *how, blocks=known)
     for k, block in enumerate(blocks):
         columns = slice(first, first + len(block))
         stats = chunks.sum(coded_stats, operator, columns, k)
@@ -363,7 +363,7 @@ def data_solution(chunks, model):
         found.append(np.where(sound, V, block.weights))
         known = list(known)
         known[k] = replace(block, weights=found[-1], norms=np.ones((1, len(block))))
-        chunks = chunks.then(without, found[-1], columns, k, blocks=known)
+        chunks = chunks.update(without, found[-1], columns, k, blocks=known)
         left.append(chunks.sum(energy_in, operator))
         first += len(block)
     return np.concatenate(found), np.array(left), chunks

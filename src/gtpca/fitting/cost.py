@@ -151,7 +151,7 @@ def _timed(problem, count):
     found: list[float] = []
     while len(found) < REPEATS and sum(found) < 2 * ENOUGH:
         begun = time.perf_counter()
-        stats = chunks.sum(statistics, few.blocks(W))
+        stats = chunks.sum(statistics, few.blocks_for_fit(W))
         update(chunk.operator, stats, W, UPDATE_STEPS, problem.ridge)
         found.append(time.perf_counter() - begun)
     return min(found[1:] or found)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gtpca.data.chunks import Chunks
-from gtpca.data.energies import energy, masses
+from gtpca.data.energies import energy, masses, total_weight
 from gtpca.fitting.annealing import annealed
 from gtpca.fitting.shared_pose import leading_axes
 from gtpca.model.conventions import signs
@@ -28,8 +28,8 @@ from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem
 
 __all__ = [
-    "Recipe",
-    "climb",
+    "DensityRecipe",
+    "climb_likelihood",
     "common_noise",
     "density_in_data_units",
     "expectation_maximisation",
@@ -39,7 +39,6 @@ __all__ = [
     "maximised",
     "start",
     "start_at",
-    "total_weight",
     "with_data_weights",
 ]
 
@@ -53,7 +52,7 @@ FAINT = 0.01  # smallest variance of a component at the start, in units of the n
 
 
 @dataclass(frozen=True)
-class Recipe:
+class DensityRecipe:
     """How to fit.
 
     Parameters
@@ -83,8 +82,8 @@ class Recipe:
     whitening: StationaryNoise | None = None
 
 
-def expectation_maximisation(chunks: Chunks, recipe: Recipe, rng):
-    """Fit the model to all rows.
+def expectation_maximisation(chunks: Chunks, recipe: DensityRecipe, rng):
+    """The model of all rows.
 
     Returns
     -------
@@ -94,15 +93,15 @@ def expectation_maximisation(chunks: Chunks, recipe: Recipe, rng):
         it never decreases except by rounding.
     converged : bool
     """
-    return climb(chunks, recipe, start(chunks, recipe, rng))
+    return climb_likelihood(chunks, recipe, start(chunks, recipe, rng))
 
 
-def climb(chunks, recipe, model, sums_of=None, step=None):
+def climb_likelihood(chunks, recipe, model, sums_of=None, step=None):
     """Passes over all rows from a model; see :func:`expectation_maximisation`.
 
-    ``sums_of(chunk, lens, by_feature)`` returns the sums of a pass, with ``fit`` and ``count``, and
-    ``step(model, lens, sums, floor, learn_prior)`` returns the model after it: by default those of
-    a single density.
+    ``sums_of(chunk, e_step, by_feature)`` are the sums of a pass, with ``fit`` and ``count``, and
+    ``step(model, e_step, sums, floor, learn_prior)`` is the model after it: by default those of a
+    single density.
 
     A separate noise for each feature is a feature weight that changes in every pass: it changes the
     inner product in which all else is summed, so passes alternate between the noise and the rest.
@@ -118,9 +117,9 @@ def climb(chunks, recipe, model, sums_of=None, step=None):
     before, plain = None, None  # the model of the previous pass, and what an extrapolation replaced
     best = model
     for number in range(recipe.max_iter + 1):
-        lens, by_feature = model.lens(), by_turns and number % 2 == 1
-        sums = chunks.sum(sums_of, lens, by_feature)
-        likelihood = sums.fit / sums.count
+        e_step, by_feature = model.e_step(), by_turns and number % 2 == 1
+        sums = chunks.sum(sums_of, e_step, by_feature)
+        likelihood = sums.log_likelihood / sums.count
         if plain is not None and not likelihood >= history[-1]:
             model, plain = plain, None
             continue
@@ -132,7 +131,7 @@ def climb(chunks, recipe, model, sums_of=None, step=None):
             return model.canonical(), history, True
         if number == recipe.max_iter:
             break
-        after, here = step(model, lens, sums, floor, recipe.prior == "learned"), model
+        after, here = step(model, e_step, sums, floor, recipe.prior == "learned"), model
         if before is None or by_turns:
             before, plain, model = here, None, after
         else:
@@ -167,35 +166,35 @@ def least_noise(chunks):
     return FLOOR * mean if mean > 0 else FLOOR
 
 
-def maximised(model, lens, sums, floor, learn_prior=False):
+def maximised(model, e_step, sums, floor, learn_prior=False):
     """The model under which the sums of a pass are most likely.
 
     Pattern and loadings solve ``sum_t,k moments_tjk T_t* T_t v_k = rhs_j``, like the weights of a
     block; the noise is the mean square of their residual.
     """
     if np.ndim(sums.squares):
-        return replace(model, noise=np.maximum(_noise_of_features(model, lens, sums), floor))
-    V = fitted_weights(lens, sums)
-    noise = common_noise([lens], [sums], [V], floor) if len(model.noise) == 1 else model.noise
+        return replace(model, noise=np.maximum(_noise_of_features(model, e_step, sums), floor))
+    V = fitted_weights(e_step, sums)
+    noise = common_noise([e_step], [sums], [V], floor) if len(model.noise) == 1 else model.noise
     model = model.with_weights(V, noise)
     return replace(model, log_prior=log_shares(sums.mass)) if learn_prior else model
 
 
-def fitted_weights(lens, sums):
+def fitted_weights(e_step, sums):
     """Pattern and loadings (1 + K, L) under which the sums of a pass are most likely."""
-    return _least_squares(lens.operator.normal(sums.moments), sums, lens.weights)
+    return _least_squares(e_step.operator.normal(sums.moments), sums, e_step.weights)
 
 
-def common_noise(lenses, each, stack, floor):
-    """One variance (1,) from the sums of several passes: that of the residual."""
-    parts = zip(lenses, each, stack, strict=True)
-    left = sum(_energy_left(lens.operator, sums, V) for lens, sums, V in parts)
+def common_noise(e_steps, each, stack, floor):
+    """One variance (1,) for the sums of several passes: what their weights (1 + K, L) leave."""
+    parts = zip(e_steps, each, stack, strict=True)
+    left = sum(_energy_left(e_step.operator, sums, V) for e_step, sums, V in parts)
     count = sum(np.sum(sums.observed) for sums in each)
     return np.array([max(left / max(count, 1e-300), floor)])
 
 
 def density_in_data_units(
-    chunks: Chunks, recipe: Recipe, model, width=0.0, scale=1.0
+    chunks: Chunks, recipe: DensityRecipe, model, width=0.0, scale=1.0
 ) -> ProbabilisticModel:
     """The same density, with pattern and loadings also in the units of the data.
 
@@ -203,7 +202,7 @@ def density_in_data_units(
     scores of whitened ones, smoothed and shrunk in the same way. Loadings are rotated so that they
     are orthogonal in the data.
     """
-    sums = chunks.sum(data_sums, model.lens(), recipe.em == "hard")
+    sums = chunks.sum(data_sums, model.e_step(), recipe.em == "hard")
     return with_data_weights(model, sums, width, scale)
 
 
@@ -241,17 +240,17 @@ def log_shares(mass):
     return np.log(share, out=np.full(len(share), -np.inf), where=share > 0)
 
 
-def _noise_of_features(model, lens, sums):
+def _noise_of_features(model, e_step, sums):
     """``1 / n sum_i E (x_ij - (T_t (m + U z))_j)^2``, (d,)."""
-    total, operator = sums.squares.copy(), lens.operator
+    total, operator = sums.squares.copy(), e_step.operator
     for t, moments in enumerate(sums.moments.nodes[0]):
-        bank = np.concatenate([operator.apply_at(v, np.array([t])) for v in lens.weights])
+        bank = np.concatenate([operator.apply_at(v, np.array([t])) for v in e_step.weights])
         total += np.einsum("jf,jk,kf->f", bank, moments, bank)
     observed = np.where(sums.observed > 0, sums.observed, 1.0)
     return np.where(sums.observed > 0, total / observed, model.noise)
 
 
-def start(chunks: Chunks, recipe: Recipe, rng) -> ProbabilisticModel:
+def start(chunks: Chunks, recipe: DensityRecipe, rng) -> ProbabilisticModel:
     """Pattern, loadings and noise of the rows in the poses of a single component."""
     problem = Problem(chunks, recipe.polarity)
     result = ALS().solve(problem, rng, n_jobs=recipe.n_jobs)
@@ -262,7 +261,7 @@ def start(chunks: Chunks, recipe: Recipe, rng) -> ProbabilisticModel:
 
 def start_at(problem, recipe, W, rng) -> ProbabilisticModel:
     """Pattern, loadings and noise of the rows in the poses of a component (1, L)."""
-    chunks, block = problem.chunks, problem.block(W)
+    chunks, block = problem.chunks, problem.block_for_codes(W)
     operator, n = chunks.operator, chunks.sum(total_weight)
     stats = chunks.sum(pattern_sums, block)
     pattern = operator.normal(stats.moments).solve(stats.rhs, np.zeros_like(stats.rhs))[0, 0]
@@ -276,11 +275,6 @@ def start_at(problem, recipe, W, rng) -> ProbabilisticModel:
     loadings = sizes[:, None] * axes
     noises = np.full(each, noise)
     return ProbabilisticModel(operator, pattern, loadings, noises, uniform, recipe.whitening)
-
-
-def total_weight(chunk):
-    """``sum_i q_i`` of the sample weights."""
-    return float(chunk.weigh(np.ones(len(chunk.rows))).sum())
 
 
 def pattern_sums(chunk, block) -> Stats:

@@ -28,13 +28,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gtpca.data.chunks import as_chunks
-from gtpca.data.energies import masses
-from gtpca.fitting.em import expectation_maximisation, total_weight
+from gtpca.data.energies import masses, total_weight
+from gtpca.fitting.em import expectation_maximisation
 from gtpca.model.probabilistic import ProbabilisticModel, total_likelihood
 from gtpca.model.surrogates import InnovationSurrogates, channels_back, channels_last
 from gtpca.operators.base import smoothed
 
-__all__ = ["NEEDED", "Trust", "beside_noise", "evidence", "held_out", "trusted"]
+__all__ = ["NEEDED", "Trust", "beside_noise", "held_out", "nats_per_weight", "trusted"]
 
 FOLDS = 5
 ENOUGH = 100.0  # nats per weight from which on no rows are held out: weights are good enough
@@ -96,17 +96,17 @@ def trusted(chunks, recipe, model, history, rng) -> tuple[ProbabilisticModel, Tr
     """The model with smoothed and shrunken weights, if there is little evidence."""
     if chunks.operator.n_transforms == 1 or chunks.n_rows < 2 * FOLDS:
         return model, Trust()
-    few = evidence(chunks, model, history) < ENOUGH
+    few = nats_per_weight(chunks, model, history) < ENOUGH
     trust = held_out(chunks, recipe, rng) if few else Trust()
     halves, noise = beside_noise(chunks, recipe, rng)
     trust = replace(trust, halves=halves, noise=noise)
     return (changed(model, trust.width, trust.scale).canonical() if few else model), trust
 
 
-def evidence(chunks, model, history) -> float:
+def nats_per_weight(chunks, model, history) -> float:
     """How much more likely all rows are than with noise alone, in nats per weight."""
     gain = history[-1] * chunks.sum(total_weight)
-    gain -= chunks.sum(total_likelihood, nothing(chunks, model).lens())
+    gain -= chunks.sum(total_likelihood, nothing(chunks, model).e_step())
     return float(gain) / model.weights.size
 
 
@@ -217,13 +217,13 @@ def _best(pairs) -> Trust:
 
     def likelihood(width, scale):
         each = ((changed(model, width, scale), new) for model, new, _ in pairs)
-        return sum(new.sum(total_likelihood, model.lens()) for model, new in each)
+        return sum(new.sum(total_likelihood, model.e_step()) for model, new in each)
 
     found = {width: likelihood(width, 1.0) for width in WIDTHS}
     width = max(found, key=lambda width: found[width])
     scales = {1.0: found[width]} | {s: likelihood(width, s) for s in SCALES[1:]}
     none = sum(
-        new.sum(total_likelihood, nothing(fitted, model).lens()) for model, new, fitted in pairs
+        new.sum(total_likelihood, nothing(fitted, model).e_step()) for model, new, fitted in pairs
     )
     gain = (found[0.0] - none) / sum(new.sum(total_weight) for _, new, _ in pairs)
     scale = max(scales, key=lambda scale: scales[scale])

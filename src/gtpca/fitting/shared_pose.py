@@ -128,7 +128,8 @@ def widen(problem, W, size, rng):
     By a few subspace iterations from directions drawn among the weights, so that weight 2 is
     equivalent to repeating a row.
     """
-    rows, wanted = problem.chunks.join(aligned_residual, problem.block(W)), size - len(W)
+    rows = problem.chunks.concat(aligned_residual, problem.block_for_codes(W))
+    wanted = size - len(W)
     Q = rng.standard_normal((W.shape[1], min(W.shape[1], wanted + SPARE)))
 
     def times(Q):
@@ -157,7 +158,7 @@ def principal_order(problem, W):
     """The same span in descending order of energy, unit norm, (K, L)."""
     if len(W) == 1:
         return W
-    block = problem.block(W)
+    block = problem.block_for_codes(W)
     return principal_axes(block, problem.chunks.sum(statistics, [block]).moments)[0]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from gtpca.data.energies import exponent_of, totals, weighted_sums
 from gtpca.fitting.coloured import data_solution
-from gtpca.fitting.fit import Fit, check_size
+from gtpca.fitting.fit import Fit, check_finite
 from gtpca.fitting.shared_pose import principal_axes
 from gtpca.model.coding import deflate
 from gtpca.model.conventions import kept_signs
@@ -109,19 +109,19 @@ class Stream:
         chunks, n_new = problem.chunks, problem.chunks.n_rows
         decay = fading(self.n_rows, n_new, horizon)
         new = chunks.sum(totals)
-        check_size(new.energy, new.live)
+        check_finite(new.energy, new.live)
         exponent = int(exponent_of(np.sqrt(new.live)))
         chunks, unit = chunks.scaled(-exponent), 4.0**exponent
         sums: list[Stats] = []
         blocks: list[Block] = []
         for W, old, ridge in zip(self.weights, self.stats, self.ridges, strict=True):
             if blocks:
-                chunks = chunks.then(deflate, blocks[-1], blocks=list(blocks))
+                chunks = chunks.update(deflate, blocks[-1], blocks=list(blocks))
             own = replace(problem, chunks=chunks, ridge=float(ridge))
             known = decay / unit * old + _statistics(own, W)
-            check_size(known.rhs, known.explained)
+            check_finite(known.rhs, known.explained)
             [W] = update(problem.chunks.operator, known, W[None], ridge=ridge)
-            blocks.append(problem.block(W))
+            blocks.append(problem.block_for_codes(W))
             sums.append(unit * known)
         return Stream(
             weights=np.array([block.weights for block in blocks]),
@@ -213,9 +213,9 @@ class Stream:
 def _statistics(problem, W):
     """:class:`Stats` of the rows under the ridge; the explained energy is that of the codes."""
     if not problem.ridge:
-        return problem.chunks.sum(statistics, [problem.block(W)])
-    explained = problem.chunks.sum(explained_energy, problem.block(W))
-    stats = problem.chunks.sum(statistics, problem.blocks(W[None]))
+        return problem.chunks.sum(statistics, [problem.block_for_codes(W)])
+    explained = problem.chunks.sum(explained_energy, problem.block_for_codes(W))
+    stats = problem.chunks.sum(statistics, problem.blocks_for_fit(W[None]))
     return replace(stats, explained=np.array([explained]))
 
 

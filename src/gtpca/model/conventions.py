@@ -10,7 +10,7 @@ from gtpca.model.matching import match
 from gtpca.model.ties import TIED
 
 __all__ = [
-    *("Poses", "centred", "code_poses", "code_sides", "conventional", "kept_signs"),
+    *("TakenPoses", "centred", "code_poses", "code_sides", "conventional", "kept_signs"),
     *("SAME", "match_poses", "product_sides", "signs"),
 ]
 
@@ -68,8 +68,8 @@ def product_sides(chunk, W):
 
 
 @dataclass(frozen=True)
-class Poses:
-    """Summary of the transforms of rows.
+class TakenPoses:
+    """Which transforms rows are in.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Poses:
     counts: np.ndarray
     sides: np.ndarray
 
-    def __add__(self, other: Poses) -> Poses:
+    def __add__(self, other: TakenPoses) -> TakenPoses:
         most = max(self, other, key=lambda poses: (poses.size, poses.index))
         used, place = np.unique(np.concatenate([self.used, other.used]), return_inverse=True)
         counts = np.bincount(place, np.concatenate([self.counts, other.counts]), len(used))
@@ -100,26 +100,26 @@ class Poses:
 
 
 def code_poses(chunk, k):
-    """:class:`Poses` of the codes on component ``k``."""
+    """:class:`TakenPoses` of the codes on component ``k``."""
     scores = chunk.codes.scores[:, [k]]
     return summarise(chunk, scores, np.abs(scores[:, 0]), chunk.codes.index[:, k])
 
 
 def match_poses(chunk, block):
-    """:class:`Poses` of the matches of a block, by the scores on its first component."""
+    """:class:`TakenPoses` of the matches of a block, by the scores on its first component."""
     found = match(chunk, block)
     return summarise(chunk, found.score, found.explained, found.index)
 
 
 def summarise(chunk, scores, explained, index):
-    """:class:`Poses` of scores (n, K), of what they explain, and of transforms, (n,) each."""
+    """:class:`TakenPoses` of scores (n, K), of what they explain, and of transforms, (n,) each."""
     sides, count = score_sides(chunk, scores), np.flatnonzero(chunk.weigh(explained) > 0)
     sizes, index = np.abs(scores[count, 0]), index[count]
     if not len(sizes):
-        return Poses(-1.0, 0, index, index, sides)
+        return TakenPoses(-1.0, 0, index, index, sides)
     row = int(sizes.argmax())
     taken = np.unique(index, return_counts=True)
-    return Poses(float(sizes[row]), int(index[row]), *taken, sides)
+    return TakenPoses(float(sizes[row]), int(index[row]), *taken, sides)
 
 
 def conventional(operator, W, poses):

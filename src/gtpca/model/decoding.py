@@ -22,7 +22,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy.linalg import LinAlgError, solveh_banded
 from scipy.signal import find_peaks
 
-from gtpca.operators.shift import ShiftOperator, Track
+from gtpca.operators.shift import ShiftAxis, ShiftOperator
 
 __all__ = ["Dictionary", "Piece", "Placed", "correlations", "decode_piece", "render", "seen_share"]
 
@@ -55,8 +55,10 @@ def correlations(Y: np.ndarray, W: np.ndarray) -> np.ndarray:
     padded = np.zeros((n_frames * step + length - 1, channels))
     padded[:n] = Y
     frames = sliding_window_view(padded, frame, axis=0)[::step].transpose(0, 2, 1)
-    tracks = [Track(frame, length, count=step), *([Track(channels, channels)] * (channels > 1))]
-    operator = ShiftOperator(tracks, (0,))
+    axes = [ShiftAxis(frame, length, count=step)]
+    if channels > 1:
+        axes.append(ShiftAxis(channels, channels))
+    operator = ShiftOperator(axes, (0,))
     prepared = operator.prepare(frames.reshape(n_frames, -1))
     found = operator.correlate(prepared, W.reshape(n_templates, -1))
     return found.reshape(n_templates, -1)[:, :count]

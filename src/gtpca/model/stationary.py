@@ -192,12 +192,12 @@ def shift_axes(operator) -> dict[int, bool]:
             "a filter that makes noise white commutes with shifts alone; use noise='white' with "
             "this family."
         )
-    return {axis: operator.tracks[axis].circular for axis in operator.moved_axes}
+    return operator.circular
 
 
 def shifts(operator) -> bool:
-    """Whether an operator shifts along axes and does nothing else."""
-    return hasattr(operator, "tracks") and len(operator.moved_axes) > 0
+    """Whether an operator shifts along axes, and does nothing else."""
+    return len(operator.circular) > 0
 
 
 def estimate_noise(samples, circular, weight=None) -> StationaryNoise:

@@ -43,6 +43,8 @@ class BankOperator(Operator):
         result. The solver may then try its starts there first, which is faster.
     domain : bool array (d,), optional
         Outside of it, rows of ``matrix`` are zero, see ``Operator``. Default: all features.
+    angles, unordered : iterable of str
+        Names of poses that are angles in degrees, and of those that only number the transforms.
     """
 
     def __init__(
@@ -55,13 +57,16 @@ class BankOperator(Operator):
         reference=0,
         on_grid=False,
         domain=None,
+        angles=(),
+        unordered=(),
     ):
         n_transforms = matrix.shape[0] // math.prod(sample_shape)
         super().__init__(sample_shape, weight_shape, n_transforms, moved_axes, domain)
         self._coarser: dict[tuple[int, ...], BankOperator] = {}
         self._matrix = sparse.csr_array(matrix, dtype=np.float64)
         self._poses, self.reference, self.on_grid = poses, int(reference), on_grid
-        self.periods = {"degrees": 360.0} if "degrees" in poses else {}
+        self.angles, self.unordered = frozenset(angles), frozenset(unordered)
+        self.periods = dict.fromkeys(self.angles, 360.0)
         single = np.diff(self._matrix.indptr).max(initial=0) <= 1
         self.selects = bool(single and np.all(self._matrix.data == 1.0))
         counts = self.apply(np.ones(self.n_weights)).sum(axis=1)
@@ -80,6 +85,7 @@ class BankOperator(Operator):
         these, or the mean of several equally near ones.
         """
         how = {"moved_axes": self.moved_axes, "reference": self.reference, "on_grid": self.on_grid}
+        how |= {"angles": self.angles, "unordered": self.unordered}
         matrix = self._matrix
         if domain is not None:
             matrix = rows_kept(matrix, np.tile(domain, self.n_transforms))

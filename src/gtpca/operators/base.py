@@ -77,6 +77,13 @@ class Operator(ABC):
     periods : dict of str to float
         The quantities of :meth:`describe` that are periodic, with their periods. Needed, like
         ``edges``, for poses with probabilities.
+    angles : frozenset of str
+        The quantities that are angles, in degrees; their period is 360.
+    unordered : frozenset of str
+        The quantities that only number the transforms: neighbours need not be alike, and a range of
+        them has no ends.
+    circular : dict of int to bool
+        If every transform is a shift: the axes along which it shifts, and whether each is circular.
     edges : dict of int to str
         How weights continue beyond their ends along each moving axis, in the words of
         ``numpy.pad``: smoothing needs it.
@@ -89,6 +96,9 @@ class Operator(ABC):
     reference = 0
     pose_units: dict[str, str] = {}  # noqa: RUF012 - none of them is ever changed
     periods: dict[str, float] = {}  # noqa: RUF012
+    angles: frozenset[str] = frozenset()
+    unordered: frozenset[str] = frozenset({"transform"})
+    circular: dict[int, bool] = {}  # noqa: RUF012
 
     def __init__(self, sample_shape, weight_shape, n_transforms, moved_axes=None, domain=None):
         self.grid = sample_shape

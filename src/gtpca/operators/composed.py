@@ -24,6 +24,7 @@ def composed(outer, inner) -> Operator:
     poses = pairs.describe(np.arange(pairs.n_transforms))
     how = {"moved_axes": pairs.moved_axes, "reference": pairs.reference}
     how |= {"on_grid": outer.on_grid and inner.on_grid, "domain": outer.domain}
+    how |= {"angles": pairs.angles, "unordered": pairs.unordered}
     return BankOperator(pairs.matrix(), pairs.grid, pairs.weight_shape, poses, **how)
 
 
@@ -46,8 +47,13 @@ class ComposedOperator(Operator):
         super().__init__(outer.grid, inner.weight_shape, n_transforms, axes, outer.domain)
         self.outer, self.inner = outer, inner
         self.domain_share = inner.domain_share * outer.domain_share
-        self.periods, self.edges = inner.periods | outer.periods, inner.edges
-        self.weight_grid, self.pose_units = inner.weight_grid, self._joined_units()
+        self.weight_grid, self.edges = inner.weight_grid, inner.edges
+        self.pose_units = self._joined_words(lambda part: part.pose_units)
+        self.periods = self._joined_words(lambda part: part.periods)
+        self.angles = frozenset(self._joined_words(lambda part: dict.fromkeys(part.angles, True)))
+        self.unordered = frozenset(
+            self._joined_words(lambda part: dict.fromkeys(part.unordered, True))
+        )
         self.reference = inner.reference * outer.n_transforms + outer.reference
         self.selects = outer.selects and inner.selects
         self.isometric = outer.isometric and inner.isometric
@@ -203,13 +209,14 @@ class ComposedOperator(Operator):
         inside, outside = self._split(np.asarray(index))
         return _joined(self.outer.describe(outside), self.inner.describe(inside))
 
-    def _joined_units(self):
+    def _joined_words(self, words_of):
+        """What both parts say of some of their quantities, by the names that these have here."""
         first = np.zeros(1, dtype=np.int64)
         parts = [
-            {name: part.pose_units.get(name, "") for name in part.describe(first)}
+            {name: words_of(part).get(name) for name in part.describe(first)}
             for part in (self.outer, self.inner)
         ]
-        return {name: unit for name, unit in _joined(*parts).items() if unit}
+        return {name: said for name, said in _joined(*parts).items() if said}
 
     def centre(self, w, used, seen):
         """Rolling the weights rolls the window, if the transforms in between commute with it."""

@@ -40,7 +40,7 @@ from gtpca.operators.extrapolation import predict_unseen
 from gtpca.operators.lags import SHORT_AXIS, coarser_track, conjugate_spectra, lag_matrix
 from gtpca.operators.windows import describe_windows, window_grid, window_periods, window_units
 
-__all__ = ["ShiftOperator", "Track"]
+__all__ = ["ShiftAxis", "ShiftOperator"]
 
 SHORT_SAMPLE = 1024  # up to this size one scattered sum is faster than a loop over the rows
 FEW_TRANSFORMS = 16  # up to this number one matrix product is faster than the FFT
@@ -50,7 +50,7 @@ FEW_PRODUCTS = 2**15  # the same, where rows may differ in the last bits between
 
 
 @dataclass(frozen=True)
-class Track:
+class ShiftAxis:
     """The offsets ``first, first + step, ..`` of a window on one axis.
 
     Parameters
@@ -232,14 +232,14 @@ class Track:
 
 
 class ShiftOperator(Operator):
-    """All shifts given by one :class:`Track` per sample axis.
+    """All shifts given by one :class:`ShiftAxis` per sample axis.
 
     Transform ``t`` is the combination of offsets ``np.unravel_index(t, counts)``. The correlation
     uses the FFT over the moving axes, summed over channels in the frequency domain.
 
     Parameters
     ----------
-    tracks : sequence of Track
+    tracks : sequence of ShiftAxis
         One per axis of the sample.
     axes : tuple of int
         The axes that were asked to move, even if there is only one position.
@@ -259,6 +259,7 @@ class ShiftOperator(Operator):
         super().__init__(grid or tuple(sizes), windows, np.prod(self.counts), axes)
         self.pose_units = window_units(self.grid, self.moved_axes)
         self.periods = window_periods(self.grid, self.moved_axes, self.tracks)
+        self.circular = {j: self.tracks[j].circular for j in self.moved_axes}
         self.weight_grid = window_grid(self.grid, self.tracks)
         self.edges = {axis: self._edge(axis) for axis in self.moved_axes}
         self._moving = tuple(moved)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gtpca import checks
+from gtpca.data.labels import REMEMBERED
 from gtpca.files import check_regular
 from gtpca.readers.arrays import read_npy, read_npz
 from gtpca.readers.axes import with_rate
@@ -35,7 +36,6 @@ class Kind(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-KNOWN = ("times", "channels", "sample_shape")  # known to a model, but never typed
 COLUMNS = ("labels", "id", "drop", "columns", "long", "times", "channels")
 TEXT = ("header", "missing", "decimal", "encoding", "sample_shape")
 TABLE = Kind("table", read_text, (*COLUMNS, *TEXT, "window", "step"))
@@ -221,7 +221,8 @@ def _no_meaning(option, value, kind, known) -> str:
     """A message that an option does not apply to a format, where it does, and which do here."""
     endings = [ending for ending, other in KINDS.items() if option in other.options]
     where = f"it is for {', '.join(endings)}" if endings else "recordings know their rate"
-    here = ", ".join(name for name in sorted(known) if name not in KNOWN)
+    typed = sorted(known - {*REMEMBERED, "sample_shape"})
+    here = ", ".join(typed)
     return (
         f"{option}={value!r} has no meaning for this kind of file, {kind.name}: {where}. Options "
         f"here: {here or 'none'}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
@@ -124,15 +125,20 @@ def read_signal(
     if ending != ".zarr":
         check_regular(path)
     try:
-        if key is not None and SIGNALS[ending] not in KEYED:
-            raise ValueError(f"is not a file of several arrays; leave key={key!r} out")
-        found = SIGNALS[ending](path, *([key] if SIGNALS[ending] in KEYED else []))
-        return _chosen(_with_rate(found, rate), channels, str(shown(path)))
+        return _read(path, ending, key, rate, channels)
     except (ImportError, FileNotFoundError):
         raise
     except Exception as error:  # any exception of the parsers
         text = one_line(error)
         raise ValueError(f"{shown(path)}: {text.rstrip('.')}.") from None
+
+
+def _read(path, ending, key=None, rate=None, channels=None) -> Recording:
+    """:func:`read_signal` with errors as they come."""
+    if key is not None and SIGNALS[ending] not in KEYED:
+        raise ValueError(f"is not a file of several arrays; leave key={key!r} out")
+    found = SIGNALS[ending](path, *([key] if SIGNALS[ending] in KEYED else []))
+    return _chosen(_with_rate(found, rate), channels, str(shown(path)))
 
 
 def read_windows(path: Path, window=None, step=None, key=None, rate=None) -> Data:
@@ -149,7 +155,7 @@ def read_windows(path: Path, window=None, step=None, key=None, rate=None) -> Dat
     if window is None:
         what = "a recording needs a window" if step is None else f"step={step!r} needs a window"
         raise ValueError(f"{what} to be cut into samples; `gtpca events` takes it as a whole")
-    found = read_signal(path, key, rate=rate)
+    found = _read(path, _ending(path), key, rate)
     values = found.values if isinstance(found.values, np.ndarray) else np.asarray(found.values[:])
     length = _points("window", window, found.rate)
     apart = length if step is None else _points("step", step, found.rate)
@@ -238,8 +244,13 @@ def _table(read):
 
 
 def _wav(path):
-    rate, values = wavfile.read(path, mmap=False)
-    return Recording(_turned(values), float(rate))
+    try:
+        rate, values = wavfile.read(path, mmap=True)
+    except ValueError:  # 24 bits, or cut: of bytes, no more than there are is asked for
+        rate, values = wavfile.read(io.BytesIO(path.read_bytes()))
+    if rate <= 0:
+        raise ValueError(f"says {rate} points per second; that must be above zero")
+    return Recording(values, float(rate))
 
 
 def _wfdb(path):

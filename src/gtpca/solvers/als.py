@@ -32,6 +32,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from gtpca import checks
+from gtpca._typing import BaseEstimator, Documented, RandomState
 from gtpca.data.chunks import Chunk, as_chunks
 from gtpca.data.energies import energy, weighted_energies
 from gtpca.data.sampling import count_live_rows, nested_samples, pick_rows
@@ -45,7 +46,6 @@ from gtpca.model.matching import (
 )
 from gtpca.operators.base import with_feature_weight
 from gtpca.operators.pooling import pooling
-from gtpca.shell import BaseEstimator, Documented, RandomState
 from gtpca.solvers.base import Problem, SolverResult
 
 __all__ = [
@@ -341,8 +341,10 @@ class _Search:
 
     def look_ahead(self, best):
         """Place the pattern in the window where it leaves the least after the next component."""
-        elsewhere = self.operator.moves(best.weights[0], far=True) if len(best.weights) == 1 else ()
-        others = [orthonormal(w[None]) for w in elsewhere if np.any(w)]
+        relocations = (
+            self.operator.moves(best.weights[0], far=True) if len(best.weights) == 1 else ()
+        )
+        others = [orthonormal(w[None]) for w in relocations if np.any(w)]
         if not others or self.stop:
             return best
         tried = self._try(self.screen, self.coarse.pooled(np.array(others)), LOOK_PASSES)
@@ -417,7 +419,7 @@ def climb_each(problem, stack, max_iter, tol, report=None, steps=UPDATE_STEPS):
     active = climbs if max_iter else []
     while active:
         points = np.array([one.point for one in active])
-        stats = problem.chunks.sum(statistics, problem.blocks(points))
+        stats = problem.chunks.sum(statistics, problem.blocks_for_fit(points))
         updated = update(problem.chunks.operator, stats, points, steps, problem.ridge)
         last = np.array([one.result.weights for one in active])
         beyond = extrapolate(updated, last, np.array([one.age + 1 for one in active]))
@@ -488,7 +490,7 @@ def row_starts(problem, draws, white):
     """
     chunk = Chunk(pick_rows(problem.chunks, draws), problem.chunks.operator)
     white = orthonormal(white[: len(draws), None])
-    starts = rows_as_weights(chunk, problem.blocks(white))[:, None]
+    starts = rows_as_weights(chunk, problem.blocks_for_fit(white))[:, None]
     return orthonormal(np.where(starts.any(axis=2, keepdims=True), starts, white))
 
 
@@ -527,7 +529,7 @@ def comparable(stack, problem, n_rows):
 
     The standard error is that of the difference to the best, over the rows.
     """
-    chunks, blocks = problem.chunks, problem.blocks(stack)
+    chunks, blocks = problem.chunks, problem.blocks_for_fit(stack)
     largest = max(float(energies.max()) for energies in chunks.collect(weighted_energies))
     products = chunks.sum(explained_products, blocks, int(np.frexp(largest)[1]))
     mean, second = products[0, 1:] / products[0, 0], products[1:, 1:] / products[0, 0]
@@ -552,7 +554,7 @@ def explained_products(chunk, blocks, exponent):
 def left_after_next(problem, W, white, draws) -> float:
     """Approximate energy of the residual after ``W`` (1, L) and the next component."""
     chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
-    rest = deflate(chunk, problem.block(W))
+    rest = deflate(chunk, problem.block_for_codes(W))
     left = replace(problem, chunks=as_chunks(rest.rows, rest.operator, rest.weight))
     climbs = climb_each(left, row_starts(left, draws, white), NEXT_PASSES, tol=0.0)
     return energy(rest) - max(found.explained for found in climbs)

@@ -28,7 +28,7 @@ works in your own code as well as in :mod:`gtpca.solvers`:
 ...     def _climb(self, problem, W, n_passes, report=None):
 ...         result = SolverResult(W, stopped="max_iter")
 ...         while result.n_iter < n_passes and result.stopped != "callback":
-...             stats = problem.chunks.sum(statistics, [problem.block(result.weights)])
+...             stats = problem.chunks.sum(statistics, [problem.block_for_codes(result.weights)])
 ...             [result.weights] = update(problem.chunks.operator, stats, result.weights[None])
 ...             result.history.append(float(stats.explained[0]))
 ...             result.n_iter += 1
@@ -46,9 +46,9 @@ array([5])
   component will be searched for in the residual. ``report(iteration, explained)``, called after
   every pass over all rows, returns True if a callback wants to stop.
 - ``polish`` makes a few passes from ``W`` (K, L): one step of a joint sweep.
-- ``problem.chunks`` iterates over the rows: ``sum(fn, *small)`` takes a module-level function, so
+- ``problem.chunks`` iterates over the rows: ``sum(fn, *args)`` takes a module-level function, so
   that it can be sent to workers. ``problem.chunks.operator`` holds the transforms, and
-  ``problem.block(W)`` is what a match needs to know about weights.
+  ``problem.block_for_codes(W)`` is what a match needs to know about weights.
   ``dataclasses.replace(problem, chunks=..)`` is the same problem on other rows, such as a
   subsample.
 - The solver is a ``BaseEstimator`` whose ``__init__`` only stores, so that it can be cloned,
@@ -108,18 +108,18 @@ class Problem:
         how = {"n_jobs": getattr(self.chunks, "n_jobs", None)}
         return replace(self, chunks=as_chunks(chunk.rows, chunk.operator, chunk.weight, **how))
 
-    def block(self, W: np.ndarray) -> Block:
+    def block_for_codes(self, W: np.ndarray) -> Block:
         """The block of weights ``W`` (K, L) for encoding these rows: without the ridge."""
-        return self.plain.blocks(W[None])[0]
+        return self.plain.blocks_for_fit(W[None])[0]
 
-    def blocks(self, stack: np.ndarray) -> list[Block]:
+    def blocks_for_fit(self, stack: np.ndarray) -> list[Block]:
         """The blocks of several weights (S, K, L) during the search: with the ridge."""
         how = (self.chunks.dtype, self.polarity, self.ridge, self.rough)
         return make_blocks(self.chunks.operator, stack, *how)
 
     def left(self, W: np.ndarray) -> float:
         """The energy of the residual of these rows on the block of weights ``W`` (K, L)."""
-        return self.chunks.sum(energy) - self.chunks.sum(explained_energy, self.block(W))
+        return self.chunks.sum(energy) - self.chunks.sum(explained_energy, self.block_for_codes(W))
 
 
 @dataclass
