@@ -72,8 +72,8 @@ __all__ = [
     "quadrature",
 ]
 
-# All is imported when it is first asked for: NumPy, SciPy and scikit-learn take about a second.
-# Where the names come from: families, unless it is said otherwise.
+# Everything is imported on first use: NumPy, SciPy and scikit-learn take about a second. Where the
+# names come from: families, unless stated otherwise.
 HOMES = dict.fromkeys(__all__, "gtpca.families") | {
     "ALS": "gtpca.solvers.als",
     "Codes": "gtpca.data.codes",
@@ -116,5 +116,5 @@ SUBMODULES = (
     "views",
 )
 
-if not TYPE_CHECKING:  # for type checkers a name that is not there is a mistake
+if not TYPE_CHECKING:  # for type checkers, an unknown name is an error
     __getattr__, __dir__ = attributes(__name__, HOMES, SUBMODULES)

@@ -1,4 +1,4 @@
-"""The colours of the whole package, and which of them stand for which values."""
+"""The colours of the whole package, and the values that they stand for."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 __all__ = ["Scale", "for_page"]
 
-# Okabe and Ito's colours, which are told apart with every kind of colour vision.
+# Okabe and Ito's colours, which can be distinguished with every kind of colour vision.
 BLACK, GREY = "#000000", "#999999"
 ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
 BLUE, RED, PINK = "#0072B2", "#D55E00", "#CC79A7"
 
-PREDICTED = PINK  # what a model says where nothing was observed
+PREDICTED = PINK  # predictions for unobserved values
 
-# Eight markers for seven colours: 56 pairs, and neighbours differ in both. More colours would not
-# be told apart. SYMBOLS are the same markers in plotly's words.
+# Eight markers for seven colours: 56 pairs, and neighbours differ in both. More colours could not
+# be distinguished. SYMBOLS are plotly's names of the same markers.
 CYCLE = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
 MARKERS = ("o", "^", "s", "v", "D", "P", "X", "*")
 SYMBOLS = (
@@ -84,10 +84,10 @@ class Scale:
 
     @classmethod
     def of(cls, values, signed=None):
-        """For ``values``; signed if there are negative ones, unless told.
+        """The scale for ``values``; signed if there are negative ones, unless stated otherwise.
 
-        An unsigned scale begins at the smallest value, at zero if that is negative. Values that
-        were not observed (NaN) do not count.
+        An unsigned scale begins at the smallest value, or at zero if that is negative. Unobserved
+        values (NaN) do not count.
         """
         low, high = (float(end(values, axis=None)) for end in (np.fmin.reduce, np.fmax.reduce))
         low, high = (0.0, 0.0) if np.isnan(low) else (low, high)
@@ -104,11 +104,11 @@ class Scale:
 
     @property
     def residual(self):
-        """The scale of differences of such values: signed, and as wide to either side."""
+        """The scale of differences of such values: signed, and equally wide in both directions."""
         return self if self.signed else self.around_zero(self.high - self.low)
 
     def shares(self, values):
-        """How far up the scale values are, between 0 and 1."""
+        """The positions of values on the scale, between 0 and 1."""
         return np.clip((values - self.low) / (self.high - self.low), 0, 1)
 
 
