@@ -16,7 +16,7 @@ from gtpca.optional import require
 from gtpca_paper.report.expected import Wanted, wanted_tables
 from gtpca_paper.report.layout import to_markdown
 from gtpca_paper.report.published import published_models, published_row, published_tables
-from gtpca_paper.rows import Line, TableKey
+from gtpca_paper.rows import Line, TableKey, is_earlier
 from gtpca_paper.run import store
 from gtpca_paper.spec import MODELS, PROTOCOLS, is_gtpca, rank
 
@@ -152,7 +152,8 @@ def read_rows(folder) -> DataFrame:
     rows = store.read_rows(folder)
     if not rows:
         raise ValueError(f"{folder} has no rows; run `gtpca reproduce` with --out {folder} first.")
-    return _tidy(_pandas().DataFrame(rows))
+    rows = [row | {"earlier": is_earlier(row)} for row in rows]
+    return _tidy(_pandas().DataFrame(rows).drop(columns="made", errors="ignore"))
 
 
 def _tidy(rows) -> DataFrame:
