@@ -268,6 +268,25 @@ class _KPCA(_PerCount):
 class _Autoencoder(_PerCount):
     name = "Autoencoder"
 
+    @classmethod
+    def fit_together(cls, models, samples, checkpoint=None):
+        from gtpca_paper.baselines.coders import fit_together
+
+        if samples[0].ndim - models[0].channels > 2:  # of images it is arithmetic that takes time
+            for model, X in zip(models, samples, strict=True):
+                _PerCount.fit(model, X)
+            return
+        made = [(model.make(k), X) for model, X in zip(models, samples, strict=True)
+                for k in model.counts]  # fmt: skip
+        fit_together(*map(list, zip(*made, strict=True)))
+        found = iter(made)
+        for model in models:
+            model.models = {k: next(found)[0] for k in model.counts}
+
+    def fit(self, X):
+        self.fit_together([self], [X])
+        return self
+
     def make(self, k):
         from gtpca_paper.baselines import autoencoders
 

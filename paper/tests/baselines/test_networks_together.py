@@ -12,7 +12,11 @@ from gtpca import Rotation, Shift
 from gtpca.families import Identity
 from gtpca.nn import GTPCNetwork
 from gtpca.nn.checkpoints import Checkpoint
+from gtpca_paper.baselines.autoencoders import VAE, Autoencoder
+from gtpca_paper.baselines.coders import CONVOLUTIONS, StackedCoders
+from gtpca_paper.baselines.coders import fit_together as fit_coders
 from gtpca_paper.baselines.layers import Poses, ShiftPoses, make_poses, train_together
+from gtpca_paper.baselines.networks import VariationalCoder, initialised
 
 SCHEDULE = {"epochs": 2, "steps_per_epoch": 15}
 CASES = {  # family, shape of a sample, rows of two networks
@@ -84,3 +88,56 @@ def stop_after(save):
         raise KeyboardInterrupt
 
     return saved
+
+
+@pytest.mark.parametrize(
+    ("shape", "channels"), [((32,), False), ((30,), False), ((21, 2), True), ((10, 9), False)]
+)
+@pytest.mark.parametrize("kind", [Autoencoder, VAE])
+def test_autoencoders_together_as_one_by_one(kind, shape, channels):
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal((40, *shape)).astype(np.float32) for _ in range(2)]
+    samples = [X for X in arrays for _ in range(2)]
+
+    def make():
+        schedule = {"epochs": 1, "steps_per_epoch": 10, "channels": channels}
+        return [kind(k, **schedule, random_state=r) for r in range(2) for k in (1, 4)]
+
+    alone, together = make(), make()
+    for model, X in zip(alone, samples, strict=True):
+        model.fit(X)
+    fit_coders(together, samples)
+    for one, other, X in zip(alone, together, samples, strict=True):
+        assert other.loss_ == pytest.approx(one.loss_, rel=1e-5)
+        assert np.allclose(one.transform(X), other.transform(X), atol=2e-3)
+        assert np.allclose(one.reconstruct(X), other.reconstruct(X), atol=2e-3)
+
+
+@pytest.mark.parametrize(("shape", "series"), [((1, 32, 2), True), ((12, 8, 1), False)])
+def test_gradients_of_stacked_coders_are_those_of_torch(shape, series):
+    generator = torch.Generator().manual_seed(0)
+    nets = [
+        initialised(lambda k=k: VariationalCoder(shape, k, series=series, kl_weight=0.0), generator)
+        for k in (1, 3)
+    ]
+    for net in nets:
+        net.decoder[0].bias.data += 0.1  # so that some is above zero everywhere
+    x = torch.randn(2, 6, *shape, generator=generator)
+    noise = torch.zeros(2, 3, 6)
+    stack = StackedCoders(nets)
+    for g, net in enumerate(nets):
+        noise[g, : net.n_codes] = torch.randn(net.n_codes, 6, generator=generator)
+    losses = stack.step(x, noise)
+    for g, net in enumerate(nets):
+        mean, log_variance = net.distribution(x[g])
+        z = mean + torch.exp(log_variance / 2) * noise[g, : net.n_codes].T
+        loss = torch.nn.functional.mse_loss(net.decode(z), x[g])
+        loss.backward()
+        assert losses[g].item() == pytest.approx(loss.item(), rel=1e-6)
+        for name, place in CONVOLUTIONS.items():
+            expected = net.get_parameter(f"{place}.weight").grad
+            assert torch.allclose(stack.weights[name].grad[g], expected, atol=1e-6)
+        expected = net.get_parameter("decoder.0.weight").grad
+        found = stack.dense["sample.weight"].grad[g]
+        assert torch.allclose(found[:, : net.n_codes], expected, atol=1e-6)
+        assert not found[:, net.n_codes :].any()
