@@ -123,10 +123,10 @@ class StackedCoders:
         self.padded = (self.grid[0] + first.below, self.grid[1] + first.right)
         by = (1 if first.series else 4, 4)
         self.small = tuple(size // b for size, b in zip(self.padded, by, strict=True))
-        self.weights = {name: self._stacked(f"{place}.weight") for name, place in
-                        CONVOLUTIONS.items()}  # fmt: skip
-        self.biases = {name: self._stacked(f"{place}.bias") for name, place in
-                       CONVOLUTIONS.items()}  # fmt: skip
+        self.weights = {
+            name: self._stacked(f"{place}.weight") for name, place in CONVOLUTIONS.items()
+        }
+        self.biases = {name: self._stacked(f"{place}.bias") for name, place in CONVOLUTIONS.items()}
         dense = {"code.weight": "encoder.7.weight", "code.bias": "encoder.7.bias"}
         dense |= {"sample.weight": "decoder.0.weight", "sample.bias": "decoder.0.bias"}
         self.dense = {name: self._stacked(place) for name, place in dense.items()}
