@@ -10,7 +10,7 @@ from gtpca_paper.rows import is_earlier
 from gtpca_paper.run.jobs import Job
 from gtpca_paper.run.provenance import processor
 from gtpca_paper.run.store import missing
-from gtpca_paper.spec import MODELS
+from gtpca_paper.spec import MODELS, find_setting
 
 __all__ = ["Times", "status"]
 
@@ -31,11 +31,20 @@ class Times:
 
     def guess(self, job: Job) -> float | None:
         """Seconds of a job, by the median of those most like it; None if nothing is known."""
-        size = 1 if MODELS[job.model].separate else job.counts[-1]
-        for like in _likenesses(job.experiment, job.setting, job.task, job.model):
+        spec = MODELS[job.model]
+        size = 1 if spec.separate else job.counts[-1]
+        found = self._each(job, job.model)
+        if found is None and spec.like and spec.epochs:
+            usual = find_setting(job.experiment, job.setting).epochs
+            found = self._each(job, spec.like)
+            size *= spec.epochs / usual
+        return None if found is None else size * found
+
+    def _each(self, job, model) -> float | None:
+        for like in _likenesses(job.experiment, job.setting, job.task, model):
             for times in self.known:
                 if like in times:
-                    return size * median(times[like])
+                    return median(times[like])
         return None
 
 
