@@ -133,7 +133,7 @@ def _names(model) -> list[str]:
 
 
 def _channel_names(model) -> list[str]:
-    axes = () if model.labels_ is None else model.labels_.axes
+    axes = [] if model.labels_ is None else list(model.labels_.axes)
     known = axes[1].names if len(axes) == 2 else None
     return list(known or (str(c + 1) for c in range(model.n_channels_)))
 
