@@ -77,9 +77,9 @@ class Operator(ABC):
     periods : dict of str to float
         The quantities of :meth:`describe` that are periodic, with their periods. Needed, like
         ``edges``, for poses with probabilities.
-    angles : frozenset of str
+    angles : tuple of str
         The quantities that are angles, in degrees; their period is 360.
-    unordered : frozenset of str
+    unordered : tuple of str
         The quantities that only number the transforms: neighbours need not be alike, and a range of
         them has no ends.
     circular : dict of int to bool
@@ -96,8 +96,8 @@ class Operator(ABC):
     reference = 0
     pose_units: dict[str, str] = {}  # noqa: RUF012 - none of them is ever changed
     periods: dict[str, float] = {}  # noqa: RUF012
-    angles: frozenset[str] = frozenset()
-    unordered: frozenset[str] = frozenset({"transform"})
+    angles: tuple[str, ...] = ()
+    unordered: tuple[str, ...] = ("transform",)
     circular: dict[int, bool] = {}  # noqa: RUF012
 
     def __init__(self, sample_shape, weight_shape, n_transforms, moved_axes=None, domain=None):
