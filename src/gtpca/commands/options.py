@@ -245,7 +245,7 @@ class Source:
         ways of saying so are tried, until one leads to the same samples.
         """
         given = self.given | {"missing": None}
-        labels = known_labels(model)
+        labels = None if model is None else known_labels(model)
         if labels is None or not labels.reading:
             return reading_words(_typed(given))
         known, old = options_of(self.path), labels.reading
