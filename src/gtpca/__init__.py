@@ -91,9 +91,29 @@ HOMES = dict.fromkeys(__all__, "gtpca.families") | {
     "quadrature": "gtpca.operators.quadrature",
 }
 SUBMODULES = (
-    *("checks", "classifier", "data", "datasets", "estimator", "families", "files", "fitting"),
-    *("mixture", "model", "nn", "operators", "optional", "page", "persistence", "plots"),
-    *("probabilistic", "readers", "recordings", "solvers", "testing", "text", "views"),
+    "checks",
+    "classifier",
+    "data",
+    "datasets",
+    "estimator",
+    "families",
+    "files",
+    "fitting",
+    "mixture",
+    "model",
+    "nn",
+    "operators",
+    "optional",
+    "page",
+    "persistence",
+    "plots",
+    "probabilistic",
+    "readers",
+    "recordings",
+    "solvers",
+    "testing",
+    "text",
+    "views",
 )
 
 if not TYPE_CHECKING:  # for type checkers, an unknown name is an error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Self, overload
@@ -51,6 +52,7 @@ from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
 from gtpca.model.ridge import AUTO, COST
 from gtpca.operators.base import weigh_features, with_feature_weight
+from gtpca.operators.grid import Grid
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem
 
@@ -433,10 +435,10 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             check_parameters(self)
             self.fit_ = self._after(self.fit_, *self._batch(X, sample_weight))
         else:
-            self.fit(X, sample_weight=sample_weight)
-            rows, weight = self._batch(X, sample_weight)
-            stream = self._stream_of(self.fit_, rows, weight)
-            self.fit_ = self.fit_.followed(stream, KeptRows.of(rows, weight))
+            first = copy(self).fit(X, sample_weight=sample_weight)
+            rows, weight = first._batch(X, sample_weight)
+            stream = first._stream_of(first.fit_, rows, weight)
+            self.fit_ = first.fit_.followed(stream, KeptRows.of(rows, weight))
         return self
 
     def _batch(self, X, sample_weight):
@@ -536,7 +538,9 @@ def bind_family(family, sample_shape, feature_weight=None):
     family = as_family(family)
     check_size(family, sample_shape)
     operator = family.bind(sample_shape)
-    weight = getattr(sample_shape, "weight", None) if feature_weight is None else feature_weight
+    weight = feature_weight
+    if weight is None and isinstance(sample_shape, Grid):
+        weight = sample_shape.weight
     return operator if weight is None or weight is False else weigh_features(operator, weight)
 
 

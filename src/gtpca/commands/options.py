@@ -22,10 +22,29 @@ from gtpca.text import shown
 from gtpca.views.parts import known_labels
 
 __all__ = [
-    *("Center", "Colour", "Jobs", "Json", "MaxSize", "Means", "Model", "Noise", "PlainColour"),
-    *("PlainNoise", "PlainPolarity", "Polarity"),
-    *("Ridge", "SampleShape", "SharedPose", "Sign", "Source"),
-    *("auto_or_count", "check_finite", "numbers", "output_option", "rate_of", "reads_data"),
+    "Center",
+    "Colour",
+    "Jobs",
+    "Json",
+    "MaxSize",
+    "Means",
+    "Model",
+    "Noise",
+    "PlainColour",
+    "PlainNoise",
+    "PlainPolarity",
+    "Polarity",
+    "Ridge",
+    "SampleShape",
+    "SharedPose",
+    "Sign",
+    "Source",
+    "auto_or_count",
+    "check_finite",
+    "numbers",
+    "output_option",
+    "rate_of",
+    "reads_data",
     "sizes",
 ]
 

@@ -16,7 +16,12 @@ import typer
 from gtpca.files import atomic_file, check_writable
 
 __all__ = [
-    *("PICTURES", "binary_output", "check_output", "is_stdout", "path_for_output", "tell"),
+    "PICTURES",
+    "binary_output",
+    "check_output",
+    "is_stdout",
+    "path_for_output",
+    "tell",
 ]
 
 PICTURES = (".png", ".svg", ".pdf")

@@ -23,8 +23,16 @@ from gtpca.views.measures import spread_runs
 from gtpca.views.parts import is_density
 
 __all__ = [
-    *("directions", "each", "is_density", "like", "quietly", "refit", "samples_of", "seeds_from"),
-    *("Diagnosis", "single_like"),
+    "Diagnosis",
+    "directions",
+    "each",
+    "is_density",
+    "like",
+    "quietly",
+    "refit",
+    "samples_of",
+    "seeds_from",
+    "single_like",
 ]
 
 MOST_VALUES = 2**24  # values that are read; with more, a sample of the rows

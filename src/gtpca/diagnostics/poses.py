@@ -125,7 +125,7 @@ def pose_confidence(model, X, *, n_jobs=None, progress=None) -> PoseConfidence:
     """
     check_is_fitted(model)
     chunks = _with_jobs(model, n_jobs).chunks(counted(X, model))
-    if any(chunks.collect(_hides)):
+    if not all(chunks.collect(_is_whole)):
         raise ValueError("X has gaps: pose_confidence needs all values; see GTPCA.impute.")
     steps = _likely(model, chunks) if is_density(model) else _energetic(model, chunks)
     *_, found = steps if progress is None else progress(steps, total=2, desc="poses")
@@ -146,13 +146,14 @@ def _with_jobs(model, n_jobs):
     return model if n_jobs is None else copy(model).set_params(n_jobs=n_jobs)
 
 
-def has_gaps(model, X) -> bool:
-    """Whether some values of samples were not observed."""
-    return any(model.chunks(counted(X, model)).collect(_hides))
+def confidence_if_complete(model, X, **how) -> PoseConfidence | None:
+    """:func:`pose_confidence`; None if some values of the samples were not observed."""
+    whole = all(model.chunks(counted(X, model)).collect(_is_whole))
+    return pose_confidence(model, X, **how) if whole else None
 
 
-def _hides(chunk):
-    return chunk.hidden is not None
+def _is_whole(chunk):
+    return chunk.hidden is None
 
 
 def _energetic(model, chunks):

@@ -7,7 +7,7 @@ from typing import Any
 
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.noise import NoiseFloor, noise_floor
-from gtpca.diagnostics.poses import PoseConfidence, has_gaps, pose_confidence
+from gtpca.diagnostics.poses import PoseConfidence, confidence_if_complete
 from gtpca.diagnostics.recordings import EventCheck, check_events
 from gtpca.diagnostics.splits import Stability, stability
 from gtpca.fitting.wording import speak_of_colour
@@ -121,7 +121,7 @@ def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check | Ev
     return Check(
         noise_floor(model, X, random_state=random_state, **how),
         stability(model, X, random_state=random_state, **how),
-        None if has_gaps(model, X) else pose_confidence(model, X, **how),
+        confidence_if_complete(model, X, **how),
         model.doubt_ if density else None,
         tuple(model.cautions_),
         model.strength_ if density else None,

@@ -67,7 +67,7 @@ def _explained(estimator, samples, labels):
     index = value.encode(found.chunks(clipped(samples))).index[:, 0]
     chunk = found.chunks(samples).take(np.arange(len(samples)))
     operator = found.operator_
-    seen = np.ones_like(chunk.filled) if chunk.hidden is None else (~chunk.hidden).astype(float)
+    seen = (~np.isnan(chunk.rows)).astype(float)
     H = operator.adjoint_rows(seen, index)
     A = operator.adjoint_rows(chunk.filled.astype(np.float64), index)
     there = H > 0.5

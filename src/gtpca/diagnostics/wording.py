@@ -38,7 +38,14 @@ __all__ = [
 
 # Options of `gtpca fit` that `gtpca choose` has as well.
 CHOOSE_OPTIONS = {
-    *("shared_pose", "sample_shape", "missing", "center", "noise", "polarity", "ridge", "seed"),
+    "shared_pose",
+    "sample_shape",
+    "missing",
+    "center",
+    "noise",
+    "polarity",
+    "ridge",
+    "seed",
     "jobs",
 }
 # Parameters that a command states anyway, and those that do not change the result of a fit.

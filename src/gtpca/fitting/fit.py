@@ -193,7 +193,10 @@ class Progress:
         """Log how much of the energy is explained after a component."""
         self.log(
             "component %d: %.2f %% of the energy explained so far, %d passes, %s",
-            *(number, 100 * share, result.n_iter, result.stopped),
+            number,
+            100 * share,
+            result.n_iter,
+            result.stopped,
         )
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from gtpca.data.chunks import Chunks
 from gtpca.data.codes import Codes
 from gtpca.data.rows import by_rows
-from gtpca.model.coding import bring_back, predicted
+from gtpca.model.coding import bring_back, filled_in
 from gtpca.model.model import Poses
 from gtpca.model.probabilistic import (
     EStep,
@@ -285,12 +285,12 @@ def align(chunk, e_steps):
 
 def impute(chunk, e_steps):
     """Rows with what their kind shows in the gaps within the domain, (n, \\*sample_shape)."""
-    rows, operator = chunk.rows, chunk.operator
-    if chunk.hidden is not None:
+
+    def shown():
         codes = _coded(e_steps[0].whitened(chunk), e_steps)
-        shown = _shown(operator, [e_step.visible for e_step in e_steps], codes)
-        rows = np.where(predicted(chunk), shown, rows)
-    return rows.reshape(-1, *operator.sample_shape)
+        return _shown(chunk.operator, [e_step.visible for e_step in e_steps], codes)
+
+    return filled_in(chunk, shown)
 
 
 def _log_shares(e_steps, piece):

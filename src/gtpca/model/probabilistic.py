@@ -30,7 +30,7 @@ from gtpca.data.chunks import Chunks
 from gtpca.data.codes import Codes
 from gtpca.data.energies import row_energies
 from gtpca.data.rows import by_rows
-from gtpca.model.coding import bring_back, predicted
+from gtpca.model.coding import bring_back, filled_in
 from gtpca.model.model import Poses
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.model.stationary import StationaryNoise
@@ -280,7 +280,7 @@ def _each_times(A, c):
 
 @dataclass(frozen=True, eq=False)
 class RowPiece:
-    """Some rows of a chunk.
+    """Some rows of a chunk, all of whose values were observed.
 
     Attributes
     ----------
@@ -293,9 +293,6 @@ class RowPiece:
     prepared : what the operator prepared of the weighed rows
     weight : array (n,)
         Sample weights.
-    hidden : bool array (n, d) or None
-        Where nothing was observed; None where all was.
-    masks : what the operator prepared of that, or None
     """
 
     rows: np.ndarray
@@ -303,8 +300,109 @@ class RowPiece:
     energies: np.ndarray
     prepared: np.ndarray
     weight: np.ndarray
-    hidden: np.ndarray | None = None
-    masks: np.ndarray | None = None
+
+    @property
+    def seen(self) -> np.ndarray:
+        """Where values were observed, (n, d)."""
+        return np.ones(self.rows.shape)
+
+    def observed(self) -> np.ndarray:
+        """Number of rows in which each feature was observed, by their weights, (d,)."""
+        return np.full(self.rows.shape[1], self.weight.sum())
+
+    def terms(self, e_step) -> Terms:
+        """What of ``log p(x, t)`` does not depend on the values of the rows."""
+        return e_step.terms
+
+    def jacobian(self, e_step) -> np.ndarray:
+        """What whitening adds to ``log p(x)``, (1,), or (n,) in gaps."""
+        return e_step.jacobian()
+
+    def lack(self, e_step, g, z, terms) -> Any:
+        """``sum_it g_it E[a a'] T_t* diag(q h_i) T_t``, (1, 1 + K, 1 + K, p); 0 without gaps."""
+        return 0.0
+
+    def lacking_squares(self, e_step, g, z, terms) -> Any:
+        """``sum_i h_ij E[T_t (m + U z)]_j^2``, (d,); 0 without gaps."""
+        return 0.0
+
+    def sums_at(self, e_step, by_feature, index, joint, z, terms) -> Sums:
+        """The sums of rows that each take the transform ``index`` (n,) alone."""
+        each, operator = np.arange(len(index)), e_step.operator
+        coef = with_one(z[:, each, index].T)
+        weighted = coef * self.weight[:, None]
+        mass = np.bincount(index, self.weight, joint.shape[1])
+        moments = moments_at(operator, index, weighted, coef)
+        spread = mass if len(moments) > 1 else mass.sum()[None]
+        moments[:, 1:, 1:] += spread[:, None, None] * terms.inverse
+        shown = moved(operator, e_step.weights, weighted, index) if by_feature else None
+        return Sums(
+            **_counts(e_step, self, joint[each, index]),
+            mass=mass,
+            rhs=operator.adjoint_at(self.weighed, index, weighted.T)[None],
+            moments=Moments(moments[None]),
+            squares=_squares(self, shown) if by_feature else 0.0,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class GappyPiece(RowPiece):
+    """Some rows of a chunk with gaps: Gram matrices and constants depend on the row.
+
+    Attributes
+    ----------
+    hidden : bool array (n, d)
+        Where nothing was observed.
+    masks : what the operator prepared of that
+    """
+
+    hidden: np.ndarray
+    masks: np.ndarray
+
+    @property
+    def seen(self):
+        return ~self.hidden
+
+    def observed(self):
+        return self.weight @ ~self.hidden
+
+    def terms(self, e_step):
+        """Those of every row: without what is hidden of the Gram matrices and of the noise."""
+        n, W, operator = len(self.rows), e_step.weights, e_step.operator
+        G = np.tile(e_step.gram, (n, operator.n_transforms // len(e_step.gram), 1, 1))
+        for j, k in zip(*np.tril_indices(len(W)), strict=True):
+            [hidden] = operator.correlate_mask(self.masks, W[j, None], W[k, None])
+            hidden = e_step.scale * hidden
+            G[:, :, j, k] -= hidden
+            G[:, :, k, j] -= hidden if j != k else 0.0
+        more = self.hidden @ e_step.log_noise / 2 + self.jacobian(e_step) - e_step.jacobian()
+        return Terms.of(G, e_step.base + more[:, None])
+
+    def jacobian(self, e_step):
+        return e_step.jacobian(self.hidden)
+
+    def lack(self, e_step, g, z, terms):
+        total: dict[tuple[int, int], np.ndarray] = {}
+        q = e_step.operator.feature_weight
+        H = self.hidden * (np.ones(1) if q is None else q)
+        for j, k, coef in _pairs(g, z, terms):
+            total[j, k] = total[k, j] = e_step.operator.mask_sums(H, None, coef[None])[0]
+        each = range(len(e_step.weights))
+        return np.array([[[total[j, k] for k in each] for j in each]])
+
+    def lacking_squares(self, e_step, g, z, terms):
+        banks = [e_step.operator.apply(w) for w in e_step.weights]
+        total = np.zeros(self.rows.shape[1])
+        for j, k, coef in _pairs(g, z, terms):
+            both = np.sum((coef.T @ self.hidden) * banks[j] * banks[k], axis=0)
+            total += both if j == k else 2 * both
+        return total
+
+    def sums_at(self, e_step, by_feature, index, joint, z, terms):
+        """Those of rows that take every transform, with a share of 1 or 0."""
+        each, share = np.arange(len(index)), np.zeros(joint.shape)
+        share[each, index] = 1.0
+        return shared_sums(e_step, by_feature, self, joint[each, index], share, z, terms)
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,15 +458,16 @@ class EStep:
         one = chunk.weigh(np.ones(len(chunk.rows)))
         parts = [chunk.filled, chunk.weighed, chunk.energies, chunk.prepared, one]
         size = PIECE // (len(self.weights) * self.operator.n_transforms)
+        kind: type[RowPiece] = RowPiece
         if chunk.hidden is not None:
+            kind, size = GappyPiece, size // len(self.weights)
             parts += [chunk.hidden, chunk.prepared_mask]
-            size //= len(self.weights)
         for start in range(0, max(1, len(chunk.rows)), max(1, size)):
-            yield RowPiece(*(part[start : start + max(1, size)] for part in parts))
+            yield kind(*(part[start : start + max(1, size)] for part in parts))
 
     def joint(self, piece) -> tuple[np.ndarray, np.ndarray, Terms]:
         """``log p(x_i, t)``, (n, m), the mean scores ``M_t^-1 c``, (K, n, m), and all terms."""
-        terms = self.terms if piece.hidden is None else self._terms_in_gaps(piece)
+        terms = piece.terms(self)
         W = self.weights * self.scale
         b = np.concatenate([self.operator.correlate(piece.prepared, w[None]) for w in W])
         c = b[1:] - terms.offset
@@ -378,18 +477,6 @@ class EStep:
             total += terms.rest(c, z) / 2
         total -= self.scale / 2 * piece.energies[:, None]
         return total, z, terms
-
-    def _terms_in_gaps(self, piece):
-        """The terms of every row: without what is hidden of the Gram matrices and of the noise."""
-        n, W = len(piece.rows), self.weights
-        G = np.tile(self.gram, (n, self.operator.n_transforms // len(self.gram), 1, 1))
-        for j, k in zip(*np.tril_indices(len(W)), strict=True):
-            [hidden] = self.operator.correlate_mask(piece.masks, W[j, None], W[k, None])
-            hidden = self.scale * hidden
-            G[:, :, j, k] -= hidden
-            G[:, :, k, j] -= hidden if j != k else 0.0
-        more = piece.hidden @ self.log_noise / 2 + self.jacobian(piece.hidden) - self.jacobian()
-        return Terms.of(G, self.base + more[:, None])
 
 
 def most_likely(e_step, piece, joint):
@@ -512,12 +599,12 @@ def shared_sums(e_step, by_feature, piece, fit, share, z, terms):
     moments[:, 1:, 1:] += terms.spread(g) if len(moments) > 1 else terms.spread(g).sum(axis=0)
     squares = 0.0
     if by_feature:
-        squares = _squares(piece, _mean(e_step, coef)) - _hidden_squares(e_step, piece, g, z, terms)
+        squares = _squares(piece, _mean(e_step, coef)) - piece.lacking_squares(e_step, g, z, terms)
     return Sums(
         **_counts(e_step, piece, fit),
         mass=g.sum(axis=0),
         rhs=e_step.operator.adjoint_sum(piece.prepared, coef)[None],
-        moments=Moments(moments[None], _hidden(e_step, piece, g, z, terms)),
+        moments=Moments(moments[None], piece.lack(e_step, g, z, terms)),
         squares=squares,
     )
 
@@ -525,8 +612,7 @@ def shared_sums(e_step, by_feature, piece, fit, share, z, terms):
 def _counts(e_step, piece, fit):
     """The sums that no transform changes."""
     weight, domain = piece.weight, e_step.operator.domain
-    observed = np.full(piece.rows.shape[1], weight.sum())
-    observed = observed if piece.hidden is None else weight @ ~piece.hidden
+    observed = piece.observed()
     return {
         "log_likelihood": float(weight @ fit),
         "count": float(weight.sum()),
@@ -558,53 +644,10 @@ def _pairs(g, z, terms):
         yield j, k, g * (a[j] * a[k] + spread)
 
 
-def _hidden(e_step, piece, g, z, terms):
-    """``sum_it g_it E[a a'] T_t* diag(q h_i) T_t``, (1, 1 + K, 1 + K, p); 0 without gaps."""
-    if piece.hidden is None:
-        return 0.0
-    total: dict[tuple[int, int], np.ndarray] = {}
-    q = e_step.operator.feature_weight
-    H = piece.hidden * (np.ones(1) if q is None else q)
-    for j, k, coef in _pairs(g, z, terms):
-        total[j, k] = total[k, j] = e_step.operator.mask_sums(H, None, coef[None])[0]
-    each = range(len(e_step.weights))
-    return np.array([[[total[j, k] for k in each] for j in each]])
-
-
-def _hidden_squares(e_step, piece, g, z, terms):
-    """``sum_i h_ij E[T_t (m + U z)]_j^2``, (d,)."""
-    if piece.hidden is None:
-        return 0.0
-    banks, total = [e_step.operator.apply(w) for w in e_step.weights], np.zeros(piece.rows.shape[1])
-    for j, k, coef in _pairs(g, z, terms):
-        both = np.sum((coef.T @ piece.hidden) * banks[j] * banks[k], axis=0)
-        total += both if j == k else 2 * both
-    return total
-
-
 def _hard(e_step, by_feature, piece):
     joint, z, terms = e_step.joint(piece)
     index = most_likely(e_step, piece, joint)
-    each = np.arange(len(index))
-    if piece.hidden is not None:
-        share = np.zeros(joint.shape)
-        share[each, index] = 1.0
-        return shared_sums(e_step, by_feature, piece, joint[each, index], share, z, terms)
-    operator, coef = e_step.operator, with_one(z[:, each, index].T)
-    weighted = coef * piece.weight[:, None]
-    mass = np.bincount(index, piece.weight, joint.shape[1])
-    moments = moments_at(operator, index, weighted, coef)
-    moments[:, 1:, 1:] += (mass if len(moments) > 1 else mass.sum()[None])[
-        :, None, None
-    ] * terms.inverse
-    shown = moved(operator, e_step.weights, weighted, index) if by_feature else None
-    return Sums(
-        **_counts(e_step, piece, joint[each, index]),
-        mass=mass,
-        rhs=operator.adjoint_at(piece.weighed, index, weighted.T)[None],
-        moments=Moments(moments[None]),
-        squares=_squares(piece, shown) if by_feature else 0.0,
-    )
+    return piece.sums_at(e_step, by_feature, index, joint, z, terms)
 
 
 def _squares(piece, mean):
@@ -622,9 +665,8 @@ def evidence(chunk, e_step):
     """``log p(x_i) - log N(x_i; 0, noise)``, (n,)."""
     parts = []
     for piece in e_step.pieces(chunk):
-        seen = np.ones(piece.rows.shape) if piece.hidden is None else ~piece.hidden
-        noise = -(seen @ e_step.log_noise + e_step.scale * piece.energies) / 2
-        noise += e_step.jacobian(piece.hidden)
+        noise = -(piece.seen @ e_step.log_noise + e_step.scale * piece.energies) / 2
+        noise += piece.jacobian(e_step)
         parts.append(normalised(e_step.joint(piece)[0])[0] - noise)
     return np.concatenate(parts)
 
@@ -686,12 +728,12 @@ def impute(chunk, e_step):
 
     Outside the domain nothing is known of them.
     """
-    rows, operator = chunk.rows, chunk.operator
-    if chunk.hidden is not None:
+
+    def shown():
         codes = encode(e_step.whitened(chunk), e_step, 1.0)
-        shown = moved(operator, e_step.visible, with_one(codes.scores), codes.index[:, 0])
-        rows = np.where(predicted(chunk), shown, rows)
-    return rows.reshape(-1, *operator.sample_shape)
+        return moved(chunk.operator, e_step.visible, with_one(codes.scores), codes.index[:, 0])
+
+    return filled_in(chunk, shown)
 
 
 def pose_summary(chunk, e_step, n_poses):

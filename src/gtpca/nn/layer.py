@@ -207,6 +207,11 @@ def observed(x, mask):
     return torch.where(mask, x, torch.zeros_like(x)), ~mask.reshape(len(x), -1)
 
 
+def blanked(rows, hidden):
+    """Rows (n, d) with zeros where they are ``hidden``; None: nowhere."""
+    return rows if hidden is None else rows.masked_fill(hidden, 0.0)
+
+
 def at_ordinary_length(w):
     """``w`` times a power of two, so that its largest entry is about 1: squares stay in range."""
     with torch.no_grad():

@@ -15,7 +15,7 @@ from gtpca.model.matching import POLARITIES
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.nn.conversion import check_convertible, make_estimator
 from gtpca.nn.geometry import Geometry, make_operator
-from gtpca.nn.layer import GTPCLayer, check_samples, observed
+from gtpca.nn.layer import GTPCLayer, blanked, check_samples, observed
 from gtpca.nn.runs import Run
 from gtpca.nn.samples import as_samples
 from gtpca.nn.training import Schedule
@@ -125,7 +125,7 @@ class GTPCNetwork(nn.Module):
         rows = x.reshape(-1, self.operator.n_features)
         rows = Preprocessing(mean, self.center == "samples")(rows, self.operator, hidden)
         rows = self.layers[0].geometry.weigh(rows)
-        return rows if hidden is None else rows.masked_fill(hidden, 0.0)
+        return blanked(rows, hidden)
 
     def _walk(self, x, mask):
         """What each layer finds in the residual of the previous ones."""
@@ -133,8 +133,7 @@ class GTPCNetwork(nn.Module):
         rows = self.preprocess(x, hidden)
         for layer in self.layers:
             found = layer.match(rows, hidden)
-            rows = rows - found.projection
-            rows = rows if hidden is None else rows.masked_fill(hidden, 0.0)
+            rows = blanked(rows - found.projection, hidden)
             yield found
 
     def encode(
@@ -253,7 +252,9 @@ class GTPCNetwork(nn.Module):
         check_convertible(estimator)
         weights = torch.from_numpy(np.ascontiguousarray(estimator.components_))
         net = cls(
-            *(estimator.n_components_, estimator.operator_, estimator.sample_shape_),
+            estimator.n_components_,
+            estimator.operator_,
+            estimator.sample_shape_,
             polarity=estimator.polarity_,
             center="samples" if estimator.center_ == "samples" else False,
             mean=estimator.mean_,

@@ -20,23 +20,44 @@ PREDICTED = PINK  # predictions for unobserved values
 CYCLE = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
 MARKERS = ("o", "^", "s", "v", "D", "P", "X", "*")
 SYMBOLS = (
-    *("circle", "triangle-up", "square", "triangle-down"),
-    *("diamond", "cross", "x", "star"),
+    "circle",
+    "triangle-up",
+    "square",
+    "triangle-down",
+    "diamond",
+    "cross",
+    "x",
+    "star",
 )
 
 # ColorBrewer's PuOr, from the lowest to the highest value: zero is white.
 SIGNED = (
-    *("#7f3b08", "#b35806", "#e08214", "#fdb863", "#fee0b6"),
+    "#7f3b08",
+    "#b35806",
+    "#e08214",
+    "#fdb863",
+    "#fee0b6",
     "#f7f7f7",
-    *("#d8daeb", "#b2abd2", "#8073ac", "#542788", "#2d004b"),
+    "#d8daeb",
+    "#b2abd2",
+    "#8073ac",
+    "#542788",
+    "#2d004b",
 )
 NEGATIVE, POSITIVE = "orange", "purple"  # the two sides of SIGNED in words
 UNSIGNED = ("#000000", "#ffffff")  # as in photographs
 LEVELS = "cividis"  # matplotlib's name: counts, and labels with an order
 # The same for the page: nine of its colours, from low to high.
 QUANTITY = (
-    *("#00224e", "#1a386f", "#434e6c", "#61656f", "#7d7c78"),
-    *("#9b9476", "#bcae6c", "#deca57", "#fee838"),
+    "#00224e",
+    "#1a386f",
+    "#434e6c",
+    "#61656f",
+    "#7d7c78",
+    "#9b9476",
+    "#bcae6c",
+    "#deca57",
+    "#fee838",
 )
 
 # Text and lines of the page.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.operators.grid import Axis, is_dates
+from gtpca.operators.grid import Axis, axes_of, is_dates
 from gtpca.views.palette import CYCLE
 
 __all__ = ["View", "choose_view", "component_view", "evenly", "montage", "sample_view"]
@@ -101,7 +101,7 @@ def sample_view(model) -> View:
     """The view of the samples of a fitted model."""
     operator = model.operator_
     view = choose_view(operator.sample_shape, operator.moved_axes, _only_flips(operator))
-    return replace(view, axes=getattr(operator.grid, "axes", ()))
+    return replace(view, axes=axes_of(operator.grid))
 
 
 def component_view(model) -> View:
@@ -110,7 +110,7 @@ def component_view(model) -> View:
     shape = operator.weight_shape
     if len(shape) != len(operator.sample_shape):
         return choose_view(shape, range(len(shape)))
-    drawn, axes = sample_view(model).drawn, getattr(operator.weight_grid, "axes", ())
+    drawn, axes = sample_view(model).drawn, axes_of(operator.weight_grid)
     return View(_kind(shape, drawn, operator.moved_axes), shape, drawn, axes)
 
 
