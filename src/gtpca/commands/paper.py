@@ -33,7 +33,8 @@ def demo(
 
 def reproduce(
     name: Annotated[
-        str | None, typer.Argument(help="An experiment, `all`, or `report`.", metavar="NAME")
+        str | None,
+        typer.Argument(help="An experiment, `all`, `status` or `report`.", metavar="NAME"),
     ] = None,
     show: Annotated[bool, typer.Option("--list", help="List the experiments and stop.")] = False,
     setting: Annotated[str | None, typer.Option(help="Only this setting, such as iii.")] = None,
@@ -69,6 +70,8 @@ def reproduce(
     }
     wanted |= {"profile": profile, "repeats": repeats, "repetitions": repetitions}
     wanted |= {"k": k, "channels": channels}
+    if name == "status":
+        return _say(reproduction.what_is_missing(out, wanted))
     try:
         return reproduction.reproduce(name, out, workers=jobs, say=typer.echo, wanted=wanted)
     except KeyboardInterrupt:
