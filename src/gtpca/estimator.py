@@ -579,8 +579,8 @@ def check_parameters(estimator):
         )
     if estimator.ridge not in (0, "auto") and not getattr(solver, "ridged", False):
         raise ValueError(
-            f"ridge={estimator.ridge!r} needs solver=ALS(): {solver!r} knows of no ridge; use "
-            "ridge='auto' or 0 with it."
+            f"ridge={estimator.ridge!r} needs solver=ALS(): {solver!r} does not support a ridge; "
+            "use ridge='auto' or 0 with it."
         )
     solver.check()
     return clone(solver)

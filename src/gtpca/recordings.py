@@ -530,7 +530,7 @@ def _window_of(family):
     for name in ("boundary", "max_shift", "step"):
         if getattr(found, name) != getattr(default, name):
             raise ValueError(
-                f"family={family!r}: {name} has no meaning for recordings; leave it out."
+                f"family={family!r}: {name} does not apply to recordings; leave it out."
             )
     if found.axes not in (None, 0, (0,), "time"):
         raise ValueError(f"family={family!r}: recordings move along time; leave axes out.")
