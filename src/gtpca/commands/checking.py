@@ -91,7 +91,7 @@ def choose(
     folds: Annotated[int, typer.Option(help="Of the cross-validation.")] = 4,
     keep: Annotated[
         Path | None,
-        typer.Option(help="A file for the results: an interrupted search goes on from there."),
+        typer.Option(help="A file for the results: an interrupted search continues from there."),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
     jobs: Jobs = None,
@@ -145,7 +145,7 @@ def check(
     as_json: Json = False,
     max_size: MaxSize = None,
 ) -> None:
-    """Say which components are real.
+    """Test which components are real.
 
     Each is compared with what the same fit finds in noise, and with what halves of the samples and
     other seeds have; poses are compared with the next best ones. The last line is advice, and the

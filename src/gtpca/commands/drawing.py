@@ -73,7 +73,7 @@ def plot(
     channel: Channels = None,
     max_size: MaxSize = None,
 ) -> None:
-    """Draw one picture of a model.
+    """Draw one plot of a model.
 
     \b
     Of the model alone:
@@ -127,15 +127,15 @@ def _check_kind(kind, data, options) -> None:
         raise ValueError(f"gtpca plot {kind} needs DATA after MODEL: {kind} are not in a model.")
     for name, value in options.items():
         if value is not None and kind not in TAKES[name]:
-            raise ValueError(f"--{name} has no meaning for {kind}; only for {_listed(name)}.")
+            raise ValueError(f"--{name} does not apply to {kind}; only for {_listed(name)}.")
 
 
 def _check_model(kind, path, recorded, channel) -> None:
     """Recordings have events, samples have scores and poses."""
     if recorded and kind not in (*OF_RECORDINGS, Kind.components, Kind.noise):
         raise ValueError(
-            f"{shown(path)} holds templates of recordings: gtpca plot {kind} has no meaning for "
-            "it; components, noise, events and intervals have."
+            f"{shown(path)} holds templates of recordings: gtpca plot {kind} does not apply to "
+            "it; components, noise, events and intervals do."
         )
     if not recorded and kind in OF_RECORDINGS:
         raise ValueError(
@@ -177,7 +177,7 @@ def report(
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     text: Annotated[str | None, typer.Option(help="Text below the heading.")] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Also say what is real, as `gtpca check` does.")
+        bool, typer.Option("--check", help="Include the diagnostics of `gtpca check`.")
     ] = False,
     channel: Channels = None,
     max_size: MaxSize = None,
@@ -200,7 +200,7 @@ def report(
     check_channel(recorded, channel)
     if recorded:
         if labels_file is not None:
-            raise ValueError("--labels-file has no meaning for templates of recordings.")
+            raise ValueError("--labels-file does not apply to templates of recordings.")
         _report_recording(fitted, source, channel, output, check, title, text)
         return
     from gtpca.diagnostics.wording import Commands

@@ -82,7 +82,7 @@ def fit(
         typer.Option(
             parser=auto_or_count,
             metavar="NUMBER",
-            help="Fit so often, from other starts; the best is kept.",
+            help="Number of fits, from different starts; the best is kept.",
         ),
     ] = "auto",
     batch_size: Annotated[int | None, typer.Option(help="Rows that are read at a time.")] = None,
@@ -159,7 +159,7 @@ def _density(family, k, fraction, given, **parameters):
     if fraction is not None or wrong:
         name = "fraction" if not wrong else wrong[0].removeprefix("n_").replace("_", "-")
         raise ValueError(
-            f"--{name} has no meaning with --probabilistic: all components share the pose, nothing "
+            f"--{name} does not apply with --probabilistic: all components share the pose, nothing "
             "is centred, and -k says how many there are. Leave it out."
         )
     return ProbabilisticGTPCA(2 if k is None else k, parse_family(family), **parameters)

@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 Model = Annotated[Path, typer.Argument(help="A file that `gtpca fit` wrote.", metavar="MODEL")]
-Json = Annotated[bool, typer.Option("--json", help="Say it in JSON, on standard output.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
 Jobs = Annotated[int | None, typer.Option(help="Threads; default: 1.")]
 MaxSize = Annotated[
     int | None,
@@ -156,7 +156,7 @@ DATA_OPTIONS: dict[str, Any] = {
     ],
     "long": Annotated[
         str | None,
-        typer.Option(help="Tables of one value a line: columns time,value,trial[,channel]."),
+        typer.Option(help="Tables with one value per line: columns time,value,trial[,channel]."),
     ],
     "header": Annotated[
         bool | None,
@@ -166,7 +166,7 @@ DATA_OPTIONS: dict[str, Any] = {
         ),
     ],
     "decimal": Annotated[
-        str | None, typer.Option(help="Tables: what stands before the decimals, such as ,.")
+        str | None, typer.Option(help="Tables: the decimal separator, such as ,.")
     ],
     "encoding": Annotated[
         str | None, typer.Option(help="Text: its encoding, such as latin-1; default: utf-8.")
@@ -176,7 +176,7 @@ DATA_OPTIONS: dict[str, Any] = {
         typer.Option(parser=rate_of, metavar="<rate>", help="Points per second, such as 250Hz."),
     ],
     "window": _length("--window", "length of sliding windows"),
-    "step": _length("--step", "distance of the windows, default: their length"),
+    "step": _length("--step", "distance between windows, default: their length"),
     "event": Annotated[str | None, typer.Option(help="Recordings: name of the events to use.")],
     "tmin": Annotated[
         float | None, typer.Option(help="Recordings: windows around events begin here, in seconds.")
@@ -184,7 +184,7 @@ DATA_OPTIONS: dict[str, Any] = {
     "tmax": Annotated[float | None, typer.Option(help="Recordings: and end here.")],
     "missing": Annotated[
         Missing | None,
-        typer.Option(help="What NaN and empty fields are; default: an error, or as in the model."),
+        typer.Option(help="NaN and empty fields; default: an error, or as in the model."),
     ],
     "sizes": Annotated[
         Sizes | None, typer.Option(help="Images of unequal size: pad or resize them.")
@@ -403,7 +403,7 @@ Ridge = Annotated[
     typer.Option(
         parser=auto_or_number,
         metavar="NUMBER",
-        help="Penalty on coefficients, for windows that samples see in part; 0 is none.",
+        help="Penalty on coefficients, for windows that samples see only partly; 0 is none.",
     ),
 ]
 

@@ -115,7 +115,7 @@ def reconstruct(
     prefix: Prefix = "",
     max_size: MaxSize = None,
 ) -> None:
-    """Write samples as the model rebuilds them.
+    """Write the reconstructions of samples.
 
     That is the sum of the moved components, each times its score.
 
@@ -159,7 +159,7 @@ def align(
     prefix: Prefix = "",
     max_size: MaxSize = None,
 ) -> None:
-    """Write samples moved to where a component is at rest.
+    """Write samples moved to the rest position of a component.
 
     Each sample is seen through the window of the component, or turned or flipped back.
 

@@ -89,7 +89,7 @@ def as_seen(model, X, numbers=None) -> np.ndarray:
 def domain_text(operator) -> str:
     """The part of a sample, or of the moving window, on which samples are compared, in words."""
     whole = "its points" if operator.domain is not None else "the points of the window"
-    return f"{100 * operator.domain_share:.0f} % of {whole}, where every transform shows something"
+    return f"{100 * operator.domain_share:.0f} % of {whole}, where every transform is defined"
 
 
 def shares(energies) -> np.ndarray:
