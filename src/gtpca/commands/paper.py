@@ -1,4 +1,4 @@
-"""The commands that need no data of the user: ``demo`` and ``reproduce``."""
+"""The commands that need no user data: ``demo`` and ``reproduce``."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def reproduce(
 
 
 def _of_paper(module) -> Any:
-    """A module of gtpca_paper, a distribution of its own."""
+    """A module of gtpca_paper, which is a separate distribution."""
     if find_spec("gtpca_paper") is None:
         raise ImportError(
             "The experiments of the paper are a package of their own: pip install gtpca-paper, "
