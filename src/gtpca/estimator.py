@@ -33,6 +33,7 @@ from gtpca.fitting.coloured import (
 )
 from gtpca.fitting.cost import check_cost, guess
 from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
+from gtpca.fitting.outliers import OUTLIERS, feature_medians
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
 from gtpca.model import outputs
 from gtpca.model.conventions import SAME, kept_signs
@@ -66,6 +67,7 @@ RULES = {
     "shared_pose": checks.one_of(False, True),
     "missing": checks.one_of(*MISSING),
     "noise": check_noise,
+    "outliers": checks.one_of(*OUTLIERS),
     "residual": checks.one_of(*RESIDUALS),
     "ridge": checks.auto_or(checks.non_negative),
     "refine": checks.at_least(0),
@@ -135,6 +137,12 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         that shift. A noise covariance of MNE makes channels uncorrelated, in noise that is white in
         time. ``noise_`` of another model is taken as it is. Rows are centred first; a feature
         weight counts what is whitened.
+    outliers : {None, "rows", "values", "both"}
+        What is set aside as an artefact: rows whose residual is many times that of most others
+        count less and less; values far off what components show are hidden, as gaps are; or both.
+        ``row_weight_`` and ``rejected_`` say which. Energies are those of what is kept, and
+        ``center=True`` takes medians. Codes of rows are found from all their values, artefacts
+        included. For rows in memory, in white noise, without ``partial_fit``.
     ridge : "auto" or float
         For windows of which rows see a part, as with crops: components minimise ``sum_i |r_i - a_i
         T_i w|^2 + ridge a_i^2 |w|^2``. Without a ridge, parts of a window that no row sees together
@@ -201,6 +209,14 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     whitened_components_ : array (k, \*weight_shape) or None
         What whitened rows show of each component; its norm says how far a component of unit size
         stands out of the noise.
+    row_weight_ : array (n,) or None
+        With ``outliers="rows"`` or "both", how much each row of the fit counted at last, from 0 to
+        1: about .8 for a row like most others, less than .1 for what may be called set aside.
+    rejected_ : bool array (n, \*sample_shape) or None
+        With ``outliers="values"`` or "both", which values were hidden at last.
+    losses_ : list of arrays or None
+        With ``outliers``, the loss after every round of weights, mask and climb, for each entry of
+        ``n_iter_``: it does not rise but by rounding. See :mod:`gtpca.fitting.outliers`.
     data_resmse_ : array (k,), or (1,) if the pose is shared, or None
         Residual energy over energy of the training rows in the units of the data, after 1, .., k
         components, or after all.
@@ -253,6 +269,9 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     whitened_components_: Any = None
     data_resmse_: np.ndarray | None = None
     residual_correlation_: float | None = None
+    row_weight_: np.ndarray | None = None
+    rejected_: np.ndarray | None = None
+    losses_: list[np.ndarray] | None = None
 
     def __init__(
         self,
@@ -267,6 +286,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         feature_weight: ArrayLike | None = None,
         missing: Literal["error", "ignore"] = "error",
         noise: Any = "white",
+        outliers: Literal["rows", "values", "both"] | None = None,
         ridge: float | Literal["auto"] = "auto",
         refine: int = 0,
         output: Literal["scores", "scores+poses", "scores+units"] = "scores",
@@ -290,6 +310,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         self.feature_weight = feature_weight
         self.missing = missing
         self.noise = noise
+        self.outliers = outliers
         self.ridge = ridge
         self.refine = refine
         self.output = output
@@ -340,12 +361,19 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         warn_early(self, operator, rows.n_rows)
         warn_if_transposed(operator, rows)
         open_rows = partial(self._open, operator=operator, weight=sample_weight)
-        mean = feature_means(open_rows(rows)) if self.center is True else None
+        if self.outliers is not None and not rows.in_memory:
+            raise ValueError(
+                f"outliers={self.outliers!r} needs samples in memory: load them, such as by "
+                "np.asarray(X), or use outliers=None."
+            )
+        means = feature_means if self.outliers is None else feature_medians
+        mean = means(open_rows(rows)) if self.center is True else None
         preprocessing = Preprocessing(mean, self.center == "samples")
         noise = given_noise(self.noise, operator, preprocessing)
         n_fits = 1 if self.n_restarts == "auto" else self.n_restarts
         known = None if self.shared_pose or count != int(count) else count * n_fits
         known = known if is_white(self.noise) or noise is not None else None
+        known = known if self.outliers is None else None
         context = self._init_callback_context(max_subtasks=known)
         context.call_on_fit_task_begin(estimator=self)
         recipe = Recipe(
@@ -357,6 +385,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             progress=Progress(self, context),
             shared_pose=self.shared_pose,
             n_restarts=self.n_restarts,
+            outliers=self.outliers,
         )
 
         def problem_of(preprocessing):
@@ -442,6 +471,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             explained_energy_ratio_=found.explained / found.total,
             n_components_=len(model.weights),
             n_iter_=np.array([result.n_iter for result in found.results], dtype=int),
+            **_set_aside(found.aside, operator.sample_shape),
             history_=[np.array(result.history) for result in found.results],
             ridge_=np.array([result.ridge for result in found.results]),
             sample_shape_=operator.sample_shape,
@@ -513,6 +543,11 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         """
         X = counted(X)
         with unchanged_by_errors(self):
+            if self.outliers is not None:
+                raise ValueError(
+                    f"outliers={self.outliers!r} needs all samples at once: use fit, or "
+                    "outliers=None with partial_fit."
+                )
             if self.horizon is not None:
                 checks.integer("horizon", self.horizon, 1)
             if not hasattr(self, "components_"):
@@ -625,6 +660,14 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         return self.model_.explained_shares(self.chunks(X))
 
 
+def _set_aside(aside, shape):
+    """Fitted attributes that say what was set aside."""
+    if aside is None:
+        return dict.fromkeys(("row_weight_", "rejected_", "losses_"))
+    rejected = None if aside.rejected is None else aside.rejected.reshape(-1, *shape)
+    return {"row_weight_": aside.row_weight, "rejected_": rejected, "losses_": aside.losses}
+
+
 def _keep_signs(found, model):
     """Give the components of a fit to more rows the signs that a model had before it."""
     new, old = found.components_, model.components_
@@ -683,6 +726,11 @@ def check_parameters(estimator):
         raise ValueError(
             "polarity='positive' needs one component per pose; use polarity='both' with "
             "shared_pose=True."
+        )
+    if estimator.outliers is not None and not is_white(estimator.noise):
+        raise ValueError(
+            f"outliers={estimator.outliers!r} needs noise='white': a filter would spread bad "
+            "values over their neighbours. Use noise='white', or outliers=None."
         )
     as_family(estimator.family)
     if estimator.verbose:
