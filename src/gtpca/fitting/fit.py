@@ -449,6 +449,7 @@ def _screened(problem, recipe, goal):
         results.append(result)
         recipe.progress.explained(len(results), 1 - rest, result)
     blocks: list[Block] = []
+    results = screen.sweep(recipe.solver.polish)
     problem = screen.kept
     left = [problem.chunks.sum(energy)]
     for result in results:

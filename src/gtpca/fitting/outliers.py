@@ -156,6 +156,11 @@ class Fitted:
     shown: np.ndarray
     penalty: np.ndarray
 
+    @property
+    def little(self) -> np.ndarray:
+        """``rho p^2`` of all values: what a component costs where they are hidden."""
+        return HIDDEN_WEIGHT * self.shown.astype(np.float64) ** 2
+
 
 @dataclass(frozen=True, eq=False)
 class Round:
@@ -182,20 +187,26 @@ class Screen:
         self.rest = chunk.rows.copy()
         self.weight = np.ones(len(chunk.rows)) if chunk.weight is None else chunk.weight
         self.by_row, self.by_value = kind in ("rows", "both"), kind in ("values", "both")
-        self.verdict, self.least = Verdict(np.ones(len(chunk.rows))), 0.0
-        self.losses: list[np.ndarray] = []
-        self.before = self.verdict
+        self.rounds: list[Round] = []
+        self.beside = np.zeros((1, 1))  # what the loss has of components that are taken out
+        self.least = 0.0
         energies = row_energies(chunk.rows, self.operator.feature_weight)
         self.least = FLOOR * self._middle(energies)
         self.faint = float(np.sqrt(self.least / chunk.rows.shape[1]))
 
     @property
-    def aside(self) -> Aside:
+    def verdict(self) -> Verdict:
         """What the last component was found without."""
+        return self.rounds[-1].verdict
+
+    @property
+    def aside(self) -> Aside:
+        """What was set aside at last."""
         share, hidden = self.verdict.share, self.verdict.hidden
         if self.by_value and hidden is None:
             hidden = np.zeros(self.rest.shape, dtype=bool)
-        return Aside(share if self.by_row else None, hidden, self.losses)
+        losses = [np.array(one.losses) for one in self.rounds]
+        return Aside(share if self.by_row else None, hidden, losses)
 
     @property
     def kept(self) -> Problem:
@@ -210,9 +221,13 @@ class Screen:
         return left / total if total > 0 else 0.0
 
     def forget(self) -> None:
-        """Take back the verdict of the last component, which was one too many."""
-        self.verdict = self.before
-        self.losses.pop()
+        """Take back the last component, which was one too many."""
+        self._move(self.rounds.pop().fitted, 1)
+
+    def _move(self, fitted, sign):
+        """Take what a component shows out of the residual (-1), or put it back (1)."""
+        self.rest = self.rest + sign * fitted.shown
+        self.beside = self.beside - sign * fitted.little
 
     def solve(self, solve: Callable, polish: Callable, shared=False) -> SolverResult:
         """A component, or a block, of the residual, which it leaves a new one of.
@@ -238,10 +253,28 @@ class Screen:
         if shared and best.verdict.sets_aside:
             best = self._best([best, self._begun(*self._cleaned(best), solve, polish)])
         best = self._settled(best, polish)
-        self.before, self.verdict = self.verdict, best.verdict
-        self.losses.append(np.array(best.losses))
-        self.rest = self.rest - best.fitted.shown
+        self.rounds.append(best)
+        self._move(best.fitted, -1)
         return best.fitted.result
+
+    def sweep(self, polish: Callable) -> list[SolverResult]:
+        """All components, each climbed once more beside the others, by the last limits.
+
+        While a component was looked for, what those after it show was among its residual, and in
+        part taken for artefacts.
+        """
+        last = self.rounds[-1]
+        losses = list(last.losses)
+        for k, one in enumerate(self.rounds if len(self.rounds) > 1 else ()):
+            self._move(one.fitted, 1)
+            now = replace(one, limits=last.limits, verdict=self._judged(one.fitted, last.limits))
+            fitted = self._climbed(now, polish)
+            self.rounds[k] = replace(now, fitted=fitted)
+            last = replace(last, verdict=self._judged(fitted, last.limits))
+            losses.append(last.verdict.loss)
+            self._move(fitted, -1)
+        self.rounds[-1] = replace(self.rounds[-1], verdict=last.verdict, losses=tuple(losses))
+        return [one.fitted.result for one in self.rounds]
 
     def _cleaned(self, now) -> tuple[np.ndarray, np.ndarray]:
         """Rows with what a component shows where values are hidden, and how much each counts."""
@@ -325,7 +358,7 @@ class Screen:
     def _left(self, fitted, limits):
         """``g_i`` (n,), and what is hidden, (n, d) or None."""
         squares = (self.rest - fitted.shown).astype(np.float64) ** 2
-        little, hidden = HIDDEN_WEIGHT * fitted.shown.astype(np.float64) ** 2, None
+        little, hidden = fitted.little + self.beside, None
         if limits.value < np.inf:
             hidden = squares > limits.value**2 + little
             squares = np.where(hidden, limits.value**2 + little, squares)
@@ -337,7 +370,7 @@ class Screen:
         """What is to be set aside beside a component."""
         left, hidden = self._left(fitted, limits)
         if not limits.energy < np.inf:
-            return Verdict(self.verdict.share, hidden, float(self.weight @ left))
+            return Verdict(np.ones(len(left)), hidden, float(self.weight @ left))
         bend = BEND * limits.energy
         loss = float(self.weight @ (bend * np.arctan(left / bend)))
         return Verdict(row_weights(left, limits.energy), hidden, loss)
