@@ -141,8 +141,9 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         What is set aside as an artefact: rows whose residual is many times that of most others
         count less and less; values far off what components show are hidden, as gaps are; or both.
         ``row_weight_`` and ``rejected_`` say which. Energies are those of what is kept, and
-        ``center=True`` takes medians. Codes of rows are found from all their values, artefacts
-        included. For rows in memory, in white noise, without ``partial_fit``.
+        ``center=True`` takes medians; components are in the order of what they show. Codes of rows
+        are found from all their values, artefacts included. For rows in memory, in white noise,
+        without ``partial_fit``; values need a number of components.
     ridge : "auto" or float
         For windows of which rows see a part, as with crops: components minimise ``sum_i |r_i - a_i
         T_i w|^2 + ridge a_i^2 |w|^2``. Without a ridge, parts of a window that no row sees together
@@ -731,6 +732,12 @@ def check_parameters(estimator):
         raise ValueError(
             f"outliers={estimator.outliers!r} needs noise='white': a filter would spread bad "
             "values over their neighbours. Use noise='white', or outliers=None."
+        )
+    if estimator.outliers in ("values", "both") and isinstance(estimator.n_components, float):
+        raise ValueError(
+            f"outliers={estimator.outliers!r} needs a number of components, not the share "
+            f"n_components={estimator.n_components!r}: what components show decides which values "
+            "are artefacts."
         )
     as_family(estimator.family)
     if estimator.verbose:

@@ -440,7 +440,7 @@ def _screened(problem, recipe, goal):
     results: list[SolverResult] = []
     while not (goal.reached(len(results), rest * goal.total) or recipe.progress.stop):
         solve = partial(_solve, recipe=recipe, more=len(results) + 1 != goal.count, n_tries=1)
-        result = screen.solve(solve, recipe.solver.polish)
+        result = screen.solve(solve, recipe.solver)
         before, rest = rest, screen.share_left
         if results and before - rest <= GONE:
             screen.forget()
@@ -449,7 +449,7 @@ def _screened(problem, recipe, goal):
         results.append(result)
         recipe.progress.explained(len(results), 1 - rest, result)
     blocks: list[Block] = []
-    results = screen.sweep(recipe.solver.polish)
+    results = screen.sweep(recipe.solver)
     problem = screen.kept
     left = [problem.chunks.sum(energy)]
     for result in results:
@@ -529,7 +529,7 @@ def _shared(problem, recipe, goal):
     else:
         screen = Screen(problem, recipe.outliers)
         grow = partial(grow_block, recipe=recipe, goal=goal)
-        result = screen.solve(grow, recipe.solver.polish, shared=True)
+        result = screen.solve(grow, recipe.solver, shared=True)
         problem, aside = screen.kept, screen.aside
     W = principal_order(problem, result.weights)
     poses = problem.chunks.sum(match_poses, problem.block(W))

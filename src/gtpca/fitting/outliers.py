@@ -189,6 +189,7 @@ class Screen:
         self.by_row, self.by_value = kind in ("rows", "both"), kind in ("values", "both")
         self.rounds: list[Round] = []
         self.beside = np.zeros((1, 1))  # what the loss has of components that are taken out
+        self.penalty = np.zeros(1)
         self.least = 0.0
         energies = row_energies(chunk.rows, self.operator.feature_weight)
         self.least = FLOOR * self._middle(energies)
@@ -228,16 +229,17 @@ class Screen:
         """Take what a component shows out of the residual (-1), or put it back (1)."""
         self.rest = self.rest + sign * fitted.shown
         self.beside = self.beside - sign * fitted.little
+        self.penalty = self.penalty - sign * fitted.penalty
 
-    def solve(self, solve: Callable, polish: Callable, shared=False) -> SolverResult:
+    def solve(self, solve: Callable, solver, shared=False) -> SolverResult:
         """A component, or a block, of the residual, which it leaves a new one of.
 
         Parameters
         ----------
         solve : callable
             ``solve(problem) -> SolverResult``.
-        polish : callable
-            ``polish(problem, W, n_passes) -> SolverResult``.
+        solver : Solver
+            What climbs from known weights.
         shared : bool
             Whether it is a block in one pose, which has many optima: then there are more starts.
         """
@@ -245,20 +247,23 @@ class Screen:
         rows = np.clip(self.rest, -tau, tau)
         loudest = LOUDEST[: 2 if self.by_row and shared else 1]
         shares = [self._first_share(rows, most) for most in loudest]
-        best = self._best([self._begun(rows, share, solve, polish) for share in shares])
+        best = self._best([self._begun(rows, share, solve, solver) for share in shares])
         if np.nanmax(np.abs(self.rest), initial=0.0) > tau:
-            climb = partial(polish, W=best.fitted.result.weights, n_passes=PASSES)
+            start = best.fitted.result.weights
+            climb = partial(
+                solver.solve, random_state=0, n_jobs=self.problem.chunks.n_jobs, start=start
+            )
             share = self._first_share(self.rest, LOUDEST[0])
-            best = self._best([best, self._begun(self.rest, share, climb, polish)])
+            best = self._best([best, self._begun(self.rest, share, climb, solver)])
         if shared and best.verdict.sets_aside:
-            best = self._best([best, self._begun(*self._cleaned(best), solve, polish)])
-        best = self._settled(best, polish)
+            best = self._best([best, self._begun(*self._cleaned(best), solve, solver)])
+        best = self._settled(best, solver)
         self.rounds.append(best)
         self._move(best.fitted, -1)
         return best.fitted.result
 
-    def sweep(self, polish: Callable) -> list[SolverResult]:
-        """All components, each climbed once more beside the others, by the last limits.
+    def sweep(self, solver) -> list[SolverResult]:
+        """All components, each climbed once more beside the others: the largest comes first.
 
         While a component was looked for, what those after it show was among its residual, and in
         part taken for artefacts.
@@ -268,13 +273,16 @@ class Screen:
         for k, one in enumerate(self.rounds if len(self.rounds) > 1 else ()):
             self._move(one.fitted, 1)
             now = replace(one, limits=last.limits, verdict=self._judged(one.fitted, last.limits))
-            fitted = self._climbed(now, polish)
+            fitted = self._climbed(now, solver)
             self.rounds[k] = replace(now, fitted=fitted)
             last = replace(last, verdict=self._judged(fitted, last.limits))
             losses.append(last.verdict.loss)
             self._move(fitted, -1)
         self.rounds[-1] = replace(self.rounds[-1], verdict=last.verdict, losses=tuple(losses))
-        return [one.fitted.result for one in self.rounds]
+        shares = self.weight * last.verdict.share
+        sizes = [shares @ np.sum(one.fitted.shown**2, axis=1) for one in self.rounds]
+        order = np.argsort(np.negative(sizes), kind="stable")
+        return [self.rounds[k].fitted.result for k in order]
 
     def _cleaned(self, now) -> tuple[np.ndarray, np.ndarray]:
         """Rows with what a component shows where values are hidden, and how much each counts."""
@@ -296,7 +304,7 @@ class Screen:
         least = Limits(min(one.energy for one in limits), min(one.value for one in limits))
         return min(rounds, key=lambda one: self._judged(one.fitted, least).loss)
 
-    def _begun(self, rows, share, solve, polish) -> Round:
+    def _begun(self, rows, share, solve, solver) -> Round:
         """A search on some rows with their weights, and rounds in which limits follow it."""
         problem = self._problem(rows, Verdict(share))
         fitted = self._fitted(problem, solve(problem))
@@ -304,24 +312,24 @@ class Screen:
             limits = self._limits(fitted)
             now = Round(fitted, limits, self._judged(fitted, limits))
             if number < FREE_ROUNDS - 1:
-                fitted = self._climbed(now, polish)
+                fitted = self._climbed(now, solver)
         return now
 
-    def _settled(self, now, polish) -> Round:
+    def _settled(self, now, solver) -> Round:
         """The last of the rounds that lower the loss at frozen limits."""
         losses = [now.verdict.loss]
         while len(losses) < ROUNDS and now.fitted.result.stopped != "callback":
-            fitted = self._climbed(now, polish)
+            fitted = self._climbed(now, solver)
             now = Round(fitted, now.limits, self._judged(fitted, now.limits))
             losses.append(now.verdict.loss)
             if losses[-2] - losses[-1] <= SETTLED * losses[-2]:
                 break
         return replace(now, losses=tuple(losses))
 
-    def _climbed(self, now, polish) -> Fitted:
+    def _climbed(self, now, solver) -> Fitted:
         """The component after a climb with what is set aside."""
         problem, old = self._problem(self.rest, now.verdict), now.fitted.result
-        result = polish(replace(problem, ridge=old.ridge), old.weights, PASSES)
+        result = solver.polish(replace(problem, ridge=old.ridge), old.weights, PASSES)
         passes = old.n_iter + result.n_iter
         return self._fitted(problem, replace(result, n_iter=passes, ridge=old.ridge))
 
@@ -364,7 +372,8 @@ class Screen:
             squares = np.where(hidden, limits.value**2 + little, squares)
         squares = np.where(np.isnan(squares), little, squares)
         q = self.operator.feature_weight
-        return np.sum(squares if q is None else squares * q, axis=1) + fitted.penalty, hidden
+        left = np.sum(squares if q is None else squares * q, axis=1)
+        return left + fitted.penalty + self.penalty, hidden
 
     def _judged(self, fitted, limits) -> Verdict:
         """What is to be set aside beside a component."""
