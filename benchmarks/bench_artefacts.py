@@ -163,7 +163,7 @@ def loud(share):
             V = fitted(Y, family, True, way)[0].components_.reshape(2, -1)
             one[str(way)] = round(explained(V, good, family), 5)
         rows.append(one | {"best": round(max(*known, *one.values()), 5)})
-    near = {way: sum(r[way] >= 0.99 * r["best"] for r in rows) for way in ("None", "rows")}
+    near = {way: int(sum(r[way] >= 0.99 * r["best"] for r in rows)) for way in ("None", "rows")}
     return {"near": near, "of": len(rows), "draws": rows}
 
 

@@ -15,6 +15,7 @@ from gtpca.commands.advice import warn_of_columns, warn_of_recording
 from gtpca.commands.densities import density_facts, density_summary, fit_density, no_pattern
 from gtpca.commands.event_facts import event_facts, event_summary
 from gtpca.commands.options import (
+    Artefacts,
     Center,
     Colour,
     Jobs,
@@ -41,7 +42,7 @@ from gtpca.operators.grid import axis_of, axis_texts
 from gtpca.readers.reading import is_data, is_model
 from gtpca.shell import HAS_CALLBACKS
 from gtpca.text import shortened, shown, table, typed
-from gtpca.views.measures import domain_text
+from gtpca.views.measures import domain_text, set_aside
 from gtpca.views.parts import is_density
 
 __all__ = ["fit", "from_zero", "info", "load_model"]
@@ -75,6 +76,9 @@ def fit(
         Path | None,
         typer.Option(help="A file of noise alone, such as baseline periods: its spectrum."),
     ] = None,
+    outliers: Annotated[
+        Artefacts | None, typer.Option(help="Set aside bad rows, bad values, or both.")
+    ] = None,
     sample_shape: SampleShape = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     restarts: Annotated[
@@ -105,6 +109,7 @@ def fit(
           --family "shift(128, axes=0)"
       gtpca fit beats.csv -o b.gtpca -k 1 --probabilistic --family "shift(120)"
       gtpca fit trials.npy -o t.gtpca -k 1 --noise stationary --family "shift(64)"
+      gtpca fit epochs.npy -o e.gtpca -k 2 --outliers both --family "shift(64)"
 
     \b
     Families: identity, shift, rotation, reflection, scaling, timewarp, affine,
@@ -117,6 +122,7 @@ def fit(
         "shared_pose": shared_pose,
         "center": center.parameter,
         "n_restarts": restarts,
+        "outliers": None if outliers is None else str(outliers),
     }
     both = {
         "sample_shape": sample_shape,
@@ -131,7 +137,8 @@ def fit(
     with source.open(model) as data:
         warn_of_columns(data)
         warn_of_recording(data)
-        _fit_watched(model, Labelled(data.rows, source.labels(data)), source)
+        rows = data.rows if outliers is None else np.asarray(data.rows[:])  # in memory
+        _fit_watched(model, Labelled(rows, source.labels(data)), source)
     with path_for_output(output) as path:
         model.save(path)
     said = json.dumps(_facts(model)) if as_json else _summary(model)
@@ -297,7 +304,18 @@ def _energy_facts(model) -> dict[str, Any]:
         "n_iter": model.n_iter_.tolist(),
         "data_resmse": None if model.data_resmse_ is None else model.data_resmse_.tolist(),
         "residual_correlation": model.residual_correlation_,
+        **_aside_facts(model),
     }
+
+
+def _aside_facts(model) -> dict[str, Any]:
+    """Which rows and how many values were set aside, where that was asked for."""
+    found, facts = set_aside(model), {}
+    if found.weight is not None:
+        facts["rows_set_aside"] = found.rows.tolist()
+    if found.rejected is not None:
+        facts["values_set_aside"] = int(found.rejected.sum())
+    return facts
 
 
 def _poses(facts) -> list[str]:
@@ -347,7 +365,9 @@ def _summary(model) -> str:
     share = model.explained_energy_ratio_
     shares = zip(share, np.cumsum(share), strict=True)
     rows = [[str(k), f"{own:.2%}", f"{sum_:.2%}"] for k, (own, sum_) in enumerate(shares, 1)]
-    return table(["component", "energy", "so far"], rows)
+    aside = set_aside(model).text
+    said = table(["component", "energy", "so far"], rows)
+    return f"{said}\n\nSet aside: {aside}." if aside else said
 
 
 def _description(model) -> str:

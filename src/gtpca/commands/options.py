@@ -21,7 +21,18 @@ from gtpca.readers.reading import options_of, read_as
 from gtpca.text import shown
 
 __all__ = [
-    *("Center", "Colour", "Jobs", "Json", "MaxSize", "Means", "Model", "Noise", "PlainColour"),
+    *(
+        "Artefacts",
+        "Center",
+        "Colour",
+        "Jobs",
+        "Json",
+        "MaxSize",
+        "Means",
+        "Model",
+        "Noise",
+        "PlainColour",
+    ),
     *("PlainNoise", "PlainPolarity", "Polarity"),
     *("Ridge", "SampleShape", "SharedPose", "Sign", "Source"),
     *("auto_or_count", "check_finite", "numbers", "output_option", "rate_of", "reads_data"),
@@ -78,6 +89,14 @@ class PlainColour(StrEnum):
 
     white = "white"
     stationary = "stationary"
+
+
+class Artefacts(StrEnum):
+    """What a fit sets aside."""
+
+    rows = "rows"
+    values = "values"
+    both = "both"
 
 
 class Missing(StrEnum):

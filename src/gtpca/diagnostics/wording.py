@@ -69,6 +69,7 @@ def fit_options(model) -> dict[str, Any]:
         "center": center,
         "noise": noise if noise in ("stationary", "features") else None,
         "noise_from": None,
+        "outliers": _unless(model, "outliers", None),
         "ridge": _unless(model, "ridge", "auto"),
         "refine": _unless(model, "refine", 0),
         "probabilistic": True if density else None,

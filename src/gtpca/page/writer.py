@@ -102,6 +102,9 @@ def write_page(
     path = _check(model, path, title=title, text=text)
     X = counted(X, model)
     columns = _columns("labels", labels, X, "label")
+    weight = measures.set_aside(model, X.shape[0] if hasattr(X, "shape") else len(X)).weight
+    if weight is not None:
+        columns.setdefault("row weight", np.array([f"{v:.3g}" for v in weight], dtype=object))
     called = next(iter(_columns("ids", ids, X, "id").items()), None)
     contents = gather(
         model,
@@ -225,6 +228,8 @@ def _facts(model, X, contents):
     }
     if model.operator_.domain_share < 1:
         facts["samples are judged on"] = measures.domain_text(model.operator_)
+    if aside := measures.set_aside(model).text:
+        facts["set aside as artefacts"] = aside
     facts |= _likelihoods(model) if is_density(model) else {}
     if model.noise_ is not None:
         facts |= _whitened(model)
