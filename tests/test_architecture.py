@@ -41,7 +41,7 @@ LAYERS = {
     "recordings": "estimator",
     "persistence": "mixture recordings families files",
     "views": "model",
-    "diagnostics": "probabilistic views",
+    "diagnostics": "mixture views",
     "plots": "views",
     "page": "views files",
     "nn": "estimator solvers files",

@@ -362,12 +362,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         warn_early(self, operator, rows.n_rows)
         warn_if_transposed(operator, rows)
         open_rows = partial(self._open, operator=operator, weight=sample_weight)
-        if self.outliers is not None and not rows.in_memory:
-            raise ValueError(
-                f"outliers={self.outliers!r} needs samples in memory: load them, such as by "
-                "np.asarray(X), or use outliers=None."
-            )
-        means = feature_means if self.outliers is None else feature_medians
+        means = self._means_of(rows)
         mean = means(open_rows(rows)) if self.center is True else None
         preprocessing = Preprocessing(mean, self.center == "samples")
         noise = given_noise(self.noise, operator, preprocessing)
@@ -409,6 +404,20 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             checks.warn(caution, UserWarning)
         context.call_on_fit_task_end(estimator=self)
         return self
+
+    def _means_of(self, rows):
+        """What is subtracted where features are centred, a function of chunks.
+
+        Where artefacts are set aside these are medians, and rows must be in memory.
+        """
+        if self.outliers is None:
+            return feature_means
+        if not rows.in_memory:
+            raise ValueError(
+                f"outliers={self.outliers!r} needs samples in memory: load them, such as by "
+                "np.asarray(X), or use outliers=None."
+            )
+        return feature_medians
 
     def _look_for_colour(self, chunks):
         """The correlation of what the components leave of rows, and what is to be said of it."""

@@ -1,11 +1,12 @@
 """What is real: components beside noise, their stability, how sure poses are, and what to choose.
 
-Every function takes a fitted model, GTPCA or ProbabilisticGTPCA, and samples; :func:`choose` takes
-samples alone. What they return has a ``table``, a ``sentence`` that says what to do next, and
-``plot()``; printed, it is table and sentence.
+Every function takes a fitted model, GTPCA or ProbabilisticGTPCA, and samples; :func:`choose`
+and :func:`choose_kinds` take samples alone. What they return has a ``table``, a ``sentence`` that
+says what to do next, and (but for kinds) ``plot()``; printed, it is table and sentence.
 """
 
 from gtpca.diagnostics.choice import Choice, choose
+from gtpca.diagnostics.kinds import KindChoice, choose_kinds
 from gtpca.diagnostics.noise import NoiseFloor, noise_floor
 from gtpca.diagnostics.poses import PoseConfidence, pose_confidence
 from gtpca.diagnostics.splits import Stability, stability
@@ -14,11 +15,13 @@ from gtpca.diagnostics.summary import Check, check
 __all__ = [
     "Check",
     "Choice",
+    "KindChoice",
     "NoiseFloor",
     "PoseConfidence",
     "Stability",
     "check",
     "choose",
+    "choose_kinds",
     "noise_floor",
     "pose_confidence",
     "stability",
