@@ -46,7 +46,7 @@ FREE_ROUNDS = 3  # in which the scale still follows the residual
 LOUDEST = (3.0, 8.0)  # times the median: energy that no row exceeds when a search begins
 FLOOR = 1e-9  # least residual energy of a row in the middle, as a share of its energy
 ASIDE = 0.1  # a row that counts less is said to be set aside
-PASSES = 12  # of a climb between two of them
+PASSES = 8  # of a climb between two of them
 SETTLED = 1e-4  # share of the loss that a round must lower it by
 
 
