@@ -18,7 +18,6 @@ import gzip
 import json
 import os
 import select
-import shutil
 import signal
 import sys
 import tempfile
@@ -64,28 +63,13 @@ class Subject:
 
     def prepare(self, folder: Path) -> None:
         """Write the file that is mutated."""
-        (folder / "original").mkdir(parents=True)
-        self.folder, self.original = folder / "case", self.write(folder / "original")
-        inside = sorted(p for p in self.original.rglob("*") if p.is_file())
-        self.files = [p.relative_to(self.original) for p in inside] or [Path()]
-        stored = sum((self.original / part).stat().st_size for part in self.files)
+        self.sample = fuzzing.Sample(folder, self.write)
+        stored = sum((self.sample.root / part).stat().st_size for part in self.sample.files)
         assert stored <= 2**20, f"{self.name}, {self.size}: {stored} bytes"
 
     def mutate(self, rng) -> Path:
         """Write a mutant, and return its path."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        path = self.folder / self.original.name
-        if self.original.is_dir():
-            shutil.copytree(self.original, path)
-        part = self.files[rng.integers(len(self.files))]
-        path.parent.mkdir(exist_ok=True, parents=True)
-        data = (self.original / part).read_bytes()
-        if self.inside:
-            data = gzip.compress(fuzzing.mutate(gzip.decompress(data), rng), 1)
-        else:
-            data = fuzzing.mutate(data, rng)
-        (path / part).write_bytes(data)
-        return path
+        return self.sample.mutate(rng, inside if self.inside else fuzzing.mutate)
 
     def read(self, path: Path) -> None:
         with read_data(path, **self.options) as data:
@@ -109,6 +93,18 @@ class ModelFiles(Subject):
 
     def read(self, path: Path) -> None:
         self.models.read()
+
+
+class EventModelFiles(ModelFiles):
+    """The same of models of recordings."""
+
+    def prepare(self, folder: Path) -> None:
+        self.models = fuzzing.EventModels(folder, 400 if self.size == "full" else 8)
+
+
+def inside(data: bytes, rng) -> bytes:
+    """Packed text that was mutated before it was packed."""
+    return gzip.compress(fuzzing.mutate(gzip.decompress(data), rng), 1)
 
 
 def sampled(kind: str) -> Callable[[Path], Path]:
@@ -231,6 +227,7 @@ def all_subjects() -> list[Subject]:
         found += [Subject("long, whole", size, long_text(n_trials, 160), long)]
         found += [Subject("epochs", size, epochs(n))]
         found += [ModelFiles("model", size, sampled("npy"))]
+        found += [EventModelFiles("model of events", size, sampled("npy"))]
     row = ",".join(["0"] * 50)
     for inside in (False, True):
         name = "csv.gz, inside" if inside else "csv.gz"
@@ -255,7 +252,7 @@ def warm(subjects) -> None:
     mne.set_log_level("error")
     for one in subjects:
         if one.size == "small" and one.name in ("fif", "epochs", "edf", "bdf", "png", "csv"):
-            one.read(one.original)
+            one.read(one.sample.path)
 
 
 def memory(name: str) -> int:

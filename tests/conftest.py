@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import numpy as np
 import pytest
@@ -126,3 +127,11 @@ def data_home():
     if not home:
         pytest.skip("real data: set GTPCA_DATA to the folder that holds the files")
     return home
+
+
+@pytest.fixture
+def run(capsys):
+    """A command of ``gtpca``, called in this process."""
+    from command import call
+
+    return partial(call, capsys)

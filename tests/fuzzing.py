@@ -94,25 +94,31 @@ class Models:
     """Mutated model files: bytes, members, and values under right checksums."""
 
     def __init__(self, folder, family=None, n_features=8):
-        folder.mkdir(parents=True)
-        self.path = folder / "m.gtpca"
         rng = np.random.default_rng(0)
         self.X = rng.standard_normal((6, n_features))
         family = family or gtpca.Compose(gtpca.Shift(5), gtpca.Reflection())
         solver = gtpca.ALS(n_init=2, max_iter=3)
-        self.model = gtpca.GTPCA(2, family, center=True, solver=solver, random_state=0).fit(self.X)
-        self.model.save(self.path)
+        model = gtpca.GTPCA(2, family, center=True, solver=solver, random_state=0).fit(self.X)
+        self.keep(folder, model)
+
+    def keep(self, folder, model) -> None:
+        folder.mkdir(parents=True)
+        self.path = folder / "m.gtpca"
+        model.save(self.path)
         self.data = self.path.read_bytes()
         with zipfile.ZipFile(self.path) as archive:
             self.members = {name: archive.read(name) for name in archive.namelist()}
-        self.scores = self.model.transform(self.X)
+        self.scores = self.answer(model)
+
+    def answer(self, model) -> np.ndarray:
+        return model.transform(self.X)
 
     def prepare(self, rng) -> None:
         self.how = rng.integers(3)
         self.path.write_bytes((self.bytes_of, self.swapped, self.forged)[self.how](rng))
 
     def read(self) -> None:
-        scores = gtpca.load(self.path).transform(self.X)
+        scores = self.answer(gtpca.load(self.path))
         if self.how < 2 and not np.array_equal(scores, self.scores):
             raise AssertionError("another model was loaded")
 
@@ -151,6 +157,21 @@ class Models:
         return packed(members.items())
 
 
+class EventModels(Models):
+    """The same of models of recordings."""
+
+    def __init__(self, folder, window=8):
+        self.X = np.random.default_rng(0).standard_normal((80 * window, 2))
+        for start in range(0, len(self.X) - window, 5 * window):
+            self.X[start : start + window, 0] += 5 * np.hanning(window)
+        how = {"noise": "stationary", "rate": 100.0, "max_iter": 2, "random_state": 0}
+        self.keep(folder, gtpca.EventGTPCA(2, gtpca.Shift(window), **how).fit(self.X))
+
+    def answer(self, model) -> np.ndarray:
+        events = model.encode(self.X)
+        return np.column_stack([events.time, events.component, events.scores])
+
+
 def packed(pairs):
     buffer = io.BytesIO()
     with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w") as archive:
@@ -184,27 +205,37 @@ def replace_one(content, rng) -> None:
         a[i] = VALUES[rng.integers(len(VALUES))]
 
 
+class Sample:
+    """All files of one sample in a folder, and mutants of one of them in another."""
+
+    def __init__(self, folder, write):
+        self.root, self.case = folder / "original", folder / "case"
+        self.root.mkdir(parents=True)
+        self.path = write(self.root)
+        self.files = sorted(p.relative_to(self.root) for p in self.root.rglob("*") if p.is_file())
+
+    def mutate(self, rng, change=mutate) -> Path:
+        """Write a mutant, and return its path."""
+        shutil.rmtree(self.case, ignore_errors=True)
+        part = self.files[rng.integers(len(self.files))]
+        shutil.copytree(self.root, self.case)
+        (self.case / part).write_bytes(change((self.root / part).read_bytes(), rng))
+        return self.case / self.path.relative_to(self.root)
+
+
 class DataFiles:
-    """Mutated files of one kind, or one mutated file within a folder of it."""
+    """Mutated files of one kind."""
 
     def __init__(self, folder, kind):
-        self.kind, self.folder = kind, folder / "case"
-        self.original = samples.write_sample(kind, folder / "original")
-        inside = sorted(p for p in self.original.rglob("*") if p.is_file())
-        self.files = [p.relative_to(self.original) for p in inside]
+        self.kind = kind
+        self.sample = Sample(folder, lambda root: samples.write_sample(kind, root))
+        self.original = self.sample.path
 
     def prepare(self, rng) -> None:
-        path, part = self.folder / self.original.name, Path()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        if self.files:
-            shutil.copytree(self.original, path)
-            part = self.files[rng.integers(len(self.files))]
-        path.parent.mkdir(exist_ok=True)
-        (path / part).write_bytes(mutate((self.original / part).read_bytes(), rng))
+        self.path = self.sample.mutate(rng)
 
     def read(self) -> None:
-        path = self.folder / self.original.name
-        with read_data(path, **samples.options(self.kind)) as data:
+        with read_data(self.path, **samples.options(self.kind)) as data:
             rows = np.asarray(data.rows[:100])
             if rows.dtype.kind not in "biuf" or rows.ndim < 2 or not rows.size:
                 raise AssertionError(f"rows of {rows.dtype} and shape {rows.shape}")
@@ -231,7 +262,7 @@ def outcome(fuzz, rng, seen) -> str:
 def subjects(what, folder) -> list:
     """What is read in turn; each has been read once, so that all imports are done."""
     if what == "models":
-        return [Models(folder)]
+        return [Models(folder / "rows"), EventModels(folder / "recordings")]
     kinds = [k for k in samples.KINDS if samples.available(k)] if what == "data" else [what]
     found = [DataFiles(folder / kind, kind) for kind in kinds]
     for one in found:

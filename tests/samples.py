@@ -6,7 +6,7 @@ import importlib.util
 
 import numpy as np
 import pytest
-from scipy.io import savemat
+from scipy.io import savemat, wavfile
 
 from gtpca.readers import read_data
 
@@ -16,7 +16,8 @@ SIGNAL = np.random.default_rng(2).integers(-999, 999, (2, 400))  # channels, tim
 RATE = 100
 NEEDS = {"parquet": "pyarrow", "h5": "h5py", "mat73": "h5py", "zarr": "zarr", "zarr2": "zarr"}
 NEEDS |= {"png": "PIL", "jpeg": "PIL", "fif": "mne", "edf": "mne", "bdf": "mne"}
-KINDS = ("npy", "npz", "csv", "tsv", "mat5", "ts", *NEEDS)
+KINDS = ("npy", "npz", "csv", "tsv", "mat5", "ts", "wav", "hea", *NEEDS)
+RECORDINGS = ("fif", "edf", "bdf", "wav", "hea")
 
 
 def available(kind) -> bool:
@@ -25,7 +26,15 @@ def available(kind) -> bool:
 
 def options(kind) -> dict:
     """What ``read_data`` needs to be told."""
-    return {"window": 50} if kind in ("fif", "edf", "bdf") else {}
+    return {"window": 50} if kind in RECORDINGS else {}
+
+
+def recording(n=6000, apart=170, length=20):
+    """Noise with a pulse every ``apart`` points, from the point 100 on."""
+    y = 0.1 * np.random.default_rng(0).standard_normal(n)
+    for place in range(100, n - length, apart):
+        y[place : place + length] += np.hanning(length)
+    return y
 
 
 def refused(path, message, **options):
@@ -133,6 +142,27 @@ def png(folder, ending="png"):
 
 def jpeg(folder):
     return png(folder, "jpeg")
+
+
+def wav(folder):
+    wavfile.write(folder / "a.wav", RATE, SIGNAL.T.astype(np.int16))
+    return folder / "a.wav"
+
+
+def hea(folder):
+    """A record of WFDB: a header, and numbers of 12 bits, two in three bytes."""
+    write_212(folder / "a.dat", SIGNAL.T)
+    lines = [f"a.dat 212 1000000/V 12 0 0 0 0 {name}" for name in ("Fz", "Cz")]
+    head = f"a 2 {RATE} {SIGNAL.shape[1]}"
+    (folder / "a.hea").write_text("\n".join([head, *lines, "# a comment"]) + "\n")
+    return folder / "a.hea"
+
+
+def write_212(path, numbers):
+    """Signed numbers of 12 bits, an even count of them."""
+    low, high = np.asarray(numbers, np.int64).reshape(-1, 2).T & 0xFFF
+    found = np.stack([low & 255, (low >> 8) | (high >> 8) << 4, high & 255], axis=1)
+    path.write_bytes(found.astype(np.uint8).tobytes())
 
 
 def fif(folder):

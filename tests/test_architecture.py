@@ -26,26 +26,26 @@ LAYERS = {
     "optional": "",
     "files": "",
     "text": "",
-    "shell": "",
-    "operators": "checks shell",
+    "_typing": "",
+    "operators": "checks _typing",
     "families": "operators text",
     "data": "operators optional files text",
     "model": "data",
     "solvers": "model",
     "fitting": "solvers",
-    "base": "model families",
-    "estimator": "base fitting",
+    "base": "fitting families",
+    "estimator": "base",
     "probabilistic": "estimator",
     "mixture": "probabilistic",
     "classifier": "probabilistic",
     "recordings": "estimator",
     "persistence": "mixture recordings families files",
     "views": "model",
-    "diagnostics": "mixture views",
+    "diagnostics": "mixture recordings views",
     "plots": "views",
-    "page": "views files",
+    "page": "base views files",
     "nn": "estimator solvers files",
-    "datasets": "checks files optional shell",
+    "datasets": "checks files optional _typing",
     "readers": "datasets data files optional text",
     "testing": "operators",
     "gtpca": "optional persistence classifier",
@@ -85,7 +85,7 @@ PUBLIC = {
     "gtpca.datasets": """DatasetError event_windows fetch_ecg fetch_eeg fetch_errp fetch_handwriting
         fetch_mnist make_oscillations make_spikes random_crop random_embedding random_rotation
         simulate_errp sliding_windows""",
-    "gtpca.diagnostics": """Check Choice NoiseFloor PoseConfidence Stability check choose
+    "gtpca.diagnostics": """Check Choice EventCheck NoiseFloor PoseConfidence Stability check choose
         noise_floor pose_confidence stability""",
     "gtpca.plots": """plot_choice plot_components plot_energy plot_events plot_history
         plot_intervals plot_noise_floor plot_perturbation plot_pose_confidence

@@ -12,9 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from gtpca import checks
+from gtpca._typing import RandomState
 from gtpca.operators import Operator
 from gtpca.operators.normal import Moments
-from gtpca.shell import RandomState
 
 __all__ = ["PlantedRows", "assert_same_components", "check_operator", "make_planted"]
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 
 import numpy as np
 import pytest
-from command import call
 from scipy.signal import lfilter
 
 import gtpca
@@ -15,11 +13,6 @@ from gtpca import GTPCA, ProbabilisticGTPCA, Shift
 
 pytest.importorskip("typer", reason='needs typer: pip install "gtpca[cli]"')
 pytest.importorskip("rich", reason='needs rich: pip install "gtpca[cli]"')
-
-
-@pytest.fixture
-def run(capsys):
-    return partial(call, capsys)
 
 
 @pytest.fixture

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from functools import partial
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from command import call
+import samples
 from scipy.io import wavfile
 
 import gtpca
@@ -20,17 +20,9 @@ pytest.importorskip("rich", reason='needs rich: pip install "gtpca[cli]"')
 
 
 @pytest.fixture
-def run(capsys):
-    return partial(call, capsys)
-
-
-@pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A recording with events every 1.3 seconds, as an array and as sound."""
-    rng = np.random.default_rng(0)
-    y = 0.1 * rng.standard_normal(8000)
-    for place in range(50, 7900, 130):
-        y[place : place + 20] += np.hanning(20)
+    y = samples.recording(8000, 130)
     np.save(tmp_path / "y.npy", y)
     np.save(tmp_path / "row.npy", y[None])
     wavfile.write(tmp_path / "y.wav", 100, y.astype(np.float32))
@@ -84,6 +76,51 @@ def test_errors_are_one_line(folder, run):
     assert "gtpca transform" in found.err
 
 
+def page_data(path):
+    found = re.search(r'id="data">(.*?)</script>', Path(path).read_text(encoding="utf-8"))
+    return json.loads(found[1])
+
+
+def test_two_commands_from_an_array_to_a_page_and_pictures(folder, run):
+    pytest.importorskip("plotly")
+    assert run("events", "y.npy", *FIT, "--rate", "100Hz", "--no-counts").code == 0
+    done = run("report", "m.gtpca", "y.npy", "-o", "p.html", "--check", "--title", "Pulses")
+    assert done.code == 0, done.err
+    assert page_data("p.html")["size"] == 8000
+    page = Path("p.html").read_text(encoding="utf-8")
+    assert "Both halves have the same templates" in page
+    assert "<h1>Pulses</h1>" in page
+    pytest.importorskip("matplotlib")
+    for kind, data in {"components": [], "events": ["y.npy"], "intervals": ["y.npy"]}.items():
+        assert run("plot", kind, "m.gtpca", *data, "-o", f"{kind}.png").code == 0
+        assert Path(f"{kind}.png").stat().st_size > 2000
+
+
+def test_what_is_real_is_said(folder, run):
+    assert run("events", "y.npy", *FIT, "--rate", "100Hz", "--no-counts").code == 0
+    said = run("check", "m.gtpca", "y.npy")
+    assert said.code == 0
+    assert "more than noise would give" in said.out
+    table = json.loads(run("check", "m.gtpca", "y.npy", "--json").out)
+    assert table["events"]["likeness"][0] > 0.95
+
+
+def test_what_has_no_meaning_for_recordings_is_said(folder, run):
+    assert run("events", "y.npy", *FIT, "--rate", "100Hz", "--no-counts").code == 0
+    assert run("plot", "scores", "m.gtpca", "y.npy", "-o", "s.png").refused("events and intervals")
+    assert run("plot", "events", "m.gtpca", "-o", "s.png").refused("needs DATA")
+    wrong = ("report", "m.gtpca", "y.npy", "-o", "p.html", "--labels", "kind")
+    assert run(*wrong).refused("--labels", "--channel")
+    wrong = ("report", "m.gtpca", "y.npy", "-o", "p.html", "--labels-file", "kind.txt")
+    assert run(*wrong).refused("--labels-file")
+    np.save("X.npy", np.random.default_rng(0).standard_normal((30, 40)))
+    assert run("fit", "X.npy", "-o", "s.gtpca", "-k", "1", "--family", "shift(8)").code == 0
+    assert run("plot", "events", "s.gtpca", "X.npy", "-o", "s.png").refused("gtpca events")
+    for name in ("check", "report"):
+        more = ["-o", "p.html"] if name == "report" else []
+        assert run(name, "s.gtpca", "X.npy", *more, "--channel", "0").refused("--channel")
+
+
 def test_windows_and_arrays_that_look_like_recordings(folder, run):
     said = run("fit", "row.npy", "-o", "s.gtpca", "-k", "1", "--family", "shift(8)")
     assert "single row of 8000 points" in said.err
@@ -115,3 +152,8 @@ def test_two_commands_from_a_record_to_beats(tmp_path, run):
     assert np.mean(apart <= 54) >= 0.995
     assert len(found) <= 1.005 * len(beats)
     assert np.median(apart) <= 2
+    pytest.importorskip("plotly")
+    page = str(tmp_path / "b.html")
+    assert run("report", model, record, "-o", page, "--channel", "MLII").code == 0
+    assert page_data(page)["size"] == 650_000
+    assert Path(page).stat().st_size < 8e6

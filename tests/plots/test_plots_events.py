@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import samples
 
 from gtpca import EventGTPCA, Shift
 
@@ -24,10 +25,7 @@ def no_figures():
 
 @pytest.fixture(scope="module")
 def fitted():
-    rng = np.random.default_rng(0)
-    y = 0.1 * rng.standard_normal(6000)
-    for place in range(100, 5900, 170):
-        y[place : place + 20] += np.hanning(20)
+    y = samples.recording()
     model = EventGTPCA(1, Shift(20), rate=100, counts=False, random_state=0).fit(y)
     return model, y, model.encode(y)
 
@@ -50,7 +48,17 @@ def test_events_are_drawn_where_they_are(fitted):
 def test_intervals_are_those_of_the_table(fitted):
     model, y, events = fitted
     ax = plots.plot_intervals(model, y, events=events)
-    heights = np.concatenate([patch.get_xy() for patch in ax.patches])[:, 1].max()
-    assert heights >= 0.9 * (len(events) - 1)
+    [stairs] = ax.patches
+    counts, edges, _ = stairs.get_data()
+    assert counts.tolist() == np.histogram(events.intervals, edges)[0].tolist()
+    assert counts.max() >= 0.9 * (len(events) - 1)
     with pytest.raises(ValueError, match="no interval"):
         model.plot_intervals(y, events=events[:1])
+
+
+def test_templates_and_noise_are_drawn(fitted):
+    model = fitted[0]
+    [ax] = np.ravel(model.plot_components())
+    assert ax.get_title() == "template 1"
+    np.testing.assert_allclose(ax.lines[-1].get_ydata(), model.components_[0])
+    assert np.allclose(plots.plot_noise(model).lines[0].get_ydata(), model.noise_level_**2)

@@ -19,7 +19,8 @@ from gtpca.readers import FileRows, read_data
 
 ROWS = {kind: X for kind in ("npy", "npz", "csv", "tsv", "mat5", "mat73", "parquet", "h5")}
 ROWS |= {"zarr": X, "zarr2": X, "ts": np.stack([X, -X], axis=2), "png": IMAGES}
-ROWS |= {kind: 1e-6 * SIGNAL.reshape(2, 8, 50).transpose(1, 2, 0) for kind in ("fif", "edf", "bdf")}
+WINDOWS = SIGNAL.reshape(2, 8, 50).transpose(1, 2, 0)
+ROWS |= {"wav": WINDOWS} | dict.fromkeys(("fif", "edf", "bdf", "hea"), 1e-6 * WINDOWS)
 LAZY = {"npy": np.memmap} | dict.fromkeys(("h5", "mat73", "zarr", "zarr2", "fif"), FileRows)
 
 

@@ -54,6 +54,31 @@ def test_tables_and_sound(tmp_path):
     assert found.shape == (500,)
 
 
+def test_sound_stays_in_its_file_and_may_be_cut(tmp_path):
+    path = tmp_path / "a.wav"
+    wavfile.write(path, 8000, (1000 * np.stack([Y, -Y], axis=1)).astype(np.int16))
+    assert isinstance(read_signal(path).values, np.memmap)
+    assert read_signal(path).shape == (500, 2)
+    path.write_bytes(path.read_bytes()[:-8])  # two points are lost
+    with pytest.warns(wavfile.WavFileWarning, match="EOF"):
+        assert read_signal(path).shape == (498, 2)
+    wide = np.stack([np.arange(9)] * 3).astype(np.int16)  # more channels than points
+    wavfile.write(path, 8000, wide)
+    assert read_signal(path).shape == (3, 9)
+    three = b"".join(int(v).to_bytes(3, "little", signed=True) for v in (1, -2, 3))
+    head = np.array([1, 1, 100, 0, 300, 0, 3, 24], "<u2").tobytes()
+    chunks = b"fmt " + (16).to_bytes(4, "little") + head + b"data" + (9).to_bytes(4, "little")
+    whole = b"WAVE" + chunks + three + b"\0"
+    path.write_bytes(b"RIFF" + len(whole).to_bytes(4, "little") + whole)
+    assert (read_signal(path).values // 256).tolist() == [1, -2, 3]
+    path.write_bytes(path.read_bytes().replace(head, head[:4] + bytes(8) + head[12:]))
+    with pytest.raises(ValueError, match=r"a\.wav: says 0 points per second"):
+        read_signal(path)
+    with pytest.raises(ValueError, match=r"a\.wav: says 0") as error:
+        read_data(path, window=2)
+    assert str(error.value).count("a.wav") == 1
+
+
 def test_recordings_of_mne(tmp_path):
     mne = pytest.importorskip("mne")
     info = mne.create_info(["Cz", "Pz"], 250.0, "eeg")

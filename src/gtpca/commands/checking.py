@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from gtpca import GTPCA
+from gtpca import GTPCA, EventGTPCA
 from gtpca.commands.models import load_model
 from gtpca.commands.options import (
     Center,
@@ -31,6 +31,7 @@ from gtpca.commands.options import (
 )
 from gtpca.commands.output import check_output
 from gtpca.commands.progress import watched
+from gtpca.commands.recordings import Channels, check_channel, opened_recording
 from gtpca.data.labels import Labelled
 from gtpca.families.text import parse_family
 from gtpca.views.parts import is_density
@@ -139,6 +140,7 @@ def check(
     model: Model,
     source: Source,
     seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
+    channel: Channels = None,
     jobs: Jobs = None,
     as_json: Json = False,
     max_size: MaxSize = None,
@@ -147,13 +149,22 @@ def check(
 
     Each is compared with what the same fit finds in noise, and with what halves of the samples and
     other seeds have; poses are compared with the next best ones. The last line is advice, and the
-    command to run next. It takes some 30 fits.
+    command to run next. It takes some 30 fits. Of recordings, events are counted by templates of
+    halves and in noise, and templates of halves are compared, which takes 3.
 
     \b
     Examples:
       gtpca check signals.gtpca signals.csv
+      gtpca check beats.gtpca 100.hea --channel MLII
     """
-    fitted = load_model(model, max_size)
+    fitted = load_model(model, max_size, recordings=None)
+    recorded = isinstance(fitted, EventGTPCA)
+    check_channel(recorded, channel)
+    if recorded:
+        with opened_recording(fitted, source, channel) as values:
+            told = check_watched(fitted, values, n_jobs=jobs, random_state=seed)
+        typer.echo(_json({"events": told}, told.sentence) if as_json else str(told))
+        return
     with source.open(fitted) as data:
         found = check_watched(fitted, data.rows, n_jobs=jobs, random_state=seed)
         reading = source.fit_words(fitted, data)

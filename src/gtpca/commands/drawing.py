@@ -10,10 +10,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from gtpca import EventGTPCA
 from gtpca.commands.checking import check_watched
 from gtpca.commands.models import from_zero, load_model
 from gtpca.commands.options import MaxSize, Model, Source, numbers, output_option, reads_data
 from gtpca.commands.output import PICTURES, binary_output, check_output, path_for_output, tell
+from gtpca.commands.recordings import Channels, check_channel, opened_recording
 from gtpca.files import check_regular, npy_array
 from gtpca.text import one_line, shown
 
@@ -36,9 +38,12 @@ class Kind(StrEnum):
     poses = "poses"
     pose_posterior = "pose-posterior"
     perturbation = "perturbation"
+    events = "events"
+    intervals = "intervals"
 
 
 NO_DATA, ANY_DATA = (Kind.components, Kind.history, Kind.noise), (Kind.energy,)
+OF_RECORDINGS = (Kind.events, Kind.intervals)  # and components and noise, of any model
 TAKES = {  # which options mean something to which kind
     "components": (Kind.components, Kind.perturbation, Kind.scores, Kind.poses),
     "rows": (Kind.reconstructions, Kind.pose_posterior),
@@ -65,6 +70,7 @@ def plot(
         ),
     ] = None,
     labels_file: LabelsFile = None,
+    channel: Channels = None,
     max_size: MaxSize = None,
 ) -> None:
     """Draw one picture of a model.
@@ -81,6 +87,9 @@ def plot(
       poses            how often which pose is taken
       pose-posterior   how likely each pose is, of a fit with --probabilistic
       perturbation     the mean sample, with more and less of each component
+    Of templates of recordings, and a recording:
+      events           a piece of it, with its events
+      intervals        times from one event to the next
 
     \b
     Examples:
@@ -90,7 +99,9 @@ def plot(
     check_output(output, PICTURES, model, source.path)
     given = {"components": components, "rows": rows, "labels-file": labels_file}
     _check_kind(kind, source.path, given)
-    fitted = load_model(model, max_size)
+    fitted = load_model(model, max_size, recordings=None)
+    recorded = isinstance(fitted, EventGTPCA)
+    _check_model(kind, model, recorded, channel)
     if components is not None:
         components = [from_zero(fitted, "--components", number) for number in components]
     options = _options(kind, components, rows)
@@ -98,6 +109,9 @@ def plot(
         typer.echo(f"A plot of {kind} needs no data; {source.path} is not read.", err=True)
     if source.path is None or kind in NO_DATA:
         figure = _draw(kind, (fitted,), options)
+    elif recorded:
+        with opened_recording(fitted, source, channel) as values:
+            figure = _draw(kind, (fitted, values), options)
     else:
         with source.open(fitted) as data:
             if kind == Kind.scores:
@@ -114,6 +128,21 @@ def _check_kind(kind, data, options) -> None:
     for name, value in options.items():
         if value is not None and kind not in TAKES[name]:
             raise ValueError(f"--{name} has no meaning for {kind}; only for {_listed(name)}.")
+
+
+def _check_model(kind, path, recorded, channel) -> None:
+    """Recordings have events, samples have scores and poses."""
+    if recorded and kind not in (*OF_RECORDINGS, Kind.components, Kind.noise):
+        raise ValueError(
+            f"{shown(path)} holds templates of recordings: gtpca plot {kind} has no meaning for "
+            "it; components, noise, events and intervals have."
+        )
+    if not recorded and kind in OF_RECORDINGS:
+        raise ValueError(
+            f"{shown(path)} holds components of samples: gtpca plot {kind} is for templates of "
+            "recordings, which `gtpca events` finds."
+        )
+    check_channel(recorded, channel)
 
 
 def _listed(name) -> str:
@@ -150,21 +179,30 @@ def report(
     check: Annotated[
         bool, typer.Option("--check", help="Also say what is real, as `gtpca check` does.")
     ] = False,
+    channel: Channels = None,
     max_size: MaxSize = None,
 ) -> None:
     """Write one interactive page.
 
-    It shows components, scores, samples and poses. It is one file, opens in any browser and needs
-    no connection.
+    It shows components, scores, samples and poses, or a recording with its events. It is one file,
+    opens in any browser and needs no connection.
 
     \b
     Examples:
       gtpca report signals.gtpca signals.csv -o signals.html
       gtpca report digits.gtpca digits.csv --labels digit -o digits.html
       gtpca report a.gtpca a.csv -o a.html --title "Run 7" --text "As of May."
+      gtpca report beats.gtpca 100.hea -o beats.html --channel MLII
     """
     check_output(output, (".html",), model, source.path, labels_file)
-    fitted = load_model(model, max_size)
+    fitted = load_model(model, max_size, recordings=None)
+    recorded = isinstance(fitted, EventGTPCA)
+    check_channel(recorded, channel)
+    if recorded:
+        if labels_file is not None:
+            raise ValueError("--labels-file has no meaning for templates of recordings.")
+        _report_recording(fitted, source, channel, output, check, title, text)
+        return
     from gtpca.diagnostics.wording import Commands
     from gtpca.page import write_page
 
@@ -179,6 +217,16 @@ def report(
         known: dict[str, Any] = {"labels": labels, "ids": ids, "check": found}
         known["commands"] = commands
         write_page(fitted, data.rows, path, title=title, text=text, **known)
+    tell(output, "The page is")
+
+
+def _report_recording(fitted, source, channel, output, check, title, text) -> None:
+    """The page of a recording."""
+    from gtpca.page import write_page
+
+    with opened_recording(fitted, source, channel) as values, path_for_output(output) as path:
+        found = check_watched(fitted, values) if check else None
+        write_page(fitted, values, path, check=found, title=title, text=text)
     tell(output, "The page is")
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from gtpca import GTPCA, EventGTPCA, MixtureGTPCA, ProbabilisticGTPCA, checks, load
+from gtpca._typing import HAS_CALLBACKS
 from gtpca.commands.advice import warn_of_columns, warn_of_recording
 from gtpca.commands.densities import density_facts, density_summary, fit_density, no_pattern
 from gtpca.commands.event_facts import event_facts, event_summary
@@ -35,12 +36,11 @@ from gtpca.commands.options import (
 )
 from gtpca.commands.output import check_output, is_stdout, path_for_output, tell
 from gtpca.commands.progress import FitBar
-from gtpca.data.labels import Labelled, reading_words
+from gtpca.data.labels import REMEMBERED, Labelled, reading_words
 from gtpca.families.text import as_family, format_family, parse_family
 from gtpca.fitting.wording import speak_of_colour
 from gtpca.operators.grid import axis_of, axis_texts
 from gtpca.readers.reading import is_data, is_model
-from gtpca.shell import HAS_CALLBACKS
 from gtpca.text import shortened, shown, table, typed
 from gtpca.views.measures import domain_text, set_aside
 from gtpca.views.parts import is_density
@@ -221,8 +221,8 @@ def _check_kind(path, model, recordings) -> None:
         )
     if recordings is False and is_events:
         raise ValueError(
-            f"{shown(path)} holds templates of recordings, which `gtpca events` found; use "
-            "gtpca detect or gtpca info with it."
+            f"{shown(path)} holds templates of recordings, which `gtpca events` found; use gtpca "
+            "detect, report, plot, check or info with it."
         )
 
 
@@ -331,12 +331,10 @@ def _axis_facts(axis) -> dict[str, Any]:
     return {"name": axis.name, "unit": axis.unit, "positions": points, "names": names}
 
 
-KNOWN = ("times", "channels", "columns_given")  # what only the library needs
-
-
 def _told(reading) -> dict[str, Any]:
     """How files are read, without what only the library needs."""
-    return {name: value for name, value in reading.items() if name not in KNOWN}
+    unsaid = (*REMEMBERED, "columns_given")
+    return {name: value for name, value in reading.items() if name not in unsaid}
 
 
 def _parameters(model) -> dict[str, Any]:

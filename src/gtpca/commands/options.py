@@ -19,6 +19,7 @@ from gtpca.data.missing import check_no_infinity, check_observed
 from gtpca.readers.axes import labels_of
 from gtpca.readers.reading import options_of, read_as
 from gtpca.text import shown
+from gtpca.views.parts import known_labels
 
 __all__ = [
     *(
@@ -214,7 +215,8 @@ class Source:
         given = self.given
         missing = given.pop("missing", None)
         model.set_params(missing=missing or model.missing)
-        labels, shape = getattr(model, "labels_", None), getattr(model, "sample_shape_", None)
+        shape = model.sample_shape_ if model.__sklearn_is_fitted__() else None
+        labels = known_labels(model)
         remembered = None if labels is None else labels.reading
         data = read_as(self.path, given, model.missing, remembered, shape)
         typer.echo(f"Read {shown(self.path)}: {data.summary()}.", err=True)
@@ -242,7 +244,7 @@ class Source:
         say it are tried, until one leads to the same samples.
         """
         given = self.given | {"missing": None}
-        labels = getattr(model, "labels_", None)
+        labels = known_labels(model)
         if labels is None or not labels.reading:
             return reading_words(_typed(given))
         known, old = options_of(self.path), labels.reading

@@ -29,7 +29,7 @@ from gtpca.families.text import parse_family
 from gtpca.readers import read_signal, write_table
 from gtpca.text import shown
 
-__all__ = ["detect", "events"]
+__all__ = ["Channels", "check_channel", "detect", "events", "opened_recording"]
 
 Recordings = Annotated[
     list[Path],
@@ -64,6 +64,29 @@ def _opened(paths, key, rate, channels):
         if len(rates) > 1:
             raise ValueError("the recordings have different sampling rates; resample them first.")
         yield [one.values for one in found], rates.pop()
+
+
+def check_channel(recorded: bool, channels) -> None:
+    """Only templates of recordings have channels that are chosen."""
+    if channels and not recorded:
+        raise ValueError("--channel has no meaning for components of samples; leave it out.")
+
+
+@contextmanager
+def opened_recording(model, source, channels):
+    """The recording that a command was given as DATA; the model learns its rate."""
+    known = {"key", "rate"}
+    wrong = [name for name in source.given if name not in known]
+    if wrong:
+        raise ValueError(
+            f"--{wrong[0].replace('_', '-')} has no meaning for templates of recordings; "
+            "--key, --rate and --channel have."
+        )
+    given = source.given
+    with _opened([source.path], given.get("key"), given.get("rate"), channels) as (values, rate):
+        if rate is not None:
+            model.set_params(rate=rate)
+        yield values[0]
 
 
 def events(

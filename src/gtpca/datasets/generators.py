@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils import Bunch, check_random_state, check_scalar
 
 from gtpca import checks
+from gtpca._typing import RandomState
 from gtpca.datasets import errp
-from gtpca.shell import RandomState
 
 
 def make_oscillations(

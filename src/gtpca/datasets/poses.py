@@ -11,7 +11,7 @@ from scipy import ndimage
 from sklearn.utils import check_random_state, check_scalar
 
 from gtpca import checks
-from gtpca.shell import RandomState, Shape
+from gtpca._typing import RandomState, Shape
 
 
 def sliding_windows(x: ArrayLike, length: int, step: int = 1) -> np.ndarray:

@@ -16,8 +16,8 @@ from gtpca import checks
 from gtpca.data.chunks import Chunk
 from gtpca.data.rows import training_rows
 from gtpca.diagnostics import wording
-from gtpca.diagnostics.common import Found, each, quietly, refit, seeds_from
-from gtpca.diagnostics.kept import Kept, are_numbers, fingerprint
+from gtpca.diagnostics.common import Diagnosis, each, quietly, refit, seeds_from
+from gtpca.diagnostics.kept import ResultCache, are_numbers, fingerprint
 from gtpca.diagnostics.noise import noise_floor
 from gtpca.diagnostics.poses import ends_of
 from gtpca.diagnostics.wording import Commands
@@ -26,21 +26,23 @@ from gtpca.families.text import as_family
 from gtpca.model.coding import deflate
 from gtpca.model.matching import match
 from gtpca.operators.grid import axis_of
+from gtpca.solvers.als import ALS
 
-__all__ = ["Choice", "choose", "window_grid"]
+__all__ = ["Choice", "choose", "windows_between"]
 
 RATIO = 1.25  # of neighbouring windows, at most
-FINER = (1.12, 1.06)  # windows beside the best one, once it is known
-RULES = 2  # of a search: results that were kept under older ones are not taken
+FINER = 1.12  # windows beside the best one, once it is known
+RULES = 3  # of a search: results that were kept under older ones are not taken
 MOST_BEYOND = 0.05  # share of the samples that may need a place which a window does not have
 BY_NOISE = 0.95  # quantile of what residuals explain, above which a place is not that of noise
-FEW_PLACES = 0.25  # of the points of a sample: with fewer places a window can hardly move
+LEAST_PLACES = 0.25  # of the points of a sample: with fewer places a window can hardly move
 FEW_ROWS = 10  # in every fold
+ROUGH_TOL = 1e-4  # of fits that only compare windows
 TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Choice(Found):
+class Choice(Diagnosis):
     """Suggested window and number of components.
 
     Attributes
@@ -49,7 +51,8 @@ class Choice(Found):
         All that were tried, ascending; empty if the family has none.
     errors : array (w, n_folds)
         Held-out residual energy over energy of each, with ``n_components`` components, or the
-        smallest number of them where no component is above noise.
+        smallest number of them where no component is above noise. NaN in the second half of the
+        folds for windows that are more than half as long again as the best one, or as much shorter.
     window : int or None
         That with the smallest mean error, of those that can move far enough, if there are any.
     flat : tuple of int
@@ -113,7 +116,7 @@ class Choice(Found):
     @property
     def doubts(self) -> list[str]:
         """Reasons not to take the suggestion as it is, a clause each."""
-        return wording.choice_doubts(self, MOST_BEYOND, FEW_PLACES, FEW_ROWS)
+        return wording.choice_doubts(self, MOST_BEYOND, LEAST_PLACES, FEW_ROWS)
 
     @property
     def table(self) -> dict[str, np.ndarray]:
@@ -133,7 +136,7 @@ class Choice(Found):
         columns = {"window": self.windows}
         if self.step is not None:
             columns[f"window ({self.unit})"] = self.windows * self.step
-        columns |= {"error": self.errors.mean(axis=1), "more": more, "+-": spread}
+        columns |= {"error": self.errors[best].mean() + more, "more": more, "+-": spread}
         return columns | {"flat": inside, "beyond": self.beyond, "best": best}
 
     def said(self, commands) -> str:
@@ -159,7 +162,7 @@ class Search:
     samples : array (n, \\*sample_shape)
     labels : Labels or None
     folds : list of (train, test)
-    kept : Kept
+    kept : ResultCache
     run : callable
         :func:`~gtpca.diagnostics.common.each` with threads and progress.
     test : callable
@@ -175,7 +178,7 @@ class Search:
     samples: np.ndarray
     labels: Any
     folds: list
-    kept: Kept
+    kept: ResultCache
     run: Callable
     test: Callable
     told: dict[str, Any]
@@ -189,7 +192,11 @@ class Search:
     def tried(self, window, count) -> GTPCA:
         """The same for a fit of the search, which does not start more often than it is told to."""
         model = self.model(window, count)
-        return model.set_params(n_restarts=1) if model.n_restarts == "auto" else model
+        if model.n_restarts == "auto":
+            model.set_params(n_restarts=1)
+        if model.solver is None:
+            model.set_params(solver=ALS(tol=ROUGH_TOL))
+        return model
 
     def held_out(self, case) -> dict[str, float]:
         """What held-out samples say of a window, a number of components and a fold."""
@@ -231,11 +238,13 @@ class Search:
         found = iter(self.run(self.held_out, cases, text=text))
         return {int(window): [next(found) for _ in folds] for window in windows}
 
-    def best_window(self, windows, count, around=None, folds=None, finer=True) -> dict[int, list]:
+    def best_window(self, windows, count, around=None) -> dict[int, list]:
         """What is known of windows, ascending, after a closer look around the best of them.
 
-        Of a grid every second window is tried, then the neighbours of the best one, and with
-        ``finer`` windows between these. Where none can move far enough, shorter ones are tried.
+        Of a grid every second window is tried, then the neighbours of the best one. Where none can
+        move far enough, shorter ones are tried. With ``around``, windows between the best one and
+        its neighbours follow; then those that are at most two steps from the best are tried in all
+        folds, the others in half of them.
 
         Parameters
         ----------
@@ -243,23 +252,21 @@ class Search:
         count : int
             Number of components.
         around : int or None
-            A window; others are tried first up to half and twice as long.
-        folds : sequence of int or None
-            None is all of them.
-        finer : bool
+            A window; others are tried first up to half and twice as long. None: all, in one fold.
         """
-        folds = range(len(self.folds)) if folds is None else folds
+        folds = range(1 if around is None else (len(self.folds) + 1) // 2)
         first = {*windows[:: 2 if self.skips else 1], *([windows[-1]] if around is None else [])}
         if around is not None:
             first = {w for w in first if around / 2 <= w <= 2 * around} | {around}
         found = self.look(sorted(first), count, folds)
         while more := _beside(found, windows, self.skips):
             found |= self.look(more, count, folds)
-        if finer:
+        if around is not None:
             best = _best(found)
-            between = {round(best * r) for r in FINER} | {round(best / r) for r in FINER}
+            between = {round(best * FINER), round(best / FINER)}
             inside = [w for w in between if windows[0] <= w <= windows[-1] and w not in found]
             found |= self.look(sorted(inside), count, folds)
+            found |= self.look(_near(found), count, range(len(self.folds)))
         return dict(sorted(found.items()))
 
     def real(self, window, most) -> dict[str, Any]:
@@ -416,7 +423,7 @@ def choose(
         noise_floor, verdict_only=True, random_state=seed, n_jobs=n_jobs, progress=progress, **tests
     )
     run = partial(each, n_jobs=n_jobs, progress=progress)
-    store = Kept(kept, fingerprint(samples, *settings))
+    store = ResultCache(kept, fingerprint(samples, *settings))
     grid, skips = _windows(windows, estimator, _grid(samples, labels)) if name else ([], False)
     search = Search(estimator, name, samples, labels, folds, store, run, test, told, skips)
     found = _chosen(search, grid, low, high, level)
@@ -440,8 +447,7 @@ def _chosen(search, grid, low, high, level):
     found: dict[int, list] = {}
     window: Any = None
     if len(grid):
-        few = range((len(search.folds) + 1) // 2)
-        window = _best(search.best_window(grid, low, folds=few, finer=False))
+        window = _best(search.best_window(grid, low))
     real = search.real(window, high)
     if len(grid):
         found = search.best_window(grid, max(low, real["n"]), window)
@@ -450,7 +456,7 @@ def _chosen(search, grid, low, high, level):
             real = search.real(window, high)
     estimator = search.model(window, max(low, real["n"]))
     estimator.set_params(sample_shape=search.told["sample_shape"])
-    errors = {size: [one["error"] for one in folds] for size, folds in found.items()}
+    errors = {size: _errors(folds, len(search.folds)) for size, folds in found.items()}
     able = [size for size in found if _is_able(found[size])] or list(found)
     return Choice(
         windows=np.array(list(found), dtype=int),
@@ -476,15 +482,32 @@ def _mean(folds, name) -> float:
     return float(np.mean([one[name] for one in folds]))
 
 
+def _errors(folds, n_folds):
+    """The error in every fold, (n_folds,); NaN in those that were not run."""
+    known = [one["error"] for one in folds]
+    return np.array(known + [np.nan] * (n_folds - len(known)))
+
+
 def _is_able(folds) -> bool:
     """Whether a window can move far enough."""
     return _mean(folds, "beyond") <= MOST_BEYOND
 
 
 def _best(found):
-    """The window with the smallest mean error, of those that can move far enough if any can."""
-    able = [window for window in found if _is_able(found[window])]
-    return min(able or found, key=lambda window: _mean(found[window], "error"))
+    """The window with the smallest mean error, of those that can move far enough if any can.
+
+    Of those that were tried in the most folds.
+    """
+    most = max(map(len, found.values()))
+    tried = {window: folds for window, folds in found.items() if len(folds) == most}
+    able = [window for window in tried if _is_able(tried[window])]
+    return min(able or tried, key=lambda window: _mean(tried[window], "error"))
+
+
+def _near(found):
+    """Windows at most two steps from the best one, ascending."""
+    best = _best(found)
+    return sorted(w for w in found if best / RATIO**2 <= w <= best * RATIO**2)
 
 
 def _beside(found, windows, skips) -> list[int]:
@@ -514,7 +537,7 @@ def _outside(within, free, index):
 def _excess(errors, best):
     """Mean over folds of ``errors`` (w, n_folds) less those of the best, and its standard error."""
     more = errors - best
-    return more.mean(axis=1), more.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
+    return np.nanmean(more, axis=1), more.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
 
 
 def _flat(errors, window):
@@ -551,8 +574,8 @@ def _n_folds(n_folds, samples):
 
 def _window_name(estimator):
     """The parameter that is the window; None if the family has none."""
-    names = [name for name in estimator.get_params() if name.endswith("__window")]
-    return min(names, key=len) if names else None
+    names = as_family(estimator.family).windows
+    return f"family__{min(names, key=len)}" if names else None
 
 
 def _grid(samples, labels):
@@ -572,19 +595,19 @@ def _windows(windows, estimator, grid):
                 "family='identity'."
             )
         longest = size - max(1, size // 20)
-        return window_grid(min(longest, max(4, size // 8)), longest), True
+        return windows_between(min(longest, max(4, size // 8)), longest), True
     if isinstance(windows, Sequence | np.ndarray) and len(windows) == 2:
-        return window_grid(*_range("windows", windows)), True
+        return windows_between(*_range("windows", windows)), True
     return sorted({checks.integer("windows", window, 1) for window in np.ravel(windows)}), False
 
 
-def window_grid(low: int, high: int, ratio: float = RATIO) -> list[int]:
+def windows_between(low: int, high: int, ratio: float = RATIO) -> list[int]:
     """Integers from ``low`` to ``high``, neighbours of a ratio of at most ``ratio``, or 1 apart.
 
     Examples
     --------
-    >>> from gtpca.diagnostics.choice import window_grid
-    >>> window_grid(16, 64)
+    >>> from gtpca.diagnostics.choice import windows_between
+    >>> windows_between(16, 64)
     [16, 20, 25, 31, 38, 47, 58, 64]
     """
     found = [int(low)]

@@ -24,7 +24,7 @@ from gtpca.views.parts import is_density
 
 __all__ = [
     *("directions", "each", "is_density", "like", "quietly", "refit", "samples_of", "seeds_from"),
-    *("Found", "single_like"),
+    *("Diagnosis", "single_like"),
 ]
 
 MOST_VALUES = 2**24  # numbers that are read; of more, a sample of the rows
@@ -121,7 +121,7 @@ def each(fn: Callable, pieces, *, n_jobs=None, progress=None, text="") -> Iterab
     return found if progress is None else progress(found, total=len(pieces), desc=text)
 
 
-class Found(ABC):
+class Diagnosis(ABC):
     """What a diagnostic found: a table, a sentence, a plot.
 
     Attributes

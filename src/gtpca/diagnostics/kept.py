@@ -13,7 +13,7 @@ import numpy as np
 
 from gtpca.files import check_regular
 
-__all__ = ["Kept", "are_numbers", "fingerprint"]
+__all__ = ["ResultCache", "are_numbers", "fingerprint"]
 
 
 def are_numbers(value: Any) -> bool:
@@ -29,7 +29,7 @@ def fingerprint(samples: np.ndarray, *more: Any) -> str:
     return found.hexdigest()[:16]
 
 
-class Kept:
+class ResultCache:
     """What is known of a search, in memory and in a file.
 
     Parameters

@@ -21,7 +21,7 @@ from sklearn.model_selection import KFold
 from gtpca import checks
 from gtpca.data.rows import training_rows
 from gtpca.diagnostics import wording
-from gtpca.diagnostics.common import Found, each, quietly, refit
+from gtpca.diagnostics.common import Diagnosis, each, quietly, refit
 from gtpca.families.text import as_family
 from gtpca.mixture import MixtureGTPCA
 
@@ -32,7 +32,7 @@ RISING = 2.0  # standard errors by which the last number of kinds must be better
 
 
 @dataclass(frozen=True, eq=False)
-class KindChoice(Found):
+class KindChoice(Diagnosis):
     """Suggested numbers of kinds and of components.
 
     Attributes

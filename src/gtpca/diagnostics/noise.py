@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtr
 from sklearn.utils import check_random_state
 
 from gtpca import checks
@@ -15,7 +17,7 @@ from gtpca.data.codes import Codes
 from gtpca.data.energies import energy, offset_energy
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.common import (
-    Found,
+    Diagnosis,
     directions,
     each,
     is_density,
@@ -41,10 +43,13 @@ PASSES = 12  # of the climb with one more component in one pose
 FIRST = 19  # surrogates, before a test may end; more where the level needs them
 HEAVY = 4.0  # excess kurtosis of what is left, beyond which poses are found by medians
 CLEAR = 4.0  # standard deviations above all surrogates so far: no more are needed
+SOON = 5  # surrogates, after which a test for a verdict alone may end ..
+SURE = 0.02  # .. where the p-value of Student's t is below this share of the level
+TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseFloor(Found):
+class NoiseFloor(Diagnosis):
     """What components explain beside what the same fit explains in noise.
 
     Attributes
@@ -192,7 +197,8 @@ def noise_floor(
         zero and equal norms are noticed and repeated; so is ``center="samples"``.
     verdict_only : bool
         End each test as soon as its verdict is known, and all after the first component that is
-        not real: several times quicker. Its p-value is then only a rough one.
+        not real: several times quicker. A component is real after five surrogates where the p-value
+        by Student's t is below a fiftieth of the level. P-values are then only rough ones.
     n_jobs : int or None
         Threads, over surrogates.
     random_state : int, RandomState or None
@@ -225,7 +231,7 @@ def noise_floor(
         )
     rng = check_random_state(random_state)
     samples = samples_of(model, X, rng)
-    centred, axes = getattr(model, "center_", False) == "samples", model.operator_.moved_axes
+    centred, axes = model.center_ == "samples", model.operator_.moved_axes
     prepare = prepared(samples, axes, centred=centred, preprocess=preprocess)
     draw_like = partial(make_surrogates, surrogate, axes=axes)
     shares = _shares(model)
@@ -301,7 +307,7 @@ class Tests:
                 draw = (self.draw_later if k else self.draw_first)(trial.noise)
                 text = f"surrogates for component {k + 1}"
                 found.append(self.measured(trial, draw, seeds_from(self.rng, count), text))
-                p_values[k] = _p_value(trial.gain, found[-1])
+                p_values[k] = self.p_value(trial.gain, found[-1])
                 real, left = p_values[k] <= self.level, trial.noise
                 kinds.append(draw.kind)
             if self.verdict_only and not real:
@@ -326,19 +332,31 @@ class Tests:
                 break
         return np.array(found)
 
+    @property
+    def _fewest(self):
+        """Surrogates that a rank test of this level needs."""
+        return int(np.ceil(1 / self.level - 1 - 1e-9))
+
     def _looks(self, seeds):
         """Seeds, some at a time; between them the test may end."""
-        step = max(FIRST, int(np.ceil(1 / self.level - 1 - 1e-9)))
+        step = max(FIRST, self._fewest)
         first = len(seeds) if len(seeds) < 2 * step else step
-        return [
-            seeds[:first],
-            *(seeds[i : i + step + 1] for i in range(first, len(seeds), step + 1)),
-        ]
+        ends = [*([SOON] if self.verdict_only else []), *range(first, len(seeds), step + 1)]
+        return [seeds[a:b] for a, b in pairwise([0, *ends, len(seeds)])]
 
     def _clear(self, gain, found, most):
         """Whether more surrogates would not change the verdict, or hardly could."""
         above = np.sum(found >= gain)
+        if len(found) < self._fewest:
+            return self.p_value(gain, found) < SURE * self.level
         return above > most or (above == 0 and gain > found.mean() + CLEAR * found.std())
+
+    def p_value(self, gain, found):
+        """By rank; of fewer surrogates than that needs, by Student's t for one more of them."""
+        if len(found) >= self._fewest or np.sum(found >= gain) or len(found) < SOON:
+            return _p_value(gain, found)
+        spread = found.std(ddof=1) * np.sqrt(1 + 1 / len(found))
+        return float(stdtr(len(found) - 1, (found.mean() - gain) / max(spread, TINY)))
 
 
 def _one_gain(trial, draw, seed):
@@ -395,8 +413,8 @@ def _next_gain(model, W, samples, seed):
     solver, problem = ALS(), Problem(model.chunks(samples), model.polarity)
     blocks: list = []
     for w in W:
-        blocks.append(problem.block(solver.polish(problem, w[None], PASSES).weights))
-        chunks = problem.chunks.then(deflate, blocks[-1], blocks=list(blocks))
+        blocks.append(problem.block_for_codes(solver.polish(problem, w[None], PASSES).weights))
+        chunks = problem.chunks.update(deflate, blocks[-1], blocks=list(blocks))
         problem = replace(problem, chunks=chunks)
     weights = np.concatenate([block.weights for block in blocks])
     value = replace(model.model_, weights=weights, sweeps=0)

@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from gtpca.data.codes import Codes
 from gtpca.data.rows import counted
 from gtpca.diagnostics import wording
-from gtpca.diagnostics.common import Found, directions, is_density
+from gtpca.diagnostics.common import Diagnosis, directions, is_density
 from gtpca.diagnostics.energies import noise_levels, pose_energies
 from gtpca.diagnostics.wording import Commands
+from gtpca.fitting.cautions import has_ends, scale_of
 from gtpca.model.coding import deflate, projection, sweep
 from gtpca.model.matching import make_block, match
 from gtpca.model.probabilistic import encode as density_encode
@@ -28,11 +29,10 @@ LOBE = 0.25  # a pose that sees so much of what lies at another, without a dip b
 MOST_AMBIGUOUS = 0.1  # share of the samples
 TINY = 1e-300
 FLOOR = 1e-12  # noise below this share of the largest energy is rounding
-FEW_PLACES = 4  # a range has ends if it has at least so many values
 
 
 @dataclass(frozen=True, eq=False)
-class PoseConfidence(Found):
+class PoseConfidence(Diagnosis):
     """How sure the poses of ``n`` samples are, of ``p`` components, or of all if they share one.
 
     Attributes
@@ -160,7 +160,7 @@ def _energetic(model, chunks):
     blocks = model.model_.blocks(chunks.dtype)
     noise = noise_levels(chunks, blocks)
     yield noise
-    yield chunks.join(_margins, blocks, noise, Places.of(model))
+    yield chunks.concat(_margins, blocks, noise, Places.of(model))
 
 
 def _margins(chunk, blocks, noise, places):
@@ -191,18 +191,18 @@ def _likely(model, chunks):
     """Indices and margins by probability; the hill is that of all directions."""
     block = make_block(model.operator_, directions(model))
     yield None
-    yield chunks.join(_likely_margins, model.model_.lens(), block, Places.of(model))
+    yield chunks.concat(_likely_margins, model.model_.e_step(), block, Places.of(model))
 
 
-def _likely_margins(chunk, lens, block, places):
+def _likely_margins(chunk, e_step, block, places):
     """Most likely transforms and their margins, (n, 1) each."""
-    found = pose_summary(chunk, lens, chunk.operator.n_transforms)
+    found = pose_summary(chunk, e_step, chunk.operator.n_transforms)
     logits = np.empty(found["index"].shape)
     logs = np.log(np.maximum(found["probability"], TINY))
     np.put_along_axis(logits, found["index"], logs, axis=1)
     best = found["index"][:, 0]
-    coef = with_one(density_encode(chunk, lens, 1.0).scores)
-    part = moved(chunk.operator, lens.weights, coef, best)
+    coef = with_one(density_encode(chunk, e_step, 1.0).scores)
+    part = moved(chunk.operator, e_step.weights, coef, best)
     return {"index": best[:, None], "margin": _margin(chunk, block, part, logits, places)[:, None]}
 
 
@@ -273,10 +273,8 @@ def ends_of(model, index):
     """Shares of poses (n, p) at the first or last value of each quantity, and what they may be."""
     ends, bars = {}, {}
     for name, pose in pose_columns(model, Codes(np.empty(index.shape), index)).items():
-        values = np.unique(pose.possible)
-        if pose.possible.dtype.kind not in "iuf" or len(values) < FEW_PLACES:
-            continue
-        if name in model.operator_.periods:
+        values = scale_of(pose.possible)
+        if values is None or not has_ends(model.operator_, name):
             continue
         ends[name] = np.isin(pose.values, [values[0], values[-1]]).mean(axis=0)
         bars[name] = wording.end_bar(len(values))

@@ -13,7 +13,7 @@ from gtpca import checks
 from gtpca.data.chunks import Chunk
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.common import (
-    Found,
+    Diagnosis,
     directions,
     each,
     like,
@@ -25,6 +25,7 @@ from gtpca.diagnostics.common import (
 from gtpca.diagnostics.wording import Commands
 from gtpca.model.matching import make_block
 from gtpca.operators import Operator
+from gtpca.views.parts import is_density
 
 __all__ = ["Stability", "similarities", "stability"]
 
@@ -33,7 +34,7 @@ MOST_VIEWS = 16  # transforms of a component that is seen in part only
 
 
 @dataclass(frozen=True, eq=False)
-class Stability(Found):
+class Stability(Diagnosis):
     """How alike components are that were found again.
 
     Attributes
@@ -159,7 +160,7 @@ def _found_again(model, samples, job):
     rows, seed = job
     some = samples if rows is None else samples[np.sort(rows)]
     how = {"random_state": seed}
-    if not hasattr(model, "pose_posterior"):
+    if not is_density(model):
         how["n_components"] = model.n_components_
     V = directions(refit(like(model, **how), some, model.labels_))
     W = directions(model)

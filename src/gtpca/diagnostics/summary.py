@@ -8,8 +8,11 @@ from typing import Any
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.noise import NoiseFloor, noise_floor
 from gtpca.diagnostics.poses import PoseConfidence, has_gaps, pose_confidence
+from gtpca.diagnostics.recordings import EventCheck, check_events
 from gtpca.diagnostics.splits import Stability, stability
 from gtpca.fitting.wording import speak_of_colour
+from gtpca.recordings import EventGTPCA
+from gtpca.views.parts import is_density
 
 __all__ = ["Check", "check"]
 
@@ -89,16 +92,17 @@ class Check:
         return "\n\n".join([*said, *map(str, self.answers.values()), *self.unanswered])
 
 
-def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check:
+def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check | EventCheck:
     """Run :func:`noise_floor`, :func:`stability` and :func:`pose_confidence`.
 
-    The last needs samples without gaps, and is left out where there are any.
+    The last needs samples without gaps, and is left out where there are any. Of recordings, events
+    are counted by templates of halves and in noise, and templates of halves are compared.
 
     Parameters
     ----------
-    model : GTPCA or ProbabilisticGTPCA
+    model : GTPCA, ProbabilisticGTPCA or EventGTPCA
         Fitted.
-    X : array (n, \\*sample_shape) or (n, d)
+    X : array (n, \\*sample_shape) or (n, d), or recordings
         What it was fitted to.
     n_jobs : int or None
         Threads.
@@ -108,14 +112,17 @@ def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check:
 
     Returns
     -------
-    Check
+    Check, or EventCheck of recordings
     """
+    if isinstance(model, EventGTPCA):
+        return check_events(model, X, n_jobs=n_jobs, random_state=random_state)
     how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    density = is_density(model)
     return Check(
         noise_floor(model, X, random_state=random_state, **how),
         stability(model, X, random_state=random_state, **how),
         None if has_gaps(model, X) else pose_confidence(model, X, **how),
-        getattr(model, "doubt_", None),
+        model.doubt_ if density else None,
         tuple(model.cautions_),
-        getattr(model, "strength_", None),
+        model.strength_ if density else None,
     )

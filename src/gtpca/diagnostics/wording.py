@@ -16,7 +16,7 @@ from gtpca.families.text import as_family, format_family
 from gtpca.fitting.cautions import MOST_OFFSET
 from gtpca.fitting.wording import speak_of_colour
 from gtpca.text import file_word, typed
-from gtpca.views.parts import is_density
+from gtpca.views.parts import is_density, known_labels
 
 __all__ = [
     "CHOOSE_OPTIONS",
@@ -25,6 +25,7 @@ __all__ = [
     "choice",
     "choice_doubts",
     "end_bar",
+    "events_beside_noise",
     "faint",
     "fit_options",
     "kinds",
@@ -33,6 +34,7 @@ __all__ = [
     "noise_floor",
     "pose_confidence",
     "stability",
+    "templates_of_halves",
 ]
 
 # Of the options of `gtpca fit`, those that `gtpca choose` has as well.
@@ -60,7 +62,7 @@ def fit_options(model) -> dict[str, Any]:
     """
     density, seed = is_density(model), model.random_state
     noise = model.noise if isinstance(model.noise, str) else None
-    center = {"samples": "samples", True: "features"}.get(getattr(model, "center", False))
+    center = {"samples": "samples", True: "features"}.get(_given(model, "center", False))
     shape = model.sample_shape
     return {
         "shared_pose": _unless(model, "shared_pose", False),
@@ -83,8 +85,13 @@ def fit_options(model) -> dict[str, Any]:
 
 def _unless(model, name, default):
     """A parameter, or None where it is at its default."""
-    value = getattr(model, name, default)
+    value = _given(model, name, default)
     return None if value == default else value
+
+
+def _given(model, name, default):
+    """A parameter; the default where the estimator has none of this name."""
+    return model.get_params(deep=False).get(name, default)
 
 
 def _words(options) -> list[str]:
@@ -142,7 +149,7 @@ class Commands:
         plain = None if any_window is None else _text(any_window)
         changed = _changed(model, options) or _text(family) is None
         names = tuple(_differing(model)) if changed else None
-        labels = getattr(model, "labels_", None)
+        labels = known_labels(model)
         reading = () if labels is None else tuple(reading_words(labels.reading))
         density = is_density(model)
         return cls(_text(family) or "", plain, options, density, names, reading=reading)
@@ -251,13 +258,12 @@ def _text(family) -> str | None:
 def _without_window(family):
     """The family with no window, moving the same axes; None if it has no window to choose."""
     found = clone(family)
-    windows = [name for name in found.get_params() if name.rpartition("__")[2] == "window"]
-    for name in windows:
+    for name in family.windows:
         axes, size = name.removesuffix("window") + "axes", np.ndim(found.get_params()[name])
         if size and found.get_params()[axes] is None:  # one window per axis says which axes move
             found.set_params(**{axes: tuple(range(len(found.get_params()[name])))})
         found.set_params(**{name: None})
-    return found if windows else None
+    return found if family.windows else None
 
 
 def end_bar(count) -> float:
@@ -318,6 +324,40 @@ def _of_an_offset(share, commands, count) -> str:
 def caution(text) -> str:
     """What a fit warned of, as a sentence."""
     return f"{text[0].upper()}{text[1:]}"
+
+
+def events_beside_noise(found) -> str:
+    """How many events there are, by templates of other data and in noise, and what to do."""
+    counts = found.counts
+    if counts.above_noise is None:
+        return (
+            f"{counts.fitted} events were found; recordings are too short to be cut into halves, "
+            "so that they were not compared with noise: give longer ones."
+        )
+    mine, noise, _ = counts.excess
+    seen = (
+        f"templates of the other half find {counts.cross_fitted}, which gain {mine:.3g} prices "
+        f"more than their own, and noise would {noise:.3g} (more than {counts.bar:.3g} is needed)"
+    )
+    if counts.above_noise:
+        return f"The {counts.fitted} events are more than noise would give: {seen}."
+    white = found.noise != "stationary"
+    other = ", or noise='stationary' (--noise stationary)" if white else ""
+    return (
+        f"The {counts.fitted} events are not above noise: {seen}; try another window{other}, or a "
+        "longer recording."
+    )
+
+
+def templates_of_halves(found) -> str:
+    """Whether both halves of recordings have the same templates."""
+    least, bar = float(np.min(found.halves)), f"{found.threshold:g} is needed"
+    if found.n_stable == len(found.halves):
+        return f"Both halves have the same templates: they are alike by {least:.2f} ({bar})."
+    k = int(np.argmin(found.halves)) + 1
+    fewer = "" if found.n_stable == 0 else f"; fit {found.n_stable} with `-k {found.n_stable}`"
+    more = fewer or "; a longer recording or another window may help"
+    return f"Halves differ in template {k}: they are alike by {least:.2f} ({bar}){more}."
 
 
 SINGLE = 0.8  # of the energy of a component in one point
@@ -423,11 +463,11 @@ def choice(found, commands) -> str:
 
 def _best_window(found) -> str:
     """The window that is suggested, its error, and which others are as good."""
-    errors = found.errors.mean(axis=1)
+    errors = found.errors.mean(axis=1)  # NaN for windows that were not tried in all folds
     error = errors[found.windows == found.window][0]
     among = ""
-    if error > errors.min():
-        shorter = int(found.windows[errors.argmin()])
+    if error > np.nanmin(errors):
+        shorter = int(found.windows[np.nanargmin(errors)])
         among = f" of the windows that can move far enough (window {length(found, shorter)} cannot)"
     first, last = (length(found, window) for window in found.flat)
     return (

@@ -11,7 +11,7 @@ from gtpca.fitting.event_noise import surrogate_of
 from gtpca.fitting.events import fit_events
 from gtpca.model.events import decode_all, estimated_prices
 
-__all__ = ["EventCounts", "count_events", "cross_fitted"]
+__all__ = ["EventCounts", "count_events", "fitted_halves", "too_short"]
 
 SHORT = 64  # windows: shorter recordings are not cut into halves
 CHANCE, PRICES = 4.0, 2.0  # standard deviations, and prices, that events must be above noise
@@ -41,37 +41,46 @@ class EventCounts:
     excess: tuple[float, float, float] | None = None
 
     @property
-    def above_noise(self) -> bool | None:
-        """Whether events by templates of other data gain more than those of noise; None: unknown.
+    def bar(self) -> float | None:
+        """The excess that events must be above: four standard deviations and two prices over noise.
 
-        By four standard deviations of noise, and two prices.
+        None where it is not known.
         """
         if self.excess is None:
             return None
-        mine, noise, spread = self.excess
-        return bool(mine > noise + CHANCE * spread + PRICES)
+        return self.excess[1] + CHANCE * self.excess[2] + PRICES
+
+    @property
+    def above_noise(self) -> bool | None:
+        """Whether events by templates of other data gain more than noise would; None: unknown."""
+        if self.bar is None or self.excess is None:
+            return None
+        return bool(self.excess[0] > self.bar)
 
 
-def count_events(signals, fit, recipe, raw, whiten) -> EventCounts:
+def count_events(signals, fitted: int, recipe, raw, whiten, halves=None) -> EventCounts:
     """Counts of a fit, of fits to halves, and of one to a surrogate.
 
     Parameters
     ----------
     signals : list of Piecewise
         As the templates see them.
-    fit : EventFit
+    fitted : int
+        Events of the fit.
     recipe : EventRecipe
     raw : list of Piecewise
         In their own units.
     whiten : callable
         ``whiten(signals)``: what was done to the recordings, of a surrogate in their units.
+    halves : list of (Dictionary, list of Placed) or None
+        What :func:`fitted_halves` found; None: they are fitted.
     """
-    fitted = sum(map(len, fit.placed))
-    if any(signal.n_points < SHORT * recipe.length for signal in signals):
+    if too_short(signals, recipe):
         return EventCounts(fitted)
     quick = replace(recipe, n_init=1, report=None)
     recipe.say("templates of halves")
-    crossed = cross_fitted(signals, quick)
+    halves = fitted_halves(signals, recipe) if halves is None else halves
+    crossed = [events for _, placed in halves for events in placed]
     recipe.say("a surrogate of noise")
     parts = parts_of(raw, recipe.length)
     noise = whiten(surrogate_of(parts, recipe.length, _generator(recipe.rng)))
@@ -89,17 +98,28 @@ def count_events(signals, fit, recipe, raw, whiten) -> EventCounts:
     )
 
 
-def cross_fitted(signals, recipe) -> list:
-    """Events in each half of recordings by templates of the other half."""
+def too_short(signals, recipe) -> bool:
+    """Whether a recording is too short to be cut into halves."""
+    return any(signal.n_points < SHORT * recipe.length for signal in signals)
+
+
+def fitted_halves(signals, recipe) -> list:
+    """Templates of each half of the recordings, and their events in the other half.
+
+    Returns
+    -------
+    list of (Dictionary, list of Placed)
+    """
+    quick = replace(recipe, n_init=1, report=None)
     halves = [
         [signal.part(0, signal.n_points // 2) for signal in signals],
         [signal.part(signal.n_points // 2, signal.n_points) for signal in signals],
     ]
     found = []
     for mine, other in (halves, halves[::-1]):
-        fit = fit_events(mine, recipe, parts_of(mine, recipe.length, loud=True))
-        prices = estimated_prices(other, fit.dictionary, recipe)[1]
-        found += decode_all(other, fit.dictionary, prices, recipe)[0]
+        fit = fit_events(mine, quick, parts_of(mine, recipe.length, loud=True))
+        prices = estimated_prices(other, fit.dictionary, quick)[1]
+        found.append((fit.dictionary, decode_all(other, fit.dictionary, prices, quick)[0]))
     return found
 
 

@@ -347,8 +347,8 @@ class Screen:
     def _fitted(self, problem, result) -> Fitted:
         """What a result shows of the rows."""
         problem = replace(problem, ridge=result.ridge)
-        [block] = problem.blocks(result.weights[None])
-        found = problem.chunks.join(_matched, block)
+        [block] = problem.blocks_for_fit(result.weights[None])
+        found = problem.chunks.concat(_matched, block)
         penalty = result.ridge * np.sum((found["coef"] @ block.weights) ** 2, axis=1)
         shown = projection(self.operator, block, found["index"], found["coef"], self.rest.dtype)
         return Fitted(result, shown, penalty)

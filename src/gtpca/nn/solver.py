@@ -6,11 +6,12 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
+from gtpca._typing import BaseEstimator
+from gtpca.data.energies import total_weight
 from gtpca.model.matching import explained_energy, orthonormal
 from gtpca.nn.geometry import Geometry
 from gtpca.nn.layer import GTPCLayer
 from gtpca.nn.training import RowBatches, Schedule, Trainer
-from gtpca.shell import BaseEstimator
 from gtpca.solvers.base import SolverResult
 
 __all__ = ["Adam"]
@@ -126,11 +127,6 @@ class Adam(BaseEstimator):
         return torch.from_numpy(np.asarray(array, dtype=dtype)).to(self.device)
 
 
-def total_weight(chunk):
-    """Sum of the sample weights of a chunk."""
-    return float(len(chunk.rows) if chunk.weight is None else chunk.weight.sum())
-
-
 def weights_of(layer):
     """The weights of a layer as a block, (1, L) in float64, unit norm."""
     w = layer.weight.detach().cpu().numpy().astype(np.float64)
@@ -139,4 +135,4 @@ def weights_of(layer):
 
 def explained(layer, problem):
     """Energy of all rows that the layer explains."""
-    return problem.chunks.sum(explained_energy, problem.block(weights_of(layer)))
+    return problem.chunks.sum(explained_energy, problem.block_for_codes(weights_of(layer)))

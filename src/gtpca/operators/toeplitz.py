@@ -1,4 +1,4 @@
-"""Normal equations of templates that occur many times, at places that may overlap."""
+"""Normal equations of templates that occur many times and may overlap."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.linalg import cho_factor, cho_solve
 __all__ = ["Toeplitz"]
 
 DENSE = 2048  # unknowns up to which the matrix is built
-RIDGE = 1e-10  # of the mean diagonal, on the step from the start: it never raises the residual
+RIDGE = 1e-10  # relative to the mean diagonal; on the step from the start, so nothing gets worse
 STEPS, TOL = 200, 1e-10  # of conjugate gradients
 
 
@@ -34,7 +34,7 @@ class Toeplitz:
 
     @classmethod
     def of(cls, starts, scores, length) -> Toeplitz:
-        """That of events at ascending ``starts`` (n,) with ``scores`` (n, A) on all templates."""
+        """The matrix for events at ascending ``starts`` (n,) with ``scores`` (n, A)."""
         n_templates = scores.shape[1]
         lags = np.zeros((2 * length - 1, n_templates, n_templates))
         gap = 0
@@ -66,7 +66,7 @@ class Toeplitz:
         return irfft(moved, n, axis=1)[:, self.length - 1 : 2 * self.length - 1]
 
     def quadratic(self, W: np.ndarray) -> float:
-        """``<W, N W>``: the energy of what the events rebuild."""
+        """``<W, N W>``: the energy of the reconstruction from the events."""
         return float(np.vdot(W, self.times(W)))
 
     def matrix(self) -> np.ndarray:
@@ -77,7 +77,7 @@ class Toeplitz:
         return blocks.reshape(n_templates * length, n_templates * length)
 
     def solve(self, rhs: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """Templates (A, L, C) with ``N W = rhs``; what is not seen keeps ``start``."""
+        """Templates (A, L, C) with ``N W = rhs``; unseen values keep those of ``start``."""
         rest = rhs - self.times(start)
         mean = float(np.trace(self.lags[:, :, self.length - 1])) / len(self.lags)
         if not mean > 0:
@@ -91,7 +91,7 @@ class Toeplitz:
         return start + step.reshape(start.shape)
 
     def _conjugate_gradients(self, rest):
-        """The step for what is left of the right-hand side."""
+        """The step for the residual of the right-hand side."""
         step, direction = np.zeros_like(rest), rest.copy()
         size = first = np.vdot(rest, rest)
         for _ in range(STEPS):

@@ -10,7 +10,7 @@ from gtpca.views import measures
 from gtpca.views.parts import parts
 from gtpca.views.samples import component_view, sample_view
 
-__all__ = ["gather_alignment"]
+__all__ = ["gather_alignment", "pack_map"]
 
 ROWS, POINTS = 150, 200  # of a heat map, at most
 CHANNELS = 4  # those in which the component is strongest
@@ -99,13 +99,13 @@ def _packed(values, order, view):
     return {
         "x": pack(block_means(view.positions.astype(np.float64), _factor(view), 0)),
         "name": view.position_name,
-        "maps": [_pack_map(rows[:, c]) for c in range(rows.shape[1])],
+        "maps": [pack_map(rows[:, c]) for c in range(rows.shape[1])],
         "means": [pack(mean) for mean in means],
         "rows": len(rows),
     }
 
 
-def _pack_map(values):
+def pack_map(values) -> dict:
     """A heat map in bytes: the values are ``low + step q``, and 255 is where there is none."""
     known = values[~np.isnan(values)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)

@@ -78,3 +78,9 @@ function percent(share) {
 function plain(text) {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
+
+/** A field of a table, in quotes where that is needed. */
+function field(value) {
+  const text = typeof value === "number" ? String(Number(value.toPrecision(7))) : String(value);
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

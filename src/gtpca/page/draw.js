@@ -16,6 +16,11 @@ function rgb(colour) {
   return [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
 }
 
+/** The element with an id. */
+function byId(id) {
+  return document.getElementById(id);
+}
+
 /** An element with a class and a text. */
 function element(tag, className, text) {
   const made = document.createElement(tag);

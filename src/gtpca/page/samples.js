@@ -6,7 +6,6 @@ const isGap = gapsOf(page.samples.gaps, page.samples.original.size);
 const contributions = page.samples.parts ? rowsOf(page.samples.parts) : null;
 const divided = page.samples.parts ? Array.from(numbers(page.samples.parts.rows)) : [];
 const chosen = { point: 0 };
-const byId = (id) => document.getElementById(id);
 
 /** All quantities that an axis of the scatter may show: name and values. */
 function quantities() {
@@ -228,12 +227,6 @@ function scatterKey(event) {
 /** The first sample with a picture. */
 function firstPictured() {
   return Math.max(0, points.picture.findIndex((row) => row >= 0));
-}
-
-/** A field of a table, in quotes where that is needed. */
-function field(value) {
-  const text = typeof value === "number" ? String(Number(value.toPrecision(7))) : String(value);
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** The samples of the page as a table: id, labels, scores, poses and the explained share. */

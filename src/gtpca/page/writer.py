@@ -14,14 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 
 import gtpca
 from gtpca import checks
+from gtpca._typing import RandomState, Samples
+from gtpca.base import BaseFitted, BaseGTPCA
 from gtpca.data.rows import counted
+from gtpca.families.text import as_family
 from gtpca.files import atomic_file
 from gtpca.operators.grid import Grid, axis_texts
 from gtpca.optional import require
 from gtpca.page.contents import COMPONENTS, gather
 from gtpca.page.packing import clipped, safe_json, script_hash
 from gtpca.page.reality import reality, reality_chart
-from gtpca.shell import RandomState, Samples
+from gtpca.page.recordings import gather_recording
 from gtpca.views import measures, palette
 from gtpca.views.parts import is_density
 from gtpca.views.spectra import noise_spectra
@@ -31,6 +34,7 @@ __all__ = ["write_page"]
 LARGEST = 7_800_000  # bytes of the page
 ROOM_LEFT = 150_000  # of them for text, styles and our own scripts
 SCRIPTS = ("data.js", "figures.js", "draw.js", "samples.js", "alignment.js", "page.js")
+RECORDING_SCRIPTS = ("data.js", "figures.js", "draw.js", "alignment.js", "recording.js")
 
 
 def write_page(
@@ -57,10 +61,11 @@ def write_page(
 
     Parameters
     ----------
-    model : GTPCA or ProbabilisticGTPCA
+    model : GTPCA, ProbabilisticGTPCA or EventGTPCA
         Fitted. A pattern is shown beside the components, and poses with their standard deviations
-        and probabilities.
-    X : array (n, \\*sample_shape) or (n, d)
+        and probabilities. Of templates of recordings the page shows the trace with its events,
+        amplitudes over time, intervals, and events piled up.
+    X : array (n, \\*sample_shape) or (n, d), or recordings
         Samples, those of the fit or new ones; whatever ``model.encode`` reads, chunk by chunk.
     path : path
         Where the page goes. An existing file is replaced once the new one is complete.
@@ -100,6 +105,16 @@ def write_page(
     """
     environment, plotly = _environment(), _plotly()
     path = _check(model, path, title=title, text=text)
+    room = LARGEST - ROOM_LEFT - len(plotly.encode())
+    rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+    if model.of_recordings:
+        for name, given in (("labels", labels), ("ids", ids)):
+            if given is not None:
+                raise ValueError(f"{name} are of samples; the page of a recording has none.")
+        found = gather_recording(model, X, room, rng)
+        context = _recording_texts(model, found, check, title) | {"text": _paragraphs(text or "")}
+        context |= _parts(plotly, found.data, RECORDING_SCRIPTS)
+        return _write(environment, "recording.html", context, path)
     X = counted(X, model)
     columns = _columns("labels", labels, X, "label")
     weight = measures.set_aside(model, X.shape[0] if hasattr(X, "shape") else len(X)).weight
@@ -112,23 +127,31 @@ def write_page(
         labels=next(iter(columns.values()), None),
         columns=columns,
         ids=called,
-        room=LARGEST - ROOM_LEFT - len(plotly.encode()),
+        room=room,
         max_samples=checks.integer("max_samples", max_samples, 1),
-        rng=np.random.default_rng(check_random_state(random_state).randint(2**31)),
+        rng=rng,
     )
     data = contents.data | {"real": reality_chart(check)}
     context = _texts(model, X, contents, title) | {"text": _paragraphs(text or "")}
     context |= {"real": reality(check), "next": commands or _calls(model)} | _parts(plotly, data)
-    text = environment.get_template("page.html").render(context)
+    return _write(environment, "page.html", context, path)
+
+
+def _write(environment, template, context, path) -> Path:
+    """The page in its file, all of it or nothing."""
+    text = environment.get_template(template).render(context)
     with atomic_file(path) as file:
         file.write(text.encode("utf-8", "replace"))
-    return Path(path)
+    return path
 
 
 def _check(model, path, **words):
     """The path, if everything is as it should be."""
-    if not hasattr(model, "measure"):
-        raise TypeError(f"model={clipped(repr(model))} is not a GTPCA or a density; fit one.")
+    recordings = isinstance(model, BaseFitted) and model.of_recordings
+    if not recordings and not isinstance(model, BaseGTPCA):
+        raise TypeError(
+            f"model={clipped(repr(model))} is not a GTPCA, a density or an EventGTPCA; fit one."
+        )
     check_is_fitted(model)
     for name, value in words.items():
         if value is not None and not isinstance(value, str):
@@ -171,7 +194,7 @@ def _texts(model, X, contents, title):
         "shared": bool(model.shared_pose_),
         "density": is_density(model),
         "noise": _noise(model) if is_density(model) else "",
-        "doubt": getattr(model, "doubt_", None),
+        "doubt": model.doubt_ if is_density(model) else None,
         "cautions": model.cautions_,
         "spectra": _spectra(model),
         "center": model.center_,
@@ -185,13 +208,51 @@ def _texts(model, X, contents, title):
     }
 
 
+def _recording_texts(model, contents, check, title):
+    """What the template of a recording says in words."""
+    count = model.n_components_
+    plural = "" if count == 1 else "s"
+    return {
+        "title": title or f"EventGTPCA: {count} template{plural}",
+        "contents": contents,
+        "n_components": count,
+        "shared": bool(model.shared_pose_),
+        "counts": model.event_counts_,
+        "counts_text": model.counts_text_,
+        "check": check,
+        "cautions": model.cautions_,
+        "positive": palette.POSITIVE,
+        "negative": palette.NEGATIVE,
+        "parameters": {name: _spoken(v) for name, v in model.get_params(deep=False).items()},
+        "facts": _recording_facts(model, contents),
+        "version": gtpca.__version__,
+    }
+
+
+def _recording_facts(model, contents):
+    """Recordings and fit, as pairs."""
+    shape = " × ".join(map(str, model.sample_shape_))
+    facts = {
+        "recordings": f"{len(contents.sizes):,}",
+        "points": f"{sum(contents.sizes):,}",
+        "channels": f"{model.n_channels_}",
+        "shape of a template": shape,
+        "least distance of events": f"{model.refractory_} points",
+        "places per event": "one for all templates" if model.shared_pose_ else "one",
+        "passes with frozen prices": f"{model.n_iter_}",
+    }
+    if model.noise_ is not None:
+        facts |= _whitened(model)
+    if isinstance(model.grid_, Grid):
+        facts["axes"] = clipped("; ".join(axis_texts(model.grid_)), 300)
+    return facts
+
+
 def _calls(model) -> tuple[str, str]:
     """What to call in Python to see what is real, and where there is no pattern."""
-    poses = model.operator_.describe(np.zeros(1, dtype=np.int64))
-    windows = any(name.startswith("start") for name in poses)  # that begin somewhere
     other = "another family or more samples may help"
     found = "`gtpca.diagnostics.choose(X, model.family)` tries other windows"
-    return "gtpca.diagnostics.check(model, X)", found if windows else other
+    return "gtpca.diagnostics.check(model, X)", found if as_family(model.family).windows else other
 
 
 def _paragraphs(text) -> list[str]:
@@ -260,7 +321,7 @@ def _whitened(model):
     """What was done to rows before the fit, as pairs."""
     orders = ", ".join(map(str, model.noise_.orders))
     found = {"noise": f"stationary, whitened by an autoregression of order {orders}"}
-    left = getattr(model, "data_resmse_", None)
+    left = None if is_density(model) else model.data_resmse_
     if left is not None:
         found["left of the energy in units of the data"] = ", ".join(f"{v:.3g}" for v in left)
     return found
@@ -294,9 +355,9 @@ def _noise(model):
     return f"{np.sqrt(np.mean(model.noise_variance_)):.3g}"
 
 
-def _parts(plotly, data) -> dict[str, Any]:
+def _parts(plotly, data, scripts=SCRIPTS) -> dict[str, Any]:
     """The scripts, the styles, the data, and the policy that allows just these."""
-    own = "\n".join(_resource(name) for name in SCRIPTS)
+    own = "\n".join(_resource(name) for name in scripts)
     allowed = f"{script_hash(plotly)} {script_hash(own)}"
     return {
         "plotly": plotly,

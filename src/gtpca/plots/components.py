@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gtpca import checks
+from gtpca._typing import Samples
 from gtpca.plots import samples
 from gtpca.plots.panels import (
     check_components,
@@ -17,7 +18,6 @@ from gtpca.plots.panels import (
     pick_rows,
     take_axes,
 )
-from gtpca.shell import Samples
 from gtpca.views.measures import as_seen, encode, set_aside
 from gtpca.views.palette import BLACK, BLUE, GREY, ORANGE, RED, SKY, Scale
 from gtpca.views.parts import PATTERN, is_density, picked
@@ -41,7 +41,7 @@ def plot_components(model: Any, *, components: Sequence[int] | None = None, ax: 
 
     Parameters
     ----------
-    model : GTPCA or ProbabilisticGTPCA
+    model : GTPCA, ProbabilisticGTPCA or EventGTPCA
         Fitted.
     components : int, list of int or None
         Numbers counted from 0; default: all, and the pattern. Titles count from 1.

@@ -10,12 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from gtpca import checks
 from gtpca.plots.panels import take_single
 from gtpca.plots.style import labelled
+from gtpca.views.intervals import interval_counts
 from gtpca.views.palette import CYCLE, GREY, MARKERS
 
 __all__ = ["plot_events", "plot_intervals"]
 
 WINDOWS = 24  # that are drawn by default
-BINS = 60
 
 
 def plot_events(
@@ -115,16 +115,14 @@ def plot_intervals(model: Any, X: Any, *, events: Any = None, ax: Any = None) ->
     check_is_fitted(model)
     events = model.encode(X) if events is None else events
     ax = take_single(ax, (4.8, 3.2))
-    each = [events[events.component == k].intervals for k in range(model.n_components_)]
-    each = each[:1] if model.shared_pose_ else each
-    every = np.concatenate(each)
-    if not len(every):
+    groups = 1 if model.shared_pose_ else model.n_components_
+    found = interval_counts(events, groups)
+    if found is None:
         raise ValueError("there are fewer than two events of each template: no interval.")
-    edges = np.linspace(0, float(np.quantile(every, 0.99)) * 1.05 or 1.0, BINS + 1)
-    for k, intervals in enumerate(each):
+    edges, counts, _ = found
+    for k, count in enumerate(counts):
         name = "events" if model.shared_pose_ else f"template {k + 1}"
-        style = {"color": CYCLE[k % len(CYCLE)], "histtype": "step", "linewidth": 1.4}
-        ax.hist(intervals, edges, label=name, **style)
+        ax.stairs(count, edges, label=name, color=CYCLE[k % len(CYCLE)], linewidth=1.4)
     return labelled(ax, f"to the next event, {_unit(events)}", "events", integers=False)
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gtpca import checks
+from gtpca._typing import Samples
 from gtpca.data.codes import Codes
 from gtpca.model.coding import bring_back
 from gtpca.plots import samples
@@ -19,7 +20,6 @@ from gtpca.plots.panels import (
     need_samples,
     take_axes,
 )
-from gtpca.shell import Samples
 from gtpca.views.measures import encode
 from gtpca.views.palette import BLACK, BLUE, GREY, RED, Scale
 from gtpca.views.parts import picked

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gtpca import checks
+from gtpca._typing import Samples
 from gtpca.data.codes import Codes
 from gtpca.plots.panels import need_samples, pick_rows, take_axes
 from gtpca.plots.style import integer_ticks, quiet
-from gtpca.shell import Samples
 from gtpca.views.measures import Pose, as_seen, encode, pose_columns
 from gtpca.views.palette import BLUE, LEVELS, SKY
 from gtpca.views.parts import is_density
@@ -53,7 +53,7 @@ def plot_poses(model: Any, X: Samples, component: int | None = 0, *, ax: Any = N
     checks.integer("component", component, 0, max(0, model.n_components_ - 1))
     poses = told_poses(model, encode(model, X), 0 if model.shared_pose_ else component)
     groups = quantities(poses)
-    given, axes = take_axes(ax, (1, len(groups)), len(groups), SIZE, _projections(groups))
+    given, axes = take_axes(ax, (1, len(groups)), len(groups), SIZE, _projections(model, groups))
     for ax, names in zip(axes, groups, strict=True):
         _draw(ax, model, names, poses)
         ax.set_title(_title(model, component), fontsize=9)
@@ -101,7 +101,8 @@ def plot_pose_posterior(
     every = [told_poses(model, Codes(np.empty((0, 1)), t[:, None]), 0) for t in found.index]
     groups = quantities(every[0])
     shape = (len(numbers), len(groups))
-    given, axes = take_axes(ax, shape, size=SIZE, projections=_projections(groups) * len(numbers))
+    projections = _projections(model, groups) * len(numbers)
+    given, axes = take_axes(ax, shape, size=SIZE, projections=projections)
     for i, (number, poses) in enumerate(zip(numbers, every, strict=True)):
         for ax, names in zip(axes[i * len(groups) :], groups, strict=False):
             _draw(ax, model, names, poses, found.probability[i])
@@ -121,16 +122,20 @@ def _most_likely(name, pose, std, i):
     return f"{said}, sd {spread:.2g}"
 
 
-def _projections(groups):
+def _projections(model, groups):
     """Polar Axes for angles."""
-    return ["polar" if "degrees" in names[0] else None for names in groups]
+    angles = model.operator_.angles
+    return ["polar" if names[0] in angles else None for names in groups]
 
 
 def _draw(ax, model, names, poses, weights=None):
     """One panel: how many samples take a value, or how much weight it has."""
     values, possible = zip(*(poses[name] for name in names), strict=True)
-    draw = _draw_map if len(names) == 2 else _draw_one
-    draw(ax, names, values, possible, weights)
+    if ax.name == "polar" and names[0] in model.operator_.angles:
+        _draw_rose(ax, names[0], values[0], possible[0], weights)
+    else:
+        draw = _draw_map if len(names) == 2 else _draw_one
+        draw(ax, names, values, possible, weights)
     _say_units(ax, names, model.operator_.pose_units)
 
 
@@ -175,9 +180,6 @@ def _axis_label(name):
 
 def _draw_one(ax, names, values, possible, weights=None):
     (name,), (values,), (possible,) = names, values, possible
-    if "degrees" in name and ax.name == "polar":
-        _draw_rose(ax, name, values, possible, weights)
-        return
     levels = np.unique(possible)
     numeric = levels.dtype.kind in "iuf"
     if not numeric or (len(levels) <= MOST_NAMED and "centre" not in name):

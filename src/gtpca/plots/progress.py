@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from gtpca._typing import Samples
 from gtpca.plots.panels import take_single
 from gtpca.plots.style import labelled
-from gtpca.shell import Samples
 from gtpca.views.measures import PCA, uncentred_pca
 from gtpca.views.palette import BLUE, CYCLE, MARKERS, RED
 from gtpca.views.parts import is_density, parts

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gtpca import checks
+from gtpca._typing import Samples
 from gtpca.plots import samples
 from gtpca.plots.panels import (
     check_components,
@@ -18,7 +19,6 @@ from gtpca.plots.panels import (
     take_single,
 )
 from gtpca.plots.style import quiet
-from gtpca.shell import Samples
 from gtpca.views.measures import as_seen, encode, set_aside
 from gtpca.views.palette import BLACK, BLUE, CYCLE, GREY, LEVELS, MARKERS, Scale
 from gtpca.views.samples import sample_view

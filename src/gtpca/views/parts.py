@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["PATTERN", "Part", "is_density", "parts", "picked"]
+__all__ = ["PATTERN", "Part", "is_density", "known_labels", "parts", "picked"]
 
 PATTERN = "pattern"  # what it is called wherever it is shown
 
@@ -17,18 +17,19 @@ class Part(NamedTuple):
     Attributes
     ----------
     name : str
-        "pattern", or "component 1" and so on.
+        "pattern", "component 1" and so on, or "template 1" of recordings.
     weights : array (\\*weight_shape)
         A component has unit norm, a pattern its own.
-    share : float
-        Of the energy of the training rows; of a density, as it expects it.
+    share : float or None
+        Of the energy of the training rows; of a density, as it expects it. None for templates of
+        recordings, which overlap.
     size : float or None
         Norm of the pattern, or standard deviation of the scores, as a density has it.
     """
 
     name: str
     weights: np.ndarray
-    share: float
+    share: float | None
     size: float | None = None
 
     @property
@@ -36,16 +37,25 @@ class Part(NamedTuple):
         """Name, size and share of the energy, a line each."""
         size = f"{'norm' if self.name == PATTERN else 'sd'} {self.size or 0:.3g}"
         said = [] if self.size is None else [size]
-        return "\n".join([self.name, *said, f"{100 * self.share:.1f} % of energy"])
+        if self.share is not None:
+            said.append(f"{100 * self.share:.1f} % of energy")
+        return "\n".join([self.name, *said])
 
 
 def is_density(model) -> bool:
     """Whether the model has a likelihood: then a pattern and all components take one pose."""
-    return hasattr(model, "pose_posterior")
+    return model.has_likelihood
+
+
+def known_labels(model):
+    """What a model knows of its samples beside their values; None before a fit."""
+    return model.labels_ if model.__sklearn_is_fitted__() else None
 
 
 def parts(model) -> list[Part]:
     """All parts of a fitted model, in their order."""
+    if model.of_recordings:
+        return [Part(f"template {k + 1}", w, None) for k, w in enumerate(model.components_)]
     names = [f"component {k + 1}" for k in range(model.n_components_)]
     if not is_density(model):
         found = zip(names, model.components_, model.explained_energy_ratio_, strict=True)
