@@ -15,6 +15,7 @@ from gtpca._typing import HAS_CALLBACKS
 from gtpca.commands.advice import warn_of_columns, warn_of_recording
 from gtpca.commands.densities import density_facts, density_summary, fit_density, no_pattern
 from gtpca.commands.event_facts import event_facts, event_summary
+from gtpca.commands.kinds import kind_facts, kind_summary
 from gtpca.commands.options import (
     Artefacts,
     Center,
@@ -192,11 +193,16 @@ def _fit_watched(model, rows, source) -> None:
     model.fit(rows).set_callbacks()
 
 
-def load_model(path: Path, max_size: int | None = None, recordings: bool | None = False):
-    """The model in a file: of samples, or of ``recordings``; None: of either."""
+def load_model(
+    path: Path,
+    max_size: int | None = None,
+    recordings: bool | None = False,
+    kinds: bool = False,
+):
+    """The model in a file: of samples, or of ``recordings``; None: of either; also of ``kinds``."""
     try:
         found = load(path) if max_size is None else load(path, max_size)
-        _check_kind(path, found, recordings)
+        _check_kind(path, found, recordings, kinds)
         return found
     except (ValueError, IsADirectoryError) as error:
         if path.is_dir() or (is_data(path) and not is_model(path)):
@@ -207,12 +213,14 @@ def load_model(path: Path, max_size: int | None = None, recordings: bool | None 
         raise
 
 
-def _check_kind(path, model, recordings) -> None:
-    """Templates of recordings and components of samples have commands of their own, kinds none."""
+def _check_kind(path, model, recordings, kinds=False) -> None:
+    """Templates of recordings, kinds and components of samples have commands of their own."""
     if isinstance(model, MixtureGTPCA):
+        if kinds:
+            return
         raise ValueError(
-            f"{shown(path)} holds a MixtureGTPCA, which commands do not take; gtpca.load reads it "
-            "in Python."
+            f"{shown(path)} holds kinds of samples, which `gtpca kinds` found; use gtpca info, "
+            "transform or plot kinds with it."
         )
     is_events = isinstance(model, EventGTPCA)
     if recordings is True and not is_events:
@@ -239,11 +247,33 @@ def info(model: Model, as_json: Json = False, max_size: MaxSize = None) -> None:
       gtpca info signals.gtpca
       gtpca info signals.gtpca --json
     """
-    fitted = load_model(model, max_size, recordings=None)
+    fitted = load_model(model, max_size, recordings=None, kinds=True)
+    if isinstance(fitted, MixtureGTPCA):
+        typer.echo(_kind_description(fitted, as_json))
+        return
     if isinstance(fitted, EventGTPCA):
         typer.echo(_event_description(fitted, as_json))
         return
     typer.echo(json.dumps(_facts(fitted)) if as_json else _description(fitted))
+
+
+def _kind_description(model, as_json) -> str:
+    """What is in a model of several kinds."""
+    facts = kind_facts(model) | {"family": family_name(model), "parameters": _parameters(model)}
+    if as_json:
+        return json.dumps(facts)
+    weights = "x".join(map(str, model.operator_.weight_shape))
+    lines = {
+        "family": shortened(facts["family"], 300),
+        "samples": f"of shape {'x'.join(map(str, model.sample_shape_))}",
+        "kinds": f"{len(model.kind_weights_)}, each with a pattern and {model.n_components_} "
+        f"components of shape {weights}",
+        "parameters": shortened(_changed(model), 300) or "all at their defaults",
+        "passes": f"{model.n_iter_} over all rows",
+    }
+    said = [f"{caution[0].upper()}{caution[1:]}" for caution in model.cautions_]
+    facts_and_sizes = [*(f"{k:<12}{v}" for k, v in lines.items()), "", kind_summary(model)]
+    return "\n\n".join(["\n".join(facts_and_sizes), *said])
 
 
 def _event_description(model, as_json) -> str:

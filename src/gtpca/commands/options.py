@@ -36,7 +36,15 @@ __all__ = [
     ),
     *("PlainNoise", "PlainPolarity", "Polarity"),
     *("Ridge", "SampleShape", "SharedPose", "Sign", "Source"),
-    *("auto_or_count", "check_finite", "numbers", "output_option", "rate_of", "reads_data"),
+    *(
+        "auto_or_count",
+        "check_finite",
+        "number_range",
+        "numbers",
+        "output_option",
+        "rate_of",
+        "reads_data",
+    ),
     "sizes",
 ]
 
@@ -55,6 +63,14 @@ DATA = typer.Argument(
     help="File of samples: .npy .npz .csv .tsv .txt .csv.gz .parquet .h5 .zarr .mat .ts .fif .edf "
     ".bdf .hea .wav, or a folder of images.",
 )
+
+
+def number_range(text: str) -> tuple[int, int]:
+    """``16:256`` as (16, 256), and ``16`` as (16, 16)."""
+    if not re.fullmatch(r"\d{1,9}(:\d{1,9})?", text):
+        raise typer.BadParameter(f"{text!r} is not a range; write it as 16:256.")
+    low, _, high = text.partition(":")
+    return int(low), int(high or low)
 
 
 class Means(StrEnum):

@@ -148,6 +148,8 @@ def _write(environment, template, context, path) -> Path:
 def _check(model, path, **words):
     """The path, if everything is as it should be."""
     recordings = isinstance(model, BaseFitted) and model.of_recordings
+    if hasattr(model, "n_kinds"):
+        raise TypeError("a page of a MixtureGTPCA is not offered; plot_kinds draws its kinds.")
     if not recordings and not isinstance(model, BaseGTPCA):
         raise TypeError(
             f"model={clipped(repr(model))} is not a GTPCA, a density or an EventGTPCA; fit one."

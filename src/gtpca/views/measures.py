@@ -18,6 +18,7 @@ __all__ = [
     "Pose",
     "UncentredPCA",
     "as_seen",
+    "confusion",
     "doubts",
     "encode",
     "measure",
@@ -96,6 +97,18 @@ def set_aside(model, n_rows=None) -> Aside:
     weight, rejected = (getattr(model, name, None) for name in ("row_weight_", "rejected_"))
     known = next((len(each) for each in (weight, rejected) if each is not None), None)
     return Aside() if n_rows not in (None, known) else Aside(weight, rejected)
+
+
+def confusion(kind, labels, n_kinds=None) -> tuple[np.ndarray, np.ndarray]:
+    """Classes (C,), and how many samples of each are of every kind, (C, G)."""
+    kind, labels = np.asarray(kind), np.asarray(labels)
+    if labels.shape != kind.shape:
+        raise ValueError(f"labels has shape {labels.shape}, but there are {len(kind)} samples.")
+    classes, place = np.unique(labels.astype(str), return_inverse=True)
+    n_kinds = int(kind.max(initial=-1)) + 1 if n_kinds is None else n_kinds
+    counts = np.zeros((len(classes), n_kinds), dtype=int)
+    np.add.at(counts, (place, kind), 1)
+    return classes, counts
 
 
 def doubts(model, X) -> dict[str, np.ndarray]:
