@@ -15,7 +15,7 @@ import gtpca
 
 COMMANDS = {
     *("demo", "choose", "fit", "check", "info", "transform", "reconstruct", "impute", "align"),
-    *("plot", "report", "reproduce", "events", "detect"),
+    *("plot", "report", "reproduce", "events", "detect", "kinds"),
 }
 
 
