@@ -349,6 +349,7 @@ class FittedMixture(FittedRows):
     doubts: np.ndarray
     history: np.ndarray
     n_iter: int
+    smoothing: float = 0.0
     whitened_weights: np.ndarray | None = None
 
     @classmethod
