@@ -45,6 +45,7 @@ from gtpca.fitting.coloured import (
 from gtpca.fitting.cost import check_cost, guess
 from gtpca.fitting.fit import Progress, Recipe, fit, show_log
 from gtpca.fitting.fitted import FittedComponents, read
+from gtpca.fitting.outliers import OUTLIERS, feature_medians
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
 from gtpca.model import outputs
 from gtpca.model.matching import POLARITIES
@@ -72,6 +73,7 @@ RULES = {
     "shared_pose": checks.one_of(False, True),
     "missing": checks.one_of(*MISSING),
     "noise": check_noise,
+    "outliers": checks.one_of(*OUTLIERS),
     "residual": checks.one_of(*RESIDUALS),
     "ridge": checks.auto_or(checks.non_negative),
     "refine": checks.at_least(0),
@@ -140,6 +142,13 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         periods, of any length along the axes that shift. An MNE noise covariance decorrelates
         channels, assuming noise that is white in time. ``noise_`` of another model is used as it
         is. Rows are centred first; a feature weight applies to the whitened rows.
+    outliers : {None, "rows", "values", "both"}
+        What is set aside as an artefact: rows whose residual is many times that of most others
+        count less and less; values far off what components show are hidden, as gaps are; or both.
+        ``row_weight_`` and ``rejected_`` say which. Energies are those of what is kept, and
+        ``center=True`` takes medians; components are in the order of what they show. Codes of rows
+        are found from all their values, artefacts included. For rows in memory, in white noise,
+        without ``partial_fit``; values need a number of components.
     ridge : "auto" or float
         For windows of which rows see only a part, as with crops: components minimise ``sum_i |r_i -
         a_i T_i w|^2 + ridge a_i^2 |w|^2``. Without a ridge, parts of a window that no row sees
@@ -209,6 +218,14 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     whitened_components_ : array (k, \*weight_shape) or None
         The whitened version of each component; its norm says how far a component of unit size
         stands out from the noise.
+    row_weight_ : array (n,) or None
+        With ``outliers="rows"`` or "both", how much each row of the fit counted at last, from 0 to
+        1: about .8 for a row like most others, less than .1 for what may be called set aside.
+    rejected_ : bool array (n, \*sample_shape) or None
+        With ``outliers="values"`` or "both", which values were hidden at last.
+    losses_ : list of arrays or None
+        With ``outliers``, the loss after every round of weights, mask and climb, for each entry of
+        ``n_iter_``: it does not rise but by rounding. See :mod:`gtpca.fitting.outliers`.
     data_resmse_ : array (k,), or (1,) if the pose is shared, or None
         Residual energy relative to the energy of the training rows in the units of the data, after
         1, .., k components, or after all.
@@ -256,6 +273,9 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     whitened_components_: np.ndarray | None = read()
     data_resmse_: np.ndarray | None = read()
     residual_correlation_: float | None = read()
+    row_weight_: np.ndarray | None = read()
+    rejected_: np.ndarray | None = read()
+    losses_: list[np.ndarray] | None = read()
     online_: dict[str, Any] = read(optional=True)
 
     def __init__(
@@ -271,6 +291,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         feature_weight: ArrayLike | None = None,
         missing: Literal["error", "ignore"] = "error",
         noise: Any = "white",
+        outliers: Literal["rows", "values", "both"] | None = None,
         ridge: float | Literal["auto"] = "auto",
         refine: int = 0,
         output: Literal["scores", "scores+poses", "scores+units"] = "scores",
@@ -294,6 +315,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         self.feature_weight = feature_weight
         self.missing = missing
         self.noise = noise
+        self.outliers = outliers
         self.ridge = ridge
         self.refine = refine
         self.output = output
@@ -344,13 +366,11 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         warn_early(self, operator, rows.n_rows)
         warn_if_transposed(operator, rows)
         open_rows = partial(self._open, operator=operator, weight=sample_weight)
-        mean = feature_means(open_rows(rows)) if self.center is True else None
+        means = self._means_of(rows)
+        mean = means(open_rows(rows)) if self.center is True else None
         preprocessing = Preprocessing(mean, self.center == "samples")
         noise = given_noise(self.noise, operator, preprocessing)
-        n_fits = 1 if self.n_restarts == "auto" else self.n_restarts
-        known = None if self.shared_pose or count != int(count) else count * n_fits
-        known = known if is_white(self.noise) or noise is not None else None
-        context = self._init_callback_context(max_subtasks=known)
+        context = self._init_callback_context(max_subtasks=self._n_searches(count, noise))
         context.call_on_fit_task_begin(estimator=self)
         recipe = Recipe(
             n_components=count,
@@ -361,6 +381,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             progress=Progress(self, context),
             shared_pose=self.shared_pose,
             n_restarts=self.n_restarts,
+            outliers=self.outliers,
         )
 
         def problem_of(preprocessing):
@@ -386,6 +407,27 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         self.fit_ = fitted
         context.call_on_fit_task_end(estimator=self)
         return self
+
+    def _n_searches(self, count, noise):
+        """How many components are looked for; None where nobody knows before the fit."""
+        unknown = self.shared_pose or count != int(count) or self.outliers is not None
+        if unknown or not (is_white(self.noise) or noise is not None):
+            return None
+        return count * (1 if self.n_restarts == "auto" else self.n_restarts)
+
+    def _means_of(self, rows):
+        """What is subtracted where features are centred, a function of chunks.
+
+        Where artefacts are set aside these are medians, and rows must be in memory.
+        """
+        if self.outliers is None:
+            return feature_means
+        if not rows.in_memory:
+            raise ValueError(
+                f"outliers={self.outliers!r} needs samples in memory: load them, such as by "
+                "np.asarray(X), or use outliers=None."
+            )
+        return feature_medians
 
     def bind(self, sample_shape):
         """The operator of the family on samples of a shape, with the feature weight."""
@@ -429,6 +471,11 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         self
         """
         X = counted(X)
+        if self.outliers is not None:
+            raise ValueError(
+                f"outliers={self.outliers!r} needs all samples at once: use fit, or outliers=None "
+                "with partial_fit."
+            )
         if self.horizon is not None:
             checks.integer("horizon", self.horizon, 1)
         if self.__sklearn_is_fitted__():
@@ -566,6 +613,17 @@ def check_parameters(estimator):
         raise ValueError(
             "polarity='positive' needs one component per pose; use polarity='both' with "
             "shared_pose=True."
+        )
+    if estimator.outliers is not None and not is_white(estimator.noise):
+        raise ValueError(
+            f"outliers={estimator.outliers!r} needs noise='white': a filter would spread bad "
+            "values over their neighbours. Use noise='white', or outliers=None."
+        )
+    if estimator.outliers in ("values", "both") and isinstance(estimator.n_components, float):
+        raise ValueError(
+            f"outliers={estimator.outliers!r} needs a number of components, not the share "
+            f"n_components={estimator.n_components!r}: what components show decides which values "
+            "are artefacts."
         )
     as_family(estimator.family)
     if estimator.verbose:

@@ -16,14 +16,14 @@ from gtpca.fitting import wording
 from gtpca.fitting.cautions import cautions
 from gtpca.fitting.coloured import check_noise
 from gtpca.fitting.fitted import FittedMixture, read
-from gtpca.fitting.mixture import find_kinds, kinds_in_data_units
+from gtpca.fitting.mixture import find_kinds, kinds_in_data_units, smoothed_kinds
 from gtpca.model.mixture import kind_counts, pose_summary, rest_of_rows
 from gtpca.probabilistic import RULES as DENSITY_RULES
 from gtpca.probabilistic import BaseDensity, offset_and_poses
 
 __all__ = ["MixtureGTPCA"]
 
-SAME_RULES = ("prior", "polarity", "missing", "max_iter", "tol", "batch_size")
+SAME_RULES = ("prior", "polarity", "missing", "shrink", "max_iter", "tol", "batch_size")
 RULES = {name: DENSITY_RULES[name] for name in SAME_RULES} | {
     "n_kinds": checks.at_least(1),
     "noise": partial(check_noise, names=("isotropic", "white", "stationary")),
@@ -70,6 +70,9 @@ class MixtureGTPCA(BaseDensity):
     missing : {"error", "ignore"}
         How to treat NaN, masked values, None and pandas' NA: as an error, or as *not observed*. May
         be changed after a fit.
+    shrink : bool
+        Whether held-out rows decide how far patterns and components are smoothed along axes that
+        move: those of few rows contain noise. Nothing is done where rows say enough.
     max_iter : int
         Maximum number of passes of EM over all rows.
     tol : float
@@ -109,6 +112,8 @@ class MixtureGTPCA(BaseDensity):
         Mean over the rows of the log-likelihood at each pass; it never decreases except by
         rounding.
     n_iter_ : int
+    smoothing_ : float
+        The width of the Gaussian by which patterns and components were smoothed, in points.
     cautions_ : list of str
         Warnings of the fit: an offset that holds most of the energy, poses that accumulate.
     n_components_ : int
@@ -143,6 +148,7 @@ class MixtureGTPCA(BaseDensity):
     mean_patterns_: np.ndarray = read()
     kind_counts_: np.ndarray = read()
     doubts_: np.ndarray = read()
+    smoothing_: float = read()
 
     def __init__(
         self,
@@ -156,6 +162,7 @@ class MixtureGTPCA(BaseDensity):
         prior: Literal["uniform", "learned"] = "uniform",
         polarity: Literal["both", "positive"] = "positive",
         missing: Literal["error", "ignore"] = "error",
+        shrink: bool = True,
         max_iter: int = 1000,
         tol: float = 1e-5,
         batch_size: int | None = None,
@@ -171,6 +178,7 @@ class MixtureGTPCA(BaseDensity):
         self.prior = prior
         self.polarity = polarity
         self.missing = missing
+        self.shrink = shrink
         self.max_iter = max_iter
         self.tol = tol
         self.batch_size = batch_size
@@ -192,8 +200,11 @@ class MixtureGTPCA(BaseDensity):
         model, history, converged = find_kinds(chunks, recipe, self.n_kinds, rng)
         if not converged:
             checks.warn(wording.not_converged(self, history), ConvergenceWarning)
+        width = 0.0
+        if self.shrink:
+            model, width = smoothed_kinds(chunks, recipe, model, history, rng)
         if recipe.whitening is not None:
-            model = kinds_in_data_units(data.raw, model)
+            model = kinds_in_data_units(data.raw, model, width)
         counts, doubt = chunks.sum(kind_counts, model.e_step())
         return FittedMixture.of(
             model,
@@ -201,6 +212,7 @@ class MixtureGTPCA(BaseDensity):
             doubts=np.divide(doubt, counts, out=np.zeros_like(doubt), where=counts > 0),
             history=np.array(history),
             n_iter=len(history) - 1,
+            smoothing=width,
             cautions=list(cautions(chunks.operator, *offset_and_poses(chunks, model))),
             **data.told,
         )

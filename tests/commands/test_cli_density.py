@@ -156,10 +156,3 @@ def test_check_ends_in_a_command_that_works(model, data, capsys, monkeypatch):
     assert words[-1] == "--probabilistic"
     assert call(capsys, *words).code == 0
     assert type(gtpca.load(model.name)) is gtpca.ProbabilisticGTPCA
-
-
-def test_a_mixture_is_refused_in_one_line(rows, data, tmp_path, capsys):
-    path = tmp_path / "kinds.gtpca"
-    gtpca.MixtureGTPCA(2, 0, gtpca.Shift(5), tol=1e-2, random_state=0).fit(rows).save(path)
-    for words in (("info", path), ("transform", path, data, "-o", tmp_path / "scores.csv")):
-        assert call(capsys, *words).refused("holds a MixtureGTPCA, which commands do not take")

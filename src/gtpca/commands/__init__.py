@@ -24,6 +24,7 @@ COMMANDS = {
     "demo": ("paper", "Fit spikes at random times: a table and a figure."),
     "choose": ("checking", "Choose a window and a number of components."),
     "fit": ("models", "Find components and write them to a model file."),
+    "kinds": ("kinds", "Find kinds of samples, each with a pattern of its own."),
     "events": ("recordings", "Find templates that recur in long recordings."),
     "detect": ("recordings", "Write where the templates of a model occur in recordings."),
     "check": ("checking", "Test which components are real."),

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from gtpca import EventGTPCA
+from gtpca import EventGTPCA, MixtureGTPCA
 from gtpca.commands.checking import check_watched
 from gtpca.commands.models import from_zero, load_model
 from gtpca.commands.options import MaxSize, Model, Source, numbers, output_option, reads_data
@@ -40,14 +40,15 @@ class Kind(StrEnum):
     perturbation = "perturbation"
     events = "events"
     intervals = "intervals"
+    kinds = "kinds"
 
 
-NO_DATA, ANY_DATA = (Kind.components, Kind.history, Kind.noise), (Kind.energy,)
+NO_DATA, ANY_DATA = (Kind.components, Kind.history, Kind.noise), (Kind.energy, Kind.kinds)
 OF_RECORDINGS = (Kind.events, Kind.intervals)  # and components and noise, for any model
 TAKES = {  # which options apply to which kind
     "components": (Kind.components, Kind.perturbation, Kind.scores, Kind.poses),
     "rows": (Kind.reconstructions, Kind.pose_posterior),
-    "labels-file": (Kind.scores,),
+    "labels-file": (Kind.scores, Kind.kinds),
 }
 
 
@@ -90,6 +91,8 @@ def plot(
     Of templates of recordings, and a recording:
       events           a piece of it, with its events
       intervals        times from one event to the next
+    Of kinds, alone or with DATA:
+      kinds            their patterns; samples of each, and their classes
 
     \b
     Examples:
@@ -99,9 +102,11 @@ def plot(
     check_output(output, PICTURES, model, source.path)
     given = {"components": components, "rows": rows, "labels-file": labels_file}
     _check_kind(kind, source.path, given)
-    fitted = load_model(model, max_size, recordings=None)
+    fitted = load_model(model, max_size, recordings=None, kinds=kind == Kind.kinds)
     recorded = isinstance(fitted, EventGTPCA)
     _check_model(kind, model, recorded, channel)
+    if kind == Kind.kinds and not isinstance(fitted, MixtureGTPCA):
+        raise ValueError(f"{shown(model)} holds no kinds of samples; `gtpca kinds` finds them.")
     if components is not None:
         components = [from_zero(fitted, "--components", number) for number in components]
     options = _options(kind, components, rows)
@@ -114,7 +119,7 @@ def plot(
             figure = _draw(kind, (fitted, values), options)
     else:
         with source.open(fitted) as data:
-            if kind == Kind.scores:
+            if kind in (Kind.scores, Kind.kinds):
                 options["labels"] = _numbers_if_all(_labels(data, labels_file))
             figure = _draw(kind, (fitted, data.rows), options)
     with binary_output(output) as file:

@@ -22,6 +22,7 @@ from gtpca.text import shown
 from gtpca.views.parts import known_labels
 
 __all__ = [
+    "Artefacts",
     "Center",
     "Colour",
     "Jobs",
@@ -41,6 +42,7 @@ __all__ = [
     "Source",
     "auto_or_count",
     "check_finite",
+    "number_range",
     "numbers",
     "output_option",
     "rate_of",
@@ -63,6 +65,14 @@ DATA = typer.Argument(
     help="File of samples: .npy .npz .csv .tsv .txt .csv.gz .parquet .h5 .zarr .mat .ts .fif .edf "
     ".bdf .hea .wav, or a folder of images.",
 )
+
+
+def number_range(text: str) -> tuple[int, int]:
+    """``16:256`` as (16, 256), and ``16`` as (16, 16)."""
+    if not re.fullmatch(r"\d{1,9}(:\d{1,9})?", text):
+        raise typer.BadParameter(f"{text!r} is not a range; write it as 16:256.")
+    low, _, high = text.partition(":")
+    return int(low), int(high or low)
 
 
 class Means(StrEnum):
@@ -98,6 +108,14 @@ class PlainColour(StrEnum):
 
     white = "white"
     stationary = "stationary"
+
+
+class Artefacts(StrEnum):
+    """What a fit sets aside."""
+
+    rows = "rows"
+    values = "values"
+    both = "both"
 
 
 class Missing(StrEnum):

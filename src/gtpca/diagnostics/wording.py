@@ -28,6 +28,7 @@ __all__ = [
     "events_beside_noise",
     "faint",
     "fit_options",
+    "kinds",
     "new_file",
     "no_pattern",
     "noise_floor",
@@ -78,6 +79,7 @@ def fit_options(model) -> dict[str, Any]:
         "center": center,
         "noise": noise if noise in ("stationary", "features") else None,
         "noise_from": None,
+        "outliers": _unless(model, "outliers", None),
         "ridge": _unless(model, "ridge", "auto"),
         "refine": _unless(model, "refine", 0),
         "probabilistic": True if density else None,
@@ -480,6 +482,40 @@ def _best_window(found) -> str:
         f"{percent(error)} (flat from {first} to {last}: within one standard error of the "
         "difference)"
     )
+
+
+def kinds(found) -> str:
+    """Numbers of kinds and components that are suggested, and what speaks against them."""
+    count, components = found.n_kinds, found.n_components
+    rest = np.delete(np.arange(len(found.pairs)), found.chosen)
+    text = f"Take {_kinds(count, components)}, the simplest within one standard error of the best"
+    if len(rest):
+        means = found.likelihoods.mean(axis=1)
+        second = rest[means[rest].argmax()]
+        behind = means[found.chosen] - means[second]
+        text += (
+            f": held-out samples are {abs(behind):.2g} nats {'less' if behind < 0 else 'more'} "
+            f"likely each than with {_kinds(*found.pairs[second])}"
+        )
+    text += "; next `found.estimator.fit(X)`."
+    if len(found.stand_ins):
+        others = " and ".join(_kinds(*pair) for pair in found.stand_ins)
+        text += (
+            f" But kinds and components can stand for each other here: {others} would do as well, "
+            "up to a standard error."
+        )
+    if found.rises:
+        text += (
+            f" But the likelihood rises up to {count} kinds, the most that were tried: try more; "
+            "if it never falls, samples vary without end, and there is no number of kinds."
+        )
+    return text
+
+
+def _kinds(count, components) -> str:
+    """So many kinds with so many components."""
+    many = f"{count} kind{'' if count == 1 else 's'}"
+    return f"{many} with {components} component{'' if components == 1 else 's'}"
 
 
 def length(found, window) -> str:

@@ -6,6 +6,7 @@ import logging
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from gtpca.data.energies import energy, exponent_of, loud_share, totals
 from gtpca.data.missing import warn_of_blank
 from gtpca.fitting.annealing import annealed
 from gtpca.fitting.cautions import cautions
+from gtpca.fitting.outliers import Aside, Screen
 from gtpca.fitting.shared_pose import grow_block, principal_order
 from gtpca.fitting.threads import SINGLE_BLAS_THREAD
 from gtpca.model.coding import deflate, energy_shares, nested_energies, rematch, restore
@@ -63,6 +65,8 @@ class Fit:
     data_left : array or None
         If rows were whitened, the residual energy of rows in the data after 0, 1, .., k components;
         after 0 and all, if they share a pose.
+    aside : Aside or None
+        What was set aside; energies are those of the rest.
     """
 
     model: Model
@@ -72,6 +76,7 @@ class Fit:
     n_rows: int = 0
     cautions: tuple[str, ...] = ()
     data_left: np.ndarray | None = None
+    aside: Aside | None = None
 
     def scaled(self, exponent) -> Fit:
         """The same fit for rows times ``2**exponent``."""
@@ -82,6 +87,7 @@ class Fit:
             explained=np.ldexp(self.explained, squared),
             total=float(np.ldexp(self.total, squared)),
             results=[replace(r, history=h) for r, h in zip(self.results, histories, strict=True)],
+            aside=None if self.aside is None else self.aside.scaled(squared),
         )
 
 
@@ -100,6 +106,10 @@ class Components:
         The numbers of positive and of negative scores.
     poses : list of TakenPoses
         The poses of rows, for each component, or for all if they share them; none if nothing moves.
+    total : float
+        Energy of the rows.
+    aside : Aside or None
+        What they were found without.
     """
 
     weights: np.ndarray
@@ -107,13 +117,22 @@ class Components:
     results: list
     sides: np.ndarray
     poses: list[TakenPoses] = field(default_factory=list)
+    total: float = 0.0
+    aside: Aside | None = None
 
     def sorted(self) -> Components:
         """The same in descending order of explained energy."""
         order = np.argsort(-self.explained, kind="stable")
         results, poses = ([each[k] for k in order] for each in (self.results, self.poses))
         explained, sides = self.explained[order], self.sides[:, order]
-        return Components(self.weights[order], explained, results, sides, poses)
+        return replace(
+            self,
+            weights=self.weights[order],
+            explained=explained,
+            results=results,
+            sides=sides,
+            poses=poses,
+        )
 
 
 class Goal:
@@ -137,7 +156,8 @@ class Goal:
 
     def check(self, found):
         """Warn if the fit had to stop before the goal."""
-        short = self.total - np.sum(found.explained) > self.least if self.count is None else True
+        left = 1 - np.sum(found.explained) / found.total
+        short = left * self.total > self.least if self.count is None else True
         if short and len(found.explained) != self.count:
             checks.warn(
                 f"n_components={self.n_components} is out of reach: nothing is left to explain "
@@ -242,6 +262,8 @@ class Recipe:
     anneal : bool
         Whether noise has unit variance, so that poses can be weighted by probability: with many
         more weights than rows, searches continue in this way.
+    outliers : {None, "rows", "values", "both"}
+        What is set aside.
     """
 
     n_components: int | float
@@ -254,6 +276,7 @@ class Recipe:
     n_restarts: int | str = 1
     loud: bool = False
     anneal: bool = False
+    outliers: str | None = None
 
     @property
     def is_auto(self) -> bool:
@@ -284,11 +307,11 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
         problem = replace(problem, chunks=problem.chunks.to_memory())
     rows = _totals(problem.chunks)
     total, exponent = rows.energy, int(exponent_of(np.sqrt(rows.live)))
-    problem = replace(problem, complete=rows.hidden == 0)
+    problem = replace(problem, complete=rows.hidden == 0 and recipe.outliers is None)
     if exponent:
         problem = replace(problem, chunks=problem.chunks.scaled(-exponent))
     goal = Goal(recipe.n_components, float(np.ldexp(total, -2 * exponent)))
-    if recipe.is_auto and not _is_direct(problem):
+    if recipe.is_auto and recipe.outliers is None and not _is_direct(problem):
         recipe = replace(recipe, loud=loud_share(problem.chunks) > MOST_LOUD)
     found = _best_components(problem, recipe, goal)
     if not recipe.progress.stop:
@@ -306,23 +329,24 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
     done = Fit(
         model=model,
         explained=found.explained,
-        total=goal.total,
+        total=found.total,
         results=found.results,
         n_rows=problem.chunks.n_rows,
+        aside=found.aside,
         cautions=cautions(model.operator, rows.offset / total, taken, less_mean),
     )
     return done.scaled(exponent)
 
 
 def _best_components(problem, recipe, goal):
-    """The components of the best restart: the fewest, if these differ, that explain most."""
+    """The components of the best restart: the fewest, if these differ, that leave least."""
     found = [_components(problem, recipe, goal)]
     wanted = 1 if _is_direct(problem) else recipe.n_fits
     while len(found) < wanted and not recipe.progress.stop:
         found.append(_components(problem, recipe, goal))
     if recipe.progress.stop and len(found) > 1:
-        found.pop()  # stopped early
-    return min(found, key=lambda one: (len(one.weights), -one.explained.sum()))
+        found.pop()  # stopped half-way
+    return min(found, key=lambda one: (len(one.weights), -one.explained.sum() / one.total))
 
 
 def _components(problem, recipe, goal):
@@ -384,11 +408,14 @@ def _direct(problem, recipe, goal):
     W = np.concatenate([result.weights for result in found])
     if recipe.shared_pose:
         found = [SolverResult(W, [float(explained.sum())], 1)]
-    return Components(W, explained, found, problem.chunks.sum(product_sides, W))
+    sides = problem.chunks.sum(product_sides, W)
+    return Components(W, explained, found, sides, total=goal.total)
 
 
 def _greedy(problem, recipe, goal):
     """One component after the other, each on the residual of the previous ones."""
+    if recipe.outliers is not None:
+        return _screened(problem, recipe, goal)
     results: list[SolverResult] = []
     blocks: list[Block] = []
     left = [goal.total]
@@ -405,7 +432,36 @@ def _greedy(problem, recipe, goal):
         results.append(result)
         recipe.progress.explained(len(results), 1 - left[-1] / goal.total, result)
     W, sides = np.concatenate([r.weights for r in results]), np.zeros((2, len(results)))
-    return _finished(problem, recipe, Components(W, -np.diff(left), results, sides), goal.total)
+    found = Components(W, -np.diff(left), results, sides, total=goal.total)
+    return _finished(problem, recipe, found)
+
+
+def _screened(problem, recipe, goal):
+    """The same, with bad rows and values set aside; energies are those of what is kept at last."""
+    screen, rest = Screen(problem, recipe.outliers), 1.0
+    results: list[SolverResult] = []
+    while not (goal.reached(len(results), rest * goal.total) or recipe.progress.stop):
+        solve = partial(_solve, recipe=recipe, more=len(results) + 1 != goal.count, n_tries=1)
+        result = screen.solve(solve, recipe.solver)
+        before, rest = rest, screen.share_left
+        if results and before - rest <= GONE:
+            screen.forget()
+            break
+        screen.problem = replace(screen.problem, ridge=result.ridge)
+        results.append(result)
+        recipe.progress.explained(len(results), 1 - rest, result)
+    blocks: list[Block] = []
+    results = screen.sweep(recipe.solver)
+    problem = screen.kept
+    left = [problem.chunks.sum(energy)]
+    for result in results:
+        blocks.append(problem.block_for_codes(result.weights))
+        chunks = problem.chunks.update(deflate, blocks[-1], blocks=list(blocks))
+        problem = replace(problem, chunks=chunks)
+        left.append(chunks.sum(energy))
+    W, sides = np.concatenate([r.weights for r in results]), np.zeros((2, len(results)))
+    how = {"total": left[0], "aside": screen.aside}
+    return _finished(problem, recipe, Components(W, -np.diff(left), results, sides, **how))
 
 
 def _solve(problem, recipe, more, n_tries):
@@ -436,11 +492,11 @@ def other_seeds(seed, count):
     return np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=count).tolist()
 
 
-def _finished(problem, recipe, found, total):
+def _finished(problem, recipe, found):
     """Greedy components after the sweeps of ``refine``, in the conventional pose."""
     chunks = problem.chunks
     if recipe.refine:
-        chunks = _refine(problem, recipe, found, total)
+        chunks = _refine(problem, recipe, found)
     found.poses = [chunks.sum(code_poses, k) for k in range(len(found.weights))]
     if recipe.refine or not problem.chunks.operator.crops:
         for w, poses in zip(found.weights, found.poses, strict=True):
@@ -449,7 +505,7 @@ def _finished(problem, recipe, found, total):
     return found.sorted() if recipe.refine else found
 
 
-def _refine(problem, recipe, found, total):
+def _refine(problem, recipe, found):
     """Joint sweeps: each component is solved and matched again, given all the others."""
     chunks, blocks = problem.chunks, [problem.block_for_codes(w[None]) for w in found.weights]
     for sweep in range(recipe.refine):
@@ -460,7 +516,7 @@ def _refine(problem, recipe, found, total):
             result = recipe.solver.polish(own, block.weights)
             blocks[k] = problem.block_for_codes(result.weights)
             chunks = chunks.update(rematch, blocks[k], k, blocks=list(blocks))
-        share = 1 - chunks.sum(energy) / total
+        share = 1 - chunks.sum(energy) / found.total
         recipe.progress.log("sweep %d: %.2f %% explained", sweep + 1, 100 * share)
     found.weights = np.concatenate([block.weights for block in blocks])
     found.explained = chunks.sum(energy_shares, blocks)
@@ -469,14 +525,25 @@ def _refine(problem, recipe, found, total):
 
 def _shared(problem, recipe, goal):
     """All components at once, with one pose per row."""
-    result = grow_block(problem, recipe, goal)
+    aside = None
+    if recipe.outliers is None:
+        result = grow_block(problem, recipe, goal)
+    else:
+        screen = Screen(problem, recipe.outliers)
+        grow = partial(grow_block, recipe=recipe, goal=goal)
+        result = screen.solve(grow, recipe.solver, shared=True)
+        problem, aside = screen.kept, screen.aside
     W = principal_order(problem, result.weights)
     poses = problem.chunks.sum(match_poses, problem.block_for_codes(W))
     W, left, order = _falling_order(problem, conventional(problem.chunks.operator, W, poses))
-    nothing = np.flatnonzero(-np.diff(left)[1:] <= GONE * goal.total)
+    total = goal.total if aside is None else left[0]
+    goal = goal if aside is None else Goal(goal.n_components, total)
+    nothing = np.flatnonzero(-np.diff(left)[1:] <= GONE * total)
     count = min(goal.enough(left), 1 + int(nothing[0]) if len(nothing) else len(W))
     sides = poses.sides[:, order[:count]]
-    return Components(W[:count], -np.diff(left)[:count], [result], sides, [poses])
+    return Components(
+        W[:count], -np.diff(left)[:count], [result], sides, [poses], total=total, aside=aside
+    )
 
 
 def _falling_order(problem, W, tries=5):

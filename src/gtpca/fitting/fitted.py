@@ -161,6 +161,9 @@ class FittedComponents(FittedRows):
     whitened_components: np.ndarray | None = None
     data_resmse: np.ndarray | None = None
     residual_correlation: float | None = None
+    row_weight: np.ndarray | None = None
+    rejected: np.ndarray | None = None
+    losses: list[np.ndarray] | None = None
     online: dict[str, Any] | None = None
 
     @classmethod
@@ -184,6 +187,7 @@ class FittedComponents(FittedRows):
             mean=None if mean is None else mean.reshape(operator.sample_shape),
             n_samples_seen=found.n_rows,
             cautions=list(found.cautions),
+            **_set_aside(found.aside, operator.sample_shape),
             polarity=model.polarity,
             shared_pose=model.shared_pose,
             center="samples" if per_sample else mean is not None,
@@ -248,6 +252,14 @@ class FittedComponents(FittedRows):
             feature_names_in=self.feature_names_in,
             online=vars(stream) | {"kept": None if kept is None else vars(kept)},
         )
+
+
+def _set_aside(aside, shape):
+    """What says which rows and values were set aside, by name."""
+    if aside is None:
+        return {}
+    rejected = None if aside.rejected is None else aside.rejected.reshape(-1, *shape)
+    return {"row_weight": aside.row_weight, "rejected": rejected, "losses": aside.losses}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -337,6 +349,7 @@ class FittedMixture(FittedRows):
     doubts: np.ndarray
     history: np.ndarray
     n_iter: int
+    smoothing: float = 0.0
     whitened_weights: np.ndarray | None = None
 
     @classmethod

@@ -27,13 +27,21 @@ from gtpca.fitting.em import (
     start_at,
     with_data_weights,
 )
+from gtpca.fitting.held_out import (
+    ENOUGH,
+    FOLDS,
+    WIDTHS,
+    changed,
+    nats_per_weight,
+    row_folds,
+)
 from gtpca.model.matching import Stats, coded_statistics, match, orthonormal, update
-from gtpca.model.mixture import MixtureModel, kind_data_sums, kind_sums
+from gtpca.model.mixture import MixtureModel, kind_data_sums, kind_sums, log_likelihoods
 from gtpca.model.probabilistic import ProbabilisticModel
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem
 
-__all__ = ["find_kinds", "kinds_in_data_units", "maximised_kinds"]
+__all__ = ["find_kinds", "kinds_in_data_units", "maximised_kinds", "smoothed_kinds"]
 
 START_ROWS = 2048  # rows on which kinds are searched for
 N_STARTS = 8
@@ -105,11 +113,53 @@ def _log_weights(counts):
     return np.log(share / share.sum())
 
 
-def kinds_in_data_units(chunks: Chunks, model: MixtureModel) -> MixtureModel:
+def kinds_in_data_units(chunks: Chunks, model: MixtureModel, width=0.0) -> MixtureModel:
     """:func:`gtpca.fitting.em.density_in_data_units` of every kind."""
     sums = chunks.sum(kind_data_sums, model.e_step())
     pairs = zip(model.kinds, sums.each, strict=True)
-    return replace(model, kinds=tuple(with_data_weights(*pair) for pair in pairs))
+    return replace(model, kinds=tuple(with_data_weights(*pair, width) for pair in pairs))
+
+
+def smoothed_kinds(chunks: Chunks, recipe: DensityRecipe, model: MixtureModel, history, rng):
+    """Kinds whose patterns and loadings are smoothed, and the width, as held-out rows say.
+
+    As in :mod:`gtpca.fitting.held_out`, but that the fits to parts of the rows go on from the model
+    of all of them, and nothing is made smaller: weights of few rows contain noise, which takes
+    samples from one kind to another. Nothing is done where rows say enough of every weight.
+    """
+    few, _ = _few_rows(chunks, recipe, rng)
+    moves = model.operator.n_transforms > 1 and model.operator.edges
+    if not moves or few.n_rows < 2 * FOLDS or _nats_per_weight(few, model, history) >= ENOUGH:
+        return model, 0.0
+    chunk = few.take(np.arange(few.n_rows))
+    fold = row_folds(chunk.rows, rounded=recipe.whitening is not None)
+    short = replace(recipe, max_iter=min(EM_PASSES, recipe.max_iter), tol=0.0)
+    totals = dict.fromkeys(WIDTHS, 0.0)
+    for number in range(FOLDS):
+        fitted, new = (_rows_of(chunk, part, recipe) for part in (fold != number, fold == number))
+        if fitted is None or new is None:
+            continue
+        part = _climbed(fitted, short, model)[0]
+        for width in WIDTHS:
+            totals[width] += float(new.sum(_total_likelihood, _smoothed(part, width).e_step()))
+    width = max(totals, key=lambda width: totals[width])
+    return (_smoothed(model, width).canonical() if width else model), width
+
+
+def _smoothed(model, width):
+    """All weights smoothed; what they no longer show becomes noise, which stays a common one."""
+    kinds = [changed(kind, width, 1.0) for kind in model.kinds]
+    noise = np.average([kind.noise for kind in kinds], axis=0, weights=np.exp(model.log_weights))
+    return replace(model, kinds=tuple(replace(kind, noise=noise) for kind in kinds))
+
+
+def _nats_per_weight(chunks, model, history):
+    """How much more likely rows are than by noise alone, in nats for each weight of all kinds."""
+    return nats_per_weight(chunks, model.kinds[0], history) / len(model.kinds)
+
+
+def _total_likelihood(chunk, e_steps):
+    return float(np.sum(chunk.weigh(log_likelihoods(chunk, e_steps))))
 
 
 def _few_rows(chunks, recipe, rng):

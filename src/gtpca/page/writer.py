@@ -119,6 +119,9 @@ def write_page(
         return _write(environment, "recording.html", context, path)
     X = counted(X, model)
     columns = _columns("labels", labels, X, "label")
+    weight = measures.set_aside(model, X.shape[0] if hasattr(X, "shape") else len(X)).weight
+    if weight is not None:
+        columns.setdefault("row weight", np.array([f"{v:.3g}" for v in weight], dtype=object))
     called = next(iter(_columns("ids", ids, X, "id").items()), None)
     contents = gather(
         model,
@@ -147,6 +150,8 @@ def _write(environment, template, context, path) -> Path:
 def _check(model, path, **words):
     """The path, if all arguments are valid."""
     recordings = isinstance(model, BaseFitted) and model.of_recordings
+    if hasattr(model, "n_kinds"):
+        raise TypeError("a page of a MixtureGTPCA is not offered; plot_kinds draws its kinds.")
     if not recordings and not isinstance(model, BaseGTPCA):
         raise TypeError(
             f"model={clipped(repr(model))} is not a GTPCA, a density or an EventGTPCA; fit one."
@@ -288,6 +293,8 @@ def _facts(model, X, contents):
     }
     if model.operator_.domain_share < 1:
         facts["samples are judged on"] = measures.domain_text(model.operator_)
+    if aside := measures.set_aside(model).text:
+        facts["set aside as artefacts"] = aside
     facts |= _likelihoods(model) if is_density(model) else {}
     if model.noise_ is not None:
         facts |= _whitened(model)

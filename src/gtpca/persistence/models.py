@@ -56,7 +56,8 @@ VALUES: dict[type, type[Fitted]] = {
     MixtureGTPCA: FittedMixture,
     EventGTPCA: FittedEvents,
 }
-LEFT_OUT = ("feature_names_in_", "online_")  # of files, if there is nothing to store
+ASIDE = ("row_weight_", "rejected_", "losses_")
+LEFT_OUT = ("feature_names_in_", "online_", *ASIDE)  # of files, if there is nothing to store
 
 
 def save(model: BaseFitted, path: str | PathLike[str]) -> None:
@@ -305,6 +306,20 @@ def _check_record(model, count) -> None:
         raise ValueError(f"history_ must be a list of {len(passes)} arrays")
     if not all(is_array(values, "f", (np.size(values),)) for values in history):
         raise ValueError("history_ must hold arrays of numbers")
+    _check_aside(model)
+
+
+def _check_aside(model) -> None:
+    """What is told of rows and values that were set aside."""
+    weight, rejected, losses = (getattr(model, name) for name in ASIDE)
+    if weight is not None and not is_floats(weight, (np.size(weight),)):
+        raise ValueError("row_weight_ must hold a number for every row")
+    shape = (len(rejected) if np.ndim(rejected) else 0, *model.sample_shape_)
+    if rejected is not None and not is_array(rejected, "b", shape):
+        raise ValueError("rejected_ must say of every value whether it was set aside")
+    known = losses is None or isinstance(losses, list)
+    if not known or not all(is_array(each, "f", (np.size(each),)) for each in losses or ()):
+        raise ValueError("losses_ must be a list of arrays of numbers")
 
 
 def _bind(model, fitted, max_size):
