@@ -143,12 +143,13 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         channels, assuming noise that is white in time. ``noise_`` of another model is used as it
         is. Rows are centred first; a feature weight applies to the whitened rows.
     outliers : {None, "rows", "values", "both"}
-        What is set aside as an artefact: rows whose residual is many times that of most others
-        count less and less; values far off what components show are hidden, as gaps are; or both.
-        ``row_weight_`` and ``rejected_`` say which. Energies are those of what is kept, and
-        ``center=True`` takes medians; components are in the order of what they show. Codes of rows
-        are found from all their values, artefacts included. For rows in memory, in white noise,
-        without ``partial_fit``; values need a number of components.
+        What is set aside as an artefact: rows get smaller weights the more their residual exceeds
+        that of most others; values that are far from the reconstruction are hidden, like gaps; or
+        both. ``row_weight_`` and ``rejected_`` report which. Energies are those of what is kept,
+        and ``center=True`` uses medians; components are ordered by the energy of their
+        reconstructions. Codes of rows are computed from all their values, including artefacts. For
+        rows in memory, in white noise, without ``partial_fit``; "values" and "both" need a number
+        of components.
     ridge : "auto" or float
         For windows of which rows see only a part, as with crops: components minimise ``sum_i |r_i -
         a_i T_i w|^2 + ridge a_i^2 |w|^2``. Without a ridge, parts of a window that no row sees
@@ -219,13 +220,13 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         The whitened version of each component; its norm says how far a component of unit size
         stands out from the noise.
     row_weight_ : array (n,) or None
-        With ``outliers="rows"`` or "both", how much each row of the fit counted at last, from 0 to
-        1: about .8 for a row like most others, less than .1 for what may be called set aside.
+        With ``outliers="rows"`` or "both", the final weight of each row of the fit, from 0 to 1:
+        about .8 for an ordinary row, less than .1 for one that is set aside.
     rejected_ : bool array (n, \*sample_shape) or None
-        With ``outliers="values"`` or "both", which values were hidden at last.
+        With ``outliers="values"`` or "both", which values were hidden in the end.
     losses_ : list of arrays or None
         With ``outliers``, the loss after every round of weights, mask and climb, for each entry of
-        ``n_iter_``: it does not rise but by rounding. See :mod:`gtpca.fitting.outliers`.
+        ``n_iter_``: it never increases except by rounding. See :mod:`gtpca.fitting.outliers`.
     data_resmse_ : array (k,), or (1,) if the pose is shared, or None
         Residual energy relative to the energy of the training rows in the units of the data, after
         1, .., k components, or after all.

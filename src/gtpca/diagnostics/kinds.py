@@ -1,11 +1,11 @@
-"""``choose_kinds``: how many kinds of samples and components of each, by held-out likelihood.
+"""``choose_kinds``: the numbers of kinds and of components of each, by held-out likelihood.
 
-Kinds and components can stand for each other: a kind that varies and has no component for it is
-split, and two kinds that differ in one direction are one kind with a component. So both numbers are
-chosen together. For every pair the same folds of the samples are held out; pairs are compared by
-the mean over the samples of the difference of their log-likelihoods, and its standard error. Of the
-pairs that are within one standard error of the best, the one with the fewest patterns and
-components in all, ``G (1 + K)``, is suggested.
+Kinds and components can replace each other: a kind that varies but has no component for it is
+split, and two kinds that differ in one direction become one kind with a component. So both numbers
+are chosen together. For every pair the same folds of the samples are held out; pairs are compared
+by the mean over the samples of the difference of their log-likelihoods, and its standard error. Of
+the pairs within one standard error of the best, the one with the fewest patterns and components in
+total, ``G (1 + K)``, is suggested.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gtpca.mixture import MixtureGTPCA
 
 __all__ = ["KindChoice", "choose_kinds"]
 
-ROUGH = 1e-3  # nats per sample: a pass of EM that gains no more is the last
+ROUGH = 1e-3  # nats per sample: EM stops when a pass gains no more
 RISING = 2.0  # standard errors by which the last number of kinds must be better than the one before
 
 
@@ -56,18 +56,18 @@ class KindChoice(Diagnosis):
 
     @property
     def chosen(self) -> int:
-        """Which pair is suggested."""
+        """The number of the suggested pair."""
         both = (self.n_kinds, self.n_components)
         return int(np.flatnonzero((self.pairs == both).all(axis=1))[0])
 
     @property
     def behind(self) -> tuple[np.ndarray, np.ndarray]:
-        """By how much pairs are less likely than the best one, per sample, and its error, (p,)."""
+        """How much less likely pairs are than the best one, per sample, and the error, (p,)."""
         return behind(self.likelihoods, int(self.likelihoods.mean(axis=1).argmax()))
 
     @property
     def stand_ins(self) -> np.ndarray:
-        """Pairs with another number of kinds that are as likely, up to a standard error, (q, 2)."""
+        """Pairs with another number of kinds that are equally likely, up to an error, (q, 2)."""
         less, error = self.behind
         other = self.pairs[:, 0] != self.n_kinds
         return self.pairs[(less <= error) & other]
@@ -97,7 +97,7 @@ class KindChoice(Diagnosis):
         }
 
     def said(self, commands) -> str:
-        """What to take, and what speaks against it."""
+        """What to choose, and reasons to doubt it."""
         return wording.kinds(self)
 
 
@@ -132,7 +132,7 @@ def choose_kinds(
     Parameters
     ----------
     X : array (n, \\*sample_shape)
-        All of it is held in memory.
+        Held in memory as a whole.
     family : Family or str
     n_kinds, n_components : tuple (smallest, largest) or int
     n_folds : int

@@ -1,21 +1,21 @@
-r"""Bad rows and bad values: components of what is left when they are set aside.
+r"""Bad rows and bad values: components of what remains when these are set aside.
 
 With the residual ``r_i`` of row ``i`` after a component and sample weights ``q_i``, a fit lowers
 
     sum_i q_i phi(g_i),    phi(g) = 2 s arctan(g / 2 s),
     g_i = sum over values of min(r_ij^2, tau^2 + rho p_ij^2),
 
-where ``p_i`` is the projection on the component. A row counts ``phi'(g) = 1 / (1 + (g / 2 s)^2)``
-times: little if it has many times the residual energy ``s`` of the row in the middle, and the less
-the worse it fits. A value that is farther than ``tau`` from its projection is *hidden*, as a gap is
-(:mod:`gtpca.model.gaps`, which has ``rho``). ``phi`` is concave and lies below its tangents, so for
-frozen ``s`` and ``tau`` every step lowers the loss: new row weights, a new mask, and a climb with
-both fixed.
+where ``p_i`` is the projection on the component. A row has the weight
+``phi'(g) = 1 / (1 + (g / 2 s)^2)``, which is small if it has many times the residual energy ``s``
+of the median row, and decreases the worse it fits. A value that is farther than ``tau`` from its
+projection is *hidden*, like a gap (:mod:`gtpca.model.gaps`, which defines ``rho``). ``phi`` is
+concave and lies below its tangents, so for fixed ``s`` and ``tau`` every step lowers the loss: new
+row weights, a new mask, and a climb with both fixed.
 
-The first weights are those of the energies of rows, not of residuals, so that no row has more to
-say than an ordinary one, however loud it is: a search begins where bad rows cannot take it over.
-Where values are to be set aside it begins on rows whose values are clipped, and once more on rows
-as they are, since a clipped pattern may stay one.
+The first weights are computed from the energies of rows, not of residuals, so that no row counts
+more than an ordinary one, however loud it is: a search starts where bad rows cannot dominate it.
+If values are to be set aside, it starts on rows whose values are clipped, and once more on the
+original rows, since a clipped pattern may stay clipped.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class Aside:
     Attributes
     ----------
     row_weight : array (n,) or None
-        How much every row counted, from 0 to 1.
+        The weight of every row, from 0 to 1.
     rejected : bool array (n, d) or None
         Which values were hidden.
     losses : list of arrays
-        For each component, or for all in one pose, the loss after every round with a frozen scale:
-        it never rises but by rounding.
+        For each component, or for all with a shared pose, the loss after every round with a fixed
+        scale: it never increases except by rounding.
     """
 
     row_weight: np.ndarray | None

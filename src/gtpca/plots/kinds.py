@@ -1,4 +1,4 @@
-"""The kinds of a mixture: their patterns, the samples of each, and classes that are known."""
+"""The kinds of a mixture: their patterns, the samples of each, and known classes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from gtpca.views.samples import component_view
 
 __all__ = ["plot_kinds"]
 
-MOST_SAMPLES = 20  # of a kind that are drawn behind its pattern
+MOST_SAMPLES = 20  # samples of a kind that are drawn behind its pattern
 
 
 def plot_kinds(
     model: Any, X: Samples | None = None, *, labels: ArrayLike | None = None, ax: Any = None
 ) -> Any:
-    """The patterns of all kinds side by side, with their weights.
+    """Plot the patterns of all kinds side by side, with their weights.
 
-    Behind curves are samples of the kind, if there are any: at most 20, brought to its reference
-    pose. With labels, a last panel counts which classes are among which kinds.
+    Samples of the kind, if given, are drawn behind curves: at most 20, moved to its reference pose.
+    With labels, a last panel counts the classes in each kind.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def _title(model, g, kind):
 
 
 def _draw_classes(ax, classes, counts):
-    """How many samples of every class each kind has."""
+    """The number of samples of every class in each kind."""
     ax.imshow(counts, cmap="Blues", aspect="auto")
     for (row, column), value in np.ndenumerate(counts):
         dark = value > counts.max() / 2
