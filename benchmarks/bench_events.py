@@ -416,10 +416,10 @@ def main(wanted):
     def known(name, compute):
         if name not in results:
             found = {k: _plain(v) for k, v in compute().items()}
-            if FILE.exists():  # another process may have gone on
-                results.update(json.loads(FILE.read_text()))
-            results[name] = found
-            part = FILE.with_suffix(".part")
+            kept = json.loads(FILE.read_text()) if FILE.exists() else {}
+            results.clear()
+            results.update(kept | {name: found})  # another process may have gone on
+            part = FILE.with_suffix(f".{os.getpid()}.part")
             part.write_text(json.dumps(results, indent=0, sort_keys=True) + "\n")
             part.replace(FILE)
 

@@ -31,8 +31,9 @@ class EventCounts:
         Of a fit to noise with the spectrum, the tails and the bursts of the recordings; of long
         ones, to that of some parts, for as many points.
     excess : tuple of float or None
-        ``sum_e (g_e - 1)``, by how many prices events gain more than their price: cross-fitted, in
-        the surrogate, and the standard deviation of the difference of two such surrogates.
+        ``sum_e (g_e - 1)``, by how many prices cross-fitted events gain more than their price: in
+        the recordings, in the surrogate, and the standard deviation of the difference of two such
+        surrogates.
     """
 
     fitted: int
@@ -59,7 +60,7 @@ class EventCounts:
 
 
 def count_events(signals, fitted: int, recipe, raw, whiten, halves=None) -> EventCounts:
-    """Counts of a fit, of fits to halves, and of one to a surrogate.
+    """Counts of a fit, of fits to halves, and of such fits to a surrogate.
 
     Parameters
     ----------
@@ -86,8 +87,9 @@ def count_events(signals, fitted: int, recipe, raw, whiten, halves=None) -> Even
     noise = whiten(surrogate_of(parts, recipe.length, _generator(recipe.rng)))
     found = fit_events(noise, quick).placed
     share = sum(s.n_points for s in signals) / sum(s.n_points for s in noise)
+    alike = [events for _, placed in fitted_halves(noise, recipe) for events in placed]
     mine, chance = (
-        np.concatenate([events.gain for events in each]) - 1 for each in (crossed, found)
+        np.concatenate([events.gain for events in each]) - 1 for each in (crossed, alike)
     )
     spread = float(np.sqrt(2 * share * np.sum(chance**2)))
     return EventCounts(
