@@ -139,6 +139,12 @@ def normal_equations(placed, shape, pad=0) -> Toeplitz:
     return total
 
 
+def solved(system: Toeplitz, rhs, start) -> np.ndarray:
+    """Templates (S, Q, L, C) by their normal equations, of which there is one for each channel."""
+    first, wanted = (a.reshape(-1, *a.shape[2:]).transpose(2, 0, 1) for a in (start, rhs))
+    return system.solve(wanted, first).transpose(1, 2, 0).reshape(start.shape)
+
+
 def updated(signals, placed, dictionary, recipe, pad=0):
     """New templates by least squares, events with scores to match, and the energy left before.
 
@@ -149,8 +155,7 @@ def updated(signals, placed, dictionary, recipe, pad=0):
     S, Q, L, C = W.shape
     rhs, left = statistics(signals, placed, W, recipe, pad)
     system = normal_equations(placed, W.shape, pad)
-    start = np.pad(W, ((0, 0), (0, 0), (pad, pad), (0, 0))).reshape(S * Q, L + 2 * pad, C)
-    new = system.solve(rhs.reshape(start.shape), start).reshape(S, Q, L + 2 * pad, C)
+    new = solved(system, rhs, np.pad(W, ((0, 0), (0, 0), (pad, pad), (0, 0))))
     placed = [events.copy() for events in placed]
     weights = np.empty_like(W)
     for g in range(S):
@@ -414,12 +419,9 @@ def in_data(signals, placed, weights, recipe) -> np.ndarray:
     weights : array (S, Q, L, C)
         Whitened templates, which stay where nothing is seen.
     """
-    S, Q, L, C = weights.shape
     zeros = np.zeros_like(weights)
     rhs, _ = statistics(signals, placed, zeros, recipe)
-    system = normal_equations(placed, weights.shape)
-    flat = (S * Q, L, C)
-    V = system.solve(rhs.reshape(flat), zeros.reshape(flat)).reshape(weights.shape)
+    V = solved(normal_equations(placed, weights.shape), rhs, zeros)
     lost = ~(np.linalg.norm(V, axis=(2, 3)) > TINY)
     V[lost] = weights[lost]
     return V
