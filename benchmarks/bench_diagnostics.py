@@ -531,20 +531,20 @@ PARTS = {
 }
 
 
-def load():
+def load(path):
     """What is known already, by part."""
-    return json.loads(PATH.read_text()) if PATH.exists() else {}
+    return json.loads(path.read_text()) if path.exists() else {}
 
 
-def keep(results):
+def keep(results, path):
     """Write all lines."""
     parts = []
     for name, lines in results.items():
         body = ",\n".join(f"  {json.dumps(line)}" for line in lines)
         parts.append(f' "{name}": [\n{body}\n ]')
-    beside = PATH.with_suffix(".part")
+    beside = path.with_suffix(".part")
     beside.write_text("{\n" + ",\n".join(parts) + "\n}\n")
-    beside.replace(PATH)
+    beside.replace(path)
 
 
 def counted(lines, columns, value):
@@ -580,7 +580,7 @@ def tables(results):
         print(f"in the mean {100 * share:.1f} % of {len(lines)}")
 
 
-def run(name, sets, results):
+def run(name, sets, results, path):
     """All cases of a part that are not known yet."""
     lines, kept = results.setdefault(name, []), time.monotonic()
     for case, find in PARTS[name](sets):
@@ -588,9 +588,9 @@ def run(name, sets, results):
             continue
         lines.append(case | find())
         if time.monotonic() - kept > SECONDS:
-            keep(results)
+            keep(results, path)
             kept = time.monotonic()
-    keep(results)
+    keep(results, path)
 
 
 def main():
@@ -598,13 +598,14 @@ def main():
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--sets", type=int, default=200)
     parser.add_argument("--tables", action="store_true", help="print tables of what is known")
+    parser.add_argument("--out", type=Path, default=PATH)
     options = parser.parse_args()
     if options.tables:
-        return tables(load())
+        return tables(load(options.out))
     warnings.simplefilter("ignore")
-    results = load()
+    results = load(options.out)
     for name in options.only:
-        run(name, options.sets, results)
+        run(name, options.sets, results, options.out)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ import numpy as np
 from gtpca import GTPCA, Compose, Reflection, Rotation, Shift, TimeWarp
 from gtpca.data.chunks import as_chunks
 from gtpca.fitting.fit import Fit
+from gtpca.fitting.fitted import FittedComponents
 from gtpca.model import gaps
 from gtpca.model.matching import make_block, statistics, update
 from gtpca.model.model import Model
@@ -86,7 +87,8 @@ def as_fitted(family, shape, W):
     shared = len(W) > 1
     value = Model(family.bind(shape), W, shared_pose=shared)
     model = GTPCA(len(W), family, missing="ignore", shared_pose=shared)
-    return model.adopt(Fit(value, np.ones(len(W)), 2.0 * len(W), [SolverResult(W)]))
+    model.fit_ = FittedComponents.of(Fit(value, np.ones(len(W)), 2.0 * len(W), [SolverResult(W)]))
+    return model
 
 
 def explained(X, R):

@@ -193,7 +193,7 @@ def cost():
     few = draw(cell, 0).truth
     rows = few.sample(4000, np.random.RandomState(0))[0]
     chunks = as_chunks(rows, few.operator)
-    tasks = {"one": (soft_sums, few.kinds[0].lens()), "four": (kind_sums, few.lens())}
+    tasks = {"one": (soft_sums, few.kinds[0].e_step()), "four": (kind_sums, few.e_step())}
     best = dict.fromkeys(tasks, np.inf)
     for _ in range(TURNS):
         for name, task in tasks.items():

@@ -138,7 +138,7 @@ def passes(X, family, n_done, residual, batch_size=None):
     *blocks, last = [make_block(operator, w[None], X.dtype) for w in W]
     chunks = as_chunks(StreamedRows(X), operator, batch_size=batch_size, residual=residual)
     for k, block in enumerate(blocks):
-        chunks = chunks.then(deflate, block, blocks=blocks[: k + 1])
+        chunks = chunks.update(deflate, block, blocks=blocks[: k + 1])
     return lambda: chunks.sum(statistics, [last])
 
 

@@ -363,8 +363,8 @@ def passes(seeds, K=3):
         floor = least_noise(chunks)
 
         def em(sums, model=model, chunks=chunks, floor=floor):
-            lens = model.lens()
-            maximised(model, lens, chunks.sum(sums, lens), floor)
+            e_step = model.e_step()
+            maximised(model, e_step, chunks.sum(sums, e_step), floor)
 
         def energy(V, chunks=chunks, operator=operator):
             update(operator, chunks.sum(statistics, [make_block(operator, V)]), V[None])

@@ -54,7 +54,7 @@ def with_ridge_in_codes(ridge):
         return [make_block(model.operator, W, dtype, model.polarity, ridge) for W in pairs]
 
     def block(problem, W):
-        return problem.blocks(W[None])[0]
+        return problem.blocks_for_fit(W[None])[0]
 
     return mock.patch.object(Model, "blocks", blocks), mock.patch.object(Problem, "block", block)
 

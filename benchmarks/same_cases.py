@@ -3,7 +3,8 @@
 Run: python benchmarks/same_cases.py SOURCE FOLDER [TEXT]
 
 Writes the hashes of all results to standard output, as JSON: for each case whose name holds TEXT
-and each of its results. SOURCE is where the library must have come from, FOLDER is for files.
+and each of its results; their numbers go to values.pickle in FOLDER, which is for files of cases
+too. SOURCE is where the library must have come from.
 
 Only what both versions have can be used here: the public interface, by names that have not changed.
 """
@@ -13,11 +14,13 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import pickle
 import sys
 import traceback
 import warnings
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -98,8 +101,14 @@ def largest_signs(components):
 
 
 FITTED = (
-    *("components_", "explained_energy_", "explained_energy_ratio_", "n_components_", "n_iter_"),
-    *("history_", "mean_", "sample_shape_"),
+    "components_",
+    "explained_energy_",
+    "explained_energy_ratio_",
+    "n_components_",
+    "n_iter_",
+    "history_",
+    "mean_",
+    "sample_shape_",
 )
 
 
@@ -118,8 +127,17 @@ def digest(value) -> str:
 
 # One or two families of every kind of operator.
 SOME = (
-    *("identity", "shift-placed", "shift-2d-mixed", "shift-circular", "scaling", "shift-crop"),
-    *("shift-partial", "shift-channels-first", "rotation", "custom", "compose-shift-rotation"),
+    "identity",
+    "shift-placed",
+    "shift-2d-mixed",
+    "shift-circular",
+    "scaling",
+    "shift-crop",
+    "shift-partial",
+    "shift-channels-first",
+    "rotation",
+    "custom",
+    "compose-shift-rotation",
     "compose-crop-reflection",
 )
 SLOW = ("compose-crop-warp", "compose-rotation-shift")
@@ -466,24 +484,42 @@ def density(of, gaps=False, **options):
 # --- all of them ---
 
 PARTS = (
-    *(family_cases, variant_cases, size_cases, window_cases, input_cases, piece_cases),
-    *(stream_cases, file_cases, torch_cases, gap_cases, density_cases),
+    family_cases,
+    variant_cases,
+    size_cases,
+    window_cases,
+    input_cases,
+    piece_cases,
+    stream_cases,
+    file_cases,
+    torch_cases,
+    gap_cases,
+    density_cases,
 )
 
 
 def main(source, folder, only=""):
-    """Hashes of all cases with the library that is imported here, as JSON on standard output."""
+    """Hashes of all cases with the library that is imported here, as JSON on standard output.
+
+    The numbers themselves go to ``values.pickle`` in the folder.
+    """
     if not Path(gtpca.__file__).is_relative_to(source):
         sys.exit(f"{gtpca.__file__} was imported, but the sources are in {source}.")
     warnings.simplefilter("ignore")
     families = listed_families()
     cases = dict(case for part in PARTS for case in part(families, Path(folder)))
-    found = {name: hashes(case) for name, case in cases.items() if only in name}
-    json.dump(found, sys.stdout)
+    hashes, values = {}, {}
+    for name, case in cases.items():
+        if only in name:
+            found = outcome(case)
+            hashes[name] = found if "error" in found else {k: digest(v) for k, v in found.items()}
+            values[name] = {part: numbers(value) for part, value in found.items()}
+    Path(folder, "values.pickle").write_bytes(pickle.dumps(values))
+    json.dump(hashes, sys.stdout)
 
 
-def hashes(case) -> dict[str, str]:
-    """Hashes of the results of a case, or the error that it raised."""
+def outcome(case) -> dict[str, Any]:
+    """The results of a case by name, or the error that it raised."""
     try:
         found = case()
     except Exception as error:
@@ -491,10 +527,20 @@ def hashes(case) -> dict[str, str]:
         return {"error": f"{type(error).__name__}: {error}"}
     found = found if isinstance(found, list) else [found]
     return {
-        f"{name}[{i}]" if len(found) > 1 else name: digest(value)
+        f"{name}[{i}]" if len(found) > 1 else name: value
         for i, each in enumerate(found)
         for name, value in each.items()
     }
+
+
+def numbers(value) -> np.ndarray:
+    """All numbers of an array, or of everything in a list or dict, in one row."""
+    if isinstance(value, dict):
+        value = [part for _, part in sorted(value.items())]
+    if isinstance(value, (list, tuple)):
+        return np.concatenate([np.zeros(0), *map(numbers, value)])
+    array = np.asarray(value)
+    return array.astype(np.float64).ravel() if array.dtype.kind in "biuf" else np.zeros(0)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 The cases of same_cases.py are run on both, each version in a process of its own with one thread for
 linear algebra, and the hashes of all that comes out (components, energies, histories, codes,
 reconstructions, ..) are compared. A case that raises an error on either side counts as different.
+Beside each result that differs is how far its numbers are apart, over the largest of them.
 
 Run: python benchmarks/same_results.py OLD [NEW] [--only TEXT] [--rows]
 
@@ -18,11 +19,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
+
+import numpy as np
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -44,23 +48,44 @@ def main():
 def compare(old, new, only, rows) -> int:
     """Print what differs and how much; 1 if anything does, or if there is no such case."""
     with sources(old) as old, sources(new) as new, tempfile.TemporaryDirectory() as folder:
-        before, after = (run_cases(source, folder, only) for source in (old, new))
+        (before, old_values), (after, new_values) = (
+            run_cases(source, folder, only) for source in (old, new)
+        )
         if rows:
             before |= wanted_rows(COMMITTED, only)
             after |= compute_rows(new, Path(folder, "rows"), only)
     lines, n_cases = list(differences(before, after)), len(before | after)
-    print(*lines, f"{n_cases} cases, {len(lines)} differ", sep="\n")
+    for case, text in lines:
+        print(f"{case}: {text} ({apart(old_values.get(case, {}), new_values.get(case, {}))})")
+    print(f"{n_cases} cases, {len(lines)} differ")
     return int(bool(lines) or n_cases == 0)
 
 
 def differences(old, new):
-    """A line for each case that differs: the results that do, or the errors."""
+    """Each case that differs, and the results that do, or the errors."""
     for case in old | new:
         a, b = old.get(case, {}), new.get(case, {})
         errors = [f"{label} {x['error']}" for label, x in (("OLD", a), ("NEW", b)) if "error" in x]
         parts = errors or [part for part in a | b if a.get(part) != b.get(part)]
         if parts:
-            yield f"{case}: {', '.join(parts)}"
+            yield case, ", ".join(parts)
+
+
+def apart(old, new) -> str:
+    """How far two versions are apart in one case, and how much energy each explains, if it does."""
+    far = max((distance(old[part], new[part]) for part in old if part in new), default=np.inf)
+    totals = [found.get("explained_energy_ratio_", np.zeros(0)).sum() for found in (old, new)]
+    more = f", explained {(totals[1] - totals[0]) / totals[0]:+.1e}" if min(totals) > 0 else ""
+    return f"apart {far:.1e}{more}"
+
+
+def distance(a, b) -> float:
+    """The largest difference of two rows of numbers, over the largest number."""
+    if a.shape != b.shape or np.any(np.isfinite(a) != np.isfinite(b)):
+        return np.inf
+    seen = np.isfinite(a)
+    far = np.abs(a - b)[seen].max(initial=0.0)
+    return float(far / np.abs(a[seen]).max(initial=0.0)) if far else 0.0
 
 
 # --- both versions ---
@@ -84,8 +109,9 @@ def sources(name):
 
 
 def run_cases(source, folder, only):
-    """Hashes of the results of all cases."""
-    return json.loads(python(source, HERE / "same_cases.py", source, folder, only))
+    """Hashes and numbers of the results of all cases."""
+    hashes = json.loads(python(source, HERE / "same_cases.py", source, folder, only))
+    return hashes, pickle.loads(Path(folder, "values.pickle").read_bytes())
 
 
 def python(source, *arguments) -> str:

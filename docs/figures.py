@@ -325,8 +325,8 @@ def _calibration(rows, page):
     yield (
         page,
         "as often as they say within {:.3f}, from 600 to 2,400 beats and up to the strongest noise "
-        "(there, with 600 beats, they say {:.2f} and hold it in {:.2f}). With `shrink=False` they "
-        "say {:.2f} there and hold it in {:.2f}.",
+        "(there, with 600 beats, they say {:.2f} and contain it in {:.2f}). With `shrink=False` "
+        "they say {:.2f} there and contain it in {:.2f}.",
         *(gap, few["mass"], few["covered"], few["plain mass"], few["plain covered"]),
     )
 
@@ -341,7 +341,7 @@ def _eeg_places(rows, page):
     yield (
         page,
         "finds {:.2f} to {:.2f} of the places, one place for all trials {:.2f} (six channels, ten "
-        "draws each). A model that was made with the places known, of these very trials, finds "
+        "draws each). A model fitted to these very trials with the places known finds "
         "{:.2f} to {:.2f}:",
         *(*found, together["one place for all"], *known),
     )
@@ -555,7 +555,7 @@ def _(d):
         means = [cell[method]["mean"] for method in order]
         yield page, f"| {name} | {' | '.join(['{:.2f}'] * len(means))} |", *means
     errors = [cell["nearest"]["error"] for cell in d.values()]
-    yield page, "as good within the standard error, {:.2f}.", max(errors)
+    yield page, "equally good within the standard error, {:.2f}.", max(errors)
 
 
 @of("bench_peers.json")

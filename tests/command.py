@@ -14,8 +14,20 @@ import pytest
 import gtpca
 
 COMMANDS = {
-    *("demo", "choose", "fit", "check", "info", "transform", "reconstruct", "impute", "align"),
-    *("plot", "report", "reproduce", "events", "detect"),
+    "demo",
+    "choose",
+    "fit",
+    "check",
+    "info",
+    "transform",
+    "reconstruct",
+    "impute",
+    "align",
+    "plot",
+    "report",
+    "reproduce",
+    "events",
+    "detect",
 }
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import tracemalloc
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
 from gtpca import ALS, Compose, Reflection, Rotation, Shift
-from gtpca.shell import HAS_CALLBACKS
 from gtpca.testing import make_planted
 
 BAD = (ValueError, TypeError)
-needs_callbacks = pytest.mark.skipif(not HAS_CALLBACKS, reason="needs scikit-learn 1.9")
+needs_callbacks = pytest.mark.skipif(
+    find_spec("sklearn.callback") is None, reason="needs scikit-learn 1.9"
+)
 QUICK = ALS(n_init=2, max_iter=10)
 GROUPS = {
     "circular": (Shift(boundary="circular"), (7,)),

@@ -7,12 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from gtpca import ALS, GTPCA, Custom, MixtureGTPCA, ProbabilisticGTPCA, Shift, shell
+from gtpca import ALS, GTPCA, Custom, MixtureGTPCA, ProbabilisticGTPCA, Shift, _typing
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "api" / "index.rst"
 MODULES = [
-    *("families", "operators", "solvers", "persistence", "plots", "page", "readers", "datasets"),
-    *("diagnostics", "testing", "nn"),
+    "families",
+    "operators",
+    "solvers",
+    "persistence",
+    "plots",
+    "page",
+    "readers",
+    "datasets",
+    "diagnostics",
+    "testing",
+    "nn",
 ]
 
 
@@ -20,7 +29,7 @@ MODULES = [
     "estimator", [GTPCA(1, Shift(3)), ProbabilisticGTPCA(), MixtureGTPCA(), ALS()]
 )
 def test_the_drawing_of_an_estimator_links_to_its_page(estimator, monkeypatch):
-    monkeypatch.setattr(shell, "documentation", lambda: "https://site.example/")
+    monkeypatch.setattr(_typing, "documentation", lambda: "https://site.example/")
     page = f"https://site.example/api/generated/gtpca.{type(estimator).__name__}.html"
     assert page in estimator._repr_html_()
 
@@ -29,9 +38,9 @@ def test_no_link_without_an_address_and_none_for_classes_of_others(monkeypatch):
     class Mine(Custom):
         pass
 
-    monkeypatch.setattr(shell, "documentation", lambda: "")
+    monkeypatch.setattr(_typing, "documentation", lambda: "")
     assert GTPCA()._get_doc_link() == ""
-    monkeypatch.setattr(shell, "documentation", lambda: "https://site.example/")
+    monkeypatch.setattr(_typing, "documentation", lambda: "https://site.example/")
     assert Mine([])._get_doc_link() == ""
 
 

@@ -12,6 +12,7 @@ from gtpca import GTPCA
 from gtpca.data.chunks import Chunk
 from gtpca.estimator import bind_family
 from gtpca.fitting.fit import Fit
+from gtpca.fitting.fitted import FittedComponents
 from gtpca.model.matching import make_block, match, statistics, update
 from gtpca.model.model import Model
 from gtpca.solvers.base import SolverResult
@@ -48,7 +49,8 @@ def as_fitted(family, shape, W, **options):
     model = GTPCA(len(W), family, **options)
     operator = bind_family(family, shape, model.feature_weight)
     value = Model(operator, W, model.polarity, model.shared_pose)
-    return model.adopt(Fit(value, np.ones(len(W)), 2.0 * len(W), [SolverResult(W)]))
+    model.fit_ = FittedComponents.of(Fit(value, np.ones(len(W)), 2.0 * len(W), [SolverResult(W)]))
+    return model
 
 
 def test_transforms_are_those_of_the_definitions(family_and_shape, matrices):

@@ -243,7 +243,7 @@ def energies_add_up(case):
     codes, energies = model.measure(X)
     total, left = energies[:, 0].sum(), energies.sum(axis=0)
     assert case.close(model.resmse(X), left[1:] / total)
-    seen = model.chunks(X).join(lambda chunk: chunk.rows)
+    seen = model.chunks(X).concat(lambda chunk: chunk.rows)
     mean = 0 if model.mean_ is None else model.mean_.ravel()
     rest = seen - (model.decode(codes).reshape(len(X), -1) - mean)
     assert case.close(energies[:, -1], np.sum(rest.astype(float) ** 2, axis=1))

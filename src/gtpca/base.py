@@ -6,22 +6,13 @@ from abc import abstractmethod
 from dataclasses import replace
 from functools import partial
 from os import PathLike
-from typing import Any, Self, overload
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
-from gtpca.data.codes import Codes
-from gtpca.data.containers import components_in, samples_in
-from gtpca.data.labels import Labels
-from gtpca.data.missing import warn_of_blank
-from gtpca.data.rows import by_rows, new_rows
-from gtpca.data.series import cut
-from gtpca.families.text import as_family
-from gtpca.model import outputs
-from gtpca.operators import Operator
-from gtpca.shell import (
+from gtpca._typing import (
     ArrayLike,
     ArrayT,
     BaseEstimator,
@@ -34,38 +25,41 @@ from gtpca.shell import (
     Shape,
     TransformerMixin,
 )
+from gtpca.data.codes import Codes
+from gtpca.data.containers import components_in, samples_in
+from gtpca.data.labels import Labels
+from gtpca.data.missing import warn_of_blank
+from gtpca.data.rows import by_rows, new_rows
+from gtpca.data.series import cut
+from gtpca.families.text import as_family
+from gtpca.fitting.fitted import FittedComponents, FittedDensity, FittedRows, read
+from gtpca.model import outputs
+from gtpca.model.model import CodedModel
+from gtpca.model.stationary import StationaryNoise
+from gtpca.operators import Operator
 
-__all__ = ["BaseGTPCA", "BaseModel"]
+__all__ = ["BaseFitted", "BaseGTPCA", "BaseModel"]
 
 
-class BaseModel(Documented, BaseEstimator):
-    """A fitted model that answers in the kind of container that samples came in.
+class BaseFitted(Documented, BaseEstimator):
+    """An estimator whose fitted attributes are read from one value, ``fit_``.
 
-    Subclasses have the parameters ``family``, ``missing`` and ``sample_dim``, find ``components_``
-    and what belongs to them, and say how rows become chunks and what their model is.
+    Subclasses have the parameter ``family``; ``fit`` sets ``fit_`` when all is done, and nothing
+    before that, so that an error leaves the estimator as it was.
     """
 
+    has_likelihood: ClassVar[bool] = False  # then a pattern and all components take one pose
+    of_recordings: ClassVar[bool] = False  # then X is one of them, or several, instead of samples
     family: Any
-    missing: Any
-    sample_shape_: Shape  # set by restore, like all that ends in an underscore
-    labels_: Labels | None
-    operator_: Operator
-    components_: np.ndarray
-    n_components_: int
-    n_features_in_: int
-    _row_shape: Shape
-
-    @abstractmethod
-    def _model(self):
-        """The fitted model as a value."""
-
-    @abstractmethod
-    def _open(self, rows, operator, weight=None):
-        """Rows as chunks, with sample weights."""
-
-    @abstractmethod
-    def _seen(self, rows, weight=None):
-        """New rows as chunks of what the components see."""
+    fit_: Any  # a Fitted
+    components_: np.ndarray = read()
+    n_components_: int = read()
+    sample_shape_: Shape = read()
+    n_features_in_: int = read()
+    labels_: Labels | None = read()
+    cautions_: list[str] = read()
+    noise_: StationaryNoise | None = read()
+    operator_: Operator = read()
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; also ``family__window`` of a family that is given as text."""
@@ -77,7 +71,7 @@ class BaseModel(Documented, BaseEstimator):
     def model_(self) -> Any:
         """The fitted model as a value, which a later fit of this estimator does not touch."""
         check_is_fitted(self)
-        return self._model()
+        return self.fit_.model
 
     @property
     def grid_(self) -> tuple[int, ...]:
@@ -85,7 +79,42 @@ class BaseModel(Documented, BaseEstimator):
         return self.sample_shape_ if self.labels_ is None else self.labels_.grid(self.sample_shape_)
 
     def __sklearn_is_fitted__(self):
-        return hasattr(self, "components_")
+        return "fit_" in vars(self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to one file, to be read by :func:`gtpca.load`.
+
+        The file holds arrays and text, no code; it is written atomically.
+
+        Parameters
+        ----------
+        path : path
+            The usual ending is ``.gtpca``.
+        """
+        from gtpca.persistence.models import save
+
+        save(self, path)
+
+
+class BaseModel(BaseFitted):
+    """A fitted model that answers in the kind of container that samples came in.
+
+    Subclasses have the parameters ``missing`` and ``sample_dim`` too, and say how rows become
+    chunks.
+    """
+
+    missing: Any
+    sample_shape: Shape | None
+    fit_: FittedRows
+    feature_names_in_: np.ndarray = read(optional=True)
+
+    @abstractmethod
+    def _open(self, rows, operator, weight=None):
+        """Rows as chunks, with sample weights."""
+
+    @abstractmethod
+    def _seen(self, rows, weight=None):
+        """New rows as chunks of what the components see."""
 
     def chunks(self, X: Samples, sample_weight: ArrayLike | None = None) -> Any:
         """New data as the components see them: centred and weighted like the training data.
@@ -192,20 +221,6 @@ class BaseModel(Documented, BaseEstimator):
         filled = self.model_.impute(self._open(rows, self.operator_))
         return samples_in(rows.container, cut(filled, rows.shapes), self.grid_)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to one file, to be read by :func:`gtpca.load`.
-
-        The file holds arrays and text, no code; it is written atomically.
-
-        Parameters
-        ----------
-        path : path
-            The usual ending is ``.gtpca``.
-        """
-        from gtpca.persistence.models import save
-
-        save(self, path)
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "ignore"
@@ -220,6 +235,16 @@ class BaseGTPCA(TransformerMixin, BaseModel):
 
     _precisions: tuple[str, ...] = ("float64", "float32")  # that are kept
     output: Any
+    fit_: FittedComponents | FittedDensity
+    shared_pose_: bool = read()
+    center_: bool | str = read()
+    mean_: np.ndarray | None = read()
+
+    @property
+    def model_(self) -> CodedModel:
+        """The fitted model as a value, which a later fit of this estimator does not touch."""
+        check_is_fitted(self)
+        return self.fit_.model
 
     def measure(self, X: Any) -> tuple[Codes[Any], np.ndarray]:
         """Codes of new samples and the energy that they leave, in one pass.
@@ -301,7 +326,7 @@ class BaseGTPCA(TransformerMixin, BaseModel):
         -------
         array (n, d) if the training rows were flat, else (n, \\*sample_shape)
         """
-        return by_rows(partial(outputs.inverse, self.model_, self._row_shape, self.output), X)
+        return by_rows(partial(outputs.inverse, self.model_, self.fit_.row_shape, self.output), X)
 
     def labelled_components(self) -> Any:
         """The components in the kind of container that the samples of the fit came in.

@@ -15,10 +15,10 @@ from sklearn.utils.validation import (
 )
 
 from gtpca import checks
+from gtpca._typing import ArrayLike, BaseEstimator, ClassifierMixin, Documented, Samples
 from gtpca.base import BaseModel
 from gtpca.estimator import GTPCA
 from gtpca.probabilistic import BaseDensity
-from gtpca.shell import ArrayLike, BaseEstimator, ClassifierMixin, Documented, Samples
 
 __all__ = ["GTPCAClassifier"]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Self, overload
@@ -10,8 +11,18 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
+from gtpca._typing import (
+    ArrayLike,
+    CallbackSupportMixin,
+    DaskT,
+    Eager,
+    RandomState,
+    Shape,
+    with_callbacks,
+)
 from gtpca.base import BaseGTPCA
 from gtpca.data.chunks import RESIDUALS, as_chunks
 from gtpca.data.labels import Labelled
@@ -32,31 +43,26 @@ from gtpca.fitting.coloured import (
     residual_correlation,
 )
 from gtpca.fitting.cost import check_cost, guess
-from gtpca.fitting.fit import Fit, Progress, Recipe, fit, show_log
+from gtpca.fitting.fit import Progress, Recipe, fit, show_log
+from gtpca.fitting.fitted import FittedComponents, read
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
 from gtpca.model import outputs
-from gtpca.model.conventions import SAME, kept_signs
 from gtpca.model.matching import POLARITIES
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
 from gtpca.model.ridge import AUTO, COST
-from gtpca.model.stationary import StationaryNoise
 from gtpca.operators.base import weigh_features, with_feature_weight
-from gtpca.shell import (
-    ArrayLike,
-    CallbackSupportMixin,
-    DaskT,
-    Eager,
-    RandomState,
-    Shape,
-    with_callbacks,
-)
+from gtpca.operators.grid import Grid
 from gtpca.solvers.als import ALS
-from gtpca.solvers.base import Problem, SolverResult
+from gtpca.solvers.base import Problem
 
 __all__ = [
-    *("FROZEN", "GTPCA", "bind_family", "check_n_components", "check_parameters"),
-    *("unchanged_by_errors", "warn_if_transposed"),
+    "FROZEN",
+    "GTPCA",
+    "bind_family",
+    "check_n_components",
+    "check_parameters",
+    "warn_if_transposed",
 ]
 
 RULES = {
@@ -75,7 +81,6 @@ RULES = {
     "progress": checks.one_of("auto", True, False),
 }
 LEAST_DOMAIN = 0.5  # share of the points below which a fit warns
-TINY = np.finfo(float).tiny
 FROZEN = ("polarity", "center", "shared_pose")  # decide about scores, and are kept by a fit
 
 
@@ -179,6 +184,8 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
 
     Attributes
     ----------
+    fit_ : FittedComponents
+        All that the fit found, as one value that does not change; the others are read from it.
     components_ : array (k, \*weight_shape)
         Unit norm, in the order in which they were found, or of their energy if the pose is
         shared or ``refine`` is on.
@@ -237,22 +244,18 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     array([0, 1, 2, 3])
     """
 
-    explained_energy_: np.ndarray
-    explained_energy_ratio_: np.ndarray
-    n_iter_: np.ndarray
-    history_: list[np.ndarray]
-    ridge_: np.ndarray
-    mean_: np.ndarray | None
-    polarity_: str
-    center_: bool | str
-    shared_pose_: bool
-    n_samples_seen_: int
-    cautions_: list[str]
-    online_: dict[str, Any]
-    noise_: StationaryNoise | None = None  # files may be older than these
-    whitened_components_: Any = None
-    data_resmse_: np.ndarray | None = None
-    residual_correlation_: float | None = None
+    fit_: FittedComponents
+    explained_energy_: np.ndarray = read()
+    explained_energy_ratio_: np.ndarray = read()
+    n_iter_: np.ndarray = read()
+    history_: list[np.ndarray] = read()
+    ridge_: np.ndarray = read()
+    polarity_: str = read()
+    n_samples_seen_: int = read()
+    whitened_components_: np.ndarray | None = read()
+    data_resmse_: np.ndarray | None = read()
+    residual_correlation_: float | None = read()
+    online_: dict[str, Any] = read(optional=True)
 
     def __init__(
         self,
@@ -327,7 +330,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         -------
         self
         """
-        with unchanged_by_errors(self), bar.shown(self) if bar.LOOKED_AT else nullcontext():
+        with bar.shown(self) if bar.LOOKED_AT else nullcontext():
             return self._fit(X, sample_weight)
 
     @with_callbacks
@@ -372,37 +375,20 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             centred = rows.preprocessed(partial(preprocessing.centred, operator=operator))
             chunks = self._open(centred, with_feature_weight(operator, None), sample_weight)
             found = fit_coloured(problem_of, chunks, preprocessing, noise, recipe)
-        self.adopt(found, row_shape, labels=labels)
+        fitted = FittedComponents.of(
+            found, labels=labels, row_shape=row_shape, feature_names_in=rows.feature_names
+        )
         if rows.in_memory and is_white(self.noise):
-            self._look_for_colour(self._open(rows, operator))
-        for caution in self.cautions_:
+            fitted = with_colour(fitted, self._open(rows, operator), self.refine)
+        for caution in fitted.cautions:
             checks.warn(caution, UserWarning)
+        self.fit_ = fitted
         context.call_on_fit_task_end(estimator=self)
         return self
-
-    def _look_for_colour(self, chunks):
-        """The correlation of what the components leave of rows, and what is to be said of it."""
-        self.residual_correlation_ = residual_correlation(chunks, self._rest)
-        left = 1 - float(np.sum(self.explained_energy_ratio_))
-        count = chunks.n_rows * self.n_features_in_
-        said = colour_cautions(self.residual_correlation_, left, count)
-        self.cautions_ = wording.in_order([*self.cautions_, *said])
-
-    def _rest(self, chunk):
-        """What the components leave of rows as they came, (n, d)."""
-        model = self._model()
-        return residual(
-            replace(chunk, rows=model.preprocessing.centred(chunk.rows, chunk.operator)), model
-        )
 
     def bind(self, sample_shape):
         """The operator of the family on samples of a shape, in the inner product of the weight."""
         return bind_family(self.family, sample_shape, self.feature_weight)
-
-    def _preprocessed(self, rows):
-        """New rows, centred and weighted like the training data."""
-        model = self._model()
-        return rows.preprocessed(partial(model.preprocessing, operator=model.operator))
 
     def _open(self, rows, operator, weight=None):
         """Rows as chunks, with sample weights."""
@@ -411,82 +397,11 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs, "residual": self.residual}
         return as_chunks(rows, operator, weight, **how)
 
-    def adopt(self, found: Fit, row_shape=None, online=None, labels=None) -> GTPCA:
-        """Take over what was found, here or elsewhere: it becomes the fitted attributes.
-
-        Parameters
-        ----------
-        found : Fit
-        row_shape : tuple of int or None
-            Shape of a row as it came; default: that of a sample.
-        online : dict or None
-            Where a stream stands.
-        labels : Labels or None
-            What is known of the samples beside their values.
-
-        Returns
-        -------
-        self
-        """
-        model, operator = found.model, found.model.operator
-        mean, per_sample = model.preprocessing.mean, model.preprocessing.per_sample
-        shape, shown, left = (-1, *operator.weight_shape), model.data_weights, found.data_left
-        return self.restore(
-            operator,
-            components_=(model.weights if shown is None else shown).reshape(shape),
-            whitened_components_=None if shown is None else model.weights.reshape(shape),
-            noise_=model.preprocessing.noise,
-            residual_correlation_=None,
-            data_resmse_=None if left is None else left[1:] / max(left[0], TINY),
-            explained_energy_=found.explained,
-            explained_energy_ratio_=found.explained / found.total,
-            n_components_=len(model.weights),
-            n_iter_=np.array([result.n_iter for result in found.results], dtype=int),
-            history_=[np.array(result.history) for result in found.results],
-            ridge_=np.array([result.ridge for result in found.results]),
-            sample_shape_=operator.sample_shape,
-            mean_=None if mean is None else mean.reshape(operator.sample_shape),
-            n_features_in_=operator.n_features,
-            n_samples_seen_=found.n_rows,
-            cautions_=list(found.cautions),
-            polarity_=model.polarity,
-            shared_pose_=model.shared_pose,
-            center_="samples" if per_sample else mean is not None,
-            labels_=labels,
-            _row_shape=operator.sample_shape if row_shape is None else row_shape,
-            **({} if online is None else {"online_": online}),
-        )
-
-    def restore(self, operator: Any, **fitted: Any) -> GTPCA:
-        """Set fitted attributes, all at once: the one place where that happens.
-
-        Where a stream stands is forgotten unless it is among them.
-
-        Parameters
-        ----------
-        operator : Operator
-            The family, bound to the shape of a sample.
-        fitted : attributes by name
-        """
-        self.__dict__.pop("online_", None)
-        self.__dict__.update(fitted, operator_=operator)
-        return self
-
-    def _model(self) -> Model:
-        shown, white = self.components_.reshape(self.n_components_, -1), self.noise_ is None
-        return Model(
-            operator=self.operator_,
-            weights=shown if white else self.whitened_components_.reshape(shown.shape),
-            data_weights=None if white else shown,
-            polarity=self.polarity_,
-            shared_pose=self.shared_pose_,
-            sweeps=self.refine,
-            preprocessing=Preprocessing(
-                None if self.mean_ is None else self.mean_.ravel(),
-                self.center_ == "samples",
-                self.noise_,
-            ),
-        )
+    @property
+    def model_(self) -> Model:
+        """The fitted model as a value, which a later fit of this estimator does not touch."""
+        check_is_fitted(self)
+        return replace(self.fit_.model, sweeps=self.refine)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from one more batch of rows, while what was learnt from earlier ones fades.
@@ -512,16 +427,16 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         self
         """
         X = counted(X)
-        with unchanged_by_errors(self):
-            if self.horizon is not None:
-                checks.integer("horizon", self.horizon, 1)
-            if not hasattr(self, "components_"):
-                self.fit(X, sample_weight=sample_weight)
-                rows, weight = self._batch(X, sample_weight)
-                self._follow(self._stream_of(rows, weight), KeptRows.of(rows, weight))
-            else:
-                check_parameters(self)
-                self._go_on(*self._batch(X, sample_weight))
+        if self.horizon is not None:
+            checks.integer("horizon", self.horizon, 1)
+        if self.__sklearn_is_fitted__():
+            check_parameters(self)
+            self.fit_ = self._after(self.fit_, *self._batch(X, sample_weight))
+        else:
+            first = copy(self).fit(X, sample_weight=sample_weight)
+            rows, weight = first._batch(X, sample_weight)
+            stream = first._stream_of(first.fit_, rows, weight)
+            self.fit_ = first.fit_.followed(stream, KeptRows.of(rows, weight))
         return self
 
     def _batch(self, X, sample_weight):
@@ -531,84 +446,52 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             sample_weight = checks.weights("sample_weight", sample_weight, [(rows.n_rows,)])
         return rows, sample_weight
 
-    def _go_on(self, rows, weight):
-        """Update by one more batch, or fit again all that was kept."""
-        old = self._kept_rows()
+    def _after(self, fit, rows, weight):
+        """The fit after one more batch, or that of all rows that were kept."""
+        old = fit.kept_rows
         kept = None if old is None else old.joined(rows, weight)
         if kept is not None and kept.doubled:
-            stream, kept = self._fit_kept(kept), kept.fitted()
+            fit, stream = self._fit_kept(fit, kept)
+            return fit.followed(stream, kept.fitted())
+        if old is not None and kept is None:
+            fit, past = self._fit_kept(fit, old, N_FITS)
         else:
-            dropped = old is not None and kept is None
-            past = self._fit_kept(old, N_FITS) if dropped else self._past()
-            self._warn_of_blank(rows)
-            self._move_mean(past, rows, weight)
-            stream = self._advanced(past, rows, weight)
-        self._follow(stream, kept)
+            past = fit.stream
+        self._warn_of_blank(rows)
+        if fit.mean is not None:
+            chunks = self._open(rows, fit.operator, weight)
+            mean = past.moved_mean(fit.mean.ravel(), chunks, self.horizon)
+            fit = replace(fit, mean=mean.reshape(fit.sample_shape))
+        return fit.followed(self._advanced(fit, past, rows, weight), kept)
 
-    def _kept_rows(self):
-        kept = getattr(self, "online_", {}).get("kept")
-        return None if kept is None else KeptRows(**kept)
-
-    def _move_mean(self, past, rows, weight):
-        """Where features are centred: the mean follows the stream."""
-        if self.mean_ is None:
-            return
-        chunks = self._open(rows, self.operator_, weight)
-        mean = past.moved_mean(self.mean_.ravel(), chunks, self.horizon)
-        self.restore(self.operator_, mean_=mean.reshape(self.sample_shape_))
-
-    def _advanced(self, stream, rows, weight):
-        """The stream after the rows of a batch."""
-        seen, model, operator = self._preprocessed(rows), self._model(), self.operator_
-        problem = Problem(self._open(seen, operator, weight), self.polarity_)
-        after = stream.advance(problem, self.horizon)
-        if self.noise_ is None:
+    def _advanced(self, fit, stream, rows, weight):
+        """The stream after the rows of a batch, which are preprocessed as in a fit."""
+        model, operator = fit.model, fit.operator
+        seen = self._open(preprocessed(rows, model), operator, weight)
+        after = stream.advance(Problem(seen, fit.polarity), self.horizon)
+        if fit.noise is None:
             return after
         centred = rows.preprocessed(partial(model.preprocessing.centred, operator=operator))
         chunks = self._open(centred, with_feature_weight(operator, None), weight)
         return after.in_data(stream, chunks, model, self.horizon)
 
-    def _fit_kept(self, kept, n_fits=1):
-        """Fit the rows kept so far; of several fits from other starts the best is taken."""
-        X, weight = kept.rows.reshape(-1, *self._row_shape), kept.faded(self.horizon)
-        X = X if self.labels_ is None else Labelled(X, self.labels_)
+    def _stream_of(self, fit, rows, weight):
+        """The stream of these rows alone, to which the model has just been fitted."""
+        return self._advanced(fit, Stream.begin(fit.model, ridge=fit.ridge), rows, weight)
+
+    def _fit_kept(self, fit, kept, n_fits=1):
+        """The fit of the rows kept so far, the best of several from other starts; its stream."""
+        X, weight = kept.rows.reshape(-1, *fit.row_shape), kept.faded(self.horizon)
+        X = X if fit.labels is None else Labelled(X, fit.labels)
         least = 1 if self.n_restarts == "auto" else self.n_restarts
         restarts = {"n_restarts": self.n_restarts if n_fits <= least else n_fits}
-        found = clone(self).set_params(**restarts).fit(X, sample_weight=weight)
-        names = {"components_", "n_components_", "n_iter_", "history_", "ridge_", "mean_"}
-        names |= {"cautions_", "noise_", "whitened_components_"}
-        names |= {f"{name}_" for name in FROZEN}
-        _keep_signs(found, self)
-        self.restore(found.operator_, **{name: getattr(found, name) for name in names})
-        return self._stream_of(*self._batch(X, weight))
-
-    def _stream_of(self, rows, weight):
-        """The stream of these rows alone, to which the model has just been fitted."""
-        return self._advanced(Stream.begin(self.model_, ridge=self.ridge_), rows, weight)
-
-    def _past(self):
-        """Where the stream stands; after a fit, what is known of its rows."""
-        if hasattr(self, "online_"):
-            told = {name: self.online_[name] for name in vars(self)["online_"] if name != "kept"}
-            return Stream(**told)
-        if self.n_samples_seen_ == 0:  # the weights of a network
-            return Stream.begin(self.model_)
-        total = self.explained_energy_[0] / self.explained_energy_ratio_[0]
-        known = (self.explained_energy_, total, self.n_samples_seen_)
-        return Stream.begin(self.model_, *known, self.ridge_)
-
-    def _follow(self, stream, kept):
-        """Publish where the stream stands."""
-        past = zip(stream.weights, self.history_, stream.explained, self.n_iter_, strict=True)
-        results = [SolverResult(W, [*before, now], n_iter + 1) for W, before, now, n_iter in past]
-        for result, ridge in zip(results, stream.ridges, strict=True):
-            result.ridge = float(ridge)
-        online = vars(stream) | {"kept": None if kept is None else vars(kept)}
-        found = replace(stream.fit(self.model_, results), cautions=tuple(self.cautions_))
-        self.adopt(found, self._row_shape, online, self.labels_)
+        found = clone(self).set_params(**restarts).fit(X, sample_weight=weight).fit_
+        found = replace(found, labels=fit.labels, feature_names_in=fit.feature_names_in)
+        found = found.with_signs_of(fit)
+        return found, self._stream_of(found, *self._batch(X, weight))
 
     def _seen(self, rows, weight=None):
-        return self._open(self._preprocessed(rows), self.operator_, weight)
+        return self._open(preprocessed(rows, self.fit_.model), self.operator_, weight)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Share of the energy of ``X`` that all components explain: ``1 - resmse(X)[-1]``."""
@@ -625,28 +508,24 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         return self.model_.explained_shares(self.chunks(X))
 
 
-def _keep_signs(found, model):
-    """Give the components of a fit to more rows the signs that a model had before it."""
-    new, old = found.components_, model.components_
-    if new.shape != old.shape or found.polarity_ != "both":
-        return
-    kept = kept_signs(new.reshape(len(new), -1), old.reshape(len(old), -1), SAME)
-    kept = kept.reshape(-1, *(1,) * (new.ndim - 1))
-    found.components_ = new * kept
-    if found.noise_ is not None:
-        found.whitened_components_ = found.whitened_components_ * kept
+def preprocessed(rows, model):
+    """Rows, centred, whitened and weighted as those were that a model is of."""
+    return rows.preprocessed(partial(model.preprocessing, operator=model.operator))
 
 
-@contextmanager
-def unchanged_by_errors(estimator):
-    """Where an error leaves the attributes of the estimator as they were before."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
+def with_colour(fit, chunks, sweeps):
+    """A fit with the correlation of what it leaves of rows as they came, and a caution of it."""
+    model = replace(fit.model, sweeps=sweeps)
+
+    def rest(chunk):
+        rows = model.preprocessing.centred(chunk.rows, chunk.operator)
+        return residual(replace(chunk, rows=rows), model)
+
+    correlation = residual_correlation(chunks, rest)
+    left = 1 - float(np.sum(fit.explained_energy_ratio))
+    said = colour_cautions(correlation, left, chunks.n_rows * fit.n_features_in)
+    found = wording.in_order([*fit.cautions, *said])
+    return replace(fit, residual_correlation=correlation, cautions=found)
 
 
 def bind_family(family, sample_shape, feature_weight=None):
@@ -657,7 +536,9 @@ def bind_family(family, sample_shape, feature_weight=None):
     family = as_family(family)
     check_size(family, sample_shape)
     operator = family.bind(sample_shape)
-    weight = getattr(sample_shape, "weight", None) if feature_weight is None else feature_weight
+    weight = feature_weight
+    if weight is None and isinstance(sample_shape, Grid):
+        weight = sample_shape.weight
     return operator if weight is None or weight is False else weigh_features(operator, weight)
 
 

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from gtpca import checks
+from gtpca._typing import ArrayLike, DaskT, Eager, KindT, Others, RandomState, Samples, Shape
 from gtpca.data.containers import samples_in
-from gtpca.data.rows import training_rows
-from gtpca.estimator import unchanged_by_errors, warn_if_transposed, warn_of_domain
 from gtpca.families import Family
-from gtpca.families.text import as_family
 from gtpca.fitting import wording
 from gtpca.fitting.cautions import cautions
-from gtpca.fitting.coloured import check_noise, is_white, n_first_fits
-from gtpca.fitting.cost import check_cost, guess_density
-from gtpca.fitting.em import Recipe
-from gtpca.fitting.fit import logger
+from gtpca.fitting.coloured import check_noise
+from gtpca.fitting.fitted import FittedMixture, read
 from gtpca.fitting.mixture import find_kinds, kinds_in_data_units
-from gtpca.model.mixture import MixtureModel, kind_counts, pose_summary, rest_of_rows
-from gtpca.model.preprocessing import Preprocessing
-from gtpca.model.probabilistic import ProbabilisticModel
+from gtpca.model.mixture import kind_counts, pose_summary, rest_of_rows
 from gtpca.probabilistic import RULES as DENSITY_RULES
 from gtpca.probabilistic import BaseDensity, offset_and_poses
-from gtpca.shell import ArrayLike, DaskT, Eager, KindT, Others, RandomState, Samples, Shape
 
-__all__ = ["MixtureGTPCA", "check_mixture"]
+__all__ = ["MixtureGTPCA"]
 
 SAME_RULES = ("prior", "polarity", "missing", "max_iter", "tol", "batch_size")
 RULES = {name: DENSITY_RULES[name] for name in SAME_RULES} | {
@@ -90,6 +81,8 @@ class MixtureGTPCA(BaseDensity):
 
     Attributes
     ----------
+    fit_ : FittedMixture
+        All that the fit found, as one value that does not change; the others are read from it.
     kinds_ : dict of str to array
         A table with a row for every kind; see :attr:`kinds_`.
     kind_weights_ : array (G,)
@@ -141,18 +134,13 @@ class MixtureGTPCA(BaseDensity):
     array([0.33, 0.33, 0.33])
     """
 
+    _rules = RULES
     _pose_summary = staticmethod(pose_summary)
-    kind_weights_: np.ndarray
-    mean_patterns_: np.ndarray
-    explained_variance_: np.ndarray
-    noise_variance_: float
-    pose_prior_: np.ndarray
-    kind_counts_: np.ndarray
-    doubts_: np.ndarray
-    history_: np.ndarray
-    n_iter_: int
-    cautions_: list[str]
-    whitened_weights_: Any = None
+    fit_: FittedMixture
+    kind_weights_: np.ndarray = read()
+    mean_patterns_: np.ndarray = read()
+    kind_counts_: np.ndarray = read()
+    doubts_: np.ndarray = read()
 
     def __init__(
         self,
@@ -187,73 +175,33 @@ class MixtureGTPCA(BaseDensity):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Samples, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Find patterns, components and weights of all kinds, and their noise.
-
-        Parameters
-        ----------
-        X : array (n, \\*sample_shape), or (n, d) flat rows
-            Also a memory map, an h5py dataset, a zarr array, a Dask array, or a container such as a
-            DataArray or a data frame.
-        y : ignored
-        sample_weight : array (n,) or None
-            Non-negative; weight 2 is the same as a row given twice.
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_by_errors(self):
-            return self._fit(X, sample_weight)
-
     def fit_predict(
         self, X: Samples, y: Any = None, sample_weight: ArrayLike | None = None
     ) -> np.ndarray:
         """The kinds of the rows of a fit, (n,)."""
         return np.asarray(self.fit(X, y, sample_weight).predict(X))
 
-    def _fit(self, X, sample_weight):
-        check_mixture(self)
-        rows, row_shape, shape = training_rows(self, X, self.sample_shape)
-        labels = None if rows.container is None else rows.container.labels
-        operator, rng = self.bind(shape), check_random_state(self.random_state)
-        warn_of_domain(self.family, operator)
-        warn_if_transposed(operator, rows)
-        rows = rows.preprocessed(partial(Preprocessing(), operator=operator))
-        recipe, raw = self._recipe(operator), self._open(rows, operator, sample_weight)
-        self._check_count(rows.n_rows, sample_weight)
-        n_fits = self.n_kinds * (1 + n_first_fits(self.noise, rows.n_rows))
-        cost = guess_density(raw, recipe.n_components).times(n_fits)
-        check_cost(cost, as_family(self.family), logger.debug)
-        if not is_white(self.noise):
-            recipe = replace(recipe, whitening=self._noise_of(raw, recipe, rng))
-        chunks = self._open(rows, operator, sample_weight, recipe.whitening)
+    @property
+    def _n_densities(self):
+        return self.n_kinds
+
+    def _find(self, data, recipe, rng):
+        chunks = data.chunks
         model, history, converged = find_kinds(chunks, recipe, self.n_kinds, rng)
         if not converged:
             checks.warn(wording.not_converged(self, history), ConvergenceWarning)
         if recipe.whitening is not None:
-            model = kinds_in_data_units(raw, model)
-        counts, doubt = chunks.sum(kind_counts, model.lens())
-        found = cautions(operator, *offset_and_poses(chunks, model))
-        self._adopt(
+            model = kinds_in_data_units(data.raw, model)
+        counts, doubt = chunks.sum(kind_counts, model.e_step())
+        return FittedMixture.of(
             model,
-            kind_counts_=counts,
-            doubts_=np.divide(doubt, counts, out=np.zeros_like(doubt), where=counts > 0),
-            history_=np.array(history),
-            n_iter_=len(history) - 1,
-            cautions_=list(found),
-            labels_=labels,
-            _row_shape=row_shape,
+            kind_counts=counts,
+            doubts=np.divide(doubt, counts, out=np.zeros_like(doubt), where=counts > 0),
+            history=np.array(history),
+            n_iter=len(history) - 1,
+            cautions=list(cautions(chunks.operator, *offset_and_poses(chunks, model))),
+            **data.told,
         )
-        for caution in found:
-            checks.warn(caution, UserWarning)
-        return self
-
-    def _recipe(self, operator):
-        most = min(operator.n_weights, operator.n_features)
-        count = checks.integer("n_components", self.n_components, 0, most)
-        names = ("prior", "polarity", "max_iter", "tol", "n_jobs")
-        return Recipe(count, **{name: getattr(self, name) for name in names})
 
     def _check_count(self, n_rows, weight):
         """There must be as many rows as kinds."""
@@ -266,52 +214,7 @@ class MixtureGTPCA(BaseDensity):
 
     def _rest_of(self, chunks, recipe, rng):
         model = find_kinds(chunks, recipe, self.n_kinds, rng)[0]
-        return chunks.join(rest_of_rows, model.lens())
-
-    def _adopt(self, model, **beside):
-        """Set all fitted attributes, at once."""
-        operator, sizes = model.operator, model.sizes
-        visible = np.array([kind.visible for kind in model.kinds])
-        unit = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
-        white, shape = model.kinds[0].data_weights is None, operator.weight_shape
-        return self.restore(
-            operator,
-            kind_weights_=np.exp(model.log_weights),
-            mean_patterns_=visible[:, 0].reshape(-1, *shape),
-            components_=(unit[:, :, None] * visible[:, 1:]).reshape(*sizes.shape, *shape),
-            whitened_weights_=None if white else model.weights.reshape(*visible.shape[:2], *shape),
-            noise_=model.kinds[0].whitening,
-            explained_variance_=sizes**2,
-            noise_variance_=float(model.noise[0]),
-            pose_prior_=np.exp([kind.log_prior for kind in model.kinds]),
-            n_components_=sizes.shape[1],
-            sample_shape_=operator.sample_shape,
-            n_features_in_=operator.n_features,
-            **beside,
-        )
-
-    def _model(self) -> MixtureModel:
-        W = self.components_.reshape(*self.explained_variance_.shape, self.operator_.n_weights)
-        loadings = np.sqrt(self.explained_variance_)[:, :, None] * W
-        patterns = self.mean_patterns_.reshape(len(W), 1, -1)
-        visible = seen = np.concatenate([patterns, loadings], axis=1)
-        if self.noise_ is not None:
-            seen = self.whitened_weights_.reshape(visible.shape)
-        prior = self.pose_prior_
-        log_prior = np.log(prior, out=np.full(prior.shape, -np.inf), where=prior > 0)
-        kinds = tuple(
-            ProbabilisticModel(
-                operator=self.operator_,
-                pattern=seen[g, 0],
-                loadings=seen[g, 1:],
-                noise=np.array([self.noise_variance_]),
-                log_prior=log_prior[g],
-                whitening=self.noise_,
-                data_weights=None if self.noise_ is None else visible[g],
-            )
-            for g in range(len(W))
-        )
-        return MixtureModel(kinds, np.log(self.kind_weights_))
+        return chunks.concat(rest_of_rows, model.e_step())
 
     @property
     def kinds_(self) -> dict[str, np.ndarray]:
@@ -324,8 +227,8 @@ class MixtureGTPCA(BaseDensity):
         kind is of another one.
         """
         strengths = [
-            np.sqrt(lens.gram[:, 0, 0] @ prior if len(lens.gram) > 1 else lens.gram[0, 0, 0])
-            for lens, prior in zip(self.model_.lens(), self.pose_prior_, strict=True)
+            np.sqrt(e_step.gram[:, 0, 0] @ prior if len(e_step.gram) > 1 else e_step.gram[0, 0, 0])
+            for e_step, prior in zip(self.model_.e_step(), self.pose_prior_, strict=True)
         ]
         return {
             "weight": self.kind_weights_,
@@ -375,9 +278,3 @@ class MixtureGTPCA(BaseDensity):
         tags = super().__sklearn_tags__()
         tags.estimator_type = "density_estimator"
         return tags
-
-
-def check_mixture(estimator):
-    """Raise an error for parameters that make no sense."""
-    checks.parameters(estimator, RULES)
-    as_family(estimator.family)

@@ -11,20 +11,26 @@ from typing import Any, Generic, Literal, Self, overload
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
+from gtpca._typing import (
+    ArrayLike,
+    ArrayT,
+    DaskT,
+    Eager,
+    OutlierMixin,
+    RandomState,
+    Samples,
+    Shape,
+)
 from gtpca.base import BaseGTPCA, BaseModel
-from gtpca.data.chunks import as_chunks
+from gtpca.data.chunks import Chunks, as_chunks
 from gtpca.data.codes import Codes
 from gtpca.data.energies import energy, offset_energy
 from gtpca.data.missing import MISSING
 from gtpca.data.rows import training_rows
-from gtpca.estimator import (
-    bind_family,
-    unchanged_by_errors,
-    warn_if_transposed,
-    warn_of_domain,
-)
+from gtpca.estimator import bind_family, warn_if_transposed, warn_of_domain
 from gtpca.families import Family
 from gtpca.families.text import as_family
 from gtpca.fitting import wording
@@ -39,8 +45,9 @@ from gtpca.fitting.coloured import (
     sampled,
 )
 from gtpca.fitting.cost import check_cost, guess_density
-from gtpca.fitting.em import Recipe, density_in_data_units, expectation_maximisation
+from gtpca.fitting.em import DensityRecipe, density_in_data_units, expectation_maximisation
 from gtpca.fitting.fit import logger
+from gtpca.fitting.fitted import FittedDensity, FittedRows, read
 from gtpca.fitting.held_out import NEEDED, Trust, trusted
 from gtpca.model import outputs
 from gtpca.model.matching import POLARITIES
@@ -50,17 +57,6 @@ from gtpca.model.probabilistic import (
     log_likelihoods,
     pose_summary,
     rest_of_rows,
-)
-from gtpca.model.stationary import StationaryNoise
-from gtpca.shell import (
-    ArrayLike,
-    ArrayT,
-    DaskT,
-    Eager,
-    OutlierMixin,
-    RandomState,
-    Samples,
-    Shape,
 )
 
 __all__ = ["BaseDensity", "PosePosterior", "ProbabilisticGTPCA", "offset_and_poses"]
@@ -114,22 +110,131 @@ class PosePosterior(Generic[ArrayT]):
     entropy: ArrayT
 
 
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Rows that a density is fitted to.
+
+    Attributes
+    ----------
+    chunks : Chunks
+        Whitened, if the noise has a spectrum.
+    raw : Chunks
+        As they came.
+    weight : array (n,) or None
+        Of the samples.
+    in_memory : bool
+        Whether one more pass over the rows is cheap.
+    told : dict
+        Fields of the fitted value that are known beforehand.
+    """
+
+    chunks: Chunks
+    raw: Chunks
+    weight: Any
+    in_memory: bool
+    told: dict[str, Any]
+
+
 class BaseDensity(BaseModel):
     """A model with a likelihood: rows in double precision, whitened if the noise has a spectrum.
 
-    Subclasses have the parameters ``noise``, ``batch_size`` and ``n_jobs``, and say what a fit
-    leaves of rows (``_rest_of``) and how poses are told in short (``_pose_summary``).
+    Subclasses say what their parameters may be (``_rules``), how they are fitted (``_recipe``,
+    ``_find``), what a fit leaves of rows (``_rest_of``) and how poses are told in short
+    (``_pose_summary``).
     """
 
+    has_likelihood = True
+    n_components: int
     noise: Any
+    prior: Literal["uniform", "learned"]
+    polarity: Literal["both", "positive"]
+    max_iter: int
+    tol: float
     batch_size: int | None
     n_jobs: int | None
-    noise_: StationaryNoise | None = None
+    random_state: RandomState
+    explained_variance_: np.ndarray = read()
+    pose_prior_: np.ndarray = read()
+    noise_variance_: Any = read()
+    whitened_weights_: np.ndarray | None = read()
+    history_: np.ndarray = read()
+    n_iter_: int = read()
+    _rules: dict[str, Any]
     _pose_summary: Any
+
+    @abstractmethod
+    def _find(self, data: Training, recipe, rng) -> FittedRows:
+        """What a fit finds."""
 
     @abstractmethod
     def _rest_of(self, chunks, recipe, rng):
         """What a fit leaves of rows, (n, d)."""
+
+    def fit(self, X: Samples, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Find patterns, components, noise and prior of ``X``.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape), or (n, d) flat rows
+            Also a memory map, an h5py dataset, a zarr array, a Dask array, or a container such as a
+            DataArray or a data frame.
+        y : ignored
+        sample_weight : array (n,) or None
+            Non-negative; weight 2 is the same as a row given twice.
+
+        Returns
+        -------
+        self
+        """
+        check_density(self)
+        rows, row_shape, shape = training_rows(self, X, self.sample_shape)
+        told = {
+            "labels": None if rows.container is None else rows.container.labels,
+            "row_shape": row_shape,
+            "feature_names_in": rows.feature_names,
+        }
+        operator, rng = self.bind(shape), check_random_state(self.random_state)
+        warn_of_domain(self.family, operator)
+        warn_if_transposed(operator, rows)
+        rows = rows.preprocessed(partial(Preprocessing(), operator=operator))
+        recipe, raw = self._recipe(operator), self._open(rows, operator, sample_weight)
+        self._check_count(rows.n_rows, sample_weight)
+        n_fits = self._n_densities * (1 + n_first_fits(self.noise, rows.n_rows))
+        cost = guess_density(raw, recipe.n_components).times(n_fits)
+        check_cost(cost, as_family(self.family), logger.debug)
+        if not is_white(self.noise):
+            recipe = replace(recipe, whitening=self._noise_of(raw, recipe, rng))
+        chunks = self._open(rows, operator, sample_weight, recipe.whitening)
+        data = Training(chunks, raw, sample_weight, rows.in_memory, told)
+        found = self._find(data, recipe, rng)
+        self._warn(found)
+        self.fit_ = found
+        return self
+
+    @property
+    def _n_densities(self) -> int:
+        """How many are fitted."""
+        return 1
+
+    def _recipe(self, operator):
+        """What EM must know."""
+        most = min(operator.n_weights, operator.n_features)
+        return DensityRecipe(
+            checks.integer("n_components", self.n_components, 0, most),
+            prior=self.prior,
+            polarity=self.polarity,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+        )
+
+    def _check_count(self, n_rows, weight):
+        """Raise an error if there are too few rows; one is enough for a single density."""
+
+    def _warn(self, found):
+        """Warn of what speaks against trusting a fit."""
+        for caution in found.cautions:
+            checks.warn(caution, UserWarning)
 
     def bind(self, sample_shape):
         """The operator of the family on samples of a shape."""
@@ -167,11 +272,6 @@ class BaseDensity(BaseModel):
         rows = rows.preprocessed(partial(Preprocessing(), operator=self.operator_))
         return self._open(rows, self.operator_, weight, self.noise_)
 
-    def restore(self, operator, **fitted) -> Self:
-        """Set fitted attributes, all at once; see :meth:`GTPCA.restore`."""
-        self.__dict__.update(fitted, operator_=operator)
-        return self
-
     @overload
     def score_samples(self, X: np.ndarray) -> np.ndarray: ...
     @overload
@@ -208,7 +308,7 @@ class BaseDensity(BaseModel):
         chunks, model = self.chunks(X), self.model_
         most = self.operator_.n_transforms
         count = min(checks.integer("n_poses", n_poses, 1), most)
-        found = chunks.join(self._pose_summary, model.lens(), count)
+        found = chunks.concat(self._pose_summary, model.e_step(), count)
         index, probability, entropy = (found.pop(n) for n in ("index", "probability", "entropy"))
         std = {name.removeprefix("std_"): values for name, values in found.items()}
         return PosePosterior(index, probability, model.described(index), std, entropy)
@@ -298,6 +398,8 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
 
     Attributes
     ----------
+    fit_ : FittedDensity
+        All that the fit found, as one value that does not change; the others are read from it.
     mean_pattern_ : array of the shape of a component
         ``m``.
     components_ : array (k, \*weight_shape)
@@ -365,23 +467,18 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
     """
 
     _precisions = ("float64",)
+    _rules = RULES
     _pose_summary = staticmethod(pose_summary)
-    shared_pose_, center_, mean_ = True, False, None  # as a GTPCA has them
-    mean_pattern_: np.ndarray
-    explained_variance_: np.ndarray
-    noise_variance_: Any  # a number, or one per feature
-    pose_prior_: np.ndarray
-    offset_: float
-    history_: np.ndarray
-    n_iter_: int
-    held_out_gain_: float | None
-    held_out_total_: float | None = None  # files may be older than this and the next two
-    halves_gain_: float | None = None
-    noise_gains_: tuple[float, ...] | None = None
-    smoothing_: float
-    shrinkage_: float
-    whitened_weights_: Any = None
-    residual_correlation_: float | None = None
+    fit_: FittedDensity
+    mean_pattern_: np.ndarray = read()
+    offset_: float = read()
+    held_out_gain_: float | None = read()
+    held_out_total_: float | None = read()
+    halves_gain_: float | None = read()
+    noise_gains_: tuple[float, ...] | None = read()
+    smoothing_: float = read()
+    shrinkage_: float = read()
+    residual_correlation_: float | None = read()
 
     def __init__(
         self,
@@ -422,40 +519,8 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Samples, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Find pattern, components, noise and prior of ``X``.
-
-        Parameters
-        ----------
-        X : array (n, \\*sample_shape), or (n, d) flat rows
-            Also a memory map, an h5py dataset, a zarr array, a Dask array, or a container such as a
-            DataArray or a data frame.
-        y : ignored
-        sample_weight : array (n,) or None
-            Non-negative; weight 2 is the same as a row given twice.
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_by_errors(self):
-            return self._fit(X, sample_weight)
-
-    def _fit(self, X, sample_weight):
-        check_density(self)
-        rows, row_shape, shape = training_rows(self, X, self.sample_shape)
-        labels = None if rows.container is None else rows.container.labels
-        operator, rng = self.bind(shape), check_random_state(self.random_state)
-        warn_of_domain(self.family, operator)
-        warn_if_transposed(operator, rows)
-        rows = rows.preprocessed(partial(Preprocessing(), operator=operator))
-        recipe, raw = self._recipe(operator), self._open(rows, operator, sample_weight)
-        n_fits = 1 + n_first_fits(self.noise, rows.n_rows)
-        cost = guess_density(raw, recipe.n_components).times(n_fits)
-        check_cost(cost, as_family(self.family), logger.debug)
-        if not is_white(self.noise):
-            recipe = replace(recipe, whitening=self._noise_of(raw, recipe, rng))
-        chunks = self._open(rows, operator, sample_weight, recipe.whitening)
+    def _find(self, data, recipe, rng):
+        chunks = data.chunks
         model, history, converged = expectation_maximisation(chunks, recipe, rng)
         if not converged:
             checks.warn(wording.not_converged(self, history), ConvergenceWarning)
@@ -463,47 +528,45 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
         if self.shrink:
             model, trust = trusted(chunks, recipe, model, history, rng)
         if recipe.whitening is not None:
-            model = density_in_data_units(raw, recipe, model, trust.width, trust.scale)
-        scores = np.concatenate(chunks.collect(log_likelihoods, model.lens()))
-        found = cautions(operator, *offset_and_poses(chunks, model))
+            model = density_in_data_units(data.raw, recipe, model, trust.width, trust.scale)
+        scores = np.concatenate(chunks.collect(log_likelihoods, model.e_step()))
+        said = list(cautions(chunks.operator, *offset_and_poses(chunks, model)))
         correlation = None
-        if rows.in_memory and recipe.whitening is None:
-            correlation, said = _colour(chunks, model)
-            found = tuple(wording.in_order([*found, *said]))
-        self._adopt(
+        if data.in_memory and recipe.whitening is None:
+            correlation, more = _colour(chunks, model)
+            said = wording.in_order([*said, *more])
+        return FittedDensity.of(
             model,
-            held_out_gain_=trust.gain,
-            held_out_total_=trust.total,
-            halves_gain_=trust.halves,
-            noise_gains_=trust.noise,
-            smoothing_=trust.width,
-            shrinkage_=trust.scale,
-            offset_=_threshold(scores, self.contamination, sample_weight),
-            history_=np.array(history),
-            n_iter_=len(history) - 1,
-            cautions_=list(found),
-            labels_=labels,
-            _row_shape=row_shape,
-            residual_correlation_=correlation,
+            trust,
+            self.noise_by_feature,
+            offset=_threshold(scores, self.contamination, data.weight),
+            history=np.array(history),
+            n_iter=len(history) - 1,
+            cautions=said,
+            residual_correlation=correlation,
+            **data.told,
         )
-        self._warn(found)
-        return self
 
-    def _warn(self, cautions):
+    def _warn(self, found):
         """Warn of cautions, and then of a doubt: colour can be the reason for it."""
-        for caution in cautions:
-            checks.warn(caution, UserWarning)
-        if self.doubt_ is not None:
-            coloured = wording.speak_of_colour(cautions)
+        super()._warn(found)
+        doubt = _doubt(found)
+        if doubt is not None:
+            coloured = wording.speak_of_colour(found.cautions)
             instead = wording.OTHER_NOISE if coloured else _instead(self.family)
-            checks.warn(f"{self.doubt_}. {instead}", UserWarning)
+            checks.warn(f"{doubt}. {instead}", UserWarning)
+
+    @property
+    def model_(self) -> ProbabilisticModel:
+        """The fitted density as a value, which a later fit of this estimator does not touch."""
+        check_is_fitted(self)
+        return self.fit_.model
 
     @property
     def doubt_(self) -> str | None:
         """Why there may be no pattern at all, in words; None if held-out rows do not say so."""
-        found = (self.held_out_gain_, self.smoothing_, self.shrinkage_, self.held_out_total_)
-        trust = Trust(*found, self.halves_gain_, tuple(self.noise_gains_ or ()))
-        return wording.no_pattern(trust, NEEDED) if trust.speaks_against else None
+        check_is_fitted(self)
+        return _doubt(self.fit_)
 
     @property
     def strength_(self) -> float:
@@ -512,65 +575,21 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
         From about 4 on the poses of single samples can be told; channels of equal strength whose
         noise is their own, and averages, add up in squares.
         """
-        squares = self.model_.lens().gram[:, 0, 0]
+        squares = self.model_.e_step().gram[:, 0, 0]
         return float(np.sqrt(squares[0] if len(squares) == 1 else self.pose_prior_ @ squares))
 
     def _recipe(self, operator):
-        most = min(operator.n_weights, operator.n_features)
-        count = checks.integer("n_components", self.n_components, 0, most)
-        names = ("em", "prior", "polarity", "max_iter", "tol", "n_jobs")
-        told = {name: getattr(self, name) for name in names}
-        if self.noise_by_feature:
-            told["noise"] = "features"
-        return Recipe(count, **told)
+        noise = {"noise": "features"} if self.noise_by_feature else {}
+        return replace(super()._recipe(operator), em=self.em, **noise)
 
     def _rest_of(self, chunks, recipe, rng):
         model = expectation_maximisation(chunks, recipe, rng)[0]
-        return chunks.join(rest_of_rows, model.lens())
+        return chunks.concat(rest_of_rows, model.e_step())
 
     @property
     def noise_by_feature(self) -> bool:
         """Whether every feature has a noise of its own."""
         return isinstance(self.noise, str) and self.noise == "features"
-
-    def _adopt(self, model, **beside):
-        """Set all fitted attributes, at once."""
-        operator, sizes, visible = model.operator, model.sizes, model.visible
-        white = model.data_weights is None
-        unit = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
-        one = not self.noise_by_feature
-        return self.restore(
-            operator,
-            mean_pattern_=visible[0].reshape(operator.weight_shape),
-            components_=(unit[:, None] * visible[1:]).reshape(-1, *operator.weight_shape),
-            whitened_weights_=None if white else model.weights.reshape(-1, *operator.weight_shape),
-            noise_=model.whitening,
-            explained_variance_=sizes**2,
-            noise_variance_=(
-                float(model.noise[0]) if one else model.noise.reshape(operator.sample_shape)
-            ),
-            pose_prior_=np.exp(model.log_prior),
-            n_components_=len(sizes),
-            sample_shape_=operator.sample_shape,
-            n_features_in_=operator.n_features,
-            **beside,
-        )
-
-    def _model(self) -> ProbabilisticModel:
-        prior, W = self.pose_prior_, self.components_.reshape(-1, self.operator_.n_weights)
-        loadings = np.sqrt(self.explained_variance_)[:, None] * W
-        visible = seen = np.concatenate([self.mean_pattern_.reshape(1, -1), loadings])
-        if self.noise_ is not None:
-            seen = self.whitened_weights_.reshape(visible.shape)
-        return ProbabilisticModel(
-            operator=self.operator_,
-            pattern=seen[0],
-            loadings=seen[1:],
-            whitening=self.noise_,
-            data_weights=None if self.noise_ is None else visible,
-            noise=np.ravel(self.noise_variance_),
-            log_prior=np.log(prior, out=np.full(len(prior), -np.inf), where=prior > 0),
-        )
 
     @overload
     def evidence(self, X: np.ndarray) -> np.ndarray: ...
@@ -606,8 +625,13 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
 
 def check_density(estimator):
     """Raise an error for parameters that make no sense."""
-    checks.parameters(estimator, RULES)
+    checks.parameters(estimator, estimator._rules)
     as_family(estimator.family)
+
+
+def _doubt(fit) -> str | None:
+    """Why there may be no pattern at all, in words."""
+    return wording.no_pattern(fit.trust, NEEDED) if fit.trust.speaks_against else None
 
 
 def offset_and_poses(chunks, model):
@@ -619,14 +643,12 @@ def offset_and_poses(chunks, model):
 
 def _instead(family) -> str:
     """What may help where there is no pattern; only a family with windows has others."""
-    names = as_family(family).get_params()
-    windows = any(name.rpartition("__")[2] == "window" for name in names)
-    return wording.OTHER_WINDOWS if windows else wording.OTHER_FAMILIES
+    return wording.OTHER_WINDOWS if as_family(family).windows else wording.OTHER_FAMILIES
 
 
 def _colour(chunks, model):
     """The correlation of what is left of rows, or None, and what is to be said of it."""
-    correlation = residual_correlation(chunks, partial(rest_of_rows, lens=model.lens()))
+    correlation = residual_correlation(chunks, partial(rest_of_rows, e_step=model.e_step()))
     left = model.energies(chunks)
     share = float(left[-1] / max(left[0], np.finfo(float).tiny))
     return correlation, colour_cautions(

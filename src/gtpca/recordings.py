@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,10 +11,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca import checks
+from gtpca._typing import RandomState
+from gtpca.base import BaseFitted
 from gtpca.data.labels import Labels
 from gtpca.data.opening import Opened, open_recordings
 from gtpca.data.signals import Piecewise, parts_of
-from gtpca.estimator import bind_family, unchanged_by_errors
+from gtpca.estimator import bind_family
 from gtpca.families import Family, Shift
 from gtpca.families.text import as_family
 from gtpca.fitting import bar, wording
@@ -23,15 +24,12 @@ from gtpca.fitting.coloured import check_noise, is_white
 from gtpca.fitting.event_counts import EventCounts, count_events
 from gtpca.fitting.event_noise import checked_noise, recording_noise
 from gtpca.fitting.events import EventRecipe, fit_events, in_data
+from gtpca.fitting.fitted import FittedEvents, read
 from gtpca.fitting.threads import SINGLE_BLAS_THREAD
 from gtpca.model.conventions import signs
 from gtpca.model.events import EventModel, Events
 from gtpca.model.matching import POLARITIES
-from gtpca.model.prices import Noise
-from gtpca.model.stationary import StationaryNoise
-from gtpca.operators import Operator
 from gtpca.operators.grid import Axis, Grid, length_in_points
-from gtpca.shell import BaseEstimator, Documented, RandomState, Shape
 
 __all__ = ["EventGTPCA", "check_event_parameters", "whitened"]
 
@@ -61,7 +59,7 @@ RULES = {
 }
 
 
-class EventGTPCA(Documented, BaseEstimator):
+class EventGTPCA(BaseFitted):
     r"""Templates that occur many times in long recordings: where, and how much of each.
 
     .. math:: \min \sum_r |y_r - \sum_e a_e T_{t_e} w_{k_e}|^2 + \sum_e \theta^2,
@@ -118,6 +116,8 @@ class EventGTPCA(Documented, BaseEstimator):
 
     Attributes
     ----------
+    fit_ : FittedEvents
+        All that the fit found, as one value that does not change; the others are read from it.
     components_ : array (K, L) or (K, L, channels)
         Templates of norm 1, in the units of the data; those with more energy come first.
     whitened_components_ : array of the same shape or None
@@ -163,27 +163,22 @@ class EventGTPCA(Documented, BaseEstimator):
     (True, True)
     """
 
-    components_: np.ndarray
-    whitened_components_: np.ndarray | None
-    event_counts_: EventCounts
-    counts_text_: str
-    prices_: np.ndarray
-    noise_level_: np.ndarray
-    crossings_: np.ndarray
-    noise_: StationaryNoise | None
-    score_scale_: np.ndarray
-    history_: np.ndarray
-    n_iter_: int
-    cautions_: list[str]
-    refractory_: int
-    n_components_: int
-    n_channels_: int
-    sample_shape_: Shape
-    labels_: Labels | None
-    operator_: Operator
-    shared_pose_: bool
-    polarity_: str
-    center_: bool
+    of_recordings = True
+    fit_: FittedEvents
+    whitened_components_: np.ndarray | None = read()
+    event_counts_: EventCounts = read()
+    counts_text_: str = read()
+    prices_: np.ndarray = read()
+    noise_level_: np.ndarray = read()
+    crossings_: np.ndarray = read()
+    score_scale_: np.ndarray = read()
+    history_: np.ndarray = read()
+    n_iter_: int = read()
+    refractory_: int = read()
+    n_channels_: int = read()
+    shared_pose_: bool = read()
+    polarity_: str = read()
+    center_: bool = read()
 
     def __init__(
         self,
@@ -222,15 +217,6 @@ class EventGTPCA(Documented, BaseEstimator):
         self.random_state = random_state
         self.progress = progress
 
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters; also ``family__window`` of a family that is given as text."""
-        if isinstance(self.family, str) and any(name.startswith("family__") for name in params):
-            params.setdefault("family", as_family(self.family))
-        return super().set_params(**params)
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "components_")
-
     # -- fit --------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -248,7 +234,7 @@ class EventGTPCA(Documented, BaseEstimator):
         -------
         self
         """
-        with unchanged_by_errors(self), SINGLE_BLAS_THREAD, bar.told(self.progress) as tell:
+        with SINGLE_BLAS_THREAD, bar.told(self.progress) as tell:
             return self._fit(X, tell)
 
     def _fit(self, X, tell):
@@ -271,7 +257,7 @@ class EventGTPCA(Documented, BaseEstimator):
         counts = EventCounts(sum(map(len, fit.placed)))
         if self.counts:
             counts = count_events(seen, counts.fitted, recipe, raw, whiten)
-        self._adopt(opened, fit, raw, noise, recipe, counts, cautions)
+        self.fit_ = self._fitted(opened, fit, raw, noise, recipe, counts, cautions)
         return self
 
     def recipe(self, length: int, refractory: int) -> EventRecipe:
@@ -302,8 +288,8 @@ class EventGTPCA(Documented, BaseEstimator):
             return window, max(1, window // 2)
         return window, length_in_points("refractory", self.refractory, axis)
 
-    def _adopt(self, opened, fit, raw, noise, recipe, counts, cautions):
-        """All fitted attributes, with components in the units of the data."""
+    def _fitted(self, opened, fit, raw, noise, recipe, counts, cautions):
+        """All that was found, with components in the units of the data."""
         W = fit.dictionary.weights
         S, Q, L, C = W.shape
         V = W if noise is None else in_data(raw, fit.placed, W, recipe)
@@ -317,64 +303,36 @@ class EventGTPCA(Documented, BaseEstimator):
             V, W = V * turned, W * turned
         shape = (L,) if opened.flat else (L, C)
         grid, labels = _grid(opened, shape)
-        self.restore(
-            bind_family(Shift(window=L, axes=0), grid),
-            components_=V.reshape(S * Q, *shape),
-            whitened_components_=None if noise is None else W.reshape(S * Q, *shape),
-            event_counts_=counts,
-            counts_text_=wording.event_counts(counts),
-            prices_=prices,
-            noise_level_=np.median([one.sigma for one in level], axis=0),
-            crossings_=np.mean([one.rate for one in level], axis=0),
-            noise_=noise,
-            score_scale_=scale.ravel(),
-            history_=np.array(fit.history),
-            n_iter_=len(fit.history),
-            cautions_=cautions,
-            refractory_=int(recipe.refractory),
-            n_components_=S * Q,
-            n_channels_=C,
-            n_features_in_=C,
-            sample_shape_=tuple(shape),
-            labels_=labels,
-            shared_pose_=self.shared_pose,
-            polarity_=self.polarity,
-            center_=self.center,
+        return FittedEvents(
+            operator=bind_family(Shift(window=L, axes=0), grid),
+            components=V.reshape(S * Q, *shape),
+            whitened_components=None if noise is None else W.reshape(S * Q, *shape),
+            event_counts=counts,
+            counts_text=wording.event_counts(counts),
+            prices=prices,
+            noise_level=np.median([one.sigma for one in level], axis=0),
+            crossings=np.mean([one.rate for one in level], axis=0),
+            noise=noise,
+            score_scale=scale.ravel(),
+            history=np.array(fit.history),
+            n_iter=len(fit.history),
+            cautions=cautions,
+            refractory=int(recipe.refractory),
+            labels=labels,
+            shared_pose=self.shared_pose,
+            polarity=self.polarity,
+            center=self.center,
         )
-
-    def restore(self, operator: Any, **fitted: Any) -> EventGTPCA:
-        """Set fitted attributes, all at once: the one place where that happens."""
-        self.__dict__.update(fitted, operator_=operator)
-        return self
 
     def bind(self, sample_shape):
         """The operator of a window that does not move, for what draws components."""
         return bind_family(Shift(window=int(sample_shape[0]), axes=0), sample_shape)
 
     @property
-    def grid_(self) -> tuple[int, ...]:
-        """``sample_shape_``, with names, units and positions of its axes where they are known."""
-        return self.sample_shape_ if self.labels_ is None else self.labels_.grid(self.sample_shape_)
-
-    @property
     def model_(self) -> EventModel:
         """The fitted model as a value."""
         check_is_fitted(self)
-        shape = (1, self.n_components_) if self.shared_pose_ else (self.n_components_, 1)
-        data = self.components_.reshape(*shape, -1, self.n_channels_)
-        seen = self.whitened_components_
-        return EventModel(
-            weights=data if seen is None else seen.reshape(data.shape),
-            data_weights=data,
-            scale=self.score_scale_.reshape(shape),
-            noise=self.noise_,
-            level=Noise(self.noise_level_, self.crossings_),
-            positive=self.polarity_ == "positive" and shape[1] == 1,
-            refractory=self.refractory_,
-            false_alarms=self.false_alarms,
-            center=self.center_,
-            n_jobs=self.n_jobs,
-        )
+        return replace(self.fit_.model, false_alarms=self.false_alarms, n_jobs=self.n_jobs)
 
     # -- new recordings ---------------------------------------------------------------------------
 
@@ -532,15 +490,6 @@ class EventGTPCA(Documented, BaseEstimator):
         return self.components_
 
     # -- files and drawings -----------------------------------------------------------------------
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to one file, to be read by :func:`gtpca.load`.
-
-        The file holds arrays and text, no code; it is written atomically.
-        """
-        from gtpca.persistence.models import save
-
-        save(self, path)
 
     def plot_components(self, **how: Any) -> Any:
         """The templates; see :func:`gtpca.plots.plot_components`."""

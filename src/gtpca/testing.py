@@ -1,4 +1,4 @@
-"""Checks for authors of families, made-up data of any size, and tools to compare fits.
+"""Checks for authors of families, simulated data of any size, and tools to compare fits.
 
 :func:`check_operator` is the one test that a new operator must pass.
 """
@@ -12,13 +12,13 @@ import numpy as np
 from scipy import sparse
 
 from gtpca import checks
+from gtpca._typing import RandomState
 from gtpca.operators import Operator
 from gtpca.operators.normal import Moments
-from gtpca.shell import RandomState
 
 __all__ = ["PlantedRows", "assert_same_components", "check_operator", "make_planted"]
 
-MADE_ROWS = 256  # so many rows are made at a time, from a generator of their own
+MADE_ROWS = 256  # rows that are generated at a time, each block from its own generator
 
 
 def _close(actual, desired, name, rtol=1e-9):
@@ -30,9 +30,9 @@ def _close(actual, desired, name, rtol=1e-9):
 def check_operator(operator: Operator, random_state: RandomState = 0, n_rows: int = 12) -> None:
     """Compare every public method of an operator with its meaning, by the dense matrix.
 
-    ``apply`` and ``adjoint`` are those of the matrix ``T`` (m, d, L) that ``Operator.matrix``
-    gives, and everything else is computed from ``T`` once more, slowly. Which methods there are is
-    read from the class :class:`~gtpca.Operator`, so that none is forgotten.
+    ``apply`` and ``adjoint`` are compared with the matrix ``T`` (m, d, L) of ``Operator.matrix``,
+    and everything else with slow computations from ``T``. The list of methods is read from the
+    class :class:`~gtpca.Operator`, so that none is forgotten.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def check_operator(operator: Operator, random_state: RandomState = 0, n_rows: in
     Raises
     ------
     AssertionError
-        That names the method which is wrong.
+        Names the method that is wrong.
     """
     unknown = public_methods() - CHECKS.keys()
     assert not unknown, f"check_operator knows no check of {sorted(unknown)}"
@@ -224,7 +224,7 @@ def _check_normal(case, rng):
 
 
 def _check_cover(case, counts, found, name):
-    """Positive where some transform shows a weight; the diagonal where transforms select."""
+    """Positive where some transform shows a weight; the diagonal if transforms select."""
     slow = np.einsum("st,tdl,d->sl", counts, case.T**2, case.q, optimize=True)
     assert np.array_equal(found > 0, slow > 0), f"{name} is not positive where weights are seen"
     if case.operator.selects:
@@ -258,7 +258,7 @@ def _check_moves(case, rng):
 
 
 def _check_centre(case, rng):
-    """What rows saw of a component is there after it was centred, up to its length."""
+    """What rows saw of a component is still there after centring, up to its length."""
     operator, w, used = case.operator, case.W[0], np.unique(case.index[0][:2])
     seen = np.any(case.T[used] != 0, axis=(0, 1))
     for numbers in (used, None):
@@ -348,14 +348,14 @@ def make_planted(
 
 
 class PlantedRows:
-    """Any number of rows, made when they are asked for: moved templates and noise.
+    """Any number of rows, generated on request: moved templates and noise.
 
     ``x_i = sum_k s_ik T_{t_ik} w_k / |T_{t_ik} w_k| + noise``, with white templates ``w_k``, scores
     ``s_ik`` from N(0, scale_k^2), ``scale_k = 3, 3/2, 3/4, ..``, and uniform transforms ``t_ik``.
 
-    Every slice can be made on its own and does not depend on how the rows are cut. With ``shape``,
-    ``dtype`` and slices this is something that ``GTPCA.fit`` reads, and that
-    ``dask.array.from_array`` takes. It may be larger than the disk.
+    Every slice can be generated separately and does not depend on how the rows are divided. With
+    ``shape``, ``dtype`` and slicing this is valid input for ``GTPCA.fit`` and for
+    ``dask.array.from_array``. It may be larger than the disk.
 
     Parameters
     ----------
@@ -432,8 +432,8 @@ class PlantedRows:
         Parameters
         ----------
         target : array-like of the same shape
-            That takes slices of rows: a memory map such as ``np.lib.format.open_memmap`` makes, an
-            h5py dataset, a zarr array.
+            Must accept slices of rows: a memory map from ``np.lib.format.open_memmap``, an h5py
+            dataset, a zarr array.
         n_rows : int
         """
         for start in range(0, len(self), n_rows):
@@ -460,7 +460,7 @@ def assert_same_components(first: Any, second: Any, atol: float = 1e-6) -> None:
 
 
 def _poses(model, w):
-    """``w`` and, where others are the same component, these poses of it."""
+    """``w`` and, if other poses are the same component, these poses of it."""
     operator = model.operator_
     moved = (operator.translate(w, t) for t in range(operator.n_transforms))
     return [w, *(v for v in moved if v is not None)]

@@ -19,8 +19,8 @@ from command import environment
 
 from gtpca import GTPCA, Rotation, Shift, labelled
 from gtpca.diagnostics import choose, noise_floor
-from gtpca.diagnostics.choice import _flat, window_grid
-from gtpca.diagnostics.kept import Kept, fingerprint
+from gtpca.diagnostics.choice import _flat, windows_between
+from gtpca.diagnostics.kept import ResultCache, fingerprint
 
 BEATS = Path(__file__).parents[2] / "benchmarks" / "heartbeats.py"
 SEARCH = """
@@ -43,7 +43,7 @@ def rows(n=60, seed=0):
 
 @pytest.mark.parametrize(("low", "high"), [(1, 9), (16, 256), (5, 5), (100, 130)])
 def test_windows_are_close_to_each_other(low, high):
-    grid = window_grid(low, high)
+    grid = windows_between(low, high)
     assert (grid[0], grid[-1]) == (low, high)
     for a, b in pairwise(grid):
         assert a < b <= max(a + 1, 1.25 * a)
@@ -52,11 +52,20 @@ def test_windows_are_close_to_each_other(low, high):
 def test_the_planted_window_is_chosen():
     found = choose(rows(), "shift", (6, 20), (1, 2), n_folds=2)
     assert (found.window, found.n_components) == (10, 1)
-    assert found.window == found.windows[found.errors.mean(axis=1).argmin()]
+    assert found.window == found.windows[np.nanargmin(found.errors.mean(axis=1))]
     assert found.flat[0] <= 10 <= found.flat[1]
     assert found.estimator.get_params()["family__window"] == 10
     assert found.estimator.n_components == 1
     assert sorted(found.table["window"]) == list(found.windows)
+
+
+def test_windows_far_from_the_best_are_tried_in_half_of_the_folds():
+    found = choose(rows(), "shift", (4, 40), 1, n_folds=4)
+    far = (found.windows > found.window * 1.25**2) | (found.windows < found.window / 1.25**2)
+    assert 0 < far.sum() < len(far)
+    np.testing.assert_array_equal(np.isnan(found.errors).sum(axis=1), np.where(far, 2, 0))
+    assert np.isfinite(found.table["error"]).all()
+    assert found.table["more"][far].min() > 0
 
 
 def test_the_flat_part_is_told_by_differences_within_folds():
@@ -147,7 +156,7 @@ def test_of_a_grid_every_second_window_is_tried_and_all_around_the_best(tmp_path
     X, kept = at_places(np.random.default_rng(1).integers(61, size=40)), tmp_path / "kept.jsonl"
     found = choose(X, windows=(8, 60), n_components=1, n_folds=2, kept=kept)
     tried = {line["case"]["window"] for line in lines(kept) if "fold" in line["case"]}
-    grid = window_grid(8, 60)
+    grid = windows_between(8, 60)
     assert 15 <= found.window <= 25
     best = min(range(len(grid)), key=lambda i: abs(grid[i] - found.window))
     assert tried.issuperset(grid[best - 1 : best + 2])
@@ -192,14 +201,14 @@ def test_wrong_ranges_are_refused():
 
 def test_what_is_kept_is_not_found_again(tmp_path):
     path, case = tmp_path / "kept.jsonl", {"window": 3}
-    assert Kept(path, "a").get(case, lambda: 0.25) == 0.25
-    assert Kept(path, "a").get(case, lambda: 1 / 0) == 0.25
-    assert Kept(path, "b").get(case, lambda: 0.5) == 0.5
+    assert ResultCache(path, "a").get(case, lambda: 0.25) == 0.25
+    assert ResultCache(path, "a").get(case, lambda: 1 / 0) == 0.25
+    assert ResultCache(path, "b").get(case, lambda: 0.5) == 0.5
     with open(path, "a") as file:
         file.write('{"search": "a", "case": {"window": 4}, "resu')  # killed here
-    assert Kept(path, "a").get({"window": 4}, lambda: 0.75) == 0.75
-    assert len(Kept(path, "a")) == 2
-    assert len(Kept(path, "b")) == 1
+    assert ResultCache(path, "a").get({"window": 4}, lambda: 0.75) == 0.75
+    assert len(ResultCache(path, "a")) == 2
+    assert len(ResultCache(path, "b")) == 1
     X = np.zeros((2, 3))
     assert fingerprint(X, 1) == fingerprint(X, 1) != fingerprint(X, 2) != fingerprint(X + 1, 2)
 

@@ -41,6 +41,17 @@ def test_one_pattern_is_one_component():
     np.testing.assert_array_equal(found.table["real"], [True, False, False])
 
 
+def test_a_clear_verdict_needs_five_surrogates():
+    X = planted(scales=(8.0,))
+    found = noise_floor(GTPCA(1, Shift(10), random_state=0).fit(X), X, 19, verdict_only=True)
+    assert found.surrogates.shape == (1, 5)
+    assert found.p_values[0] < 0.001
+    faint = planted(scales=(2.1,), seed=3)
+    model = GTPCA(1, Shift(10), random_state=0).fit(faint)
+    found = noise_floor(model, faint, 19, verdict_only=True)
+    assert (found.surrogates.shape[1], found.p_values[0]) == (19, 0.05)
+
+
 @pytest.mark.parametrize(
     "estimator",
     [

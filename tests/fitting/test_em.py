@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA, FactorAnalysis
 from gtpca import GTPCA, ProbabilisticGTPCA, Shift
 from gtpca.data.chunks import as_chunks
 from gtpca.fitting import em
-from gtpca.fitting.em import Recipe, climb, expectation_maximisation, start
+from gtpca.fitting.em import DensityRecipe, climb_likelihood, expectation_maximisation, start
 from gtpca.model.probabilistic import ProbabilisticModel
 
 N_PASSES = 5
@@ -30,9 +30,9 @@ def from_anywhere(chunks, recipe, seed=0):
 @pytest.mark.parametrize("kind", ["isotropic", "features"])
 @pytest.mark.parametrize("how", ["soft", "hard"])
 def test_every_pass_raises_the_likelihood(bound, how, kind):
-    recipe = Recipe(2, how, kind, "learned", max_iter=N_PASSES, tol=0.0)
+    recipe = DensityRecipe(2, how, kind, "learned", max_iter=N_PASSES, tol=0.0)
     chunks = as_chunks(noise(12, bound.n_features, seed=3), bound)
-    _, history, _ = climb(chunks, recipe, from_anywhere(chunks, recipe))
+    _, history, _ = climb_likelihood(chunks, recipe, from_anywhere(chunks, recipe))
     assert len(history) > 2
     assert np.diff(history).min() > -1e-9 * np.abs(history).max()
     assert history[-1] > history[0] + 0.01
@@ -40,29 +40,29 @@ def test_every_pass_raises_the_likelihood(bound, how, kind):
 
 @pytest.mark.parametrize("how", [("soft", "isotropic"), ("hard", "features")])
 def test_every_pass_raises_the_likelihood_of_what_was_observed(bound, how):
-    recipe = Recipe(1, *how, "learned", max_iter=4, tol=0.0)
+    recipe = DensityRecipe(1, *how, "learned", max_iter=4, tol=0.0)
     X = noise(12, bound.n_features, seed=3)
     X[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
     chunks = as_chunks(X, bound, weight=np.random.default_rng(1).uniform(0, 2, 12))
-    _, history, _ = climb(chunks, recipe, from_anywhere(chunks, recipe))
+    _, history, _ = climb_likelihood(chunks, recipe, from_anywhere(chunks, recipe))
     assert np.diff(history).min() > -1e-9 * np.abs(history).max()
     assert history[-1] > history[0] + 0.01
 
 
 def test_a_wrong_determinant_is_noticed(monkeypatch):
     """Without a determinant that depends on the transform EM would fall: it ends at once."""
-    lens = ProbabilisticModel.lens
+    e_step = ProbabilisticModel.e_step
 
     def wrong(model):
-        right = lens(model)
+        right = e_step(model)
         terms = right.terms
         terms.constant[:] += np.linalg.slogdet(np.linalg.inv(terms.inverse))[1] / 2
         return right
 
-    monkeypatch.setattr(ProbabilisticModel, "lens", wrong)
-    recipe = Recipe(2, max_iter=40, tol=-1.0)
+    monkeypatch.setattr(ProbabilisticModel, "e_step", wrong)
+    recipe = DensityRecipe(2, max_iter=40, tol=-1.0)
     chunks = as_chunks(noise(30, 10, seed=3), Shift(8, boundary="partial").bind((10,)))
-    history = climb(chunks, recipe, from_anywhere(chunks, recipe))[1]
+    history = climb_likelihood(chunks, recipe, from_anywhere(chunks, recipe))[1]
     assert len(history) < 10  # of 41
 
 
@@ -74,7 +74,7 @@ def test_the_identity_is_probabilistic_pca(monkeypatch, d):
     X += 0.5 * rng.standard_normal(X.shape) + rng.standard_normal(d)
     chunks = as_chunks(X, Shift().bind((d,)))
     model, _, converged = expectation_maximisation(
-        chunks, Recipe(3, tol=1e-12, max_iter=500), np.random.RandomState(0)
+        chunks, DensityRecipe(3, tol=1e-12, max_iter=500), np.random.RandomState(0)
     )
     pca = PCA(3, svd_solver="full").fit(X)
     pca.explained_variance_ *= 59 / 60
@@ -88,7 +88,7 @@ def test_the_identity_with_noise_of_features_is_factor_analysis():
     X = 2 * rng.standard_normal((200, 2)) @ rng.standard_normal((2, 8))
     X += rng.uniform(0.5, 2, 8) * rng.standard_normal(X.shape)
     chunks = as_chunks(X, Shift().bind((8,)))
-    recipe = Recipe(2, noise="features", tol=1e-9, max_iter=3000)
+    recipe = DensityRecipe(2, noise="features", tol=1e-9, max_iter=3000)
     model, _, converged = expectation_maximisation(chunks, recipe, np.random.RandomState(0))
     other = FactorAnalysis(2, tol=1e-10, max_iter=3000, svd_method="lapack").fit(X)
     assert converged
@@ -111,7 +111,9 @@ def pulses(n=300, size=60, strength=1.0, seed=0):
 def test_parameters_are_found():
     X, places = pulses(strength=8.0)
     chunks = as_chunks(X, Shift(16).bind((60,)))
-    model, _, converged = expectation_maximisation(chunks, Recipe(1), np.random.RandomState(0))
+    model, _, converged = expectation_maximisation(
+        chunks, DensityRecipe(1), np.random.RandomState(0)
+    )
     assert converged
     found = model.operator.describe(model.encode(chunks).index[:, 0])["start"]
     shift = np.median(found - places)
@@ -125,7 +127,7 @@ def test_parameters_are_found():
 def test_the_start_has_the_poses_of_a_single_component():
     X, places = pulses(strength=8.0)
     chunks = as_chunks(X, Shift(16).bind((60,)))
-    model = start(chunks, Recipe(3), np.random.RandomState(0))
+    model = start(chunks, DensityRecipe(3), np.random.RandomState(0))
     index = model.encode(chunks).index[:, 0]
     moved = index - places - np.median(index - places)
     assert np.mean(np.abs(moved) <= 2) > 0.9
@@ -134,14 +136,14 @@ def test_the_start_has_the_poses_of_a_single_component():
 
 def test_rows_without_noise_have_a_floor():
     chunks = as_chunks(np.zeros((5, 6)), Shift(3).bind((6,)))
-    model, history, _ = expectation_maximisation(chunks, Recipe(1), np.random.RandomState(0))
+    model, history, _ = expectation_maximisation(chunks, DensityRecipe(1), np.random.RandomState(0))
     assert np.all(model.noise > 0)
     assert np.all(np.isfinite(history))
     row = np.zeros((20, 12))
     for i in range(20):
         row[i, i % 10 : i % 10 + 3] = [1, 2, 1]
     chunks = as_chunks(row, Shift(3).bind((12,)))
-    model, history, _ = expectation_maximisation(chunks, Recipe(1), np.random.RandomState(0))
+    model, history, _ = expectation_maximisation(chunks, DensityRecipe(1), np.random.RandomState(0))
     assert np.all(np.diff(history) > -1e-6)
     np.testing.assert_allclose(model.pattern, [1, 2, 1], atol=1e-3)
 
@@ -151,7 +153,9 @@ def test_soft_em_makes_patterns_less_too_large():
     chunks = as_chunks(X, Shift(16).bind((40,)))
     sizes = [
         np.linalg.norm(
-            expectation_maximisation(chunks, Recipe(0, how), np.random.RandomState(0))[0].pattern
+            expectation_maximisation(chunks, DensityRecipe(0, how), np.random.RandomState(0))[
+                0
+            ].pattern
         )
         for how in ("soft", "hard")
     ]
@@ -174,7 +178,7 @@ def test_likelihood_knows_poses_that_energy_does_not():
         x[place : place + 40] += wave + z @ modes
     single = GTPCA(1, Shift(40), polarity="positive", random_state=0).fit(X).encode(X)
     chunks, rng = as_chunks(X, Shift(40).bind((100,))), np.random.RandomState(0)
-    model = expectation_maximisation(chunks, Recipe(3, tol=1e-3), rng)[0]
+    model = expectation_maximisation(chunks, DensityRecipe(3, tol=1e-3), rng)[0]
     gaps = [codes.index[:, 0] - places for codes in (single, model.encode(chunks))]
     shares = [np.mean(np.abs(gap - np.median(gap)) <= 2) for gap in gaps]
     assert shares[0] < 0.9

@@ -166,7 +166,7 @@ def test_weights_are_smoothed_by_a_gaussian(width):
 
 
 def test_a_file_keeps_the_doubt(tmp_path):
-    with pytest.warns(UserWarning, match="no evidence"):
+    with pytest.warns(UserWarning, match="no nats_per_weight"):
         model = ProbabilisticGTPCA(0, CIRCULAR, random_state=0).fit(rows(0.0, n=60)[0])
     model.save(tmp_path / "noise.gtpca")
     assert load(tmp_path / "noise.gtpca").doubt_ == model.doubt_

@@ -11,13 +11,13 @@ from sklearn.metrics import adjusted_rand_score
 from gtpca import Shift
 from gtpca.data.chunks import as_chunks
 from gtpca.fitting import mixture
-from gtpca.fitting.em import Recipe, climb, expectation_maximisation, start
+from gtpca.fitting.em import DensityRecipe, climb_likelihood, expectation_maximisation, start
 from gtpca.fitting.mixture import find_kinds, hard_statistics, seeded
 from gtpca.model.mixture import MixtureModel, kind_sums
 from gtpca.solvers.base import Problem
 
 PATTERNS = np.array([[1.0, 3, 5, 3, 1], [5, 1, -2, 1, 5], [4, 2, 0, -2, -4]])
-RECIPE = Recipe(1, tol=1e-4, max_iter=40)
+RECIPE = DensityRecipe(1, tol=1e-4, max_iter=40)
 
 
 def kinds_at_places(n=90, noise=0.5, size=20, seed=0):
@@ -72,8 +72,8 @@ def test_a_pass_of_equal_kinds_is_a_pass_of_one():
     chunks, recipe = as_chunks(X, operator), replace(RECIPE, max_iter=1, tol=0.0)
     one = start(chunks, recipe, np.random.RandomState(0))
     two = MixtureModel((one, one), np.log([0.7, 0.3]))
-    alone = climb(chunks, recipe, one)[0]
-    both = climb(chunks, recipe, two, kind_sums, mixture.maximised_kinds)[0]
+    alone = climb_likelihood(chunks, recipe, one)[0]
+    both = climb_likelihood(chunks, recipe, two, kind_sums, mixture.maximised_kinds)[0]
     np.testing.assert_allclose(both.log_weights, two.log_weights)
     for kind in both.kinds:
         np.testing.assert_allclose(kind.weights, alone.weights, atol=1e-9)
@@ -86,7 +86,7 @@ def test_hard_passes_never_explain_less():
     order = np.argsort(np.sum(X**2, axis=1))
     stack, explained = seeded(problem, 3, order, np.random.RandomState(0)), []
     for _ in range(6):
-        stats = problem.chunks.sum(hard_statistics, problem.blocks(stack))
+        stats = problem.chunks.sum(hard_statistics, problem.blocks_for_fit(stack))
         explained.append(stats.explained.sum())
         stack = mixture.update(problem.chunks.operator, stats, stack)
     assert np.all(np.diff(explained) >= -1e-9)

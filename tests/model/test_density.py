@@ -133,9 +133,9 @@ def test_sums_are_those_of_all_transforms(monkeypatch, case, sums, kind):
     fit = logsumexp(joint, axis=1)
     if sums is hard_sums:
         share, fit = np.eye(joint.shape[1])[joint.argmax(axis=1)], joint.max(axis=1)
-    found = as_chunks(X, model.operator, batch_size=3).sum(sums, model.lens(), True)
+    found = as_chunks(X, model.operator, batch_size=3).sum(sums, model.e_step(), True)
     rhs, moments, squares = slow_sums(model, X, share)
-    np.testing.assert_allclose(found.fit, fit.sum())
+    np.testing.assert_allclose(found.log_likelihood, fit.sum())
     np.testing.assert_allclose(found.mass, share.sum(axis=0), atol=1e-9)
     np.testing.assert_allclose(found.rhs[0], rhs, atol=1e-8)
     [nodes] = found.moments.nodes
@@ -149,7 +149,7 @@ def test_poses_in_short(case):
     model, X = drawn(case)
     joint = slow_joint(model, X)
     share = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
-    found = as_chunks(X, model.operator).join(pose_summary, model.lens(), 2)
+    found = as_chunks(X, model.operator).concat(pose_summary, model.e_step(), 2)
     np.testing.assert_array_equal(found["index"][:, 0], share.argmax(axis=1))
     np.testing.assert_allclose(found["probability"], -np.sort(-share, axis=1)[:, :2], rtol=1e-7)
     entropy = -np.sum(share * np.log(share), axis=1)
@@ -206,8 +206,8 @@ def test_nothing_as_large_as_rows_times_transforms_times_features():
         operator, *(noise(3, 128)[i] for i in (0, slice(1, 3))), np.ones(1), np.zeros(128)
     )
     chunks = as_chunks(noise(600, 128), operator, batch_size=600)
-    chunks.sum(soft_sums, model.lens())
-    assert memory(lambda: chunks.sum(soft_sums, model.lens())) < 600 * 128 * 128 * 8 / 4
+    chunks.sum(soft_sums, model.e_step())
+    assert memory(lambda: chunks.sum(soft_sums, model.e_step())) < 600 * 128 * 128 * 8 / 4
 
 
 @EITHER
@@ -218,18 +218,18 @@ def test_gaps_of_one_feature_are_that_feature_left_out(case, sums, kind):
     model, X = drawn(case, kind)
     gappy = X.copy()
     gappy[:, [0, 2]] = np.nan
-    found = as_chunks(gappy, model.operator).sum(sums, model.lens(), True)
+    found = as_chunks(gappy, model.operator).sum(sums, model.e_step(), True)
     assert np.all(found.observed[[0, 2]] == 0)
     seen = np.ones(model.operator.n_features)
     seen[[0, 2]] = 0
-    lens, W = model.lens(), model.weights
-    banks = np.stack([lens.operator.apply(w) for w in W])
+    e_step, W = model.e_step(), model.weights
+    banks = np.stack([e_step.operator.apply(w) for w in W])
     [nodes] = found.moments.nodes
     if len(nodes) > 1:
         weight = seen / model.noise if len(model.noise) > 1 else seen
         wanted = np.einsum("tjk,ktd->jtd", nodes, banks * weight)
-        slow = np.array([lens.operator.adjoint(M) for M in wanted])
-        N = lens.operator.normal(found.moments)
+        slow = np.array([e_step.operator.adjoint(M) for M in wanted])
+        N = e_step.operator.normal(found.moments)
         np.testing.assert_allclose(N.times(W[None])[0], slow, atol=1e-8)
 
 
@@ -237,9 +237,9 @@ def test_rows_count_as_often_as_their_weights_say():
     model, X = drawn("partial")
     weight = np.array([0, 1, 2, 3, 0, 1, 1, 2])
     for sums in (soft_sums, hard_sums):
-        once = as_chunks(X, model.operator, weight.astype(float)).sum(sums, model.lens(), True)
+        once = as_chunks(X, model.operator, weight.astype(float)).sum(sums, model.e_step(), True)
         often = as_chunks(np.repeat(X, weight, axis=0), model.operator)
-        often = often.sum(sums, model.lens(), True)
+        often = often.sum(sums, model.e_step(), True)
         found, wanted = (vars(each) | vars(each.moments) for each in (once, often))
         for name in found.keys() - {"moments"}:
             np.testing.assert_allclose(found[name], wanted[name], atol=1e-9, err_msg=name)

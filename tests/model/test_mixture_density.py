@@ -44,7 +44,7 @@ def test_likelihood_kinds_and_codes_are_those_of_dense_gaussians(case, K):
     scores = np.stack([slow_scores(kind, X)[0] for kind in model.kinds])
     known = scores[codes.kind, codes.index[:, 0], each] * model.sizes[codes.kind]
     np.testing.assert_allclose(codes.scores, known, rtol=1e-7, atol=1e-9)
-    counts, doubt = chunks.sum(kind_counts, model.lens())
+    counts, doubt = chunks.sum(kind_counts, model.e_step())
     np.testing.assert_allclose(counts, np.bincount(codes.kind, minlength=3))
     np.testing.assert_allclose(doubt.sum(), np.sum(1 - share.max(axis=1)), atol=1e-8)
 
@@ -68,11 +68,11 @@ def test_in_gaps_it_is_the_density_of_what_was_observed(case):
 def test_sums_of_a_kind_are_those_of_rows_that_count_so_often(case):
     model, X = drawn_mixture(case)
     chunks = as_chunks(X, model.operator, batch_size=5)
-    sums, share = chunks.sum(kind_sums, model.lens()), model.probabilities(chunks)
-    assert sums.fit == pytest.approx(model.score_samples(chunks).sum())
+    sums, share = chunks.sum(kind_sums, model.e_step()), model.probabilities(chunks)
+    assert sums.log_likelihood == pytest.approx(model.score_samples(chunks).sum())
     assert sums.count == pytest.approx(len(X))
     for kind, found, r in zip(model.kinds, sums.each, share.T, strict=True):
-        known = as_chunks(X, model.operator, r).sum(soft_sums, kind.lens())
+        known = as_chunks(X, model.operator, r).sum(soft_sums, kind.e_step())
         for name in ("count", "energy", "observed", "mass", "rhs"):
             np.testing.assert_allclose(getattr(found, name), getattr(known, name), atol=1e-8)
         np.testing.assert_allclose(found.moments.nodes, known.moments.nodes, atol=1e-8)
@@ -84,7 +84,7 @@ def test_poses_are_those_of_the_most_likely_kind():
     kind = model.encode(chunks).kind
     mine = joint[kind, np.arange(len(X))]
     share = np.exp(mine - logsumexp(mine, axis=1, keepdims=True))
-    found = pose_summary(next(iter(chunks)), model.lens(), 2)
+    found = pose_summary(next(iter(chunks)), model.e_step(), 2)
     np.testing.assert_array_equal(found["index"][:, 0], share.argmax(axis=1))
     np.testing.assert_allclose(found["probability"][:, 0], share.max(axis=1), atol=1e-8)
 
@@ -93,7 +93,7 @@ def test_what_is_decoded_and_left_and_brought_back():
     model, X = drawn_mixture("circular")
     chunks = as_chunks(X, model.operator)
     codes = model.encode(chunks)
-    rest = chunks.join(mixture.rest_of_rows, model.lens())
+    rest = chunks.concat(mixture.rest_of_rows, model.e_step())
     np.testing.assert_allclose(X - rest, model.decode(codes), atol=1e-12)
     for row, back, t in zip(X, model.align(chunks), codes.index[:, 0], strict=True):
         np.testing.assert_allclose(model.operator.apply_at(back, np.array([t]))[0], row, atol=1e-9)

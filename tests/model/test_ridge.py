@@ -26,7 +26,7 @@ def ridged_history(problem, W, n_passes=15):
     """What plain alternating least squares explains, less the penalty."""
     history = []
     for _ in range(n_passes):
-        stats = problem.chunks.sum(statistics, problem.blocks(W[None]))
+        stats = problem.chunks.sum(statistics, problem.blocks_for_fit(W[None]))
         history.append(stats.explained[0])
         [W] = update(problem.chunks.operator, stats, W[None], ridge=problem.ridge)
     return np.array(history)
@@ -55,7 +55,7 @@ def test_weights_that_no_row_sees_keep_their_value(name):
     operator = family.bind(shape)
     problem = Problem(as_chunks(noise(1, operator.n_features), operator), ridge=RIDGE)
     W = orthonormal(noise(1, operator.n_weights, seed=1))
-    stats = problem.chunks.sum(statistics, problem.blocks(W[None]))
+    stats = problem.chunks.sum(statistics, problem.blocks_for_fit(W[None]))
     unseen = operator.coverage(stats.moments.nodes[:, :, 0, 0])[0] == 0
     [new] = update(operator, stats, W[None], ridge=RIDGE)
     assert unseen.any()

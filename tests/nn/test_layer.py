@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch", reason="needs torch: pip install 'gtpca[tor
 from gtpca import GTPCA, Compose, Reflection, Rotation, Shift
 from gtpca.estimator import bind_family
 from gtpca.fitting.fit import Fit
+from gtpca.fitting.fitted import FittedComponents
 from gtpca.model.model import Model
 from gtpca.nn import GTPCLayer, GTPCNetwork
 from gtpca.solvers.base import SolverResult
@@ -27,7 +28,8 @@ def estimator_with(family, shape, weights, **options):
     W = weights / np.linalg.norm(weights, axis=1, keepdims=True)
     value = Model(bind_family(family, shape, model.feature_weight), W, model.polarity)
     results = [SolverResult(w[None]) for w in W]
-    return model.adopt(Fit(value, np.ones(len(W)), 2.0 * len(W), results))
+    model.fit_ = FittedComponents.of(Fit(value, np.ones(len(W)), 2.0 * len(W), results))
+    return model
 
 
 def samples(operator, dtype, n=30):

@@ -12,26 +12,28 @@ from helpers import noise
 from gtpca import Shift
 from gtpca.operators import shift
 from gtpca.operators.lags import coarser_track
-from gtpca.operators.shift import ShiftOperator, Track, recentring_steps, relocation_steps
+from gtpca.operators.shift import ShiftAxis, ShiftOperator, recentring_steps, relocation_steps
 from gtpca.testing import check_operator
 
 TRACKS = {
-    "inside": Track(24, 8, first=2, step=1, count=10),
-    "right": Track(10, 4, first=3, step=1, count=9),
-    "left": Track(10, 4, first=-3, step=2, count=4),
-    "just over": Track(20, 8, first=3, step=1, count=11),
-    "far right": Track(6, 3, first=5, step=4, count=3),
-    "crops": Track(9, 30, first=-21, step=1, count=22),
-    "crops in steps": Track(9, 30, first=-20, step=3, count=6),
-    "circular": Track(20, 20, first=0, step=1, count=20, circular=True),
-    "circular part": Track(20, 7, first=18, step=1, count=18, circular=True),
-    "circular steps": Track(20, 6, first=-4, step=3, count=4, circular=True),
-    "circular prime": Track(67, 20, first=60, step=2, count=30, circular=True),
-    "still": Track(5, 5),
+    "inside": ShiftAxis(24, 8, first=2, step=1, count=10),
+    "right": ShiftAxis(10, 4, first=3, step=1, count=9),
+    "left": ShiftAxis(10, 4, first=-3, step=2, count=4),
+    "just over": ShiftAxis(20, 8, first=3, step=1, count=11),
+    "far right": ShiftAxis(6, 3, first=5, step=4, count=3),
+    "crops": ShiftAxis(9, 30, first=-21, step=1, count=22),
+    "crops in steps": ShiftAxis(9, 30, first=-20, step=3, count=6),
+    "circular": ShiftAxis(20, 20, first=0, step=1, count=20, circular=True),
+    "circular part": ShiftAxis(20, 7, first=18, step=1, count=18, circular=True),
+    "circular steps": ShiftAxis(20, 6, first=-4, step=3, count=4, circular=True),
+    "circular prime": ShiftAxis(67, 20, first=60, step=2, count=30, circular=True),
+    "still": ShiftAxis(5, 5),
 }
 PAIRS = [
-    *(("inside", "still"), ("left", "crops in steps")),
-    *(("circular part", "right"), ("inside", "circular steps")),
+    ("inside", "still"),
+    ("left", "crops in steps"),
+    ("circular part", "right"),
+    ("inside", "circular steps"),
 ]
 
 
@@ -119,8 +121,8 @@ def test_the_reference_is_the_window_in_the_middle(family, size, start):
 
 def test_the_reference_is_the_offset_nearest_to_the_middle():
     """The window in the middle begins at 3."""
-    assert Track(10, 4, first=4, count=5).centred == 0
-    assert Track(10, 4, first=-4, step=4, count=3).centred == 2
+    assert ShiftAxis(10, 4, first=4, count=5).centred == 0
+    assert ShiftAxis(10, 4, first=-4, step=4, count=3).centred == 2
 
 
 def test_which_windows_cover_a_sample_everywhere():
@@ -147,13 +149,13 @@ HALVES = {  # of the tracks above: size, window, first, step, count
 def test_offsets_on_half_as_many_points(name):
     """Those that are even, halved; inside or covering as before, no circular one twice."""
     track = TRACKS[name]
-    wanted = Track(*HALVES[name], circular=track.circular)
+    wanted = ShiftAxis(*HALVES[name], circular=track.circular)
     assert repr(coarser_track(track)) == repr(wanted)  # integers, too
 
 
 def test_no_circular_offset_is_there_twice_on_half_as_many_points():
-    from_one = Track(20, 20, first=1, count=20, circular=True)
-    assert repr(coarser_track(from_one)) == repr(Track(10, 10, count=10, circular=True))
+    from_one = ShiftAxis(20, 20, first=1, count=20, circular=True)
+    assert repr(coarser_track(from_one)) == repr(ShiftAxis(10, 10, count=10, circular=True))
 
 
 @pytest.mark.parametrize(
@@ -169,18 +171,18 @@ def test_rolling_brings_what_is_used_amid_all_offsets(used, roll):
 
 
 def test_steps_that_are_tried_for_a_window():
-    assert recentring_steps(Track(40, 16, count=25)) == [1, -1, 2, -2, 4, -4]
-    assert recentring_steps(Track(100, 64, count=37)) == [1, -1, 2, -2, 4, -4, 8, -8, 16, -16]
-    assert recentring_steps(Track(9, 2, count=8)) == [1, -1]
+    assert recentring_steps(ShiftAxis(40, 16, count=25)) == [1, -1, 2, -2, 4, -4]
+    assert recentring_steps(ShiftAxis(100, 64, count=37)) == [1, -1, 2, -2, 4, -4, 8, -8, 16, -16]
+    assert recentring_steps(ShiftAxis(9, 2, count=8)) == [1, -1]
     assert recentring_steps(TRACKS["circular part"]) == [1, -1, 2, -2]
-    assert recentring_steps(Track(9, 1, count=9)) == []
-    whole = Track(int("300"), int("300"), count=300, circular=True)
+    assert recentring_steps(ShiftAxis(9, 1, count=9)) == []
+    whole = ShiftAxis(int("300"), int("300"), count=300, circular=True)
     assert recentring_steps(whole) == recentring_steps(TRACKS["circular"]) == []
     assert recentring_steps(TRACKS["still"]) == []
     both = [sign * size for size in range(1, 9) for sign in (1, -1)]
-    assert relocation_steps(Track(40, 16, count=25)) == both
+    assert relocation_steps(ShiftAxis(40, 16, count=25)) == both
     assert relocation_steps(TRACKS["crops"]) == relocation_steps(TRACKS["circular part"]) == []
-    assert relocation_steps(TRACKS["right"]) == relocation_steps(Track(16, 16)) == []
+    assert relocation_steps(TRACKS["right"]) == relocation_steps(ShiftAxis(16, 16)) == []
 
 
 def test_sliding_lets_zeros_in():

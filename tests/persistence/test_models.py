@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -54,9 +55,9 @@ def same(a, b):
 
 
 def attributes(model):
-    """Fitted attributes without the operator."""
-    names = set(vars(model)) - set(model.get_params(deep=False)) - {"operator_"}
-    return {name: getattr(model, name) for name in sorted(names)}
+    """The fitted value without the operator."""
+    names = [field.name for field in dataclasses.fields(model.fit_) if field.name != "operator"]
+    return {name: getattr(model.fit_, name) for name in names}
 
 
 @pytest.mark.parametrize("name", [name for name in ALL_FAMILIES if name != "custom-callable"])

@@ -25,7 +25,7 @@ def plain_history(problem, W, n_passes=15):
     """Explained energy of plain alternating least squares, without extrapolation."""
     history = []
     for _ in range(n_passes):
-        stats = problem.chunks.sum(statistics, [problem.block(W)])
+        stats = problem.chunks.sum(statistics, [problem.block_for_codes(W)])
         history.append(stats.explained[0])
         [W] = update(problem.chunks.operator, stats, W[None])
     return np.array(history)

@@ -1,4 +1,4 @@
-"""The commands that say what is real: ``choose`` and ``check``."""
+"""The diagnostic commands: ``choose`` and ``check``."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _pair(text: str) -> tuple[int, int]:
 
 
 def _model_file(data) -> Path:
-    """Where a model of the samples in a file or folder may go."""
+    """The name of a model file for the samples in a file or folder."""
     path = Path(data)
     path = path.absolute() if not path.name or path.name == ".." else path
     stem = path.stem.removesuffix(".csv").removesuffix(".tsv").removesuffix(".txt")
@@ -62,7 +62,7 @@ def _model_file(data) -> Path:
 
 
 def _bar(pieces, total, desc):
-    """The progress of a diagnostic."""
+    """Show the progress of a diagnostic."""
     return watched(pieces, total, desc)
 
 

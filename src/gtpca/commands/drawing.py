@@ -1,4 +1,4 @@
-"""The commands that show a model: ``plot`` and ``report``."""
+"""The commands that display a model: ``plot`` and ``report``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LabelsFile = Annotated[
 
 
 class Kind(StrEnum):
-    """What is drawn."""
+    """The kinds of plots."""
 
     components = "components"
     energy = "energy"
@@ -43,8 +43,8 @@ class Kind(StrEnum):
 
 
 NO_DATA, ANY_DATA = (Kind.components, Kind.history, Kind.noise), (Kind.energy,)
-OF_RECORDINGS = (Kind.events, Kind.intervals)  # and components and noise, of any model
-TAKES = {  # which options mean something to which kind
+OF_RECORDINGS = (Kind.events, Kind.intervals)  # and components and noise, for any model
+TAKES = {  # which options apply to which kind
     "components": (Kind.components, Kind.perturbation, Kind.scores, Kind.poses),
     "rows": (Kind.reconstructions, Kind.pose_posterior),
     "labels-file": (Kind.scores,),
@@ -150,7 +150,7 @@ def _listed(name) -> str:
 
 
 def _options(kind, components, rows) -> dict[str, Any]:
-    """The keywords of the function that draws."""
+    """The keyword arguments of the plotting function."""
     if components is None or kind != Kind.poses:
         given = {"components": components, "rows": rows}
         return {name: value for name, value in given.items() if value is not None}
@@ -161,7 +161,7 @@ def _options(kind, components, rows) -> dict[str, Any]:
 
 def _draw(kind, what, options):
     """The figure of ``gtpca.plots.plot_<kind>``."""
-    os.environ["MPLBACKEND"] = "Agg"  # no window, whatever there is
+    os.environ["MPLBACKEND"] = "Agg"  # without a window, in any environment
     from gtpca import plots
 
     axes = getattr(plots, f"plot_{kind.name}")(*what, **options)
@@ -231,7 +231,7 @@ def _report_recording(fitted, source, channel, output, check, title, text) -> No
 
 
 def _next(commands, output, said) -> tuple[str, str]:
-    """What to run to see what is real, with the same options, and where there is no pattern."""
+    """The commands to run next, with the same options: to check, and if there is no pattern."""
     words = [w for name, v in said.items() if v is not None for w in (f"--{name}", str(v))]
     return commands.checked_page(output, *words), commands.windows()
 
@@ -257,7 +257,7 @@ def _labels(data, path) -> np.ndarray | None:
 
 
 def _numbers_if_all(labels) -> np.ndarray | None:
-    """Labels of text that are all numbers, as numbers: they have an order, or are a quantity."""
+    """Text labels that are all numbers, as numbers: they have an order, or are a quantity."""
     if labels is None or labels.dtype.kind not in "UO":
         return labels
     for kind in (np.int64, np.float64):

@@ -1,4 +1,4 @@
-"""The commands that make a model and that look into one: ``fit`` and ``info``."""
+"""The commands that create and inspect a model: ``fit`` and ``info``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from gtpca import GTPCA, EventGTPCA, MixtureGTPCA, ProbabilisticGTPCA, checks, load
+from gtpca._typing import HAS_CALLBACKS
 from gtpca.commands.advice import warn_of_columns, warn_of_recording
 from gtpca.commands.densities import density_facts, density_summary, fit_density, no_pattern
 from gtpca.commands.event_facts import event_facts, event_summary
@@ -34,12 +35,11 @@ from gtpca.commands.options import (
 )
 from gtpca.commands.output import check_output, is_stdout, path_for_output, tell
 from gtpca.commands.progress import FitBar
-from gtpca.data.labels import Labelled, reading_words
+from gtpca.data.labels import REMEMBERED, Labelled, reading_words
 from gtpca.families.text import as_family, format_family, parse_family
 from gtpca.fitting.wording import speak_of_colour
 from gtpca.operators.grid import axis_of, axis_texts
 from gtpca.readers.reading import is_data, is_model
-from gtpca.shell import HAS_CALLBACKS
 from gtpca.text import shortened, shown, table, typed
 from gtpca.views.measures import domain_text
 from gtpca.views.parts import is_density
@@ -140,7 +140,7 @@ def fit(
 
 
 def _set_noise(model, noise, path, source) -> None:
-    """``--noise``, or samples of noise that are read as DATA is."""
+    """Set the noise from ``--noise``, or from samples of noise that are read like DATA."""
     if noise == Colour.features and not is_density(model):
         raise ValueError("--noise features needs --probabilistic; or use --noise stationary.")
     model.set_params(noise=str(noise))
@@ -153,7 +153,7 @@ def _set_noise(model, noise, path, source) -> None:
 
 
 def _density(family, k, fraction, given, **parameters):
-    """An estimator with a likelihood, which has no use for some options."""
+    """An estimator with a likelihood, to which some options do not apply."""
     default = GTPCA().get_params(deep=False)
     wrong = [name for name, value in given.items() if value != default[name]]
     if fraction is not None or wrong:
@@ -176,7 +176,7 @@ def _estimator(family, k, fraction, given, **parameters):
 
 
 def _fit_watched(model, rows, source) -> None:
-    """Fit with a progress bar, of which the model keeps nothing."""
+    """Fit with a progress bar, of which nothing is kept in the model."""
     if is_density(model):
         fit_density(model, rows, source)
         return
@@ -186,7 +186,7 @@ def _fit_watched(model, rows, source) -> None:
 
 
 def load_model(path: Path, max_size: int | None = None, recordings: bool | None = False):
-    """The model in a file: of samples, or of ``recordings``; None: of either."""
+    """The model in a file: of samples, or of ``recordings``; None: either."""
     try:
         found = load(path) if max_size is None else load(path, max_size)
         _check_kind(path, found, recordings)
@@ -220,7 +220,7 @@ def _check_kind(path, model, recordings) -> None:
 
 
 def from_zero(model, option: str, component: int) -> int:
-    """The number of a component as Python counts, from that of a person, who begins with 1."""
+    """The number of a component counted from 0, as in Python, instead of from 1."""
     return checks.integer(option, component, 1, max(1, model.n_components_)) - 1
 
 
@@ -262,7 +262,7 @@ def _event_description(model, as_json) -> str:
 
 
 def family_name(model) -> str:
-    """The family as text, as ``--family`` takes it if that is possible."""
+    """The family as text, in the form of ``--family`` if possible."""
     family = as_family(model.family)
     try:
         return format_family(family)
@@ -271,7 +271,7 @@ def family_name(model) -> str:
 
 
 def _facts(model) -> dict[str, Any]:
-    """What ``--json`` says."""
+    """The contents of ``--json``."""
     operator = model.operator_
     return {
         "family": family_name(model),
@@ -307,29 +307,27 @@ def _poses(facts) -> list[str]:
 
 
 def _axis_facts(axis) -> dict[str, Any]:
-    """What is known of an axis."""
+    """What is known about an axis."""
     names = None if axis.names is None else list(axis.names)
     points = None if axis.points is None else axis.points.tolist()
     return {"name": axis.name, "unit": axis.unit, "positions": points, "names": names}
 
 
-KNOWN = ("times", "channels", "columns_given")  # what only the library needs
-
-
 def _told(reading) -> dict[str, Any]:
     """How files are read, without what only the library needs."""
-    return {name: value for name, value in reading.items() if name not in KNOWN}
+    unsaid = (*REMEMBERED, "columns_given")
+    return {name: value for name, value in reading.items() if name not in unsaid}
 
 
 def _parameters(model) -> dict[str, Any]:
-    """All parameters except the family, as they can be said in JSON."""
+    """All parameters except the family, as far as JSON can represent them."""
     given = model.get_params(deep=False)
     del given["family"]
     return {name: value if _is_plain(value) else repr(value) for name, value in given.items()}
 
 
 def _changed(model) -> str:
-    """The parameters that are not at their default."""
+    """The parameters that differ from their defaults."""
     given, default = _parameters(model), _parameters(type(model)())
     return ", ".join(f"{name}={v!r}" for name, v in given.items() if v != default[name])
 
@@ -341,7 +339,7 @@ def _is_plain(value) -> bool:
 
 
 def _summary(model) -> str:
-    """The components, one per line, and how much of the energy of the rows each explains."""
+    """The components, one per line, with the share of the energy that each explains."""
     if is_density(model):
         return density_summary(model)
     share = model.explained_energy_ratio_

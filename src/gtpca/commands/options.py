@@ -19,12 +19,32 @@ from gtpca.data.missing import check_no_infinity, check_observed
 from gtpca.readers.axes import labels_of
 from gtpca.readers.reading import options_of, read_as
 from gtpca.text import shown
+from gtpca.views.parts import known_labels
 
 __all__ = [
-    *("Center", "Colour", "Jobs", "Json", "MaxSize", "Means", "Model", "Noise", "PlainColour"),
-    *("PlainNoise", "PlainPolarity", "Polarity"),
-    *("Ridge", "SampleShape", "SharedPose", "Sign", "Source"),
-    *("auto_or_count", "check_finite", "numbers", "output_option", "rate_of", "reads_data"),
+    "Center",
+    "Colour",
+    "Jobs",
+    "Json",
+    "MaxSize",
+    "Means",
+    "Model",
+    "Noise",
+    "PlainColour",
+    "PlainNoise",
+    "PlainPolarity",
+    "Polarity",
+    "Ridge",
+    "SampleShape",
+    "SharedPose",
+    "Sign",
+    "Source",
+    "auto_or_count",
+    "check_finite",
+    "numbers",
+    "output_option",
+    "rate_of",
+    "reads_data",
     "sizes",
 ]
 
@@ -36,7 +56,7 @@ MaxSize = Annotated[
     typer.Option(help="Load a model this large (transforms times values of a sample)."),
 ]
 
-ONCE = ("key", "missing")  # options that are said of one file, or kept elsewhere
+ONCE = ("key", "missing")  # options that apply to one file only, or are kept elsewhere
 
 DATA = typer.Argument(
     metavar="DATA",
@@ -54,7 +74,7 @@ class Means(StrEnum):
 
     @property
     def parameter(self) -> bool | str:
-        """As GTPCA takes it."""
+        """The corresponding parameter of GTPCA."""
         return {"none": False, "features": True}.get(self.value, self.value)
 
 
@@ -66,7 +86,7 @@ class Sign(StrEnum):
 
 
 class Colour(StrEnum):
-    """What is known of noise."""
+    """What is assumed about noise."""
 
     white = "white"
     stationary = "stationary"
@@ -74,21 +94,21 @@ class Colour(StrEnum):
 
 
 class PlainColour(StrEnum):
-    """What is known of noise, without a likelihood."""
+    """What is assumed about noise, without a likelihood."""
 
     white = "white"
     stationary = "stationary"
 
 
 class Missing(StrEnum):
-    """What values that were not observed are."""
+    """How unobserved values are treated."""
 
     error = "error"
     ignore = "ignore"
 
 
 class Sizes(StrEnum):
-    """What is done to images of unequal size."""
+    """How images of unequal size are treated."""
 
     pad = "pad"
     resize = "resize"
@@ -174,7 +194,7 @@ DATA_OPTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Source:
-    """Where samples come from: a path, and options of ``read_data``.
+    """The source of samples: a path, and options of ``read_data``.
 
     Attributes
     ----------
@@ -187,15 +207,17 @@ class Source:
     options: dict[str, Any]
 
     def open(self, model):
-        """The data, as a context, after a line that says what they are.
+        """The data, as a context, after reporting in one line what they are.
 
-        What was said of missing values is set in the ``model``; else they are what it says. How the
-        file of a fit was read is remembered by its model, and need not be said again.
+        If an option for missing values was given, it is set in the ``model``; otherwise the model
+        decides. A model remembers how the file of its fit was read, so that it need not be said
+        again.
         """
         given = self.given
         missing = given.pop("missing", None)
         model.set_params(missing=missing or model.missing)
-        labels, shape = getattr(model, "labels_", None), getattr(model, "sample_shape_", None)
+        shape = model.sample_shape_ if model.__sklearn_is_fitted__() else None
+        labels = known_labels(model)
         remembered = None if labels is None else labels.reading
         data = read_as(self.path, given, model.missing, remembered, shape)
         typer.echo(f"Read {shown(self.path)}: {data.summary()}.", err=True)
@@ -207,23 +229,23 @@ class Source:
 
     @property
     def given(self) -> dict[str, Any]:
-        """The options that were given, as a file can hold them."""
+        """The options that were given, in a form that a file can hold."""
         plain = {name: _plain(value) for name, value in self.options.items()}
         return {name: value for name, value in plain.items() if value is not None}
 
     def words(self, max_size=None) -> list[str]:
-        """The options as they are typed, for another command with the same model and file."""
+        """The options as typed, for another command with the same model and file."""
         size = [] if max_size is None else ["--max-size", str(max_size)]
         return [*reading_words(_typed(self.given)), *size]
 
     def fit_words(self, model, data) -> list[str]:
-        """Options, as they are typed, with which the file is read like ``data`` without a model.
+        """Options, as typed, with which the file is read like ``data`` without a model.
 
-        A model remembers how its file was read, and takes from another file what is there. Ways to
-        say it are tried, until one leads to the same samples.
+        A model remembers how its file was read, and takes what applies from another file. Several
+        ways of saying so are tried, until one leads to the same samples.
         """
         given = self.given | {"missing": None}
-        labels = getattr(model, "labels_", None)
+        labels = known_labels(model)
         if labels is None or not labels.reading:
             return reading_words(_typed(given))
         known, old = options_of(self.path), labels.reading
@@ -239,7 +261,7 @@ class Source:
         return reading_words(_typed(next(read, ways[0])))
 
     def labels(self, data):
-        """What a model is to remember of the data, and of how they were read."""
+        """What a model should remember about the data, and about how they were read."""
         given = {name: value for name, value in self.given.items() if name not in ONCE}
         if data.features is not None:
             given |= {"columns_given": given.get("columns"), "columns": list(data.features)}
@@ -249,7 +271,7 @@ class Source:
 
 
 def _split(names) -> list[str]:
-    """The columns that are named by texts with commas between."""
+    """The columns named by texts that are separated by commas."""
     return [part for text in names or () for part in str(text).split(",")]
 
 
@@ -276,12 +298,12 @@ def _reads_same(path, options, missing, data) -> bool:
 
 
 def _typed(options) -> dict[str, Any]:
-    """The options with columns under the name by which they are typed."""
+    """The options with columns under the names by which they are typed."""
     return options | {"columns_given": options.get("columns")}
 
 
 def _plain(value):
-    """What a file can hold of an option; None if it was not given."""
+    """The value of an option that a file can hold; None if it was not given."""
     if isinstance(value, (list, tuple)):
         return list(value) or None
     return str(value) if isinstance(value, StrEnum) else value
@@ -298,7 +320,7 @@ def check_finite(path, rows, missing: str, start: int = 0) -> None:
 
 
 def reads_data(required: bool = True) -> Callable:
-    """Give a command that takes ``source`` the argument DATA and the options of ``read_data``."""
+    """Add the argument DATA and the options of ``read_data`` to a command with a ``source``."""
 
     def decorate(command):
         keyword = inspect.Parameter.KEYWORD_ONLY
@@ -369,7 +391,7 @@ def numbers(text: str) -> list[int]:
 
 
 def auto_or_number(text: str) -> str | float:
-    """``auto`` as it is, ``0.1`` as 0.1."""
+    """``auto`` unchanged, ``0.1`` as 0.1."""
     try:
         return text if text == "auto" else float(text)
     except ValueError:
@@ -387,7 +409,7 @@ Ridge = Annotated[
 
 
 def auto_or_count(text: str) -> str | int:
-    """``auto`` as it is, ``3`` as 3."""
+    """``auto`` unchanged, ``3`` as 3."""
     try:
         return text if text == "auto" else int(text)
     except ValueError:

@@ -51,7 +51,7 @@ Rate = Annotated[
 
 @contextmanager
 def _opened(paths, key, rate, channels):
-    """Recordings, after a line for each that says what it is; their rate."""
+    """Recordings, after reporting each in one line; and their rate."""
     with ExitStack() as stack:
         found = []
         for path in paths:
@@ -67,14 +67,14 @@ def _opened(paths, key, rate, channels):
 
 
 def check_channel(recorded: bool, channels) -> None:
-    """Only templates of recordings have channels that are chosen."""
+    """Refuse a channel option unless the model has templates of recordings."""
     if channels and not recorded:
         raise ValueError("--channel has no meaning for components of samples; leave it out.")
 
 
 @contextmanager
 def opened_recording(model, source, channels):
-    """The recording that a command was given as DATA; the model learns its rate."""
+    """The recording passed as DATA; its rate is set in the model."""
     known = {"key", "rate"}
     wrong = [name for name in source.given if name not in known]
     if wrong:
@@ -159,7 +159,7 @@ def events(
 
 
 def _points(text):
-    """A length as EventGTPCA takes it: points, or text with a unit."""
+    """A length as EventGTPCA accepts it: points, or text with a unit."""
     return int(text) if text is not None and text.isdigit() else text
 
 
@@ -201,7 +201,7 @@ def detect(
 
 
 def event_columns(model, events) -> dict[str, np.ndarray]:
-    """The table of events, with their places in the unit of time."""
+    """The table of events, with their positions in the unit of time."""
     columns, poses = events.columns(), model.poses(events)
     unit = "" if events.axis is None or not events.axis.unit else f"_{events.axis.unit}"
     columns.pop(f"time{unit}", None)

@@ -1,1 +1,1 @@
-"""Rows, wherever they live, in chunks that a solver can go through again and again."""
+"""Rows, wherever they are stored, in chunks that a solver can iterate over repeatedly."""

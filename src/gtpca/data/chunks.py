@@ -1,7 +1,8 @@
-"""The rows, wherever they live: the solver sees chunks of them and sums.
+"""All rows, wherever they are stored: the solver sees chunks of them and sums.
 
-A chunk is some rows with all that belongs to them: operator, sample weights, codes. Functions that
-run over chunks are module-level functions ``fn(chunk, *small)`` whose further arguments are small.
+A chunk is a number of rows with everything that belongs to them: operator, sample weights, codes.
+Functions that run over chunks are module-level functions ``fn(chunk, *args)`` whose further
+arguments are small.
 """
 
 from __future__ import annotations
@@ -43,23 +44,23 @@ __all__ = [
     "unreadable",
 ]
 
-CHUNK_BYTES = 2**21  # temporaries of a chunk should stay in the processor's cache
-CROWD = 2  # chunks per thread from which threads pay
+CHUNK_BYTES = 2**21  # temporary arrays of a chunk should fit into the processor's cache
+CROWD = 2  # chunks per thread from which on threads pay off
 RESIDUALS = ("auto", "memory", "scratch", "recompute")
 
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some rows of the data. NaN means *not observed*: there is no other mask.
+    """Some rows of the data. NaN means *not observed*: there is no separate mask.
 
-    A chunk does not change. What was prepared of its rows is kept in its :class:`Residual`, which
-    also is where rows of its own are changed in place: the chunk before must not be used then.
+    A chunk is immutable. What was prepared from its rows is kept in its :class:`Residual`, which is
+    also the place where owned rows are changed in place: the previous chunk must not be used then.
 
     Parameters
     ----------
     rows : array (n, d)
     operator : Operator
-        What components do to reach them.
+        The transforms that components may undergo.
     weight : array (n,) or None
         Sample weights.
     start : int
@@ -67,7 +68,7 @@ class Chunk:
     codes : Codes or None
         Codes on the components found so far; ``rows`` is then the residual.
     residual : Residual or None
-        What is kept of the rows. That of other rows, or of another operator, is not used.
+        What is kept about the rows. It is ignored if it belongs to other rows or another operator.
     """
 
     rows: np.ndarray
@@ -98,9 +99,9 @@ class Chunk:
 
     @property
     def prepared(self):
-        """``operator.prepare`` of :attr:`weighed` rows.
+        """``operator.prepare`` of the :attr:`weighed` rows.
 
-        It is kept in this very chunk, so it never is another's.
+        It is kept in this chunk, so it cannot belong to another one.
         """
         return self._state.keep("prepared", lambda: self.operator.prepare(self.weighed))
 
@@ -111,18 +112,19 @@ class Chunk:
 
     @property
     def filled(self) -> np.ndarray:
-        """The rows with zeros where nothing was observed: themselves, if nothing is hidden."""
+        """The rows with zeros in place of NaN: the rows themselves, if nothing is hidden."""
         if self.hidden is None:
             return self.rows
         return self._state.keep("filled", lambda: zero_filled(self.rows))
 
     @property
     def weighed(self) -> np.ndarray:
-        """``V x``: rows times the weights of their values, (n, d); themselves if all are 1.
+        """``V x``: rows times the weights of their values, (n, d); unchanged rows if all are 1.
 
         The objective is ``sum_i <v_i, (x_i - a_i T_i w)^2>`` with a weight ``v_ij`` for every
-        value: that of the feature where it was observed, and 0 (or little, see
-        :mod:`gtpca.model.gaps`) where it was not, and outside the domain, where every ``T w`` is 0.
+        value: that of the feature if the value was observed, and 0 (or little, see
+        :mod:`gtpca.model.gaps`) if it was not, or outside the domain, where every ``T w`` is 0. The
+        feature weight is an attribute of the operator; the rows themselves stay as they are.
         """
         if self.operator.feature_weight is None:
             return self.filled
@@ -130,9 +132,9 @@ class Chunk:
 
     @property
     def lack(self) -> np.ndarray:
-        """What the weights of values lack where nothing was observed: those of the features.
+        """What the weights of unobserved values lack: those of the features; zero elsewhere.
 
-        Zero elsewhere; (n, d) in the data type of the rows.
+        Shape (n, d), in the data type of the rows.
         """
         mask = np.isnan(self.rows).astype(self.rows.dtype)
         return mask if self.operator.feature_weight is None else mask * self._feature_weight
@@ -140,7 +142,7 @@ class Chunk:
     def value_weights(self, hidden_weight: float = 0.0) -> np.ndarray:
         """The weights ``V`` of all values, (n, d), or (1, d) if rows share them, in float64.
 
-        That of the feature, times ``hidden_weight`` where nothing was observed.
+        That of the feature, times ``hidden_weight`` if the value was not observed.
         """
         q = self.operator.feature_weight
         q = np.ones(self.rows.shape[1]) if q is None else q
@@ -152,7 +154,7 @@ class Chunk:
 
     @property
     def hidden(self) -> np.ndarray | None:
-        """Where nothing was observed, bool (n, d); None where all was."""
+        """Where values were not observed, bool (n, d); None if all were."""
         return self._state.hidden
 
     def weigh(self, values: np.ndarray) -> np.ndarray:
@@ -164,60 +166,60 @@ class Chunk:
     ) -> Chunk:
         """The chunk with ``sum_k coef_ik T_{index_i} w_k`` added to its rows, and other codes.
 
-        See :meth:`Residual.plus`: rows that are its own are changed in place.
+        See :meth:`Residual.plus`: owned rows are changed in place.
         """
         residual = self._state.plus(W, index, coef)
         return replace(self, rows=residual.rows, residual=residual, codes=codes)
 
     def with_codes(self, codes: Codes | None) -> Chunk:
-        """The same rows, and what was kept of them, with other codes."""
+        """The same rows, and what was kept about them, with other codes."""
         return replace(self, codes=codes)
 
     def owning(self, place: np.ndarray | None = None) -> Chunk:
-        """The same with rows of its own: in ``place`` (n, d), or in a copy."""
+        """The same chunk with its own rows: in ``place`` (n, d), or in a copy."""
         residual = self._state.owning(place)
         return replace(self, rows=residual.rows, residual=residual)
 
     def afresh(self) -> Chunk:
-        """The same rows without codes, never changed in place, with room for what is prepared."""
+        """The same rows without codes, never changed in place, with room for prepared arrays."""
         residual = Residual(self.rows, self.operator, memory=Memory(CACHE_BYTES))
         return replace(self, codes=None, residual=residual)
 
 
 class Chunks(Protocol):
-    """Rows that can be gone through again and again."""
+    """Rows that can be iterated over repeatedly."""
 
     n_rows: int
     dtype: np.dtype
     operator: Any
     n_jobs: int | None
 
-    def sum(self, fn: Callable, *small: Any) -> Any:
-        """Sum of ``fn(chunk, *small)`` over all chunks."""
+    def sum(self, fn: Callable, *args: Any) -> Any:
+        """Sum of ``fn(chunk, *args)`` over all chunks."""
 
-    def collect(self, fn: Callable, *small: Any) -> list:
-        """All ``fn(chunk, *small)``, in the order of the rows."""
+    def collect(self, fn: Callable, *args: Any) -> list:
+        """All ``fn(chunk, *args)``, in the order of the rows."""
 
-    def join(self, fn: Callable, *small: Any) -> Any:
-        """The arrays or codes ``fn(chunk, *small)`` of all rows, one below the other."""
+    def concat(self, fn: Callable, *args: Any) -> Any:
+        """The arrays or codes ``fn(chunk, *args)`` of all rows, concatenated."""
 
-    def then(self, fn: Callable, *small: Any, blocks: list) -> Chunks:
+    def update(self, fn: Callable, *args: Any, blocks: list) -> Chunks:
         """New residual and codes; the old chunks must not be used any more."""
 
     def take(self, rows: np.ndarray) -> Chunk:
         """Some rows, in memory."""
 
     def scaled(self, exponent: int) -> Chunks:
-        """The same rows times ``2**exponent``, before there are any codes."""
+        """The same rows times ``2**exponent``; allowed only before there are codes."""
 
-    def here(self) -> Chunks:
-        """The same rows in this process, for few of them."""
+    def to_memory(self) -> Chunks:
+        """The same rows in this process, for small numbers of rows."""
 
 
 def rows_per_chunk(operator, dtype, block_rows=1):
-    """Rows whose samples and products with all transforms take about ``CHUNK_BYTES``.
+    """The number of rows whose samples and products with all transforms take ``CHUNK_BYTES``.
 
-    A multiple of ``block_rows``, in which the rows are stored, unless that is far too much.
+    A multiple of ``block_rows``, in which the rows are stored, unless that is far too large.
     """
     width = max(operator.n_features, operator.n_transforms) * np.dtype(dtype).itemsize
     size = max(16, CHUNK_BYTES // width)
@@ -228,8 +230,8 @@ def rows_per_chunk(operator, dtype, block_rows=1):
 class RowChunks:
     """Chunks of rows, with the codes on the components found so far.
 
-    What those leave over is kept, in memory or in a file without a name, or computed again from the
-    codes whenever a chunk is read; no match is repeated for it.
+    Their residual is kept, in memory or in an unnamed file, or computed again from the codes
+    whenever a chunk is read; matches are never repeated for this.
 
     Parameters
     ----------
@@ -242,11 +244,11 @@ class RowChunks:
         Rows per chunk.
     codes : Codes or None
     n_jobs : int or None
-        Threads over the chunks, where there are enough of them; results do not depend on it.
+        Number of threads over the chunks, if there are enough chunks; does not affect results.
     residual : {"memory", "scratch", "recompute"}
         Where the residual is kept.
     subtraction : Subtraction or None
-        How the residual follows from the codes, where it is not kept.
+        How to compute the residual from the codes, if it is not kept.
     """
 
     def __init__(
@@ -301,49 +303,49 @@ class RowChunks:
     def _subtract(self, rows, codes):
         return rows if self._subtraction is None else self._subtraction(rows, codes)
 
-    def _each(self, fn, *small):
-        """Yield ``fn(chunk, *small)`` in the order of the rows; few of them wait at a time."""
+    def _each(self, fn, *args):
+        """Yield ``fn(chunk, *args)`` in the order of the rows; only few of them wait at a time."""
         crowds = self.n_rows // self.batch_size // CROWD
         threads = min(effective_n_jobs(self.n_jobs), crowds) if crowds > 1 else 1
         if threads < 2:
-            yield from (fn(chunk, *small) for chunk in self)
+            yield from (fn(chunk, *args) for chunk in self)
             return
         with ThreadPoolExecutor(threads) as pool:
             waiting: deque[Future] = deque()
             for part in self._parts(crowds // (2 * threads)):
-                waiting.append(pool.submit(lambda part: [fn(c, *small) for c in part], part))
+                waiting.append(pool.submit(lambda part: [fn(c, *args) for c in part], part))
                 if len(waiting) > 2 * threads:
                     yield from waiting.popleft().result()
             for future in waiting:
                 yield from future.result()
 
     def _parts(self, size):
-        """Several chunks at once, for a thread that would else wait often; one if it is made."""
+        """Groups of chunks, so that threads do not wait often; a single group if it is written."""
         made = not self.rows.in_memory or self._subtraction is not None
         chunks, size = iter(self), 1 if made else min(max(size, 1), 8)
         return iter(lambda: list(islice(chunks, size)), [])
 
-    def collect(self, fn, *small):
-        """All ``fn(chunk, *small)``, in the order of the rows."""
-        return list(self._each(fn, *small))
+    def collect(self, fn, *args):
+        """All ``fn(chunk, *args)``, in the order of the rows."""
+        return list(self._each(fn, *args))
 
-    def sum(self, fn, *small):
-        """Sum of ``fn(chunk, *small)`` over all chunks."""
-        return reduce(add, self._each(fn, *small))
+    def sum(self, fn, *args):
+        """Sum of ``fn(chunk, *args)`` over all chunks."""
+        return reduce(add, self._each(fn, *args))
 
-    def join(self, fn, *small):
-        """The arrays or codes ``fn(chunk, *small)`` of all rows, one below the other."""
-        return _stack(self.collect(fn, *small))
+    def concat(self, fn, *args):
+        """The arrays or codes ``fn(chunk, *args)`` of all rows, concatenated."""
+        return _stack(self.collect(fn, *args))
 
-    def then(self, fn, *small, blocks):
-        """New rows and codes ``fn(chunk, *small)``.
+    def update(self, fn, *args, blocks):
+        """New rows and codes ``fn(chunk, *args)``.
 
-        ``blocks`` are those whose projections are then subtracted from the rows, None for those
-        that are not.
+        ``blocks`` are those whose projections have then been subtracted from the rows, with None
+        for those that have not.
         """
         left = self._room()
         views = left is not None and self.rows.in_memory
-        found = self.collect(_next, left, views, fn, *small)
+        found = self.collect(_next, left, views, fn, *args)
         after = copy.copy(self)
         after.codes = _stack([each.codes for each in found] if views else found)
         after._left = left
@@ -354,7 +356,7 @@ class RowChunks:
         return after
 
     def _room(self):
-        """Where to write a residual: the place it has, a new one, or None."""
+        """Where to write a residual: its present place, a new one, or None."""
         if self._left is not None or self.residual == "recompute":
             return self._left
         make = np.empty if self.residual == "memory" else scratch
@@ -370,29 +372,29 @@ class RowChunks:
         return Chunk(rows, self.operator, weight)
 
     def scaled(self, exponent):
-        """The same rows times ``2**exponent``, before there are any codes."""
+        """The same rows times ``2**exponent``; allowed only before there are codes."""
         after = copy.copy(self)
         after.rows, after._views = scaled_rows(self.rows, exponent), None
         return after
 
-    def here(self):
+    def to_memory(self):
         """These chunks."""
         return self
 
 
-def _next(chunk, left, whole, fn, *small):
-    """``fn(chunk, *small)``, with its rows in ``left`` (n, d) if there is such a place.
+def _next(chunk, left, whole, fn, *args):
+    """``fn(chunk, *args)``, with its rows in ``left`` (n, d) if there is such a place.
 
-    The ``whole`` chunk, or its codes alone.
+    Returns the ``whole`` chunk, or its codes alone.
     """
     if left is not None:
         chunk = chunk.owning(left[chunk.start : chunk.start + len(chunk.rows)])
-    new = fn(chunk, *small)
+    new = fn(chunk, *args)
     return new if whole else new.codes
 
 
 def scaled_rows(rows, exponent):
-    """Rows times ``2**exponent``, which is exact but for what vanishes beside the others."""
+    """Rows times ``2**exponent``; exact, except for values that vanish next to the others."""
     return rows if exponent == 0 else rows.preprocessed(partial(_times_power, exponent))
 
 
@@ -401,13 +403,13 @@ def _times_power(exponent, rows):
 
 
 def unreadable(error, where):
-    """An error that says where the rows could not be read; of the same kind, if it is common."""
+    """An error that says where the rows could not be read; of the same type, if it is common."""
     known = (kind for kind in (ValueError, OSError) if isinstance(error, kind))
     return next(known, RuntimeError)(f"X could not be read in {where}: {error}")
 
 
 def _stack(parts):
-    """Arrays, codes or dicts of arrays one below the other."""
+    """Concatenate arrays, codes or dicts of arrays."""
     if isinstance(parts[0], dict):
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     if not isinstance(parts[0], Codes):
@@ -421,7 +423,7 @@ def as_chunks(rows, operator, weight=None, batch_size=None, n_jobs=None, residua
     """The chunks of an array (n, d) or of rows; ``batch_size=None`` chooses one for the operator.
 
     ``residual`` says where the residual is kept: "memory", "scratch" (a file), or "recompute";
-    "auto" keeps it in memory if the rows are there.
+    "auto" keeps it in memory if the rows are in memory.
     """
     keep_freed_pages()
     rows = ArrayRows(rows) if isinstance(rows, np.ndarray) else rows

@@ -1,4 +1,8 @@
-"""What a model says of rows: scores and transforms."""
+"""The codes of rows on a model: scores and transforms.
+
+They belong to this layer because a chunk holds the codes of its rows, from which residuals are
+computed.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,9 @@ from typing import Any, Generic
 
 import numpy as np
 
+from gtpca._typing import ArrayT
 from gtpca.data.containers import Container
 from gtpca.files import atomic_file, check_regular
-from gtpca.shell import ArrayT
 
 __all__ = ["Codes"]
 
@@ -26,15 +30,15 @@ class Codes(Generic[ArrayT]):
     scores : array (n, k)
         Signed length of each projection.
     index : int array (n, k) or (n, 1)
-        Which transform each component took; ``GTPCA.poses`` says it in a person's units.
+        Which transform each component took; ``GTPCA.poses`` converts it to physical units.
     shapes : int array (n, r) or None
-        Of the samples, if these came in a list of unequal sizes: ``GTPCA.decode`` gives such a list
-        back.
+        Shapes of the samples, if these came as a list of unequal sizes: ``GTPCA.decode`` then
+        returns such a list.
     container : Container or None
-        What the samples came in, such as a DataArray: ``GTPCA.decode`` and ``GTPCA.poses`` answer
-        in kind. It is not saved.
+        The container of the samples, such as a DataArray: ``GTPCA.decode`` and ``GTPCA.poses``
+        return the same type. It is not saved.
     kind : int array (n,) or None
-        Which kind each row is of, where a model has several: see :class:`gtpca.MixtureGTPCA`.
+        The kind of each row, if a model has several: see :class:`gtpca.MixtureGTPCA`.
 
     Examples
     --------
@@ -52,7 +56,7 @@ class Codes(Generic[ArrayT]):
 
     @staticmethod
     def check(codes: Any) -> None:
-        """Raise a TypeError for anything but codes, such as the scores that ``transform`` gives."""
+        """Raise a TypeError for anything but codes, such as the scores from ``transform``."""
         if not isinstance(codes, Codes):
             raise TypeError(
                 f"codes is {_kind_of(codes)}, but must be what encode(X) returns: scores and poses."
@@ -70,13 +74,13 @@ class Codes(Generic[ArrayT]):
         return Codes(self.scores[rows], self.index[rows], shapes, container, kind)
 
     def first(self, n_components: int) -> Codes[ArrayT]:
-        """The codes on the first components only; a pose that is shared stays."""
+        """The codes on the first components only; a shared pose is kept."""
         index: Any = self.index
         index = index if index.shape[1] == 1 else index[:, :n_components]
         return replace(self, scores=self.scores[:, :n_components], index=index)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all arrays to one ``.npz`` file, without pickle, by an atomic write."""
+        """Write all arrays to one ``.npz`` file, atomically and without pickle."""
         arrays: dict[str, Any] = {"scores": self.scores, "index": self.index}
         for name in ("shapes", "kind"):
             if getattr(self, name) is not None:

@@ -1,7 +1,7 @@
-"""Rows in a Dask array: every chunk of it is gone through where it is, and only sums travel.
+"""Rows in a Dask array: each chunk is processed where it is, and only sums are sent.
 
-On a worker a chunk of the array is a :class:`~gtpca.data.chunks.RowChunks` like any other; nothing
-is written twice here. Whatever scheduler Dask is set to is used.
+On a worker, a chunk of the array is a :class:`~gtpca.data.chunks.RowChunks` like any other; there
+is no separate implementation. The scheduler is the one that Dask is configured to use.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ except ImportError as error:
 
 __all__ = ["DaskChunks", "map_rows", "map_spans", "whole_samples"]
 
-FAN_IN = 8  # sums that are added at once
-SUSPECTS = 32  # chunks that are read at once to find the one that cannot be
+FAN_IN = 8  # number of sums that are added at once
+SUSPECTS = 32  # chunks that are read at once to find the unreadable one
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,14 @@ class Plan:
     ----------
     operator : Operator
     preprocess : callable or None
-        What is done to rows that were read.
+        Applied to rows after they are read.
     batch_size : int
-        Rows that a worker treats at a time.
+        Rows that a worker processes at a time.
     residual : {"memory", "recompute"}
     missing : {"error", "ignore"}
         Whether rows may have gaps.
     firsts : int array (number of chunks,) or None
-        Number of the first row of each chunk, where it is known.
+        Number of the first row of each chunk, if it is known.
     """
 
     operator: Any
@@ -64,17 +64,17 @@ class Plan:
 
 @dataclass(frozen=True)
 class State:
-    """What is known of a chunk after some components: its codes and, if it is kept, the rest."""
+    """What is known about a chunk after some components: its codes and, if kept, its residual."""
 
     codes: Codes
     residual: np.ndarray | None
 
 
-class Piece(RowChunks):
+class WorkerRows(RowChunks):
     """One chunk of a Dask array on a worker, in smaller chunks."""
 
     number: int = 0
-    known = True  # what numbers its rows have
+    known = True  # the numbers of its rows
 
     def _where(self, part):
         first, last = self.rows.first, self.rows.first + self.n_rows - 1
@@ -102,16 +102,16 @@ class Piece(RowChunks):
 
 
 def work(plan, blocks, task, block, weight, state, block_id):
-    """One task of a worker: ``task`` is a function of the piece and its further arguments."""
+    """One task of a worker: ``task`` is a function of the piece and further arguments."""
     number = block_id[0]
-    piece = Piece.open(plan, blocks, block=block, weight=weight, state=state, number=number)
-    fn, *small = task
-    return fn(piece, *small)
+    piece = WorkerRows.open(plan, blocks, block=block, weight=weight, state=state, number=number)
+    fn, *args = task
+    return fn(piece, *args)
 
 
-def sum_of(piece, fn, *small):
+def sum_of(piece, fn, *args):
     """Sum of ``fn`` over a piece, None if it is empty."""
-    return piece.sum(fn, *small) if piece.n_rows else None
+    return piece.sum(fn, *args) if piece.n_rows else None
 
 
 def map_spans(signals, pieces, task, given) -> list:
@@ -152,21 +152,21 @@ def added(parts):
     return reduce(add, parts) if parts else None
 
 
-def rows_of(piece, fn, *small):
+def rows_of(piece, fn, *args):
     """``fn`` of all rows of a piece."""
     if piece.n_rows:
-        return piece.join(fn, *small)
-    return none_of(fn(no_row(piece.rows, piece.operator), *small))
+        return piece.concat(fn, *args)
+    return none_of(fn(no_row(piece.rows, piece.operator), *args))
 
 
-def next_state(piece, fn, blocks, *small):
+def next_state(piece, fn, blocks, *args):
     """Codes and residual of a piece after ``fn``."""
-    after = piece.then(fn, *small, blocks=blocks)
+    after = piece.update(fn, *args, blocks=blocks)
     return State(after.codes, after._left)
 
 
 def some_rows(piece, numbers):
-    """Those of the rows with these numbers that are in the piece, and their sample weights."""
+    """The rows with these numbers that are in the piece, and their sample weights."""
     numbers = numbers - piece.rows.first
     try:
         chunk = piece.take(numbers[(numbers >= 0) & (numbers < piece.n_rows)])
@@ -176,12 +176,12 @@ def some_rows(piece, numbers):
 
 
 def no_row(rows, operator):
-    """A chunk with a row of zeros, to see what a function makes of it."""
+    """A chunk with one row of zeros, to find out what a function returns."""
     return Chunk(np.zeros((1, rows.n_features), rows.dtype), operator)
 
 
 def none_of(values):
-    """No rows, of the same kind as ``values``."""
+    """Zero rows, of the same kind as ``values``."""
     if isinstance(values, dict):
         return {name: column[:0] for name, column in values.items()}
     return values[:0]
@@ -191,12 +191,12 @@ class DaskChunks:
     """The rows of a Dask array, with the codes on the components found so far.
 
     Codes, and with ``residual="memory"`` also residuals, stay on the workers (``persist``). If a
-    worker is lost, Dask computes its part again.
+    worker is lost, Dask recomputes its part.
 
     Parameters
     ----------
     rows : StreamedRows
-        With a Dask array as source, as :func:`whole_samples` returns it.
+        With a Dask array as source, as returned by :func:`whole_samples`.
     operator : Operator
         Sent to the workers once.
     weight : array (n,) or None
@@ -236,17 +236,17 @@ class DaskChunks:
         )
         self._rows, self._plan, self._persisted = rows, send(plan), False
 
-    def sum(self, fn, *small):
-        """Sum of ``fn(chunk, *small)`` over all chunks, added up on the workers."""
-        parts = self._each(sum_of, fn, *small)
+    def sum(self, fn, *args):
+        """Sum of ``fn(chunk, *args)`` over all chunks, added up on the workers."""
+        parts = self._each(sum_of, fn, *args)
         while len(parts) > 1:
             groups = range(0, len(parts), FAN_IN)
             parts = [dask.delayed(added, pure=False)(parts[i : i + FAN_IN]) for i in groups]
         return self._compute(parts)[0]
 
-    def collect(self, fn, *small):
-        """All ``fn(chunk, *small)``, in the order of the rows."""
-        parts = self._compute(self._each(RowChunks.collect, fn, *small))
+    def collect(self, fn, *args):
+        """All ``fn(chunk, *args)``, in the order of the rows."""
+        parts = self._compute(self._each(RowChunks.collect, fn, *args))
         return [value for part in parts for value in part]
 
     def take(self, numbers):
@@ -259,46 +259,48 @@ class DaskChunks:
         return Chunk(np.concatenate(rows), self.operator, weight)
 
     def scaled(self, exponent):
-        """The same rows times ``2**exponent``, before there are any codes."""
+        """The same rows times ``2**exponent``; allowed only before there are codes."""
         after = copy.copy(self)
         after._make_plan(scaled_rows(self._rows, exponent))
         return after
 
-    def here(self):
+    def to_memory(self):
         """All rows in the memory of this process."""
         chunk = self.take(np.arange(self.n_rows))
         return as_chunks(chunk.rows, self.operator, chunk.weight, self._batch_size)
 
-    def then(self, fn, *small, blocks):
+    def update(self, fn, *args, blocks):
         """New codes, and a new residual if it is kept; see :class:`RowChunks`."""
         blocks = list(blocks)
         after = copy.copy(self)
         with self._named_errors():
-            after._state = self._over(next_state, fn, blocks, *small).persist()
+            after._state = self._over(next_state, fn, blocks, *args).persist()
             (after._blocks,) = dask.persist(send(blocks))
         return after
 
-    def join(self, fn, *small):
-        """``fn(chunk, *small)`` of all rows, as Dask arrays that are not computed yet."""
-        return unpack(
-            self._over(rows_of, fn, *small), fn(no_row(self._rows, self.operator), *small)
-        )
+    def concat(self, fn, *args):
+        """``fn(chunk, *args)`` of all rows, as Dask arrays that are not computed yet."""
+        return unpack(self._over(rows_of, fn, *args), fn(no_row(self._rows, self.operator), *args))
 
-    def _over(self, fn, *small):
-        """A Dask array whose chunks are ``fn(piece, *small)``, one for each of the rows."""
+    def _over(self, fn, *args):
+        """A Dask array whose chunks are ``fn(piece, *args)``, one for each of the rows."""
         kept = self._keeps and self._state is not None
         rows = (None if kept else self._X, self._weight, self._state)
         return da.map_blocks(
-            *(work, self._plan, self._blocks, send((fn, *small)), *rows),
+            work,
+            self._plan,
+            self._blocks,
+            send((fn, *args)),
+            *rows,
             dtype=object,
             meta=np.empty((0,) * self._X.ndim, object),
         )
 
-    def _each(self, fn, *small):
-        """One delayed ``fn(piece, *small)`` for each chunk of the array."""
+    def _each(self, fn, *args):
+        """One delayed ``fn(piece, *args)`` for each chunk of the array."""
         if not self._persisted:
             (self._plan,), self._persisted = dask.persist(self._plan), True
-        return list(self._over(fn, *small).to_delayed().ravel())
+        return list(self._over(fn, *args).to_delayed().ravel())
 
     def _compute(self, delayed):
         with self._named_errors():
@@ -317,9 +319,9 @@ class DaskChunks:
 
 
 def find_unreadable(X, firsts):
-    """Raise an error that names the first chunk of ``X`` that cannot be computed, if there is one.
+    """Raise an error that names the first chunk of ``X`` that cannot be computed, if any.
 
-    Dask does not say where in the caller's array something went wrong.
+    Dask does not report where in the caller's array something went wrong.
     """
     blocks = [dask.delayed(len, pure=False)(block) for block in X.to_delayed().ravel()]
     for group in range(0, len(blocks), SUSPECTS):
@@ -341,7 +343,7 @@ def _read_one_by_one(blocks, sizes, firsts, start):
 
 
 def send(value):
-    """``value`` as something that travels to the workers once, however many tasks need it."""
+    """``value`` in a form that is sent to the workers once, however many tasks need it."""
     return dask.delayed(value, traverse=False, pure=False)
 
 
@@ -352,7 +354,7 @@ def _column(weight, X):
 
 
 def whole_samples(X, known):
-    """``X`` with chunks along the samples only; for a fit, of ``known`` sizes and not empty."""
+    """``X`` with chunks along the samples only; for a fit, with ``known`` sizes and not empty."""
     if any(np.isnan(size) for size in X.shape[1:]):
         raise ValueError(
             f"X has samples of unknown shape, {X.shape[1:]}; call X.compute_chunk_sizes() first."
@@ -369,7 +371,7 @@ def whole_samples(X, known):
 def map_rows(fn, *arrays):
     """``fn(*arrays)`` of Dask arrays (n, ..), chunk by chunk along the samples, not computed yet.
 
-    ``fn`` gives an array, or a dict of arrays, with one row for each row of the arrays.
+    ``fn`` returns an array, or a dict of arrays, with one row for each row of the arrays.
     """
     sizes = next(a for a in arrays if is_dask(a)).chunks[0]
     rows = [whole_samples(da.asarray(a), known=False) for a in arrays]
@@ -387,7 +389,7 @@ def _on_rows(fn, *arrays):
 
 
 def unpack(objects, like):
-    """Dask arrays from one whose chunks are arrays, codes or dicts of arrays such as ``like``."""
+    """Dask arrays from one whose chunks are arrays, codes or dicts of arrays like ``like``."""
     if isinstance(like, Codes):
         pairs = (("scores", like.scores), ("index", like.index))
         return Codes(*(_pull(objects, attrgetter(name), part) for name, part in pairs))

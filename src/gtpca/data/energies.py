@@ -1,6 +1,6 @@
 """Sums over rows and over the values of a row: energies, sizes, counts, means.
 
-Those of a whole chunk heed its sample weights, and are additive over chunks.
+Sums over a whole chunk use its sample weights, and are additive over chunks.
 """
 
 from __future__ import annotations
@@ -22,24 +22,25 @@ __all__ = [
     "row_energies",
     "row_exponents",
     "row_sizes",
+    "total_weight",
     "totals",
     "weighted_energies",
     "weighted_sums",
     "zero_filled",
 ]
 
-LOUD, QUARTILE = 4, 0.75  # times the energy that three quarters of the rows do not reach is loud
-ORDINARY = 32  # values between 2^-32 and 2^32 have squares and sums in any precision
+LOUD, QUARTILE = 4, 0.75  # times the upper quartile of the energies is loud
+ORDINARY = 32  # squares and sums of values between 2^-32 and 2^32 fit into any precision
 
 
 def zero_filled(rows):
-    """A copy with zeros where nothing was observed."""
+    """A copy with zeros in place of NaN."""
     return np.where(np.isnan(rows), rows.dtype.type(0), rows)
 
 
 def row_energies(rows, weight=None):
-    """``|x_i|^2`` over what was observed, in float64, (n,): with weights ``sum_j q_j x_ij^2``."""
-    wide = rows.astype(np.float64, copy=False)  # quicker than in einsum
+    """``|x_i|^2`` of observed values, in float64, (n,); with weights ``sum_j q_j x_ij^2``."""
+    wide = rows.astype(np.float64, copy=False)  # faster than einsum
     energies = np.einsum("ij,ij->i", wide, wide if weight is None else wide * weight)
     gaps = np.isnan(energies)
     if gaps.any():
@@ -47,8 +48,13 @@ def row_energies(rows, weight=None):
     return energies
 
 
+def total_weight(chunk) -> float:
+    """``sum_i q_i`` of the sample weights."""
+    return float(len(chunk.rows) if chunk.weight is None else chunk.weight.sum())
+
+
 def row_sizes(rows):
-    """The largest absolute value of each row, shape (n,); 0 where nothing was observed."""
+    """The largest absolute value of each row, shape (n,); 0 if nothing was observed."""
     sizes = np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
     gaps = np.isnan(sizes)
     if gaps.any():
@@ -59,23 +65,23 @@ def row_sizes(rows):
 def row_exponents(rows, weight=None):
     """:func:`exponent_of` the largest absolute value of each row, shape (n, 1).
 
-    With the feature weight of the inner product in which squares are taken.
+    Takes into account the feature weight of the inner product in which squares are taken.
     """
     largest = 1.0 if weight is None else np.sqrt(np.max(weight))
     return exponent_of(row_sizes(rows) * largest)[:, None]
 
 
 def exponent_of(sizes):
-    """The powers of two that values of these sizes are divided by, lest their squares overflow.
+    """Powers of two by which values of these sizes are divided, so that squares do not overflow.
 
-    It is 0 for ordinary sizes: nothing is to be done then.
+    It is 0 for ordinary sizes, for which nothing has to be done.
     """
     exponent = np.frexp(sizes)[1]
     return np.where(np.abs(exponent) > ORDINARY, exponent, 0)
 
 
 def row_counts(chunk):
-    """How many rows each row stands for, (n,): its sample weight, at least 1; 0 for weight 0."""
+    """How many rows each row counts as, (n,): its sample weight, at least 1; 0 for weight 0."""
     if chunk.weight is None:
         return np.ones(len(chunk.rows))
     return np.where(chunk.weight > 0, np.maximum(chunk.weight, 1.0), 0.0)
@@ -98,7 +104,7 @@ def energy(chunk):
 
 @dataclass(frozen=True)
 class Totals:
-    """What there is in rows; additive over chunks.
+    """Totals of rows; additive over chunks.
 
     Attributes
     ----------
@@ -111,7 +117,7 @@ class Totals:
     mass : array (d,)
         :func:`masses`.
     hidden, blank : int
-        Number of values that were not observed, and of rows without any that was.
+        Number of unobserved values, and of rows without any observed value.
     """
 
     energy: float
@@ -129,9 +135,7 @@ class Totals:
 def totals(chunk) -> Totals:
     """:class:`Totals` of a chunk."""
     live = np.where(row_counts(chunk) > 0, chunk.energies, 0.0)
-    hidden = np.zeros((1, 1)) if chunk.hidden is None else chunk.hidden
-    if chunk.hidden is not None and chunk.operator.domain is not None:
-        hidden = hidden[:, chunk.operator.domain]
+    hidden = hidden_values(chunk)
     return Totals(
         energy=energy(chunk),
         offset=offset_energy(chunk),
@@ -142,11 +146,19 @@ def totals(chunk) -> Totals:
     )
 
 
+def hidden_values(chunk) -> np.ndarray:
+    """Which values in the domain were not observed, (n, d'); (1, 1) if all were."""
+    if chunk.hidden is None:
+        return np.zeros((1, 1), dtype=bool)
+    domain = chunk.operator.domain
+    return chunk.hidden if domain is None else chunk.hidden[:, domain]
+
+
 def offset_energy(chunk):
     """Energy of the means of samples: ``sum_i q_i sum_c (sum_j r_j x_ij)^2 / sum_j r_j``.
 
-    Over the features ``j`` of each channel ``c``, with the feature weight ``r``. What was not
-    observed counts as zero.
+    The sums are over the features ``j`` of each channel ``c``, with the feature weight ``r``.
+    Unobserved values count as zero.
     """
     operator, rows, count = chunk.operator, chunk.weighed, np.ones(chunk.rows.shape[1])
     count = count if operator.domain is None else count * operator.domain
@@ -177,7 +189,7 @@ def weighted_sums(chunk):
 
 
 def loud_energy(energies, counts) -> float:
-    """The energy above which rows are loud: four times the upper quartile of those with energy.
+    """The energy above which rows are loud: four times the upper quartile of nonzero energies.
 
     Parameters
     ----------
@@ -193,7 +205,7 @@ def loud_energy(energies, counts) -> float:
 
 
 def loud_share(chunks) -> float:
-    """The share of the energy of all rows that loud rows have beyond :func:`loud_energy`."""
+    """The share of the total energy by which loud rows exceed :func:`loud_energy`."""
     energies, counts = np.concatenate(list(chunks.collect(_energies_and_counts)), axis=1)
     beyond = np.maximum(energies - loud_energy(energies, counts), 0.0)
     total = float(counts @ energies)

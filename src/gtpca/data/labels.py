@@ -1,4 +1,4 @@
-"""What is known of samples beside their values: names, units, positions, and how they were read."""
+"""What is known about samples besides their values: names, units, positions, how they were read."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from typing import Any
 import numpy as np
 
 from gtpca import checks
+from gtpca._typing import Samples
 from gtpca.operators.grid import Axis, Grid, even_points
-from gtpca.shell import Samples
 
 __all__ = ["Labelled", "Labels", "labelled", "reading_words"]
 
-CLOSE = 1e-3  # of a step: positions that differ by less are the same
+CLOSE = 1e-3  # relative to a step: positions that differ by less are the same
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What a fitted model remembers of the container that its samples came in.
+    """What a fitted model remembers about the container of its samples.
 
     Attributes
     ----------
     axes : tuple of Axis
-        Those of a sample.
+        The axes of a sample.
     kind : str
-        What the samples came in: "array", "xarray", "mne" or "skfda".
+        The type of container: "array", "xarray", "mne" or "skfda".
     samples : str
-        What the axis of the samples is called.
+        Name of the axis of the samples.
     weighted : bool
         Whether inner products are integrals over the positions of the axes.
     reading : dict
-        How a file is read: which column is which, and the like. ``columns`` are the names of all
-        columns with values, ``columns_given`` what was said of them.
+        How a file is read: which column is which, and so on. ``columns`` are the names of all
+        columns with values, ``columns_given`` those that the user named.
     """
 
     axes: tuple[Axis, ...]
@@ -42,14 +42,14 @@ class Labels:
     reading: dict[str, Any] = field(default_factory=dict)
 
     def grid(self, shape) -> tuple[int, ...]:
-        """The shape of a sample with these axes; as it is, if it has others."""
+        """The shape of a sample with these axes; unchanged if it has others."""
         fits = len(shape) == len(self.axes)
         return Grid(shape, self.axes, self.weighted) if fits else tuple(shape)
 
     def check_same(self, other: Labels) -> None:
         """Raise an error if new samples, with ``other`` labels, are not on the same grid."""
         if len(self.axes) != len(other.axes):
-            return  # their shape says so as well
+            return  # the shapes differ as well
         for j, (mine, new) in enumerate(zip(self.axes, other.axes, strict=True)):
             label = mine.name or f"axis {j}"
             if mine.name and new.name and mine.name != new.name:
@@ -62,7 +62,7 @@ class Labels:
 
 
 def _check_names(label, mine, new) -> None:
-    """The points of an axis are called the same, if they are called anything."""
+    """Check that the points of an axis have the same names, if they have any."""
     if mine is None or new is None or len(mine) != len(new) or mine == new:
         return
     first = next(i for i, pair in enumerate(zip(mine, new, strict=True)) if pair[0] != pair[1])
@@ -73,7 +73,7 @@ def _check_names(label, mine, new) -> None:
 
 
 def _check_points(label, mine, new) -> None:
-    """The points of an axis lie where they lay, if that is known and they are as many."""
+    """Check that the points of an axis lie where they did, if known and equally many."""
     if mine.points is None or new.points is None or len(mine.points) != len(new.points):
         return
     step = np.abs(np.diff(mine.points)).min() if len(mine.points) > 1 else 1.0
@@ -92,16 +92,16 @@ def _range(axis) -> str:
     return f"{first:g} to {last:g} {axis.unit}".rstrip()
 
 
-KNOWN = ("times", "channels", "columns")  # what a model remembers of a file, and nobody types
+REMEMBERED = ("times", "channels")  # by a model, but never typed as options
 
 
 def reading_words(reading) -> list[str]:
-    """How a file is read, as the words of a command.
+    """How a file is read, as the options of a command.
 
     Parameters
     ----------
     reading : dict
-        Options by name, as those of :func:`gtpca.readers.read_data`, or as labels remember them.
+        Options by name, as those of :func:`gtpca.readers.read_data`, or as stored in labels.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def reading_words(reading) -> list[str]:
     >>> reading_words({"id": "name", "header": False, "rate": 250.0, "drop": ["a", "b:d"]})
     ['--id', 'name', '--no-header', '--rate', '250Hz', '--drop', 'a', '--drop', 'b:d']
     """
-    told = {name: value for name, value in reading.items() if name not in KNOWN}
+    told = {n: value for n, value in reading.items() if n not in (*REMEMBERED, "columns")}
     words = []
     for name, value in told.items():
         option = f"--{name.removesuffix('_given')}"
@@ -122,7 +122,7 @@ def reading_words(reading) -> list[str]:
 
 
 def _typed_value(name, value) -> str:
-    """A value of an option as it is typed, with its unit and all its digits."""
+    """A value of an option as a user would type it, with its unit and all its digits."""
     if name == "rate":
         return f"{_digits(value)}Hz"
     if name in ("window", "step") and isinstance(value, float):
@@ -131,13 +131,13 @@ def _typed_value(name, value) -> str:
 
 
 def _digits(value) -> str:
-    """A number without an exponent, which options do not take."""
+    """A number without an exponent, which options do not accept."""
     return np.format_float_positional(float(value), trim="-")
 
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Rows with what is known of them, for ``GTPCA.fit`` and the rest; see :func:`labelled`.
+    """Rows with their labels, for ``GTPCA.fit`` and the other methods; see :func:`labelled`.
 
     Attributes
     ----------
@@ -161,27 +161,25 @@ def labelled(
     unit: str | None = "s",
     channels: Any = None,
 ) -> Labelled:
-    """Rows that know the names of their axes and their sampling rate.
+    """Attach names of axes and a sampling rate to rows.
 
-    For arrays without names, such as the collections of aeon, (n, channels, time). Answers are
-    plain arrays, but families take axes by name and lengths in seconds, and poses are in seconds.
+    For arrays without names, such as the collections of aeon, (n, channels, time). Results are
+    plain arrays, but families accept axes by name and lengths in seconds, and poses are in seconds.
 
-    Parameters
-    ----------
-    X : array (n, \\*sample_shape), or Epochs of MNE
-        Whatever ``GTPCA.fit`` takes.
+    Parameters ---------- X : array (n, \\*sample_shape), or MNE Epochs
+        Anything that ``GTPCA.fit`` accepts.
     axes : tuple of str or None
         Names of the axes of a sample. Default: ``("time",)`` for flat rows, and ``("channel",
         "time")`` for samples with two axes.
     rate : float or None
         Points per unit along "time".
     start : float
-        Where the first point lies.
+        Position of the first point.
     unit : str
-        Of the positions.
+        Unit of the positions.
     channels : list of str or None
-        What the points of the axis "channel" are called. Of Epochs, or a list of Evoked, of MNE:
-        the channels to take, also those that hold no data.
+        Names of the points of the axis "channel". For MNE Epochs, or a list of Evoked: the channels
+        to use, which may include some that hold no data.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Values that were not observed: NaN from here on, whatever said so before."""
+"""Missing values, in any notation: converted to NaN."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = [
 ]
 
 MISSING = ("error", "ignore")
-NOTHING = ("NoneType", "NAType", "NaTType")  # pandas is not imported: its NA is known by its name
+NOTHING = ("NoneType", "NAType", "NaTType")  # NA of pandas, without importing it, by its name
 
 
 def as_nan(X):
-    """``X`` with NaN where it is masked, None or pandas' NA; as it is if there is none of these."""
+    """``X`` with NaN where it is masked, None or pandas' NA; unchanged if it has none of these."""
     if hasattr(X, "iloc"):
         return X.mask(X.isna(), np.nan) if "object" in map(str, _dtypes(X)) else X
     if isinstance(X, (list, tuple)) and any(np.ma.isMaskedArray(row) for row in X):
@@ -45,11 +45,11 @@ def where_missing(X) -> np.ndarray:
     if hasattr(X, "iloc"):
         return np.asarray(X.isna())
     values = as_nan(X)
-    return values != values  # true of NaN alone, also among objects
+    return values != values  # true for NaN alone, also among objects
 
 
 def check_observed(label, hidden, names=None, shape=None, kind="NaN") -> None:
-    """Raise an error that names the first missing value and their number, if there are any.
+    """Raise an error that names the first missing value and counts them, if there are any.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def check_observed(label, hidden, names=None, shape=None, kind="NaN") -> None:
 
 
 def _first(where, names, shape) -> str:
-    """The first place of a bool array (n, ..) that is true, in words."""
+    """The first position at which a bool array (n, ..) is true, in words."""
     row, place = np.argwhere(where.reshape(len(where), -1))[0]
     row = row if names is None else names[row]
     shape = where.shape[1:] if shape is None or len(shape) < 2 else shape
@@ -84,7 +84,7 @@ def _first(where, names, shape) -> str:
 
 
 def check_no_infinity(label, rows, start=0, shape=None) -> None:
-    """Raise an error that names the first infinite value and their number, if there are any.
+    """Raise an error that names the first infinite value and counts them, if there are any.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def check_no_infinity(label, rows, start=0, shape=None) -> None:
 
 
 def warn_of_blank(blank: int, n_rows: int) -> None:
-    """Warn of rows in which nothing was observed, if there are any."""
+    """Warn if there are rows without any observed value."""
     if blank:
         checks.warn(
             f"{blank} of {n_rows} rows of X hold no observed value: they take no part in a fit and "

@@ -1,4 +1,4 @@
-"""Recordings as users have them, opened: arrays, files, DataArrays, recordings of MNE."""
+"""Opening recordings in the forms that users have: arrays, files, DataArrays, MNE recordings."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gtpca.operators.grid import Axis
 
 __all__ = ["Opened", "open_recordings"]
 
-TIMES = ("time", "times", "t")  # names of dimensions that are time
+TIMES = ("time", "times", "t")  # names of dimensions that denote time
 NANO = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """Recordings that can be read, with what is known of them.
+    """Recordings that can be read, and what is known about them.
 
     Attributes
     ----------
@@ -27,10 +27,10 @@ class Opened:
     flat : bool
         Whether they came without an axis of channels.
     axis : Axis or None
-        Time: its unit, and the positions of the first two points.
+        The time axis: its unit, and the positions of the first two points.
     channels : tuple of str or None
     listed : bool
-        Whether several came, in a list.
+        Whether they came as a list.
     """
 
     signals: list[Signal]
@@ -41,15 +41,15 @@ class Opened:
 
 
 def open_recordings(X: Any, rate: float | None = None) -> Opened:
-    """Recordings of any kind.
+    """Open recordings of any kind.
 
     Parameters
     ----------
     X : array (time,) or (time, channels), or a list of these
-        Also a memory map, an h5py dataset, a zarr or Dask array, a DataArray of xarray, a frame of
-        pandas, or a Raw of MNE.
+        Also a memory map, an h5py dataset, a zarr or Dask array, an xarray DataArray, a pandas
+        DataFrame, or an MNE Raw object.
     rate : float or None
-        Points per second, where the recordings do not say so themselves.
+        Points per second, if the recordings do not provide it themselves.
     """
     listed = isinstance(X, (list, tuple)) and len(X) > 0 and np.ndim(_first(X)) > 0
     if isinstance(X, (list, tuple)) and not listed:
@@ -77,14 +77,14 @@ def _first(X):
 
 
 def _open(X, label):
-    """A signal, whether it has no axis of channels, its time and the names of its channels."""
+    """A signal, whether it lacks an axis of channels, its time axis and its channel names."""
     package = type(X).__module__.partition(".")[0]
     if package == "mne":
         return _open_raw(X, label)
     if package == "xarray":
         return _open_labelled(X, label)
     channels = None
-    if hasattr(X, "iloc"):  # a frame or a series
+    if hasattr(X, "iloc"):  # a DataFrame or a Series
         channels = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
         X = X.to_numpy()
     sliced = hasattr(X, "shape") and hasattr(X, "dtype") and hasattr(X, "__getitem__")
@@ -94,7 +94,7 @@ def _open(X, label):
 
 
 def _check(source, label):
-    """A recording holds numbers, along one axis or two."""
+    """Check that a recording holds numbers, along one axis or two."""
     shape = tuple(source.shape)
     kind = getattr(np.dtype(source.dtype), "kind", "O")
     if kind == "c":
@@ -107,7 +107,7 @@ def _check(source, label):
 
 
 def _open_labelled(X, label):
-    """A DataArray: its time is the dimension of that name, or the first."""
+    """Open a DataArray: time is the dimension of that name, or the first."""
     _check(X, label)
     names = [str(dim) for dim in X.dims]
     time = next((i for i, name in enumerate(names) if name in TIMES), 0)
@@ -122,7 +122,7 @@ def _open_labelled(X, label):
 
 
 def _time_axis(name, coordinate):
-    """The first two positions of a time with even steps; dates as seconds from the first."""
+    """The first two positions of a time axis with even steps; dates as seconds from the first."""
     points = coordinate.values
     if points.dtype.kind in "mM":
         points = (points - points[0]).astype("timedelta64[ns]").astype(np.int64) * NANO
@@ -137,7 +137,7 @@ def _time_axis(name, coordinate):
 
 
 class _Raw:
-    """The good data channels of a Raw of MNE as something that can be sliced, (C, n)."""
+    """The good data channels of an MNE Raw object, as something that can be sliced, (C, n)."""
 
     def __init__(self, raw):
         good = [i for i, name in enumerate(raw.ch_names) if name not in raw.info["bads"]]
@@ -166,7 +166,7 @@ def _open_raw(raw, label):
 
 
 def _check_alike(opened):
-    """All recordings have the same channels and the same rate."""
+    """Check that all recordings have the same channels and the same rate."""
     first, flat, axis, channels = opened[0]
     for signal, other_flat, other, names in opened[1:]:
         if signal.n_channels != first.n_channels or other_flat != flat:

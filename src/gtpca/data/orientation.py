@@ -1,4 +1,4 @@
-"""Whether rows look like features, and features like rows."""
+"""Detecting data that may be transposed: rows that look like features."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import numpy as np
 
 __all__ = ["Neighbours", "neighbours"]
 
-MORE_FEATURES = 4  # times as many as there are rows, from which on there are far more of them
+MORE_FEATURES = 4  # ratio of features to rows from which on there are far more features
 FEWEST_ROWS = 16
-MOST_ROWS, MOST_FEATURES = 512, 4096  # that are looked at
-HIGH, APART = 0.5, 0.3  # correlations of neighbours, and differences of them
+MOST_ROWS, MOST_FEATURES = 512, 4096  # that are examined
+HIGH, APART = 0.5, 0.3  # thresholds for correlations of neighbours, and for their differences
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Median correlations of neighbours in a matrix (n, d) less the means of its rows and columns.
+    """Median correlations of neighbours in a matrix (n, d), after centring rows and columns.
 
     Attributes
     ----------
     rows, features : float
         Of rows ``i`` and ``i + 1``, and of features ``j`` and ``j + 1``.
     far_rows : float
-        Of rows half of all rows apart.
+        Of rows that are half of all rows apart.
     """
 
     rows: float
@@ -32,10 +32,10 @@ class Neighbours:
 
     @property
     def transposed(self) -> bool:
-        """Whether rows follow each other as the points of a series do, and features do not.
+        """Whether rows follow each other like the points of a series, and features do not.
 
-        Rows that are alike without being neighbours are no series, and neither are windows that
-        overlap, whose features follow each other as closely as they do.
+        Rows that are similar without being neighbours are not a series. Nor are overlapping
+        windows, whose features follow each other as closely as the rows do.
         """
         others = max(self.features, self.far_rows)
         return self.rows >= HIGH and self.rows - others >= APART
@@ -47,7 +47,7 @@ def neighbours(X) -> Neighbours | None:
     Parameters
     ----------
     X : float array (n, d)
-        With NaN where nothing was observed.
+        With NaN for unobserved values.
     """
     n, d = X.shape
     if n < FEWEST_ROWS or d < MORE_FEATURES * n:
@@ -64,14 +64,14 @@ def neighbours(X) -> Neighbours | None:
 
 
 def _centred(X):
-    """``X`` less the means of its columns and rows, 0 where nothing was observed."""
+    """``X`` minus the means of its columns and rows, 0 for unobserved values."""
     largest = np.nanmax(np.abs(X), initial=0.0) or 1.0
     X = np.nan_to_num(X / largest - _mean(X / largest, 0))
     return X - X.mean(axis=1, keepdims=True)
 
 
 def _mean(X, axis):
-    """Means over what was observed; 0 of nothing."""
+    """Means of observed values; 0 if there are none."""
     seen = np.maximum(np.sum(~np.isnan(X), axis=axis, keepdims=True), 1)
     return np.nansum(X, axis=axis, keepdims=True) / seen
 

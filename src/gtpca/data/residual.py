@@ -1,4 +1,4 @@
-"""What components leave of the rows: changed in place, from their codes alone, or in a file."""
+"""The residual of the rows: changed in place, computed from codes alone, or kept in a file."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ CACHE_BYTES = 2**31
 
 @cache
 def keep_freed_pages() -> None:
-    """Let the C library keep memory that is freed between passes, from now on.
+    """Make the C library keep memory that is freed between passes, from now on.
 
-    glibc gives back what is free beyond twice the largest block that was freed so far, and fresh
-    pages cost as much as a short pass. This block is never touched, and counts.
+    glibc returns free memory beyond twice the largest block freed so far, and fresh pages cost as
+    much as a short pass. The block allocated here is never touched, but it counts.
     """
     np.empty(2**24, np.uint8)
 
 
 @dataclass
 class Memory:
-    """How many bytes may still be kept.
+    """A budget of bytes that may still be kept.
 
     Parameters
     ----------
@@ -48,7 +48,12 @@ class Memory:
 
 @dataclass(eq=False)
 class Residual:
-    """Rows, and what was prepared of them: all that changes of a chunk.
+    """Rows, and what was prepared from them: everything about a chunk that changes.
+
+    What an operator prepared is kept here as long as there is room. New rows have a new Residual,
+    so that it cannot be mistaken for theirs. Owned rows are changed in place (:meth:`plus`), and
+    what is still valid is kept: if ``move_prepared`` did its work, spectra of residuals are updated
+    instead of being computed again.
 
     Parameters
     ----------
@@ -56,9 +61,9 @@ class Residual:
     operator : Operator
         With which it was prepared.
     owned : bool
-        Whether the rows are nobody else's, so that :meth:`add` may change them in place.
+        Whether nobody else uses the rows, so that :meth:`plus` may change them in place.
     memory : Memory or None
-        Where there is room in it, what was prepared is kept.
+        If it has room, what was prepared is kept.
     kept : dict
         What is kept, by name.
     """
@@ -71,7 +76,7 @@ class Residual:
 
     @property
     def hidden(self) -> np.ndarray | None:
-        """Where nothing was observed, bool (n, d); None where all was."""
+        """Where values were not observed, bool (n, d); None if all were."""
         if "hidden" not in self.kept:
             self.kept["hidden"] = hidden_values(self.rows)
         return self.kept["hidden"]
@@ -86,7 +91,7 @@ class Residual:
         return found
 
     def owning(self, place: np.ndarray | None = None) -> Residual:
-        """The same with rows of its own: in ``place`` (n, d), or in a copy."""
+        """The same with its own rows: in ``place`` (n, d), or in a copy."""
         if self.owned:
             return self
         rows = np.empty_like(self.rows) if place is None else place
@@ -95,7 +100,7 @@ class Residual:
         return Residual(rows, self.operator, True, self.memory, kept)
 
     def plus(self, W: np.ndarray, index: np.ndarray, coef: np.ndarray) -> Residual:
-        """The rows with ``sum_k coef_ik T_{index_i} w_k`` added, in place if they are its own.
+        """The rows with ``sum_k coef_ik T_{index_i} w_k`` added, in place if they are owned.
 
         Parameters
         ----------
@@ -118,7 +123,7 @@ class Residual:
         self.operator.add_moved(self.rows, self.operator.prepare_weights(W), each, coef)
 
     def _still_true(self, W, index, coef):
-        """Names of what was kept of the rows and holds for those after :meth:`plus` as well."""
+        """Names of what was kept about the rows and is still valid after :meth:`plus`."""
         P, names = self.kept.get("prepared"), {"hidden", "prepared_mask"}
         plain = self.hidden is None and self.operator.feature_weight is None
         moves = P is not None and P is not self.rows and plain
@@ -127,7 +132,7 @@ class Residual:
         return names
 
     def _forget(self, names):
-        """Keep nothing but what has one of these names."""
+        """Keep only what has one of these names."""
         gone = self.kept.keys() - names
         if self.memory is not None:
             self.memory.room += sum(self.kept[name].nbytes for name in gone)
@@ -136,8 +141,8 @@ class Residual:
 
 
 def hidden_values(rows) -> np.ndarray | None:
-    """Where nothing was observed, bool (n, d); None where all was."""
-    if not np.isnan(np.einsum("ij->", rows)):  # far quicker than to ask each of them
+    """Where values were not observed, bool (n, d); None if all were."""
+    if not np.isnan(np.einsum("ij->", rows)):  # far faster than testing each of them
         return None
     hidden = np.isnan(rows)
     return hidden if hidden.any() else None
@@ -146,11 +151,14 @@ def hidden_values(rows) -> np.ndarray | None:
 class Subtraction:
     """The residual from rows and their codes, without a match: ``x_i - sum_k a_ik T_ik w_k``.
 
+    All components are subtracted in one step, by ``add_moved``, with ``prepare_weights`` done once:
+    decoding 20 components must not cost more than two matches (``benchmarks/bench_large.py``).
+
     Parameters
     ----------
     operator : Operator
     blocks : list of Block or None
-        One for each column of the codes; None for what is left in the rows.
+        One for each column of the codes; None for what stays in the rows.
     dtype : dtype of the rows
     """
 
@@ -177,9 +185,9 @@ class Subtraction:
 
 
 def scratch(shape, dtype):
-    """An array in a temporary file that has no name: it is gone when nobody uses it any more.
+    """An array in an unnamed temporary file, which disappears when nobody uses it any more.
 
-    The room is reserved first: a disk that is full is an error here, not later.
+    The space is reserved first: a full disk is an error here, not later.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
     with tempfile.TemporaryFile(prefix="gtpca-") as file:
@@ -195,7 +203,7 @@ def scratch(shape, dtype):
 
 
 def reserve(file, size):
-    """Make the file ``size`` bytes long, with room on the disk for all of them."""
+    """Make the file ``size`` bytes long, with disk space for all of them."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)
     else:

@@ -1,7 +1,8 @@
-"""Where rows come from: an array in memory, or anything with a shape, a dtype and slicing.
+"""The source of rows: an array in memory, or anything with a shape, a dtype and slicing.
 
-What users pass is checked and opened here. Dask arrays are known by what they offer, not by their
-type: Dask is imported by :mod:`gtpca.data.dask` alone.
+User input is checked and opened here: what can be checked depends on where rows come from. Dask
+arrays are recognised by their interface, not by their type: only :mod:`gtpca.data.dask` imports
+Dask.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from gtpca import checks
@@ -32,16 +34,16 @@ __all__ = [
     "training_rows",
 ]
 
-DATES = ("date", "timedelta", "duration", "period")  # how the names of such types begin
+DATES = ("date", "timedelta", "duration", "period")  # prefixes of the names of such types
 COMPLEX = (
     "Complex data not supported: X holds {}. Give X.real, abs(X), or both as channels, "
     "np.stack([X.real, X.imag], axis=-1)."
 )
-TAKE_ROWS = 1024  # single rows are picked out of so many at a time
+TAKE_ROWS = 1024  # rows that are read at a time to pick single ones
 
 
 def small_float(dtype) -> np.dtype:
-    """float32 for types that it holds exactly, such as bytes and halves, else float64."""
+    """float32 for types that it represents exactly, such as bytes and halves, else float64."""
     return np.dtype(np.float32 if np.result_type(dtype, np.float32) == np.float32 else np.float64)
 
 
@@ -54,8 +56,9 @@ class ArrayRows:
     """
 
     in_memory = True
-    container: Container | None = None  # in which they came
-    shapes: np.ndarray | None = None  # of samples in a list that was padded
+    container: Container | None = None  # of the samples
+    shapes: np.ndarray | None = None  # of samples from a list that was padded
+    feature_names: np.ndarray | None = None  # of the columns of a training table
 
     def __init__(self, rows):
         self._rows = rows
@@ -72,7 +75,7 @@ class ArrayRows:
 
     @property
     def n_blank(self) -> int:
-        """How many rows hold no observed value."""
+        """The number of rows without any observed value."""
         return int(np.isnan(self._rows).all(axis=1).sum())
 
     def preprocessed(self, preprocess: Callable) -> ArrayRows:
@@ -86,7 +89,7 @@ def is_dask(X) -> bool:
 
 
 def by_rows(fn: Callable, *arrays):
-    """``fn(*arrays)``, which gives one row for each of theirs; lazy if they are Dask arrays."""
+    """``fn(*arrays)``, which returns one row per row of the arrays; lazy for Dask arrays."""
     if not any(is_dask(a) for a in arrays):
         return fn(*arrays)
     from gtpca.data.dask import map_rows
@@ -95,7 +98,7 @@ def by_rows(fn: Callable, *arrays):
 
 
 def is_stream(X) -> bool:
-    """Whether ``X`` is to be read piece by piece: a memory map, or not a NumPy array at all."""
+    """Whether ``X`` should be read piece by piece: a memory map, or not a NumPy array at all."""
     if isinstance(X, np.memmap):
         return True
     if isinstance(X, (np.ndarray, np.generic)) or hasattr(X, "iloc") or hasattr(X, "toarray"):
@@ -105,7 +108,7 @@ def is_stream(X) -> bool:
 
 
 class StreamedRows:
-    """Rows that are read when they are needed, converted and checked piece by piece.
+    """Rows that are read when needed, converted and checked piece by piece.
 
     Parameters
     ----------
@@ -113,9 +116,9 @@ class StreamedRows:
         With ``shape``, ``dtype`` and slicing along the first axis: a memory map, an h5py
         dataset, a zarr or Dask array.
     preprocess : callable or None
-        What is done to every piece (n, d).
+        Applied to every piece (n, d).
     first : int
-        What the first row is called in errors.
+        Number of the first row in error messages.
     missing : {"error", "ignore"}
         Whether values may be NaN or masked: not observed.
     """
@@ -123,6 +126,7 @@ class StreamedRows:
     in_memory = False
     container: Container | None = None
     shapes: np.ndarray | None = None
+    feature_names: np.ndarray | None = None
 
     def __init__(
         self, source, preprocess: Callable | None = None, first: int = 0, missing: str = "error"
@@ -139,7 +143,7 @@ class StreamedRows:
         return self._checked(self.source[start:stop], range(start, stop))
 
     def _checked(self, rows, numbers):
-        """Rows as they come, as floats (n, d), after ``preprocess``."""
+        """Rows as floats (n, d), checked, after ``preprocess``."""
         if np.ma.isMaskedArray(rows):
             self._check_observed(np.ma.getmaskarray(rows), numbers, "masked")
             rows = as_nan(rows)
@@ -178,7 +182,7 @@ def _one_after_the_other(first, second, rows):
 
 
 def _as_small_float(X):
-    """float32 for small integers and halves, which it holds exactly; everything else unchanged."""
+    """float32 for small integers and halves, which it represents exactly; others unchanged."""
     dtype = getattr(X, "dtype", None)
     if not isinstance(dtype, np.dtype) or dtype.kind not in "biuf":
         return X
@@ -201,9 +205,9 @@ def _streamed(estimator, X, reset):
 
 
 def counted(X, model=None):
-    """``X``; a Dask array with chunks whose sizes are known, none of them empty.
+    """``X``; a Dask array gets chunks of known sizes, none of them empty.
 
-    For a fitted ``model`` it is taken out of its container.
+    For a fitted ``model``, ``X`` is taken out of its container.
     """
     if _is_plain(X):
         return X
@@ -216,12 +220,12 @@ def counted(X, model=None):
 
 
 def _is_plain(X) -> bool:
-    """Whether ``X`` is an array of NumPy, but not one of objects, such as unequal arrays."""
+    """Whether ``X`` is a NumPy array, but not one of objects, such as unequal arrays."""
     return type(X) is np.ndarray and X.dtype.kind != "O"
 
 
 def _received(estimator, X, labels=None):
-    """``X`` as rows, and the container in which they came, if it is one that is known."""
+    """``X`` as rows, and its container, if that is of a known type."""
     container = open_container(X, estimator.sample_dim, labels)
     return (X, None) if container is None else (container.rows, container)
 
@@ -241,7 +245,7 @@ def _open(estimator, X, reset):
 
 
 def _flatten(X, missing):
-    """``X`` as (n, d) and the shape of its samples; frames and sparse matrices pass untouched."""
+    """``X`` as (n, d) and the shape of its samples; frames and sparse matrices are not touched."""
     if hasattr(X, "toarray") or hasattr(X, "iloc") or hasattr(X, "get_columns"):
         _check_no_dates(np.atleast_1d(np.asarray(getattr(X, "dtypes", ()), dtype=object)))
         return X, None
@@ -259,7 +263,7 @@ def _flatten(X, missing):
 
 
 def _check_kind(X):
-    """Raise an error for what scikit-learn would print in full: too few axes, complex numbers."""
+    """Raise an error where scikit-learn would print the data: too few axes, complex numbers."""
     if X.ndim < 2:
         raise ValueError(
             f"X has shape {X.shape}, but samples are rows: (n, d), or (n, *sample_shape). Reshape "
@@ -271,7 +275,7 @@ def _check_kind(X):
 
 
 def _check_no_dates(dtypes):
-    """Raise an error for dates and durations, which NumPy would take for numbers."""
+    """Raise an error for dates and durations, which NumPy would treat as numbers."""
     for dtype in dtypes:
         if str(dtype).lower().startswith(DATES):
             raise ValueError(
@@ -287,10 +291,24 @@ def _refuse_masked(X):
         check_observed("X", where_missing(X), kind="masked")
 
 
+class Checked(BaseEstimator):
+    """What scikit-learn's checks write to, in place of an estimator that is about to be fitted.
+
+    That one is changed when its fit is done, and not before.
+    """
+
+    def __init__(self, estimator):
+        self.estimator, self.missing = estimator, estimator.missing
+
+    def __sklearn_tags__(self):
+        return self.estimator.__sklearn_tags__()
+
+
 def _validated(estimator, flat, reset, shape=None):
-    """scikit-learn's checks, in messages that name ``X``."""
+    """scikit-learn's checks, with messages that name ``X``."""
     ignore = estimator.missing == "ignore"
-    how = {"dtype": [np.float64, np.float32], "order": "C"}
+    name = type(estimator.estimator if reset else estimator).__name__
+    how = {"dtype": [np.float64, np.float32], "order": "C", "estimator": name}
     if ignore:
         how["ensure_all_finite"] = "allow-nan"
         flat = as_nan(flat) if hasattr(flat, "iloc") else flat
@@ -308,13 +326,15 @@ def _validated(estimator, flat, reset, shape=None):
 
 
 def training_rows(estimator, X, sample_shape):
-    """Rows of training data, the shape of a row as it came, and that of a sample."""
+    """Rows of training data, the original shape of a row, and the shape of a sample."""
     wanted = None if sample_shape is None else checks.sizes("sample_shape", sample_shape)
     container = None
     if not _is_plain(X):
         X, container = _received(estimator, X)
         X = as_one_array(X, estimator.missing, wanted)
-    rows, shape = _open(estimator, _unframed(X), reset=True)
+    checked = Checked(estimator)
+    rows, shape = _open(checked, _unframed(X), reset=True)
+    rows.feature_names = getattr(checked, "feature_names_in_", None)
     rows.container, got = container, (rows.n_features,) if shape is None else shape
     if wanted is None:
         return rows, got, _on_grid(container, got)

@@ -11,22 +11,22 @@ from gtpca.data.energies import live_counts, loud_energy, row_counts, row_sizes
 
 __all__ = ["count_live_rows", "in_single_precision", "nested_samples", "pick_rows"]
 
-SINGLE_ROWS = 64  # from here on searches run in single precision
+SINGLE_ROWS = 64  # from this number on, searches run in single precision
 
 
 def count_live_rows(chunks):
-    """How many rows each row stands for, (n,), weight 2 being a row twice; 0 without energy."""
+    """How many rows each row counts as, (n,), where weight 2 is two rows; 0 without energy."""
     return np.concatenate(chunks.collect(live_counts))
 
 
 def nested_samples(chunks, sizes, rng, n_jobs=None):
-    """Copies of ever fewer rows, each drawn from the ones before, in single precision.
+    """Copies of fewer and fewer rows, each drawn from the previous ones, in single precision.
 
     Parameters
     ----------
     chunks : Chunks
     sizes : list of int
-        Descending. Where there are no more rows than that, all are taken.
+        Descending. If there are no more rows than that, all are taken.
     rng : RandomState
     n_jobs : int or None
 
@@ -34,7 +34,7 @@ def nested_samples(chunks, sizes, rng, n_jobs=None):
     -------
     samples : list of Chunks
     n_live : float
-        Number of all rows that count, weight 2 being a row twice.
+        Number of all rows that count, where weight 2 is two rows.
     """
     counts = count_live_rows(chunks)
     order = np.flatnonzero(counts) if counts.any() else np.arange(chunks.n_rows)
@@ -57,9 +57,9 @@ def nested_samples(chunks, sizes, rng, n_jobs=None):
 def pick_rows(chunks, draws):
     """Rows drawn with probability proportional to their energy, up to that of loud rows.
 
-    A few rows of loud noise would be all that is drawn otherwise. The order of the rows does not
-    matter, also where energies are equal, as of loud rows and of counts; and weight 2 is the same
-    as a row given twice.
+    Otherwise a few rows of loud noise would be all that is drawn. The order of the rows does not
+    matter, even if energies are equal, as for loud rows and counts; and weight 2 is equivalent to
+    repeating a row.
     """
     chunk = chunks.take(np.arange(chunks.n_rows))
     energies = chunk.energies
@@ -71,18 +71,18 @@ def pick_rows(chunks, draws):
 
 
 def _mixed(rows):
-    """One number of every row (n, d) that hardly two rows share, whatever stands beside them."""
+    """A number for every row (n, d) that is practically unique and independent of other rows."""
     return rows @ np.cos(np.arange(1, rows.shape[1] + 1)).astype(rows.dtype)
 
 
 def in_single_precision(chunk):
-    """A chunk that was taken, in float32, in units in which no square overflows or vanishes.
+    """A chunk in float32, in units in which no square overflows or vanishes.
 
-    Where there is hardly any row, nothing is to be gained, and it is returned as it is.
+    If there are very few rows, there is nothing to gain, and it is returned unchanged.
     """
     if np.sum(row_counts(chunk)) <= SINGLE_ROWS:
         return chunk
-    if chunk.weight is not None:  # rows that do not count may be of any size
+    if chunk.weight is not None:  # rows that do not count may have values of any size
         chunk.rows[chunk.weight <= 0] = 0
     exponent = int(np.frexp(np.max(row_sizes(chunk.rows), initial=0.0))[1])
     rows = np.ldexp(chunk.rows, -exponent, out=chunk.rows)

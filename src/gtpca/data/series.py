@@ -1,4 +1,4 @@
-"""Samples of unequal size in one array, and weights of grids that are not even."""
+"""Samples of unequal size in one array."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 from gtpca import checks
+from gtpca._typing import Shape
 from gtpca.data.missing import as_nan
-from gtpca.shell import Shape
 
 __all__ = ["as_one_array", "cut", "pad", "shapes_of"]
 
 
 def pad(series: Any, *, axes: Any = None, shape: Shape | None = None) -> np.ndarray:
-    r"""One array of samples of unequal size, with NaN behind the end of each.
+    r"""Combine samples of unequal size in one array, with NaN after the end of each.
 
     Parameters
     ----------
     series : list of arrays
-        Such as (time,), (time, channels) or (height, width), all with as many axes.
+        Such as (time,), (time, channels) or (height, width), all with the same number of axes.
     axes : int, tuple of int or None
         The axes along which sizes may differ, such as 0 for (time, channels); None: all of them.
     shape : tuple of int or None
@@ -28,7 +28,7 @@ def pad(series: Any, *, axes: Any = None, shape: Shape | None = None) -> np.ndar
     Returns
     -------
     array (n, \*shape), floats
-        What ``GTPCA(missing="ignore")`` takes.
+        Input for ``GTPCA(missing="ignore")``.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def pad(series: Any, *, axes: Any = None, shape: Shape | None = None) -> np.ndar
 
 
 def _floats(number, sample):
-    """A sample as floats, float32 where it holds all of its values."""
+    """A sample as floats, float32 if that represents all of its values."""
     try:
         sample = np.asarray(as_nan(sample))
         if sample.dtype.kind in "biuf":
@@ -75,7 +75,7 @@ def _sizes(shapes):
 
 
 def _check_axes(sizes, axes):
-    """Sizes differ along ``axes`` only."""
+    """Check that sizes differ along ``axes`` only."""
     if axes is None:
         return
     rank = sizes.shape[1]
@@ -90,7 +90,7 @@ def _check_axes(sizes, axes):
 
 
 def _check_fit(sizes, shape):
-    """No sample is larger than ``shape``."""
+    """Check that no sample is larger than ``shape``."""
     good = sizes.shape[1] == len(shape) and (sizes <= shape).all()
     if not good:
         worst = tuple(map(int, sizes.max(axis=0)))
@@ -101,15 +101,15 @@ def _check_fit(sizes, shape):
 
 
 def shapes_of(X, shape=None) -> list[tuple[int, ...]] | None:
-    """The shapes of samples in a list that is to be padded; None if it is not.
+    """The shapes of samples in a list that is to be padded; None if it is not to be padded.
 
     Parameters
     ----------
     X : list of arrays, or array of arrays
-        Whatever is not such a list is not padded.
+        Anything else is not padded.
     shape : tuple of int or None
-        That of all samples in the end. None, or with another number of axes, as for flat rows:
-        samples of one shape are not padded.
+        The final shape of all samples. None, or with another number of axes, as for flat rows:
+        samples of equal shape are not padded.
     """
     if not is_list(X):
         return None
@@ -127,7 +127,7 @@ def is_list(X) -> bool:
 
 
 def _shape(sample):
-    """The shape of a sample; () where it has none."""
+    """The shape of a sample; () if it has none."""
     try:
         return np.shape(sample)
     except ValueError:  # a list of lists of unequal length
@@ -135,7 +135,7 @@ def _shape(sample):
 
 
 def as_one_array(X, missing, shape=None):
-    """``X``; samples of unequal size padded to ``shape``, or to the largest, where that is allowed.
+    """``X``; samples of unequal size padded to ``shape``, or to the largest, if allowed.
 
     Parameters
     ----------

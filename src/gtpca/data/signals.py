@@ -1,4 +1,4 @@
-"""Long recordings, read piece by piece: what events are looked for in."""
+"""Long recordings, read piece by piece, in which events are searched for."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from gtpca.data.missing import as_nan, check_no_infinity
+from gtpca.data.rows import is_dask
 
-__all__ = ["Held", "Piecewise", "Signal", "Span", "parts_of", "spans"]
+__all__ = ["Held", "Piecewise", "Signal", "Span", "map_pieces", "parts_of", "spans"]
 
-CORE = 2**16  # points of a piece
+CORE = 2**16  # points per piece
 WINDOWS = 64  # or so many windows, if that is more
-LEVELS, LEVEL_POINTS = 64, 2**20  # pieces and points of which the level of a recording is taken
-PARTS = 4  # of long recordings in which templates are begun, and noise is looked at
+LEVELS, LEVEL_POINTS = 64, 2**20  # pieces and points for the level of a recording
+PARTS = 4  # parts of long recordings in which templates are started and noise is estimated
 PART = 2**15  # points of each
 PART_WINDOWS = 256  # or so many windows, if that is more
-MARGIN = 16  # windows on both sides of a piece: what overlaps is decoded together
+MARGIN = 16  # windows on both sides of a piece: overlapping events are decoded together
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Span:
     start, stop : int
         Its own points.
     low, high : int
-        What is read: some windows more on both sides.
+        The points that are read: some more windows on both sides.
     """
 
     recording: int
@@ -44,12 +46,12 @@ class Span:
 
 
 def spans(sizes, length: int, core: int | None = None) -> list[Span]:
-    """Pieces of recordings of some sizes, for windows of a length."""
+    """Pieces of recordings of the given sizes, for windows of a given length."""
     core = max(CORE, WINDOWS * length) if core is None else core
     margin = MARGIN * length
     found = []
     for number, size in enumerate(sizes):
-        # a last piece that is short becomes a part of the one before it
+        # a short last piece is merged with the one before it
         count = max(1, round(size / core))
         ends = [core * i for i in range(count)] + [size]
         for start, stop in pairwise(ends):
@@ -67,9 +69,9 @@ class Signal:
     source : array (n,) or (n, C)
         With ``shape``, ``dtype`` and slicing.
     label : str
-        What errors call it.
+        Its name in error messages.
     turned : bool
-        Whether it is (C, n), as MNE has recordings.
+        Whether it is (C, n), as in MNE.
     """
 
     def __init__(self, source: Any, label: str = "X", turned: bool = False):
@@ -85,7 +87,7 @@ class Signal:
 
     @cached_property
     def level(self) -> np.ndarray:
-        """The median of each channel, of some pieces spread over a long recording, (C,)."""
+        """The median of each channel, from pieces spread over a long recording, (C,)."""
         count, size = LEVELS, self.n_points // LEVELS
         if self.n_points <= LEVEL_POINTS:
             values = self.read(0, self.n_points)
@@ -98,7 +100,7 @@ class Signal:
         return found
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Points ``start`` to ``stop - 1`` as floats (n, C), NaN where nothing was observed."""
+        """Points ``start`` to ``stop - 1`` as floats (n, C), with NaN for unobserved values."""
         values = self.source[:, start:stop].T if self.turned else self.source[start:stop]
         values = np.asarray(as_nan(values), dtype=np.float64)
         values = values.reshape(stop - start, self.n_channels)
@@ -121,7 +123,7 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Piecewise:
-    """A recording as templates see it: centred, and whitened where noise is not white.
+    """A recording as templates see it: centred, and whitened if noise is not white.
 
     Parameters
     ----------
@@ -141,17 +143,17 @@ class Piecewise:
 
     @classmethod
     def of(cls, signal: Signal, center: bool = True, noise: Any = None) -> Piecewise:
-        """The whole recording, less the median of each channel unless ``center`` is False."""
+        """The whole recording, minus the median of each channel unless ``center`` is False."""
         return cls(signal, signal.level if center else np.zeros(signal.n_channels), noise)
 
     @property
     def counted(self) -> int:
-        """Points of the whole recording, among which noise has its false alarms."""
+        """Number of points of the whole recording, to which the number of false alarms refers."""
         return self.signal.n_points
 
     @property
     def n_points(self) -> int:
-        """Of the part."""
+        """Number of points of the part."""
         return (self.signal.n_points if self.stop is None else self.stop) - self.start
 
     @property
@@ -160,7 +162,7 @@ class Piecewise:
         return self.signal.n_channels
 
     def part(self, start: int, stop: int) -> Piecewise:
-        """A part of it, as a recording of its own."""
+        """A part of it, as a separate recording."""
         return replace(self, start=self.start + start, stop=self.start + stop)
 
     @property
@@ -185,17 +187,42 @@ class Piecewise:
         return noise.whiten(values.reshape(1, -1)).reshape(values.shape)[before:]
 
 
+def map_pieces(signals: list[Piecewise], pieces: list[Span], task, given, n_jobs=None) -> list:
+    """``task(signal, span, *small)`` of every piece: in threads, or where Dask has its points.
+
+    Parameters
+    ----------
+    signals : list of Piecewise
+    pieces : list of Span
+    task : callable
+        A function of a module.
+    given : iterable of tuples
+        Further arguments of each piece.
+    n_jobs : int or None
+        Threads; without meaning for Dask.
+    """
+    if any(is_dask(signal.signal.source) for signal in signals):
+        from gtpca.data.dask import map_spans
+
+        return map_spans(signals, pieces, task, given)
+    run = delayed(task)
+    return Parallel(n_jobs=n_jobs, prefer="threads")(
+        run(signals[span.recording], span, *small)
+        for span, small in zip(pieces, given, strict=True)
+    )
+
+
 def parts_of(signals: list[Piecewise], length: int, loud: bool = False) -> list[Piecewise]:
-    """Parts of recordings that are small enough to be held in memory; all of short ones.
+    """Parts of recordings that are small enough to be held in memory; short ones as a whole.
 
     Parameters
     ----------
     signals : list of Piecewise
     length : int
-        Of a window.
+        Length of a window.
     loud : bool
-        Half of the parts are those with the loudest windows, the others are spread evenly; False:
-        all are.
+        Whether half of the parts are those with the loudest windows and the others are spread
+        evenly; otherwise all are spread evenly.
     """
     size = max(PART, PART_WINDOWS * length)
     if sum(signal.n_points for signal in signals) <= PARTS * size:
@@ -213,7 +240,7 @@ def parts_of(signals: list[Piecewise], length: int, loud: bool = False) -> list[
 
 
 def _loudness(part, length) -> float:
-    """Energy of the loudest window over that of a usual one."""
+    """Energy of the loudest window relative to that of a usual one."""
     power = np.nan_to_num(np.sum(part.read(0, part.n_points) ** 2, axis=1))
     total = np.cumsum(np.concatenate([[0.0], power]))
     energy = total[length:] - total[:-length]

@@ -11,7 +11,7 @@ from scipy import ndimage
 from sklearn.utils import check_random_state, check_scalar
 
 from gtpca import checks
-from gtpca.shell import RandomState, Shape
+from gtpca._typing import RandomState, Shape
 
 
 def sliding_windows(x: ArrayLike, length: int, step: int = 1) -> np.ndarray:
@@ -55,7 +55,7 @@ def event_windows(
     outside : {"raise", "drop"}
         What to do with an event whose window does not lie within the recording.
     return_inside : bool
-        Whether to return which events were kept, too.
+        Whether to return also which events were kept.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def random_rotation(X: np.ndarray, angles: ArrayLike = 20, random_state: RandomS
 
 
 def _draw_positions(X, size, bound, random_state):
-    """X as an array, zeros of the new shape, and where one is to lie within the other."""
+    """X as an array, zeros of the new shape, and the positions of one within the other."""
     X = np.asarray(X)
     size = (size,) if isinstance(size, Integral) else tuple(size)
     old, rest = X.shape[1 : 1 + len(size)], X.shape[1 + len(size) :]

@@ -1,4 +1,4 @@
-"""``choose``: a window and a number of components for samples that nobody has looked at yet."""
+"""``choose``: a window and a number of components for new samples."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gtpca import checks
 from gtpca.data.chunks import Chunk
 from gtpca.data.rows import training_rows
 from gtpca.diagnostics import wording
-from gtpca.diagnostics.common import Found, each, quietly, refit, seeds_from
-from gtpca.diagnostics.kept import Kept, are_numbers, fingerprint
+from gtpca.diagnostics.common import Diagnosis, each, quietly, refit, seeds_from
+from gtpca.diagnostics.kept import ResultCache, are_numbers, fingerprint
 from gtpca.diagnostics.noise import noise_floor
 from gtpca.diagnostics.poses import ends_of
 from gtpca.diagnostics.wording import Commands
@@ -26,42 +26,45 @@ from gtpca.families.text import as_family
 from gtpca.model.coding import deflate
 from gtpca.model.matching import match
 from gtpca.operators.grid import axis_of
+from gtpca.solvers.als import ALS
 
-__all__ = ["Choice", "choose", "window_grid"]
+__all__ = ["Choice", "choose", "windows_between"]
 
-RATIO = 1.25  # of neighbouring windows, at most
-FINER = (1.12, 1.06)  # windows beside the best one, once it is known
-RULES = 2  # of a search: results that were kept under older ones are not taken
-MOST_BEYOND = 0.05  # share of the samples that may need a place which a window does not have
-BY_NOISE = 0.95  # quantile of what residuals explain, above which a place is not that of noise
-FEW_PLACES = 0.25  # of the points of a sample: with fewer places a window can hardly move
+RATIO = 1.25  # largest ratio of neighbouring windows
+FINER = 1.12  # windows around the best one, once it is known
+RULES = 3  # of a search: results stored by older versions are not used
+MOST_BEYOND = 0.05  # share of the samples that may need a position which a window does not have
+BY_NOISE = 0.95  # quantile of the explained shares of residuals, above which it is not noise
+LEAST_PLACES = 0.25  # of the points of a sample: with fewer positions a window can hardly move
 FEW_ROWS = 10  # in every fold
+ROUGH_TOL = 1e-4  # of fits that only compare windows
 TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Choice(Found):
+class Choice(Diagnosis):
     """Suggested window and number of components.
 
     Attributes
     ----------
     windows : int array (w,)
-        All that were tried, ascending; empty if the family has none.
+        All windows that were tried, ascending; empty if the family has none.
     errors : array (w, n_folds)
-        Held-out residual energy over energy of each, with ``n_components`` components, or the
-        smallest number of them where no component is above noise.
+        Held-out residual energy relative to the energy, for each, with ``n_components`` components,
+        or the smallest number of them if no component is above noise. NaN in the second half of the
+        folds for windows that are longer than the best one by more than half, or as much shorter.
     window : int or None
-        That with the smallest mean error, of those that can move far enough, if there are any.
+        The one with the smallest mean error among those that can move far enough, if there are any.
     flat : tuple of int
-        The smallest and the largest of the run of windows around it that are as good: the mean over
-        folds of how much larger their error is than that of ``window`` is at most its standard
-        error. Folds are compared one by one, since some are harder than others for every window;
-        so this error is much smaller than that of ``errors.mean(axis=1)``.
+        The smallest and the largest of the windows around it that are equally good: the mean over
+        folds of the difference between their error and that of ``window`` is at most its standard
+        error. Folds are compared one by one, since some are harder than others for every window; so
+        this standard error is much smaller than that of ``errors.mean(axis=1)``.
     n_components : int
-        How many components are above noise; 0 if none is.
+        Number of components above noise; 0 if there are none.
     gains, band : array (k,)
-        Share of what is left that each component explains, and the bar that noise sets; NaN where
-        nothing was tested.
+        Share of the residual that each component explains, and the bar set by noise; NaN if not
+        tested.
     level : float
         Of these tests.
     estimator : GTPCA
@@ -70,19 +73,18 @@ class Choice(Found):
         What may be run next.
     beyond : array (w,)
         Share of the held-out samples that each window cannot follow: the same components would
-        match them best at a place where the window leaves the sample, and explain more there than
-        they do of 95 % of the residuals. 0 where a window may leave it or goes round.
+        match them best at a position where the window leaves the sample, and explain more there
+        than they do of 95 % of the residuals. 0 if a window may leave the sample or is circular.
     ends : array (w,)
-        Share of the held-out samples at the first or last place.
+        Share of the held-out samples at the first or last position.
     tried : tuple of int
         The smallest and the largest of the windows and of the numbers of components to choose from,
         ``(window, window, k, k)``; ``(k, k)`` if there is no window.
     n_samples : int
     places, size : int or None
-        How many places ``window`` has, and how many points the sample has there; None where it goes
-        round.
+        Number of positions of ``window``, and of points of the sample; None if it is circular.
     step : float or None
-        What one point is in ``unit``, if that is known.
+        Length of one point in ``unit``, if that is known.
     unit : str
     """
 
@@ -113,14 +115,14 @@ class Choice(Found):
     @property
     def doubts(self) -> list[str]:
         """Reasons not to take the suggestion as it is, a clause each."""
-        return wording.choice_doubts(self, MOST_BEYOND, FEW_PLACES, FEW_ROWS)
+        return wording.choice_doubts(self, MOST_BEYOND, LEAST_PLACES, FEW_ROWS)
 
     @property
     def table(self) -> dict[str, np.ndarray]:
         """One row per window, by the names of the columns.
 
-        ``more`` is how much larger the error is than that of the best window, and ``+-`` the
-        standard error of this difference over folds.
+        ``more`` is the excess of the error over that of the best window, and ``+-`` the standard
+        error of this difference over folds.
         """
         if self.window is None:
             number = np.arange(1, len(self.gains) + 1)
@@ -133,7 +135,7 @@ class Choice(Found):
         columns = {"window": self.windows}
         if self.step is not None:
             columns[f"window ({self.unit})"] = self.windows * self.step
-        columns |= {"error": self.errors.mean(axis=1), "more": more, "+-": spread}
+        columns |= {"error": self.errors[best].mean() + more, "more": more, "+-": spread}
         return columns | {"flat": inside, "beyond": self.beyond, "best": best}
 
     def said(self, commands) -> str:
@@ -155,19 +157,19 @@ class Search:
     ----------
     estimator : GTPCA
     name : str or None
-        What the window is called among its parameters.
+        Name of the window among its parameters.
     samples : array (n, \\*sample_shape)
     labels : Labels or None
     folds : list of (train, test)
-    kept : Kept
+    kept : ResultCache
     run : callable
         :func:`~gtpca.diagnostics.common.each` with threads and progress.
     test : callable
-        :func:`noise_floor` with all but model and samples.
+        :func:`noise_floor` with all arguments but model and samples.
     told : dict
         Parameters of the estimator as the user gave them, for the command to run next.
     skips : bool
-        Whether windows are a grid, of which not all need be tried.
+        Whether windows are a grid, of which not all need to be tried.
     """
 
     estimator: GTPCA
@@ -175,7 +177,7 @@ class Search:
     samples: np.ndarray
     labels: Any
     folds: list
-    kept: Kept
+    kept: ResultCache
     run: Callable
     test: Callable
     told: dict[str, Any]
@@ -189,10 +191,14 @@ class Search:
     def tried(self, window, count) -> GTPCA:
         """The same for a fit of the search, which does not start more often than it is told to."""
         model = self.model(window, count)
-        return model.set_params(n_restarts=1) if model.n_restarts == "auto" else model
+        if model.n_restarts == "auto":
+            model.set_params(n_restarts=1)
+        if model.solver is None:
+            model.set_params(solver=ALS(tol=ROUGH_TOL))
+        return model
 
     def held_out(self, case) -> dict[str, float]:
-        """What held-out samples say of a window, a number of components and a fold."""
+        """Results on held-out samples for a window, a number of components and a fold."""
         return self.kept.get(case, partial(self._held_out, **case), _is_held_out)
 
     def _held_out(self, window, n_components, fold):
@@ -221,7 +227,7 @@ class Search:
         return float(np.mean(clear & _outside(within, free, found.index)))
 
     def look(self, windows, count, folds) -> dict[int, list]:
-        """What held-out samples of some folds say of windows, fold by fold."""
+        """Results on held-out samples of some folds for several windows, fold by fold."""
         cases = [
             {"window": int(window), "n_components": count, "fold": fold}
             for window in windows
@@ -231,11 +237,13 @@ class Search:
         found = iter(self.run(self.held_out, cases, text=text))
         return {int(window): [next(found) for _ in folds] for window in windows}
 
-    def best_window(self, windows, count, around=None, folds=None, finer=True) -> dict[int, list]:
+    def best_window(self, windows, count, around=None) -> dict[int, list]:
         """What is known of windows, ascending, after a closer look around the best of them.
 
-        Of a grid every second window is tried, then the neighbours of the best one, and with
-        ``finer`` windows between these. Where none can move far enough, shorter ones are tried.
+        Of a grid every second window is tried, then the neighbours of the best one. Where none can
+        move far enough, shorter ones are tried. With ``around``, windows between the best one and
+        its neighbours follow; then those that are at most two steps from the best are tried in all
+        folds, the others in half of them.
 
         Parameters
         ----------
@@ -243,23 +251,21 @@ class Search:
         count : int
             Number of components.
         around : int or None
-            A window; others are tried first up to half and twice as long.
-        folds : sequence of int or None
-            None is all of them.
-        finer : bool
+            A window; others are tried first up to half and twice as long. None: all, in one fold.
         """
-        folds = range(len(self.folds)) if folds is None else folds
+        folds = range(1 if around is None else (len(self.folds) + 1) // 2)
         first = {*windows[:: 2 if self.skips else 1], *([windows[-1]] if around is None else [])}
         if around is not None:
             first = {w for w in first if around / 2 <= w <= 2 * around} | {around}
         found = self.look(sorted(first), count, folds)
         while more := _beside(found, windows, self.skips):
             found |= self.look(more, count, folds)
-        if finer:
+        if around is not None:
             best = _best(found)
-            between = {round(best * r) for r in FINER} | {round(best / r) for r in FINER}
+            between = {round(best * FINER), round(best / FINER)}
             inside = [w for w in between if windows[0] <= w <= windows[-1] and w not in found]
             found |= self.look(sorted(inside), count, folds)
+            found |= self.look(_near(found), count, range(len(self.folds)))
         return dict(sorted(found.items()))
 
     def real(self, window, most) -> dict[str, Any]:
@@ -283,7 +289,7 @@ class Search:
         return shared and self.estimator.get_params()[self._boundary] != "circular"
 
     def room(self, window) -> dict[str, Any]:
-        """How many places a window has, of how many points, and what one point is."""
+        """The number of positions of a window, of points, and the length of one point."""
         if window is None:
             return {}
         grid = _grid(self.samples, self.labels)
@@ -300,7 +306,7 @@ class Search:
 
     @property
     def _boundary(self):
-        """What the boundary is called among the parameters of the estimator."""
+        """Name of the boundary among the parameters of the estimator."""
         return str(self.name).removesuffix("window") + "boundary"
 
     def _real(self, window, most, boundary=None):
@@ -344,26 +350,27 @@ def choose(
 ) -> Choice:
     """Choose the window by held-out error, and the number of components by what noise explains.
 
-    The window is that with the smallest cross-validated error at a fixed number of components: the
-    smallest number first, then that which was found. Held-out error falls with every component,
-    and cannot choose their number: components are counted that explain more than in surrogates
-    (:func:`noise_floor`), at the window that was found, or one within a quarter of it; with
-    ``shared_pose=True`` at one that is a quarter longer and may reach beyond the ends of samples,
-    so that it misses nothing.
+    The window is the one with the smallest cross-validated error at a fixed number of components:
+    first the smallest number, then the one that was found. Held-out error decreases with every
+    component, so it cannot determine their number: instead, components are counted that explain
+    more than in surrogates (:func:`noise_floor`), with the window that was found, or one within a
+    quarter of it; with ``shared_pose=True``, with one that is a quarter longer and may extend
+    beyond the ends of samples, so that it misses nothing.
 
     A window that must stay inside the sample and is nearly as long cannot follow a pattern to all
-    places, however small its error is. Windows that 5 % of the samples would have to leave are
-    taken only if there is no other, and the sentence says so. It also says, and a warning does,
-    where the window or the number of components is at the end of what was to be tried, where the
-    window can hardly move, poses are piled up at its ends, or samples are few. Components are
-    counted on the samples that the window was chosen by, and the level is not corrected for that.
+    positions, however small its error is. Windows that 5 % of the samples would have to leave are
+    chosen only if there is no other, and the sentence says so. The sentence and a warning also
+    report if the window or the number of components is at the end of the range that was tried, if
+    the window can hardly move, if poses accumulate at its ends, or if there are few samples.
+    Components are counted on the samples that were used to choose the window, and the level is not
+    corrected for that.
 
     Parameters
     ----------
     X : array (n, \\*sample_shape)
-        All of it is held in memory.
+        Held in memory as a whole.
     family : Family or str
-        With any window: it is replaced.
+        With any window, which is replaced.
     windows : tuple (smallest, largest), sequence of int, or None
         A pair is a grid of neighbours of ratio at most 1.25, of which every second one is tried,
         and all around the best; windows of a longer sequence are all tried. None: from an eighth
@@ -376,7 +383,7 @@ def choose(
     n_surrogates, surrogate, level
         See :func:`noise_floor`.
     kept : path or None
-        A file with one line for every fit: a search that was interrupted goes on from there.
+        A file with one line for every fit: an interrupted search continues from there.
     n_jobs : int or None
         Threads, over fits.
     random_state : int, RandomState or None
@@ -416,7 +423,7 @@ def choose(
         noise_floor, verdict_only=True, random_state=seed, n_jobs=n_jobs, progress=progress, **tests
     )
     run = partial(each, n_jobs=n_jobs, progress=progress)
-    store = Kept(kept, fingerprint(samples, *settings))
+    store = ResultCache(kept, fingerprint(samples, *settings))
     grid, skips = _windows(windows, estimator, _grid(samples, labels)) if name else ([], False)
     search = Search(estimator, name, samples, labels, folds, store, run, test, told, skips)
     found = _chosen(search, grid, low, high, level)
@@ -436,12 +443,11 @@ def _read(estimator, X):
 
 @quietly
 def _chosen(search, grid, low, high, level):
-    """Window and number of components, each at what was found of the other."""
+    """Window and number of components, each given what was found for the other."""
     found: dict[int, list] = {}
     window: Any = None
     if len(grid):
-        few = range((len(search.folds) + 1) // 2)
-        window = _best(search.best_window(grid, low, folds=few, finer=False))
+        window = _best(search.best_window(grid, low))
     real = search.real(window, high)
     if len(grid):
         found = search.best_window(grid, max(low, real["n"]), window)
@@ -450,7 +456,7 @@ def _chosen(search, grid, low, high, level):
             real = search.real(window, high)
     estimator = search.model(window, max(low, real["n"]))
     estimator.set_params(sample_shape=search.told["sample_shape"])
-    errors = {size: [one["error"] for one in folds] for size, folds in found.items()}
+    errors = {size: _errors(folds, len(search.folds)) for size, folds in found.items()}
     able = [size for size in found if _is_able(found[size])] or list(found)
     return Choice(
         windows=np.array(list(found), dtype=int),
@@ -472,8 +478,14 @@ def _chosen(search, grid, low, high, level):
 
 
 def _mean(folds, name) -> float:
-    """The mean over folds of what held-out samples say."""
+    """The mean over folds of the results on held-out samples."""
     return float(np.mean([one[name] for one in folds]))
+
+
+def _errors(folds, n_folds):
+    """The error in every fold, (n_folds,); NaN in those that were not run."""
+    known = [one["error"] for one in folds]
+    return np.array(known + [np.nan] * (n_folds - len(known)))
 
 
 def _is_able(folds) -> bool:
@@ -482,9 +494,20 @@ def _is_able(folds) -> bool:
 
 
 def _best(found):
-    """The window with the smallest mean error, of those that can move far enough if any can."""
-    able = [window for window in found if _is_able(found[window])]
-    return min(able or found, key=lambda window: _mean(found[window], "error"))
+    """The window with the smallest mean error, of those that can move far enough if any can.
+
+    Of those that were tried in the most folds.
+    """
+    most = max(map(len, found.values()))
+    tried = {window: folds for window, folds in found.items() if len(folds) == most}
+    able = [window for window in tried if _is_able(tried[window])]
+    return min(able or tried, key=lambda window: _mean(tried[window], "error"))
+
+
+def _near(found):
+    """Windows at most two steps from the best one, ascending."""
+    best = _best(found)
+    return sorted(w for w in found if best / RATIO**2 <= w <= best * RATIO**2)
 
 
 def _beside(found, windows, skips) -> list[int]:
@@ -512,13 +535,13 @@ def _outside(within, free, index):
 
 
 def _excess(errors, best):
-    """Mean over folds of ``errors`` (w, n_folds) less those of the best, and its standard error."""
+    """Mean over folds of ``errors`` (w, n_folds) minus those of the best, and standard error."""
     more = errors - best
-    return more.mean(axis=1), more.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
+    return np.nanmean(more, axis=1), more.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
 
 
 def _flat(errors, window):
-    """The run of windows around the best whose errors are not clearly larger."""
+    """The range of windows around the best whose errors are not clearly larger."""
     if window is None:
         return ()
     sizes = np.array(list(errors))
@@ -532,7 +555,7 @@ def _flat(errors, window):
 
 
 def _range(label, given) -> tuple[int, int]:
-    """A pair of integers, of which the first is not larger."""
+    """A pair of integers, the first of which is not larger."""
     pair = (given, given) if np.ndim(given) == 0 else tuple(given)
     if len(pair) != 2:
         raise ValueError(f"{label}={given!r} must be a pair (smallest, largest) or an integer.")
@@ -551,12 +574,12 @@ def _n_folds(n_folds, samples):
 
 def _window_name(estimator):
     """The parameter that is the window; None if the family has none."""
-    names = [name for name in estimator.get_params() if name.endswith("__window")]
-    return min(names, key=len) if names else None
+    names = as_family(estimator.family).windows
+    return f"family__{min(names, key=len)}" if names else None
 
 
 def _grid(samples, labels):
-    """The shape of a sample, with what is known of its axes."""
+    """The shape of a sample, with what is known about its axes."""
     shape = samples.shape[1:]
     return shape if labels is None else labels.grid(shape)
 
@@ -572,19 +595,19 @@ def _windows(windows, estimator, grid):
                 "family='identity'."
             )
         longest = size - max(1, size // 20)
-        return window_grid(min(longest, max(4, size // 8)), longest), True
+        return windows_between(min(longest, max(4, size // 8)), longest), True
     if isinstance(windows, Sequence | np.ndarray) and len(windows) == 2:
-        return window_grid(*_range("windows", windows)), True
+        return windows_between(*_range("windows", windows)), True
     return sorted({checks.integer("windows", window, 1) for window in np.ravel(windows)}), False
 
 
-def window_grid(low: int, high: int, ratio: float = RATIO) -> list[int]:
+def windows_between(low: int, high: int, ratio: float = RATIO) -> list[int]:
     """Integers from ``low`` to ``high``, neighbours of a ratio of at most ``ratio``, or 1 apart.
 
     Examples
     --------
-    >>> from gtpca.diagnostics.choice import window_grid
-    >>> window_grid(16, 64)
+    >>> from gtpca.diagnostics.choice import windows_between
+    >>> windows_between(16, 64)
     [16, 20, 25, 31, 38, 47, 58, 64]
     """
     found = [int(low)]

@@ -16,7 +16,7 @@ from gtpca.families.text import as_family, format_family
 from gtpca.fitting.cautions import MOST_OFFSET
 from gtpca.fitting.wording import speak_of_colour
 from gtpca.text import file_word, typed
-from gtpca.views.parts import is_density
+from gtpca.views.parts import is_density, known_labels
 
 __all__ = [
     "CHOOSE_OPTIONS",
@@ -36,32 +36,39 @@ __all__ = [
     "templates_of_halves",
 ]
 
-# Of the options of `gtpca fit`, those that `gtpca choose` has as well.
+# Options of `gtpca fit` that `gtpca choose` has as well.
 CHOOSE_OPTIONS = {
-    *("shared_pose", "sample_shape", "missing", "center", "noise", "polarity", "ridge", "seed"),
+    "shared_pose",
+    "sample_shape",
+    "missing",
+    "center",
+    "noise",
+    "polarity",
+    "ridge",
+    "seed",
     "jobs",
 }
-# Parameters that a command says by itself, and those that change nothing in what a fit finds.
+# Parameters that a command states anyway, and those that do not change the result of a fit.
 SAID = {"n_components", "family", "n_restarts", "n_jobs", "random_state"}
 COLOUR_FIRST = (
     "fit again with noise='stationary' (--noise stationary) first, since noise that is not white "
     "can hide one"
 )
-CLEAR_STRENGTH = 4.0  # norm of a pattern, in standard deviations of the noise: poses are clear
-MOST_AT_ENDS = 0.1  # share of poses at the ends of their range, or twice what equal shares would be
-LONGEST = 1000  # characters of a family that anybody would type
+CLEAR_STRENGTH = 4.0  # norm of a pattern, in standard deviations of the noise, for clear poses
+MOST_AT_ENDS = 0.1  # share of poses at the ends of their range, or twice that of equal shares
+LONGEST = 1000  # longest text of a family that a user would type
 NO_MATTER = {"output", "sample_dim", "verbose", "progress", "residual", "horizon", "contamination"}
 
 
 def fit_options(model) -> dict[str, Any]:
-    """What ``gtpca fit`` has to be told of a model, by the names of its options.
+    """The options of ``gtpca fit`` that describe a model, by name.
 
-    None is the default of the option, True a flag. How a file is read is not among them, but for
-    ``missing``, which is a parameter of a model. Which file had samples of noise, it does not know.
+    None is the default of the option, True a flag. How a file is read is not included, except for
+    ``missing``, which is a parameter of a model. Files with samples of noise are not known.
     """
     density, seed = is_density(model), model.random_state
     noise = model.noise if isinstance(model.noise, str) else None
-    center = {"samples": "samples", True: "features"}.get(getattr(model, "center", False))
+    center = {"samples": "samples", True: "features"}.get(_given(model, "center", False))
     shape = model.sample_shape
     return {
         "shared_pose": _unless(model, "shared_pose", False),
@@ -82,13 +89,18 @@ def fit_options(model) -> dict[str, Any]:
 
 
 def _unless(model, name, default):
-    """A parameter, or None where it is at its default."""
-    value = getattr(model, name, default)
+    """A parameter, or None if it is at its default."""
+    value = _given(model, name, default)
     return None if value == default else value
 
 
+def _given(model, name, default):
+    """A parameter; the default if the estimator has none of this name."""
+    return model.get_params(deep=False).get(name, default)
+
+
 def _words(options) -> list[str]:
-    """Options as they are typed."""
+    """Options as typed."""
     given = {name.replace("_", "-"): v for name, v in options.items() if v is not None}
     return [w for n, v in given.items() for w in ([f"--{n}"] if v is True else [f"--{n}", str(v)])]
 
@@ -106,22 +118,22 @@ class Commands:
     Parameters
     ----------
     family : str
-        As ``--family`` takes it.
+        In the form of ``--family``.
     any_window : str or None
         The same without its window; None if it has none.
     options : dict
-        What ``fit`` has to be told besides, see :func:`fit_options`.
+        Further options of ``fit``, see :func:`fit_options`.
     density : bool
         Whether it has a pattern, which is the first of the directions that are counted.
     changed : tuple of str or None
-        Where no command can say what the model is: the parameters that are not at their default.
-        What to run is then said in Python.
+        If no command can describe the model: the parameters that differ from their defaults. The
+        next step is then given in Python.
     model, data : path
         Names of files.
     reading : tuple of str
-        Words that say to ``fit`` and ``choose`` how to read the data.
+        Words that tell ``fit`` and ``choose`` how to read the data.
     again : tuple of str
-        Words that say it to commands with the model, which remembers most.
+        Words that tell commands with a model, which remembers most of it.
     """
 
     family: str
@@ -136,19 +148,19 @@ class Commands:
 
     @classmethod
     def of(cls, model) -> Commands:
-        """Those of a model, or of an estimator that is not fitted."""
+        """The commands of a model, or of an unfitted estimator."""
         family, options = as_family(model.family), fit_options(model)
         any_window = _without_window(family)
         plain = None if any_window is None else _text(any_window)
         changed = _changed(model, options) or _text(family) is None
         names = tuple(_differing(model)) if changed else None
-        labels = getattr(model, "labels_", None)
+        labels = known_labels(model)
         reading = () if labels is None else tuple(reading_words(labels.reading))
         density = is_density(model)
         return cls(_text(family) or "", plain, options, density, names, reading=reading)
 
     def named(self, model, data, reading=None, again=()) -> Commands:
-        """The same with the names of files; ``reading`` None: as it was."""
+        """The same with the names of files; ``reading`` None: unchanged."""
         reading = self.reading if reading is None else tuple(reading)
         return replace(self, model=model, data=data, reading=reading, again=tuple(again))
 
@@ -161,15 +173,15 @@ class Commands:
         return typed("gtpca", "fit", file_word(self.data), "-o", file_word(output), *words)
 
     def fewer(self, k) -> str:
-        """The command that keeps ``k`` directions, in a file of its own."""
+        """The command that keeps ``k`` directions, in a separate file."""
         return self.fit(k, new_file(self.model, f"-k{k}"))
 
     def more(self, k) -> str:
-        """The command that looks for ``k`` directions, in a file of its own."""
+        """The command that searches for ``k`` directions, in a separate file."""
         return self.fit(k, new_file(self.model, "-more"))
 
     def choose(self) -> str:
-        """The command that looks for a window and a number of components."""
+        """The command that searches for a window and a number of components."""
         if self.changed is not None:
             own = [name for name in self.changed if name not in ("n_components", "family")]
             same = "" if self.density else "".join(f", {name}=model.{name}" for name in own)
@@ -182,7 +194,7 @@ class Commands:
         return typed("gtpca", "choose", file_word(self.data), *words)
 
     def windows(self) -> str:
-        """What may help where nothing was found; only a family with windows has others."""
+        """What may help if nothing was found; only a family with windows has other windows."""
         if self.any_window is None and self.changed is None:
             return f"another family or more samples may help; look at it with `{self.report()}`"
         if self.any_window is None:
@@ -194,7 +206,7 @@ class Commands:
         return self._look("report", new_file("report.html"))
 
     def checked_page(self, page, *words) -> str:
-        """The command that writes a page that says what is real, beside another ``page``."""
+        """The command that writes a page with diagnostics, next to another ``page``."""
         page = "report.html" if str(page) == "-" else page
         return self._look("report", new_file(page, "-checked"), "--check", *words)
 
@@ -203,7 +215,7 @@ class Commands:
         return self._look("transform", new_file("poses.csv"), "--poses")
 
     def histogram(self) -> str:
-        """The command that draws poses."""
+        """The command that plots poses."""
         return self._look("plot", new_file("poses.png"), kind=("poses",))
 
     def _look(self, command, output, *more, kind=()):
@@ -212,21 +224,21 @@ class Commands:
 
 
 def _differing(model) -> list[str]:
-    """Parameters that are not at their default."""
+    """Parameters that differ from their defaults."""
     given, default = (m.get_params(deep=False) for m in (model, type(model)()))
     return [name for name, v in given.items() if repr(v) != repr(default[name])]
 
 
 def _changed(model, options) -> bool:
-    """Whether a parameter that matters is not at its default, and no option says so."""
+    """Whether a parameter that matters differs from its default, and no option says so."""
     free = SAID | NO_MATTER | set(options) - (set() if isinstance(model.noise, str) else {"noise"})
     return any(name not in free for name in _differing(model))
 
 
 def new_file(path, more="") -> str:
-    """A name like ``path`` with ``more`` at the end of its stem that no file has.
+    """A name like ``path``, with ``more`` at the end of its stem, that no file has.
 
-    In the same folder, or here where that cannot be written to.
+    In the same folder, or in the current one if that is not writable.
     """
     path = PurePath(path)
     if not os.access(path.parent, os.W_OK):
@@ -240,7 +252,7 @@ def new_file(path, more="") -> str:
 
 
 def _text(family) -> str | None:
-    """A family as ``--family`` takes it; None if it cannot be written, or is endless."""
+    """A family in the form of ``--family``; None if it cannot be written, or is too long."""
     try:
         text = format_family(family).removesuffix("()")
     except ValueError:
@@ -251,17 +263,16 @@ def _text(family) -> str | None:
 def _without_window(family):
     """The family with no window, moving the same axes; None if it has no window to choose."""
     found = clone(family)
-    windows = [name for name in found.get_params() if name.rpartition("__")[2] == "window"]
-    for name in windows:
+    for name in family.windows:
         axes, size = name.removesuffix("window") + "axes", np.ndim(found.get_params()[name])
         if size and found.get_params()[axes] is None:  # one window per axis says which axes move
             found.set_params(**{axes: tuple(range(len(found.get_params()[name])))})
         found.set_params(**{name: None})
-    return found if windows else None
+    return found if family.windows else None
 
 
 def end_bar(count) -> float:
-    """The share of poses that may be at the ends of a range of so many values."""
+    """The share of poses that may be at the ends of a range with so many values."""
     return max(MOST_AT_ENDS, 4 / count)
 
 
@@ -271,13 +282,13 @@ def percent(share) -> str:
 
 
 def no_pattern(doubt, commands, cautions=()) -> str:
-    """That held-out rows of a density speak against a pattern; where noise has a colour, try it."""
+    """Held-out rows of a density are evidence against a pattern; suggests what to try."""
     coloured = speak_of_colour(cautions)
     return f"{doubt[0].upper()}{doubt[1:]}; {COLOUR_FIRST if coloured else commands.windows()}."
 
 
 def faint(strength, sentence) -> str:
-    """That poses are not to be trusted because a pattern is faint."""
+    """Poses cannot be trusted because a pattern is faint."""
     times = (CLEAR_STRENGTH / max(strength, 0.1)) ** 2
     return (
         f"The pattern is faint: its norm is {strength:.2g} standard deviations of the noise (about "
@@ -288,7 +299,7 @@ def faint(strength, sentence) -> str:
 
 
 def noise_floor(found, commands) -> str:
-    """How many components are above noise."""
+    """The number of components above noise."""
     k, count = found.n_real, len(found.gains)
     if found.offset > MOST_OFFSET:
         return _of_an_offset(found.offset, commands, count)
@@ -304,7 +315,7 @@ def noise_floor(found, commands) -> str:
 
 
 def _of_an_offset(share, commands, count) -> str:
-    """That a test of what is mostly a constant says nothing."""
+    """A test of what is mostly a constant says nothing."""
     seen = (
         f"The means of samples hold {percent(share)} of the energy (bar {percent(MOST_OFFSET)}): "
         "what component 1 explains of a constant says nothing of a pattern"
@@ -316,12 +327,12 @@ def _of_an_offset(share, commands, count) -> str:
 
 
 def caution(text) -> str:
-    """What a fit warned of, as a sentence."""
+    """A warning of the fit, as a sentence."""
     return f"{text[0].upper()}{text[1:]}"
 
 
 def events_beside_noise(found) -> str:
-    """How many events there are, by templates of other data and in noise, and what to do."""
+    """The number of events, with templates of other data and in noise, and what to do."""
     counts = found.counts
     if counts.above_noise is None:
         return (
@@ -354,8 +365,8 @@ def templates_of_halves(found) -> str:
     return f"Halves differ in template {k}: they are alike by {least:.2f} ({bar}){more}."
 
 
-SINGLE = 0.8  # of the energy of a component in one point
-HEAVY = 1.0  # excess kurtosis that is worth a word
+SINGLE = 0.8  # share of the energy of a component in one point
+HEAVY = 1.0  # excess kurtosis that is mentioned
 KINDS = {
     "flips": " (signs of innovations flipped)",
     "blocks": " (innovations, which are skewed, permuted in blocks)",
@@ -363,7 +374,7 @@ KINDS = {
 
 
 def _beside_noise(found, k) -> str:
-    """What component ``k`` explains, and what surrogates do; what makes one wonder."""
+    """What component ``k`` explains, compared with surrogates, and what is suspicious."""
     tried = int((found.surrogates[k] == found.surrogates[k]).sum())
     kind = KINDS.get(found.kinds[k], "") if k < len(found.kinds) else ""
     seen = (
@@ -385,7 +396,7 @@ def _beside_noise(found, k) -> str:
 
 
 def pose_confidence(found, commands, bar) -> str:
-    """How many poses are ambiguous, or at the ends of their range."""
+    """The share of poses that are ambiguous, or at the ends of their range."""
     for name, shares in found.ends.items():
         if shares.max() > found.end_bars[name]:
             return _at_ends(found, name, int(shares.argmax()), commands)
@@ -415,7 +426,7 @@ def _at_ends(found, name, k, commands):
 
 
 def stability(found, commands) -> str:
-    """From which number on components are not found again."""
+    """The first component that is not found again."""
     k, count = found.n_stable, found.halves.shape[1]
     look = min(k, count - 1)
     halves, seeds = (np.median(v[:, look]) for v in (found.halves, found.seeds))
@@ -433,7 +444,7 @@ def stability(found, commands) -> str:
 
 
 def choice(found, commands) -> str:
-    """The window and the number of components that are suggested, and reasons to doubt them."""
+    """The suggested window and number of components, and reasons to doubt them."""
     k, most = found.n_components, len(found.gains)
     last = min(k, most - 1)
     seen = (
@@ -456,12 +467,12 @@ def choice(found, commands) -> str:
 
 
 def _best_window(found) -> str:
-    """The window that is suggested, its error, and which others are as good."""
-    errors = found.errors.mean(axis=1)
+    """The suggested window, its error, and which others are equally good."""
+    errors = found.errors.mean(axis=1)  # NaN for windows that were not tried in all folds
     error = errors[found.windows == found.window][0]
     among = ""
-    if error > errors.min():
-        shorter = int(found.windows[errors.argmin()])
+    if error > np.nanmin(errors):
+        shorter = int(found.windows[np.nanargmin(errors)])
         among = f" of the windows that can move far enough (window {length(found, shorter)} cannot)"
     first, last = (length(found, window) for window in found.flat)
     return (
@@ -538,5 +549,5 @@ def _window_doubts(found, most_beyond, few_places) -> list[str]:
 
 
 def counted(k) -> str:
-    """So many components, with their verb."""
+    """A number of components, with the verb."""
     return "1 component is" if k == 1 else f"{k} components are"

@@ -1,4 +1,4 @@
-"""What users type: families of transforms, free of any grid until they are bound to one."""
+"""Families of transforms, as a user writes them; independent of any grid until they are bound."""
 
 from gtpca.families.base import Family, Size
 from gtpca.families.compose import Compose
@@ -6,10 +6,18 @@ from gtpca.families.shift import Shift
 from gtpca.families.simple import Custom, Identity, Reflection
 from gtpca.families.warps import Affine, Deformation, Rotation, Scaling, TimeWarp
 
-# All families that files and texts may name, in the order in which people are told of them.
+# All families that files and texts may name, in the order in which messages list them.
 FAMILIES = (
-    *(Identity, Shift, Rotation, Reflection, Scaling, TimeWarp),
-    *(Affine, Deformation, Custom, Compose),
+    Identity,
+    Shift,
+    Rotation,
+    Reflection,
+    Scaling,
+    TimeWarp,
+    Affine,
+    Deformation,
+    Custom,
+    Compose,
 )
 
 __all__ = [

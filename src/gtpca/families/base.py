@@ -1,4 +1,4 @@
-"""What every family shares: binding to a grid, how large that will be, and axes.
+"""The base class of families: binding to a grid, size limits, and axes.
 
 A family holds hyper-parameters only, so it can be cloned, printed and searched over
 (``family__window``). :meth:`Family.bind` turns it into an operator for samples of one shape.
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
+from gtpca._typing import BaseEstimator, Documented
 from gtpca.operators import Operator
 from gtpca.operators.grid import axis_name, axis_of, shape_text
-from gtpca.shell import BaseEstimator, Documented
 from gtpca.text import did_you_mean, shortened
 
 __all__ = [
@@ -30,24 +30,25 @@ __all__ = [
     "single_axis",
 ]
 
-STEP = 512  # numbers that take as long as one step of a loop in Python
-MOST_VALUES = 2**30  # 12 to 64 GB as a bank: five scalings of 256 x 256 x 256 voxels, and no typo
-MOST_WEIGHTS, PER_VALUE = 2**20, 2**10  # of a component; more only as so many per value of a sample
+STEP = 512  # array entries that take as long as one step of a Python loop
+MOST_VALUES = 2**30  # 12 to 64 GB as a bank: five scalings of 256 x 256 x 256 voxels, but no typo
+MOST_WEIGHTS, PER_VALUE = 2**20, 2**10  # of a component; beyond, per value of a sample
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large a family is on samples of one shape.
+    """The size of a family on samples of one shape.
 
     Attributes
     ----------
     n_transforms : float
-        Floats, which overflow to infinity, because parameters can ask for more than fits anywhere.
+        A float, which overflows to infinity, because parameters can ask for more than fits
+        anywhere.
     weight_shape : tuple of int
         The shape of a component.
     n_values : float
-        About how many numbers it takes to bind the family and to match one sample; loops count by
-        their time. Neither ``n_transforms`` nor the weights of a component are more.
+        Approximate number of values needed to bind the family and to match one sample; loops are
+        counted by their time. Never smaller than ``n_transforms`` or the number of weights.
     """
 
     n_transforms: float
@@ -56,46 +57,51 @@ class Size:
 
 
 class Family(Documented, BaseEstimator, ABC):
-    """A family of linear transforms; subclasses store parameters and write :meth:`bind`.
+    """A family of linear transforms; subclasses store parameters and define :meth:`bind`.
 
     Attributes
     ----------
     hint_if_still : str or None
-        What would help if there is a single transform on samples of some shape; None if that is
-        how it should be.
+        What would help if there is only one transform on samples of some shape; None if that is
+        intended.
     hint_if_large : str
-        Which parameter makes fewer transforms.
+        Which parameter reduces the number of transforms.
     domain : {"all", "common"}
-        Where samples are judged: everywhere, or where every transform shows something. A parameter
-        of families whose transforms may leave points uncovered that others cover.
+        Where samples are compared: everywhere, or only where every transform is defined. A
+        parameter of families in which some transforms leave points uncovered that others cover.
     """
 
     hint_if_still: str | None = ""
     hint_if_large: str = ""
     domain: str = "all"
 
+    @property
+    def windows(self) -> tuple[str, ...]:
+        """The names of the parameters that are windows; of parts such as ``inner__window``."""
+        return tuple(name for name in self.get_params() if name.rpartition("__")[2] == "window")
+
     @abstractmethod
     def bind(self, sample_shape: tuple[int, ...]) -> Operator:
         """The operator of all transforms for samples of ``sample_shape``."""
 
     def size(self, sample_shape: tuple[int, ...]) -> Size:
-        """How large the family is on samples of ``sample_shape``, before anything is allocated.
+        """The size of the family on samples of ``sample_shape``, before anything is allocated.
 
-        A fit refuses more than 2 ** 30 numbers, a file more than ``load(max_size=)``. The default
-        binds the family and counts; override it where a short parameter can make a large operator.
+        A fit refuses more than 2 ** 30 values, a file more than ``load(max_size=)``. The default
+        binds the family and counts; override it if a short parameter can create a large operator.
         """
         operator = self.bind(sample_shape)
         n_values = operator.n_transforms * operator.n_features + operator.n_weights
         return Size(operator.n_transforms, operator.weight_shape, n_values)
 
     def check_repeatable(self) -> None:
-        """Raise a ValueError if the family is not bound to the same operator every time."""
+        """Raise a ValueError if binding the family does not give the same operator every time."""
 
 
 def check_size(family: Family, sample_shape: tuple[int, ...]) -> None:
-    """Refuse what would fill the memory, before anything is allocated.
+    """Refuse families that would fill the memory, before anything is allocated.
 
-    A family without a ``size`` of its own is not checked: it would have to be bound for that.
+    A family without its own ``size`` is not checked: it would have to be bound for that.
     """
     if type(family).size is Family.size:
         return
@@ -117,14 +123,14 @@ def check_size(family: Family, sample_shape: tuple[int, ...]) -> None:
 
 
 def everywhere(family: Family) -> Family:
-    """A copy of a family, and of its parts, that judges samples everywhere."""
+    """A copy of a family, and of its parts, that compares samples everywhere."""
     family = clone(family)
     named = (name for name in family.get_params() if name.rpartition("__")[2] == "domain")
     return family.set_params(**dict.fromkeys(named, "all"))
 
 
 def n_points(shape) -> float:
-    """How many points a grid has."""
+    """The number of points of a grid."""
     return math.prod(map(float, shape))
 
 
@@ -176,7 +182,7 @@ def _numbered(label, axis, sample_shape):
 
 
 def _with_axes(sample_shape) -> str:
-    """How many axes there are, and their names if they have any."""
+    """The number of axes, and their names if they have any."""
     names = ", ".join(axis_name(sample_shape, j, "") for j in range(len(sample_shape)))
     return f"with {len(sample_shape)} axes" + (f" ({names})" if names.strip(", ") else "")
 
@@ -188,7 +194,7 @@ def moved_axes(family, sample_shape, window=None):
 
 
 def single_axis(family, sample_shape, window=None, several=True):
-    """Axis 0 for samples of rank 1, that of time for channels and time; for others an error.
+    """Axis 0 for samples of rank 1, time for samples with channels and time; otherwise an error.
 
     The error shows the readings that make sense: the longest axis with the others as channels, and
     all axes, unless the family moves only one, or some axes are shorter than its ``window`` and

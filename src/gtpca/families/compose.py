@@ -6,11 +6,11 @@ from functools import reduce
 from itertools import groupby
 from typing import Any
 
+from gtpca._typing import Shape
 from gtpca.families.base import Family, Size, everywhere
 from gtpca.families.domains import on_common_domain
 from gtpca.operators import Operator
 from gtpca.operators.composed import composed
-from gtpca.shell import Shape
 
 __all__ = ["Compose"]
 
@@ -19,12 +19,13 @@ class Compose(Family):
     """Every combination of transforms of several families: ``T_outer T_inner ..``.
 
     The outermost family acts last, on the sample; each inner one is bound to the weight shape of
-    the one around it. Put a Shift first: it runs by FFT, once per combination of the others. The
+    the one around it. Put a Shift first: it uses the FFT, once per combination of the others. The
     poses are those of all parts; a name that occurs twice gets the prefix ``inner_``.
 
-    Inside a Shift, what ``domain="common"`` of a family leaves belongs to the window and moves with
-    it: a disc for rotations. The rest of the sample is explained by nothing, and its energy counts.
-    Neighbours with such a domain have one together: where all their combinations show something.
+    Inside a Shift, the common domain of a family (``domain="common"``) belongs to the window and
+    moves with it: a disc for rotations. The rest of the sample is not explained, and its energy
+    counts. Adjacent families with such a domain share one: where all their combinations are
+    defined.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ class Compose(Family):
 
     @property
     def hint_if_large(self) -> str:  # type: ignore[override]
-        """Which parameters of the parts make fewer transforms."""
+        """Which parameters of the parts reduce the number of transforms."""
         hints = [getattr(part, "hint_if_large", "") for part in self.parts]
         return " ".join(dict.fromkeys(hint for hint in hints if hint))
 
@@ -70,7 +71,7 @@ class Compose(Family):
         return reduce(composed, self._bound_parts(sample_shape))
 
     def _bound_parts(self, shape):
-        """The operators of all parts; neighbours that are judged on a common domain share it."""
+        """The operators of all parts; adjacent ones with a common domain share it."""
         for common, run in groupby(self._checked_parts(), key=lambda part: part.domain == "common"):
             operators = []
             for family in run:
@@ -79,7 +80,7 @@ class Compose(Family):
             yield from on_common_domain(self, operators) if common else operators
 
     def size(self, sample_shape: Shape) -> Size:
-        """The outer families are gone through once per transform of the inner ones."""
+        """The outer families are processed once per transform of the inner ones."""
         outermost, *others = self._checked_parts()
         outer = outermost.size(sample_shape)
         for family in others:

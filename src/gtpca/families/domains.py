@@ -1,12 +1,12 @@
-"""The common domain: samples are judged where every transform of a family shows something.
+"""The common domain: samples are compared only where every transform of a family is defined.
 
-A transform that turns corners out of an image, or shrinks it, leaves points uncovered that others
-cover. Where the background is not zero, poses that cover more would explain more, whatever they
-show. So samples count only on the points that all transforms cover, the *domain*.
+A transform that rotates corners out of an image, or shrinks it, leaves points uncovered that
+others cover. If the background is not zero, poses that cover more would explain more, whatever
+they show. So samples count only on the points that all transforms cover, the *domain*.
 
-At its edge, interpolation reads weights beyond it by small shares only. These hardly count in what
-is shown and would be fitted to noise, so they are tied: whoever reads them gets the value of the
-nearest weight that is read well.
+At its edge, interpolation reads weights beyond it with small shares only. These hardly count in
+the result and would be fitted to noise, so they are tied: reading one of them gives the value of
+the nearest weight that is read well.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from gtpca.text import shortened
 
 __all__ = ["on_common_domain"]
 
-COVERED = 1 - 1e-9  # of what a point reads lies on the grid, up to rounding
-WELL_READ = 0.2  # of the largest sum of squared shares by which a transform reads a weight
+COVERED = 1 - 1e-9  # share of what a point reads that lies on the grid, up to rounding
+WELL_READ = 0.2  # of the largest sum of squared shares with which a transform reads a weight
 
 
 def on_common_domain(family: Family, operators: list) -> list:
-    """Operators ``T = T_1 .. T_q``, the first acting last, that judge samples on one domain.
+    """Operators ``T = T_1 .. T_q``, the first acting last, that compare samples on one domain.
 
-    With ``c = T 1``, how much of what a point reads lies on the grid, it holds the points with
-    ``c_t = 1`` for all transforms ``t``. The first operator is restricted to it; the last has the
-    weights that nothing reads well tied to their neighbours.
+    ``c = T 1`` is the share of what a point reads that lies on the grid. The domain consists of the
+    points with ``c_t = 1`` for all transforms ``t``. The first operator is restricted to it; in the
+    last, weights that nothing reads well are tied to their neighbours.
 
     Parameters
     ----------
     family : Family
-        Whose operators they are, for messages.
+        The family of the operators, for messages.
     operators : list of BankOperator
-        Of families whose transforms cover all that they are meant to show, but for the grid's ends.
+        Of families whose transforms cover everything except beyond the ends of the grid.
 
     Returns
     -------
     list of BankOperator
-        The same where every transform covers all points.
+        Unchanged if every transform covers all points.
 
     Raises
     ------

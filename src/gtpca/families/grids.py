@@ -16,7 +16,7 @@ from scipy import sparse
 __all__ = ["affine_sources", "centred_points", "centres", "sampling_matrix"]
 
 SNAP = 1e-9  # positions this close to a grid point are on it
-POINTS = 2**16  # of several transforms that are interpolated at once
+POINTS = 2**16  # points of transforms that are interpolated at once
 
 
 def centres(shape):
@@ -68,7 +68,7 @@ def _interpolation(source, shape, nearest):
     low = np.floor(source)
     corners = itertools.product((0, 1), repeat=len(shape))
     reads = [_reads(low, source - low, np.array(corner)[:, None], shape) for corner in corners]
-    # no two corners are the same grid point: nothing is added up here
+    # no two corners are the same grid point: there are no duplicates to add
     rows, columns, values = (np.concatenate(parts) for parts in zip(*reads, strict=True))
     size = (source.shape[1], math.prod(shape))
     return sparse.csr_array((values, (rows, columns)), shape=size)
@@ -91,7 +91,7 @@ def _flat_positions(sample_shape, axes):
 
 
 def _with_channels(block, flat):
-    """Repeat blocks (p, p), one below the other, for every channel, in the sample's order."""
+    """Repeat stacked blocks (p, p) for every channel, in the order of the sample."""
     if np.array_equal(flat.ravel(), np.arange(len(flat))):
         return block
     block = sparse.coo_array(block)

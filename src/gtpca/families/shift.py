@@ -1,4 +1,4 @@
-"""Windows that may stand at any position."""
+"""Windows that may be at any position."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import clone
 
 from gtpca import checks
+from gtpca._typing import Shape
 from gtpca.families.base import Family, Size, moved_axes, resolve_axes
 from gtpca.operators import Operator
 from gtpca.operators.grid import Grid, axis_of, length_in_points, resized, shape_text
-from gtpca.operators.shift import ShiftOperator, Track
-from gtpca.shell import Shape
+from gtpca.operators.shift import ShiftAxis, ShiftOperator
 
 __all__ = ["Shift"]
 
@@ -27,7 +27,7 @@ RULES = {
 
 
 class Shift(Family):
-    """The component is a window that may stand at any position.
+    """The component is a window that may be at any position.
 
     On one axis with ``D`` sample points and a window of ``L`` weights, offset ``o`` is
 
@@ -40,17 +40,17 @@ class Shift(Family):
     Parameters
     ----------
     window : int, str, tuple of these or None
-        Size of the component on the moved axes, one entry per axis; None: that of the sample.
-        Points, or where the unit of an axis is known a length such as ``"0.3s"``.
+        Size of the component on the moved axes, one entry per axis; None: that of the sample. In
+        points or, if the unit of an axis is known, a length such as ``"0.3s"``.
     axes : int, str, tuple of these or None
-        The moved axes of a sample, by number or by name; the others (channels) move along.
-        Default: the leading ``len(window)`` axes; samples of rank 1 need none, and of those called
-        "channel" and "time", as MNE's Epochs have them, time is moved.
+        The moved axes of a sample, by number or by name; the others (channels) move along. Default:
+        the leading ``len(window)`` axes; samples of rank 1 need none, and for samples with the axes
+        "channel" and "time", such as MNE's Epochs, time is moved.
     boundary : {"valid", "partial", "circular"}
-        "valid": the window fully inside the sample, or the sample fully inside the window.
+        "valid": the window lies fully inside the sample, or the sample fully inside the window.
         "partial": at least ``min_overlap`` of the shorter one lies inside the other; for events
-        that the border of a sample may cut.
-        "circular": the window wraps around the end of the sample.
+        that the border of a sample may cut. "circular": the window wraps around the end of the
+        sample.
     max_shift : int, str or None
         Largest distance from the centred position ``(D - L) // 2``.
     step : int or str
@@ -70,7 +70,7 @@ class Shift(Family):
     hint_if_still = "A smaller window can move."
     hint_if_large = "A larger step or a smaller max_shift of Shift makes fewer transforms."
 
-    window: Any  # as it was given; `bind` makes points of it
+    window: Any  # as it was given; `bind` converts it to points
     axes: Any
     max_shift: Any
     step: Any
@@ -98,7 +98,7 @@ class Shift(Family):
         return ShiftOperator(tracks, axes, grid=sample_shape)
 
     def size(self, sample_shape: Shape) -> Size:
-        """The grid of the FFT, the weights of a component and a score per transform."""
+        """The grid of the FFT, the weights of a component and one score per transform."""
         tracks = self._in_points(sample_shape)._tracks(sample_shape)
         windows = tuple(track.window for track in tracks)
         if isinstance(sample_shape, Grid):
@@ -130,7 +130,7 @@ class Shift(Family):
         axes = self._axes(sample_shape)
         windows = dict(zip(axes, self._windows(sample_shape, axes), strict=True))
         return [
-            self._track(size, windows[j]) if j in windows else Track(size, size)
+            self._track(size, windows[j]) if j in windows else ShiftAxis(size, size)
             for j, size in enumerate(sample_shape)
         ]
 
@@ -166,7 +166,7 @@ class Shift(Family):
         reach = high - low if self.max_shift is None else self.max_shift
         down, up = min(reach, centre - low) // self.step, min(reach, high - centre) // self.step
         first = centre - down * self.step
-        return Track(size, window, first=first, step=self.step, count=down + up + 1)
+        return ShiftAxis(size, window, first=first, step=self.step, count=down + up + 1)
 
     def _circular_track(self, size, window, centre):
         if window > size:
@@ -180,7 +180,7 @@ class Shift(Family):
         else:
             down = self.max_shift // self.step
             first, count = centre - down * self.step, 2 * down + 1
-        return Track(size, window, first=first, step=self.step, count=count, circular=True)
+        return ShiftAxis(size, window, first=first, step=self.step, count=count, circular=True)
 
 
 def _parts(length):

@@ -1,4 +1,4 @@
-"""Families without geometry: nothing moves, axes flip, or a list of your own."""
+"""Families without geometry: identity, reflections, and your own list of transforms."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from gtpca import checks
+from gtpca._typing import Shape
 from gtpca.families.base import STEP, Family, Size, bank_size, moved_axes, n_points, resolve_axes
 from gtpca.operators import Operator
 from gtpca.operators.bank import BankOperator
 from gtpca.operators.grid import axis_name
-from gtpca.operators.shift import ShiftOperator, Track
-from gtpca.shell import Shape
+from gtpca.operators.shift import ShiftAxis, ShiftOperator
 
 __all__ = ["Custom", "Identity", "Reflection"]
 
@@ -34,10 +34,10 @@ class Identity(Family):
 
     def bind(self, sample_shape: Shape) -> Operator:
         """One transform: the identity on samples of ``sample_shape``."""
-        return ShiftOperator([Track(size, size) for size in sample_shape], grid=sample_shape)
+        return ShiftOperator([ShiftAxis(size, size) for size in sample_shape], grid=sample_shape)
 
     def size(self, sample_shape: Shape) -> Size:
-        """A sample, and nothing else."""
+        """A single sample."""
         return Size(1, sample_shape, n_points(sample_shape))
 
 
@@ -61,7 +61,7 @@ class Reflection(Family):
            [3., 2., 1.]])
     """
 
-    domain = "common"  # each flip shows all points
+    domain = "common"  # each flip covers all points
 
     def __init__(self, axes: int | str | tuple[int | str, ...] | None = None):
         self.axes = axes
@@ -93,7 +93,7 @@ class Reflection(Family):
 
 
 class Custom(Family):
-    """Any list of linear transforms of your own.
+    """Your own list of linear transforms.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Custom(Family):
         Default: the shape of the sample; for matrices with another number of columns ``(L,)``.
     axes : int, tuple of int or None
         The axes of a sample that the transforms move; the others hold channels, such as colours,
-        which are centred and drawn on their own. Default: all.
+        which are centred and plotted separately. Default: all.
 
     Examples
     --------
@@ -134,10 +134,11 @@ class Custom(Family):
         self._check_blocks(blocks, (math.prod(sample_shape), math.prod(shape)))
         poses = {"transform": np.arange(len(blocks))}
         axes = None if self.axes is None else resolve_axes(self, self.axes, sample_shape)
-        return BankOperator(sparse.vstack(blocks), sample_shape, shape, poses, axes)
+        words = {"poses": poses, "unordered": poses}
+        return BankOperator(sparse.vstack(blocks), sample_shape, shape, moved_axes=axes, **words)
 
     def size(self, sample_shape: Shape) -> Size:
-        """The matrices that are given, or that will be made of callables."""
+        """The given matrices, or those that callables will be converted to."""
         parts = [self._measure(t, i, sample_shape) for i, t in enumerate(self._given())]
         shape = self._weight_shape(sample_shape, parts[0][0])
         n_values = n_points(shape) + sum(n_values for _, n_values in parts)
@@ -153,7 +154,7 @@ class Custom(Family):
         return transforms
 
     def _measure(self, transform, i, sample_shape):
-        """How many weights one transform takes, and about how many numbers it is."""
+        """The number of weights of one transform, and approximately its number of values."""
         if callable(transform):
             shape = self._weight_shape(sample_shape, math.prod(sample_shape))
             n_weights = n_points(shape)

@@ -1,6 +1,6 @@
-"""Families as text: ``shift(window=64)``, read without running any of it.
+"""Families as text, such as ``shift(window=64)``, read without executing any of it.
 
-The text is parsed by :mod:`ast`, and only calls of families with plain values are understood.
+The text is parsed by :mod:`ast`, and only calls of families with plain values are accepted.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from gtpca.text import did_you_mean, shortened
 __all__ = ["as_family", "format_family", "parse_family"]
 
 CLASSES = {cls.__name__.lower(): cls for cls in FAMILIES}
-KNOWN = ", ".join(CLASSES)
+NAMES = ", ".join(CLASSES)
 LENGTH = re.compile(r"(?<![\w.'\"])(\d+\.?\d*|\.\d+)([nuµmck]?(?:s|m|Hz))\b(?!['\"(])")  # 0.3s
 MOST_CHARACTERS, DEEPEST, LARGEST = 20_000, 12, 10_000_000
 
 
 def as_family(family) -> Family:
-    """What ``GTPCA(family=..)`` may be, as a family: also text, and None for ``Identity()``.
+    """What ``GTPCA(family=..)`` accepts, as a family: also text, and None for ``Identity()``.
 
     Examples
     --------
@@ -44,9 +44,10 @@ def as_family(family) -> Family:
 def parse_family(text: str) -> Family:
     """The family that ``text`` names.
 
-    It is written as in Python, in lower case or in CamelCase; without arguments the brackets may
-    be left out. Arguments are numbers, lengths such as ``0.3s``, text in quotes, None, True, False,
-    tuples or lists of these; those of ``compose`` are families. Nothing of the text is run.
+    The text is written as in Python, in lower case or in CamelCase; without arguments the brackets
+    may be left out. Arguments are numbers, lengths such as ``0.3s``, text in quotes, None, True,
+    False, tuples or lists of these; those of ``compose`` are families. No part of the text is
+    executed.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def parse_family(text: str) -> Family:
     Raises
     ------
     ValueError
-        Saying what is not understood, where, and what is known.
+        If the text is not understood; the message names the place and what is known.
 
     Examples
     --------
@@ -92,7 +93,7 @@ def format_family(family: Family) -> str:
     Returns
     -------
     str
-        With the parameters that are not at their default.
+        With the parameters that differ from their defaults.
 
     Examples
     --------
@@ -103,7 +104,7 @@ def format_family(family: Family) -> str:
     """
     name = type(family).__name__.lower()
     if CLASSES.get(name) is not type(family):
-        raise ValueError(f"{family!r} cannot be written as text; these can: {KNOWN}.")
+        raise ValueError(f"{family!r} cannot be written as text; these can: {NAMES}.")
     given = []
     for key, parameter in _parameters(type(family)).items():
         value = _plain(getattr(family, key))
@@ -119,7 +120,7 @@ def _unreadable(text, error) -> str:
     place = f" at character {offset}" if offset else ""
     return (
         f"family={shortened(text, 80)!r} cannot be read{place}. Write it as in Python, such as "
-        f"'shift(window=64)'; known: {KNOWN}."
+        f"'shift(window=64)'; known: {NAMES}."
     )
 
 
@@ -162,7 +163,7 @@ def _number(node, text) -> int | float:
 
 
 def _excerpt(node, text) -> str:
-    """The piece of text that ``node`` was read from, and where it stands."""
+    """The piece of text that ``node`` was read from, and its position."""
     piece = ast.get_source_segment(text, node) or "this"
     return f"{shortened(piece, 40)!r} at character {node.col_offset + 1}"
 
@@ -172,11 +173,11 @@ def _family(node, text, depth) -> Family:
     _check_depth(depth)
     name = node.func if isinstance(node, ast.Call) else node
     if not isinstance(name, ast.Name):
-        raise ValueError(f"family: {_excerpt(name, text)} is not a family. Known: {KNOWN}.")
+        raise ValueError(f"family: {_excerpt(name, text)} is not a family. Known: {NAMES}.")
     cls = CLASSES.get(name.id.lower().replace("_", ""))
     if cls is None:
         hint = did_you_mean(name.id.lower(), CLASSES)
-        raise ValueError(f"family: {_excerpt(name, text)} is not a family.{hint} Known: {KNOWN}.")
+        raise ValueError(f"family: {_excerpt(name, text)} is not a family.{hint} Known: {NAMES}.")
     return _make(cls, {} if isinstance(node, ast.Name) else _arguments(node, cls, text, depth))
 
 
@@ -238,7 +239,7 @@ def _plain(value):
 
 
 def _literal(value, label) -> str:
-    """``value`` as Python writes it; an error if that cannot be read back."""
+    """``value`` as a Python literal; an error if that cannot be read back."""
     if isinstance(value, (tuple, list)):
         parts = ", ".join(_literal(part, label) for part in value)
         if isinstance(value, list):

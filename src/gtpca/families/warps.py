@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from gtpca import checks
+from gtpca._typing import RandomState, Shape
 from gtpca.families import grids
 from gtpca.families.base import (
     Family,
@@ -25,7 +26,6 @@ from gtpca.families.base import (
 from gtpca.families.domains import on_common_domain
 from gtpca.operators import Operator
 from gtpca.operators.bank import BankOperator
-from gtpca.shell import RandomState, Shape
 
 __all__ = ["Affine", "Deformation", "Rotation", "Scaling", "TimeWarp"]
 
@@ -35,12 +35,15 @@ def _size(n_maps, sample_shape, axes):
     return bank_size(n_maps, sample_shape, n_reads=2.0 ** len(axes))
 
 
-def _operator(family, sources, sample_shape, axes, *, poses, reference=0, nearest=False):
-    """Operator of the maps that read the weights at ``sources``, one (r, p) per map."""
+def _operator(family, sources, sample_shape, axes, *, nearest=False, **words):
+    """The operator of the maps that read the weights at ``sources``, one (r, p) per map.
+
+    ``words`` are what :class:`~gtpca.operators.bank.BankOperator` is told of their poses.
+    """
     checks.choice(f"{type(family).__name__}: domain", family.domain, ("common", "all"))
     matrix = grids.sampling_matrix(sources, sample_shape, axes, nearest)
-    how = {"moved_axes": axes, "reference": reference, "on_grid": True}
-    operator = BankOperator(matrix, sample_shape, sample_shape, poses=poses, **how)
+    shapes = (sample_shape, sample_shape)
+    operator = BankOperator(matrix, *shapes, moved_axes=axes, on_grid=True, **words)
     return operator if family.domain == "all" else on_common_domain(family, [operator])[0]
 
 
@@ -51,23 +54,24 @@ def _affine_sources(matrices, offsets, sample_shape, axes):
 
 
 class Rotation(Family):
-    """Images may turn about the middle of the pixel grid.
+    """Images may be rotated about the middle of the pixel grid.
 
-    The pose ``degrees`` is the angle by which the component appears turned in the sample,
+    The pose ``degrees`` is the angle by which the component appears rotated in the sample,
     counter-clockwise as displayed with row 0 on top: 90 degrees is ``np.rot90(w)``. Values between
-    pixels are bilinear; right angles of square images are exact; beyond the image is zero.
+    pixels are interpolated bilinearly; right angles of square images are exact; values beyond the
+    image are zero.
 
     Parameters
     ----------
     angles : int or list of float
-        That many angles ``360 / angles`` apart, starting at 0, or explicit degrees.
+        The number of angles, ``360 / angles`` apart, starting at 0, or a list of degrees.
     axes : tuple of two int
-        The image axes (rows, columns); the others (colours) turn along.
+        The image axes (rows, columns); the others (colours) are rotated along.
     interpolation : {"linear", "nearest"}
     domain : {"common", "all"}
-        "common": samples are judged where every rotation shows something, the disc inside the
-        image; beyond it they count as zero, and so do reconstructions. "all": everywhere; right
-        angles then win wherever corners are not black, since only they cover them.
+        "common": samples are compared where every rotation is defined, the disc inside the image;
+        beyond it samples and reconstructions count as zero. "all": everywhere; right angles then
+        win if corners are not black, since only they cover them.
 
     Examples
     --------
@@ -101,7 +105,8 @@ class Rotation(Family):
         sources = _affine_sources(map(turn, degrees), offsets, sample_shape, axes)
         upright = np.abs((degrees + 180) % 360 - 180).argmin()
         how = {"reference": upright, "nearest": self.interpolation == "nearest"}
-        return _operator(self, sources, sample_shape, axes, poses={"degrees": degrees}, **how)
+        words = {"poses": {"degrees": degrees}, "angles": ["degrees"], **how}
+        return _operator(self, sources, sample_shape, axes, **words)
 
     def size(self, sample_shape: Shape) -> Size:
         """A bank of all rotations."""
@@ -121,7 +126,7 @@ class Rotation(Family):
 
 
 def turn(degrees):
-    """The matrix on (row, column) that turns counter-clockwise as displayed, (2, 2)."""
+    """The matrix on (row, column) that rotates counter-clockwise as displayed, (2, 2)."""
     cos, sin = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
     if degrees % 90 == 0:
         cos, sin = np.rint(cos), np.rint(sin)
@@ -141,9 +146,9 @@ class Scaling(Family):
     axes : int, tuple of int or None
         The scaled axes (together, by the same factor); samples of rank 1 need none.
     domain : {"common", "all"}
-        "common": samples are judged where every scaling shows something, the part that the smallest
-        factor covers; beyond it they count as zero, and so do reconstructions. "all": everywhere;
-        large factors then win wherever the background is not zero, since they cover more of it.
+        "common": samples are compared where every scaling is defined, the part that the smallest
+        factor covers; beyond it samples and reconstructions count as zero. "all": everywhere; large
+        factors then win if the background is not zero, since they cover more of it.
 
     Examples
     --------
@@ -192,7 +197,7 @@ class TimeWarp(Family):
     with ``phi_s(u) = u ** exp(s)`` (kind "power") or ``phi_s(u) = u - s sin(pi u) / pi``
     (kind "sine", ``|s| < 1``).
 
-    The pose ``strength`` is ``s``: 0 is the identity, and with a positive one the events of the
+    The pose ``strength`` is ``s``: 0 is the identity, and positive values make the events of the
     component appear later in the sample.
 
     Parameters
@@ -202,7 +207,7 @@ class TimeWarp(Family):
     axes : int or None
         The time axis; samples of rank 1 need none.
     domain : {"common", "all"}
-        The same here: ends stay where they are, so that every warp shows all points.
+        Both are equivalent here: ends stay in place, so that every warp covers all points.
 
     Examples
     --------
@@ -270,9 +275,9 @@ class Affine(Family):
     axes : tuple of int
         The ``r`` moved axes.
     domain : {"common", "all"}
-        "common": samples are judged where every map shows something; beyond it they count as zero,
-        and so do reconstructions. "all": everywhere; maps that cover more then have an advantage
-        wherever the background is not zero.
+        "common": samples are compared where every map is defined; beyond it samples and
+        reconstructions count as zero. "all": everywhere; maps that cover more then have an
+        advantage if the background is not zero.
 
     Examples
     --------
@@ -303,8 +308,8 @@ class Affine(Family):
         sources = _affine_sources(matrices, offsets, sample_shape, axes)
         turned = np.abs(matrices - np.eye(len(axes))).sum(axis=(1, 2))
         nearest = (turned + np.abs(offsets).sum(axis=1)).argmin()
-        poses = {"map": np.arange(len(maps))}
-        return _operator(self, sources, sample_shape, axes, poses=poses, reference=nearest)
+        words = {"poses": {"map": np.arange(len(maps))}, "unordered": ["map"]}
+        return _operator(self, sources, sample_shape, axes, reference=nearest, **words)
 
     def size(self, sample_shape: Shape) -> Size:
         """A bank of all maps."""
@@ -342,7 +347,7 @@ class Deformation(Family):
     amplitude : float
         Largest displacement in grid points.
     n_basis : int
-        Cosines per axis: more make the field less smooth.
+        Cosines per axis: a larger number makes the field less smooth.
     n_fields : int
         Number of fields, the zero field included.
     axes : tuple of int
@@ -350,8 +355,8 @@ class Deformation(Family):
     random_state : int, RandomState or None
         An int gives the same fields whenever the family is bound.
     domain : {"common", "all"}
-        "common": samples are judged where every field shows something, not where one reads beyond
-        the grid; there they count as zero, and so do reconstructions. "all": everywhere.
+        "common": samples are compared where every field is defined, and not where one reads beyond
+        the grid; there samples and reconstructions count as zero. "all": everywhere.
 
     Examples
     --------
@@ -391,7 +396,8 @@ class Deformation(Family):
         fields *= self.amplitude / lengths[:, None, None]
         points = np.indices(shape, dtype=np.float64).reshape(len(shape), -1)
         sources = [points, *(points + field for field in fields)]
-        return _operator(self, sources, sample_shape, axes, poses={"field": np.arange(n_fields)})
+        words = {"poses": {"field": np.arange(n_fields)}, "unordered": ["field"]}
+        return _operator(self, sources, sample_shape, axes, **words)
 
     def size(self, sample_shape: Shape) -> Size:
         """The basis, its coefficients, the fields, and a bank of all of them."""

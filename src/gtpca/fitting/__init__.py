@@ -1,1 +1,1 @@
-"""From rows to a fitted model: greedy, in one pose, refined, or from a stream."""
+"""From rows to a fitted model: greedily, in one shared pose, refined, or from a stream."""

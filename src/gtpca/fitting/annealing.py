@@ -1,15 +1,16 @@
-"""A way out of local maxima where noise has unit variance: all poses, by their probability.
+"""A way out of local maxima if noise has unit variance: all poses, weighted by probability.
 
     g_it = softmax_t(heat z_it^2 / 2),    z_it = <x_i, T_t w> / |T_t w| - own_it
     w = sum_it g_it a_it T_t* x_i,        own_it = g_it a_it |x_i|^2 / |w|
 
-with ``heat`` that rises to 1. Of a component of many more weights than there are rows each row has
-made a good part itself, in the pose that it has: that part fits there, whatever is in the row, by
-about as many nats as there are weights for each row, and a match keeps the poses that rows began
-with. So what a row has added to the component, ``own``, is left out where its poses are compared.
+with ``heat`` rising to 1. If a component has many more weights than there are rows, each row has
+contributed a good part of it, in its current pose. This part fits in that pose, whatever the row
+contains, by about as many nats as there are weights per row, and a match keeps the initial poses of
+the rows. So the contribution of a row to the component, ``own``, is left out when its poses are
+compared.
 
-Where all rows hold the same pattern ``m``, of one size, less has to be found out, and fainter ones
-are found:
+If all rows contain the same pattern ``m``, of one size, there is less to estimate, and fainter
+patterns are found:
 
     g_it = softmax_t heat (<x_i, T_t m> - |T_t m|^2 / 2 - own_it),    m = sum_it g_it T_t* x_i / n
 """
@@ -30,15 +31,15 @@ __all__ = ["annealed"]
 WARM = np.geomspace(0.2, 1.0, 40)  # from a component that was found
 COLD = np.geomspace(0.05, 1.0, 80)  # from white noise
 ALIKE = np.r_[np.geomspace(0.1, 1.0, 40), np.ones(60)]  # from the mean of all rows in all poses
-MANY = 2  # weights per row from which on it is tried
+MANY = 2  # weights per row from which on this is tried
 
 
 def annealed(problem, solver, result, **how):
     """The result of a solver, or the best of those to which soft passes lead.
 
-    They begin at the result, and at white weights; and there is a pattern that all rows hold. Where
-    there are not more than two weights for each row, nothing is tried. ``how`` is what the solver
-    takes beside problem and start.
+    They start from the result, from white weights, and from a pattern that all rows contain. If
+    there are no more than two weights per row, nothing is tried. ``how`` are the arguments of the
+    solver besides problem and start.
     """
     operator, n_rows = problem.chunks.operator, problem.chunks.n_rows
     if operator.n_weights <= MANY * n_rows:
@@ -46,7 +47,7 @@ def annealed(problem, solver, result, **how):
     few = problem.on(np.arange(n_rows))
     white = orthonormal(np.random.default_rng(0).standard_normal((1, operator.n_weights)))
     starts = [softly(few, result.weights, WARM), softly(few, white, COLD), alike(few, ALIKE)]
-    found = [solver.solve(problem, 0, start=W, **how) for W in starts]  # nothing is drawn
+    found = [solver.solve(problem, 0, start=W, **how) for W in starts]  # nothing is random
     return max([result, *found], key=lambda one: one.explained)
 
 
@@ -55,7 +56,7 @@ def softly(problem, W, heats):
     operator, chunks = problem.chunks.operator, list(problem.chunks)
     owns = [0.0] * len(chunks)
     for heat in heats:
-        block = problem.block(W)
+        block = problem.block_for_codes(W)
         each = [soft(chunk, block, heat, own) for chunk, own in zip(chunks, owns, strict=True)]
         stats = reduce(add, (found for found, _ in each))
         size = max(float(np.linalg.norm(stats.rhs)), np.finfo(float).tiny)
@@ -65,10 +66,10 @@ def softly(problem, W, heats):
 
 
 def soft(chunk, block, heat, own):
-    """:class:`Stats` of a single component, over all transforms by their probability.
+    """:class:`Stats` of a single component, over all transforms weighted by probability.
 
-    And what each row adds, times its energy in a window, (n, m). What is explained is the mean over
-    the transforms. Gaps count as zeros: it is a search.
+    Also returns what each row adds, times its energy in a window, (n, m). The explained energy is
+    the mean over the transforms. Gaps count as zeros, since this is only a search.
     """
     operator, root = chunk.operator, block.root.reshape(-1)
     z = operator.correlate(chunk.prepared, block.weights)[0] * root - own
@@ -80,7 +81,7 @@ def soft(chunk, block, heat, own):
 
 
 def alike(problem, heats):
-    """The weights (1, L) of a pattern that all rows hold, by soft passes; rows are in memory."""
+    """The weights (1, L) of a pattern that all rows contain, by soft passes; rows are in memory."""
     operator, chunks = problem.chunks.operator, list(problem.chunks)
     pattern, owns = np.zeros((1, operator.n_weights)), [0.0] * len(chunks)
     for heat in heats:
@@ -98,9 +99,10 @@ def alike(problem, heats):
 
 
 def soft_alike(chunk, pattern, heat, less, n_lengths):
-    """:class:`Stats` of a pattern (L,) that all rows hold, and what each row adds, as above.
+    """:class:`Stats` of a pattern (L,) that all rows contain, and what each row adds, as above.
 
-    In place of what is explained, the sum of the sample weights. ``n_lengths`` is 1 for isometries.
+    The sum of the sample weights takes the place of the explained energy. ``n_lengths`` is 1 for
+    isometries.
     """
     z = chunk.operator.correlate(chunk.prepared, pattern[None])[0] - less
     share = normalised(heat * z.astype(np.float64))[1]
@@ -110,9 +112,9 @@ def soft_alike(chunk, pattern, heat, less, n_lengths):
 
 
 def _summed(chunk, weighted, coef, explained, n_lengths):
-    """:class:`Stats` of coefficients (n, m), and of them by probability and weight, (n, m).
+    """:class:`Stats` of coefficients (n, m), given also times probability and weight, (n, m).
 
-    Where weights have one length in all transforms, one moment is enough.
+    If weights have the same length under all transforms, one moment is enough.
     """
     moments = np.sum(weighted * coef, axis=0)
     moments = moments.sum(keepdims=True) if n_lengths == 1 else moments
@@ -121,6 +123,6 @@ def _summed(chunk, weighted, coef, explained, n_lengths):
 
 
 def _energies(chunk):
-    """The energy of each row that a component sees in one pose, about, (n, 1)."""
+    """The approximate energy of each row that a component sees in one pose, (n, 1)."""
     operator = chunk.operator
     return min(1.0, operator.n_weights / operator.n_features) * chunk.energies[:, None]

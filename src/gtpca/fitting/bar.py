@@ -1,4 +1,4 @@
-"""A progress bar for a fit: in a notebook or on a terminal, and only if somebody looks at it."""
+"""A progress bar for a fit: in a notebook or on a terminal, and only if somebody can see it."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from contextlib import contextmanager
 from html import escape
 from typing import Any
 
+from gtpca._typing import HAS_CALLBACKS
 from gtpca.fitting.shared_pose import n_growths
 from gtpca.optional import require
-from gtpca.shell import HAS_CALLBACKS
 
 __all__ = ["DELAY", "FitBar", "new_bar", "shown", "told"]
 
-DELAY = 3.0  # seconds; a shorter fit has no bar unless it is asked for
-PAUSE = 0.2  # seconds between two drawings of a bar in a notebook
-# Whether there is anything to show a bar on; most fits go by without a further question.
+DELAY = 3.0  # seconds; shorter fits have no bar unless requested
+PAUSE = 0.2  # seconds between two updates of a bar in a notebook
+# Whether there is anything to show a bar on; for most fits this is the only check.
 NOTEBOOK = "ipykernel" in sys.modules
 LOOKED_AT = NOTEBOOK or (sys.stderr is not None and sys.stderr.isatty())
 
 
 def new_bar():
-    """A bar of rich, of which nothing is seen where nobody looks."""
+    """A rich progress bar, which is invisible if there is nothing to show it on."""
     console = require("rich.console", "cli").Console(stderr=True)
     rich = require("rich.progress", "cli")
     columns = (rich.TextColumn("{task.description}"), rich.BarColumn(), rich.TimeElapsedColumn())
@@ -36,10 +36,10 @@ def new_bar():
 
 
 class NotebookBar:
-    """A bar in a notebook, with those methods of rich's that are used here.
+    """A progress bar in a notebook, with those methods of rich's bars that are used here.
 
-    rich needs widgets there, which may not be installed, and are not saved with the notebook. This
-    is one output that is written again: all that it needs is there wherever a notebook runs.
+    There rich needs widgets, which may not be installed and are not saved with the notebook. This
+    is one output that is overwritten, which works wherever a notebook runs.
     """
 
     def __init__(self) -> None:
@@ -48,17 +48,17 @@ class NotebookBar:
         self.begun = self.drawn = -math.inf
 
     def add_task(self, description: str, total: int | None = None) -> int:
-        """One task; nothing is shown yet."""
+        """Add one task; nothing is shown yet."""
         self.total, self.begun = total, time.monotonic()
         return 0
 
     def start(self) -> None:
-        """As of rich; the first update shows the bar."""
+        """As in rich; the first update shows the bar."""
 
     def update(
         self, task: int, *, completed: int, description: str, total: int | None = None
     ) -> None:
-        """Show how far it is, unless that was a moment ago."""
+        """Show the progress, unless that was done a moment ago."""
         self.total = total
         now = time.monotonic()
         if now - self.drawn < PAUSE:
@@ -69,7 +69,7 @@ class NotebookBar:
         self._write(text, f"<progress{share}></progress> {escape(text)}")
 
     def stop(self) -> None:
-        """Leave nothing behind."""
+        """Remove the bar."""
         if self.handle is not None:
             self._write("", "")
 
@@ -84,10 +84,10 @@ class NotebookBar:
 
 @contextmanager
 def shown(estimator) -> Iterator[None]:
-    """Where a fit of ``estimator`` has a progress bar, if its parameter ``progress`` says so.
+    """A context in which a fit of ``estimator`` has a progress bar, if ``progress`` says so.
 
-    "auto" is a bar after some seconds, in notebooks and on terminals, unless the estimator has
-    callbacks of its own, runs in a worker or another thread, or is on a terminal without rich.
+    "auto" shows a bar after some seconds, in notebooks and on terminals, unless the estimator has
+    its own callbacks, runs in a worker or another thread, or is on a terminal without rich.
     """
     wanted = _wanted() if estimator.progress == "auto" else estimator.progress is True
     if not wanted or getattr(estimator, "_skl_callbacks", None):
@@ -102,7 +102,7 @@ def shown(estimator) -> Iterator[None]:
 
 @contextmanager
 def told(progress) -> Iterator[Any]:
-    """A function that shows what a fit is at, in words; None where nobody looks.
+    """A function that shows the current step of a fit, in words; None if nobody can see it.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def told(progress) -> Iterator[Any]:
 
 
 def _wanted() -> bool:
-    """Whether somebody looks at this very fit."""
+    """Whether this fit should show a bar."""
     terminal = sys.stderr is not None and sys.stderr.isatty()
     alone = HAS_CALLBACKS and multiprocessing.parent_process() is None
     alone = alone and threading.current_thread() is threading.main_thread()
@@ -142,7 +142,7 @@ def _importable(name) -> bool:
 
 
 class FitBar:
-    """A callback of scikit-learn: one bar for a fit, with its component and step.
+    """A scikit-learn callback: one bar for a fit, with its component and step.
 
     A step is one of the search, or a pass over all rows.
 
@@ -151,11 +151,11 @@ class FitBar:
     count : int or None
         Number of components, if it is known.
     refine : int
-        Joint sweeps after the last of them.
+        Joint sweeps after the last component.
     unit : str
-        What is counted, if it is something else.
+        What is counted, if not components.
     delay : float
-        Seconds before there is a bar.
+        Seconds before the bar appears.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class FitBar:
 
     @classmethod
     def of(cls, model, delay=0.0):
-        """For a fit of ``model``: components, or the rounds to a block of them in one pose."""
+        """The bar for a fit of ``model``: components, or the rounds to a block in one pose."""
         n_fits = 1 if model.n_restarts == "auto" else model.n_restarts
         if model.shared_pose:
             rounds = 1 if model.n_components == 1 else sum(n_growths(model.n_restarts == "auto"))
@@ -186,14 +186,14 @@ class FitBar:
         """A component, or one step towards it, begins."""
         if context.task_name == "component":
             self.passes = 0
-            if self.count is not None:  # loud rows, which only the fit sees, ask for more
+            if self.count is not None:  # loud rows, which only the fit notices, need more
                 self.count = max(self.count, self.found + 1)
         elif context.task_name in ("iteration", "search", "growth"):
             self.passes += 1
         self._show()
 
     def on_fit_task_end(self, estimator, context) -> None:
-        """A component was found; its bar moves on."""
+        """A component was found; its bar advances."""
         if context.task_name == "component":
             self.found += 1
             self._show()
@@ -209,5 +209,5 @@ class FitBar:
         self.bar.update(self.task, completed=self.found, total=self.count, description=text)
 
     def teardown(self, estimator, context) -> None:
-        """The fit is done or was given up."""
+        """The fit has ended or was aborted."""
         self.bar.stop()

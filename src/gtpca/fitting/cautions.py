@@ -1,4 +1,4 @@
-"""What speaks against a fit: offsets that decide everything, poses that pile up, colour."""
+"""Reasons to distrust a fit: dominant offsets, poses that accumulate, coloured residuals."""
 
 from __future__ import annotations
 
@@ -8,23 +8,30 @@ import numpy as np
 
 from gtpca.fitting import wording
 
-__all__ = ["MOST_OFFSET", "Pile", "cautions", "colour_cautions", "find_piles"]
+__all__ = [
+    "MOST_OFFSET",
+    "Pile",
+    "cautions",
+    "colour_cautions",
+    "find_piles",
+    "has_ends",
+    "scale_of",
+]
 
 MOST_OFFSET = 0.5  # share of the energy in the means of samples
 MOST = {"right angles": 0.5, "ends": 0.3, "one": 0.6}  # shares of the samples,
 TIMES = 2.0  # which must be so many times what chance gives,
 ERRORS = 4.0  # and so many standard errors above it
-FEW_PLACES = 4  # quantities with fewer values are left alone
+FEW_VALUES = 4  # quantities with fewer values are left alone
 MANY_TRANSFORMS = 2**20  # and so are larger families
 COLOURED = 0.5  # correlation of neighbours from which on noise is said not to be white
 NEGATIVE = -0.2  # where it is negative, whitening gains from there on
 MOSTLY_NOISE = 0.5  # share of the energy that is left, from which on it counts as noise
-NUMBERED = ("map", "field", "transform")  # quantities without an order
 
 
 @dataclass(frozen=True)
 class Pile:
-    """Poses that many more samples take than chance would have it.
+    """Poses that many more samples take than expected by chance.
 
     Attributes
     ----------
@@ -32,11 +39,11 @@ class Pile:
     name : str
         The quantity, such as "degrees".
     value : str
-        Where all are at one value, which.
+        The value, if all are at one.
     component : int
-        From 0 on.
+        Counted from 0.
     share, chance : float
-        Of the samples, and of the values that there are.
+        Shares of the samples, and of the possible values.
     """
 
     kind: str
@@ -48,7 +55,7 @@ class Pile:
 
 
 def cautions(operator, offset: float, taken: list, center=None) -> tuple[str, ...]:
-    """All that is to be said of a fit, as sentences.
+    """All warnings about a fit, as sentences.
 
     Parameters
     ----------
@@ -56,9 +63,9 @@ def cautions(operator, offset: float, taken: list, center=None) -> tuple[str, ..
     offset : float
         Share of the energy in the means of samples.
     taken : list of (int array, int array)
-        As for :func:`find_piles`, of each component, or of all if they share poses.
+        As for :func:`find_piles`, for each component, or for all if they share poses.
     center : bool or None
-        Whether the mean sample was subtracted; None where a model cannot do it.
+        Whether the mean sample was subtracted; None if a model cannot do that.
     """
     if operator.n_transforms == 1:
         return ()
@@ -68,16 +75,16 @@ def cautions(operator, offset: float, taken: list, center=None) -> tuple[str, ..
 
 
 def colour_cautions(correlation: float | None, share: float, count: int) -> tuple[str, ...]:
-    """What is to be said where noise was taken to be white, and is not: one sentence or none.
+    """The warning if noise was assumed to be white but is not: one sentence or none.
 
     Parameters
     ----------
     correlation : float or None
-        Of neighbours, in what a fit leaves of rows; None if it is not known.
+        Correlation of neighbours in the residual; None if it is not known.
     share : float
-        Of the energy that it leaves.
+        Share of the energy in the residual.
     count : int
-        Of values: a correlation has a standard error of ``1 / sqrt(count)``.
+        Number of values: a correlation has a standard error of ``1 / sqrt(count)``.
     """
     if correlation is None or share < MOSTLY_NOISE:
         return ()
@@ -89,13 +96,13 @@ def colour_cautions(correlation: float | None, share: float, count: int) -> tupl
 
 
 def find_piles(operator, taken) -> list[Pile]:
-    """Where poses pile up, the largest share first.
+    """Where poses accumulate, the largest share first.
 
     Parameters
     ----------
     operator : Operator
     taken : list of (int array, int array)
-        For each component the transforms that samples take, and how many take each.
+        For each component, the transforms that samples take, and how many take each.
     """
     if operator.n_transforms > MANY_TRANSFORMS:
         return []
@@ -105,7 +112,7 @@ def find_piles(operator, taken) -> list[Pile]:
         for name, values in possible.items():
             for kind, where in _sets(operator, name, np.asarray(values), here[name], counts):
                 if kind == "ends" and component > 0:
-                    continue  # what the first leaves of a sample is largest there
+                    continue  # the residual of the first is largest there
                 share = counts[np.isin(here[name], where)].sum() / max(counts.sum(), 1)
                 chance = float(np.isin(values, where).mean())
                 pile = Pile(kind, name, f"{where[0]:.6g}", component, float(share), chance)
@@ -113,16 +120,28 @@ def find_piles(operator, taken) -> list[Pile]:
     return sorted(found, key=lambda pile: -pile.share)
 
 
+def scale_of(values) -> np.ndarray | None:
+    """The values that a quantity can have, ascending; None if it is no number, or has few."""
+    values = np.asarray(values)
+    distinct = np.unique(values)
+    return distinct if values.dtype.kind in "iuf" and len(distinct) >= FEW_VALUES else None
+
+
+def has_ends(operator, name) -> bool:
+    """Whether a quantity has a first and a last value: it neither goes round nor only numbers."""
+    return name not in operator.periods and name not in operator.unordered
+
+
 def _sets(operator, name, values, taken, counts):
     """The sets of values at which a quantity may pile up, each with its name."""
-    distinct = np.unique(values)
-    if values.dtype.kind not in "iuf" or len(distinct) < FEW_PLACES or not len(taken):
+    distinct = scale_of(values)
+    if distinct is None or not len(taken):
         return
     right = distinct[distinct % 90 == 0]
-    if operator.periods.get(name) == 360.0:
+    if name in operator.angles:
         if len(right):
             yield "right angles", right
-    elif name not in operator.periods and name not in NUMBERED:
+    elif has_ends(operator, name):
         yield "ends", distinct[[0, -1]]
     places, number = np.unique(taken, return_inverse=True)
     yield "one", places[[np.bincount(number, counts).argmax()]]

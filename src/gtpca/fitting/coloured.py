@@ -1,10 +1,10 @@
 """Fits in noise that is not white: its filter, and components in the units of the data.
 
-The filter is estimated twice. The rows as they come make a first one, in which the pattern still
-is; what a first fit leaves of the rows makes the second, which is about as good as one from noise
-alone. Components are found in whitened rows. What is shown of them is the
-least-squares solution for the rows in the units of the data, in the poses and with the coefficients
-that were found.
+The filter is estimated twice. The original rows give a first one, which is still affected by the
+pattern; the residual of a first fit gives the second, which is about as good as one from noise
+alone. Components are found in whitened rows. The components that are shown are the least-squares
+solution for the rows in the units of the data, in the poses and with the coefficients that were
+found.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from gtpca.model.stationary import (
     shift_axes,
     shifts,
 )
+from gtpca.operators.grid import axis_of
 from gtpca.text import shortened
 
 __all__ = [
@@ -53,16 +54,16 @@ __all__ = [
 ]
 
 NOISES = ("white", "stationary")
-MOST_VALUES = 2**18  # from which a filter is estimated; of more, rows spread over all of them
+MOST_VALUES = 2**18  # values from which a filter is estimated, from rows spread over all
 TINY = np.finfo(float).tiny
-FEW_ROWS = 100  # below, a fit without any whitening is tried as a beginning, too
-FEW_STEPS = 3  # fits from each of these beginnings
-LOOKED_AT = 2**15  # values of which the correlation of what is left is taken
-NOTHING = 1e-12  # share of the energy below which what is left is rounding
+FEW_ROWS = 100  # with fewer, a fit without any whitening is also tried as a start
+FEW_STEPS = 3  # fits from each of these starts
+LOOKED_AT = 2**15  # values from which the correlation of the residual is computed
+NOTHING = 1e-12  # share of the energy below which the residual is rounding error
 
 
 def check_noise(label, value, names=NOISES):
-    """``value``: a name, samples of noise, or a noise that another model has."""
+    """Check ``value``: a name, samples of noise, or the noise of another model."""
     if isinstance(value, str):
         return checks.choice(label, value, names)
     if value is None or isinstance(value, (bool, int, float)):
@@ -75,22 +76,22 @@ def check_noise(label, value, names=NOISES):
 
 
 def is_white(noise) -> bool:
-    """Whether a parameter asks for nothing to be whitened."""
+    """Whether a parameter means that nothing is whitened."""
     return isinstance(noise, str) and noise != "stationary"
 
 
 def n_first_fits(noise, n_rows) -> int:
-    """How many fits :func:`estimated_noise` needs before the last one; 0 if none is estimated."""
+    """The number of fits in :func:`estimated_noise` before the last one; 0 if none is estimated."""
     if not isinstance(noise, str) or is_white(noise):
         return 0
     return 2 * FEW_STEPS if n_rows < FEW_ROWS else 1
 
 
 def given_noise(noise, operator, preprocessing) -> StationaryNoise | None:
-    """The noise that a user gives; None if it is to be estimated from the rows.
+    """The noise that a user passed; None if it is to be estimated from the rows.
 
-    Samples of noise are centred as the rows are. They may be shorter or longer than those along the
-    axes that shift. Of a covariance of channels of MNE, noise is white along these axes.
+    Samples of noise are centred like the rows. They may be shorter or longer than these along the
+    axes that shift. For an MNE covariance of channels, noise is white along these axes.
     """
     if isinstance(noise, str):
         return None
@@ -116,17 +117,16 @@ def given_noise(noise, operator, preprocessing) -> StationaryNoise | None:
 
 
 def is_covariance(noise) -> bool:
-    """Whether it is a noise covariance of MNE, which is not imported for it."""
+    """Whether it is an MNE noise covariance; MNE is not imported for this."""
     kind = type(noise)
     return kind.__name__ == "Covariance" and kind.__module__.partition(".")[0] == "mne"
 
 
 def _of_channels(noise, operator, axes):
-    """The covariance (c, c) of the channels of samples, in their order, of one of MNE."""
+    """The covariance (c, c) of the channels of samples, in their order, from an MNE covariance."""
     left = [axis for axis in range(len(operator.sample_shape)) if axis not in axes]
     shape = operator.sample_shape
-    known_axes = getattr(operator.grid, "axes", None)
-    names = None if known_axes is None or len(left) != 1 else known_axes[left[0]].names
+    names = axis_of(operator.grid, left[0]).names if len(left) == 1 else None
     known, values = list(noise.ch_names), np.asarray(noise.data, np.float64)
     values = np.diag(values) if values.ndim == 1 else values
     count = math.prod(shape[axis] for axis in left)
@@ -170,14 +170,14 @@ def _noise_samples(noise, operator, axes):
 
 
 def residual_correlation(chunks, rest_of) -> float | None:
-    """The lag-one correlation of what a fit leaves of some rows; None if it does not shift them.
+    """The lag-one correlation of the residual of some rows; None if the fit does not shift them.
 
     Parameters
     ----------
     chunks : Chunks
         Rows in memory.
     rest_of : callable
-        ``rest_of(chunk)``: what is left of rows, (n, d).
+        ``rest_of(chunk)`` returns the residual of rows, (n, d).
     """
     operator = chunks.operator
     if operator.n_transforms == 1 or not shifts(operator):
@@ -202,17 +202,17 @@ def rows_for_noise(chunks) -> np.ndarray:
 
 
 def _spread(n_rows, most):
-    """At most so many row numbers, spread over all of them."""
+    """At most ``count`` row numbers, spread over all of them."""
     return np.unique(np.linspace(0, n_rows - 1, min(n_rows, most)).astype(int))
 
 
 def noise_of_rows(chunk, operator) -> StationaryNoise:
-    """The noise of centred rows, with all that is in them."""
+    """The noise of centred rows, treating everything in them as noise."""
     return estimate_noise(_grid(chunk.rows, operator), shift_axes(operator), chunk.weight)
 
 
 def noise_of_residual(chunk, rest, operator, before) -> StationaryNoise:
-    """The noise of what a fit left of centred rows; ``before``, if it left nothing."""
+    """The noise of the residual of centred rows; ``before`` if the residual is zero."""
     left = energy(replace(chunk, rows=rest))
     if not left > NOTHING * energy(chunk):
         return before
@@ -229,7 +229,7 @@ def fit_coloured(problem_of, centred, preprocessing, noise, recipe) -> Fit:
     Parameters
     ----------
     problem_of : callable
-        ``problem_of(preprocessing)``: the :class:`Problem` of all rows as it says.
+        ``problem_of(preprocessing)`` returns the :class:`Problem` of all rows, preprocessed so.
     centred : Chunks
         Centred rows, neither whitened nor weighted, on the plain operator.
     preprocessing : Preprocessing
@@ -245,7 +245,7 @@ def fit_coloured(problem_of, centred, preprocessing, noise, recipe) -> Fit:
 
         def rest_of(noise):
             first = replace(preprocessing, noise=noise)
-            rng = deepcopy(recipe.rng)  # the last fit has the seeds of a white one
+            rng = deepcopy(recipe.rng)  # the last fit uses the same seeds as a white one
             quick = replace(recipe, refine=0, n_restarts=1, rng=rng)
             problem = problem_of(first)
             some = len(numbers) < problem.chunks.n_rows
@@ -253,7 +253,7 @@ def fit_coloured(problem_of, centred, preprocessing, noise, recipe) -> Fit:
             return None if recipe.progress.stop else residual(chunk, found.model)
 
         noise = estimated_noise(chunk, centred.operator, rest_of)
-    recipe.progress.stop = False  # one fit there must be
+    recipe.progress.stop = False  # there must be one fit
     preprocessing = replace(preprocessing, noise=noise)
     found = fit(problem_of(preprocessing), replace(recipe, anneal=True), preprocessing)
     model, left, _ = in_data_units(centred, found.model)
@@ -261,7 +261,7 @@ def fit_coloured(problem_of, centred, preprocessing, noise, recipe) -> Fit:
 
 
 def residual(chunk, model):
-    """What components leave of centred rows, (n, d): coloured again after it was whitened.
+    """The residual of centred rows, (n, d): computed in whitened rows and coloured again.
 
     Components in the units of the data would leave steps at the ends of their windows.
     """
@@ -275,11 +275,11 @@ def residual(chunk, model):
 
 
 def estimated_noise(chunk, operator, rest_of) -> StationaryNoise:
-    """The noise of what a fit leaves of rows that are whitened by the noise of all that is in them.
+    """The noise of the residual of rows that were whitened by the noise estimated from the rows.
 
-    Of few rows that is a poor beginning where a pattern is smooth. Then a fit without any whitening
-    is another one, both are followed twice more, and the noise under which the rest is more likely
-    is taken.
+    With few rows that is a poor start if a pattern is smooth. Then a fit without any whitening is
+    another start, both are iterated twice more, and the noise under which the residual is more
+    likely is taken.
 
     Parameters
     ----------
@@ -287,15 +287,15 @@ def estimated_noise(chunk, operator, rest_of) -> StationaryNoise:
         Centred rows.
     operator : Operator
     rest_of : callable
-        ``rest_of(noise)`` fits rows that are whitened by ``noise``, or as they are, and gives what
-        is left of those of the chunk, (n, d); None where the fit was asked to stop.
+        ``rest_of(noise)`` fits rows that are whitened by ``noise``, or unchanged rows, and returns
+        the residual of those of the chunk, (n, d); None if the fit was asked to stop.
     """
     few = len(chunk.rows) < FEW_ROWS
     found: list[tuple[float, Any]] = []
     before = noise_of_rows(chunk, operator)
     if not energy(chunk) > 0:
         return before
-    with warnings.catch_warnings():  # the last fit gives them
+    with warnings.catch_warnings():  # the last fit issues them
         warnings.simplefilter("ignore")
         for start in (None, before) if few else (before,):
             noise = start
@@ -309,7 +309,7 @@ def estimated_noise(chunk, operator, rest_of) -> StationaryNoise:
 
 
 def likelihood(chunk, rest, noise) -> float:
-    """``log p`` of noise (n, d), but for a constant, with the variance that makes it largest."""
+    """``log p`` of noise (n, d), up to a constant, with the variance that maximises it."""
     E = noise.whiten(rest)
     hidden = np.isnan(E)
     weight = chunk.weigh(np.ones(len(E)))
@@ -322,8 +322,8 @@ def likelihood(chunk, rest, noise) -> float:
 def in_data_units(chunks, model):
     """The model with components in the units of the data, of unit norm; ``left`` and ``rest``.
 
-    See :func:`data_solution`. The weights of the model become what whitened rows show of these, and
-    keep their signs, which scores have decided.
+    See :func:`data_solution`. The weights of the model become the whitened versions of these, and
+    keep their signs, which were determined by scores.
     """
     V, left, rest = data_solution(chunks, model)
     lengths = np.linalg.norm(V, axis=1, keepdims=True)
@@ -348,13 +348,13 @@ def data_solution(chunks, model):
     left : array (k + 1,) or (2,)
         Energy of the rows in the data, after 0, 1, .., k components; after all of a block.
     rest : Chunks
-        What all components leave of the rows in the data.
+        The residual of the rows in the data after all components.
     """
     operator, blocks = model.operator, model.blocks(chunks.dtype)
     left, found, first = [chunks.sum(energy_in, operator)], [], 0
     how = (model.preprocessing, operator, blocks, model.sweeps)
     known: list[Block | None] = [None] * len(blocks)
-    chunks = chunks.then(coded, *how, blocks=known)
+    chunks = chunks.update(coded, *how, blocks=known)
     for k, block in enumerate(blocks):
         columns = slice(first, first + len(block))
         stats = chunks.sum(coded_stats, operator, columns, k)
@@ -363,7 +363,7 @@ def data_solution(chunks, model):
         found.append(np.where(sound, V, block.weights))
         known = list(known)
         known[k] = replace(block, weights=found[-1], norms=np.ones((1, len(block))))
-        chunks = chunks.then(without, found[-1], columns, k, blocks=known)
+        chunks = chunks.update(without, found[-1], columns, k, blocks=known)
         left.append(chunks.sum(energy_in, operator))
         first += len(block)
     return np.concatenate(found), np.array(left), chunks
@@ -382,7 +382,7 @@ def _weighed(chunk, operator):
 
 
 def coded(chunk, preprocessing, operator, blocks, sweeps):
-    """Centred rows with the codes of whitened ones: coefficients in place of scores."""
+    """Centred rows with the codes of whitened ones: coefficients instead of scores."""
     rows = preprocessing.whitened(chunk.rows, operator)
     seen = replace(chunk, rows=rows, operator=operator, codes=None)
     codes, first, found = code(seen, blocks, sweeps), 0, []
@@ -393,13 +393,13 @@ def coded(chunk, preprocessing, operator, blocks, sweeps):
 
 
 def coded_stats(chunk, operator, columns, k) -> Stats:
-    """:class:`Stats` of rows with the codes that they have on some components."""
+    """:class:`Stats` of rows with their codes on some components."""
     index, coef = chunk.codes.index[:, k], chunk.codes.scores[:, columns]
     chunk = _weighed(chunk, operator)
     return coded_statistics(chunk, index, coef, np.zeros(1))
 
 
 def without(chunk, V, columns, k):
-    """The rows less some components in the data."""
+    """The rows minus some components in the data."""
     coef = chunk.codes.scores[:, columns]
     return chunk.plus(V, chunk.codes.index[:, k], -coef, chunk.codes)

@@ -1,8 +1,8 @@
-"""What a fit will cost, before it starts: its transforms, its rows, and a guess of its time.
+"""The cost of a fit, before it starts: its transforms, its rows, and an estimate of its time.
 
-A pass over ``n`` rows takes ``a + b n`` seconds, of which both are measured on a few rows. How many
-passes a search and the last climbs take is known from fits of all kinds of families
-(``benchmarks/bench_cost.py``); single fits need up to some times more or less of them.
+A pass over ``n`` rows takes ``a + b n`` seconds, where both are measured on a few rows. The number
+of passes of a search and of the last climbs is known from fits of all kinds of families
+(``benchmarks/bench_cost.py``); a single fit may need several times more or fewer.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ __all__ = ["Cost", "check_cost", "guess", "guess_density"]
 
 WORTH = 3e10  # products of a transform and a value, below which a fit takes seconds at most
 TRIED = (2, 64)  # rows of the passes that are measured,
-SLOWLY_TRIED = 8  # rows of the second of them where the first is slow
-REPEATS, ENOUGH = 6, 0.3  # so often, or until they take so many seconds
+SLOWLY_TRIED = 8  # rows of the second of them if the first is slow
+REPEATS, ENOUGH = 6, 0.3  # repetitions, or seconds after which to stop
 SETTLING, MOVES, LAST = 80, 2, 25  # climbs on few rows, moves from there, passes over all rows
-SHARES = 8  # components that are expected where a share of the energy is to be explained
-EM_FITS = 5  # times the time of a single component, for each component of a density
-GROWTHS, AUTO_GROWTHS = 2, 3  # times as many passes where components grow in one pose
-LEAST_PASSES = 100  # that any fit takes
-TOLD, WARNED = 10.0, 60.0  # seconds from which a fit is logged, and warned of
-MAX_HOURS = "GTPCA_MAX_HOURS"  # variable of the environment; a fit that needs more is refused
+SHARES = 8  # expected number of components if a share of the energy is given
+EM_FITS = 5  # times that of a single component, for each component of a density
+GROWTHS, AUTO_GROWTHS = 2, 3  # times as many passes if components grow in one pose
+LEAST_PASSES = 100  # taken by any fit
+TOLD, WARNED = 10.0, 60.0  # seconds from which on a fit is logged, and warned about
+MAX_HOURS = "GTPCA_MAX_HOURS"  # environment variable; a fit that needs more is refused
 DEFAULT_HOURS = 24.0
 
 
 @dataclass(frozen=True)
 class Cost:
-    """How large a fit is.
+    """The size of a fit.
 
     Attributes
     ----------
     n_transforms, n_rows : int
     seconds : float
-        A guess; 0 for fits that are not worth a guess.
+        An estimate; 0 for fits that are too short to be estimated.
     """
 
     n_transforms: int
@@ -64,12 +64,12 @@ class Cost:
     seconds: float = 0.0
 
     def times(self, n_fits: int) -> Cost:
-        """That of so many such fits."""
+        """The cost of several such fits."""
         return replace(self, seconds=n_fits * self.seconds)
 
 
 def guess(problem, recipe) -> Cost:
-    """The cost of a fit; of solvers other than ALS nothing is guessed.
+    """The cost of a fit; 0 seconds for solvers other than ALS.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def guess(problem, recipe) -> Cost:
 
 
 def _n_fits(recipe) -> float:
-    """How many single components would take as long."""
+    """The number of single components that would take as long."""
     count = SHARES if isinstance(recipe.n_components, float) else recipe.n_components
     if not recipe.shared_pose or count == 1:
         return count * recipe.n_fits
@@ -89,7 +89,7 @@ def _n_fits(recipe) -> float:
 
 
 def guess_density(chunks, n_components) -> Cost:
-    """The cost of a density: of its start, and of EM, passes of which weigh all transforms."""
+    """The cost of a density: of its start, and of EM, whose passes weight all transforms."""
     how = (1 + EM_FITS * (1 + n_components), ALS().n_init)
     return guess_components(Problem(chunks, "positive"), *how)
 
@@ -106,9 +106,9 @@ def guess_components(problem, n_components, n_starts) -> Cost:
 
 
 def _passes(operator, n, n_starts):
-    """Rows that one component is matched with, and passes that this takes, about.
+    """Approximate number of rows that one component is matched with, and of passes.
 
-    A stack of weights is matched in one pass: starts, then moves and places of a lookahead.
+    A stack of weights is matched in one pass: starts, then moves and positions of a lookahead.
     """
     (first, kept, few), (second, _, more) = HALVINGS
     w = np.ones(operator.n_weights) / math.sqrt(operator.n_weights)
@@ -122,10 +122,10 @@ def _passes(operator, n, n_starts):
 
 
 def _pass_time(problem):
-    """Seconds of a pass over no rows, and for each row, as measured.
+    """Seconds of a pass over no rows, and per row, as measured.
 
-    Where a pass is quick, rows hide behind what it takes by itself: at least half of the time of
-    many is theirs.
+    If a pass is fast, its fixed cost hides that of the rows: at least half of the time for many
+    rows is attributed to them.
     """
     few, many, least = min(TRIED[0], problem.chunks.n_rows), TRIED[1], 0.5
     alone = _timed(problem, few)
@@ -151,14 +151,14 @@ def _timed(problem, count):
     found: list[float] = []
     while len(found) < REPEATS and sum(found) < 2 * ENOUGH:
         begun = time.perf_counter()
-        stats = chunks.sum(statistics, few.blocks(W))
+        stats = chunks.sum(statistics, few.blocks_for_fit(W))
         update(chunk.operator, stats, W, UPDATE_STEPS, problem.ridge)
         found.append(time.perf_counter() - begun)
     return min(found[1:] or found)
 
 
 def check_cost(cost, family, log) -> None:
-    """Say how long a fit will take if that is long; refuse what would take days.
+    """Report how long a fit will take if that is long; refuse what would take days.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def check_cost(cost, family, log) -> None:
 
 
 def _max_hours() -> float:
-    """Hours that a fit may take, as the environment says."""
+    """The number of hours that a fit may take, from the environment."""
     given = os.environ.get(MAX_HOURS, "")
     try:
         hours = float(given) if given else DEFAULT_HOURS

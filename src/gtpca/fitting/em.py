@@ -1,8 +1,12 @@
-"""Expectation maximisation for one pose per sample: a start, and passes that raise the likelihood.
+"""Expectation maximisation for one pose per sample: its start, and passes until it converges.
 
-The start are the poses of a *single* component, found by energy; pattern, loadings and noise are
+EM starts from the poses of a *single* component, found by energy; pattern, loadings and noise are
 those of the rows in these poses. A better fit is not a better registration: several components can
-make up for a pose that is wrong, so starts are not chosen by likelihood.
+compensate for a wrong pose, so starts are not chosen by likelihood.
+
+A pass over rows needs an operator's ``adjoint_sum`` (``sum_i,t coef_it T_t* x_i``), and with gaps
+``mask_sums`` without transforms. What EM finds from few rows is smoothed and shrunk afterwards
+(:mod:`gtpca.fitting.held_out`).
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gtpca.data.chunks import Chunks
-from gtpca.data.energies import energy, masses
+from gtpca.data.energies import energy, masses, total_weight
 from gtpca.fitting.annealing import annealed
 from gtpca.fitting.shared_pose import leading_axes
 from gtpca.model.conventions import signs
@@ -24,8 +28,8 @@ from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem
 
 __all__ = [
-    "Recipe",
-    "climb",
+    "DensityRecipe",
+    "climb_likelihood",
     "common_noise",
     "density_in_data_units",
     "expectation_maximisation",
@@ -35,21 +39,20 @@ __all__ = [
     "maximised",
     "start",
     "start_at",
-    "total_weight",
     "with_data_weights",
 ]
 
-DENSE = 512  # weights up to which the covariance of aligned rows is made as a whole
-SUBSPACE_STEPS, SPARE = 6, 8  # else: so many steps, with so many directions more than needed
-FLOOR = 1e-9  # least noise, as a share of the mean square of the rows
-FALL = 1e-9  # share by which a likelihood may fall by ordinary rounding
+DENSE = 512  # weights up to which the full covariance of aligned rows is computed
+SUBSPACE_STEPS, SPARE = 6, 8  # otherwise: steps, and directions in addition to those needed
+FLOOR = 1e-9  # smallest noise, as a share of the mean square of the rows
+FALL = 1e-9  # share by which a likelihood may decrease by ordinary rounding
 SPAN = 2  # passes that must gain more than the tolerance
 FARTHEST = 32.0  # extrapolation, in steps
-FAINT = 0.01  # least variance of a component at the start, in units of the noise
+FAINT = 0.01  # smallest variance of a component at the start, in units of the noise
 
 
 @dataclass(frozen=True)
-class Recipe:
+class DensityRecipe:
     """How to fit.
 
     Parameters
@@ -62,10 +65,10 @@ class Recipe:
         How the single component of the start matches rows.
     max_iter : int
     tol : float
-        Least gain per row, in nats, for which it goes on.
+        Smallest gain per row, in nats, for which EM continues.
     n_jobs : int or None
     whitening : StationaryNoise or None
-        What the rows were whitened by.
+        The noise by which the rows were whitened.
     """
 
     n_components: int
@@ -79,7 +82,7 @@ class Recipe:
     whitening: StationaryNoise | None = None
 
 
-def expectation_maximisation(chunks: Chunks, recipe: Recipe, rng):
+def expectation_maximisation(chunks: Chunks, recipe: DensityRecipe, rng):
     """The model of all rows.
 
     Returns
@@ -87,35 +90,36 @@ def expectation_maximisation(chunks: Chunks, recipe: Recipe, rng):
     model : ProbabilisticModel
     history : list of float
         Mean over the rows of ``log p(x)``, or for hard EM of ``max_t log p(x, t)``, at every pass;
-        it never falls but by rounding.
+        it never decreases except by rounding.
     converged : bool
     """
-    return climb(chunks, recipe, start(chunks, recipe, rng))
+    return climb_likelihood(chunks, recipe, start(chunks, recipe, rng))
 
 
-def climb(chunks, recipe, model, sums_of=None, step=None):
+def climb_likelihood(chunks, recipe, model, sums_of=None, step=None):
     """Passes over all rows from a model; see :func:`expectation_maximisation`.
 
-    ``sums_of(chunk, lens, by_feature)`` are the sums of a pass, with ``fit`` and ``count``, and
-    ``step(model, lens, sums, floor, learn_prior)`` is the model after it: by default those of a
+    ``sums_of(chunk, e_step, by_feature)`` are the sums of a pass, with ``fit`` and ``count``, and
+    ``step(model, e_step, sums, floor, learn_prior)`` is the model after it: by default those of a
     single density.
 
-    A noise of each feature changes the inner product in which all else is summed: it takes turns
-    with the rest. Else every second pass is taken at a point extrapolated from the two before it,
-    unless that is less likely: EM alone may need hundreds of passes in strong noise. Where the
-    noise is at its floor, rounding errors are large beside it: a pass that makes rows less likely
-    is the last, and what was there before it is kept.
+    A separate noise for each feature is a feature weight that changes in every pass: it changes the
+    inner product in which all else is summed, so passes alternate between the noise and the rest.
+    Otherwise every second pass is taken at a point extrapolated from the two before it, unless that
+    is less likely: EM alone may need hundreds of passes in strong noise. If the noise is at its
+    floor, rounding errors are large in comparison: a pass that makes rows less likely is then the
+    last, and the model before it is kept.
     """
     sums_of = sums_of or (soft_sums if recipe.em == "soft" else hard_sums)
     step = step or maximised
     history: list[float] = []
     floor, by_turns = least_noise(chunks), recipe.noise == "features"
-    before, plain = None, None  # the model of the pass before, and what an extrapolation replaced
+    before, plain = None, None  # the model of the previous pass, and what an extrapolation replaced
     best = model
     for number in range(recipe.max_iter + 1):
-        lens, by_feature = model.lens(), by_turns and number % 2 == 1
-        sums = chunks.sum(sums_of, lens, by_feature)
-        likelihood = sums.fit / sums.count
+        e_step, by_feature = model.e_step(), by_turns and number % 2 == 1
+        sums = chunks.sum(sums_of, e_step, by_feature)
+        likelihood = sums.log_likelihood / sums.count
         if plain is not None and not likelihood >= history[-1]:
             model, plain = plain, None
             continue
@@ -127,7 +131,7 @@ def climb(chunks, recipe, model, sums_of=None, step=None):
             return model.canonical(), history, True
         if number == recipe.max_iter:
             break
-        after, here = step(model, lens, sums, floor, recipe.prior == "learned"), model
+        after, here = step(model, e_step, sums, floor, recipe.prior == "learned"), model
         if before is None or by_turns:
             before, plain, model = here, None, after
         else:
@@ -136,10 +140,10 @@ def climb(chunks, recipe, model, sums_of=None, step=None):
 
 
 def extrapolated(first, second, third):
-    """Three models, one pass after the other, and where they lead to.
+    """The extrapolation from three models, each one pass after the other.
 
     With steps ``r`` and ``r + v`` it is ``first + 2 a r + a^2 v`` where ``a = |r| / |v|`` (Varadhan
-    and Roland, 2008); ``a = 1`` is the third one.
+    and Roland, 2008); ``a = 1`` gives the third one.
     """
     W = [model.weights for model in (first, second, third)]
     noises = [np.log(model.noise) for model in (first, second, third)]
@@ -156,54 +160,54 @@ def extrapolated(first, second, third):
 
 
 def least_noise(chunks):
-    """The least variance of the noise: rows without any have no density."""
+    """The smallest allowed variance of the noise: without noise, rows have no density."""
     count = np.sum(chunks.sum(masses))
     mean = chunks.sum(energy) / count if count > 0 else 0.0
     return FLOOR * mean if mean > 0 else FLOOR
 
 
-def maximised(model, lens, sums, floor, learn_prior=False):
+def maximised(model, e_step, sums, floor, learn_prior=False):
     """The model under which the sums of a pass are most likely.
 
-    Pattern and loadings solve ``sum_t,k moments_tjk T_t* T_t v_k = rhs_j``, as the weights of a
-    block do; the noise is the mean square of what they leave.
+    Pattern and loadings solve ``sum_t,k moments_tjk T_t* T_t v_k = rhs_j``, like the weights of a
+    block; the noise is the mean square of their residual.
     """
     if np.ndim(sums.squares):
-        return replace(model, noise=np.maximum(_noise_of_features(model, lens, sums), floor))
-    V = fitted_weights(lens, sums)
-    noise = common_noise([lens], [sums], [V], floor) if len(model.noise) == 1 else model.noise
+        return replace(model, noise=np.maximum(_noise_of_features(model, e_step, sums), floor))
+    V = fitted_weights(e_step, sums)
+    noise = common_noise([e_step], [sums], [V], floor) if len(model.noise) == 1 else model.noise
     model = model.with_weights(V, noise)
     return replace(model, log_prior=log_shares(sums.mass)) if learn_prior else model
 
 
-def fitted_weights(lens, sums):
+def fitted_weights(e_step, sums):
     """Pattern and loadings (1 + K, L) under which the sums of a pass are most likely."""
-    return _least_squares(lens.operator.normal(sums.moments), sums, lens.weights)
+    return _least_squares(e_step.operator.normal(sums.moments), sums, e_step.weights)
 
 
-def common_noise(lenses, each, stack, floor):
+def common_noise(e_steps, each, stack, floor):
     """One variance (1,) for the sums of several passes: what their weights (1 + K, L) leave."""
-    parts = zip(lenses, each, stack, strict=True)
-    left = sum(_energy_left(lens.operator, sums, V) for lens, sums, V in parts)
+    parts = zip(e_steps, each, stack, strict=True)
+    left = sum(_energy_left(e_step.operator, sums, V) for e_step, sums, V in parts)
     count = sum(np.sum(sums.observed) for sums in each)
     return np.array([max(left / max(count, 1e-300), floor)])
 
 
 def density_in_data_units(
-    chunks: Chunks, recipe: Recipe, model, width=0.0, scale=1.0
+    chunks: Chunks, recipe: DensityRecipe, model, width=0.0, scale=1.0
 ) -> ProbabilisticModel:
-    """The same density with pattern and loadings in the units of the data beside those of it.
+    """The same density, with pattern and loadings also in the units of the data.
 
-    They are the least-squares solution for the rows of ``chunks``, as they came, with the poses and
-    scores of whitened ones, smoothed and made smaller as these were. Loadings are turned so that
-    they are orthogonal in the data.
+    They are the least-squares solution for the original rows of ``chunks``, with the poses and
+    scores of whitened ones, smoothed and shrunk in the same way. Loadings are rotated so that they
+    are orthogonal in the data.
     """
-    sums = chunks.sum(data_sums, model.lens(), recipe.em == "hard")
+    sums = chunks.sum(data_sums, model.e_step(), recipe.em == "hard")
     return with_data_weights(model, sums, width, scale)
 
 
 def with_data_weights(model, sums, width=0.0, scale=1.0) -> ProbabilisticModel:
-    """A model with the weights in the units of the data that the sums of rows as they came say."""
+    """A model with weights in the units of the data, from sums over the original rows."""
     operator = model.operator
     V = scale * _least_squares(operator.normal(sums.moments), sums, np.zeros_like(model.weights))
     V = np.stack([smoothed(operator, v, width) for v in V]) if width else V
@@ -215,7 +219,7 @@ def with_data_weights(model, sums, width=0.0, scale=1.0) -> ProbabilisticModel:
 
 
 def _energy_left(operator, sums, V):
-    """``sum_it g_it E|x_i - T_t V a|^2`` over what was observed."""
+    """``sum_it g_it E|x_i - T_t V a|^2`` over observed values."""
     G = operator.gram(V[None])
     left = sums.energy - 2 * np.sum(V * sums.rhs[0]) + np.sum(sums.moments.nodes * G)
     if not sums.moments.lack:
@@ -225,7 +229,7 @@ def _energy_left(operator, sums, V):
 
 
 def _least_squares(normal, sums, start):
-    """Pattern and loadings (1 + K, L); of what the rows say nothing, those of ``start``."""
+    """Pattern and loadings (1 + K, L); those of ``start`` where the rows say nothing."""
     [V] = normal.solve(sums.rhs, start[None])
     return np.where(normal.seen[0], V, start)
 
@@ -236,17 +240,17 @@ def log_shares(mass):
     return np.log(share, out=np.full(len(share), -np.inf), where=share > 0)
 
 
-def _noise_of_features(model, lens, sums):
+def _noise_of_features(model, e_step, sums):
     """``1 / n sum_i E (x_ij - (T_t (m + U z))_j)^2``, (d,)."""
-    total, operator = sums.squares.copy(), lens.operator
+    total, operator = sums.squares.copy(), e_step.operator
     for t, moments in enumerate(sums.moments.nodes[0]):
-        bank = np.concatenate([operator.apply_at(v, np.array([t])) for v in lens.weights])
+        bank = np.concatenate([operator.apply_at(v, np.array([t])) for v in e_step.weights])
         total += np.einsum("jf,jk,kf->f", bank, moments, bank)
     observed = np.where(sums.observed > 0, sums.observed, 1.0)
     return np.where(sums.observed > 0, total / observed, model.noise)
 
 
-def start(chunks: Chunks, recipe: Recipe, rng) -> ProbabilisticModel:
+def start(chunks: Chunks, recipe: DensityRecipe, rng) -> ProbabilisticModel:
     """Pattern, loadings and noise of the rows in the poses of a single component."""
     problem = Problem(chunks, recipe.polarity)
     result = ALS().solve(problem, rng, n_jobs=recipe.n_jobs)
@@ -257,7 +261,7 @@ def start(chunks: Chunks, recipe: Recipe, rng) -> ProbabilisticModel:
 
 def start_at(problem, recipe, W, rng) -> ProbabilisticModel:
     """Pattern, loadings and noise of the rows in the poses of a component (1, L)."""
-    chunks, block = problem.chunks, problem.block(W)
+    chunks, block = problem.chunks, problem.block_for_codes(W)
     operator, n = chunks.operator, chunks.sum(total_weight)
     stats = chunks.sum(pattern_sums, block)
     pattern = operator.normal(stats.moments).solve(stats.rhs, np.zeros_like(stats.rhs))[0, 0]
@@ -273,21 +277,16 @@ def start_at(problem, recipe, W, rng) -> ProbabilisticModel:
     return ProbabilisticModel(operator, pattern, loadings, noises, uniform, recipe.whitening)
 
 
-def total_weight(chunk):
-    """``sum_i q_i`` of the sample weights."""
-    return float(chunk.weigh(np.ones(len(chunk.rows))).sum())
-
-
 def pattern_sums(chunk, block) -> Stats:
-    """What the mean of all rows needs to know, in the poses of a block; and their energy."""
+    """What the mean of all rows in the poses of a block needs, and the energy of the rows."""
     index, one = match(chunk, block).index, np.ones((len(chunk.rows), 1))
     return coded_statistics(chunk, index, one, np.array([energy(chunk)]))
 
 
 def aligned_axes(chunks, block, pattern, count, rng):
-    """Variances (count,) and directions (count, L) of the rows that are brought back.
+    """Variances (count,) and directions (count, L) of the rows after they are moved back.
 
-    Few weights: of the covariance itself; many: by steps of subspace iteration.
+    For few weights, from the covariance itself; for many, by steps of subspace iteration.
     """
     L, n = chunks.operator.n_weights, chunks.sum(total_weight)
     if count == 0:

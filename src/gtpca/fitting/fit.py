@@ -20,7 +20,7 @@ from gtpca.fitting.shared_pose import grow_block, principal_order
 from gtpca.fitting.threads import SINGLE_BLAS_THREAD
 from gtpca.model.coding import deflate, energy_shares, nested_energies, rematch, restore
 from gtpca.model.conventions import (
-    Poses,
+    TakenPoses,
     centred,
     code_poses,
     code_sides,
@@ -36,7 +36,7 @@ from gtpca.solvers.als import SETTLE_ROWS
 from gtpca.solvers.base import Problem, SolverResult
 from gtpca.solvers.pca import solve_directly
 
-__all__ = ["Fit", "Progress", "Recipe", "check_size", "fit", "show_log"]
+__all__ = ["Fit", "Progress", "Recipe", "check_finite", "fit", "show_log"]
 
 logger = logging.getLogger("gtpca")
 GONE = 1e-7  # share of the energy below which nothing is left to explain
@@ -98,7 +98,7 @@ class Components:
     results : list of SolverResult
     sides : array (2, k)
         How many scores are positive and how many negative.
-    poses : list of Poses
+    poses : list of TakenPoses
         Those that rows take, for each component, or for all if they share them; none if nothing
         moves.
     """
@@ -107,7 +107,7 @@ class Components:
     explained: np.ndarray
     results: list
     sides: np.ndarray
-    poses: list[Poses] = field(default_factory=list)
+    poses: list[TakenPoses] = field(default_factory=list)
 
     def sorted(self) -> Components:
         """The same in descending order of explained energy."""
@@ -193,7 +193,10 @@ class Progress:
         """Log how much of the energy is explained after a component."""
         self.log(
             "component %d: %.2f %% of the energy explained so far, %d passes, %s",
-            *(number, 100 * share, result.n_iter, result.stopped),
+            number,
+            100 * share,
+            result.n_iter,
+            result.stopped,
         )
 
 
@@ -279,7 +282,7 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
     Very large or small rows are fitted in other units, a power of two, and so exactly.
     """
     if problem.chunks.n_rows <= SETTLE_ROWS:
-        problem = replace(problem, chunks=problem.chunks.here())
+        problem = replace(problem, chunks=problem.chunks.to_memory())
     rows = _totals(problem.chunks)
     total, exponent = rows.energy, int(exponent_of(np.sqrt(rows.live)))
     problem = replace(problem, complete=rows.hidden == 0)
@@ -338,7 +341,7 @@ def _components(problem, recipe, goal):
 def _totals(chunks):
     """What there is in the rows, whose energy must not be zero."""
     found = chunks.sum(totals)
-    check_size(found.energy, found.live)
+    check_finite(found.energy, found.live)
     if found.energy <= 0:
         raise ValueError(
             "X has no energy to explain: all rows are zero, after centring if there is any "
@@ -349,7 +352,7 @@ def _totals(chunks):
     return found
 
 
-def check_size(*sums):
+def check_finite(*sums):
     """Raise an error if sums over the rows are not finite."""
     if not all(np.isfinite(values).all() for values in sums):
         raise ValueError("X is too large: its energy overflows; divide it by a suitable constant.")
@@ -393,8 +396,8 @@ def _greedy(problem, recipe, goal):
     while not (goal.reached(len(results), left[-1]) or recipe.progress.stop):
         more = len(results) + 1 != goal.count
         result = _solve(problem, recipe, more, recipe.n_tries)
-        blocks.append(problem.block(result.weights))
-        chunks = problem.chunks.then(deflate, blocks[-1], blocks=list(blocks))
+        blocks.append(problem.block_for_codes(result.weights))
+        chunks = problem.chunks.update(deflate, blocks[-1], blocks=list(blocks))
         left.append(chunks.sum(energy))
         if results and left[-2] - left[-1] <= GONE * goal.total:
             left.pop()  # the family has no way to the rest of the energy
@@ -424,7 +427,7 @@ def _solve(problem, recipe, more, n_tries):
         if recipe.anneal and result.stopped != "callback":
             result = annealed(problem, recipe.solver, result, **how)
     if problem.chunks.operator.crops:
-        poses = problem.chunks.sum(match_poses, problem.block(result.weights))
+        poses = problem.chunks.sum(match_poses, problem.block_for_codes(result.weights))
         result.weights = centred(problem.chunks.operator, result.weights, poses.used)
     return result
 
@@ -449,15 +452,15 @@ def _finished(problem, recipe, found, total):
 
 def _refine(problem, recipe, found, total):
     """Joint sweeps: each component solved and matched again beside all the others."""
-    chunks, blocks = problem.chunks, [problem.block(w[None]) for w in found.weights]
+    chunks, blocks = problem.chunks, [problem.block_for_codes(w[None]) for w in found.weights]
     for sweep in range(recipe.refine):
         for k, block in enumerate(blocks):
             others = [*blocks[:k], None, *blocks[k + 1 :]]
-            chunks = chunks.then(restore, block, k, blocks=others)
+            chunks = chunks.update(restore, block, k, blocks=others)
             own = replace(problem, chunks=chunks, ridge=found.results[k].ridge)
             result = recipe.solver.polish(own, block.weights)
-            blocks[k] = problem.block(result.weights)
-            chunks = chunks.then(rematch, blocks[k], k, blocks=list(blocks))
+            blocks[k] = problem.block_for_codes(result.weights)
+            chunks = chunks.update(rematch, blocks[k], k, blocks=list(blocks))
         share = 1 - chunks.sum(energy) / total
         recipe.progress.log("sweep %d: %.2f %% explained", sweep + 1, 100 * share)
     found.weights = np.concatenate([block.weights for block in blocks])
@@ -469,7 +472,7 @@ def _shared(problem, recipe, goal):
     """All components at once, in one pose per row."""
     result = grow_block(problem, recipe, goal)
     W = principal_order(problem, result.weights)
-    poses = problem.chunks.sum(match_poses, problem.block(W))
+    poses = problem.chunks.sum(match_poses, problem.block_for_codes(W))
     W, left, order = _falling_order(problem, conventional(problem.chunks.operator, W, poses))
     nothing = np.flatnonzero(-np.diff(left)[1:] <= GONE * goal.total)
     count = min(goal.enough(left), 1 + int(nothing[0]) if len(nothing) else len(W))
@@ -484,9 +487,9 @@ def _falling_order(problem, W, tries=5):
     """
     numbers = np.arange(len(W))
     for _ in range(tries):
-        left = problem.chunks.sum(nested_energies, [problem.block(W)])
+        left = problem.chunks.sum(nested_energies, [problem.block_for_codes(W)])
         order = np.argsort(np.diff(left), kind="stable")
-        if len(problem.block(W).gram) == 1 or np.all(order == np.arange(len(order))):
+        if len(problem.block_for_codes(W).gram) == 1 or np.all(order == np.arange(len(order))):
             break
         W, numbers = W[order], numbers[order]
     return W, left, numbers

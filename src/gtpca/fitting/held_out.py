@@ -1,19 +1,23 @@
-"""What held-out rows say of a fit: whether anything is there, and how far to trust its weights.
+"""Evidence from held-out rows: whether there is a pattern, and how far to trust its weights.
 
-Of all rows, ``FOLDS`` times, some are held out and a model is fitted to the others. Weights of few
-rows hold noise: in it EM finds a pattern where there is none, and with it poses are too certain. So
-all weights are smoothed and made smaller,
+``FOLDS`` times, some of all rows are held out and a model is fitted to the others. Weights from few
+rows contain noise: EM finds a pattern even where there is none, and poses are then too certain. So
+all weights are smoothed and shrunk,
 
-    w -> scale * (Gaussian of some width along the axes that move) w,
+    w -> scale * (Gaussian of some width along the moving axes) w,
 
-by what makes the held-out rows most likely. Where they are less likely with the pattern as it was
-found than with none, and where they gain little by the best of these changes, there is no evidence
-for it. Both are asked: many components of few rows can hide a pattern that is there.
+by the amounts that make the held-out rows most likely. If these rows are less likely with the
+unchanged pattern than without, and gain little from the best of these changes, there is no evidence
+for the pattern. Both conditions are needed: many components from few rows can hide an existing
+pattern.
 
 Noise that is not white, or not Gaussian, is more likely with some pattern than with none, held out
-or not. So the gain of held-out halves is also looked at beside that in surrogates, which have the
-colour, tails and loudness of the rows but no pattern at a place (:mod:`gtpca.model.surrogates`):
-where one of them gains as much, there is no evidence either.
+or not. So the gain of held-out halves is also compared with that of surrogates, which have the
+colour, tails and loudness of the rows but no localised pattern (:mod:`gtpca.model.surrogates`): if
+one of them gains as much, there is no evidence either.
+
+Rows are held out by a hash of their values, so that equal rows stay together and weight 2 is
+equivalent to repeating a row.
 """
 
 from __future__ import annotations
@@ -24,25 +28,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gtpca.data.chunks import as_chunks
-from gtpca.data.energies import masses
-from gtpca.fitting.em import expectation_maximisation, total_weight
+from gtpca.data.energies import masses, total_weight
+from gtpca.fitting.em import expectation_maximisation
 from gtpca.model.probabilistic import ProbabilisticModel, total_likelihood
 from gtpca.model.surrogates import InnovationSurrogates, channels_back, channels_last
 from gtpca.operators.base import smoothed
 
-__all__ = ["NEEDED", "Trust", "beside_noise", "evidence", "held_out", "trusted"]
+__all__ = ["NEEDED", "Trust", "beside_noise", "held_out", "nats_per_weight", "trusted"]
 
 FOLDS = 5
-ENOUGH = 100.0  # nats per weight from which on rows are not held out: weights are good enough
-MOST_ROWS = 20_000  # that are looked at
+ENOUGH = 100.0  # nats per weight from which on no rows are held out: weights are good enough
+MOST_ROWS = 20_000  # that are used
 WIDTHS = (0.0, 0.5, 0.7, 1.0, 1.4, 2.0)  # in points
-SCALES = (1.0, 0.9, 0.8, 0.6, 0.4, 0.2, 0.1)  # a tenth is left, so that there are poses
+SCALES = (1.0, 0.9, 0.8, 0.6, 0.4, 0.2, 0.1)  # at least a tenth, so that poses are defined
 TOL = 1e-4  # of EM, in nats per row
-NEEDED = 10.0  # nats: of 13 widths and scales the best gains a few by chance
-SURROGATES, FIRST = 19, 5  # at most, and after how many a clear case ends
+NEEDED = 10.0  # nats: the best of 13 widths and scales gains a few by chance
+SURROGATES, FIRST = 19, 5  # maximum, and number after which a clear case ends
 CLEAR = 6.0  # standard deviations above the first surrogates
-PASSES = 30  # of EM in a half, of rows and surrogates alike
-MOST_TESTED = 1000  # rows beside surrogates
+PASSES = 30  # of EM in a half, for rows and surrogates
+MOST_TESTED = 1000  # rows that are compared with surrogates
 
 
 @dataclass(frozen=True)
@@ -52,16 +56,16 @@ class Trust:
     Parameters
     ----------
     gain : float or None
-        Mean over held-out rows of how much more likely they are with the pattern, as it was found,
-        than with none, in nats; None where nothing was held out.
+        How much more likely held-out rows are with the unchanged pattern than without, in nats;
+        mean over the rows. None if nothing was held out.
     width, scale : float
-        What makes them most likely.
+        The values that make them most likely.
     total : float or None
-        How much more likely all held-out rows are then than with none, in nats.
+        How much more likely all held-out rows are then than without a pattern, in nats.
     halves : float or None
-        As ``total``, of each half of the rows by the other, and per row.
+        Like ``total``, for each half of the rows given the other, and per row.
     noise : tuple of float
-        The same of surrogates of noise.
+        The same for surrogates of noise.
     """
 
     gain: float | None = None
@@ -73,12 +77,12 @@ class Trust:
 
     @property
     def speaks_against(self) -> bool:
-        """Whether held-out rows speak against a pattern."""
+        """Whether held-out rows are evidence against a pattern."""
         return self.below_nothing or self.as_in_noise
 
     @property
     def below_nothing(self) -> bool:
-        """Whether held-out rows are less likely with the pattern than with none."""
+        """Whether held-out rows are less likely with the pattern than without."""
         little = self.total is None or self.total < NEEDED
         return self.gain is not None and self.gain < 0 and little
 
@@ -89,25 +93,25 @@ class Trust:
 
 
 def trusted(chunks, recipe, model, history, rng) -> tuple[ProbabilisticModel, Trust]:
-    """The model with weights that are smoothed and made smaller, where there is little evidence."""
+    """The model with smoothed and shrunken weights, if there is little evidence."""
     if chunks.operator.n_transforms == 1 or chunks.n_rows < 2 * FOLDS:
         return model, Trust()
-    few = evidence(chunks, model, history) < ENOUGH
+    few = nats_per_weight(chunks, model, history) < ENOUGH
     trust = held_out(chunks, recipe, rng) if few else Trust()
     halves, noise = beside_noise(chunks, recipe, rng)
     trust = replace(trust, halves=halves, noise=noise)
     return (changed(model, trust.width, trust.scale).canonical() if few else model), trust
 
 
-def evidence(chunks, model, history) -> float:
+def nats_per_weight(chunks, model, history) -> float:
     """How much more likely all rows are than with noise alone, in nats per weight."""
     gain = history[-1] * chunks.sum(total_weight)
-    gain -= chunks.sum(total_likelihood, nothing(chunks, model).lens())
+    gain -= chunks.sum(total_likelihood, nothing(chunks, model).e_step())
     return float(gain) / model.weights.size
 
 
 def nothing(chunks, model) -> ProbabilisticModel:
-    """No pattern and no components: noise of the mean square of the rows, of the same kind."""
+    """No pattern and no components: noise of the same kind with the mean square of the rows."""
     squares, counts = chunks.sum(feature_squares)
     if len(model.noise) == 1:
         squares, counts = squares.sum(keepdims=True), counts.sum(keepdims=True)
@@ -123,7 +127,7 @@ def feature_squares(chunk):
 
 
 def held_out(chunks, recipe, rng) -> Trust:
-    """Width and scale by all folds, and how much likelier held-out rows are than with nothing."""
+    """Width and scale from all folds, and how much likelier held-out rows are than with nothing."""
     count, quick = chunks.n_rows, replace(recipe, tol=max(TOL, recipe.tol))
     numbers = np.arange(count)
     if count > MOST_ROWS:
@@ -139,10 +143,10 @@ def held_out(chunks, recipe, rng) -> Trust:
 
 
 def beside_noise(chunks, recipe, rng) -> tuple[float | None, tuple[float, ...]]:
-    """What held-out halves of the rows gain, and what those of surrogates do, in nats per row.
+    """The gain of held-out halves of the rows, and that of surrogates, in nats per row.
 
-    A surrogate that gains as much ends it; so does a gain that is far above the first few. Of many
-    rows some are taken.
+    It stops at a surrogate that gains as much, or if the gain is far above the first few. If there
+    are many rows, a sample is used.
     """
     numbers = np.sort(rng.permutation(chunks.n_rows)[:MOST_TESTED])
     chunk, seed = chunks.take(numbers), rng.randint(2**31)
@@ -167,7 +171,7 @@ def beside_noise(chunks, recipe, rng) -> tuple[float | None, tuple[float, ...]]:
 
 
 def _halves_gain(chunk, rows, first, recipe, seed):
-    """How much more likely each half of some rows (n, d) is by a fit of the other than by none.
+    """How much more likely each half of some rows (n, d) is given a fit of the other than without.
 
     In nats per row, with the width and the scale that make them most likely.
     """
@@ -198,10 +202,10 @@ def _some(chunk, part, recipe):
 
 
 def row_folds(rows, folds=FOLDS, rounded=False) -> np.ndarray:
-    """The fold of every row, (n,), by its values: equal rows are held out together.
+    """The fold of every row, (n,), from its values: equal rows are held out together.
 
-    Values that were computed are ``rounded`` first: their last digits are those of a machine, and
-    of the units of the data.
+    Computed values are ``rounded`` first: their last digits depend on the machine and on the units
+    of the data.
     """
     with np.errstate(over="ignore"):
         rows = np.ascontiguousarray(rows, np.float16 if rounded else None)
@@ -209,17 +213,17 @@ def row_folds(rows, folds=FOLDS, rounded=False) -> np.ndarray:
 
 
 def _best(pairs) -> Trust:
-    """Of all widths the best one, and of all scales with it."""
+    """The best of all widths, and the best of all scales with it."""
 
     def likelihood(width, scale):
         each = ((changed(model, width, scale), new) for model, new, _ in pairs)
-        return sum(new.sum(total_likelihood, model.lens()) for model, new in each)
+        return sum(new.sum(total_likelihood, model.e_step()) for model, new in each)
 
     found = {width: likelihood(width, 1.0) for width in WIDTHS}
     width = max(found, key=lambda width: found[width])
     scales = {1.0: found[width]} | {s: likelihood(width, s) for s in SCALES[1:]}
     none = sum(
-        new.sum(total_likelihood, nothing(fitted, model).lens()) for model, new, fitted in pairs
+        new.sum(total_likelihood, nothing(fitted, model).e_step()) for model, new, fitted in pairs
     )
     gain = (found[0.0] - none) / sum(new.sum(total_weight) for _, new, _ in pairs)
     scale = max(scales, key=lambda scale: scales[scale])
@@ -227,7 +231,7 @@ def _best(pairs) -> Trust:
 
 
 def changed(model, width, scale) -> ProbabilisticModel:
-    """A model with other weights; what they show less of is noise."""
+    """A model with other weights; what they no longer show becomes noise."""
     operator = model.operator
     W = scale * np.stack([smoothed(operator, w, width) if width else w for w in model.weights])
     after = replace(model, pattern=W[0], loadings=W[1:])
@@ -235,7 +239,7 @@ def changed(model, width, scale) -> ProbabilisticModel:
 
 
 def power(model):
-    """Mean square of what is shown, of all features (1,) or of each (d,)."""
+    """Mean square of the moved weights, of all features (1,) or of each (d,)."""
     if len(model.noise) == 1:
         return np.array([model.part_energies().sum() / model.operator.n_judged])
     prior = np.exp(model.log_prior)

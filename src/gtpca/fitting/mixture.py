@@ -17,14 +17,14 @@ from dataclasses import replace
 import numpy as np
 
 from gtpca.data.chunks import Chunks, as_chunks
+from gtpca.data.energies import total_weight
 from gtpca.fitting.em import (
-    Recipe,
-    climb,
+    DensityRecipe,
+    climb_likelihood,
     common_noise,
     fitted_weights,
     log_shares,
     start_at,
-    total_weight,
     with_data_weights,
 )
 from gtpca.model.matching import Stats, coded_statistics, match, orthonormal, update
@@ -46,7 +46,7 @@ LEAST_SHARE = 1e-12  # of a kind that no row takes: its logarithm is finite
 SAME = 1e-6  # starts that explain the same up to this share are the same
 
 
-def find_kinds(chunks: Chunks, recipe: Recipe, n_kinds: int, rng):
+def find_kinds(chunks: Chunks, recipe: DensityRecipe, n_kinds: int, rng):
     """The mixture of ``n_kinds`` densities of all rows.
 
     Returns
@@ -70,7 +70,7 @@ def find_kinds(chunks: Chunks, recipe: Recipe, n_kinds: int, rng):
 
 
 def _climbed(chunks, recipe, model):
-    return climb(chunks, recipe, model, kind_sums, maximised_kinds)
+    return climb_likelihood(chunks, recipe, model, kind_sums, maximised_kinds)
 
 
 def _most_likely(found):
@@ -78,14 +78,14 @@ def _most_likely(found):
     return sorted(found, key=lambda one: -one[1][-1])
 
 
-def maximised_kinds(model, lenses, sums, floor, learn_prior=False) -> MixtureModel:
+def maximised_kinds(model, e_steps, sums, floor, learn_prior=False) -> MixtureModel:
     """The mixture under which the sums of a pass are most likely.
 
     Pattern and loadings of every kind as those of a density; the noise is the mean square of what
     all of them leave.
     """
-    stack = [fitted_weights(*pair) for pair in zip(lenses, sums.each, strict=True)]
-    noise = common_noise(lenses, sums.each, stack, floor)
+    stack = [fitted_weights(*pair) for pair in zip(e_steps, sums.each, strict=True)]
+    noise = common_noise(e_steps, sums.each, stack, floor)
     model = model.with_weights(np.array(stack), noise)
     if learn_prior:
         pairs = zip(model.kinds, sums.each, strict=True)
@@ -107,7 +107,7 @@ def _log_weights(counts):
 
 def kinds_in_data_units(chunks: Chunks, model: MixtureModel) -> MixtureModel:
     """:func:`gtpca.fitting.em.density_in_data_units` of every kind."""
-    sums = chunks.sum(kind_data_sums, model.lens())
+    sums = chunks.sum(kind_data_sums, model.e_step())
     pairs = zip(model.kinds, sums.each, strict=True)
     return replace(model, kinds=tuple(with_data_weights(*pair) for pair in pairs))
 
@@ -158,7 +158,7 @@ def seeded(problem, n_kinds, order, rng) -> np.ndarray:
     explained, stack = np.zeros(len(chunk.rows)), []
     for _ in range(n_kinds):
         stack.append(drawn_row(chunk, chunk.energies - explained, order, rng))
-        [found] = problem.chunks.join(explained_each, problem.blocks(stack[-1])).T
+        [found] = problem.chunks.concat(explained_each, problem.blocks_for_fit(stack[-1])).T
         explained = np.maximum(explained, found)
     return np.concatenate(stack)
 
@@ -196,9 +196,9 @@ def hard_climb(problem, stack):
     """Components (G, 1, L) after some hard passes, and the energy that they explain."""
     operator = problem.chunks.operator
     for _ in range(HARD_PASSES):
-        stats = problem.chunks.sum(hard_statistics, problem.blocks(stack))
+        stats = problem.chunks.sum(hard_statistics, problem.blocks_for_fit(stack))
         stack = update(operator, stats, stack)
-    explained = problem.chunks.sum(hard_statistics, problem.blocks(stack)).explained
+    explained = problem.chunks.sum(hard_statistics, problem.blocks_for_fit(stack)).explained
     return stack, float(explained.sum())
 
 
@@ -206,7 +206,7 @@ def moved_kinds(problem, stack, explained, order, rng):
     """Kinds after moves that explain more: the one that is cheapest to lose goes elsewhere."""
     chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
     for _ in range(MOVES if len(stack) > 1 else 0):
-        each = problem.chunks.join(explained_each, problem.blocks(stack))
+        each = problem.chunks.concat(explained_each, problem.blocks_for_fit(stack))
         others = np.array([np.delete(each, g, axis=1).max(axis=1) for g in range(len(stack))])
         cost = np.sum(chunk.weigh(each.max(axis=1) - others), axis=1)
         cheap = cost.argmin()
@@ -224,7 +224,7 @@ def first_model(chunks, units, recipe, stack, rng) -> MixtureModel:
     The assignment is that of ``units``, the problem of the same rows with unit norm. Components of
     windows that can slide are brought to where they explain most.
     """
-    kind = units.chunks.join(explained_each, units.blocks(stack)).argmax(axis=1)
+    kind = units.chunks.concat(explained_each, units.blocks_for_fit(stack)).argmax(axis=1)
     chunk, kinds, counts = chunks.take(np.arange(chunks.n_rows)), [], []
     for g, W in enumerate(stack):
         part = _rows_of(chunk, kind == g, recipe)

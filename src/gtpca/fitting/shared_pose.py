@@ -1,10 +1,10 @@
-"""One pose per sample: all components move together, as if the data had been aligned before PCA.
+"""One pose per sample: all components move together, as if the data were aligned before PCA.
 
     min over W = (w_1 .. w_K), T_i, c_i   of   sum_i | x_i - T_i (c_i1 w_1 + .. + c_iK w_K) |^2
 
-The block grows, 1, 2, 4, .., while the poses settle: a full block at once ends in worse optima. It
-does so on few rows, at first from several beginnings, of which the best goes on; the full block is
-finished on all rows.
+The block grows, 1, 2, 4, .., while the poses settle: starting with a full block ends in worse
+optima. It grows on a subsample, up to four components from several starts and then from the best of
+them; the full block is finished on all rows.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from gtpca.solvers.base import SolverResult
 
 __all__ = ["grow_block", "leading_axes", "n_growths", "principal_axes", "principal_order"]
 
-GROW_ROWS = 1024  # the block grows on so many rows
-ONCE, AUTO, AMONG_LOUD = (2, 1), (2, 2), (6, 3)  # beginnings, and how many of them are finished
-OF_FEW = (3, 2)  # instead of AUTO, where the block grows on all rows
-RACE = 4  # components up to which all beginnings are grown
+GROW_ROWS = 1024  # rows on which the block grows
+ONCE, AUTO, AMONG_LOUD = (2, 1), (2, 2), (6, 3)  # starts, and how many of them are finished
+OF_FEW = (3, 2)  # instead of AUTO, if the block grows on all rows
+RACE = 4  # components up to which all starts are grown
 GROW_PASSES = 8  # for each size but the last, or fewer
-SUBSPACE_STEPS, SPARE = 3, 8  # towards the next directions, with so many more than needed
+SUBSPACE_STEPS, SPARE = 3, 8  # towards the next directions, with this many more than needed
 
 
 def grow_block(problem, recipe, goal):
@@ -61,10 +61,10 @@ def grow_block(problem, recipe, goal):
 
 
 def n_growths(is_auto, loud=False, few_rows=False) -> tuple[int, int]:
-    """From how many beginnings a block grows, and how many of these are finished on all rows.
+    """The number of starts from which a block grows, and of those that are finished on all rows.
 
     What explains most of few rows after few passes need not lead to the best optimum: so two are
-    finished, of three where rows are few, and so is what a beginning costs.
+    finished, of three if there are few rows, where a start costs little.
     """
     if not is_auto:
         return ONCE
@@ -74,12 +74,12 @@ def n_growths(is_auto, loud=False, few_rows=False) -> tuple[int, int]:
 
 
 def _rank(result):
-    """The fewest components, if these differ, that explain most, come first."""
+    """Sort key: the smallest number of components, if these differ, then the most explained."""
     return len(result.weights), -result.explained
 
 
 def _until_stopped(recipe, results) -> list[SolverResult]:
-    """All results, or those before the one in which a callback asked to stop; one at least."""
+    """All results, or those before the one in which a callback asked to stop; at least one."""
     found: list[SolverResult] = []
     for result in results:
         if recipe.progress.stop and found:
@@ -91,7 +91,7 @@ def _until_stopped(recipe, results) -> list[SolverResult]:
 
 
 def _grow(problem, recipe, goal, result, most):
-    """The block of a result grown until it is enough, or has ``most`` components."""
+    """Grow the block of a result until it is enough, or has ``most`` components."""
     total = problem.chunks.sum(energy)
     while len(result.weights) < most and not recipe.progress.stop:
         if goal.reached(len(result.weights), goal.total * (1 - result.explained / total)):
@@ -110,13 +110,17 @@ def _solve(problem, recipe, start=None):
     share = 100 * result.explained / chunks.sum(energy)
     recipe.progress.log(
         "%d components in one pose: %.2f %% of %d rows explained, %d passes, %s",
-        *(len(result.weights), share, chunks.n_rows, result.n_iter, result.stopped),
+        len(result.weights),
+        share,
+        chunks.n_rows,
+        result.n_iter,
+        result.stopped,
     )
     return result
 
 
 def aligned_residual(chunk, block):
-    """What the block leaves of the rows, brought back: ``sqrt(q_i) T_i* r_i``, (n, L)."""
+    """The residual of the rows on the block, moved back: ``sqrt(q_i) T_i* r_i``, (n, L)."""
     rest = deflate(chunk, block)
     back = chunk.operator.adjoint_rows(rest.weighed, rest.codes.index[:, -1])
     return back if chunk.weight is None else back * np.sqrt(chunk.weight)[:, None]
@@ -125,10 +129,11 @@ def aligned_residual(chunk, block):
 def widen(problem, W, size, rng):
     """``W`` (K, L) and the leading directions of its aligned residual, (size, L).
 
-    By a few subspace iterations from directions drawn among the weights, so that weight 2 is the
-    same as a row given twice.
+    By a few subspace iterations from directions drawn among the weights, so that weight 2 is
+    equivalent to repeating a row.
     """
-    rows, wanted = problem.chunks.join(aligned_residual, problem.block(W)), size - len(W)
+    rows = problem.chunks.concat(aligned_residual, problem.block_for_codes(W))
+    wanted = size - len(W)
     Q = rng.standard_normal((W.shape[1], min(W.shape[1], wanted + SPARE)))
 
     def times(Q):
@@ -157,7 +162,7 @@ def principal_order(problem, W):
     """The same span in descending order of energy, unit norm, (K, L)."""
     if len(W) == 1:
         return W
-    block = problem.block(W)
+    block = problem.block_for_codes(W)
     return principal_axes(block, problem.chunks.sum(statistics, [block]).moments)[0]
 
 
@@ -165,14 +170,14 @@ def principal_axes(block, moments):
     """The span of a block as principal axes, and the energy along each, (K, L) and (K,).
 
     With coefficients of second moment ``C`` and the mean Gram matrix ``G`` of the rows' poses,
-    these are the principal axes of ``G^(1/2) C G^(1/2)``: in descending order of energy, unit norm,
-    orthonormal for isometries.
+    these are the principal axes of ``G^(1/2) C G^(1/2)``: in descending order of energy, of unit
+    norm, orthonormal for isometries.
     """
     [nodes] = moments.nodes
     share = np.einsum("tkk->t", nodes)
     values, vectors = np.linalg.eigh(np.tensordot(share / share.sum(), block.gram, axes=1))
     root = np.sqrt(np.maximum(values, values[-1] * block.floor))[:, None] * vectors.T
-    exponent = np.frexp(share.sum())[1]  # LAPACK rounds otherwise where values are very large
+    exponent = np.frexp(share.sum())[1]  # LAPACK rounds differently for very large values
     second = np.ldexp(nodes.sum(axis=0), -exponent)
     energies, axes = np.linalg.eigh(root @ second @ root.T)
     ordered = axes[:, ::-1].T @ np.linalg.solve(root.T, block.weights)

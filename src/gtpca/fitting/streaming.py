@@ -1,9 +1,9 @@
-"""Data that keep coming: every batch updates all components, from sums that fade.
+"""Data that keep arriving: every batch updates all components, from sums that decay.
 
     S <- decay S + statistics(batch),    N(S) w = rhs(S)
 
-for one component after the other, each on what the ones before it left of the batch. The first rows
-are kept, so that a fit of all of them can begin the stream.
+for one component after the other, each on the residual of the batch after the previous ones. The
+first rows are kept, so that the stream can start from a fit of all of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from gtpca.data.energies import exponent_of, totals, weighted_sums
 from gtpca.fitting.coloured import data_solution
-from gtpca.fitting.fit import Fit, check_size
+from gtpca.fitting.fit import Fit, check_finite
 from gtpca.fitting.shared_pose import principal_axes
 from gtpca.model.coding import deflate
 from gtpca.model.conventions import kept_signs
@@ -26,34 +26,34 @@ from gtpca.solvers.base import Problem
 __all__ = ["N_FITS", "KeptRows", "Stream", "fading"]
 
 RECENT = 6  # without a horizon, the last sixth of all rows seen is remembered
-START_ROWS = 1024  # up to so many rows are kept, and fitted again when they have doubled
+START_ROWS = 1024  # rows that are kept, and fitted again when their number has doubled
 START_BYTES = 2**26
-N_FITS = 5  # so often before they are dropped: a stream stays near the optimum in which it began
+N_FITS = 5  # fits before they are dropped: a stream stays near the optimum in which it started
 
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """Where a stream stands: B blocks of K components.
+    """The state of a stream: B blocks of K components.
 
     Attributes
     ----------
     weights : array (B, K, L)
-        In a basis that no convention of signs or order moves.
+        In a basis that does not change with conventions of signs or order.
     rhs, weight, explained : arrays (B, K, L), (B, m, K, K), (B,)
         :class:`~gtpca.model.matching.Stats` of each block.
     energy : float
-        Of the rows, faded like the stats.
+        Energy of the rows, decayed like the stats.
     mass : array (d,)
-        Sum of the sample weights of rows in which a feature was observed, faded only where there is
+        Sum of the sample weights of rows in which a feature was observed, decayed only if there is
         a horizon: the mean of data that do not drift is that of all rows.
     n_rows : int
-        Seen so far, faded or not.
+        Number of rows seen so far.
     hidden : array (B, K, K, p), (B,) or 0
-        Of the stats of each block; zeros where no row had a gap.
+        Of the stats of each block; zeros if no row had a gap.
     ridge : array (B,) or 0
-        With which each block is updated.
+        The ridge with which each block is updated.
     data : array (B, K, L) or 0
-        The weights in the units of the data, where rows are whitened.
+        The weights in the units of the data, if rows are whitened.
     """
 
     weights: np.ndarray
@@ -69,17 +69,17 @@ class Stream:
 
     @classmethod
     def begin(cls, model: Model, explained=None, energy=0.0, n_rows=0, ridge=0.0) -> Stream:
-        """A stream from components of which nothing else is known.
+        """Start a stream from components about which nothing else is known.
 
         Parameters
         ----------
         model : Model
         explained : array (k,) or None
-            Energy they explained of ``n_rows`` rows of ``energy``; None: there were no rows. It is
-            thought to be spread evenly over the transforms: then ``N w = rhs`` holds,
-            with the ridge.
+            Energy that they explained of ``n_rows`` rows with ``energy``; None: there were no rows.
+            It is assumed to be spread evenly over the transforms: then ``N w = rhs`` holds, with
+            the ridge.
         ridge : array (B,) or 0
-            With which they were found.
+            The ridge with which they were found.
         """
         operator = model.operator
         W = np.array([block.weights for block in model.blocks()])
@@ -109,19 +109,19 @@ class Stream:
         chunks, n_new = problem.chunks, problem.chunks.n_rows
         decay = fading(self.n_rows, n_new, horizon)
         new = chunks.sum(totals)
-        check_size(new.energy, new.live)
+        check_finite(new.energy, new.live)
         exponent = int(exponent_of(np.sqrt(new.live)))
         chunks, unit = chunks.scaled(-exponent), 4.0**exponent
         sums: list[Stats] = []
         blocks: list[Block] = []
         for W, old, ridge in zip(self.weights, self.stats, self.ridges, strict=True):
             if blocks:
-                chunks = chunks.then(deflate, blocks[-1], blocks=list(blocks))
+                chunks = chunks.update(deflate, blocks[-1], blocks=list(blocks))
             own = replace(problem, chunks=chunks, ridge=float(ridge))
             known = decay / unit * old + _statistics(own, W)
-            check_size(known.rhs, known.explained)
+            check_finite(known.rhs, known.explained)
             [W] = update(problem.chunks.operator, known, W[None], ridge=ridge)
-            blocks.append(problem.block(W))
+            blocks.append(problem.block_for_codes(W))
             sums.append(unit * known)
         return Stream(
             weights=np.array([block.weights for block in blocks]),
@@ -139,14 +139,14 @@ class Stream:
     def in_data(self, before: Stream, chunks, model: Model, horizon) -> Stream:
         """The stream with weights in the units of the data, after a batch of centred rows.
 
-        They are the mean of those ``before`` and of those of the batch alone, each counted by its
-        sum of squared coefficients, of which the ones before have faded.
+        They are the mean of those ``before`` and of those of the batch alone, each weighted by its
+        sum of squared coefficients, which has decayed for the former.
 
         Parameters
         ----------
         before : Stream
         chunks : Chunks
-            As :func:`gtpca.fitting.coloured.data_solution` takes them.
+            As for :func:`gtpca.fitting.coloured.data_solution`.
         model : Model
             How rows are whitened.
         horizon : int or None
@@ -166,24 +166,24 @@ class Stream:
 
     @property
     def stats(self) -> list[Stats]:
-        """What is known of the rows, for each block."""
+        """The statistics of the rows, for each block."""
         gaps = np.ndim(self.hidden) > 1
         moments = Moments(self.weight, np.asarray(self.hidden) if gaps else 0.0)
         known = Stats(self.rhs, moments, self.explained)
         return [known[b : b + 1] for b in range(len(self.weights))]
 
     def faded_mass(self, n_new, horizon):
-        """What is left of ``mass`` when ``n_new`` rows have come."""
+        """What remains of ``mass`` after ``n_new`` rows."""
         return self.mass if horizon is None else self.mass * fading(self.n_rows, n_new, horizon)
 
     def moved_mean(self, mean, chunks, horizon):
-        """The mean (d,) of all rows, each counted as it has faded, after those of ``chunks``."""
+        """The mean (d,) of all rows, with their decayed weights, after those of ``chunks``."""
         (sums, new), old = chunks.sum(weighted_sums), self.faded_mass(chunks.n_rows, horizon)
         mass = old + new
         return np.divide(old * mean + sums, mass, out=np.zeros_like(sums), where=mass > 0)
 
     def fit(self, model: Model, results) -> Fit:
-        """The model with the components of the stream, in the usual order and their old signs."""
+        """The model with the components of the stream, in the usual order, with their old signs."""
         W, explained = self.weights[:, 0], self.explained
         whitened = np.ndim(self.data) > 0
         data = np.asarray(self.data)
@@ -192,7 +192,7 @@ class Stream:
             (block,) = replace(model, weights=self.weights[0]).blocks()
             W, explained = principal_axes(block, self.stats[0].moments)
             V = W @ np.linalg.pinv(self.weights[0]) @ data[0] if whitened else W
-            if np.any(self.hidden):  # these would be the energies in gaps, too
+            if np.any(self.hidden):  # these would include the energies in gaps
                 explained = explained * (self.explained[0] / explained.sum())
         if model.polarity == "both":
             turns = kept_signs(V, model.data_weights if whitened else model.weights)[:, None]
@@ -211,21 +211,21 @@ class Stream:
 
 
 def _statistics(problem, W):
-    """:class:`Stats` of the rows under the ridge; what is explained is what codes explain."""
+    """:class:`Stats` of the rows under the ridge; the explained energy is that of the codes."""
     if not problem.ridge:
-        return problem.chunks.sum(statistics, [problem.block(W)])
-    explained = problem.chunks.sum(explained_energy, problem.block(W))
-    stats = problem.chunks.sum(statistics, problem.blocks(W[None]))
+        return problem.chunks.sum(statistics, [problem.block_for_codes(W)])
+    explained = problem.chunks.sum(explained_energy, problem.block_for_codes(W))
+    stats = problem.chunks.sum(statistics, problem.blocks_for_fit(W[None]))
     return replace(stats, explained=np.array([explained]))
 
 
 def lacks(moments):
-    """What gaps take away in a single block, (K, K, p), or 0."""
+    """What gaps subtract in a single block, (K, K, p), or 0."""
     return moments.hidden[0] if moments.lack else 0.0
 
 
 def fading(n_before, n_new, horizon):
-    """By how much a batch of ``n_new`` rows fades what is known of the ``n_before`` before it."""
+    """The factor by which ``n_new`` rows decay the sums of ``n_before`` earlier rows."""
     if horizon is not None:
         return float(np.exp(-n_new / horizon))
     return (n_before / (n_before + n_new)) ** RECENT
@@ -238,10 +238,10 @@ class KeptRows:
     Attributes
     ----------
     rows : array (n, d)
-        As they came.
+        The original rows.
     weight : array (n,)
     n_fitted : int
-        How many rows there were at the last fit.
+        The number of rows at the last fit.
     """
 
     rows: np.ndarray
@@ -250,13 +250,13 @@ class KeptRows:
 
     @classmethod
     def of(cls, rows, weight) -> KeptRows | None:
-        """The rows of a first batch; None if they are too many."""
+        """The rows of a first batch; None if there are too many."""
         if too_many(rows.n_rows, rows):
             return None
         return cls(np.array(rows.read(0, rows.n_rows)), _ones(rows, weight), rows.n_rows)
 
     def joined(self, rows, weight) -> KeptRows | None:
-        """These rows and those of a batch; None if they are too many."""
+        """These rows and those of a batch; None if there are too many."""
         if too_many(len(self.rows) + rows.n_rows, rows):
             return None
         both = np.concatenate([self.rows, rows.read(0, rows.n_rows)])
@@ -272,14 +272,14 @@ class KeptRows:
         return replace(self, n_fitted=len(self.rows))
 
     def faded(self, horizon):
-        """Sample weights that fall with age, (n,)."""
+        """Sample weights that decay with age, (n,)."""
         if horizon is None:
             return self.weight
         return self.weight * np.exp(np.arange(1 - len(self.rows), 1) / horizon)
 
 
 def too_many(n, rows):
-    """Whether ``n`` such rows are not kept."""
+    """Whether ``n`` such rows are too many to be kept."""
     return n > START_ROWS or n * rows.n_features * rows.dtype.itemsize > START_BYTES
 
 

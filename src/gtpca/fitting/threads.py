@@ -1,4 +1,4 @@
-"""BLAS in a single thread while any fit of this process is under way."""
+"""Limit BLAS to a single thread while any fit of this process is running."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["SINGLE_BLAS_THREAD", "SingleBlasThread"]
 
 
 class SingleBlasThread:
-    """A context in which BLAS has one thread; it may be entered from several threads at once.
+    """A context in which BLAS uses one thread; several threads may enter it at once.
 
-    The number of threads belongs to the process. Entries are counted: the first sets it, the last
-    to leave restores what the first found. Were each to restore what it found, fits that overlap
-    would leave a single thread behind.
+    The number of threads is a property of the process. Entries are counted: the first sets it, and
+    the last to leave restores what the first found. If each restored what it found, overlapping
+    fits would leave a single thread behind.
     """
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ SINGLE_BLAS_THREAD = SingleBlasThread()
 def _release() -> None:
     """Let any thread set the number again: the one that restores it may be another.
 
-    Newer versions of threadpoolctl listen only to the thread that set it first.
+    Newer versions of threadpoolctl accept this only from the thread that set it first.
     """
     openblas: Any = getattr(threadpoolctl, "OpenBLASController", None)
     if hasattr(openblas, "clear_controlling_thread"):
@@ -53,5 +53,5 @@ def _release() -> None:
 
 @lru_cache(maxsize=1)
 def _libraries() -> threadpoolctl.ThreadpoolController:
-    """The libraries that multiply matrices: to look for them takes milliseconds."""
+    """The libraries that multiply matrices; cached, since finding them takes milliseconds."""
     return threadpoolctl.ThreadpoolController()

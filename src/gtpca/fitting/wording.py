@@ -1,4 +1,4 @@
-"""What is said of what is allowed but hardly meant, and of fits that found little."""
+"""Warnings for valid but probably unintended input, and for fits that found little."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ OTHER_WINDOWS = "gtpca.diagnostics.choose(X, family) tries other windows; more r
 OTHER_FAMILIES = "Another family or more rows may help."
 OTHER_NOISE = "Fit with noise='stationary' first: noise that is not white can hide a pattern."
 OFFSET = "the means of samples hold"  # how cautions begin,
-NOT_WHITE = "what the components leave is not white"  # by which they are told apart, in files too
+NOT_WHITE = "what the components leave is not white"  # which identifies them, in files too
 
 
 def long_window(operator, axis: int) -> str:
-    """That a component is more than twice as long as the sample on an axis."""
+    """A component is more than twice as long as the sample on an axis."""
     size, length = operator.sample_shape[axis], operator.weight_shape[axis]
     return (
         f"components have {length} points on {axis_name(operator.grid, axis)}, more than twice the "
@@ -41,7 +41,7 @@ def long_window(operator, axis: int) -> str:
 
 
 def still_family(family, operator) -> str:
-    """That a family has a single transform, and what would help."""
+    """A family has a single transform, and what would help."""
     return (
         f"{family!r} leaves a single position to samples of shape {shape_text(operator.grid)}: "
         f"nothing moves, as in ordinary PCA. {family.hint_if_still}".rstrip()
@@ -49,7 +49,7 @@ def still_family(family, operator) -> str:
 
 
 def small_domain(family, operator) -> str:
-    """That little of a sample is shown by every transform."""
+    """Only a small part of a sample is covered by every transform."""
     return (
         f"{shortened(repr(family), 80)} judges samples of shape {shape_text(operator.grid)} on "
         f"{100 * operator.domain_share:.0f} % of their points, where every transform shows "
@@ -59,7 +59,7 @@ def small_domain(family, operator) -> str:
 
 
 def offset(share, center=False) -> str:
-    """That most of the energy is in the means of samples; ``center`` None: no option helps."""
+    """Most of the energy is in the means of samples; ``center`` None: no option helps."""
     seen = (
         f"{OFFSET} {100 * share:.3g} % of the energy: the first component is "
         "mostly a constant, and poses are decided by what is left."
@@ -74,7 +74,7 @@ def offset(share, center=False) -> str:
 
 
 def coloured_residual(correlation, share, bar) -> str:
-    """That what is left of rows, a share of their energy, is not white."""
+    """The residual, which holds a share of the energy, is not white."""
     side = "above" if correlation > 0 else "below"
     return (
         f"{NOT_WHITE}: neighbours are correlated by "
@@ -85,7 +85,7 @@ def coloured_residual(correlation, share, bar) -> str:
 
 
 def in_order(cautions) -> list[str]:
-    """What explains other cautions first: an offset makes neighbours alike, and colour poses."""
+    """Cautions that explain others first: an offset makes neighbours alike, and colour poses."""
     first = (OFFSET, NOT_WHITE)
     return sorted(cautions, key=lambda said: [not said.startswith(words) for words in first])
 
@@ -96,7 +96,7 @@ def speak_of_colour(cautions) -> bool:
 
 
 def pile(found, operator) -> str:
-    """That many samples take few poses, and what may be the cause."""
+    """Many samples take few poses, and the possible cause."""
     unit = operator.pose_units.get(found.name, "")
     corners = "" if operator.domain_share < 1 else " corners (domain='common' leaves them out) or"
     where, cause = {
@@ -119,7 +119,7 @@ _STILL = "samples may hardly move, or something that stands still, such as a bac
 
 
 def many_components(count, n_rows) -> str:
-    """That there are more components than rows."""
+    """There are more components than rows."""
     return (
         f"n_components={count} is more than the {n_rows} rows of X: there are components for "
         "single rows, and finding all of them may take long."
@@ -127,7 +127,7 @@ def many_components(count, n_rows) -> str:
 
 
 def transposed(found, n_rows, n_features) -> str:
-    """That rows look like the points of a series."""
+    """Rows look like the points of a series."""
     return (
         f"X may be transposed: of its {n_rows} rows of {n_features} features neighbours correlate "
         f"by {found.rows:.2f}, neighbouring features by {found.features:.2f}, as if each column "
@@ -136,7 +136,7 @@ def transposed(found, n_rows, n_features) -> str:
 
 
 def long_fit(cost) -> str:
-    """How large a fit is, and about how long it will take."""
+    """The size of a fit, and about how long it will take."""
     return (
         f"{cost.n_transforms:,} transforms of {cost.n_rows:,} rows: this fit will take about "
         f"{spoken_time(cost.seconds)}"
@@ -144,7 +144,7 @@ def long_fit(cost) -> str:
 
 
 def spoken_time(seconds) -> str:
-    """A time in one digit or two: more would be a lie.
+    """A time with one or two digits, since an estimate has no more.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def spoken_time(seconds) -> str:
 
 
 def too_long(text, family, hours, variable) -> str:
-    """That a fit is refused, and what to do."""
+    """A fit is refused, and what to do."""
     return (
         f"{text}, and {hours:g} hours are allowed. {family.hint_if_large} Fewer rows are enough to "
         f"try it; {variable}=1000 in the environment allows 1000 hours."
@@ -167,7 +167,7 @@ def too_long(text, family, hours, variable) -> str:
 
 
 def not_converged(estimator, history) -> str:
-    """That EM ran out of passes."""
+    """EM ran out of passes."""
     return (
         f"max_iter={estimator.max_iter} passes of EM did not converge to tol={estimator.tol}: the "
         f"last gained {history[-1] - history[-2]:.2g} per sample. Increase max_iter."
@@ -175,7 +175,7 @@ def not_converged(estimator, history) -> str:
 
 
 def no_pattern(trust, needed) -> str:
-    """That held-out rows say nothing of a pattern."""
+    """Held-out rows give no evidence for a pattern."""
     said = _below_nothing(trust, needed) if trust.below_nothing else _as_in_noise(trust)
     return f"there is no evidence for a pattern: {said}; poses and scores are those of noise"
 
@@ -205,7 +205,7 @@ def _as_in_noise(trust):
 
 
 def event_counts(counts) -> str:
-    """What the numbers of events say: whether they are more than noise would give."""
+    """Whether there are more events than noise would give."""
     said = f"{counts.fitted} events"
     if counts.above_noise is None:
         return f"{said}, which were not compared with noise."
@@ -219,7 +219,7 @@ def event_counts(counts) -> str:
 
 
 def clipped(label, share) -> str:
-    """That a recording is cut at its largest or least value."""
+    """A recording is clipped at its largest or smallest value."""
     return (
         f"{label} may be clipped: {100 * share:.0f} % of its values are the largest or the least. "
         "Templates and amplitudes are cut as well; mark such values as NaN to leave them out."

@@ -1,1 +1,1 @@
-"""What components say of rows: matches, codes, and the fitted model as a value."""
+"""Matches of components with rows, codes, and the fitted model as a value."""

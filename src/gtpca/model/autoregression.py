@@ -1,14 +1,14 @@
-"""Stationary noise along one axis as an autoregression: its filter, and the inverse of that.
+"""Stationary noise along one axis as an autoregression: its filter, and the inverse of it.
 
     x(t) = sum_{j=1..p} a_j x(t - j) + e(t),   Var e = v_p
 
-By Levinson's recursion the reflection coefficients ``k_1 .. k_p`` and the variance ``v_0`` of ``x``
-give the predictors of all lower orders too. The first points of a row are predicted by these, so
-that whitening keeps the length of rows: it is the inverse of the Cholesky factor of their
+By Levinson's recursion, the reflection coefficients ``k_1 .. k_p`` and the variance ``v_0`` of
+``x`` also give the predictors of all lower orders. These predict the first points of a row, so that
+whitening preserves the length of rows: it is the inverse of the Cholesky factor of their
 covariance, ``C = L L'``, without the matrix.
 
-On a circle every point has a past, and one filter serves them all. After a gap a row begins anew:
-what lies before it is not looked at.
+On a circle every point has a past, and one filter serves them all. After a gap a row starts anew:
+what lies before the gap is ignored.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from scipy.signal import lfilter
 __all__ = ["Autoregression", "burg", "reflections"]
 
 MOST_ORDERS = 12
-BLOCK = 16  # points of rows that one product of matrices makes white
-TOGETHER = 2**18  # values of which this is done before the next ones: they stay in the cache
-MOST_REFLECTION = 1 - 1e-9  # beyond it rows are predicted without error
+BLOCK = 16  # points of rows that one matrix product whitens
+TOGETHER = 2**18  # values that are processed at a time, to stay in the cache
+MOST_REFLECTION = 1 - 1e-9  # beyond this, rows are predicted without error
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Autoregression:
     reflection : array (p,)
         Reflection coefficients ``k_j``, each in (-1, 1); none: white noise.
     variance : float
-        That of the process, ``v_0``.
+        Variance of the process, ``v_0``.
     circular : bool
         Whether the last point of a row comes before its first.
     """
@@ -47,7 +47,7 @@ class Autoregression:
 
     @property
     def order(self) -> int:
-        """How many points a prediction looks back, ``p``."""
+        """The number of previous points used in a prediction, ``p``."""
         return len(self.reflection)
 
     @cached_property
@@ -97,7 +97,7 @@ class Autoregression:
         self._whiten_later(np.concatenate([X[:, X.shape[1] - self.order :], X], axis=1), E)
 
     def _whiten_later(self, X, E):
-        """Write innovations into ``E`` (n, d), of points that have a past: ``X`` (n, p + d)."""
+        """Write innovations into ``E`` (n, d), for points that have a past: ``X`` (n, p + d)."""
         _, later = self._matrices
         p, most = self.order, later.shape[1]
         for first in range(0, E.shape[1], most):
@@ -107,9 +107,9 @@ class Autoregression:
 
     @cached_property
     def _matrices(self):
-        """What makes ``b`` points white: the first ones, (b, b), and later ones, (p + b, b).
+        """The matrices that whiten ``b`` points: the first, (b, b), and later ones, (p + b, b).
 
-        Their columns are rows of ``L^-1``; those of later points begin ``p`` points before them.
+        Their columns are rows of ``L^-1``; those for later points begin ``p`` points before them.
         """
         p, size = self.order, max(BLOCK, self.order)
         scaled = self.filters / np.sqrt(self.variances)[:, None]
@@ -121,7 +121,7 @@ class Autoregression:
         return first, later
 
     def _whiten_runs(self, X):
-        """Rows with gaps: every run of observed values as if it were a row."""
+        """Rows with gaps: every run of observed values is treated as a row."""
         orders, filled = self._orders(np.isnan(X)), np.where(np.isnan(X), 0.0, X)
         E = np.where(np.isnan(X), np.nan, 0.0)
         for lag in range(min(self.order + 1, X.shape[-1])):
@@ -130,7 +130,7 @@ class Autoregression:
         return E / np.sqrt(self.variances[orders])
 
     def _orders(self, hidden):
-        """How many points before each one are looked at: those of its run, at most ``p``."""
+        """The number of previous points used at each point: those of its run, at most ``p``."""
         places = np.broadcast_to(np.arange(hidden.shape[-1]), hidden.shape)
         gap = np.maximum.accumulate(np.where(hidden, places, -1), axis=-1)
         return np.minimum(np.maximum(places - gap - 1, 0), self.order)
@@ -166,18 +166,18 @@ class Autoregression:
         return np.where(hidden, np.nan, X)
 
     def log_determinant(self, n_points: int) -> float:
-        """``log det L`` of rows of so many points: whitening divides densities by its ``exp``."""
+        """``log det L`` of ``n_points`` points: ``log p(x) = log p(L^-1 x) - log det L``."""
         if not self.circular:
             return float(np.log(self._deviations(n_points)).sum())
         response = np.fft.fft(self.filters[-1], n_points)
         return float(n_points * np.log(self.variances[-1]) / 2 - np.log(np.abs(response)).sum())
 
     def log_deviations(self, hidden: np.ndarray) -> np.ndarray:
-        """Logarithms of the deviations of prediction errors of rows with gaps, (.., d); 0 there."""
+        """Log standard deviations of prediction errors of rows with gaps, (.., d); 0 in gaps."""
         return np.where(hidden, 0.0, np.log(self.variances[self._orders(hidden)]) / 2)
 
     def response(self, n_points: int) -> np.ndarray:
-        """What the filter does to the frequencies ``0, 1 / n, .., 1 / 2`` per point, complex."""
+        """The response of the filter at frequencies ``0, 1 / n, .., 1 / 2`` per point, complex."""
         return np.fft.rfft(self.filters[-1], n_points)
 
     def power(self, n_points: int) -> np.ndarray:
@@ -204,9 +204,9 @@ class Autoregression:
 
 
 def _states(past, filter_):
-    """What ``p`` points before a row add to its first ``p``: ``z_t = sum_{j>t} f_j x(t - j)``.
+    """The contribution of ``p`` points before a row to its first ``p``.
 
-    ``past`` (.., p), the latest first.
+    It is ``z_t = sum_{j>t} f_j x(t - j)``; ``past`` (.., p) has the latest point first.
     """
     order = len(filter_) - 1
     later = np.zeros((order, order))
@@ -224,13 +224,13 @@ def burg(
     """The autoregression of rows (n, d) by Burg's method, all rows together.
 
     Each reflection coefficient minimises the forward and backward prediction errors ``f`` and ``b``
-    of all rows, and so biased ends play no part:
+    of all rows, so that there are no biased ends:
 
         k_j = 2 sum_i,t f_i(t) b_i(t - 1)  /  sum_i,t f_i(t)^2 + b_i(t - 1)^2
 
-    The order is that with the least ``sum_j N_j log(1 - k_j^2) + log N_j``, by ``N_j`` pairs of
-    errors each: gaps leave few of high orders. NaN is not observed, and so is every error that
-    would need it. Rows count as often as their ``weight`` (n,) says; ``circular`` rows go round.
+    The order is that with the smallest ``sum_j N_j log(1 - k_j^2) + log N_j``, with ``N_j`` pairs
+    of errors each: gaps leave few pairs for high orders. NaN means not observed, and so is every
+    error that would need it. Rows are weighted by ``weight`` (n,); ``circular`` rows wrap around.
 
     Examples
     --------
@@ -259,9 +259,9 @@ def reflections(
     weight: np.ndarray | None = None,
     circular: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Reflection coefficients of rows (n, d) up to some order, (p,), and the pairs of each, (p,).
+    """Reflection coefficients of rows (n, d) up to some order, (p,), and numbers of pairs, (p,).
 
-    As in :func:`burg`; fewer where rows are shorter, or are predicted without error.
+    As in :func:`burg`; fewer if rows are shorter, or are predicted without error.
     """
     X = np.asarray(X, np.float64)
     rows = np.ones(len(X)) if weight is None else weight
@@ -289,6 +289,6 @@ def reflections(
 
 
 def _order(reflection, pairs):
-    """The order with the least ``sum_j N_j log(1 - k_j^2) + log N_j``."""
+    """The order with the smallest ``sum_j N_j log(1 - k_j^2) + log N_j``."""
     gains = pairs * np.log1p(-np.square(reflection)) + np.log(np.maximum(pairs, 1.0))
     return int(np.argmin(np.r_[0.0, np.cumsum(gains)]))

@@ -1,7 +1,7 @@
-"""From rows to codes and back: deflate, encode, sweep, decode, align, and the energies left.
+"""From rows to codes and back: deflate, encode, sweep, decode, align, and residual energies.
 
-A component is matched, its projection ``a_i T_{t_i} w`` subtracted, and the next one is matched on
-the residual. All functions take a chunk, which knows its operator, and blocks.
+A component is matched, its projection ``a_i T_{t_i} w`` is subtracted, and the next one is matched
+on the residual. All functions take a chunk, which knows its operator, and blocks.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ __all__ = [
     "encode",
     "energy_shares",
     "explained_shares",
+    "filled_in",
     "impute",
     "in_units",
     "measure",
     "nested_energies",
-    "predicted",
     "rematch",
     "restore",
 ]
@@ -53,7 +53,7 @@ def deflate(chunk, block):
 
 
 def _append(codes, found):
-    """The codes with those of a match beside them."""
+    """The codes, extended by those of a match."""
     new = Codes(found.score, found.index[:, None].astype(np.int32))
     if codes is None:
         return new
@@ -61,7 +61,7 @@ def _append(codes, found):
 
 
 def restore(chunk, block, k):
-    """Put the part of component ``k`` back into the residual."""
+    """Add the contribution of component ``k`` back to the residual."""
     index = chunk.codes.index[:, k]
     coef = block.coef(chunk.codes.scores[:, k, None], index)
     return chunk.plus(block.weights, index, coef, chunk.codes)
@@ -78,8 +78,9 @@ def rematch(chunk, block, k):
 def sweep(chunk, blocks, sweeps=0):
     """Codes and residual of a chunk on a list of blocks.
 
-    Greedy, one block after the other; then ``sweeps`` times each component is matched again against
-    the residual plus its own part. A single block is matched as a whole: nothing is left to sweep.
+    Greedy, one block after the other; then, ``sweeps`` times, each component is matched again
+    against the residual plus its own contribution. A single block is matched as a whole: there is
+    nothing to sweep.
     """
     chunk = chunk.afresh()
     chunk = chunk.owning() if blocks else chunk
@@ -92,7 +93,7 @@ def sweep(chunk, blocks, sweeps=0):
 
 
 def code(chunk, blocks, sweeps=0) -> Codes:
-    """The codes of :func:`sweep`; nothing is subtracted after the last match."""
+    """The codes of :func:`sweep`, without subtracting the last match."""
     if sweeps and len(blocks) > 1:
         return sweep(chunk, blocks, sweeps).codes
     rest = sweep(chunk, blocks[:-1])
@@ -100,7 +101,7 @@ def code(chunk, blocks, sweeps=0) -> Codes:
 
 
 def ordinary(chunk):
-    """The chunk in units in which no square overflows or vanishes, powers of two for each row.
+    """The chunk in units in which no square overflows or vanishes, a power of two for each row.
 
     Returns
     -------
@@ -126,7 +127,7 @@ def encode(chunk, blocks, sweeps=0, units=None) -> Codes:
 
 
 def in_units(scores, index, units):
-    """Scores (n, k) times ``units`` (m, k) of their transforms; None are 1."""
+    """Scores (n, k) times the ``units`` (m, k) of their transforms; None means 1."""
     if units is None:
         return scores
     if len(units) == 1:
@@ -136,14 +137,14 @@ def in_units(scores, index, units):
 
 
 def explained_shares(chunk, blocks, sweeps=0):
-    """Share of the energy of every row that all components explain, (n,); 0 for zero rows."""
+    """The share of the energy of every row that all components explain, (n,); 0 for zero rows."""
     chunk, _ = ordinary(chunk)
     total, left = chunk.energies, sweep(chunk, blocks, sweeps).energies
     return 1 - np.divide(left, total, out=np.ones_like(total), where=total > 0)
 
 
 def align(chunk, preprocessing, column, blocks, sweeps=0):
-    """Rows as they came, brought back from the pose of a component, (n, \\*weight_shape)."""
+    """Original rows, moved back from the pose of a component, (n, \\*weight_shape)."""
     operator = chunk.operator
     seen = replace(chunk, rows=preprocessing(chunk.rows, operator))
     index = code(ordinary(seen)[0], blocks, sweeps).index[:, column]
@@ -152,24 +153,31 @@ def align(chunk, preprocessing, column, blocks, sweeps=0):
 
 
 def impute(chunk, preprocessing, blocks, sweeps=0, units=None, shown=None):
-    """Rows as they came, with what the components say in the gaps, (n, \\*sample_shape).
+    """Original rows, with gaps filled by the prediction of the components, (n, \\*sample_shape).
 
-    Outside the domain they say nothing.
+    Outside the domain there is no prediction.
     """
     operator, dtype = chunk.operator, chunk.rows.dtype
-    if chunk.hidden is None:
-        return chunk.rows.reshape(-1, *operator.sample_shape)
-    seen = replace(chunk, rows=preprocessing(chunk.rows, operator))
-    codes = encode(seen, blocks, sweeps, units)
-    values = decode(codes, operator, blocks if shown is None else shown, dtype)
-    values = preprocessing.undo(values, chunk.rows, operator)
-    return np.where(predicted(chunk), values, chunk.rows).reshape(-1, *operator.sample_shape)
+
+    def decoded():
+        seen = replace(chunk, rows=preprocessing(chunk.rows, operator))
+        codes = encode(seen, blocks, sweeps, units)
+        values = decode(codes, operator, blocks if shown is None else shown, dtype)
+        return preprocessing.undo(values, chunk.rows, operator)
+
+    return filled_in(chunk, decoded)
 
 
-def predicted(chunk):
-    """Where a model can say what was not observed: in gaps within the domain, bool (n, d)."""
-    domain = chunk.operator.domain
-    return chunk.hidden if domain is None else chunk.hidden & domain
+def filled_in(chunk, predict):
+    """Rows with the predictions ``predict()`` (n, d) in gaps within the domain.
+
+    Nothing is predicted where there are none. Of shape (n, \\*sample_shape).
+    """
+    rows, domain = chunk.rows, chunk.operator.domain
+    if chunk.hidden is not None:
+        where = chunk.hidden if domain is None else chunk.hidden & domain
+        rows = np.where(where, predict(), rows)
+    return rows.reshape(-1, *chunk.operator.sample_shape)
 
 
 def data_energies(chunk, preprocessing, blocks, sweeps, units, shown):
@@ -198,15 +206,17 @@ def _single(blocks, k):
 def bring_back(rows, operator, index):
     """``T_i* x_i / |T_i|* |T_i| 1`` of every row: the average value at each weight, (n, L).
 
-    With absolute values, as the entries of a difference cancel. What was not observed is left out
-    of both.
+    Absolute values are used because the entries of a difference would cancel. Unobserved values are
+    left out of both.
     """
-    chunk, whole = Chunk(rows, operator), operator.magnitude
-    used, place = np.unique(index, return_inverse=True)
-    if chunk.hidden is not None:
+    chunk, whole, one = Chunk(rows, operator), operator.magnitude, np.ones(operator.n_weights)
+    if chunk.hidden is None:
+        used, place = np.unique(index, return_inverse=True)
+        seen = whole.apply_at(one, used)
+    else:
         used, place = index, np.arange(len(index))
-    seen = whole.apply_at(np.ones(operator.n_weights), used)
-    cover = whole.adjoint_rows(seen if chunk.hidden is None else seen * ~chunk.hidden, used)
+        seen = whole.apply_at(one, used) * ~chunk.hidden
+    cover = whole.adjoint_rows(seen, used)
     shown = cover > 1e-9 * cover.max(axis=1, keepdims=True, initial=0.0)
     scale = np.divide(1.0, cover, out=np.zeros_like(cover), where=shown)
     return (operator.adjoint_rows(chunk.filled, index) * scale[place]).astype(rows.dtype)
@@ -225,10 +235,10 @@ def decode(codes, operator, blocks, dtype=np.float64):
 
 
 def measure(chunk, blocks, sweeps=0, units=None):
-    """Codes of a chunk, and ``|r_i|^2`` after 0, 1, .., k components, in one go.
+    """Codes of a chunk, and ``|r_i|^2`` after 0, 1, .., k components, in one pass.
 
-    Greedy codes are nested; with sweeps the codes are found again for every number of components.
-    Within a block the pose of the whole block is kept.
+    Greedy codes are nested; with sweeps the codes are computed again for every number of
+    components. Within a block the pose of the whole block is kept.
 
     Returns
     -------
@@ -269,7 +279,7 @@ def _nested_energies(chunk, block, index):
 
 
 def _nested_energies_in_gaps(chunk, block, index, b):
-    """The same over what was observed, where what is explained counts more than that."""
+    """The same over observed values, where what is explained counts for more than these."""
     G = gram_at(chunk, block, index)
     for k in range(1, len(block)):
         coef = np.linalg.solve(G[:, :k, :k], b[:k].T[:, :, None])[:, :, 0]
@@ -287,7 +297,8 @@ def products_at(chunk, w, index):
 def energy_shares(chunk, blocks):
     """``e_k = sum_i <p_ik, x_i + r_i>``, shape (k,): they add up to ``sum_i |x_i|^2 - |r_i|^2``.
 
-    ``x_i = r_i + sum_k p_ik``: how the energy that a joint fit explains divides among components.
+    ``x_i = r_i + sum_k p_ik``: this is how the energy explained by a joint fit divides among
+    components.
     """
     scores, index = chunk.codes.scores, chunk.codes.index
     parts = []

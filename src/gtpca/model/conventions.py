@@ -1,4 +1,4 @@
-"""The sign, the pose and the extent in which components are kept."""
+"""Conventions for the sign, the pose and the extent in which components are stored."""
 
 from __future__ import annotations
 
@@ -10,18 +10,26 @@ from gtpca.model.matching import match
 from gtpca.model.ties import TIED
 
 __all__ = [
-    *("Poses", "centred", "code_poses", "code_sides", "conventional", "kept_signs"),
-    *("SAME", "match_poses", "product_sides", "signs"),
+    "SAME",
+    "TakenPoses",
+    "centred",
+    "code_poses",
+    "code_sides",
+    "conventional",
+    "kept_signs",
+    "match_poses",
+    "product_sides",
+    "signs",
 ]
 
-EVEN = 1e-9  # sides that differ by a smaller share are even
-SAME = 0.5  # product of unit weights from which two fits are thought to have the same component
+EVEN = 1e-9  # relative difference below which both signs are equally frequent
+SAME = 0.5  # product of unit weights from which two fits have the same component
 
 
 def signs(weights, sides=None):
     """+1 or -1 for each row of (k, L), so that most scores become positive.
 
-    Where these are even, or not known, so that the largest absolute entry becomes positive.
+    In a tie, or if scores are not known, so that the largest absolute entry becomes positive.
 
     Parameters
     ----------
@@ -39,9 +47,9 @@ def signs(weights, sides=None):
 
 
 def kept_signs(weights, before, least=0.0):
-    """+1 or -1 for each row of (k, L), so that what was there before, (k, L), is not turned.
+    """+1 or -1 for each row of (k, L), so that earlier weights (k, L) are not flipped.
 
-    1 where the product with it is smaller than ``least``.
+    1 if the product with them is smaller than ``least``.
     """
     return np.where(np.sum(weights * before, axis=1) < -least, -1.0, 1.0)
 
@@ -49,7 +57,7 @@ def kept_signs(weights, before, least=0.0):
 def score_sides(chunk, scores):
     """Sums of the sample weights of rows with positive and with negative scores (n, k), (2, k).
 
-    Scores that are zero but for rounding, beside others of the row, do not count.
+    Scores that are zero up to rounding, compared with others of the row, do not count.
     """
     sizes = np.abs(scores)
     least = TIED * np.finfo(chunk.rows.dtype).eps * sizes.max(axis=1, keepdims=True, initial=0.0)
@@ -68,7 +76,7 @@ def product_sides(chunk, W):
 
 
 @dataclass(frozen=True)
-class Poses:
+class TakenPoses:
     """Which transforms rows are in.
 
     Attributes
@@ -78,11 +86,11 @@ class Poses:
     index : int
         Its transform.
     used : int array
-        All transforms of rows that count and of which something is explained, each once.
+        All transforms of rows that count and are partly explained, each once.
     counts : int array
-        How many such rows take each of them.
+        The number of such rows with each of them.
     sides : array (2, k)
-        :func:`score_sides` of all scores that were looked at.
+        :func:`score_sides` of all scores.
     """
 
     size: float
@@ -91,7 +99,7 @@ class Poses:
     counts: np.ndarray
     sides: np.ndarray
 
-    def __add__(self, other: Poses) -> Poses:
+    def __add__(self, other: TakenPoses) -> TakenPoses:
         most = max(self, other, key=lambda poses: (poses.size, poses.index))
         used, place = np.unique(np.concatenate([self.used, other.used]), return_inverse=True)
         counts = np.bincount(place, np.concatenate([self.counts, other.counts]), len(used))
@@ -100,33 +108,34 @@ class Poses:
 
 
 def code_poses(chunk, k):
-    """:class:`Poses` of the codes on component ``k``."""
+    """:class:`TakenPoses` of the codes on component ``k``."""
     scores = chunk.codes.scores[:, [k]]
     return summarise(chunk, scores, np.abs(scores[:, 0]), chunk.codes.index[:, k])
 
 
 def match_poses(chunk, block):
-    """:class:`Poses` of the matches of a block, by the scores on its first component."""
+    """:class:`TakenPoses` of the matches of a block, by the scores on its first component."""
     found = match(chunk, block)
     return summarise(chunk, found.score, found.explained, found.index)
 
 
 def summarise(chunk, scores, explained, index):
-    """:class:`Poses` of scores (n, K), of what they explain, and of transforms, (n,) each."""
+    """:class:`TakenPoses` of scores (n, K), of what they explain, and of transforms, (n,) each."""
     sides, count = score_sides(chunk, scores), np.flatnonzero(chunk.weigh(explained) > 0)
     sizes, index = np.abs(scores[count, 0]), index[count]
     if not len(sizes):
-        return Poses(-1.0, 0, index, index, sides)
+        return TakenPoses(-1.0, 0, index, index, sides)
     row = int(sizes.argmax())
     taken = np.unique(index, return_counts=True)
-    return Poses(float(sizes[row]), int(index[row]), *taken, sides)
+    return TakenPoses(float(sizes[row]), int(index[row]), *taken, sides)
 
 
 def conventional(operator, W, poses):
     """Weights (K, L) in the conventional pose.
 
-    For groups that of the row with the largest absolute score; for windows of which rows see a part
-    that in which this part is centred, with predictions for the rest.
+    For groups, this is the pose of the row with the largest absolute score; for windows of which
+    rows see only a part, it is the one in which this part is centred, with predictions for the
+    rest.
     """
     moved = [operator.translate(w, poses.index) for w in W]
     if all(w is not None for w in moved):

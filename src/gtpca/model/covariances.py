@@ -9,17 +9,17 @@ from scipy import fft
 
 __all__ = ["autocovariance", "batches", "nearest_positive", "spectra"]
 
-BATCH_VALUES = 2**20  # numbers that are transformed at once
+BATCH_VALUES = 2**20  # values that are transformed at once
 
 
 def autocovariance(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Covariances of rows (n, \\*shape, C) at all lags, (\\*size, C, C), and the pairs of each.
+    """Covariances of rows (n, \\*shape, C) at all lags, (\\*size, C, C), and numbers of pairs.
 
-    With ``x`` zero where nothing was observed and ``h`` one where something was, for channels a, b
+    With ``x`` zero where it was not observed and ``h`` one where it was, for channels a, b
 
         c_ab(l) = sum_i,t x_ia(t) x_ib(t + l)  /  sum_i,t h_ia(t) h_ib(t + l) .
 
-    Lags are on a circle that has just all of them, ``2 length - 1`` points along each axis.
+    Lags are on a circle that just holds all of them, ``2 length - 1`` points along each axis.
     """
     shape = rows.shape[1:-1]
     size = tuple(2 * length - 1 for length in shape)
@@ -41,7 +41,7 @@ def _lagged(rows, size):
 
 
 def batches(count, width):
-    """The numbers from 0 to ``count - 1``, some at a time, for rows of ``width`` numbers."""
+    """The numbers from 0 to ``count - 1``, in batches, for rows of ``width`` values."""
     step = max(1, BATCH_VALUES // width)
     return (range(first, min(first + step, count)) for first in range(0, count, step))
 
@@ -49,9 +49,9 @@ def batches(count, width):
 def spectra(lags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues (\\*size, C), none negative, and eigenvectors of the spectra of covariances.
 
-    Estimates at single frequencies are too high or too low, and power below zero must go. Zeros
-    alone would leave what is too high, as noise that surrogates have and the data have not.
-    Instead all power is lowered alike: the nearest spectra with the same sum.
+    Estimates at single frequencies are too high or too low, and negative power must be removed.
+    Setting it to zero would keep what is too high, as noise that the surrogates have but the data
+    do not. Instead all power is lowered equally: these are the nearest spectra with the same sum.
     """
     power, vectors = np.linalg.eigh(fft.fftn(lags, axes=range(lags.ndim - 2)).swapaxes(-1, -2))
     return nearest_positive(power.ravel()).reshape(power.shape), vectors

@@ -2,13 +2,13 @@
 
     min  |y - sum_e a_e T_{t_e} w_{g_e}|^2 + sum_e theta_{g_e}^2,   |w| = 1
 
-An event must gain more than its price ``theta^2``. Places come from peaks of the correlations with
-the residual; all amplitudes are solved for together; events that do not pay are dropped; then
-neighbours that overlap are put back in pairs, and the best pair, one event or none takes their
-place. Every step but a round of additions lowers the objective by construction, and additions that
-do not pay are dropped.
+An event must gain more than its price ``theta^2``. Positions come from peaks of the correlations
+with the residual; all amplitudes are solved for together; events that do not pay for themselves are
+dropped; then overlapping neighbours are removed in pairs and replaced by the best pair, one event
+or none. Every step except a round of additions lowers the objective by construction, and additions
+that do not pay are dropped.
 
-A *group* is what takes one place: a template of its own, or all templates that share their pose.
+A *group* is what takes one position: a single template, or all templates that share their pose.
 There are ``S`` groups of ``Q`` templates, orthonormal within a group.
 """
 
@@ -22,31 +22,31 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy.linalg import LinAlgError, solveh_banded
 from scipy.signal import find_peaks
 
-from gtpca.operators.shift import ShiftOperator, Track
+from gtpca.operators.shift import ShiftAxis, ShiftOperator
 
 __all__ = ["Dictionary", "Piece", "Placed", "correlations", "decode_piece", "render", "seen_share"]
 
 LEAST_SEEN = 0.5  # share of a window that must have been observed
-FRAME = 16  # windows in a frame of the FFT
+FRAME = 16  # windows per frame of the FFT
 LEAST_FRAME = 2048
 ROUNDS = 8  # of additions, at most
 SWEEPS = 3  # over pairs, at most
-MOST = 8  # events that may give way to two
-SLIGHT = 0.2  # product of two events below which each is looked at alone
-TOGETHER = 512  # events that are looked at together
+MOST = 8  # events that may be replaced by two
+SLIGHT = 0.2  # product of two events below which each is considered alone
+TOGETHER = 512  # events that are considered together
 FOLLOWED = 4  # pairs that are improved in turn
 TURNS = 6
-FIRST = 24  # places that are tried for the first event of a pair
-NEIGHBOURS = 6  # on each side that are solved for again when an event is dropped
-FILLS, FILLED = 12, 1e-3  # steps of amplitudes where there are gaps, and what ends them
+FIRST = 24  # positions that are tried for the first event of a pair
+NEIGHBOURS = 6  # neighbours on each side that are solved again when an event is dropped
+FILLS, FILLED = 12, 1e-3  # steps for amplitudes if there are gaps, and their tolerance
 JITTER = 1e-9  # on the diagonal of Gram matrices
-GAIN = 1e-6  # what takes the place of events must be better by this share of what they gain
+GAIN = 1e-6  # replacements must be better by this share of what the events gain
 
 
 def correlations(Y: np.ndarray, W: np.ndarray) -> np.ndarray:
     """``c_a(t) = sum_l,c w_a(l, c) y(t + l, c)`` of templates (A, L, C), (A, n - L + 1).
 
-    In frames of equal length that overlap, so that time is linear in the length of a piece.
+    Computed in overlapping frames of equal length, so that time is linear in the length of a piece.
     """
     (n, channels), (n_templates, length, _) = Y.shape, W.shape
     count = n - length + 1
@@ -56,31 +56,33 @@ def correlations(Y: np.ndarray, W: np.ndarray) -> np.ndarray:
     padded = np.zeros((n_frames * step + length - 1, channels))
     padded[:n] = Y
     frames = sliding_window_view(padded, frame, axis=0)[::step].transpose(0, 2, 1)
-    tracks = [Track(frame, length, count=step), *([Track(channels, channels)] * (channels > 1))]
-    operator = ShiftOperator(tracks, (0,))
+    axes = [ShiftAxis(frame, length, count=step)]
+    if channels > 1:
+        axes.append(ShiftAxis(channels, channels))
+    operator = ShiftOperator(axes, (0,))
     prepared = operator.prepare(frames.reshape(n_frames, -1))
     found = operator.correlate(prepared, W.reshape(n_templates, -1))
     return found.reshape(n_templates, -1)[:, :count]
 
 
 def seen_share(hidden: np.ndarray, length: int) -> np.ndarray:
-    """Share of the values under a window at each start that were observed, (n - L + 1,)."""
+    """The share of values under a window that were observed, at each start, (n - L + 1,)."""
     totals = np.cumsum(np.concatenate([[0.0], np.mean(~hidden, axis=1)]))
     return (totals[length:] - totals[:-length]) / length
 
 
 @dataclass(frozen=True, eq=False)
 class Dictionary:
-    """Templates in groups, and what overlapping copies of them have in common.
+    """Templates in groups, and the overlaps of their copies.
 
     Parameters
     ----------
     weights : array (S, Q, L, C)
         Of unit norm, orthogonal within a group.
     positive : bool
-        Whether amplitudes must be above zero; groups of one template only.
+        Whether amplitudes must be positive; only for groups of one template.
     refractory : int
-        Least distance of two events of one group, in points.
+        Minimum distance between two events of one group, in points.
     """
 
     weights: np.ndarray
@@ -136,9 +138,9 @@ class Dictionary:
 
     @cached_property
     def schur(self) -> np.ndarray:
-        """``(I - R' R)^-1`` of two groups at each lag, (S, S, 2 L - 1, Q, Q); R their overlaps.
+        """``(I - R' R)^-1`` of two groups at each lag, (S, S, 2 L - 1, Q, Q); R are their overlaps.
 
-        NaN where two events of one group would be too near to each other.
+        NaN if two events of one group would be too close to each other.
         """
         R = self.overlaps.transpose(0, 2, 4, 1, 3)
         rest = np.eye(self.size) * (1 + JITTER) - np.einsum("abtqr,abtqs->abtrs", R, R)
@@ -161,7 +163,8 @@ class Placed:
     start, group : int array (n,)
     scores : array (n, Q)
     gain : array (n,)
-        What the residual would gain in energy without each, over its price; 0: not known.
+        The energy that the residual would gain without each event, relative to its price; 0: not
+        known.
     """
 
     start: np.ndarray
@@ -175,7 +178,7 @@ class Placed:
 
     @classmethod
     def none(cls, size: int) -> Placed:
-        """No event."""
+        """No events."""
         return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, size)))
 
     def __len__(self) -> int:
@@ -186,20 +189,20 @@ class Placed:
         return Placed(self.start[which], self.group[which], self.scores[which], self.gain[which])
 
     def copy(self) -> Placed:
-        """The same in arrays of its own."""
+        """The same events in separate arrays."""
         return Placed(*(each.copy() for each in (self.start, self.group, self.scores, self.gain)))
 
     def moved(self, points: int) -> Placed:
-        """All starts later by so many points."""
+        """The same events with starts moved later by some points."""
         return Placed(self.start + points, self.group, self.scores, self.gain)
 
     def within(self, last: int) -> Placed:
-        """Those that start from 0 to ``last``, sorted anew."""
+        """Those that start from 0 to ``last``, sorted again."""
         kept = self.take((self.start >= 0) & (self.start <= last))
         return kept.take(np.lexsort((kept.group, kept.start)))
 
     def joined(self, other: Placed) -> Placed:
-        """Those of both, sorted."""
+        """The events of both, sorted."""
         both = Placed(
             np.concatenate([self.start, other.start]),
             np.concatenate([self.group, other.group]),
@@ -210,7 +213,7 @@ class Placed:
 
 
 def render(placed: Placed, weights: np.ndarray, n: int) -> np.ndarray:
-    """What events add up to on ``n`` points, (n, C), with templates (S, Q, L, C).
+    """The sum of events on ``n`` points, (n, C), with templates (S, Q, L, C).
 
     Parts of windows before the first point and after the last are left out.
     """
@@ -236,12 +239,12 @@ class Piece:
     Parameters
     ----------
     Y : array (n, C)
-        NaN is not observed.
+        NaN means not observed.
     dictionary : Dictionary
     prices : array (S,)
         ``theta^2`` of each group.
     placed : Placed
-        Events that are there to begin with.
+        Initial events.
     """
 
     Y: np.ndarray
@@ -265,7 +268,7 @@ class Piece:
         self.refresh()
 
     def residual(self) -> np.ndarray:
-        """What the events leave, 0 where nothing was observed."""
+        """The residual of the events, 0 where nothing was observed."""
         rest = self.Y - render(self.placed, self.dictionary.weights, len(self.Y))
         if self.hidden is not None:
             rest[self.hidden] = 0.0
@@ -277,7 +280,7 @@ class Piece:
         self.c[:] = correlations(rest, self.dictionary.flat).reshape(self.c.shape)
 
     def add(self, placed: Placed, sign: float) -> None:
-        """Put so much of some events into the residual: its correlations follow."""
+        """Add multiples of some events to the residual and update its correlations."""
         overlaps, reach = self.dictionary.overlaps, 2 * self.dictionary.length - 1
         for g in range(self.dictionary.n_groups):
             mine = np.flatnonzero(placed.group == g)
@@ -288,7 +291,7 @@ class Piece:
                     self._padded[:, :, start : start + reach] += part
 
     def told(self) -> Placed:
-        """The events with their gains over their prices."""
+        """The events with their gains relative to their prices."""
         found = self.placed.copy()
         prices = np.maximum(self.prices[found.group], np.finfo(float).tiny)
         found.gain = self.losses() / prices if len(found) else found.gain
@@ -297,9 +300,9 @@ class Piece:
     # -- amplitudes ---------------------------------------------------------------------------
 
     def solve(self) -> None:
-        """All amplitudes by least squares, given the places.
+        """All amplitudes by least squares, given the positions.
 
-        With gaps in steps: what is in them is as the events have it.
+        With gaps this is iterated, with the values in gaps predicted by the events.
         """
         for _ in range(1 if self.hidden is None else FILLS):
             if not len(self.placed):
@@ -338,15 +341,15 @@ class Piece:
         return found.reshape(n, size)
 
     def _width(self):
-        """How many events after one overlap it, at most."""
+        """The largest number of later events that overlap one event."""
         start = self.placed.start
         ends = np.searchsorted(start, start + self.dictionary.length)
         return int(np.max(ends - np.arange(len(start)) - 1, initial=0))
 
     def losses(self) -> np.ndarray:
-        """What the residual would gain in energy without each event, (n,).
+        """The energy that the residual would gain without each event, (n,).
 
-        Its neighbours are solved for again, those further off stay: an upper bound.
+        Its neighbours are solved again, those farther away stay: an upper bound.
         """
         placed, size = self.placed, self.dictionary.size
         width = min(self._width(), NEIGHBOURS)
@@ -371,7 +374,7 @@ class Piece:
         )
 
     def drop(self) -> int:
-        """Drop events that do not pay, the worst of neighbours first; how many they were."""
+        """Drop events that do not pay, the worst among neighbours first; return their number."""
         total = 0
         while len(self.placed):
             margin = self.losses() - self.prices[self.placed.group]
@@ -395,17 +398,17 @@ class Piece:
             self.solve()
         return total
 
-    # -- places -------------------------------------------------------------------------------
+    # -- positions ----------------------------------------------------------------------------
 
     def gains(self, c=None) -> np.ndarray:
-        """What an event of each group at each start would gain, less its price, (S, ..)."""
+        """What an event of each group at each start would gain, minus its price, (S, ..)."""
         c = self.c if c is None else c
         if self.dictionary.positive:
             c = np.maximum(c, 0.0)
         return np.einsum("sqt,sqt->st", c, c) - self.prices[:, None]
 
     def grow(self) -> bool:
-        """Add events where the residual has peaks that pay; whether there were any."""
+        """Add events at peaks of the residual that pay; return whether there were any."""
         gain, d = self.gains(), self.dictionary
         if self.closed is not None:
             gain[:, self.closed] = -np.inf
@@ -440,10 +443,10 @@ class Piece:
     # -- pairs --------------------------------------------------------------------------------
 
     def sweep(self, near: np.ndarray | None = None) -> np.ndarray:
-        """Events that overlap give way to what is better in their place.
+        """Replace overlapping events by something better.
 
-        Only those within two windows of the starts ``near``, if they are given. Returns starts at
-        which something changed.
+        Only those within two windows of the starts ``near``, if these are given. Returns the starts
+        at which something changed.
         """
         changed: list[int] = []
         number, length = 0, self.dictionary.length
@@ -470,9 +473,9 @@ class Piece:
         return np.sort(np.array(changed, dtype=np.int64))
 
     def _content(self):
-        """Numbers of events that hardly overlap others, and are at the best place around.
+        """Numbers of events that hardly overlap others and are locally at the best position.
 
-        All at once; whether others are is found out one by one.
+        This checks all events at once; the remaining ones are checked one by one.
         """
         d, start, half = self.dictionary, self.placed.start, self.dictionary.length // 2
         alone = self._hardly_overlap() & (start >= half) & (start + half < self.count)
@@ -507,14 +510,14 @@ class Piece:
         return alone
 
     def _stops(self, number, last):
-        """How many events from one on are tried together: two, then three, then all of them."""
+        """How many events, starting from one, are tried together: two, then three, then all."""
         start, length = self.placed.start, self.dictionary.length
         if last == number + 1 or start[number + 1] - start[number] >= length:
             return [number + 1]
         return sorted({number + 2, min(number + 3, last), last})
 
     def _exchange(self, chosen, better, changed):
-        """Put events in the place of others."""
+        """Replace events by others."""
         old = self.placed.take(chosen)
         self.add(old, 1.0)
         self.add(better, -1.0)
@@ -524,7 +527,7 @@ class Piece:
         changed.extend(better.start.tolist())
 
     def _better(self, chosen) -> Placed | None:
-        """What should take the place of one or two events; None if they are best."""
+        """A better replacement for one or two events; None if there is none."""
         d, placed = self.dictionary, self.placed
         old = placed.take(chosen)
         reach, length = d.length // 2, d.length
@@ -557,7 +560,7 @@ class Piece:
         return found[best] if values[best] > now + margin else None
 
     def _isolated(self, number):
-        """Whether no event overlaps one."""
+        """Whether an event overlaps no other."""
         start, length = self.placed.start, self.dictionary.length
         before = number > 0 and start[number] - start[number - 1] < length
         return not before and not (
@@ -565,7 +568,7 @@ class Piece:
         )
 
     def _open(self, chosen, low, high):
-        """Where events of each group may be, beside those that are not chosen, (S, m)."""
+        """Where events of each group are allowed, given those that are not chosen, (S, m)."""
         d, placed = self.dictionary, self.placed
         allowed = np.ones((d.n_groups, high - low), bool)
         if self.closed is not None:
@@ -586,14 +589,15 @@ class Piece:
         return Placed(np.array([low + place]), np.array([group]), c[group, :, place][None])
 
     def _value(self, old, c, low):
-        """What the events that are there gain, less their prices."""
+        """What the present events gain, minus their prices."""
         at = c[old.group, :, old.start - low].ravel()
         return float(at @ self._solved(old, c, low) - self.prices[old.group].sum())
 
     def _pair(self, old, c, gain, open_, low):
-        """The best two events, as far as they are found from peaks and from what is there.
+        """The best two events, as far as they can be found from peaks and from present events.
 
-        The best partner of each of these; then, from the best few, partners in turn.
+        The best partner of each of these is found; then, for the best few, partners are improved in
+        turn.
         """
         groups, places = self._first(old, gain, low)
         if not len(groups):
@@ -630,7 +634,7 @@ class Piece:
         return float(value[i]), both
 
     def _partners(self, groups, places, c, open_):
-        """For events (P,) the best second one: values of both, its groups and places."""
+        """For events (P,), the best second one: values of both, its groups and positions."""
         d, m, length = self.dictionary, c.shape[2], self.dictionary.length
         lag = np.arange(m)[None] - places[:, None]
         near = np.abs(lag) < length
@@ -668,7 +672,7 @@ class Piece:
         return flat[np.arange(len(best)), best], best // m, best % m
 
     def _solved(self, placed, c, low):
-        """Amplitudes of a few events by least squares, (n Q,), of correlations from ``low`` on."""
+        """Amplitudes of a few events by least squares, (n Q,); correlations begin at ``low``."""
         at = c[placed.group, :, placed.start - low].ravel()
         return np.linalg.solve(self._small_gram(placed), at)
 
@@ -680,7 +684,7 @@ class Piece:
         return gram
 
     def _first(self, old, gain, low):
-        """Peaks of the gains, and where events are: groups (P,) and places (P,)."""
+        """Peaks of the gains, and present events: groups (P,) and positions (P,)."""
         inner = np.pad(gain, ((0, 0), (1, 1)), constant_values=-np.inf)
         peak = (inner[:, 1:-1] >= inner[:, :-2]) & (inner[:, 1:-1] >= inner[:, 2:])
         groups, places = np.nonzero(peak & np.isfinite(gain))
@@ -691,13 +695,13 @@ class Piece:
 
 
 def _close(starts, place, reach) -> bool:
-    """Whether one of ascending starts is within reach of a place."""
+    """Whether one of several ascending starts is within reach of a position."""
     i = int(np.searchsorted(starts, place - reach))
     return i < len(starts) and starts[i] <= place + reach
 
 
 def gram_of(placed: Placed, dictionary: Dictionary, first, second) -> np.ndarray:
-    """Inner products of pairs of events by number, (.., Q, Q); 0 where they are apart."""
+    """Inner products of pairs of events by number, (.., Q, Q); 0 if they do not overlap."""
     length = dictionary.length
     lag = placed.start[second] - placed.start[first]
     near = np.abs(lag) < length
@@ -713,7 +717,7 @@ def decode_piece(
     before: Placed | None = None,
     thorough: bool = True,
 ) -> Piece:
-    """Events of a piece (n, C), found anew, or improved from those ``before``.
+    """Events of a piece (n, C), found from scratch, or improved from those ``before``.
 
     With ``thorough``, pairs are swept over.
     """

@@ -7,11 +7,9 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.lib.stride_tricks import sliding_window_view
 
-from gtpca.data.rows import is_dask
-from gtpca.data.signals import Piecewise, Span, parts_of, spans
+from gtpca.data.signals import Piecewise, Span, map_pieces, parts_of, spans
 from gtpca.model.decoding import Dictionary, Placed, decode_piece, render
 from gtpca.model.prices import Noise, NoiseSample, prices_of
 from gtpca.model.stationary import StationaryNoise
@@ -277,23 +275,13 @@ def decode_all(signals, dictionary, prices, recipe, before=None, thorough=True):
 def over_spans(signals, recipe, length, task, given):
     """``task(signal, span, *given(span))`` of all pieces of recordings, in their order.
 
-    In threads, or, of Dask arrays, where their points are.
-
     Returns
     -------
     pieces : list of Span
     answers : list
     """
     pieces = spans([signal.n_points for signal in signals], length, recipe.core)
-    if any(is_dask(signal.signal.source) for signal in signals):
-        from gtpca.data.dask import map_spans
-
-        return pieces, map_spans(signals, pieces, task, [given(span) for span in pieces])
-    run = delayed(task)
-    answers = Parallel(n_jobs=recipe.n_jobs, prefer="threads")(
-        run(signals[span.recording], span, *given(span)) for span in pieces
-    )
-    return pieces, answers
+    return pieces, map_pieces(signals, pieces, task, map(given, pieces), recipe.n_jobs)
 
 
 def _decode_span(signal, span: Span, dictionary, prices, before, thorough):

@@ -1,19 +1,19 @@
-r"""Rows with gaps: what is hidden counts as zero, with a small weight.
+r"""Rows with gaps: hidden values count as zeros with a small weight.
 
-Let ``h_i`` be 1 where nothing of row ``i`` was observed and 0 elsewhere, ``x_i`` zero in the gaps.
-The objective weighs features with ``m_i = 1 - (1 - rho) h_i``: 1 where observed, ``rho`` in gaps,
+Let ``h_i`` be 1 where row ``i`` was not observed and 0 elsewhere, and ``x_i`` zero in the gaps.
+The objective weights features with ``m_i = 1 - (1 - rho) h_i``: 1 where observed, ``rho`` in gaps,
 
     min over w, t_i, a_i  of  sum_i < m_i, (x_i - a_i T_i w)^2 >,
 
 so a match takes the transform with the largest ``<x, T w>^2 / <m, (T w)^2>`` and an update solves
 ``N w = sum_i a_i T_i* x_i`` with ``N = sum_i a_i^2 T_i* diag(m_i) T_i``. Both raise the explained
-energy, and nothing changes where nothing is missing. With ``rho = 0`` a transform under which
-hardly anything of ``T w`` is observed could win, with coefficients as large as it likes.
+energy, and nothing changes if nothing is missing. With ``rho = 0`` a transform under which hardly
+anything of ``T w`` is observed could win, with arbitrarily large coefficients.
 
-For a block the Gram matrix of row ``i`` is ``G_it = G_t - (1 - rho) H_it = C C'`` where ``H_it``
-is that of what is hidden under ``T_t``, one correlation of the masks for every pair of components.
-As ``G_it >= rho G_t``, every pivot of its Cholesky factor ``C`` is at least ``rho`` times that of
-``G_t``; the energy that a block explains is ``|z|^2`` with ``z = C^-1 b``.
+For a block, the Gram matrix of row ``i`` is ``G_it = G_t - (1 - rho) H_it = C C'``, where ``H_it``
+is the Gram matrix of what is hidden under ``T_t``, one correlation of the masks for every pair of
+components. As ``G_it >= rho G_t``, every pivot of its Cholesky factor ``C`` is at least ``rho``
+times that of ``G_t``; the energy that a block explains is ``|z|^2`` with ``z = C^-1 b``.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ __all__ = [
 ]
 
 HIDDEN_WEIGHT = 0.02  # rho; benchmarks/bench_gaps.py compares others
-PIECE_BYTES = 2**22  # of all factors of some rows: they should stay in the processor's cache
+PIECE_BYTES = 2**22  # of all factors of some rows: they should fit into the processor's cache
 
 
 def lengths_each(P, operator, W, root):
-    """``<m_i, (T_t w)^2>^(1/2) / |T_t w|`` of S components by themselves, (S, n, m).
+    """``<m_i, (T_t w)^2>^(1/2) / |T_t w|`` of S separate components, (S, n, m).
 
     Parameters
     ----------
-    P : what ``operator.prepare_mask`` made of masks (n, d)
+    P : masks (n, d), as prepared by ``operator.prepare_mask``
     operator : Operator
     W : array (S, L)
     root : array (S, m), or (S, 1) for isometries
-        ``1 / |T_t w|``, zero where that is too little to mean anything.
+        ``1 / |T_t w|``, zero where that is too small to be meaningful.
     """
     squares = operator.correlate_mask(P, W, W)
     squares *= ((HIDDEN_WEIGHT - 1) * root[:, None] ** 2).astype(squares.dtype)
@@ -66,7 +66,7 @@ class Factors:
 
     Parameters
     ----------
-    P : what ``operator.prepare_mask`` made of masks (n, d)
+    P : masks (n, d), as prepared by ``operator.prepare_mask``
     operator : Operator
     block : Block
     """
@@ -115,9 +115,9 @@ class Factors:
 
 
 def visible_gram(block):
-    """Gram matrices (m, K, K) in which directions too faint to mean anything are as long as can be.
+    """Gram matrices (m, K, K) in which directions that are too small get the largest length.
 
-    Nothing of a row lies along them, so they get no coefficient.
+    No row has a part along them, so they get no coefficient.
     """
     length = np.linalg.norm(block.root, axis=2, keepdims=True)
     kept = np.divide(block.root, length, out=np.zeros_like(block.root), where=length > 0)
@@ -127,10 +127,10 @@ def visible_gram(block):
 
 
 def factor_dtype(block, dtype):
-    """The precision in which pivots of factors are more than rounding errors.
+    """The precision in which pivots of factors exceed rounding errors.
 
-    The eigenvalues ``1 / |root_tk|^2`` of ``G_t`` that count may shrink to ``rho`` times as much,
-    while each of K sums over masks is wrong by the precision times the largest of them. Where that
+    The eigenvalues ``1 / |root_tk|^2`` of ``G_t`` that count may shrink by the factor ``rho``,
+    while each of K sums over masks has an error of the precision times the largest of them. If that
     is more, coefficients in the precision ``dtype`` of the rows could be anything.
     """
     longest = np.sum(block.root**2, axis=2).max(initial=0.0)
@@ -146,7 +146,7 @@ def widest(blocks, dtype):
 def gram_at(chunk, block, index):
     """``<m_i, (T_i w_j) (T_i w_k)>`` of every row at its transform, (n, K, K).
 
-    A little is added to the diagonal, as in ``block.nested_root``.
+    A small value is added to the diagonal, as in ``block.nested_root``.
     """
     moved = np.stack([chunk.operator.apply_at(w, index) for w in block.weights], axis=1)
     ridge = block.floor * block.gram.max(initial=0.0) * np.eye(len(block))
@@ -173,7 +173,7 @@ def hidden_sums(chunk, index, weighted, coef):
     K = coef.shape[1]
     first, second = np.tril_indices(K)
     products = (1 - HIDDEN_WEIGHT) * weighted[:, first] * coef[:, second]
-    # the systems of a block can be so ill-conditioned that single precision lets the energy fall
+    # the systems of a block can be so ill-conditioned that the energy drops in single precision
     mask = chunk.lack if K == 1 else chunk.lack.astype(np.float64)
     sums = chunk.operator.mask_sums(mask, index, products.T)
     total = np.empty((K, K, sums.shape[1]))
@@ -182,7 +182,7 @@ def hidden_sums(chunk, index, weighted, coef):
 
 
 def hidden_sums_each(chunk, index, weighted, coef):
-    """:func:`hidden_sums` of S components by themselves, of arrays (S, n), (S, 1, 1, p)."""
+    """:func:`hidden_sums` of S separate components, for arrays (S, n), (S, 1, 1, p)."""
     if chunk.hidden is None:
         return 0.0
     each = zip(index, weighted[:, :, None], coef[:, :, None], strict=True)

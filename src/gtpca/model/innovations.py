@@ -1,14 +1,14 @@
-"""Stationary noise along any axes, with channels and gaps: innovations, and rows that have them.
+"""Stationary noise along any axes, with channels and gaps: innovations and their inverse.
 
-Points of a sample are put in order, axis by axis. Each is predicted by neighbours that come before
-it; what is left are its innovations
+Points of a sample are put in order, axis by axis. Each is predicted from neighbours that come
+before it; the errors, scaled, are its innovations
 
     e(u) = S^-1 (x(u) - sum_o B_o x(u + o)),
 
 with vectors of C channels, the offsets ``o`` of the neighbours, and ``S S'`` the covariance of the
-errors. Near the first points of a sample some neighbours are missing, and the predictors are those
-by the others. So all of it is one sparse triangular matrix ``A`` with ``E = A x``, and ``A' A`` is
-the inverse of the covariance of a sample.
+errors. Near the first points of a sample some neighbours are missing, and the predictors use the
+others. So all of this is one sparse triangular matrix ``A`` with ``E = A x``, and ``A' A`` is the
+inverse of the covariance of a sample.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from gtpca.model.covariances import autocovariance, spectra
 
 __all__ = ["Innovations", "along", "autoregression", "filled", "stationary"]
 
-MOST_RADIUS = {1: MOST_ORDERS, 2: 4}  # how far neighbours are looked for, by the number of axes
+MOST_RADIUS = {1: MOST_ORDERS, 2: 4}  # largest distance of neighbours, by the number of axes
 MOST_PREDICTORS = 256  # neighbours times channels
-MOST_CHANNELS = 64  # of more, each is predicted by itself alone, and all in the same way
-MOST_VALUES = 2**24  # numbers of neighbourhoods that are looked at
-MOST_DENSE = 4096  # points times channels of images whose covariance is taken as a whole
-RIDGE = 1e-5  # of the mean variance, added to that of images
-LEAST = 1e-10  # of the largest: variances below it are taken for this
-STEPS, TOL = 300, 1e-6  # of conjugate gradients in gaps, and where they end
+MOST_CHANNELS = 64  # with more channels, each is predicted from itself alone, all in the same way
+MOST_VALUES = 2**24  # values of neighbourhoods that are examined
+MOST_DENSE = 4096  # points times channels of images for which the full covariance is used
+RIDGE = 1e-5  # relative to the mean variance, added to that of images
+LEAST = 1e-10  # relative to the largest: smaller variances are raised to this
+STEPS, TOL = 300, 1e-6  # of conjugate gradients in gaps
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +46,9 @@ class Innovations:
     Parameters
     ----------
     matrix : sparse array or array (D, D)
-        ``A``, lower triangular; D numbers are the points of a sample times its channels.
+        ``A``, lower triangular; D is the number of points of a sample times its channels.
     root : array (D, D) or None
-        Its inverse, where that is known.
+        Its inverse, if that is known.
     """
 
     matrix: Any
@@ -78,12 +78,13 @@ class Innovations:
 
 
 def stationary(rows: np.ndarray) -> Innovations:
-    """The filter of the noise that rows (n, \\*shape, C) are, all rows together.
+    """The filter of the noise in rows (n, \\*shape, C), estimated from all rows together.
 
     One channel along one axis: by :func:`burg`. Images of up to 4096 values: by their covariance at
-    all lags, for they may have waves that are longer than any neighbourhood. Else predictors by
-    least squares from all points that have all neighbours; from the distance with the least
-    ``N log det S S' + (number of predictors) log N``, twice as far and two points more.
+    all lags, because they may have waves that are longer than any neighbourhood. Otherwise:
+    predictors by least squares from all points that have all neighbours. The distance of neighbours
+    with the smallest ``N log det S S' + (number of predictors) log N`` is doubled and increased by
+    two points.
 
     Examples
     --------
@@ -112,7 +113,7 @@ def stationary(rows: np.ndarray) -> Innovations:
 
 
 def _by_covariance(rows) -> Innovations:
-    """Of images: by the Cholesky factor of their covariance, at all lags."""
+    """For images: by the Cholesky factor of their covariance, at all lags."""
     shape, n_channels = rows.shape[1:-1], rows.shape[-1]
     power, vectors = spectra(autocovariance(rows)[0])
     density = (vectors * power[..., None, :]) @ vectors.conj().swapaxes(-1, -2)
@@ -128,16 +129,16 @@ def _by_covariance(rows) -> Innovations:
 
 
 def enough(order: int) -> int:
-    """An order that leaves nothing to be predicted, from the one that predicts best.
+    """An order that leaves nothing to be predicted, given the one that predicts best.
 
-    Too many predictors cost little here; of what too few leave, the data have some coherence that
-    surrogates would not have.
+    Too many predictors cost little here. With too few, the data would keep some coherence that
+    surrogates do not have.
     """
     return 2 + 2 * order
 
 
 def autoregression(X: np.ndarray) -> Autoregression:
-    """That of rows (n, d), with more orders than predict best."""
+    """The autoregression of rows (n, d), with higher orders than predict best."""
     found = burg(X)
     return replace(found, reflection=reflections(X, min(MOST_ORDERS, enough(found.order)))[0])
 
@@ -154,24 +155,24 @@ def along(process: Autoregression, size):
 
 
 def _reach(shape, radius):
-    """How far neighbours are along each axis: less than half of it."""
+    """The largest distance of neighbours along each axis: less than half of it."""
     return [min(radius, (size - 1) // 2) for size in shape]
 
 
 def _offsets(reach):
-    """Of the point itself, and of all neighbours before it within reach, by their distance."""
+    """Offsets of the point itself and of all previous neighbours within reach, by distance."""
     box = itertools.product(*(range(-r, r + 1) for r in reach))
     before = [o for o in box if o < (0,) * len(reach)]
     return [(0,) * len(reach), *sorted(before, key=_distance)]
 
 
 def _distance(offset):
-    """Along the axis where it is largest."""
+    """The distance along the axis where it is largest."""
     return max(map(abs, offset))
 
 
 def _most_radius(shape):
-    """The largest distance with no more predictors than there are points to find them by."""
+    """The largest distance with no more predictors than points to estimate them."""
     n, *size, n_channels = shape
     for radius in range(min(MOST_RADIUS.get(len(size), 2), (max(size) - 1) // 2), 0, -1):
         reach = _reach(size, radius)
@@ -185,7 +186,7 @@ def _most_radius(shape):
 def _second_moments(rows, offsets):
     """Moments of points and their neighbours (m C, m C), and the number of points.
 
-    Of points that have all neighbours; each pair where both were observed.
+    From points that have all neighbours; each pair where both were observed.
     """
     shape, reach = rows.shape[1:-1], np.abs(offsets).max(axis=0)
     # along the first axis neighbours are on one side only, along the others on both
@@ -211,7 +212,7 @@ def _second_moments(rows, offsets):
 
 
 def _radius(S, offsets, n_channels, count, most):
-    """The distance of neighbours with the least ``N log det + (number of predictors) log N``."""
+    """The distance of neighbours with the smallest ``N log det + (number of predictors) log N``."""
     found = []
     for radius in range(most + 1):
         near = [j for j, o in enumerate(offsets) if _distance(o) <= radius][1:]
@@ -221,7 +222,7 @@ def _radius(S, offsets, n_channels, count, most):
 
 
 def _predictors(S, neighbours, n_channels):
-    """``B`` (C, m C) by some neighbours, and the covariance of what is left, (C, C)."""
+    """``B`` (C, m C) from some neighbours, and the covariance of the errors, (C, C)."""
     here = np.arange(n_channels)
     there = np.concatenate([j * n_channels + here for j in neighbours]) if neighbours else here[:0]
     floor = max(LEAST * np.trace(S) / len(S), np.finfo(float).tiny)
@@ -233,7 +234,7 @@ def _predictors(S, neighbours, n_channels):
 
 
 def _by_neighbours(S, offsets, kept, shape, n_channels):
-    """``A`` from moments: points with the same neighbours in sight have the same predictors."""
+    """``A`` from moments: points with the same available neighbours have the same predictors."""
     where = np.stack(np.meshgrid(*map(np.arange, shape), indexing="ij"), axis=-1)
     points = where.reshape(-1, len(shape))
     there = points[:, None] + np.array([offsets[j] for j in kept])[None]  # (points, m, axes)
@@ -267,10 +268,10 @@ def _by_neighbours(S, offsets, kept, shape, n_channels):
 
 
 def filled(rows: np.ndarray, noise: Innovations, rng) -> np.ndarray:
-    """Rows (n, \\*shape, C) with noise in their gaps that goes on from what is beside them.
+    """Rows (n, \\*shape, C) whose gaps are filled with noise that continues what is next to them.
 
-    Drawn given what was observed: the most likely values, plus what a drawn row ``z`` has beyond
-    its own most likely values, as loud as the innovations of the row,
+    The noise is drawn given the observed values: the most likely values, plus the deviation of a
+    simulated row ``z`` from its own most likely values, as loud as the innovations of the row,
     ``s_i^2 = |A x_i|^2 / (number of values observed)``.
     """
     hidden = np.isnan(rows).reshape(len(rows), -1)
@@ -289,7 +290,7 @@ def filled(rows: np.ndarray, noise: Innovations, rng) -> np.ndarray:
 
 
 def _most_likely(X, hidden, noise):
-    """Flat rows with values where ``hidden`` for which ``|A x|`` is least, by conjugate gradients.
+    """Flat rows with the values at ``hidden`` that minimise ``|A x|``, by conjugate gradients.
 
     All rows at once: each has its own step.
     """

@@ -1,11 +1,14 @@
-"""Blocks of components, their match with rows, and what an update needs to know of it.
+"""Blocks of components, their match with rows, and the statistics that an update needs.
 
-A block is K components that take one pose together; one component is a block with K = 1. For a row
+A block is K components that share one pose; a single component is a block with K = 1. For a row
 ``x`` and the transform ``T_t``, with ``b_k = <x, T_t w_k>`` and the Gram matrix ``G_t`` of the
 ``T_t w_k``, the coefficients of the projection on their span are ``c = G_t^-1 b`` and the energy it
 explains is ``b' G_t^-1 b = |z|^2`` with ``z = root_t b`` and ``root_t = G_t^(-1/2)``. A *match*
 takes the transform with the largest ``|z|^2``, or the first of those that tie up to rounding
 (:mod:`gtpca.model.ties`).
+
+With ``polarity="positive"``, scores are clipped at 0: a row that nothing fits upright does not take
+part, instead of being fitted upside down. Otherwise the explained energy would not be monotone.
 """
 
 from __future__ import annotations
@@ -45,18 +48,18 @@ __all__ = [
 
 POLARITIES = ("both", "positive")
 SINGULAR = 1e-12  # eigenvalues below this share of the largest count as zero
-WHITENED = 2**18  # products that are whitened at once: they should stay in the processor's cache
+WHITENED = 2**18  # products that are whitened at once: they should fit into the processor's cache
 
 
 @dataclass(frozen=True)
 class Block:
-    """Weights with what a match needs to know of them, computed once per pass.
+    """Weights, with what a match needs to know about them, computed once per pass.
 
     Attributes
     ----------
     weights : array (K, L)
     root : array (m, K, K), or (1, K, K) for isometries
-        ``G_t^(-1/2)``, zero on what is too faint to mean anything.
+        ``G_t^(-1/2)``, zero in directions that are too small to be meaningful.
     norms : array (m, K) or (1, K)
         ``|T_t w_k|``.
     gram : array (m, K, K) or (1, K, K)
@@ -64,10 +67,10 @@ class Block:
     floor : float
         Eigenvalues of the Gram matrices below this share of the largest count as zero.
     polarity : {"both", "positive"}
-        Largest absolute or largest signed product, for one component. With "positive" a row that
-        nothing fits upright scores 0.
+        Largest absolute or largest signed product, for one component. With "positive", a row that
+        nothing fits upright has score 0.
     rough : bool
-        Whether ties of transforms are left to rounding, as in a search among few rows.
+        Whether ties between transforms are decided by rounding, as in a search among few rows.
     """
 
     weights: np.ndarray
@@ -156,7 +159,7 @@ class Match:
 
 
 def match(chunk, block) -> Match:
-    """The transform under which a block holds most of each row of a chunk."""
+    """For each row of a chunk, the transform under which a block explains most of it."""
     P = chunk.prepared
     if len(block) == 1:
         index, z, coef = (found.T for found in _coded_each(chunk, P, [block]))
@@ -190,14 +193,14 @@ def _pick_in_gaps(chunk, P, block):
 
 
 def _prepared_masks(chunk, dtype):
-    """What the operator makes of the masks of a chunk in some precision."""
+    """The masks of a chunk, prepared by the operator in a given precision."""
     if dtype == chunk.rows.dtype:
         return chunk.prepared_mask
     return chunk.operator.prepare_mask(chunk.lack.astype(dtype))
 
 
 def _lengths(chunk, block, start=0):
-    """Lengths of the rows of a chunk from ``start`` on, for ties; None: rounding decides them."""
+    """Lengths of the rows of a chunk from ``start`` on, for ties; None: decided by rounding."""
     return None if block.rough else lengths_of(chunk, start)
 
 
@@ -208,7 +211,7 @@ def _pick_joint(z, lengths):
 
 
 def _pick_whitened(chunk, P, block):
-    """Best transform (n,) of ``root_t b``, and that there, (n, K)."""
+    """Best transform (n,) of ``root_t b``, and its value there, (n, K)."""
     operator = chunk.operator
     if len(block.root) == 1:
         z = _correlated(operator, P, block.root[0] @ block.weights)
@@ -224,7 +227,7 @@ def _pick_whitened(chunk, P, block):
 
 
 def _correlated(operator, P, W):
-    """``<x_i, T_t w_k>``, (K, n, m): one component after the other, which all need the memory."""
+    """``<x_i, T_t w_k>``, (K, n, m): one component after the other, to save memory."""
     return np.concatenate([operator.correlate(P, w[None]) for w in W])
 
 
@@ -235,7 +238,7 @@ def _whiten(b, root, first, last):
 
 
 def _coded_each(chunk, P, blocks):
-    """Best transforms, ``z`` and coefficients of S components by themselves, (S, n) each."""
+    """Best transforms, ``z`` and coefficients of S separate components, (S, n) each."""
     W = np.concatenate([block.weights for block in blocks])
     root = np.concatenate([block.root for block in blocks]).reshape(len(W), -1)
     products, lengths = _products(P, chunk.operator, W, root), None
@@ -251,7 +254,7 @@ def _coded_each(chunk, P, blocks):
 
 
 def _pick_each(products, polarity, lengths):
-    """Best transforms (S, n) and ``z`` (S, n), with its sign, of S components by themselves."""
+    """Best transforms (S, n) and ``z`` (S, n), with its sign, of S separate components."""
     sizes = products if polarity == "positive" else np.abs(products)
     index = first_best(sizes, lengths)
     each, rows = np.arange(len(products))[:, None], np.arange(products.shape[1])
@@ -260,7 +263,7 @@ def _pick_each(products, polarity, lengths):
 
 
 def _products(P, operator, W, root):
-    """``<x_i, T_t w> / |T_t w|`` of S components by themselves, (S, n, m)."""
+    """``<x_i, T_t w> / |T_t w|`` of S separate components, (S, n, m)."""
     constant = root.shape[1] == 1
     products = operator.correlate(P, W * root if constant else W)
     if not constant:
@@ -270,14 +273,14 @@ def _products(P, operator, W, root):
 
 @dataclass(frozen=True)
 class Stats:
-    """All that an update of S blocks needs to know of the rows: additive over chunks, float64.
+    """All that an update of S blocks needs to know about the rows: additive over chunks, float64.
 
     Parameters
     ----------
     rhs : array (S, K, L)
         ``sum_i a_i T_i* r_i``.
     moments : Moments
-        Of the normal equations.
+        Moments of the normal equations.
     explained : array (S,)
         Explained energy ``sum_i |z_i|^2``; ``sum_i s_i^2`` for one component.
     """
@@ -299,7 +302,7 @@ class Stats:
 
     @staticmethod
     def joined(parts: list[Stats]) -> Stats:
-        """Those of several blocks, one below the other."""
+        """The statistics of several blocks, concatenated."""
         if len(parts) == 1:
             return parts[0]
         return Stats(
@@ -310,7 +313,7 @@ class Stats:
 
 
 def statistics(chunk, blocks) -> Stats:
-    """Match a chunk with each of several blocks by itself, and reduce it to its :class:`Stats`."""
+    """Match a chunk with each of several blocks separately, and reduce it to its :class:`Stats`."""
     if len(blocks[0]) > 1:
         return Stats.joined([_statistics(chunk, block) for block in blocks])
     P, size = chunk.prepared, _stack_size(chunk)
@@ -328,7 +331,7 @@ def _statistics(chunk, block):
 def coded_statistics(chunk, index, coef, explained) -> Stats:
     """:class:`Stats` of a chunk in the poses ``index`` (n,), with coefficients (n, K).
 
-    ``explained`` (1,) is handed on.
+    ``explained`` (1,) is passed through.
     """
     operator, weighted = chunk.operator, chunk.weigh(coef.T).T
     rhs = operator.adjoint_at(chunk.weighed, index, weighted.T)[None]
@@ -342,14 +345,14 @@ def explained_energy(chunk, block) -> float:
 
 
 def _stack_size(chunk):
-    """How many components are matched at once."""
+    """The number of components that are matched at once."""
     operator = chunk.operator
     width = max(operator.n_features, operator.n_weights, operator.n_transforms)
     return max(1, operator.stacked // (len(chunk.rows) * width))
 
 
 def _stacked(chunk, P, blocks):
-    """:class:`Stats` of S components by themselves, all at once."""
+    """:class:`Stats` of S separate components, all at once."""
     operator = chunk.operator
     index, z, coef = _coded_each(chunk, P, blocks)
     weighted = chunk.weigh(coef)
@@ -361,7 +364,7 @@ def _stacked(chunk, P, blocks):
 
 
 def rows_as_weights(chunk, blocks):
-    """Rows as weights, ``a_i T_i* x_i``, each in the pose of a block (1, L) of its own, (n, L)."""
+    """Rows as weights, ``a_i T_i* x_i``, each in its pose on a block (1, L), (n, L)."""
     index, _, coef = _coded_each(chunk, chunk.prepared, blocks)
     return chunk.operator.adjoint_at(chunk.weighed, index, coef * np.eye(len(coef)))
 
@@ -369,8 +372,8 @@ def rows_as_weights(chunk, blocks):
 def update(operator, stats, stack, steps=CG_STEPS, ridge=0.0):
     """The least-squares weights (S, K, L) for fixed codes, made orthonormal.
 
-    ``steps`` of conjugate gradients, where these are needed, bring them nearer at least. Weights
-    that would not be finite, or nothing at all, stay those of ``stack``.
+    If conjugate gradients are needed, ``steps`` steps bring the weights closer to the solution.
+    Weights that would be zero or not finite stay those of ``stack``.
     """
     parts = range(len(stack)) if stack.shape[1] > 1 else ()
     if len(parts) > 1:  # the matrices of blocks are large
@@ -384,7 +387,7 @@ def update(operator, stats, stack, steps=CG_STEPS, ridge=0.0):
 
 
 def _unit(W):
-    """Weights (S, 1, L) of unit norm; 0 where that is not possible."""
+    """Weights (S, 1, L) of unit norm; 0 if that is not possible."""
     norms = np.linalg.norm(W, axis=2, keepdims=True)
     good = (norms > 0) & (norms < np.inf)
     return np.where(good, W / np.where(good, norms, 1.0), 0.0)

@@ -22,10 +22,10 @@ import numpy as np
 from gtpca.data.chunks import Chunks
 from gtpca.data.codes import Codes
 from gtpca.data.rows import by_rows
-from gtpca.model.coding import bring_back, predicted
+from gtpca.model.coding import bring_back, filled_in
 from gtpca.model.model import Poses
 from gtpca.model.probabilistic import (
-    Lens,
+    EStep,
     ProbabilisticModel,
     Sums,
     most_likely,
@@ -93,11 +93,11 @@ class MixtureModel:
         pairs = zip(self.kinds, weights, strict=True)
         return replace(self, kinds=tuple(kind.with_weights(W, noise) for kind, W in pairs))
 
-    def lens(self) -> tuple[Lens, ...]:
+    def e_step(self) -> tuple[EStep, ...]:
         """What a pass over rows needs to know of every kind, ``log pi_g`` included."""
         pairs = zip(self.kinds, self.log_weights, strict=True)
         each = (replace(kind, log_prior=kind.log_prior + log_weight) for kind, log_weight in pairs)
-        return tuple(kind.lens() for kind in each)
+        return tuple(kind.e_step() for kind in each)
 
     def canonical(self) -> MixtureModel:
         """The same density: the kind of the largest weight first, each with orthogonal loadings."""
@@ -108,24 +108,24 @@ class MixtureModel:
 
     def score_samples(self, chunks: Chunks) -> np.ndarray:
         """``log p(x_i)``, (n,)."""
-        return chunks.join(log_likelihoods, self.lens())
+        return chunks.concat(log_likelihoods, self.e_step())
 
     def probabilities(self, chunks: Chunks) -> np.ndarray:
         """``r_ig``, (n, G)."""
-        return chunks.join(probabilities, self.lens())
+        return chunks.concat(probabilities, self.e_step())
 
     def encode(self, chunks: Chunks) -> Codes:
         """Most likely kind of every row, its most likely pose there, and the mean scores."""
-        found = chunks.join(encode, self.lens(), self.sizes)
+        found = chunks.concat(encode, self.e_step(), self.sizes)
         return Codes(found["scores"], found["index"], kind=found["kind"])
 
     def align(self, chunks: Chunks) -> np.ndarray:
         """Every row brought back from the pose of its kind, (n, \\*weight_shape)."""
-        return chunks.join(align, self.lens())
+        return chunks.concat(align, self.e_step())
 
     def impute(self, chunks: Chunks) -> np.ndarray:
         """Rows with what their kind shows in its most likely pose where nothing was observed."""
-        return chunks.join(impute, self.lens())
+        return chunks.concat(impute, self.e_step())
 
     def decode(self, codes: Codes) -> np.ndarray:
         """``T_i (m_g + sum_k scores_ik w_gk)`` of the kind ``g`` of row i, (n, \\*sample_shape)."""
@@ -167,15 +167,15 @@ class KindSums:
     Attributes
     ----------
     each : tuple of Sums
-        The ``fit`` of a kind is ``sum_i r_ig log p(x_i)``.
+        The ``log_likelihood`` of a kind is ``sum_i r_ig log p(x_i)``.
     """
 
     each: tuple[Sums, ...]
 
     @property
-    def fit(self) -> float:
+    def log_likelihood(self) -> float:
         """``sum_i log p(x_i)``."""
-        return sum(sums.fit for sums in self.each)
+        return sum(sums.log_likelihood for sums in self.each)
 
     @property
     def count(self) -> float:
@@ -186,28 +186,28 @@ class KindSums:
         return KindSums(tuple(a + b for a, b in zip(self.each, other.each, strict=True)))
 
 
-def kind_sums(chunk, lenses, by_feature=False) -> KindSums:
+def kind_sums(chunk, e_steps, by_feature=False) -> KindSums:
     """The :class:`KindSums` of a chunk, over all kinds and transforms by their probability."""
-    pieces = lenses[0].pieces(chunk)
-    return reduce(add, (_sums(lenses, piece, piece, by_feature) for piece in pieces))
+    pieces = e_steps[0].pieces(chunk)
+    return reduce(add, (_sums(e_steps, piece, piece, by_feature) for piece in pieces))
 
 
-def kind_data_sums(chunk, lenses) -> KindSums:
+def kind_data_sums(chunk, e_steps) -> KindSums:
     """Those of rows as they came, with the kinds, poses and scores of whitened ones."""
-    first = lenses[0]
+    first = e_steps[0]
     pairs = zip(first.pieces(first.whitened(chunk)), first.pieces(chunk), strict=True)
-    return reduce(add, (_sums(lenses, *pair) for pair in pairs))
+    return reduce(add, (_sums(e_steps, *pair) for pair in pairs))
 
 
-def _sums(lenses, seen, piece, by_feature=False):
+def _sums(e_steps, seen, piece, by_feature=False):
     """Sums of a piece, with the probabilities that the piece that is ``seen`` has."""
-    joints = [lens.joint(seen) for lens in lenses]
+    joints = [e_step.joint(seen) for e_step in e_steps]
     found = [normalised(joint) for joint, _, _ in joints]
     fit, share = normalised(np.stack([logs for logs, _ in found], axis=1))
     each = []
-    for g, (lens, (_, z, terms)) in enumerate(zip(lenses, joints, strict=True)):
+    for g, (e_step, (_, z, terms)) in enumerate(zip(e_steps, joints, strict=True)):
         mine = replace(piece, weight=piece.weight * _told(share[:, g]))
-        each.append(shared_sums(lens, by_feature, mine, fit, _told(found[g][1]), z, terms))
+        each.append(shared_sums(e_step, by_feature, mine, fit, _told(found[g][1]), z, terms))
     return KindSums(tuple(each))
 
 
@@ -236,19 +236,19 @@ class Known:
     share: np.ndarray
 
 
-def _known(lenses, piece) -> Known:
+def _known(e_steps, piece) -> Known:
     """Kind, transform and scores of the rows of a piece."""
-    joints, z = zip(*(lens.joint(piece)[:2] for lens in lenses), strict=True)
+    joints, z = zip(*(e_step.joint(piece)[:2] for e_step in e_steps), strict=True)
     logs = np.stack([normalised(joint)[0] for joint in joints], axis=1)
-    rows, kind = np.arange(len(logs)), most_likely(lenses[0], piece, logs)
+    rows, kind = np.arange(len(logs)), most_likely(e_steps[0], piece, logs)
     joint = np.stack(joints)[kind, rows]
-    index = most_likely(lenses[0], piece, joint)
+    index = most_likely(e_steps[0], piece, joint)
     return Known(kind, index, np.stack(z)[kind, :, rows, index], normalised(joint)[1])
 
 
-def _coded(chunk, lenses) -> Codes:
+def _coded(chunk, e_steps) -> Codes:
     """Codes of a chunk, with scores in units of the prior."""
-    found = [_known(lenses, piece) for piece in lenses[0].pieces(chunk)]
+    found = [_known(e_steps, piece) for piece in e_steps[0].pieces(chunk)]
     kind, index, scores = (
         np.concatenate([getattr(known, name) for known in found])
         for name in ("kind", "index", "scores")
@@ -256,9 +256,9 @@ def _coded(chunk, lenses) -> Codes:
     return Codes(scores, index[:, None].astype(np.int32), kind=kind)
 
 
-def encode(chunk, lenses, sizes):
+def encode(chunk, e_steps, sizes):
     """Codes of a chunk as a dict, with scores in units of unit-norm components."""
-    codes = _coded(chunk, lenses)
+    codes = _coded(chunk, e_steps)
     return {"scores": codes.scores * sizes[codes.kind], "index": codes.index, "kind": codes.kind}
 
 
@@ -271,60 +271,60 @@ def _shown(operator, stack, codes):
     return rows
 
 
-def rest_of_rows(chunk, lenses):
+def rest_of_rows(chunk, e_steps):
     """Rows less what their most likely kind shows in its most likely pose, (n, d)."""
-    codes = _coded(chunk, lenses)
-    return chunk.rows - _shown(chunk.operator, [lens.weights for lens in lenses], codes)
+    codes = _coded(chunk, e_steps)
+    return chunk.rows - _shown(chunk.operator, [e_step.weights for e_step in e_steps], codes)
 
 
-def align(chunk, lenses):
+def align(chunk, e_steps):
     """Rows brought back from the most likely transform of their kind, (n, \\*weight_shape)."""
-    index = _coded(lenses[0].whitened(chunk), lenses).index[:, 0]
+    index = _coded(e_steps[0].whitened(chunk), e_steps).index[:, 0]
     return bring_back(chunk.rows, chunk.operator, index).reshape(-1, *chunk.operator.weight_shape)
 
 
-def impute(chunk, lenses):
+def impute(chunk, e_steps):
     """Rows with what their kind shows in the gaps within the domain, (n, \\*sample_shape)."""
-    rows, operator = chunk.rows, chunk.operator
-    if chunk.hidden is not None:
-        codes = _coded(lenses[0].whitened(chunk), lenses)
-        shown = _shown(operator, [lens.visible for lens in lenses], codes)
-        rows = np.where(predicted(chunk), shown, rows)
-    return rows.reshape(-1, *operator.sample_shape)
+
+    def shown():
+        codes = _coded(e_steps[0].whitened(chunk), e_steps)
+        return _shown(chunk.operator, [e_step.visible for e_step in e_steps], codes)
+
+    return filled_in(chunk, shown)
 
 
-def _log_shares(lenses, piece):
+def _log_shares(e_steps, piece):
     """``log pi_g p_g(x_i)``, (n, G)."""
-    return np.stack([normalised(lens.joint(piece)[0])[0] for lens in lenses], axis=1)
+    return np.stack([normalised(e_step.joint(piece)[0])[0] for e_step in e_steps], axis=1)
 
 
-def log_likelihoods(chunk, lenses):
+def log_likelihoods(chunk, e_steps):
     """``log p(x_i)``, (n,)."""
-    pieces = lenses[0].pieces(chunk)
-    return np.concatenate([normalised(_log_shares(lenses, piece))[0] for piece in pieces])
+    pieces = e_steps[0].pieces(chunk)
+    return np.concatenate([normalised(_log_shares(e_steps, piece))[0] for piece in pieces])
 
 
-def probabilities(chunk, lenses):
+def probabilities(chunk, e_steps):
     """``r_ig``, (n, G)."""
-    pieces = lenses[0].pieces(chunk)
-    return np.concatenate([normalised(_log_shares(lenses, piece))[1] for piece in pieces])
+    pieces = e_steps[0].pieces(chunk)
+    return np.concatenate([normalised(_log_shares(e_steps, piece))[1] for piece in pieces])
 
 
-def kind_counts(chunk, lenses):
+def kind_counts(chunk, e_steps):
     """How many rows are most likely of each kind, and what they lack of certainty, (2, G).
 
     ``sum_i q_i`` and ``sum_i q_i (1 - r_ig)`` over the rows of kind g, with sample weights ``q``.
     """
-    share = probabilities(chunk, lenses)
+    share = probabilities(chunk, e_steps)
     kind, weight = share.argmax(axis=1), chunk.weigh(np.ones(len(share)))
     doubt = weight * (1 - share.max(axis=1))
-    return np.array([np.bincount(kind, each, len(lenses)) for each in (weight, doubt)])
+    return np.array([np.bincount(kind, each, len(e_steps)) for each in (weight, doubt)])
 
 
-def pose_summary(chunk, lenses, n_poses):
+def pose_summary(chunk, e_steps, n_poses):
     """:func:`gtpca.model.probabilistic.pose_summary` of the transforms of the most likely kind."""
     parts = []
-    for piece in lenses[0].pieces(chunk):
-        known = _known(lenses, piece)
+    for piece in e_steps[0].pieces(chunk):
+        known = _known(e_steps, piece)
         parts.append(posterior_in_short(chunk.operator, known.share, known.index, n_poses))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from gtpca.model.matching import Block, make_block
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.operators import Operator
 
-__all__ = ["Model", "Poses"]
+__all__ = ["CodedModel", "Model", "Poses"]
 
 
 class Poses(dict):
@@ -35,6 +36,31 @@ class Poses(dict):
 
     def __missing__(self, name):
         raise KeyError(f"{name!r} is not a quantity of these poses; there are {', '.join(self)}.")
+
+
+class CodedModel(Protocol):
+    """What may be asked of every fitted model of samples, with a likelihood or not."""
+
+    @property
+    def operator(self) -> Operator: ...
+    @property
+    def weights(self) -> np.ndarray: ...
+    @property
+    def data_weights(self) -> np.ndarray | None: ...
+    @property
+    def n_components(self) -> int: ...
+    @property
+    def shared_pose(self) -> bool: ...
+    @property
+    def n_poses(self) -> int: ...
+    def encode(self, chunks: Chunks) -> Codes: ...
+    def measure(self, chunks: Chunks) -> tuple[Codes, np.ndarray]: ...
+    def energies(self, chunks: Chunks) -> np.ndarray: ...
+    def data_energies(self, chunks: Chunks) -> np.ndarray: ...
+    def align(self, chunks: Chunks, component: int = 0) -> np.ndarray: ...
+    def impute(self, chunks: Chunks) -> np.ndarray: ...
+    def decode(self, codes: Codes) -> np.ndarray: ...
+    def poses(self, codes: Codes) -> Poses: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,12 +134,12 @@ class Model:
 
     def encode(self, chunks: Chunks) -> Codes:
         """Scores and transforms of all rows."""
-        return chunks.join(coding.encode, self.blocks(chunks.dtype), self.sweeps, self.units)
+        return chunks.concat(coding.encode, self.blocks(chunks.dtype), self.sweeps, self.units)
 
     def measure(self, chunks: Chunks) -> tuple[Codes, np.ndarray]:
         """Codes, and the energy of every row after 0, 1, .., k components, (n, k + 1)."""
         how = (self.blocks(chunks.dtype), self.sweeps, self.units)
-        found = chunks.join(coding.measure, *how)
+        found = chunks.concat(coding.measure, *how)
         return Codes(found["scores"], found["index"]), found["energies"]
 
     def energies(self, chunks: Chunks) -> np.ndarray:
@@ -122,18 +148,18 @@ class Model:
 
     def explained_shares(self, chunks: Chunks) -> np.ndarray:
         """Share of the energy of every row that all components explain, (n,)."""
-        return chunks.join(coding.explained_shares, self.blocks(chunks.dtype), self.sweeps)
+        return chunks.concat(coding.explained_shares, self.blocks(chunks.dtype), self.sweeps)
 
     def align(self, chunks: Chunks, component: int = 0) -> np.ndarray:
         """Rows that are not preprocessed, in the reference pose of a component."""
         column = 0 if self.shared_pose else component
         how = (self.blocks(chunks.dtype), self.sweeps)
-        return chunks.join(coding.align, self.preprocessing, column, *how)
+        return chunks.concat(coding.align, self.preprocessing, column, *how)
 
     def impute(self, chunks: Chunks) -> np.ndarray:
         """Rows that are not preprocessed, with predictions for what was not observed."""
         how = (self.blocks(chunks.dtype), self.sweeps, self.units, self.data_blocks(chunks.dtype))
-        return chunks.join(coding.impute, self.preprocessing, *how)
+        return chunks.concat(coding.impute, self.preprocessing, *how)
 
     def data_energies(self, chunks: Chunks) -> np.ndarray:
         """Energy of rows that are not preprocessed, after 0, 1, .., k components in the data.

@@ -7,6 +7,7 @@ from sklearn.utils import check_array
 
 from gtpca import checks
 from gtpca.data.codes import Codes
+from gtpca.model.model import CodedModel
 
 __all__ = ["OUTPUTS", "codes_of", "inverse", "named_columns", "names", "side_by_side"]
 
@@ -14,7 +15,7 @@ OUTPUTS = ("scores", "scores+poses", "scores+units")
 EXACT = 2**24  # float32 holds the integers up to here
 
 
-def names(model, output: str) -> list[str]:
+def names(model: CodedModel, output: str) -> list[str]:
     """Of the columns: ``gtpca0, ..``, then ``gtpca0_index, ..`` or ``gtpca0_start, ..``.
 
     If the pose is shared, ``gtpca_index`` or ``start``; ``start_s`` where the unit is known.
@@ -34,7 +35,7 @@ def _pose_names(scores, pose, shared):
     return [pose] if shared else [f"{score}_{pose}" for score in scores]
 
 
-def named_columns(model, codes: Codes, output: str) -> dict[str, np.ndarray]:
+def named_columns(model: CodedModel, codes: Codes, output: str) -> dict[str, np.ndarray]:
     """The columns (n,) by name, each of its own type."""
     tables = (codes.scores, *_beside(model, codes, output))
     columns = (column for table in tables for column in table.T)
@@ -48,7 +49,7 @@ def _beside(model, codes, output):
     return list(model.poses(codes).values()) if output == "scores+units" else []
 
 
-def side_by_side(model, output: str, scores, index) -> np.ndarray:
+def side_by_side(model: CodedModel, output: str, scores, index) -> np.ndarray:
     """All columns in one array (n, columns) of floats, in which nothing is rounded.
 
     Transforms have the type of the scores, unless float32 does not hold the number of each.
@@ -66,7 +67,7 @@ def side_by_side(model, output: str, scores, index) -> np.ndarray:
     return np.hstack([scores, *tables])
 
 
-def codes_of(model, output: str, X) -> Codes:
+def codes_of(model: CodedModel, output: str, X) -> Codes:
     """The codes that :func:`side_by_side` put out; plain scores are in the reference pose."""
     if output == "scores+units":
         raise ValueError(
@@ -84,7 +85,7 @@ def codes_of(model, output: str, X) -> Codes:
     return Codes(scores[:, :k], index)
 
 
-def inverse(model, row_shape, output: str, X) -> np.ndarray:
+def inverse(model: CodedModel, row_shape, output: str, X) -> np.ndarray:
     """Samples in the shape in which rows came, from what ``transform`` put out."""
     codes = codes_of(model, output, X)
     return model.decode(codes).reshape(len(codes), *row_shape)

@@ -1,4 +1,4 @@
-"""What is done to rows before components see them, and while they are fitted."""
+"""Preprocessing of rows before components see them, and while they are fitted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Preprocessing", "feature_means", "sample_means"]
 class Preprocessing:
     """Rows as the solver sees them: centred, whitened, and zero outside the domain.
 
-    Rows may be of NumPy or of torch; the mean then is, too.
+    Rows may be NumPy arrays or torch tensors; the mean then is of the same type.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Preprocessing:
     per_sample : bool
         Whether the mean of each row and channel is subtracted.
     noise : StationaryNoise or None
-        What makes noise white after that; None where it is white.
+        Whitens the rows afterwards; None if the noise is white.
     """
 
     mean: Any = None
@@ -37,8 +37,8 @@ class Preprocessing:
     def __call__(self, rows, operator, hidden=None):
         """``F (x - mean)`` of rows (n, d), zero outside the operator's domain.
 
-        Within, values that are NaN stay NaN; tensors have
-        zeros there instead, and ``hidden`` (n, d).
+        Inside it, values that are NaN stay NaN; tensors have zeros there instead, and ``hidden``
+        (n, d).
         """
         return self.whitened(self.centred(rows, operator, hidden), operator)
 
@@ -51,7 +51,7 @@ class Preprocessing:
         return rows
 
     def whitened(self, rows, operator):
-        """``F r`` of rows (n, d) that are centred, zero outside the domain."""
+        """``F r`` of centred rows (n, d), zero outside the domain."""
         return self.judged(rows if self.noise is None else self.noise.whiten(rows), operator)
 
     def judged(self, rows, operator):
@@ -61,7 +61,7 @@ class Preprocessing:
         return rows
 
     def undo(self, values, rows, operator):
-        """Predictions (n, d) with the means of the ``rows`` (n, d) that they are of."""
+        """Predictions (n, d), with the means of the ``rows`` (n, d) that they belong to added."""
         if self.mean is not None:
             values = values + cast(self.mean, values)
         if self.per_sample:
@@ -70,7 +70,7 @@ class Preprocessing:
 
 
 def feature_means(chunks):
-    """Mean of every feature where it was observed, in float64, (d,); 0 where it never was."""
+    """Mean of the observed values of every feature, in float64, (d,); 0 if there are none."""
     sums, mass = chunks.sum(weighted_sums)
     return np.divide(sums, mass, out=np.zeros_like(sums), where=mass > 0)
 
@@ -78,7 +78,8 @@ def feature_means(chunks):
 def sample_means(rows, operator, hidden=None):
     """Mean of each row and channel in the domain, by the feature weight if there is one, (n, d).
 
-    Over what was observed, and 0 where nothing was: NaN in arrays, ``hidden`` (n, d) in tensors.
+    Over observed values, and 0 if there are none; unobserved values are NaN in arrays and
+    ``hidden`` (n, d) in tensors.
     """
     grid = rows.reshape(-1, *operator.sample_shape)
     weight = operator.feature_weight

@@ -1,7 +1,7 @@
-"""The price of an event: how much noise alone gains at the best of many places.
+"""The price of an event: how much noise alone gains at the best of many positions.
 
-The correlation of stationary noise with a template is a process with deviation ``sigma`` that
-crosses zero upwards ``nu`` times per point. By Rice's formula it crosses the level ``u sigma``
+The correlation of stationary noise with a template is a process with standard deviation ``sigma``
+that crosses zero upwards ``nu`` times per point. By Rice's formula it crosses the level ``u sigma``
 ``nu exp(-u^2 / 2)`` times, so that among ``N`` points ``F`` false events are expected at
 
     theta = sigma sqrt(2 log(N nu / F)),
@@ -20,7 +20,7 @@ from scipy.special import gammaln
 __all__ = ["Noise", "NoiseSample", "level", "prices_of"]
 
 MAD = 0.6744897501960817  # of a normal deviate
-SAMPLED = 2**18  # values of which the median is taken
+SAMPLED = 2**18  # values from which the median is computed
 LEAST_LEVEL = 2.0  # standard deviations, however many false events are allowed
 
 
@@ -28,7 +28,7 @@ LEAST_LEVEL = 2.0  # standard deviations, however many false events are allowed
 class Noise:
     """Correlations of noise with templates: deviation (S,) and zero up-crossings per point (S,).
 
-    Of templates that share a pose, the deviation is the largest.
+    For templates that share a pose, the deviation is the largest of theirs.
     """
 
     sigma: np.ndarray
@@ -37,7 +37,7 @@ class Noise:
 
 @dataclass(frozen=True, eq=False)
 class NoiseSample:
-    """What pieces of a recording say of the noise in its correlations: additive.
+    """Sample of the noise in the correlations of pieces of a recording: additive.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class NoiseSample:
         At every ``stride``-th start.
     crossings : array (S,)
     count : int
-        Starts that were looked at, times Q.
+        Number of starts that were examined, times Q.
     """
 
     values: list
@@ -54,12 +54,12 @@ class NoiseSample:
 
     @classmethod
     def none(cls, dictionary) -> NoiseSample:
-        """Nothing yet."""
+        """An empty sample."""
         return cls([], np.zeros(dictionary.n_groups), 0)
 
     @classmethod
     def of(cls, piece, span, n_points: int) -> NoiseSample:
-        """That of the own points of a piece of a recording of so many."""
+        """The sample from the own points of a piece of a recording with ``n_points`` points."""
         stride = max(1, n_points // SAMPLED)
         low, stop = span.start - span.low, min(span.stop - span.low, piece.count)
         c = piece.c[:, :, low : stop + 1]  # a crossing is counted where it begins
@@ -81,7 +81,7 @@ class NoiseSample:
         )
 
     def noise(self) -> Noise:
-        """Deviation and rate."""
+        """Deviation and rate of crossings."""
         values = np.abs(np.concatenate(self.values, axis=2))
         if not values.shape[2]:
             return Noise(np.full(len(values), np.inf), np.zeros(len(values)))

@@ -30,7 +30,7 @@ from gtpca.data.chunks import Chunks
 from gtpca.data.codes import Codes
 from gtpca.data.energies import row_energies
 from gtpca.data.rows import by_rows
-from gtpca.model.coding import bring_back, predicted
+from gtpca.model.coding import bring_back, filled_in
 from gtpca.model.model import Poses
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.model.stationary import StationaryNoise
@@ -40,7 +40,7 @@ from gtpca.operators.base import with_feature_weight
 from gtpca.operators.normal import Moments, moments_at
 
 __all__ = [
-    "Lens",
+    "EStep",
     "ProbabilisticModel",
     "Sums",
     "data_sums",
@@ -88,7 +88,15 @@ class ProbabilisticModel:
     whitening: StationaryNoise | None = None
     data_weights: np.ndarray | None = None
 
-    shared_pose, n_poses = True, 1  # of a sample
+    @property
+    def shared_pose(self) -> bool:
+        """Pattern and components take one pose."""
+        return True
+
+    @property
+    def n_poses(self) -> int:
+        """How many poses a sample has."""
+        return 1
 
     @property
     def weights(self) -> np.ndarray:
@@ -114,7 +122,7 @@ class ProbabilisticModel:
         """The same with another pattern and other loadings (1 + K, L), and another noise."""
         return replace(self, pattern=weights[0], loadings=weights[1:], noise=noise)
 
-    def lens(self) -> Lens:
+    def e_step(self) -> EStep:
         """What a pass over rows needs to know of the model, computed once."""
         one, operator = len(self.noise) == 1, self.operator
         operator = operator if one else with_feature_weight(operator, 1 / self.noise)
@@ -125,7 +133,7 @@ class ProbabilisticModel:
         base = self.log_prior - log_noise.sum() / 2
         if self.whitening is not None:
             base = base - self.whitening.log_determinants()
-        return Lens(
+        return EStep(
             operator=operator,
             weights=self.weights,
             scale=scale,
@@ -148,28 +156,28 @@ class ProbabilisticModel:
 
     def score_samples(self, chunks: Chunks) -> np.ndarray:
         """``log p(x_i)``, (n,)."""
-        return chunks.join(log_likelihoods, self.lens())
+        return chunks.concat(log_likelihoods, self.e_step())
 
     def evidence(self, chunks: Chunks) -> np.ndarray:
         """``log p(x_i) - log N(x_i; 0, noise)``, (n,)."""
-        return chunks.join(evidence, self.lens())
+        return chunks.concat(evidence, self.e_step())
 
     def encode(self, chunks: Chunks) -> Codes:
         """Most likely pose of every row, and the mean of its scores there."""
-        return chunks.join(encode, self.lens(), self.sizes)
+        return chunks.concat(encode, self.e_step(), self.sizes)
 
     def measure(self, chunks: Chunks) -> tuple[Codes, np.ndarray]:
         """Codes, and the energy of every row with nothing, the pattern, 1, .., K components."""
-        found = chunks.join(measure, self.lens(), self.sizes)
+        found = chunks.concat(measure, self.e_step(), self.sizes)
         return Codes(found["scores"], found["index"]), found["energies"]
 
     def energies(self, chunks: Chunks) -> np.ndarray:
         """Energy of all rows with nothing, the pattern, 1, .., K components, weighted, (K + 2,)."""
-        return chunks.sum(left_energies, self.lens())
+        return chunks.sum(left_energies, self.e_step())
 
     def data_energies(self, chunks: Chunks) -> np.ndarray:
         """:meth:`energies` of rows as they came, in the units of the data."""
-        return chunks.sum(data_energies, self.lens())
+        return chunks.sum(data_energies, self.e_step())
 
     def part_energies(self) -> np.ndarray:
         """Mean over the prior of ``|T_t m|^2`` and of ``|T_t u_k|^2``, (1 + K,)."""
@@ -179,11 +187,11 @@ class ProbabilisticModel:
 
     def align(self, chunks: Chunks, component: int = 0) -> np.ndarray:
         """Every row brought back from its most likely pose, (n, \\*weight_shape)."""
-        return chunks.join(align, self.lens())
+        return chunks.concat(align, self.e_step())
 
     def impute(self, chunks: Chunks) -> np.ndarray:
         """Rows with what is shown in the most likely pose where nothing was observed."""
-        return chunks.join(impute, self.lens())
+        return chunks.concat(impute, self.e_step())
 
     def decode(self, codes: Codes) -> np.ndarray:
         """``T_i (m + sum_k scores_ik w_k)``, (n, \\*sample_shape), for k with scores."""
@@ -271,8 +279,8 @@ def _each_times(A, c):
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
-    """Some rows of a chunk.
+class RowPiece:
+    """Some rows of a chunk, all of whose values were observed.
 
     Attributes
     ----------
@@ -285,9 +293,6 @@ class Piece:
     prepared : what the operator prepared of the weighed rows
     weight : array (n,)
         Sample weights.
-    hidden : bool array (n, d) or None
-        Where nothing was observed; None where all was.
-    masks : what the operator prepared of that, or None
     """
 
     rows: np.ndarray
@@ -295,12 +300,113 @@ class Piece:
     energies: np.ndarray
     prepared: np.ndarray
     weight: np.ndarray
-    hidden: np.ndarray | None = None
-    masks: np.ndarray | None = None
+
+    @property
+    def seen(self) -> np.ndarray:
+        """Where values were observed, (n, d)."""
+        return np.ones(self.rows.shape)
+
+    def observed(self) -> np.ndarray:
+        """Number of rows in which each feature was observed, by their weights, (d,)."""
+        return np.full(self.rows.shape[1], self.weight.sum())
+
+    def terms(self, e_step) -> Terms:
+        """What of ``log p(x, t)`` does not depend on the values of the rows."""
+        return e_step.terms
+
+    def jacobian(self, e_step) -> np.ndarray:
+        """What whitening adds to ``log p(x)``, (1,), or (n,) in gaps."""
+        return e_step.jacobian()
+
+    def lack(self, e_step, g, z, terms) -> Any:
+        """``sum_it g_it E[a a'] T_t* diag(q h_i) T_t``, (1, 1 + K, 1 + K, p); 0 without gaps."""
+        return 0.0
+
+    def lacking_squares(self, e_step, g, z, terms) -> Any:
+        """``sum_i h_ij E[T_t (m + U z)]_j^2``, (d,); 0 without gaps."""
+        return 0.0
+
+    def sums_at(self, e_step, by_feature, index, joint, z, terms) -> Sums:
+        """The sums of rows that each take the transform ``index`` (n,) alone."""
+        each, operator = np.arange(len(index)), e_step.operator
+        coef = with_one(z[:, each, index].T)
+        weighted = coef * self.weight[:, None]
+        mass = np.bincount(index, self.weight, joint.shape[1])
+        moments = moments_at(operator, index, weighted, coef)
+        spread = mass if len(moments) > 1 else mass.sum()[None]
+        moments[:, 1:, 1:] += spread[:, None, None] * terms.inverse
+        shown = moved(operator, e_step.weights, weighted, index) if by_feature else None
+        return Sums(
+            **_counts(e_step, self, joint[each, index]),
+            mass=mass,
+            rhs=operator.adjoint_at(self.weighed, index, weighted.T)[None],
+            moments=Moments(moments[None]),
+            squares=_squares(self, shown) if by_feature else 0.0,
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Lens:
+class GappyPiece(RowPiece):
+    """Some rows of a chunk with gaps: Gram matrices and constants depend on the row.
+
+    Attributes
+    ----------
+    hidden : bool array (n, d)
+        Where nothing was observed.
+    masks : what the operator prepared of that
+    """
+
+    hidden: np.ndarray
+    masks: np.ndarray
+
+    @property
+    def seen(self):
+        return ~self.hidden
+
+    def observed(self):
+        return self.weight @ ~self.hidden
+
+    def terms(self, e_step):
+        """Those of every row: without what is hidden of the Gram matrices and of the noise."""
+        n, W, operator = len(self.rows), e_step.weights, e_step.operator
+        G = np.tile(e_step.gram, (n, operator.n_transforms // len(e_step.gram), 1, 1))
+        for j, k in zip(*np.tril_indices(len(W)), strict=True):
+            [hidden] = operator.correlate_mask(self.masks, W[j, None], W[k, None])
+            hidden = e_step.scale * hidden
+            G[:, :, j, k] -= hidden
+            G[:, :, k, j] -= hidden if j != k else 0.0
+        more = self.hidden @ e_step.log_noise / 2 + self.jacobian(e_step) - e_step.jacobian()
+        return Terms.of(G, e_step.base + more[:, None])
+
+    def jacobian(self, e_step):
+        return e_step.jacobian(self.hidden)
+
+    def lack(self, e_step, g, z, terms):
+        total: dict[tuple[int, int], np.ndarray] = {}
+        q = e_step.operator.feature_weight
+        H = self.hidden * (np.ones(1) if q is None else q)
+        for j, k, coef in _pairs(g, z, terms):
+            total[j, k] = total[k, j] = e_step.operator.mask_sums(H, None, coef[None])[0]
+        each = range(len(e_step.weights))
+        return np.array([[[total[j, k] for k in each] for j in each]])
+
+    def lacking_squares(self, e_step, g, z, terms):
+        banks = [e_step.operator.apply(w) for w in e_step.weights]
+        total = np.zeros(self.rows.shape[1])
+        for j, k, coef in _pairs(g, z, terms):
+            both = np.sum((coef.T @ self.hidden) * banks[j] * banks[k], axis=0)
+            total += both if j == k else 2 * both
+        return total
+
+    def sums_at(self, e_step, by_feature, index, joint, z, terms):
+        """Those of rows that take every transform, with a share of 1 or 0."""
+        each, share = np.arange(len(index)), np.zeros(joint.shape)
+        share[each, index] = 1.0
+        return shared_sums(e_step, by_feature, self, joint[each, index], share, z, terms)
+
+
+@dataclass(frozen=True, eq=False)
+class EStep:
     """A model as a pass over rows sees it. Small: it travels to workers.
 
     Attributes
@@ -345,22 +451,23 @@ class Lens:
             return np.zeros(1)
         return -self.whitening.log_determinants(hidden)
 
-    def pieces(self, chunk) -> Iterator[Piece]:
+    def pieces(self, chunk) -> Iterator[RowPiece]:
         """The rows of a chunk, few at a time."""
         if self.operator is not chunk.operator and self.operator.feature_weight is not None:
             chunk = replace(chunk, operator=self.operator)
         one = chunk.weigh(np.ones(len(chunk.rows)))
         parts = [chunk.filled, chunk.weighed, chunk.energies, chunk.prepared, one]
         size = PIECE // (len(self.weights) * self.operator.n_transforms)
+        kind: type[RowPiece] = RowPiece
         if chunk.hidden is not None:
+            kind, size = GappyPiece, size // len(self.weights)
             parts += [chunk.hidden, chunk.prepared_mask]
-            size //= len(self.weights)
         for start in range(0, max(1, len(chunk.rows)), max(1, size)):
-            yield Piece(*(part[start : start + max(1, size)] for part in parts))
+            yield kind(*(part[start : start + max(1, size)] for part in parts))
 
     def joint(self, piece) -> tuple[np.ndarray, np.ndarray, Terms]:
         """``log p(x_i, t)``, (n, m), the mean scores ``M_t^-1 c``, (K, n, m), and all terms."""
-        terms = self.terms if piece.hidden is None else self._terms_in_gaps(piece)
+        terms = piece.terms(self)
         W = self.weights * self.scale
         b = np.concatenate([self.operator.correlate(piece.prepared, w[None]) for w in W])
         c = b[1:] - terms.offset
@@ -371,26 +478,14 @@ class Lens:
         total -= self.scale / 2 * piece.energies[:, None]
         return total, z, terms
 
-    def _terms_in_gaps(self, piece):
-        """The terms of every row: without what is hidden of the Gram matrices and of the noise."""
-        n, W = len(piece.rows), self.weights
-        G = np.tile(self.gram, (n, self.operator.n_transforms // len(self.gram), 1, 1))
-        for j, k in zip(*np.tril_indices(len(W)), strict=True):
-            [hidden] = self.operator.correlate_mask(piece.masks, W[j, None], W[k, None])
-            hidden = self.scale * hidden
-            G[:, :, j, k] -= hidden
-            G[:, :, k, j] -= hidden if j != k else 0.0
-        more = piece.hidden @ self.log_noise / 2 + self.jacobian(piece.hidden) - self.jacobian()
-        return Terms.of(G, self.base + more[:, None])
 
-
-def most_likely(lens, piece, joint):
+def most_likely(e_step, piece, joint):
     """The most likely transform of every row, (n,); the first of those that tie up to rounding.
 
     A log-likelihood is a sum of terms that are as large as ``|x|^2`` in units of the noise.
     """
     best = joint.max(axis=1)
-    size = lens.scale * piece.energies + np.abs(best)
+    size = e_step.scale * piece.energies + np.abs(best)
     return first_within(joint, best - TIED * np.finfo(joint.dtype).eps * size)
 
 
@@ -425,7 +520,7 @@ class Sums:
 
     Attributes
     ----------
-    fit : float
+    log_likelihood : float
         ``sum_i log p(x_i)``, or ``sum_i max_t log p(x_i, t)``.
     count, energy : float
         Number of rows, and the energy that they have, in units of the noise if there are several.
@@ -444,7 +539,7 @@ class Sums:
     Rows count as often as their sample weights say.
     """
 
-    fit: float
+    log_likelihood: float
     count: float
     energy: float
     observed: np.ndarray
@@ -458,83 +553,82 @@ class Sums:
         return Sums(*(a + b for a, b in pairs))
 
 
-def soft_sums(chunk, lens, by_feature=False) -> Sums:
+def soft_sums(chunk, e_step, by_feature=False) -> Sums:
     """The :class:`Sums` of a chunk, over all transforms by their probability."""
-    return reduce(add, (_soft(lens, by_feature, piece) for piece in lens.pieces(chunk)))
+    return reduce(add, (_soft(e_step, by_feature, piece) for piece in e_step.pieces(chunk)))
 
 
-def hard_sums(chunk, lens, by_feature=False) -> Sums:
+def hard_sums(chunk, e_step, by_feature=False) -> Sums:
     """The :class:`Sums` of a chunk, of the most likely transform of every row."""
-    return reduce(add, (_hard(lens, by_feature, piece) for piece in lens.pieces(chunk)))
+    return reduce(add, (_hard(e_step, by_feature, piece) for piece in e_step.pieces(chunk)))
 
 
-def data_sums(chunk, lens, hard=False) -> Sums:
+def data_sums(chunk, e_step, hard=False) -> Sums:
     """The :class:`Sums` of rows as they came, with the poses and scores of whitened ones."""
-    pairs = zip(lens.pieces(lens.whitened(chunk)), lens.pieces(chunk), strict=True)
-    return reduce(add, (_both(lens, hard, *pair) for pair in pairs))
+    pairs = zip(e_step.pieces(e_step.whitened(chunk)), e_step.pieces(chunk), strict=True)
+    return reduce(add, (_both(e_step, hard, *pair) for pair in pairs))
 
 
-def _both(lens, hard, seen, piece):
-    joint, z, terms = lens.joint(seen)
+def _both(e_step, hard, seen, piece):
+    joint, z, terms = e_step.joint(seen)
     fit, share = normalised(joint)
     if hard:
-        share = np.eye(joint.shape[1])[most_likely(lens, seen, joint)]
-    return shared_sums(lens, False, piece, fit, share, z, terms)
+        share = np.eye(joint.shape[1])[most_likely(e_step, seen, joint)]
+    return shared_sums(e_step, False, piece, fit, share, z, terms)
 
 
-def rest_of_rows(chunk, lens):
+def rest_of_rows(chunk, e_step):
     """Rows less what is shown in their most likely pose, (n, d)."""
-    codes = encode(chunk, lens, 1.0)
+    codes = encode(chunk, e_step, 1.0)
     return chunk.rows - moved(
-        chunk.operator, lens.weights, with_one(codes.scores), codes.index[:, 0]
+        chunk.operator, e_step.weights, with_one(codes.scores), codes.index[:, 0]
     )
 
 
-def _soft(lens, by_feature, piece):
-    joint, z, terms = lens.joint(piece)
+def _soft(e_step, by_feature, piece):
+    joint, z, terms = e_step.joint(piece)
     fit, share = normalised(joint)
-    return shared_sums(lens, by_feature, piece, fit, share, z, terms)
+    return shared_sums(e_step, by_feature, piece, fit, share, z, terms)
 
 
-def shared_sums(lens, by_feature, piece, fit, share, z, terms):
+def shared_sums(e_step, by_feature, piece, fit, share, z, terms):
     """The sums of rows (n,) that take every transform with its share (n, m)."""
     g = share * piece.weight[:, None]
     coef = np.concatenate([g[None], g * z])
-    moments = _moments(lens, coef, z)
+    moments = _moments(e_step, coef, z)
     moments[:, 1:, 1:] += terms.spread(g) if len(moments) > 1 else terms.spread(g).sum(axis=0)
     squares = 0.0
     if by_feature:
-        squares = _squares(piece, _mean(lens, coef)) - _hidden_squares(lens, piece, g, z, terms)
+        squares = _squares(piece, _mean(e_step, coef)) - piece.lacking_squares(e_step, g, z, terms)
     return Sums(
-        **_counts(lens, piece, fit),
+        **_counts(e_step, piece, fit),
         mass=g.sum(axis=0),
-        rhs=lens.operator.adjoint_sum(piece.prepared, coef)[None],
-        moments=Moments(moments[None], _hidden(lens, piece, g, z, terms)),
+        rhs=e_step.operator.adjoint_sum(piece.prepared, coef)[None],
+        moments=Moments(moments[None], piece.lack(e_step, g, z, terms)),
         squares=squares,
     )
 
 
-def _counts(lens, piece, fit):
+def _counts(e_step, piece, fit):
     """The sums that no transform changes."""
-    weight, domain = piece.weight, lens.operator.domain
-    observed = np.full(piece.rows.shape[1], weight.sum())
-    observed = observed if piece.hidden is None else weight @ ~piece.hidden
+    weight, domain = piece.weight, e_step.operator.domain
+    observed = piece.observed()
     return {
-        "fit": float(weight @ fit),
+        "log_likelihood": float(weight @ fit),
         "count": float(weight.sum()),
         "energy": float(weight @ piece.energies),
         "observed": observed if domain is None else observed * domain,
     }
 
 
-def _mean(lens, coef):
+def _mean(e_step, coef):
     """The mean of what is shown, over transforms and scores, (n, d)."""
-    return sum(c @ lens.operator.apply(w) for c, w in zip(coef, lens.weights, strict=True))
+    return sum(c @ e_step.operator.apply(w) for c, w in zip(coef, e_step.weights, strict=True))
 
 
-def _moments(lens, coef, z):
+def _moments(e_step, coef, z):
     """``sum_i g_it a a'`` of mean coefficients, (m, 1 + K, 1 + K), or its sum over ``t``."""
-    if len(lens.gram) == 1:
+    if len(e_step.gram) == 1:
         coef, z = (each.reshape(len(each), coef[0].size, 1) for each in (coef, z))
     total = np.empty((coef.shape[2], len(coef), len(coef)))
     total[:, 0] = total[:, :, 0] = coef.sum(axis=1).T
@@ -550,53 +644,10 @@ def _pairs(g, z, terms):
         yield j, k, g * (a[j] * a[k] + spread)
 
 
-def _hidden(lens, piece, g, z, terms):
-    """``sum_it g_it E[a a'] T_t* diag(q h_i) T_t``, (1, 1 + K, 1 + K, p); 0 without gaps."""
-    if piece.hidden is None:
-        return 0.0
-    total: dict[tuple[int, int], np.ndarray] = {}
-    q = lens.operator.feature_weight
-    H = piece.hidden * (np.ones(1) if q is None else q)
-    for j, k, coef in _pairs(g, z, terms):
-        total[j, k] = total[k, j] = lens.operator.mask_sums(H, None, coef[None])[0]
-    each = range(len(lens.weights))
-    return np.array([[[total[j, k] for k in each] for j in each]])
-
-
-def _hidden_squares(lens, piece, g, z, terms):
-    """``sum_i h_ij E[T_t (m + U z)]_j^2``, (d,)."""
-    if piece.hidden is None:
-        return 0.0
-    banks, total = [lens.operator.apply(w) for w in lens.weights], np.zeros(piece.rows.shape[1])
-    for j, k, coef in _pairs(g, z, terms):
-        both = np.sum((coef.T @ piece.hidden) * banks[j] * banks[k], axis=0)
-        total += both if j == k else 2 * both
-    return total
-
-
-def _hard(lens, by_feature, piece):
-    joint, z, terms = lens.joint(piece)
-    index = most_likely(lens, piece, joint)
-    each = np.arange(len(index))
-    if piece.hidden is not None:
-        share = np.zeros(joint.shape)
-        share[each, index] = 1.0
-        return shared_sums(lens, by_feature, piece, joint[each, index], share, z, terms)
-    operator, coef = lens.operator, with_one(z[:, each, index].T)
-    weighted = coef * piece.weight[:, None]
-    mass = np.bincount(index, piece.weight, joint.shape[1])
-    moments = moments_at(operator, index, weighted, coef)
-    moments[:, 1:, 1:] += (mass if len(moments) > 1 else mass.sum()[None])[
-        :, None, None
-    ] * terms.inverse
-    shown = moved(operator, lens.weights, weighted, index) if by_feature else None
-    return Sums(
-        **_counts(lens, piece, joint[each, index]),
-        mass=mass,
-        rhs=operator.adjoint_at(piece.weighed, index, weighted.T)[None],
-        moments=Moments(moments[None]),
-        squares=_squares(piece, shown) if by_feature else 0.0,
-    )
+def _hard(e_step, by_feature, piece):
+    joint, z, terms = e_step.joint(piece)
+    index = most_likely(e_step, piece, joint)
+    return piece.sums_at(e_step, by_feature, index, joint, z, terms)
 
 
 def _squares(piece, mean):
@@ -604,89 +655,88 @@ def _squares(piece, mean):
     return np.einsum("nj,nj->j", piece.rows, piece.weight[:, None] * piece.rows - 2 * mean)
 
 
-def log_likelihoods(chunk, lens):
+def log_likelihoods(chunk, e_step):
     """``log p(x_i)``, (n,)."""
-    found = [normalised(lens.joint(piece)[0])[0] for piece in lens.pieces(chunk)]
+    found = [normalised(e_step.joint(piece)[0])[0] for piece in e_step.pieces(chunk)]
     return np.concatenate(found)
 
 
-def evidence(chunk, lens):
+def evidence(chunk, e_step):
     """``log p(x_i) - log N(x_i; 0, noise)``, (n,)."""
     parts = []
-    for piece in lens.pieces(chunk):
-        seen = np.ones(piece.rows.shape) if piece.hidden is None else ~piece.hidden
-        noise = -(seen @ lens.log_noise + lens.scale * piece.energies) / 2
-        noise += lens.jacobian(piece.hidden)
-        parts.append(normalised(lens.joint(piece)[0])[0] - noise)
+    for piece in e_step.pieces(chunk):
+        noise = -(piece.seen @ e_step.log_noise + e_step.scale * piece.energies) / 2
+        noise += piece.jacobian(e_step)
+        parts.append(normalised(e_step.joint(piece)[0])[0] - noise)
     return np.concatenate(parts)
 
 
-def total_likelihood(chunk, lens):
+def total_likelihood(chunk, e_step):
     """``sum_i log p(x_i)``, weighted."""
-    return float(np.sum(chunk.weigh(log_likelihoods(chunk, lens))))
+    return float(np.sum(chunk.weigh(log_likelihoods(chunk, e_step))))
 
 
-def encode(chunk, lens, sizes) -> Codes:
+def encode(chunk, e_step, sizes) -> Codes:
     """Most likely transforms, and the mean scores there in units of unit-norm components."""
     found = []
-    for piece in lens.pieces(chunk):
-        joint, z, _ = lens.joint(piece)
-        index = most_likely(lens, piece, joint)
+    for piece in e_step.pieces(chunk):
+        joint, z, _ = e_step.joint(piece)
+        index = most_likely(e_step, piece, joint)
         found.append((z[:, np.arange(len(index)), index].T * sizes, index[:, None]))
     scores, index = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return Codes(scores, index.astype(np.int32))
 
 
-def measure(chunk, lens, sizes):
+def measure(chunk, e_step, sizes):
     """Codes of a chunk as a dict, and ``energies`` (n, K + 2) that are left of its rows.
 
     With nothing, with the pattern ``|x_i - T_i m|^2``, and with the first 1, .., K components.
     """
-    codes, rest = encode(chunk, lens, 1.0), chunk.rows
+    codes, rest = encode(chunk, e_step, 1.0), chunk.rows
     columns, coef = [row_energies(rest)], with_one(codes.scores)
-    for k, w in enumerate(lens.weights):
+    for k, w in enumerate(e_step.weights):
         rest = rest - moved(chunk.operator, w[None], coef[:, [k]], codes.index[:, 0])
         columns.append(row_energies(rest))
     energies = np.stack(columns, axis=1)
     return {"scores": codes.scores * sizes, "index": codes.index, "energies": energies}
 
 
-def left_energies(chunk, lens):
+def left_energies(chunk, e_step):
     """``sum_i`` of the energies of :func:`measure`, weighted, (K + 2,)."""
-    return chunk.weigh(measure(chunk, lens, 1.0)["energies"].T).sum(axis=1)
+    return chunk.weigh(measure(chunk, e_step, 1.0)["energies"].T).sum(axis=1)
 
 
-def data_energies(chunk, lens):
+def data_energies(chunk, e_step):
     """``sum_i`` of what is left of rows as they came, in the units of the data, (K + 2,)."""
-    codes = encode(lens.whitened(chunk), lens, 1.0)
+    codes = encode(e_step.whitened(chunk), e_step, 1.0)
     rest = Preprocessing()(chunk.rows, chunk.operator)
     columns, coef = [row_energies(rest)], with_one(codes.scores)
-    for k, w in enumerate(lens.visible):
+    for k, w in enumerate(e_step.visible):
         rest = rest - moved(chunk.operator, w[None], coef[:, [k]], codes.index[:, 0])
         columns.append(row_energies(rest))
     return chunk.weigh(np.stack(columns)).sum(axis=1)
 
 
-def align(chunk, lens):
+def align(chunk, e_step):
     """Rows brought back from their most likely transform, (n, \\*weight_shape)."""
-    index = encode(lens.whitened(chunk), lens, 1.0).index[:, 0]
+    index = encode(e_step.whitened(chunk), e_step, 1.0).index[:, 0]
     return bring_back(chunk.rows, chunk.operator, index).reshape(-1, *chunk.operator.weight_shape)
 
 
-def impute(chunk, lens):
+def impute(chunk, e_step):
     """Rows with what is shown in their most likely pose in the gaps, (n, \\*sample_shape).
 
     Outside the domain nothing is known of them.
     """
-    rows, operator = chunk.rows, chunk.operator
-    if chunk.hidden is not None:
-        codes = encode(lens.whitened(chunk), lens, 1.0)
-        shown = moved(operator, lens.visible, with_one(codes.scores), codes.index[:, 0])
-        rows = np.where(predicted(chunk), shown, rows)
-    return rows.reshape(-1, *operator.sample_shape)
+
+    def shown():
+        codes = encode(e_step.whitened(chunk), e_step, 1.0)
+        return moved(chunk.operator, e_step.visible, with_one(codes.scores), codes.index[:, 0])
+
+    return filled_in(chunk, shown)
 
 
-def pose_summary(chunk, lens, n_poses):
+def pose_summary(chunk, e_step, n_poses):
     """The probabilities of transforms in short.
 
     Returns
@@ -696,9 +746,9 @@ def pose_summary(chunk, lens, n_poses):
         ``entropy`` (n,) in nats; ``std_<quantity>`` (n,) of every pose that is a number.
     """
     parts = []
-    for piece in lens.pieces(chunk):
-        joint = lens.joint(piece)[0]
-        first = most_likely(lens, piece, joint)
+    for piece in e_step.pieces(chunk):
+        joint = e_step.joint(piece)[0]
+        first = most_likely(e_step, piece, joint)
         parts.append(posterior_in_short(chunk.operator, normalised(joint)[1], first, n_poses))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 

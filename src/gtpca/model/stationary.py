@@ -1,11 +1,15 @@
-"""Stationary noise on the grid of a sample: a step of preprocessing that makes it white.
+"""Stationary noise on the grid of a sample: a preprocessing step that whitens it.
 
     y = F x,   x = a T_t w + n   ->   F x = a T_t (F w) + white noise
 
-A filter ``F`` along the axes of a shift commutes with it, so that poses stay what they are. Along
-every such axis it is an autoregression of each channel; with several axes one filter follows the
-other, as for noise whose covariance is a product over them. The innovations of channels are then
-made uncorrelated by the inverse of the Cholesky factor of their covariance.
+A filter ``F`` along the axes of a shift commutes with it, so that poses do not change. Along each
+such axis it is an autoregression for each channel; with several axes one filter follows the other,
+as for noise whose covariance is a product over them. The innovations of channels are then
+decorrelated by the inverse of the Cholesky factor of their covariance.
+
+Rows are centred, then whitened. The weights of a model are then those of whitened rows, with which
+all matches are made; ``data_weights`` are those that users see. Both have the same coefficients,
+and ``Model.units`` converts the scores of the one to scores of the other.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ __all__ = [
     "shifts",
 ]
 
-LEAST_SHARE = 1e-6  # of the mean variance of channels, added to all: some may follow from others
+LEAST_SHARE = 1e-6  # of the mean variance of channels, added to all: some may depend on others
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,7 +44,7 @@ class StationaryNoise:
     ----------
     sample_shape : tuple of int
     axes : tuple of int
-        Along which it is stationary; the others are channels, ``c`` in all.
+        The axes along which it is stationary; the others are channels, ``c`` in total.
     filters : tuple of tuples of Autoregression
         For each of the axes, one for each channel.
     mixing : array (c, c)
@@ -88,7 +92,7 @@ class StationaryNoise:
         return self._joined(parts).astype(rows.dtype, copy=False)
 
     def colour(self, rows: np.ndarray) -> np.ndarray:
-        """Rows (n, d) of which ``rows`` are the innovations: the inverse of :meth:`whiten`."""
+        """Rows (n, d) whose innovations are ``rows``: the inverse of :meth:`whiten`."""
         parts = _mixed(self.mixing, self._divided(rows.astype(np.float64, copy=False)))
         for number in reversed(range(len(self.axes))):
             parts = self._along(number, "colour", parts)
@@ -97,7 +101,7 @@ class StationaryNoise:
     def log_determinants(self, hidden: np.ndarray | None = None) -> np.ndarray:
         """``log p(F x) - log p(x)``: the logarithm of the determinant of the inverse of ``F``.
 
-        Of rows of which ``hidden`` (n, d) was not observed, (n,); of complete ones, (1,).
+        For rows with unobserved values ``hidden`` (n, d), (n,); for complete ones, (1,).
         """
         logs = np.log(np.diagonal(self.mixing))
         if hidden is None:
@@ -120,7 +124,7 @@ class StationaryNoise:
     def spectrum(self, axis: int = 0, n_points: int = 256) -> tuple[np.ndarray, np.ndarray]:
         """Power of every channel along one of the axes, (c, f), at ``f`` frequencies per point.
 
-        With several axes it is that of what the filters before it left.
+        With several axes, it is the spectrum of what the previous filters left.
         """
         power = np.stack([one.power(n_points) for one in self.filters[axis]])
         return np.fft.rfftfreq(n_points), power
@@ -142,14 +146,14 @@ class StationaryNoise:
         return grid.reshape(len(rows), self.n_channels, *self.sizes)
 
     def _joined(self, parts):
-        """Rows (n, d) of parts (n, c, *sizes)."""
+        """Rows (n, d) from parts (n, c, *sizes)."""
         order = self._order_of_axes
         shape = [(len(parts), *self.sample_shape)[axis] for axis in order]
         back = np.argsort(order)
         return np.ascontiguousarray(parts.reshape(shape).transpose(back)).reshape(len(parts), -1)
 
     def _along(self, number, method, parts):
-        """A method of the filters along one axis, for every channel of (n, c, *sizes)."""
+        """Apply a method of the filters along one axis to every channel of (n, c, *sizes)."""
         turned = np.moveaxis(parts, number + 2, -1)
         each = [getattr(one, method)(turned[:, c]) for c, one in enumerate(self.filters[number])]
         joined = each[0][:, None] if len(each) == 1 else np.stack(each, axis=1)
@@ -164,8 +168,8 @@ def _mixed(matrix, parts):
 def lag_one(samples, axes) -> float:
     """The lag-one correlation of samples (n, \\*sample_shape) along the axis where it is largest.
 
-    It is the first reflection coefficient of all rows and channels, over what was observed; 0 where
-    there is nothing.
+    It is the first reflection coefficient of all rows and channels, over observed values; 0 if
+    there are none.
     """
     largest = np.nanmax(np.abs(samples), initial=0.0)
     if not largest > 0:
@@ -178,7 +182,7 @@ def lag_one(samples, axes) -> float:
 
 
 def shift_axes(operator) -> dict[int, bool]:
-    """The sample axes along which an operator shifts, and whether each goes round.
+    """The sample axes along which an operator shifts, and whether each is circular.
 
     Raises an error for families that do not commute with a filter along axes.
     """
@@ -188,23 +192,23 @@ def shift_axes(operator) -> dict[int, bool]:
             "a filter that makes noise white commutes with shifts alone; use noise='white' with "
             "this family."
         )
-    return {axis: operator.tracks[axis].circular for axis in operator.moved_axes}
+    return operator.circular
 
 
 def shifts(operator) -> bool:
     """Whether an operator shifts along axes, and does nothing else."""
-    return hasattr(operator, "tracks") and len(operator.moved_axes) > 0
+    return len(operator.circular) > 0
 
 
 def estimate_noise(samples, circular, weight=None) -> StationaryNoise:
-    """The noise of samples (n, \\*sample_shape), in which there is nothing else.
+    """The noise of samples (n, \\*sample_shape) that contain nothing else.
 
     Parameters
     ----------
     samples : array (n, \\*sample_shape)
-        NaN is not observed.
+        NaN means not observed.
     circular : dict of int to bool
-        The axes along which it is stationary, and whether each goes round.
+        The axes along which it is stationary, and whether each is circular.
     weight : array (n,) or None
         Sample weights.
     """
@@ -236,14 +240,14 @@ def _nothing(axes, white):
 
 
 def _alive(found):
-    """The filter; of a channel without any variance one that changes nothing."""
+    """The filter; for a channel without any variance, one that changes nothing."""
     return found if found.variance > 0 else Autoregression(np.zeros(0), 1.0, found.circular)
 
 
 def _mixing(innovations, weight):
-    """Cholesky factor of the covariance of channels, of innovations (n, c, ..).
+    """Cholesky factor of the covariance of channels, from innovations (n, c, ..).
 
-    A little of the mean variance is added to all, more of it where there are few innovations.
+    A small share of the mean variance is added to all, more if there are few innovations.
     """
     n, n_channels = innovations.shape[:2]
     if n_channels == 1:

@@ -1,14 +1,14 @@
-"""Noise with the tails, bursts and loudness of the data: surrogates by innovations.
+"""Noise with the tails, bursts and loudness of the data: surrogates from innovations.
 
-Stationary noise is a filter of innovations (:mod:`gtpca.model.innovations`). What makes a pattern
-is their coherence: that the same signs and sizes follow each other again and again. Surrogates have
-the innovations of the data in an order, or with signs, that chance gives:
+Stationary noise is filtered innovations (:mod:`gtpca.model.innovations`). A pattern consists in
+their coherence: the same signs and sizes follow each other again and again. Surrogates have the
+innovations of the data in a random order, or with random signs:
 
     flips    e(u) -> +- e(u), each with its own sign: all sizes stay where they are
     blocks   e(u) -> e(p(u)), permuted within blocks of a few neighbours
 
-Flips are right where innovations are as often above zero as below, blocks where they are skewed
-(counts): flips would take the skew away.
+Flips are right if innovations are symmetric about zero, blocks if they are skewed (counts): flips
+would remove the skew.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ __all__ = [
     "without_means",
 ]
 
-NO_MEAN = 1e-3  # of the root mean square: means that chance does not leave in all rows
-SAME = 1e-3  # relative spread of norms that chance does not leave
+NO_MEAN = 1e-3  # relative to the root mean square: smaller means in all rows are not due to chance
+SAME = 1e-3  # relative spread of norms: less is not due to chance
 BLOCK = 8  # points that are permuted
 SKEWED = 4.0  # standard errors
-STEPS, SIMULATED = 8, 1500  # towards noise that is like the data after what was done to both
+STEPS, SIMULATED = 8, 1500  # towards noise that resembles the data after the same preprocessing
 MOST_LIKE = 6.0  # largest atanh of a reflection coefficient
-SEED = 0  # of simulated rows: the same for the same data
+SEED = 0  # of simulated rows: equal data give equal results
 
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """What was done to rows (n, \\*shape, C) before, and is done to surrogates.
+    """Earlier preprocessing of rows (n, \\*shape, C), which is applied to surrogates too.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Preparation:
     norms : {None, "rows", "channels"}
         Rows, or channels of rows, have the same mean square.
     other : callable or None
-        What else, of rows to such rows; instead of the former two.
+        Any other preprocessing, a function from rows to rows; replaces the former two.
     """
 
     means: bool = False
@@ -61,7 +61,7 @@ class Preparation:
     other: Callable | None = None
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
-        """The rows after it."""
+        """The rows after preprocessing."""
         if self.other is not None:
             return self.other(rows)
         rows = less_means(rows) if self.means else rows
@@ -73,7 +73,7 @@ class Preparation:
 
     @property
     def linear(self) -> Preparation:
-        """That of it which is a projection: what it takes away can be put back."""
+        """The part of it that is a projection: what it removes can be added again."""
         if self.other is not None:
             return self
         return replace(self, norms=None)
@@ -84,7 +84,7 @@ class Preparation:
         return self.means or self.norms is not None or self.other is not None
 
     def projects(self, rows) -> bool:
-        """Whether it takes something away from rows for good, and nothing else."""
+        """Whether it irreversibly removes something from rows, and does nothing else."""
         if self.other is None:
             return self.means
         half = len(rows) // 2
@@ -109,7 +109,7 @@ def channels_back(rows, samples, axes):
 
 
 def less_means(rows):
-    """Rows (n, \\*shape, C) less the mean of each row and channel, over what was observed."""
+    """Rows (n, \\*shape, C) minus the mean of observed values of each row and channel."""
     axes = tuple(range(1, rows.ndim - 1))
     known = ~np.isnan(rows)
     counts = known.sum(axis=axes, keepdims=True)
@@ -117,13 +117,13 @@ def less_means(rows):
 
 
 def without_means(rows: np.ndarray) -> bool:
-    """Whether somebody has subtracted the mean of each row and channel, (n, \\*shape, C)."""
+    """Whether the mean of each row and channel has been subtracted, (n, \\*shape, C)."""
     lost = rows - less_means(rows)
     return bool(np.nanmax(np.abs(lost), initial=0.0) <= NO_MEAN * np.sqrt(np.nanmean(rows**2)))
 
 
 def noticed(rows: np.ndarray) -> Preparation:
-    """What was done to rows (n, \\*shape, C), as far as it shows: zero means, equal norms."""
+    """The preprocessing of rows (n, \\*shape, C) that is visible: zero means, equal norms."""
     means = without_means(rows)
     inner = tuple(range(1, rows.ndim - 1))
     with np.errstate(invalid="ignore"):
@@ -136,14 +136,14 @@ def noticed(rows: np.ndarray) -> Preparation:
 
 
 def _same(values):
-    """Whether all are the same, and not zero."""
+    """Whether all are equal, and not zero."""
     known = values[np.isfinite(values)]
     return bool(len(known) > 1 and known.mean() > 0 and known.std() <= SAME * known.mean())
 
 
 @dataclass(frozen=True, eq=False)
 class InnovationSurrogates:
-    """Draws noise like some rows.
+    """Draws noise that resembles some rows.
 
     Parameters
     ----------
@@ -151,9 +151,9 @@ class InnovationSurrogates:
     innovations : array (n, \\*shape, C)
     kind : {"flips", "blocks"}
     mean : array (C,)
-        Of all rows: it is no pattern, and stays.
+        Mean of all rows: it is not a pattern, and is kept.
     hidden : bool array (n, \\*shape, C)
-        What was not observed, and is not in surrogates either.
+        Unobserved values, which are missing in surrogates too.
     prepare : Preparation
     """
 
@@ -166,15 +166,15 @@ class InnovationSurrogates:
 
     @classmethod
     def of(cls, rows: np.ndarray, kind=None, prepare=None) -> InnovationSurrogates:
-        """Those of rows (n, \\*shape, C); NaN is *not observed*.
+        """The surrogates of rows (n, \\*shape, C); NaN means *not observed*.
 
         Parameters
         ----------
         rows : array
         kind : {None, "flips", "blocks"}
-            None: blocks where innovations are skewed, flips elsewhere.
+            None: blocks if innovations are skewed, otherwise flips.
         prepare : Preparation or None
-            What was done to the rows; None: what is noticed.
+            The preprocessing of the rows; None: what is noticed.
         """
         rows = np.asarray(rows, dtype=np.float64)
         prepare = noticed(rows) if prepare is None else prepare
@@ -208,9 +208,9 @@ def flipped(E: np.ndarray, rng) -> np.ndarray:
 
 
 def permuted(E: np.ndarray, rng) -> np.ndarray:
-    """Innovations (n, \\*shape, C) in another order within blocks of 8 points or so.
+    """Innovations (n, \\*shape, C) in another order within blocks of about 8 points.
 
-    Blocks begin at a random place; channels move together.
+    Blocks begin at a random position; channels move together.
     """
     shape, n_channels = E.shape[1:-1], E.shape[-1]
     side = max(2, round(BLOCK ** (1 / len(shape))))
@@ -230,7 +230,7 @@ def permuted(E: np.ndarray, rng) -> np.ndarray:
 def skewness(E: np.ndarray) -> tuple[float, float]:
     """Skewness of innovations (n, \\*shape, C), and the same in standard errors.
 
-    ``sum e^3 / sqrt(sum e^6)``: what random signs would give it, whatever the tails.
+    ``sum e^3 / sqrt(sum e^6)``: the standard error is what random signs would give, for any tails.
     """
     third = np.sum(E**3, axis=-1)
     total, spread = float(third.sum()), float(np.sqrt(np.sum(third**2)))
@@ -242,10 +242,10 @@ def skewness(E: np.ndarray) -> tuple[float, float]:
 
 
 def _like(rows, prepare) -> Innovations:
-    """The noise that becomes like rows (n, \\*shape, C) by what was done to them.
+    """The noise that resembles rows (n, \\*shape, C) after their preprocessing.
 
-    Along one axis of one channel, by steps on ``atanh k`` of the reflection coefficients ``k``,
-    until simulated rows have those of the data after the same was done to them.
+    For one channel along one axis, by steps on ``atanh k`` of the reflection coefficients ``k``,
+    until simulated rows have those of the data after the same preprocessing.
     """
     if not prepare.does_something or rows.ndim > 3 or rows.shape[-1] > 1:
         return stationary(rows)
@@ -272,9 +272,9 @@ def _variance(process, white, linear, after):
 
 
 def _lost(rows, noise, linear, rng):
-    """What noise like rows has, and loses by what was done to them; as loud as each row.
+    """What noise like the rows has, and loses by their preprocessing; as loud as each row.
 
-    Without it rows would begin at a level that such noise has not.
+    Without it, rows would begin at a level that such noise does not have.
     """
     if not linear.does_something:
         return 0.0

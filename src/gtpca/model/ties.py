@@ -1,8 +1,8 @@
-"""Which transform is best where several are, up to rounding: the first of them.
+"""Ties between transforms: of those that are equally good up to rounding, the first is taken.
 
-A product ``<x, T w> / |T w|`` is wrong by about ``eps |x|``, and by how much depends on how many
-rows are multiplied at once. Transforms whose products differ by no more than a few times that tie,
-and the first is taken: so codes of a row, with their signs, do not depend on the rows beside it.
+A product ``<x, T w> / |T w|`` has an error of about ``eps |x|``, which depends on how many rows are
+multiplied at once. Transforms whose products differ by no more than a few times that error tie, and
+the first is taken: so the codes of a row, with their signs, do not depend on the other rows.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import numpy as np
 
 __all__ = ["TIED", "first_best", "first_within", "lengths_of"]
 
-TIED = 8  # times eps |x|: products that differ by no more tie
-FAINT = 2.0**-6  # rows of which less than this share is in a product are not looked at for ties
+TIED = 8  # times eps |x|: largest difference of products that tie
+FAINT = 2.0**-6  # ties are not checked for rows of which a product holds less than this share
 
 
 def first_best(values, lengths, power=1):
@@ -23,8 +23,8 @@ def first_best(values, lengths, power=1):
     values : array (.., n, m)
         Products of rows, or their squares.
     lengths : callable or None
-        From numbers of rows (j,) to ``|x_i|`` (j,): they are asked for where there may be ties.
-        None: the largest product as it was rounded.
+        Maps numbers of rows (j,) to ``|x_i|`` (j,); called only if there may be ties. None: take
+        the largest product as computed.
     power : {1, 2}
         2: values are squares.
     """

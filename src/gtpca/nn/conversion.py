@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from gtpca.estimator import GTPCA
 from gtpca.families import Family
 from gtpca.fitting.fit import Fit
+from gtpca.fitting.fitted import FittedComponents
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.solvers.base import SolverResult
@@ -59,7 +60,8 @@ def make_estimator(network) -> GTPCA:
     preprocessing = Preprocessing(mean, estimator.center == "samples")
     model = Model(operator, weights, network.polarity, preprocessing=preprocessing)
     found = Fit(model, explained=-np.diff(energies), total=energies[0], results=results)
-    return estimator.adopt(found)
+    estimator.fit_ = FittedComponents.of(found)
+    return estimator
 
 
 def to_numpy(tensor):

@@ -1,4 +1,4 @@
-"""The paper's training as a solver of the estimator."""
+"""The training of the paper as a solver of the estimator."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
+from gtpca._typing import BaseEstimator
+from gtpca.data.energies import total_weight
 from gtpca.model.matching import explained_energy, orthonormal
 from gtpca.nn.geometry import Geometry
 from gtpca.nn.layer import GTPCLayer
 from gtpca.nn.training import RowBatches, Schedule, Trainer
-from gtpca.shell import BaseEstimator
 from gtpca.solvers.base import SolverResult
 
 __all__ = ["Adam"]
@@ -19,8 +20,8 @@ __all__ = ["Adam"]
 class Adam(BaseEstimator):
     """Adam on minus the mean squared score, in shuffled batches: ``GTPCA(solver=Adam())``.
 
-    The network of the paper behind the estimator. Slower than :class:`gtpca.ALS`, and it ends
-    lower; for comparison, and for those who want to see the same numbers from both.
+    The network of the paper behind the estimator. It is slower than :class:`gtpca.ALS` and explains
+    less; it is meant for comparison, and for getting the same numbers from both.
 
     Parameters
     ----------
@@ -126,11 +127,6 @@ class Adam(BaseEstimator):
         return torch.from_numpy(np.asarray(array, dtype=dtype)).to(self.device)
 
 
-def total_weight(chunk):
-    """Sum of the sample weights of a chunk."""
-    return float(len(chunk.rows) if chunk.weight is None else chunk.weight.sum())
-
-
 def weights_of(layer):
     """The weights of a layer as a block, (1, L) in float64, unit norm."""
     w = layer.weight.detach().cpu().numpy().astype(np.float64)
@@ -139,4 +135,4 @@ def weights_of(layer):
 
 def explained(layer, problem):
     """Energy of all rows that the layer explains."""
-    return problem.chunks.sum(explained_energy, problem.block(weights_of(layer)))
+    return problem.chunks.sum(explained_energy, problem.block_for_codes(weights_of(layer)))

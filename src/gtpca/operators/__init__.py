@@ -1,4 +1,4 @@
-"""A family on a grid: all of its transforms as one linear operator."""
+"""Operators: all transforms of a family on one grid, as linear maps."""
 
 from gtpca.operators.bank import BankOperator
 from gtpca.operators.base import Operator

@@ -1,7 +1,9 @@
-"""The switch between NumPy and torch: what the operators need of both under one name.
+"""The switch between NumPy and torch: one name for what the operators need from either.
 
-Functions of the two libraries that agree in name and position of their arguments are called
-through :func:`namespace`; here is the rest. torch is never imported: a tensor brings it along.
+NumPy and torch share one geometry: ``_correlate``, ``_norms`` and ``apply_at`` of shifts and
+compositions are written once for arrays of both. Functions that have the same name and the same
+positional arguments in both libraries are called through :func:`namespace`; the others are here.
+torch is never imported: a tensor brings it along.
 """
 
 from __future__ import annotations
@@ -123,7 +125,7 @@ def window_sums(a, width, axis):
     """Sums over all windows of ``width`` along an axis, by additions alone.
 
     A window is the end of one block of ``width`` and the beginning of the next. Differences of a
-    cumulative sum would lose all digits of a faint window beside a strong one.
+    cumulative sum would lose all digits of a faint window next to a strong one.
     """
     xp, last = namespace(a), axis % a.ndim == a.ndim - 1
     a = a if last else xp.moveaxis(a, axis, -1)
@@ -132,12 +134,12 @@ def window_sums(a, width, axis):
     heads = blocks.cumsum(-1).reshape(*a.shape[:-1], -1)
     tails = _flipped(_flipped(blocks).cumsum(-1)).reshape(*a.shape[:-1], -1)
     sums = tails[..., :count] + heads[..., width - 1 : width - 1 + count]
-    sums[..., ::width] = tails[..., :count:width]  # where the window is a block
+    sums[..., ::width] = tails[..., :count:width]  # windows that are whole blocks
     return sums if last else xp.moveaxis(sums, -1, axis)
 
 
 def _flipped(a):
-    """Backwards along the last axis."""
+    """Reversed along the last axis."""
     return a[..., ::-1] if is_numpy(a) else a.flip(-1)
 
 

@@ -16,13 +16,15 @@ from gtpca.operators.pooling import pooled_shape, pooling
 
 __all__ = ["BankOperator"]
 
-NEIGHBOURS = 16  # entries per weight up to which normal equations are assembled,
-READS = 8  # if a feature reads at most so many weights
-MOST_NEAREST = 16  # weights that may be as near as the nearest
+NEIGHBOURS = 16  # entries per weight up to which normal equations are assembled
+READS = 8  # weights per feature up to which they are
+MOST_NEAREST = 16  # weights that are averaged if they are equally near
 
 
 class BankOperator(Operator):
     """A finite list of transforms, given as one sparse matrix.
+
+    It finds out by itself whether the transforms select or are isometric.
 
     Parameters
     ----------
@@ -37,10 +39,12 @@ class BankOperator(Operator):
     reference : int
         The identity, or the transform nearest to it: the pose of scores that come without one.
     on_grid : bool
-        Whether neighbours on the grid stay neighbours, so that a coarser grid shows about the same.
-        The solver may then try its starts there first, which is quicker.
+        Whether neighbours on the grid stay neighbours, so that a coarser grid gives about the same
+        result. The solver may then try its starts there first, which is faster.
     domain : bool array (d,), optional
-        Outside which rows of ``matrix`` are zero, see ``Operator``. Default: all features.
+        Outside of it, rows of ``matrix`` are zero, see ``Operator``. Default: all features.
+    angles, unordered : iterable of str
+        Names of poses that are angles in degrees, and of those that only number the transforms.
     """
 
     def __init__(
@@ -53,13 +57,16 @@ class BankOperator(Operator):
         reference=0,
         on_grid=False,
         domain=None,
+        angles=(),
+        unordered=(),
     ):
         n_transforms = matrix.shape[0] // math.prod(sample_shape)
         super().__init__(sample_shape, weight_shape, n_transforms, moved_axes, domain)
         self._coarser: dict[tuple[int, ...], BankOperator] = {}
         self._matrix = sparse.csr_array(matrix, dtype=np.float64)
         self._poses, self.reference, self.on_grid = poses, int(reference), on_grid
-        self.periods = {"degrees": 360.0} if "degrees" in poses else {}
+        self.angles, self.unordered = frozenset(angles), frozenset(unordered)
+        self.periods = dict.fromkeys(self.angles, 360.0)
         single = np.diff(self._matrix.indptr).max(initial=0) <= 1
         self.selects = bool(single and np.all(self._matrix.data == 1.0))
         counts = self.apply(np.ones(self.n_weights)).sum(axis=1)
@@ -72,12 +79,13 @@ class BankOperator(Operator):
         return self._matrix.T.tocsr()
 
     def judged(self, domain: np.ndarray | None = None, read: np.ndarray | None = None):
-        """The same transforms, with samples judged on a ``domain`` (d,), and weights tied.
+        """The same transforms, compared with samples on a ``domain`` (d,), with weights tied.
 
-        Where they would show other weights than those ``read`` (L,), they show the nearest of
-        these, or the mean of several that are as near.
+        Where they would show weights other than those ``read`` (L,), they show the nearest of
+        these, or the mean of several equally near ones.
         """
         how = {"moved_axes": self.moved_axes, "reference": self.reference, "on_grid": self.on_grid}
+        how |= {"angles": self.angles, "unordered": self.unordered}
         matrix = self._matrix
         if domain is not None:
             matrix = rows_kept(matrix, np.tile(domain, self.n_transforms))
@@ -168,9 +176,9 @@ class BankOperator(Operator):
 
     @cached_property
     def _coupling(self):
-        """All ``T_t* T_t`` on their common pattern: indices, indptr, and values (m, nnz).
+        """All ``T_t* T_t`` on their common sparsity pattern: indices, indptr, and values (m, nnz).
 
-        Interpolation couples neighbours only; None where a list of matrices couples more.
+        Interpolation couples neighbours only; None if a list of matrices couples more.
         """
         L = self.n_weights
         if np.diff(self._matrix.indptr).max(initial=0) > READS:
@@ -187,9 +195,9 @@ class BankOperator(Operator):
         return places % L, indptr, values.reshape(self.n_transforms, -1)
 
     def _pairs(self):
-        """What features add to ``T_t* T_t``: ``t``, the place ``j L + k``, and the value there.
+        """The terms of ``T_t* T_t``: ``t``, the position ``j L + k``, and the value there.
 
-        Each counts as often as the feature weight says.
+        Each is multiplied by the feature weight.
         """
         q = np.ones(self.n_features) if self.feature_weight is None else self.feature_weight
         counts = np.diff(self._matrix.indptr)
@@ -208,7 +216,7 @@ class BankOperator(Operator):
         return {n: v for n, v in vars(self).items() if n != "_coupling"} | {"_coarser": {}}
 
     def _normal(self, nodes):
-        """Assembled on the common pattern of all ``T_t* T_t``, if that is small."""
+        """Assembled on the common sparsity pattern of all ``T_t* T_t``, if that is small."""
         K = nodes.shape[2]
         small = K == 1 or NEIGHBOURS * self.n_weights * K * K <= LARGE_BANK
         if self.selects or self._coupling is None or not small:
@@ -256,7 +264,7 @@ class BankOperator(Operator):
 
 
 def rows_kept(matrix, keep):
-    """A sparse matrix whose rows are empty unless ``keep`` (rows,) says otherwise."""
+    """A sparse matrix in which only the rows of ``keep`` (rows,) are not empty."""
     counts = np.where(keep, np.diff(matrix.indptr), 0)
     entries = np.repeat(keep, np.diff(matrix.indptr))
     indptr = np.concatenate([[0], np.cumsum(counts)])
@@ -264,7 +272,7 @@ def rows_kept(matrix, keep):
 
 
 def ties(read, shape):
-    """The matrix (L, L) that shows, for each weight, the nearest of those ``read`` (L,)."""
+    """The matrix (L, L) that replaces each weight by the nearest of those ``read`` (L,)."""
     points = np.indices(shape).reshape(len(shape), -1).T
     missing, there = np.flatnonzero(~read), np.flatnonzero(read)
     numbers = np.arange(1, min(len(there), MOST_NEAREST) + 1)

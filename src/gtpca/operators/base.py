@@ -1,9 +1,9 @@
-"""What a family becomes on a grid: all of its transforms as one linear operator.
+"""The base class of operators: all transforms of a family on one grid, as linear maps.
 
 An operator holds the transforms :math:`T_1, .., T_m`, each of which maps *weights* (``L`` numbers,
-one component) to a *sample* (``d`` numbers). Both are flat vectors here. :meth:`Operator.apply`
-and :meth:`Operator.adjoint` are all that must be written; everything else has a slow and obvious
-default.
+one component) to a *sample* (``d`` numbers). Both are flat vectors here. Only
+:meth:`Operator.apply` and :meth:`Operator.adjoint` must be written; everything else has a slow but
+obvious default, which also serves as the reference that fast versions are tested against.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from gtpca.operators.normal import ByNode, Diagonal, Masked, Moments, Normal, Sc
 
 __all__ = ["Operator", "smoothed", "sum_by_index", "weigh_features", "with_feature_weight"]
 
-FEW_GROUPS = 32  # up to here a dense product beats a sparse one
-FAINT = 1e-12  # coverage of a weight, as a share of the largest, that is rounding of an FFT
-LARGE_WEIGHT = 2**22  # entries of a feature weight that is brought back by all transforms
-LARGE_BANK = 2**24  # entries of moved weights up to which they are worth keeping
+FEW_GROUPS = 32  # up to this number a dense product is faster than a sparse one
+FAINT = 1e-12  # coverage of a weight, relative to the largest, that is rounding error
+LARGE_WEIGHT = 2**22  # largest size of all ``T_t* q`` of a feature weight
+LARGE_BANK = 2**24  # entries of moved weights up to which they are kept
 
 
 class Operator(ABC):
@@ -41,7 +41,7 @@ class Operator(ABC):
     sample_shape, weight_shape : tuple of int
         Shapes of one sample and of one component.
     n_transforms : int
-        How many transforms there are.
+        The number of transforms.
     moved_axes : tuple of int, optional
         The sample axes that the transforms act on; the others are channels. Default: all.
     domain : bool array (d,), optional
@@ -49,42 +49,56 @@ class Operator(ABC):
     Attributes
     ----------
     selects : bool
-        Every entry of every ``T_t w`` is one entry of ``w`` or zero, and so ``T_t* T_t`` is
-        diagonal.
+        Every entry of every ``T_t w`` is one entry of ``w`` or zero, so that ``T_t* T_t`` is
+        diagonal and the normal equations are solved by a division. False is always correct, but
+        slower; the same holds for ``isometric``.
     isometric : bool
-        ``|T_t w| = |w|`` for all ``t`` and ``w``.
+        ``|T_t w| = |w|`` for all ``t`` and ``w``, so that the normal equations are scalar.
     crops : bool
-        Rows may leave weights unseen, which :meth:`centre` then predicts.
+        Rows may leave some weights unseen, which :meth:`centre` then predicts.
     reference : int
-        The transform that counts as "not moved": the identity or the nearest to it.
+        The transform that counts as "not moved": the identity or the one nearest to it.
     feature_weight : array (d,) or None
         Weights ``q`` of the inner product ``sum_j q_j x_j y_j`` of samples; None: all are 1. They
-        do not change the transforms, but Gram matrices and normal equations.
+        change Gram matrices and normal equations, but not the transforms.
     domain : bool array (d,) or None
-        The features on which samples are judged: every ``T_t w`` is zero elsewhere, and rows must
-        be so too. None: all of them.
+        The features on which samples are compared: every ``T_t w`` is zero elsewhere, and rows must
+        be zero there too. None: all of them.
     n_judged : int
-        How many features samples are judged on: those of the domain, or all.
+        The number of features on which samples are compared: those of the domain, or all.
     domain_share : float
-        Share of the points, of a sample or of the window that moves in it, in the domain.
+        The share of the points of a sample, or of the window that moves in it, that lie in the
+        domain.
     grid, weight_grid : tuple of int
-        The shapes of a sample and of a component, each a :class:`~gtpca.operators.grid.Grid` where
-        its axes are known: those of a component are those of a sample at rest.
+        The shapes of a sample and of a component, each a :class:`~gtpca.operators.grid.Grid` if its
+        axes are known. The axes of a component are those of a sample that is not moved.
     pose_units : dict of str to str
         Units of the quantities of :meth:`describe`, as far as they have any.
     periods : dict of str to float
-        The quantities of :meth:`describe` that go round, and after how much they are back.
+        The quantities of :meth:`describe` that are periodic, with their periods. Needed, like
+        ``edges``, for poses with probabilities.
+    angles : frozenset of str
+        The quantities that are angles, in degrees; their period is 360.
+    unordered : frozenset of str
+        The quantities that only number the transforms: neighbours need not be alike, and a range of
+        them has no ends.
+    circular : dict of int to bool
+        If every transform is a shift: the axes along which it shifts, and whether each is circular.
     edges : dict of int to str
-        What lies beyond the weights along each axis that moves, in the words of ``numpy.pad``.
+        How weights continue beyond their ends along each moving axis, in the words of
+        ``numpy.pad``: smoothing needs it.
     """
 
     selects = False
-    stacked = 2**20  # numbers up to which several weights are correlated at once
+    stacked = 2**20  # size up to which several weights are correlated at once
     isometric = False
     crops = False
     reference = 0
     pose_units: dict[str, str] = {}  # noqa: RUF012 - none of them is ever changed
     periods: dict[str, float] = {}  # noqa: RUF012
+    angles: frozenset[str] = frozenset()
+    unordered: frozenset[str] = frozenset({"transform"})
+    circular: dict[int, bool] = {}  # noqa: RUF012
 
     def __init__(self, sample_shape, weight_shape, n_transforms, moved_axes=None, domain=None):
         self.grid = sample_shape
@@ -114,30 +128,31 @@ class Operator(ABC):
     def adjoint(self, M: np.ndarray) -> np.ndarray:
         """``sum_t T_t* M_t`` of one row per transform: (m, d) to (L,)."""
 
-    # --- may be written: words, and moves that the solver tries ---
+    # --- may be written: descriptions, and moves that the solver tries ---
 
     def describe(self, index: np.ndarray) -> dict[str, np.ndarray]:
-        """The transforms ``index`` in a person's words: one named column per quantity."""
+        """The transforms ``index`` as physical quantities: one named column per quantity."""
         return {"transform": np.asarray(index)}
 
     @property
     def magnitude(self) -> Operator:
-        """The operator with the entries ``|T_t|``: itself where none of them is negative."""
+        """The operator with the entries ``|T_t|``: the operator itself if none is negative."""
         return self
 
     def coarser(self, axes: tuple[int, ...]) -> Operator | None:
         """About the same transforms on a grid with half as many points along some axes.
 
-        Samples and weights are pooled there (:mod:`gtpca.operators.pooling`), and transforms that
-        are too near to one another may be left out. None where there is no such operator.
+        The solver tries its starts there. Samples and weights are pooled
+        (:mod:`gtpca.operators.pooling`), and transforms that become too similar may be left out.
+        None, the default, is always correct: there is no coarser grid.
         """
         return None
 
     def moves(self, w: np.ndarray, far: bool = False) -> Iterable[np.ndarray]:
         """Weights worth trying once ``w`` has converged, (L,) each.
 
-        With ``far`` the same pattern at other places of the window, where that decides what it
-        reaches.
+        With ``far``, also the same pattern at distant positions of the window, if the position
+        determines which part of a sample it can reach.
         """
         return ()
 
@@ -145,28 +160,28 @@ class Operator(ABC):
         """The same component, moved so that the transforms ``used`` (n,) lie amid all others.
 
         New samples then have room on both sides. Weights that are not ``seen`` (L,) are predicted
-        (:mod:`gtpca.operators.extrapolation`); nothing is moved if ``used`` is None. None where
-        nothing is to be gained.
+        (:mod:`gtpca.operators.extrapolation`); nothing is moved if ``used`` is None. Returns None
+        if there is nothing to gain.
         """
         return None
 
     def translate(self, w: np.ndarray, index: int) -> np.ndarray | None:
         """``T_index w`` as weights, if that is the same component in another pose.
 
-        It is where the transforms form a group: then ``T_1 w, .., T_m w`` are the same vectors in
-        another order. Where they do not, the answer is None.
+        This is so if the transforms form a group: then ``T_1 w, .., T_m w`` are the same vectors in
+        another order. Returns None if they do not.
         """
         if self.weight_shape != self.sample_shape:
             return None
         moved = self.apply_at(w, np.array([index]))[0]
         if not np.isclose(np.linalg.norm(moved), np.linalg.norm(w), rtol=1e-9, atol=0.0):
-            return None  # the same in features that count, but no isometry of the others
+            return None  # equal on the features that count, but not an isometry of the others
         probe = np.random.default_rng(0).standard_normal((1, self.n_features))
         probe = self.prepare(probe if self.feature_weight is None else probe * self.feature_weight)
         old, new = (np.sort(self.correlate(probe, v[None])[0, 0]) for v in (w, moved))
         return moved if np.allclose(old, new, rtol=0, atol=1e-9 * np.abs(old).max()) else None
 
-    # --- may be written for speed: each has a slow and obvious default ---
+    # --- may be written for speed: each has a slow but obvious default ---
 
     def matrix(self) -> sparse.csr_array:
         """All transforms as one sparse matrix (m * d, L); row ``t * d + j`` is feature j of T_t."""
@@ -176,7 +191,7 @@ class Operator(ABC):
         return sparse.csr_array(sparse.hstack(columns))
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
-        """What every :meth:`correlate` needs of the rows ``X`` (n, d), computed once, (n, ..)."""
+        """What every :meth:`correlate` needs from the rows ``X`` (n, d), computed once, (n, ..)."""
         return X
 
     def correlate(self, P: np.ndarray, W: np.ndarray) -> np.ndarray:
@@ -186,7 +201,7 @@ class Operator(ABC):
         return np.stack([self._correlate(P, w) for w in W])
 
     def prepare_mask(self, H: np.ndarray) -> np.ndarray:
-        """What every :meth:`correlate_mask` needs of masks ``H`` (n, d), computed once, (n, ..)."""
+        """What :meth:`correlate_mask` needs from masks ``H`` (n, d), computed once, (n, ..)."""
         return self.prepare(H) if self.selects else H
 
     def correlate_mask(self, P: np.ndarray, V: np.ndarray, W: np.ndarray) -> np.ndarray:
@@ -201,7 +216,8 @@ class Operator(ABC):
     def gram(self, stack: np.ndarray) -> np.ndarray:
         """``sum_j q_j (T_t v)_j (T_t w)_j`` of blocks of weights (S, K, L), (S, m, K, K).
 
-        With the feature weight ``q``; (S, 1, K, K) where it is the same for all transforms.
+        ``q`` is the feature weight; the shape is (S, 1, K, K) if the result is the same for all
+        transforms.
         """
         if self._alike:
             return (stack @ stack.transpose(0, 2, 1))[:, None]
@@ -221,9 +237,9 @@ class Operator(ABC):
         return self._apply_at(w, index) if w.ndim == 1 else self._apply_rows(w, index)
 
     def prepare_weights(self, W: np.ndarray) -> np.ndarray:
-        """What every :meth:`add_moved` needs of the weights (K, L), computed once.
+        """What every :meth:`add_moved` needs to know about the weights (K, L), computed once.
 
-        All moved weights (K, m, d) if they are not too many, else the weights.
+        All moved weights (K, m, d) if they are not too many, else the weights themselves.
         """
         if len(W) * self.n_transforms * self.n_features > LARGE_BANK:
             return W
@@ -246,7 +262,9 @@ class Operator(ABC):
             X += moved
 
     def move_prepared(self, P, W: np.ndarray, index: np.ndarray, coef: np.ndarray) -> bool:
-        """Add ``prepare(sum_k coef_ik T_{index_i} w_k)`` to ``P``, in place, if that is quick.
+        """Add ``prepare(sum_k coef_ik T_{index_i} w_k)`` to ``P``, in place, if that is fast.
+
+        The spectra of residuals are then updated instead of being computed again.
 
         Parameters
         ----------
@@ -258,21 +276,21 @@ class Operator(ABC):
         Returns
         -------
         bool
-            Whether it was done; where it was not, rows must be prepared again.
+            Whether it was done; if not, the rows must be prepared again.
         """
         return False
 
     def adjoint_at(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """``sum_i coef_si T_{index_si}* x_i`` of the rows ``X`` (n, d), shape (S, L), float64.
 
-        Coefficients are (S, n), transforms (S, n), or (n,) for all of them.
+        Coefficients are (S, n); transforms are (S, n), or (n,) if they are the same for all S.
         """
         if index.ndim == 1:
             return self._adjoint_block(X, index, coef.T)
         return self._adjoint_each(X, index, coef)
 
     def adjoint_rows(self, X: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """Every row brought back, ``T_{index_i}* x_i``, shape (n, L)."""
+        """The adjoint of each row, ``T_{index_i}* x_i``, shape (n, L)."""
         one = np.ones(1)
         return np.array(
             [self._adjoint_at(x[None], np.array([t]), one) for x, t in zip(X, index, strict=True)]
@@ -281,15 +299,16 @@ class Operator(ABC):
     def adjoint_sum(self, P: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """``sum_i,t coef_sit T_t* x_i`` for coefficients (S, n, m), shape (S, L), float64.
 
-        ``P = prepare(X)``. The adjoint of :meth:`correlate`, as a function of the weights.
+        ``P = prepare(X)``. This is the adjoint of :meth:`correlate` as a function of the weights.
+        Poses with probabilities need it; for shifts it costs one more FFT per row.
         """
         return np.stack([self._adjoint_sum(P, c) for c in coef])
 
     def coverage(self, counts: np.ndarray) -> np.ndarray:
-        """How often each weight is seen if transforms are taken so often, (S, m) to (S, L).
+        """How often each weight is seen if transforms occur ``counts`` times, (S, m) to (S, L).
 
-        It is ``diag(sum_t counts_t T_t* diag(q) T_t)`` with the feature weight ``q`` where the
-        operator selects, and else something that is positive where this is.
+        This is ``diag(sum_t counts_t T_t* diag(q) T_t)`` with the feature weight ``q`` if the
+        operator selects, and otherwise something that is positive where this is.
         """
         if self._weight_rows is not None:
             return counts @ self._weight_rows
@@ -304,23 +323,23 @@ class Operator(ABC):
         return np.array([whole.adjoint(np.asarray(each)[:, None] * shown) for each in counts])
 
     def mask_sums(self, H: np.ndarray, index: np.ndarray | None, coef: np.ndarray) -> np.ndarray:
-        """``N_s = sum_i coef_si T_i* diag(h_i) T_i`` of masks (n, d), in short, (S, p).
+        """``N_s = sum_i coef_si T_i* diag(h_i) T_i`` of masks (n, d), in compact form, (S, p).
 
-        The diagonals, p = L, where the operator selects; else ``sum_{i: t_i = t} coef_si h_i`` for
-        every transform, p = m d. Additive over rows; :meth:`normal` knows what it means.
-        Transforms are (n,) and coefficients (S, n); without transforms, coefficients (S, n, m) are
-        for all of them.
+        The diagonals, p = L, if the operator selects; otherwise ``sum_{i: t_i = t} coef_si h_i``
+        for every transform, p = m d. Additive over rows; :meth:`normal` interprets it.
+        Transforms are (n,) and coefficients (S, n); without transforms, coefficients (S, n, m)
+        cover all of them.
         """
         if index is None:
             return np.stack([self._mask_sum(H, c) for c in coef])
         return self._mask_sums(H, index, coef.T)
 
     def normal(self, moments: Moments) -> Normal:
-        """The normal equations of which rows have these moments."""
+        """The normal equations of rows with these moments."""
         system = self._normal(moments.nodes)
         return system + (-1.0) * self._lacking(moments) if moments.lack else system
 
-    # --- how the defaults do it ---
+    # --- helpers of the defaults ---
 
     @property
     def _alike(self) -> bool:
@@ -354,11 +373,11 @@ class Operator(ABC):
         return self._correlate_mask(self._prepared_weight, v, w)[0]
 
     def _correlate(self, P: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """That of weights (L,) alone, (n, m); of arrays or tensors, for rows not prepared."""
+        """:meth:`correlate` of single weights (L,), (n, m); arrays or tensors, not prepared."""
         return P @ cast(self.apply(w), P).T
 
     def _correlate_mask(self, P, v, w):
-        """That of weights (L,), (n, m). Where the operator selects, ``(T v) (T w) = T (v w)``."""
+        """For weights (L,), (n, m). If the operator selects, ``(T v) (T w) = T (v w)``."""
         if self.selects:
             both = v * w
             return self.correlate(P, both[None])[0] if is_numpy(w) else self._correlate(P, both)
@@ -406,7 +425,7 @@ class Operator(ABC):
         return self.apply(w)[index]
 
     def _apply_rows(self, V: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """Every row of weights moved by a transform of its own, ``T_{index_i} v_i``, (n, d)."""
+        """Each row of weights under its own transform, ``T_{index_i} v_i``, (n, d)."""
         return np.concatenate([self._apply_at(v, index[i : i + 1]) for i, v in enumerate(V)])
 
     def _adjoint_at(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
@@ -422,7 +441,7 @@ class Operator(ABC):
         return (coef.T @ self.adjoint_rows(X, index)).astype(np.float64, copy=False)
 
     def _adjoint_sum(self, P, coef):
-        """That of coefficients (n, m), (L,)."""
+        """:meth:`adjoint_sum` for coefficients (n, m), (L,)."""
         return self.adjoint((coef.T @ P).astype(np.float64, copy=False))
 
     def _mask_rows(self, H: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -430,7 +449,7 @@ class Operator(ABC):
         return self.adjoint_rows(H, index)
 
     def _mask_sums(self, H: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """That of coefficients (n, S)."""
+        """:meth:`mask_sums` for coefficients (n, S)."""
         if self.selects:
             return self._adjoint_block(H, index, coef)
         if coef.shape[1] == 1:
@@ -442,13 +461,13 @@ class Operator(ABC):
         return sums.reshape(len(sums), -1)
 
     def _mask_sum(self, H: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """That of coefficients (n, m) for all transforms, (p,)."""
+        """:meth:`mask_sums` for coefficients (n, m) over all transforms, (p,)."""
         if self.selects:
             return self.adjoint_sum(self.prepare_mask(H), coef[None])[0]
         return (coef.T @ H).ravel()
 
     def _mask_total(self, M: np.ndarray) -> np.ndarray:
-        """``sum_t T_t* diag(M_t) T_t``, in short, (p,), for one row (m, d) per transform."""
+        """``sum_t T_t* diag(M_t) T_t``, in compact form, (p,), for one row (m, d) per transform."""
         return self.adjoint(M) if self.selects else M.ravel()
 
     def _mask_normal(self, sums: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -459,11 +478,11 @@ class Operator(ABC):
         return self.adjoint(sums.reshape(bank.shape) * bank)
 
     def _lacking(self, moments: Moments) -> Normal:
-        """What values that count less take away from the normal equations."""
+        """What values with less weight subtract from the normal equations."""
         return Diagonal(moments.hidden) if self.selects else Masked(self, moments.hidden)
 
     def _normal(self, nodes) -> Normal:
-        """Those where all values count, of moments (S, m, K, K)."""
+        """The normal equations if all values count fully, from moments (S, m, K, K)."""
         if self._alike:
             return Scalar(nodes.sum(axis=1), self.n_weights)
         if self.selects:
@@ -480,7 +499,7 @@ class Operator(ABC):
 
 
 def selection_matrix(numbers, n_weights):
-    """0/1 matrix that reads weight ``number - 1`` at each place, or nothing where it is 0."""
+    """0/1 matrix that reads weight ``number - 1`` at each position, or nothing where it is 0."""
     numbers = np.rint(numbers).astype(np.int64).ravel()
     rows = np.flatnonzero(numbers)
     entries = (np.ones(len(rows)), (rows, numbers[rows] - 1))
@@ -488,7 +507,7 @@ def selection_matrix(numbers, n_weights):
 
 
 def smoothed(operator, w, width):
-    """Weights (L,) after a Gaussian of some width, in points, along the axes that move."""
+    """Weights (L,) smoothed along the moving axes by a Gaussian of the given width in points."""
     grid = w.reshape(operator.weight_shape)
     for axis, edge in operator.edges.items():
         grid = blurred(grid, width, axis, edge)
@@ -496,7 +515,7 @@ def smoothed(operator, w, width):
 
 
 def blurred(a, width, axis, edge):
-    """An array after a Gaussian along an axis, with what lies beyond its edges."""
+    """An array smoothed along an axis by a Gaussian, continued beyond its edges."""
     reach = min(math.ceil(4 * width), a.shape[axis])
     taps = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
     ends = [(reach, reach) if j == axis else (0, 0) for j in range(a.ndim)]
@@ -507,7 +526,7 @@ def blurred(a, width, axis, edge):
 def sum_by_index(X, index, coef, n_groups):
     """``M_t = sum_{i: index_i = t} coef_i x_i``, (n, d) to (n_groups, d), float64.
 
-    Few groups are summed in the precision of the rows.
+    A small number of groups is summed in the precision of the rows.
     """
     n = len(X)
     if n_groups <= FEW_GROUPS:
@@ -522,12 +541,12 @@ def sum_by_index(X, index, coef, n_groups):
 
 
 def with_feature_weight(operator, feature_weight):
-    """The same transforms, with samples in the inner product ``sum_j q_j x_j y_j``.
+    """The same transforms, with the inner product ``sum_j q_j x_j y_j`` of samples.
 
     ``q`` (d,) is the weight; None: all features count alike.
     """
     if feature_weight is operator.feature_weight:
-        return operator  # with all that it has computed
+        return operator  # including everything it has computed
     other = copy.copy(operator)
     other.feature_weight = feature_weight
     for name in ("_prepared_weight", "_weight_rows", "_coupling"):
@@ -536,7 +555,7 @@ def with_feature_weight(operator, feature_weight):
 
 
 def weigh_features(operator, feature_weight):
-    """The operator in the inner product of a weight of the shape of a sample."""
+    """The operator with the inner product given by a weight of the shape of a sample."""
     shapes = [operator.sample_shape, (operator.n_features,)]
     weight = checks.weights("feature_weight", feature_weight, shapes).astype(np.float64).ravel()
     return operator if np.all(weight == 1) else with_feature_weight(operator, weight)

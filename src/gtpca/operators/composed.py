@@ -1,4 +1,4 @@
-"""Every pair of transforms of two operators, each of them a linear operator again."""
+"""Every pair of transforms of two operators, as a linear operator."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gtpca.operators.normal import Masked
 
 __all__ = ["ComposedOperator", "composed"]
 
-BANK_VALUES = 2**20  # numbers of all moved weights up to which two banks are made one
+BANK_VALUES = 2**20  # size of all moved weights up to which two banks become one
 
 
 def composed(outer, inner) -> Operator:
-    """Every pair ``T_outer T_inner``: of two banks that are not too large, a bank again."""
+    """Every pair ``T_outer T_inner``; two banks that are not too large become one bank."""
     pairs = ComposedOperator(outer, inner)
     banks = isinstance(outer, BankOperator) and isinstance(inner, BankOperator)
     if not banks or pairs.n_transforms * pairs.n_features > BANK_VALUES:
@@ -24,13 +24,14 @@ def composed(outer, inner) -> Operator:
     poses = pairs.describe(np.arange(pairs.n_transforms))
     how = {"moved_axes": pairs.moved_axes, "reference": pairs.reference}
     how |= {"on_grid": outer.on_grid and inner.on_grid, "domain": outer.domain}
+    how |= {"angles": pairs.angles, "unordered": pairs.unordered}
     return BankOperator(pairs.matrix(), pairs.grid, pairs.weight_shape, poses, **how)
 
 
 class ComposedOperator(Operator):
-    """Every pair ``T_outer T_inner``; transform ``t_inner * m_outer + t_outer``.
+    """Every pair ``T_outer T_inner``, numbered ``t_inner * m_outer + t_outer``.
 
-    The outer operator sees the rows, so a shift outside still runs by FFT, once per inner
+    The outer operator sees the rows, so an outer shift still uses the FFT, once per inner
     transform.
 
     Parameters
@@ -46,8 +47,13 @@ class ComposedOperator(Operator):
         super().__init__(outer.grid, inner.weight_shape, n_transforms, axes, outer.domain)
         self.outer, self.inner = outer, inner
         self.domain_share = inner.domain_share * outer.domain_share
-        self.periods, self.edges = inner.periods | outer.periods, inner.edges
-        self.weight_grid, self.pose_units = inner.weight_grid, self._joined_units()
+        self.weight_grid, self.edges = inner.weight_grid, inner.edges
+        self.pose_units = self._joined_words(lambda part: part.pose_units)
+        self.periods = self._joined_words(lambda part: part.periods)
+        self.angles = frozenset(self._joined_words(lambda part: dict.fromkeys(part.angles, True)))
+        self.unordered = frozenset(
+            self._joined_words(lambda part: dict.fromkeys(part.unordered, True))
+        )
         self.reference = inner.reference * outer.n_transforms + outer.reference
         self.selects = outer.selects and inner.selects
         self.isometric = outer.isometric and inner.isometric
@@ -107,7 +113,7 @@ class ComposedOperator(Operator):
         return self.inner._mask_rows(self.outer._mask_rows(H, outside), inside)
 
     def _mask_sums(self, H, index, coef):
-        """With an outer operator that selects, ``T* diag(h) T = T_i* diag(T_o* h) T_i``."""
+        """If the outer operator selects, ``T* diag(h) T = T_i* diag(T_o* h) T_i``."""
         if not self.outer.selects:
             return super()._mask_sums(H, index, coef)
         inside, outside = self._split(index)
@@ -171,7 +177,7 @@ class ComposedOperator(Operator):
         return self.inner._normal(nodes.reshape(shape).sum(axis=2))
 
     def _weighted_normal(self, nodes):
-        """``T_o* diag(q) T_o`` is diagonal: what is summed of it weighs the inner features."""
+        """``T_o* diag(q) T_o`` is diagonal: its sums are weights of the inner features."""
         q, pairs = self.feature_weight, np.moveaxis(nodes, 1, 3)
         sums = [self._mask_total(each[:, None] * q) for each in pairs.reshape(-1, pairs.shape[3])]
         cover = self.coverage(np.einsum("stkk->st", nodes))
@@ -203,18 +209,19 @@ class ComposedOperator(Operator):
         inside, outside = self._split(np.asarray(index))
         return _joined(self.outer.describe(outside), self.inner.describe(inside))
 
-    def _joined_units(self):
+    def _joined_words(self, words_of):
+        """What both parts say of some of their quantities, by the names that these have here."""
         first = np.zeros(1, dtype=np.int64)
         parts = [
-            {name: part.pose_units.get(name, "") for name in part.describe(first)}
+            {name: words_of(part).get(name) for name in part.describe(first)}
             for part in (self.outer, self.inner)
         ]
-        return {name: unit for name, unit in _joined(*parts).items() if unit}
+        return {name: said for name, said in _joined(*parts).items() if said}
 
     def centre(self, w, used, seen):
-        """A roll of the weights is one of the window, if what is between goes along with it."""
+        """Rolling the weights rolls the window, if the transforms in between commute with it."""
         if not self.inner.crops and self.outer.weight_shape != self.weight_shape:
-            return None  # the window that moves shows weights that are placed in it
+            return None  # the moving window shows weights placed inside it
         if used is None:
             return (self.inner if self.inner.crops else self.outer).centre(w, None, seen)
         if np.all(seen) or not self.crops:
@@ -229,7 +236,7 @@ class ComposedOperator(Operator):
         return self.outer.centre(w, outside, seen)
 
     def _showing_only(self, seen):
-        """The outer transforms that show nothing but weights that are ``seen`` (L,)."""
+        """The outer transforms that show no weights but those ``seen`` (L,)."""
         outer, weight = self.outer, self.feature_weight
         features = np.ones(outer.n_features) if weight is None else weight > 0
         prepared = outer.prepare(features[None].astype(float))
@@ -237,9 +244,9 @@ class ComposedOperator(Operator):
         return np.flatnonzero(counts < 0.5)
 
     def _goes_along(self, used, outside, seen):
-        """Whether centred weights show all that the transforms ``used`` showed of them.
+        """Whether centred weights show everything that the transforms ``used`` showed of them.
 
-        They do if the inner transforms are flips; those that scale have another centre then.
+        They do if the inner transforms are flips; those that scale then have another centre.
         """
         probe = np.random.default_rng(0).standard_normal(self.n_weights)
         moved = self.outer.centre(probe, outside, seen) if len(outside) else None
@@ -264,7 +271,7 @@ class ComposedOperator(Operator):
 
 
 def _joined(outer, inner) -> dict:
-    """What is said of the poses of two operators; a name that occurs twice gets a prefix."""
+    """Merge the pose descriptions of two operators; a name that occurs twice gets a prefix."""
     columns = dict(outer)
     for name, values in inner.items():
         while name in columns:

@@ -1,13 +1,14 @@
-"""Weights that no sample has seen: predicted from those that were seen.
+"""Weights that no sample has seen, predicted from those that were seen.
 
-Of a window longer than the samples each sample sees a part, and with few samples some weights at
-its ends, or in its corners, are seen by none. Least squares says nothing about them, but a new
-sample may reach them. They are set to their conditional mean, where the window is a piece of a
-stationary process with mean zero, whose autocovariance ``C`` is that of the seen part:
+If a window is longer than the samples, each sample sees only a part of it, and with few samples
+some weights at its ends, or in its corners, are never seen. Least squares does not determine them,
+but a new sample may reach them. They are set to their conditional mean, assuming that the window
+is a piece of a stationary process with mean zero whose autocovariance ``C`` is that of the seen
+part:
 
     w_unseen = C_us (C_ss + ridge C_0 I)^-1 w_seen:
 
-the pattern goes on at the border as it did before, and fades to zero farther away. (This is the
+beyond the border the pattern continues as before, and fades to zero farther away. (This is the
 linear prediction of N. Wiener, Extrapolation, Interpolation, and Smoothing of Stationary Time
 Series, 1949, for a finite past.)
 """
@@ -21,8 +22,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 __all__ = ["predict_unseen"]
 
-RIDGE = 1e-2  # of the variance: white noise, without which the prediction may overshoot
-CG_STEPS, CG_TOLERANCE = 5000, 1e-12  # rounding of ``w`` must not be amplified
+RIDGE = 1e-2  # white noise, relative to the variance, so that predictions do not overshoot
+CG_STEPS, CG_TOLERANCE = 5000, 1e-12  # rounding errors of ``w`` must not be amplified
 
 
 def predict_unseen(w, seen, axes):
@@ -33,7 +34,7 @@ def predict_unseen(w, seen, axes):
     w : array (\\*weight_shape)
     seen : bool array (\\*weight_shape)
     axes : tuple of int
-        The axes along which windows move. Along the others (channels) each is filled alone.
+        The axes along which windows move. Along the others, each channel is filled separately.
 
     Returns
     -------
@@ -59,7 +60,7 @@ def _predict(v, seen):
 
 
 class _Covariance:
-    """The autocovariance of the seen part, by FFT; its spectrum is that part's: not negative."""
+    """The autocovariance of the seen part, by FFT; its spectrum is not negative."""
 
     def __init__(self, known, seen):
         self.seen, self.shape = seen, known.shape
@@ -72,7 +73,7 @@ class _Covariance:
         return irfftn(spectrum, self.lengths)[tuple(slice(n) for n in self.shape)]
 
     def solve(self, known):
-        """``(C_ss + ridge I)^-1`` of what is seen, zero elsewhere."""
+        """``(C_ss + ridge I)^-1`` applied to the seen part, zero elsewhere."""
         places = np.flatnonzero(self.seen)
         if known.ndim == 1 and len(places) == places[-1] - places[0] + 1:
             column = irfftn(self.spectrum, self.lengths)[: len(places)]

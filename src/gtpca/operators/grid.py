@@ -1,7 +1,7 @@
-"""The grid of a sample: its shape, with what is known of its axes.
+"""The grid of a sample: its shape, and what is known about its axes.
 
-Families and operators are handed the shape of a sample as a tuple. Where axes have names, units or
-positions, that tuple is a :class:`Grid`, which says so; all else is as with a plain tuple.
+Families and operators receive the shape of a sample as a tuple. If axes have names, units or
+positions, that tuple is a :class:`Grid`; otherwise it behaves like a plain tuple.
 """
 
 from __future__ import annotations
@@ -15,16 +15,26 @@ import numpy as np
 from gtpca.operators.quadrature import quadrature
 
 __all__ = [
-    *("DATES", "Axis", "Grid", "axis_name", "axis_of", "axis_texts", "even_points"),
-    *("is_dates", "length_in_points", "resized", "shape_text"),
+    "DATES",
+    "Axis",
+    "Grid",
+    "axes_of",
+    "axis_name",
+    "axis_of",
+    "axis_texts",
+    "even_points",
+    "is_dates",
+    "length_in_points",
+    "resized",
+    "shape_text",
 ]
 
 DATES = "datetime64[ns]"  # the unit of positions that are nanoseconds since 1970
-DATE_UNIT = re.compile(r"datetime64\[(s|ms|us|ns)\]")  # coarser where nanoseconds end too soon
+DATE_UNIT = re.compile(r"datetime64\[(s|ms|us|ns)\]")  # coarser units have a wider range
 LENGTH = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([^\d\s.]\S*)\s*")
 PREFIXES = {"c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9, "k": 1e3}
-LEAST = 0.5  # of a point: what is less cannot be rounded to one
-EVEN = 1e-3  # steps that differ by less, relatively, are even
+LEAST = 0.5  # of a point: less than that is not rounded up to one
+EVEN = 1e-3  # relative difference of steps that still count as even
 
 
 def is_dates(unit: str) -> bool:
@@ -34,21 +44,21 @@ def is_dates(unit: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """What is known of one axis of a sample.
+    """What is known about one axis of a sample.
 
     Attributes
     ----------
     name : str or None
         Such as "time".
     unit : str
-        Of the positions, such as "s"; empty if it is not known.
+        Unit of the positions, such as "s"; empty if it is not known.
     points : float or int array (size,) or None
-        Where the points of the axis lie. Integers are for dates, and for numbers that a float does
-        not hold.
+        Positions of the points of the axis. Integers are for dates, and for numbers that a float
+        cannot represent.
     names : tuple of str or None
-        What the points are called, such as channels.
+        Names of the points, such as channels.
     about : dict of str to array (size, ..) or list of str
-        What else is known of each point, such as the kinds and places of electrodes.
+        What else is known about each point, such as the types and positions of electrodes.
     """
 
     name: str | None = None
@@ -59,7 +69,7 @@ class Axis:
 
     @property
     def step(self) -> float | None:
-        """The distance of neighbours; None where it is not known, or not even."""
+        """The distance between neighbours; None if it is unknown or not even."""
         if self.points is None or len(self.points) < 2:
             return None
         steps = np.diff(self.points).astype(np.float64)
@@ -69,7 +79,7 @@ class Axis:
     def at(self, places) -> np.ndarray:
         """Positions at ``places``, which count points from 0 and may lie between or beyond them.
 
-        Those of points are exact. Integers stay integers: what lies between them is rounded.
+        Those of points are exact. Integers stay integers: values in between are rounded.
         """
         if self.points is None:
             return np.asarray(places)
@@ -85,7 +95,7 @@ class Axis:
         return self._told(points[near] + (whole - near) * step + between)
 
     def _told(self, positions) -> np.ndarray:
-        """Positions as a user knows them: dates, if that is what they are."""
+        """Positions as shown to the user: dates, if that is what they are."""
         return positions.astype(self.unit) if is_dates(self.unit) else positions
 
     def cut(self, start: int, size: int) -> Axis:
@@ -138,18 +148,23 @@ def even_points(start: float, rate: float, size: int) -> np.ndarray:
     return start + np.arange(size) / rate
 
 
+def axes_of(shape) -> tuple[Axis, ...]:
+    """The axes of a shape; none if that is a plain tuple."""
+    return shape.axes if isinstance(shape, Grid) else ()
+
+
 def axis_of(shape, number: int) -> Axis:
-    """What is known of an axis of a shape; nothing, if that is a plain tuple."""
+    """What is known about an axis of a shape; nothing if that is a plain tuple."""
     return shape.axes[number] if isinstance(shape, Grid) else Axis()
 
 
 def axis_name(shape, number: int, default: str = "axis {}") -> str:
-    """The name of an axis, or else its number in the words of ``default``."""
+    """The name of an axis, or else its number formatted by ``default``."""
     return axis_of(shape, number).name or default.format(number)
 
 
 def resized(shape, sizes) -> tuple[int, ...]:
-    """Other sizes with the axes of a shape; positions stay where the size does."""
+    """Other sizes with the axes of a shape; positions are kept where the size is the same."""
     if not isinstance(shape, Grid) or len(shape) != len(sizes):
         return tuple(sizes)
     pairs = zip(shape, sizes, shape.axes, strict=True)
@@ -184,16 +199,16 @@ def axis_texts(shape) -> list[str]:
 
 
 def length_in_points(label: str, value, axis: Axis, least: int = 1):
-    """A length in points; text such as ``"0.3s"`` by the step of the axis, numbers as they are.
+    """A length in points; text such as ``"0.3s"`` is converted by the step of the axis.
 
     Parameters
     ----------
     label : str
-        What errors call it.
+        The name that errors use.
     value : int, str or None
     axis : Axis
     least : int
-        0 if no length at all, such as ``"0s"``, makes sense.
+        0 if a length of zero, such as ``"0s"``, makes sense.
     """
     if not isinstance(value, str):
         return value

@@ -1,4 +1,4 @@
-"""Lags along the axes of shifts: which of them an FFT is asked for, and coarser ones."""
+"""Lags along the axes of shifts: selecting those that are needed, and coarser ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gtpca.operators.backend import cast, fft_of
 
 __all__ = ["SHORT_AXIS", "coarser_track", "conjugate_spectra", "lag_matrix"]
 
-SHORT_AXIS = 128  # points of the FFT up to which a matrix makes the few lags that are asked for
+SHORT_AXIS = 128  # FFT length up to which a matrix computes the few lags that are needed
 
 
 def conjugate_spectra(coef, tracks, moving):
@@ -39,8 +39,8 @@ def spread_lags(coef, tracks):
 def lag_matrix(track):
     """The inverse FFT along the axis of a track as a matrix, (2 F, count).
 
-    From the real and imaginary parts of F frequencies to the lags that are offsets. Rows are
-    multiplied one by one, so that they are the same in every batch.
+    It maps the real and imaginary parts of F frequencies to the lags that are offsets. Rows are
+    multiplied one by one, so that results are the same in every batch.
     """
     length, numbers = track.fft_length, np.arange(track.n_frequencies)
     angles = _angles(track)
@@ -61,7 +61,7 @@ def _angles(track):
 
 
 def coarser_track(track):
-    """A track with half as many points, and offsets at about the same places."""
+    """A track with half as many points, and offsets at about the same positions."""
     size, window = -(-track.size // 2), -(-track.window // 2)
     step, last = max(1, track.step // 2), track.first + track.step * (track.count - 1)
     if track.circular:

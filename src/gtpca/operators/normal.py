@@ -6,11 +6,12 @@ weights ``W`` (K, L) that minimise ``sum_i <v_i, (x_i - sum_k a_ik T_i w_k)^2>``
     sum_k N_jk w_k = rhs_j,    N_jk = sum_i a_ij a_ik T_i* diag(v_i) T_i,
     rhs_j = sum_i a_ij T_i* diag(v_i) x_i.
 
-What rows say of ``N`` are their :class:`Moments`: small, and additive over rows. An operator makes
-a :class:`Normal` of the sum (:meth:`gtpca.operators.base.Operator.normal`), which is a number where
-transforms are isometries, a diagonal where they select, a sparse matrix where they interpolate, and
-else a walk through all transforms. It is not made of every chunk: that would cost more than the
-sums, and would travel between workers together with the operator.
+The contribution of the rows to ``N`` is their :class:`Moments`: small, and additive over rows. An
+operator turns the sum into a :class:`Normal` (:meth:`gtpca.operators.base.Operator.normal`): a
+number if transforms are isometries, a diagonal if they select, a sparse matrix if they
+interpolate, and otherwise a loop over all transforms. It is made once from the sum, not for every
+chunk: that would cost more than the sums, change their order, and send the operator along with
+every answer of a worker.
 
 Everything is stacked: S systems of K components, (S, K, L).
 """
@@ -40,14 +41,14 @@ __all__ = [
 ]
 
 CG_TOLERANCE, CG_STEPS = 1e-10, 200
-FORCING = 0.1  # share of the residual at which fewer steps may end: codes change after them
+FORCING = 0.1  # reduction of the residual that is enough: codes change afterwards
 SINGULAR = 1e-12  # eigenvalues below this share of the largest count as zero
-SEEN = 1e-9  # coverage of a weight, as a share of the largest, below which sums say nothing of it
+SEEN = 1e-9  # coverage of a weight, relative to the largest, below which it is unseen
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What rows say of the left-hand side of the normal equations; additive over rows, float64.
+    """The contribution of rows to the left-hand side of the normal equations; additive, float64.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ class Moments:
         ``sum_{i: t_i = t} a_i a_i'``, summed over ``t`` for isometries.
     hidden : array (S, K, K, p), or 0 where all values count
         ``sum_i a_ij a_ik T_i* diag(h_i) T_i``, where ``h_i`` (d,) is what the weights of the values
-        of a row lack, in the short form of :meth:`~gtpca.operators.base.Operator.mask_sums`.
+        of a row lack, in the compact form of :meth:`~gtpca.operators.base.Operator.mask_sums`.
     """
 
     nodes: np.ndarray
@@ -83,7 +84,7 @@ class Moments:
 
     @staticmethod
     def joined(parts: list[Moments]) -> Moments:
-        """Several of them, one below the other."""
+        """Several of them, stacked along the first axis."""
         hidden = np.concatenate([p.hidden for p in parts]) if parts[0].lack else 0.0
         return Moments(np.concatenate([p.nodes for p in parts]), hidden)
 
@@ -109,7 +110,7 @@ def moments_at(operator, index, weighted, coef):
 
 
 def moments_each(operator, index, weighted, coef):
-    """:func:`moments_at` of S components by themselves, with arrays (S, n), (S, m, 1, 1)."""
+    """:func:`moments_at` for S separate components, with arrays (S, n), (S, m, 1, 1)."""
     if operator._alike:
         sums = np.einsum("sn,sn->s", weighted, coef)[:, None]
     else:
@@ -134,13 +135,13 @@ class Normal(ABC):
     @property
     @abstractmethod
     def cover(self) -> np.ndarray:
-        """(S, L), positive where some row sees a weight: ``sum_j N_jj`` there if it is diagonal."""
+        """(S, L), positive if some row sees a weight: ``sum_j N_jj`` if it is diagonal."""
 
     def solve(self, rhs: np.ndarray, start: np.ndarray, steps: int = CG_STEPS) -> np.ndarray:
-        """Solve ``N W = rhs`` from ``start``, (S, K, L); what is unseen keeps its value there.
+        """Solve ``N W = rhs`` from ``start``, (S, K, L); unseen weights keep their value there.
 
-        Where conjugate gradients are needed, at most so many ``steps`` are made; each of them
-        lowers ``<W, N W> / 2 - <W, rhs>``.
+        Where conjugate gradients are needed, at most ``steps`` steps are made; each of them lowers
+        ``<W, N W> / 2 - <W, rhs>``.
         """
         shape = (len(rhs), -1)
 
@@ -156,11 +157,11 @@ class Normal(ABC):
 
     @property
     def seen(self) -> np.ndarray:
-        """Weights of which the rows say more than rounding, bool (S, L)."""
+        """Weights about which the rows say more than rounding errors, bool (S, L)."""
         return self.cover > SEEN * self.cover.max(axis=1, keepdims=True)
 
     def ridged(self, ridge: float, moments: Moments) -> Normal:
-        """``N + ridge sum_i a_i a_i'`` at every weight that a row sees; itself without a ridge."""
+        """``N + ridge sum_i a_i a_i'`` at every weight that a row sees; unchanged if ridge is 0."""
         if not ridge:
             return self
         seen = (self.cover > 0)[:, None, None]
@@ -248,7 +249,7 @@ class Diagonal(Normal):
 
 
 class Stencil(Normal):
-    """Interpolation: every weight meets its neighbours only, in a pattern common to all transforms.
+    """Interpolation: weights are coupled to their neighbours only, equally for all transforms.
 
     Parameters
     ----------
@@ -286,7 +287,7 @@ class Stencil(Normal):
 
 
 class ByNode(Normal):
-    """Any transforms: a walk through all of them.
+    """Any transforms: a loop over all of them.
 
     Parameters
     ----------
@@ -317,7 +318,7 @@ class Masked(Normal):
     operator : Operator
     hidden : array (S, K, K, p)
     cover : array (S, L)
-        Of all transforms; 0 for what is taken away.
+        Coverage by all transforms; 0 for terms that are subtracted.
     """
 
     def __init__(self, operator, hidden, cover=0.0):
@@ -340,7 +341,7 @@ class Masked(Normal):
 
 
 class Both(Normal):
-    """The sum of two.
+    """The sum of two sets of normal equations.
 
     Parameters
     ----------
@@ -368,15 +369,15 @@ def divide(rhs, diagonal, w0):
 
 
 def conjugate_gradients(times, rhs, w, steps=CG_STEPS, tolerance=CG_TOLERANCE):
-    """At most so many steps towards the solutions of ``N_s w_s = rhs_s``, from ``w`` (S, L).
+    """At most ``steps`` steps towards the solutions of ``N_s w_s = rhs_s``, from ``w`` (S, L).
 
-    ``times(w)`` (S, L) are all ``N_s w_s``. The steps are those of ``scipy.sparse.linalg.cg``,
-    without its checks, and for several systems: they are small here, and many. Whoever wants few
-    steps is content when the residual is a tenth of what it was.
+    ``times(w)`` (S, L) returns all ``N_s w_s``. The steps are those of ``scipy.sparse.linalg.cg``,
+    without its checks, and for several systems at once: here they are small, and there are many. If
+    few steps are asked for, a residual that is ten times smaller is enough.
     """
     r = rhs - times(w)
     unit = np.abs(r).max(axis=1, keepdims=True, initial=0.0)
-    unit = np.where((unit > 0) & (unit < np.inf), unit, np.inf)  # whose square might overflow
+    unit = np.where((unit > 0) & (unit < np.inf), unit, np.inf)  # its square might overflow
     p = r = r / unit
     energy, least = _squares(r, r), tolerance**2 * _squares(rhs / unit, rhs / unit)
     if steps < CG_STEPS:

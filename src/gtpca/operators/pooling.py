@@ -1,7 +1,7 @@
 """Grids with half as many points: pairs of neighbours are added and divided by ``sqrt(2)``.
 
-The matrix ``P`` of this has orthonormal rows, so that ``P* P`` is the projection on what a coarse
-grid can hold: ``|P x|^2 / |x|^2`` tells how much of ``x`` that is.
+The matrix ``P`` of this map has orthonormal rows, so that ``P* P`` is the projection on what a
+coarse grid can represent: ``|P x|^2 / |x|^2`` is the share of ``x`` that it keeps.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ def pooled_shape(shape, axes):
 
 @lru_cache(maxsize=32)
 def pooling(shape, axes):
-    """``P`` for flat arrays of a shape, pooled along some axes, sparse (d', d); not to be changed.
+    """``P`` for flat arrays of a shape, pooled along some axes, sparse (d', d); do not modify it.
 
-    It is asked for again with every component.
+    Cached, since it is needed again for every component.
     """
     parts = [_pairs(n) if j in axes else sparse.eye_array(n) for j, n in enumerate(shape)]
     return sparse.csr_array(reduce(sparse.kron, parts))

@@ -1,4 +1,4 @@
-"""Weights of features that are values of a function on a grid."""
+"""Weights for features that are values of a function on a grid."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["quadrature"]
 
 
 def quadrature(*points: ArrayLike) -> np.ndarray:
-    """Weights of the trapezoidal rule, for functions that are sampled on an uneven grid.
+    """Weights of the trapezoidal rule, for functions sampled on an uneven grid.
 
-    With ``feature_weight=quadrature(t)`` inner products of samples are close to integrals:
-    ``sum_j q_j x_j y_j = int x(t) y(t) dt`` for ``q_j = (t_{j+1} - t_{j-1}) / 2``, and half of the
-    only interval at both ends. Without weights, a function counts most where it was sampled most.
-    Families that shift want an even grid instead: see ``numpy.interp``.
+    With ``feature_weight=quadrature(t)``, inner products of samples approximate integrals: ``sum_j
+    q_j x_j y_j = int x(t) y(t) dt`` for ``q_j = (t_{j+1} - t_{j-1}) / 2``, and half of the adjacent
+    interval at both ends. Without weights, a function counts most where it was sampled most
+    densely. Families that shift need an even grid instead: see ``numpy.interp``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Shifts on a grid of any rank: placements, crops, partial overlaps and circular shifts.
+"""Shifts on a grid with any number of axes: placements, crops, partial overlaps, circular shifts.
 
 On one axis with ``D`` sample points and a window of ``L`` weights, the transform with *offset*
 ``o`` is
@@ -40,17 +40,17 @@ from gtpca.operators.extrapolation import predict_unseen
 from gtpca.operators.lags import SHORT_AXIS, coarser_track, conjugate_spectra, lag_matrix
 from gtpca.operators.windows import describe_windows, window_grid, window_periods, window_units
 
-__all__ = ["ShiftOperator", "Track"]
+__all__ = ["ShiftAxis", "ShiftOperator"]
 
-SHORT_SAMPLE = 1024  # up to here one scattered sum beats a loop over the rows
-FEW_TRANSFORMS = 16  # up to here one matrix product beats the FFT
-LARGE_PRIME = 64  # a factor of the length from which on an FFT is slow
-FEW_STACKED = 2**19  # numbers of several weights, which FFTs gain less by
-FEW_PRODUCTS = 2**15  # also up to here, where rows need not be the same in every batch
+SHORT_SAMPLE = 1024  # up to this size one scattered sum is faster than a loop over the rows
+FEW_TRANSFORMS = 16  # up to this number one matrix product is faster than the FFT
+LARGE_PRIME = 64  # prime factors of the length from this one on make an FFT slow
+FEW_STACKED = 2**19  # size of stacked weights; FFTs gain less from stacking
+FEW_PRODUCTS = 2**15  # the same, where rows may differ in the last bits between batches
 
 
 @dataclass(frozen=True)
-class Track:
+class ShiftAxis:
     """The offsets ``first, first + step, ..`` of a window on one axis.
 
     Parameters
@@ -77,12 +77,12 @@ class Track:
 
     @cached_property
     def moves(self) -> bool:
-        """False for a channel axis: nothing but the identity."""
+        """False for a channel axis, which has only the identity."""
         return self.count > 1 or self.window != self.size
 
     @cached_property
     def inside(self) -> bool:
-        """Whether every weight is in sight at every offset."""
+        """Whether every weight is visible at every offset."""
         last = int(self.offsets[-1])
         return self.circular or (self.first >= 0 and last + self.window <= self.size)
 
@@ -93,13 +93,13 @@ class Track:
 
     @cached_property
     def covers(self) -> bool:
-        """Whether the whole sample is under a longer window at every offset."""
+        """Whether a longer window covers the whole sample at every offset."""
         fits = self.size - self.window <= self.first and self.offsets[-1] <= 0
         return self.window > self.size and fits and not self.circular
 
     @cached_property
     def confined(self) -> bool:
-        """Whether the window has several places in the sample, and must not leave it."""
+        """Whether the window has several positions in the sample and must not leave it."""
         return self.count > 1 and self.inside and not self.circular
 
     def roll_for(self, numbers) -> int:
@@ -142,7 +142,7 @@ class Track:
 
     @cached_property
     def extent(self) -> int:
-        """The least length at which wrapping around does not touch the offsets asked for."""
+        """The smallest length at which wrapping around does not affect the requested offsets."""
         reach = self.step * (self.count - 1) + self.window
         if self.circular:
             return reach if self.unrolled else self.size
@@ -150,17 +150,17 @@ class Track:
 
     @cached_property
     def unrolled(self) -> bool:
-        """Whether a circle is repeated as far as windows reach: its own FFT would be slow."""
+        """Whether a circle is repeated as far as windows reach, as its own FFT would be slow."""
         return self.circular and largest_prime(self.size) > LARGE_PRIME
 
     @cached_property
     def fft_length(self) -> int:
-        """A length of the FFT that is at least :attr:`extent`."""
+        """A length for the FFT that is at least :attr:`extent`."""
         on_circle = self.circular and not self.unrolled
         return self.size if on_circle else next_fast_len(self.extent, real=True)
 
     def unroll(self, a: np.ndarray, axis: int) -> np.ndarray:
-        """Samples from the first offset on, as far as windows reach; others as they are."""
+        """Samples from the first offset as far as windows reach, if unrolled; else unchanged."""
         if not self.unrolled:
             return a
         places = (self.first + np.arange(self.extent)) % self.size
@@ -195,12 +195,12 @@ class Track:
         return pad_axis(a, axis, max(0, -self.first), max(0, after))
 
     def lay_out(self, a: np.ndarray, axis: int) -> np.ndarray:
-        """A window in zeros, from its first offset on around the length of the FFT.
+        """A window in zeros, from its first offset on, around the length of the FFT.
 
-        The FFT then has the first offset at lag 0, exactly: nothing is multiplied.
+        The first offset is then exactly at lag 0 of the FFT: no multiplication is needed.
         """
         if not self.first or self.unrolled:
-            return a  # the FFT pads it
+            return a  # the FFT does the padding
         laid_out = zeros((*a.shape[:axis], self.fft_length, *a.shape[axis + 1 :]), a)
         start = self.first % self.fft_length
         head = min(self.window, self.fft_length - start)
@@ -214,11 +214,11 @@ class Track:
         return a.take((first + np.arange(self.window)) % a.shape[axis], axis)
 
     def keep_lags(self, a: np.ndarray, axis: int) -> np.ndarray:
-        """The lags that are offsets of this track; others are dropped before the next axis."""
+        """The lags that are offsets of this axis; the others are dropped before the next axis."""
         return a[(slice(None),) * axis + (slice(0, self.step * self.count, self.step),)]
 
     def energies(self, a: np.ndarray, axis: int) -> np.ndarray:
-        """Sums of ``a`` over the weights in sight, one per offset."""
+        """Sums of ``a`` over the visible weights, one per offset."""
         sums = window_sums(self.pad(a, axis), self.size, axis)
         return sums[(slice(None),) * axis + (constant(self.starts, sums),)]
 
@@ -232,21 +232,21 @@ class Track:
 
 
 class ShiftOperator(Operator):
-    """All shifts given by one :class:`Track` per sample axis.
+    """All shifts given by one :class:`ShiftAxis` per sample axis.
 
     Transform ``t`` is the combination of offsets ``np.unravel_index(t, counts)``. The correlation
-    runs by FFT over the moving axes, summed over channels in the frequency domain.
+    uses the FFT over the moving axes, summed over channels in the frequency domain.
 
     Parameters
     ----------
-    tracks : sequence of Track
+    tracks : sequence of ShiftAxis
         One per axis of the sample.
     axes : tuple of int
-        The axes that were asked to move, even if there is only one place to go.
+        The axes that were asked to move, even if there is only one position.
     few_products : int
-        Numbers of a bank up to which one matrix product is preferred to the FFT.
+        Size of a bank up to which one matrix product is preferred to the FFT.
     grid : tuple of int or None
-        The shape of a sample, if more is known of it than its sizes.
+        The shape of a sample, if more than its sizes is known.
     """
 
     selects = True
@@ -259,6 +259,7 @@ class ShiftOperator(Operator):
         super().__init__(grid or tuple(sizes), windows, np.prod(self.counts), axes)
         self.pose_units = window_units(self.grid, self.moved_axes)
         self.periods = window_periods(self.grid, self.moved_axes, self.tracks)
+        self.circular = {j: self.tracks[j].circular for j in self.moved_axes}
         self.weight_grid = window_grid(self.grid, self.tracks)
         self.edges = {axis: self._edge(axis) for axis in self.moved_axes}
         self._moving = tuple(moved)
@@ -370,7 +371,7 @@ class ShiftOperator(Operator):
         return boxes_of(grid, self.weight_shape)[places].reshape(*index.shape, self.n_weights)
 
     def _lay_in(self, X, index):
-        """Each row in a window that covers it, the rest of which is 0."""
+        """Each row in a window that covers it, padded with zeros."""
         back = np.zeros((index.size, *self.weight_shape), X.dtype)
         places = np.arange(index.size).reshape(index.shape), *self._positions(index, "start_at")
         boxes_of(back, self.sample_shape)[places] = X.reshape(len(X), *self.sample_shape)
@@ -388,8 +389,8 @@ class ShiftOperator(Operator):
         return fft_of(X).rfftn(grid, self._fft_shape, self._fft_axes)
 
     def move_prepared(self, P, W, index, coef):
-        """A shift multiplies a spectrum by phases, if nothing of the window leaves the sample."""
-        if not self._moves_prepared:  # on a single axis the transform itself is as quick
+        """A shift multiplies a spectrum by phases, if no part of the window leaves the sample."""
+        if not self._moves_prepared:  # on a single axis the transform itself is as fast
             return False
         grids, (first, *others) = W.reshape(-1, *self.weight_shape), self._moving
         spectra = fft_of(W).rfftn(grids, self._fft_shape, self._fft_axes)
@@ -403,7 +404,7 @@ class ShiftOperator(Operator):
 
     @cached_property
     def _turns(self):
-        """What moves spectra to all offsets of an axis, by axis."""
+        """The phases that move spectra to all offsets of an axis, by axis."""
         places = {j: self.tracks[j].place_at(np.arange(self.counts[j])) for j in self._moving}
         return {j: self._turn(j, offsets) for j, offsets in places.items()}
 
@@ -436,7 +437,7 @@ class ShiftOperator(Operator):
         return self.adjoint_sum(P, coef[None])[0] if self.by_fft else super()._adjoint_sum(P, coef)
 
     def adjoint_sum(self, P, coef):
-        """``sum_i P_i conj(fft(coef_i))``, taken back, from the first offset on."""
+        """``sum_i P_i conj(fft(coef_i))``, transformed back, from the first offset on."""
         if not self.by_fft:
             return super().adjoint_sum(P, coef)
         each = (
@@ -516,7 +517,7 @@ class ShiftOperator(Operator):
         return self._completed(*(np.roll(a.reshape(shape), rolls, every) for a in (w, seen)))
 
     def _completed(self, w, seen):
-        """The same component with predictions for what is not ``seen`` (L,)."""
+        """The same component with predictions for the weights that are not ``seen`` (L,)."""
         shape = self.weight_shape
         filled = predict_unseen(w.reshape(shape), seen.reshape(shape), self._moving)
         size = np.linalg.norm(filled)
@@ -527,7 +528,7 @@ class ShiftOperator(Operator):
         return "wrap" if track.circular and track.window == track.size else "edge"
 
     def moves(self, w, far=False):
-        """The weights moved along each axis by all steps that its track allows."""
+        """The weights moved along each axis by all steps that its offsets allow."""
         steps_of = relocation_steps if far else recentring_steps
         grid, tracks = w.reshape(self.weight_shape), enumerate(self.tracks)
         moves = [(steps, axis) for axis, track in tracks for steps in steps_of(track)]

@@ -1,4 +1,4 @@
-"""Normal equations of templates that occur many times, at places that may overlap."""
+"""Normal equations of templates that occur many times and may overlap."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gtpca.operators.normal import CG_STEPS, Normal
 __all__ = ["Toeplitz"]
 
 DENSE = 2048  # unknowns up to which the matrix is built
-RIDGE = 1e-10  # of the mean diagonal, on the step from the start: it never raises the residual
+RIDGE = 1e-10  # relative to the mean diagonal; on the step from the start, so nothing gets worse
 
 
 class Toeplitz(Normal):
@@ -35,7 +35,7 @@ class Toeplitz(Normal):
 
     @classmethod
     def of(cls, starts, scores, length) -> Toeplitz:
-        """That of events at ascending ``starts`` (n,) with ``scores`` (n, K) on all templates."""
+        """The matrix for events at ascending ``starts`` (n,) with ``scores`` (n, K)."""
         n_templates = scores.shape[1]
         lags = np.zeros((2 * length - 1, n_templates, n_templates))
         gap = 0
@@ -84,7 +84,7 @@ class Toeplitz(Normal):
         return blocks.reshape(n_templates * length, n_templates * length)
 
     def solve(self, rhs: np.ndarray, start: np.ndarray, steps: int = CG_STEPS) -> np.ndarray:
-        """Templates (S, K, L) with ``N W = rhs``; what is not seen keeps ``start``."""
+        """Templates (S, K, L) with ``N W = rhs``; unseen values keep those of ``start``."""
         mean = float(self.cover[0, 0]) / len(self.lags)
         if not mean > 0:
             return start

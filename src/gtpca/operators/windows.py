@@ -1,4 +1,4 @@
-"""Where windows stand on a grid, in the units of its axes."""
+"""Positions of windows on a grid, in the units of its axes."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def describe_windows(grid, axes, tracks, offsets) -> dict:
 
 
 def _suffixes(grid, axes) -> dict[int, str]:
-    """What tells the quantities of the moved axes apart, if there are several."""
+    """Suffixes that distinguish the quantities of the moved axes, if there are several."""
     return {j: f"_{axis_name(grid, j, '{}')}" * (len(axes) > 1) for j in axes}
 
 
 def window_units(grid, axes) -> dict[str, str]:
-    """Units of these quantities, as far as they are known."""
+    """Units of these quantities, if they are known."""
     units = {suffix: axis_of(grid, j).unit for j, suffix in _suffixes(grid, axes).items()}
     known = {suffix: unit for suffix, unit in units.items() if unit and not is_dates(unit)}
     return {name + s: u for s, u in known.items() for name in ("start", "centre")}
 
 
 def window_periods(grid, axes, tracks) -> dict[str, float]:
-    """The quantities that go round, and after how much they are back, in their units."""
+    """The quantities that are periodic, with their periods in their units."""
     circular = {j: s for j, s in _suffixes(grid, axes).items() if tracks[j].circular}
     spans = {s: (tracks[j].size, axis_of(grid, j)) for j, s in circular.items()}
     known = {s: size * _step(axis, size) for s, (size, axis) in spans.items()}
@@ -41,13 +41,13 @@ def window_periods(grid, axes, tracks) -> dict[str, float]:
 
 
 def _step(axis, size) -> float:
-    """The distance of two points in the units of an axis; 0 if these are no numbers."""
+    """The distance between two points in the units of an axis; 0 if these are not numbers."""
     ends = np.asarray(axis.at(np.array([0, size - 1])))
     return float(ends[1] - ends[0]) / max(1, size - 1) if ends.dtype.kind in "iuf" else 0.0
 
 
 def window_grid(grid, tracks) -> tuple[int, ...]:
-    """The shape of a window, with the positions of its place in the middle of the sample."""
+    """The shape of a window, with the positions it has in the middle of the sample."""
     shape = tuple(track.window for track in tracks)
     if not isinstance(grid, Grid):
         return shape

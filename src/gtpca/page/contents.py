@@ -341,7 +341,9 @@ def _parts(model, codes, layout):
 def _names(model):
     """Names of the points of a series, if they have any and it is not known where they lie."""
     axis = sample_view(model).axes[0] if sample_view(model).axes else Axis()
-    names = getattr(model, "feature_names_in_", axis.names if axis.points is None else None)
+    names = model.fit_.feature_names_in
+    if names is None and axis.points is None:
+        names = axis.names
     series = len(model.sample_shape_) == 1
     if names is None or not series or len(names) > NAMES:
         return None

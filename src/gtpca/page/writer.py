@@ -14,7 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 import gtpca
 from gtpca import checks
+from gtpca._typing import RandomState, Samples
+from gtpca.base import BaseFitted, BaseGTPCA
 from gtpca.data.rows import counted
+from gtpca.families.text import as_family
 from gtpca.files import atomic_file
 from gtpca.operators.grid import Grid, axis_texts
 from gtpca.optional import require
@@ -22,7 +25,6 @@ from gtpca.page.contents import COMPONENTS, gather
 from gtpca.page.packing import clipped, safe_json, script_hash
 from gtpca.page.reality import reality, reality_chart
 from gtpca.page.recordings import gather_recording
-from gtpca.shell import RandomState, Samples
 from gtpca.views import measures, palette
 from gtpca.views.parts import is_density
 from gtpca.views.spectra import noise_spectra
@@ -105,7 +107,7 @@ def write_page(
     path = _check(model, path, title=title, text=text)
     room = LARGEST - ROOM_LEFT - len(plotly.encode())
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-    if hasattr(model, "event_counts_"):
+    if model.of_recordings:
         for name, given in (("labels", labels), ("ids", ids)):
             if given is not None:
                 raise ValueError(f"{name} are of samples; the page of a recording has none.")
@@ -142,7 +144,8 @@ def _write(environment, template, context, path) -> Path:
 
 def _check(model, path, **words):
     """The path, if everything is as it should be."""
-    if not hasattr(model, "measure") and not hasattr(model, "cut"):
+    recordings = isinstance(model, BaseFitted) and model.of_recordings
+    if not recordings and not isinstance(model, BaseGTPCA):
         raise TypeError(
             f"model={clipped(repr(model))} is not a GTPCA, a density or an EventGTPCA; fit one."
         )
@@ -188,7 +191,7 @@ def _texts(model, X, contents, title):
         "shared": bool(model.shared_pose_),
         "density": is_density(model),
         "noise": _noise(model) if is_density(model) else "",
-        "doubt": getattr(model, "doubt_", None),
+        "doubt": model.doubt_ if is_density(model) else None,
         "cautions": model.cautions_,
         "spectra": _spectra(model),
         "center": model.center_,
@@ -244,11 +247,9 @@ def _recording_facts(model, contents):
 
 def _calls(model) -> tuple[str, str]:
     """What to call in Python to see what is real, and where there is no pattern."""
-    poses = model.operator_.describe(np.zeros(1, dtype=np.int64))
-    windows = any(name.startswith("start") for name in poses)  # that begin somewhere
     other = "another family or more samples may help"
     found = "`gtpca.diagnostics.choose(X, model.family)` tries other windows"
-    return "gtpca.diagnostics.check(model, X)", found if windows else other
+    return "gtpca.diagnostics.check(model, X)", found if as_family(model.family).windows else other
 
 
 def _paragraphs(text) -> list[str]:
@@ -315,7 +316,7 @@ def _whitened(model):
     """What was done to rows before the fit, as pairs."""
     orders = ", ".join(map(str, model.noise_.orders))
     found = {"noise": f"stationary, whitened by an autoregression of order {orders}"}
-    left = getattr(model, "data_resmse_", None)
+    left = None if is_density(model) else model.data_resmse_
     if left is not None:
         found["left of the energy in units of the data"] = ", ".join(f"{v:.3g}" for v in left)
     return found

@@ -10,21 +10,8 @@ from gtpca import checks
 from gtpca.persistence.noises import check_noise_file
 from gtpca.persistence.shapes import is_array, is_floats
 
-__all__ = [
-    "NEEDED_OF_DENSITIES",
-    "NEEDED_OF_MIXTURES",
-    "check_density_file",
-    "check_mixture_file",
-]
+__all__ = ["check_density_file", "check_mixture_file"]
 
-NEEDED_OF_DENSITIES = (
-    *("mean_pattern_", "explained_variance_", "noise_variance_", "pose_prior_", "offset_"),
-    *("history_", "n_iter_", "labels_", "held_out_gain_", "smoothing_", "shrinkage_"),
-)
-NEEDED_OF_MIXTURES = (
-    *("kind_weights_", "mean_patterns_", "explained_variance_", "noise_variance_", "pose_prior_"),
-    *("kind_counts_", "doubts_", "history_", "n_iter_", "labels_", "noise_", "whitened_weights_"),
-)
 SUM = 1e-6  # how far probabilities may be from 1 in sum
 
 

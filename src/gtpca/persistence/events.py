@@ -5,64 +5,46 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from gtpca import checks
 from gtpca.fitting.event_counts import EventCounts
 from gtpca.model.stationary import StationaryNoise
-from gtpca.persistence.labels import check_labels
 from gtpca.persistence.noises import check_noise_value
 from gtpca.persistence.shapes import is_floats
-from gtpca.recordings import check_event_parameters
 
-__all__ = ["check_event_file"]
-
-NEEDED = (
-    *("components_", "whitened_components_", "event_counts_", "counts_text_", "prices_"),
-    *("noise_level_", "crossings_", "noise_", "score_scale_", "history_", "n_iter_", "cautions_"),
-    *("refractory_", "n_components_", "n_channels_", "n_features_in_", "sample_shape_", "labels_"),
-    *("shared_pose_", "polarity_", "center_"),
-)
-MOST_JOBS = 4096
+__all__ = ["check_event_file", "check_template_shape"]
 
 
-def check_event_file(model, fitted, max_size):
-    """The model with its fitted attributes; an error unless they can be what a fit found."""
-    missing = [name for name in NEEDED if name not in fitted]
-    if missing:
-        raise ValueError(f"{missing[0]} is missing")
-    check_event_parameters(model)
-    check_random_state(model.random_state)
-    if model.n_jobs is not None:
-        checks.integer("n_jobs", model.n_jobs, -MOST_JOBS, MOST_JOBS)
-    model.restore(None, **fitted)
-    shape, count = model.sample_shape_, checks.integer("n_components_", model.n_components_, 1)
+def check_template_shape(fitted, max_size) -> None:
+    """Raise an error unless ``sample_shape_`` is that of templates that are not too large."""
+    shape = fitted["sample_shape_"]
     if not isinstance(shape, tuple) or len(shape) not in (1, 2):
         raise ValueError("sample_shape_ must be that of a template")
-    if count * math.prod(checks.sizes("sample_shape_", shape)) > max_size:
+    if fitted["n_components_"] * math.prod(checks.sizes("sample_shape_", shape)) > max_size:
         raise ValueError(f"templates are larger than max_size={max_size}")
-    if (
-        model.n_channels_ != (shape[1] if len(shape) == 2 else 1)
-        or type(model.n_channels_) is not int
-    ):
-        raise ValueError("n_channels_ must be that of a template")
+    count = shape[1] if len(shape) == 2 else 1
+    for name in ("n_channels_", "n_features_in_"):
+        if fitted[name] != count or type(fitted[name]) is not int:
+            raise ValueError(f"{name} must be that of a template")
+
+
+def check_event_file(model) -> None:
+    """Raise an error unless the fitted attributes of templates can be what a fit found."""
+    count = checks.integer("n_components_", model.n_components_, 1)
     for name, value, allowed in (
         ("shared_pose_", model.shared_pose_, (False, True)),
         ("center_", model.center_, (False, True)),
         ("polarity_", model.polarity_, ("positive", "both")),
     ):
         checks.choice(name, value, allowed)
-    _check_arrays(model, shape, count)
+    _check_arrays(model, model.sample_shape_, count)
     _check_noise(model)
     checks.integer("refractory_", model.refractory_, 1)
     checks.integer("n_iter_", model.n_iter_, 0)
-    texts = [model.counts_text_, *model.cautions_] if isinstance(model.cautions_, list) else [None]
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError("cautions_ and counts_text_ must be sentences")
+    if not isinstance(model.counts_text_, str):
+        raise ValueError("counts_text_ must be a sentence")
     if not isinstance(model.event_counts_, EventCounts):
         raise ValueError("event_counts_ must be numbers of events")
-    check_labels(model.labels_, shape)
-    return model.restore(model.bind(model.grid_), **fitted)
 
 
 def _check_arrays(model, shape, count) -> None:

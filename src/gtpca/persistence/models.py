@@ -9,6 +9,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from os import PathLike
 from typing import Any
 
@@ -19,24 +20,26 @@ from sklearn.utils.validation import check_is_fitted
 
 import gtpca
 from gtpca import checks
-from gtpca.base import BaseModel
+from gtpca.base import BaseFitted, BaseModel
 from gtpca.estimator import FROZEN, GTPCA, check_n_components, check_parameters
 from gtpca.families.base import everywhere
 from gtpca.families.text import as_family
-from gtpca.mixture import MixtureGTPCA, check_mixture
-from gtpca.persistence.container import read_container, write_container
-from gtpca.persistence.densities import (
-    NEEDED_OF_DENSITIES,
-    NEEDED_OF_MIXTURES,
-    check_density_file,
-    check_mixture_file,
+from gtpca.fitting.fitted import (
+    Fitted,
+    FittedComponents,
+    FittedDensity,
+    FittedEvents,
+    FittedMixture,
 )
-from gtpca.persistence.events import check_event_file
+from gtpca.mixture import MixtureGTPCA
+from gtpca.persistence.container import read_container, write_container
+from gtpca.persistence.densities import check_density_file, check_mixture_file
+from gtpca.persistence.events import check_event_file, check_template_shape
 from gtpca.persistence.labels import check_labels
 from gtpca.persistence.noises import check_noise_file
 from gtpca.persistence.shapes import is_array, is_floats
 from gtpca.persistence.values import Decoder, Encoder
-from gtpca.probabilistic import ProbabilisticGTPCA, check_density
+from gtpca.probabilistic import BaseDensity, ProbabilisticGTPCA, check_density
 from gtpca.recordings import EventGTPCA, check_event_parameters
 from gtpca.text import one_line
 
@@ -47,26 +50,27 @@ DOMAINS = 3  # files of earlier formats know no domain: samples were judged ever
 MOST_SWEEPS, MOST_JOBS = 10_000, 4096
 FITTED_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
 KINDS = {kind.__name__: kind for kind in (GTPCA, ProbabilisticGTPCA, MixtureGTPCA, EventGTPCA)}
-NEEDED = ("components_", "n_components_", "sample_shape_", "n_features_in_", "_row_shape")
-TOLD_OF: dict[type, tuple[str, ...]] = {
-    GTPCA: ("mean_", "explained_energy_", "explained_energy_ratio_", "n_iter_", "history_"),
-    ProbabilisticGTPCA: NEEDED_OF_DENSITIES,
-    MixtureGTPCA: NEEDED_OF_MIXTURES,
+VALUES: dict[type, type[Fitted]] = {
+    GTPCA: FittedComponents,
+    ProbabilisticGTPCA: FittedDensity,
+    MixtureGTPCA: FittedMixture,
+    EventGTPCA: FittedEvents,
 }
+LEFT_OUT = ("feature_names_in_", "online_")  # of files, where there is nothing to say
 
 
-def save(model: BaseModel | EventGTPCA, path: str | PathLike[str]) -> None:
+def save(model: BaseFitted, path: str | PathLike[str]) -> None:
     """Write a fitted model to a file; :meth:`gtpca.GTPCA.save`."""
     if type(model) not in KINDS.values():
         *others, last = KINDS
         names = f"{', '.join(others)} and {last}"
         raise ValueError(f"a {type(model).__name__} cannot be saved; only {names} themselves can.")
     check_is_fitted(model)
-    _check_parameters(model)
+    _check_parameters(model, _told(model.fit_))
     if not isinstance(model, EventGTPCA):
         as_family(model.family).check_repeatable()
         _check_operator(model)
-    encoder, fitted = Encoder(), _fitted(model)
+    encoder, fitted = Encoder(), _told(model.fit_) | _others(model)
     content = {
         "gtpca_version": gtpca.__version__,
         **({} if type(model) is GTPCA else {"estimator": type(model).__name__}),
@@ -127,20 +131,43 @@ def _parameters(model) -> dict:
     return told if isinstance(told["noise"], str) else told | {"noise": model.noise_}
 
 
-def _fitted(model) -> dict:
-    """All attributes but parameters, callbacks and the operator."""
-    names = set(inspect.signature(type(model)).parameters) | {"operator_"}
-    kept = {k: v for k, v in vars(model).items() if k not in names and "callback" not in k}
-    for name in kept:
-        _check_name(type(model), name)
-    return kept
+def _name(field: str) -> str:
+    """The name in files of what a fitted value holds or has."""
+    return "_row_shape" if field == "row_shape" else f"{field}_"
 
 
-def _check_name(kind, name) -> None:
-    """Fitted attributes end in an underscore or begin with one, and hide nothing of the class."""
+def _told(fit) -> dict:
+    """All that a fitted value holds but the operator, and what follows from that."""
+    names = [field.name for field in fields(fit) if field.name != "operator"]
+    told = {_name(name): getattr(fit, name) for name in (*names, *fit.follows)}
+    return {n: value for n, value in told.items() if n not in LEFT_OUT or value is not None}
+
+
+def _others(model) -> dict:
+    """What others have set on an estimator, such as what ``set_output`` was told."""
+    names = {*inspect.signature(type(model)).parameters, "fit_"}
+    found = {k: v for k, v in vars(model).items() if k not in names and "callback" not in k}
+    for name in found:
+        _check_other(type(model), name)
+    return found
+
+
+def _check_other(kind, name) -> None:
+    """Attributes of others end in an underscore or begin with one, and hide none of the class."""
     known = inspect.getattr_static(kind, name, None) is not None
-    if known or name == "operator_" or "callback" in name or not FITTED_NAME.fullmatch(name):
+    if known or "callback" in name or name == "fit_" or not FITTED_NAME.fullmatch(name):
         raise ValueError(f"the attribute {name[:80]!r} is not one of a fitted model")
+
+
+def _parted(kind, fitted) -> tuple[dict, dict]:
+    """What a file tells of the fitted value of an estimator, and what others have set on it."""
+    value = VALUES[kind]
+    known = {_name(n) for n in (*(field.name for field in fields(value)), *value.follows)}
+    known -= {"operator_"}
+    others = {name: fitted[name] for name in fitted if name not in known}
+    for name in others:
+        _check_other(kind, name)
+    return {name: fitted[name] for name in fitted if name in known}, others
 
 
 def _rebuild(content, decoder, max_size) -> Any:
@@ -156,18 +183,18 @@ def _rebuild(content, decoder, max_size) -> Any:
     if content["format_version"] < DOMAINS and parameters.get("family") is not None:
         parameters["family"] = everywhere(as_family(parameters["family"]))
     model = kind(**parameters)
-    for name in fitted:
-        _check_name(kind, name)
-    if kind is EventGTPCA:
-        return check_event_file(model, fitted, max_size)
+    fitted, others = _parted(kind, fitted)
     fitted |= _untold(model, fitted)
-    model.restore(None, **fitted)
-    _check_shapes(model, max_size)
-    _check_parameters(model)
-    check_labels(model.labels_, model.sample_shape_)
-    _check_cautions(model.cautions_)
-    model.restore(_bind(model, max_size), **fitted)
+    _check_complete(kind, fitted)
+    _check_parameters(model, fitted)
+    _check_cautions(fitted["cautions_"])
+    _check_shapes(model, fitted, max_size)
+    check_labels(fitted["labels_"], fitted["sample_shape_"])
+    operator = _bind(model, fitted, max_size)
+    held = {f.name: fitted[_name(f.name)] for f in fields(VALUES[kind]) if _name(f.name) in fitted}
+    model.fit_ = VALUES[kind](operator=operator, **held)
     CHECKS[kind](model)
+    vars(model).update(others)
     return model
 
 
@@ -188,42 +215,53 @@ def _untold(model, fitted):
     return {name: value for name, value in known.items() if name not in fitted}
 
 
-def _check_parameters(model) -> None:
+def _check_complete(kind, fitted) -> None:
+    """Raise an error unless all is there that has no default."""
+    value = VALUES[kind]
+    for name in (*value.needed(), *value.follows):
+        if name != "operator" and _name(name) not in fitted:
+            raise ValueError(f"{_name(name)} is missing")
+
+
+def _check_parameters(model, fitted) -> None:
     """The checks of ``fit``, and bounds that keep a forged model from running for ever."""
     if isinstance(model, EventGTPCA):
         check_event_parameters(model)
-        return
-    if isinstance(model, ProbabilisticGTPCA):
+    elif isinstance(model, BaseDensity):
         check_density(model)
-    elif isinstance(model, MixtureGTPCA):
-        check_mixture(model)
     else:
         check_parameters(model)
-        check_parameters(clone(model).set_params(**{n: getattr(model, f"{n}_") for n in FROZEN}))
+        check_parameters(clone(model).set_params(**{n: fitted[_name(n)] for n in FROZEN}))
         checks.integer("refine", model.refine, 0, MOST_SWEEPS)
         checks.integer("verbose", int(model.verbose), 0)
     check_random_state(model.random_state)
     if model.n_jobs is not None:
         checks.integer("n_jobs", model.n_jobs, -MOST_JOBS, MOST_JOBS)
-    if model.sample_shape is not None:
+    if isinstance(model, BaseModel) and model.sample_shape is not None:
         checks.sizes("sample_shape", model.sample_shape)
 
 
-def _check_shapes(model, max_size) -> None:
+def _check_shapes(model, fitted, max_size) -> None:
     """What the fitted attributes say about the shape of a sample must agree."""
-    told = TOLD_OF[type(model)]
-    missing = [name for name in NEEDED + told if name not in vars(model)]
-    if missing:
-        raise ValueError(f"{missing[0]} is missing")
+    components, count = fitted["components_"], fitted["n_components_"]
+    if not is_array(components, "f", np.shape(components)) or components.ndim < 2:
+        raise ValueError("components_ must be finite numbers, one component a row")
+    axis = 1 if isinstance(model, MixtureGTPCA) else 0
+    if checks.integer("n_components_", count, 0) != components.shape[axis]:
+        raise ValueError(f"n_components_={count} does not fit components_ of {components.shape}")
+    if isinstance(model, EventGTPCA):
+        check_template_shape(fitted, max_size)
+        return
     for name in ("sample_shape_", "_row_shape"):
-        shape = getattr(model, name)
+        shape = fitted[name]
         if not isinstance(shape, tuple) or not 0 < len(shape) <= 32:
             raise ValueError(f"{name} must be a tuple of sizes")
-        if math.prod(checks.sizes(name, shape)) != model.n_features_in_:
-            raise ValueError(f"{name}={shape} does not fit n_features_in_={model.n_features_in_}")
-    checks.integer("n_features_in_", model.n_features_in_, 1, max_size)
-    mean = getattr(model, "mean_", None)
-    if mean is not None and not is_floats(mean, model.sample_shape_):
+        if math.prod(checks.sizes(name, shape)) != fitted["n_features_in_"]:
+            size = fitted["n_features_in_"]
+            raise ValueError(f"{name}={shape} does not fit n_features_in_={size}")
+    checks.integer("n_features_in_", fitted["n_features_in_"], 1, max_size)
+    mean = fitted.get("mean_")
+    if mean is not None and not is_floats(mean, fitted["sample_shape_"]):
         raise ValueError("mean_ must be finite numbers of the shape of a sample")
 
 
@@ -248,6 +286,7 @@ CHECKS: dict[type, Callable] = {
     GTPCA: _check_components,
     ProbabilisticGTPCA: check_density_file,
     MixtureGTPCA: check_mixture_file,
+    EventGTPCA: check_event_file,
 }
 
 
@@ -267,16 +306,20 @@ def _check_record(model, count) -> None:
         raise ValueError("history_ must hold arrays of numbers")
 
 
-def _bind(model, max_size):
+def _bind(model, fitted, max_size):
     """The operator, if it is not larger than allowed."""
+    shape, labels = fitted["sample_shape_"], fitted["labels_"]
+    grid = shape if labels is None else labels.grid(shape)
+    if isinstance(model, EventGTPCA):
+        return model.bind(grid)
     family = as_family(model.family)
-    needed = family.size(model.grid_).n_values
+    needed = family.size(grid).n_values
     if not needed <= max_size:
         raise ValueError(
             f"{type(family).__name__} needs {needed:.3g} numbers, more than max_size={max_size}; "
             "if you trust the file, pass a larger max_size to load"
         )
-    return model.bind(model.grid_)
+    return model.bind(grid)
 
 
 def _check_operator(model) -> None:

@@ -1,10 +1,13 @@
-"""Rows from files of many kinds, and results into files.
+"""Reading rows from files of many formats, and writing results.
 
-:func:`read_data` knows ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.txt``, ``.parquet``, ``.h5``,
+:func:`read_data` reads ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.txt``, ``.parquet``, ``.h5``,
 ``.zarr``, ``.mat``, ``.ts``, folders of PNG or JPEG images, and recordings and epochs in ``.fif``,
 ``.edf`` and ``.bdf``.
-:func:`read_signal` reads one whole recording, also from ``.hea`` of WFDB and ``.wav``.
-What is wrong with a file is a ValueError of one line that names the file and the place.
+:func:`read_signal` reads one whole recording, also from WFDB ``.hea`` and ``.wav`` files.
+A file that cannot be read raises a one-line ValueError that names the file and the place.
+
+The functions that read single formats may raise any exception: :func:`read_data` turns it into
+that one line. No size stated in a file is trusted before it was compared with the size of the file.
 """
 
 from gtpca.readers.data import Data, FileRows

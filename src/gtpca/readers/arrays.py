@@ -1,4 +1,4 @@
-"""NumPy arrays: ``.npy`` is mapped, ``.npz`` is read."""
+"""NumPy arrays: ``.npy`` files are memory-mapped, ``.npz`` files are read."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gtpca.readers.data import Data, check_inflated, check_rows, choose
 
 __all__ = ["read_npy", "read_npz"]
 
-HEADER = 2**12  # bytes in which the header of an array ends
-DEFLATE = 1040  # no byte of a deflated member becomes more than so many
+HEADER = 2**12  # bytes within which the header of an array ends
+DEFLATE = 1040  # largest ratio by which a compressed member can grow
 
 
 def read_npy(path: Path, least: int = 2) -> Data:
-    """A memory map of the array of at least so many axes; nothing is loaded."""
+    """A memory map of the array, which has at least ``least`` axes; nothing is loaded."""
     with open(path, "rb") as file:
         shape, fortran, dtype = npy_header(file, path.stat().st_size)
         start = file.tell()
@@ -45,7 +45,7 @@ def read_npz(path: Path, key: str | None = None, least: int = 2) -> Data:
 
 
 def _header(archive, entry):
-    """Shape, order and dtype of a member, whose size must agree with them."""
+    """Shape, order and dtype of a member, whose size must be consistent with them."""
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ValueError(f"the member {entry.filename!r} is compressed in a way that is not known")
     if entry.file_size > DEFLATE * entry.compress_size:

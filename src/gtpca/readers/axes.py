@@ -1,4 +1,4 @@
-"""What a file says about the axes of its samples, as a fitted model remembers it."""
+"""What a file says about the axes of its samples, in the form that a fitted model stores."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def with_rate(data: Data, rate: float) -> Data:
 def labels_of(data: Data, reading=None) -> Labels:
     """Names, units and positions of the axes of a sample.
 
-    Series run along "time" where a sampling rate is known, which is the first axis unless the file
+    If a sampling rate is known, series run along "time", which is the first axis unless the file
     says otherwise; ``reading`` are the options with which the file was read.
     """
     shape = data.rows.shape[1:]
@@ -50,7 +50,7 @@ def labels_of(data: Data, reading=None) -> Labels:
 
 
 def _axis(data, name, known, size, timed) -> Axis:
-    """One axis, with positions if it is that of the times."""
+    """One axis, with positions if it is the time axis."""
     unique = known is not None and len(known) == len(set(known)) == size
     names = tuple(known) if unique else None
     if not timed:

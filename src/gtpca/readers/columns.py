@@ -1,4 +1,4 @@
-"""Which column of a table is what: values, labels, ids, or nothing of interest."""
+"""The roles of the columns of a table: values, labels, ids, or ignored."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gtpca.text import did_you_mean
 
 __all__ = ["Columns", "Roles", "find_column", "find_columns"]
 
-FITTED = "the fit"  # where a column was named that no option names
+FITTED = "the fit"  # for a column that was not named by an option
 
 
 @dataclass(frozen=True)
@@ -32,29 +32,30 @@ class Roles:
 
     @property
     def aside(self) -> list[int]:
-        """All columns that hold text beside the values."""
+        """All columns of text that accompany the values."""
         return [*self.labels.values(), *([] if self.ids is None else [self.ids])]
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What was said of the columns of a table.
+    """What the user said about the columns of a table.
 
     Attributes
     ----------
     labels, drop, columns : str, int, list of these or None
         Columns of labels, columns to leave out, and those that hold values: by name or number,
-        several with commas between, or the first and the last with a colon between.
+        several separated by commas, or the first and the last separated by a colon.
     id : str, int or None
-        The column of ids; default: a first one whose name is empty, as pandas and R write it.
+        The column of ids; default: a first column with an empty name, as written by pandas and R.
     lenient : bool
-        Whether labels, ids and what is left out may be absent.
+        Whether columns of labels, ids and columns to leave out may be absent.
     long : str, list of str or int, or None
-        The columns of times, values and trials, and of channels, of a table of one value a line.
+        The columns of times, values and trials, and of channels, of a table with one value per
+        line.
     times, channels : list or None
         Those of an earlier long table.
     remembered : tuple of str
-        Which of these were not said now, but of an earlier file.
+        Which of these were not given now, but for an earlier file.
     """
 
     labels: Any = None
@@ -73,9 +74,9 @@ class Columns:
         return {"times": self.times, "channels": self.channels}
 
     def roles(self, names, count) -> Roles:
-        """What each of ``count`` columns is; ``names`` are a list of str or None."""
+        """The role of each of ``count`` columns; ``names`` is a list of str or None."""
         labels, id, drop, columns = self.labels, self.id, self.drop, self.columns
-        if self.lenient:  # what an earlier file called its columns may be of no use here
+        if self.lenient:  # column names of an earlier file may not apply here
             labels, id, drop = (_clear(given, names) for given in (labels, id, drop))
             columns = columns if _all_once(columns, names) else _numbered(columns)
         known = names if self.lenient else None
@@ -92,7 +93,7 @@ class Columns:
         return Roles(values, called, ids, "id" if ids is None else _name(names, ids, "id"))
 
     def _called(self, option) -> str:
-        """What errors call an option: nothing that nobody has given."""
+        """The name of an option in error messages, if the user gave it."""
         return FITTED if option in self.remembered else option
 
     def of_long(self, names, count) -> tuple[list[int], list[int]]:
@@ -111,7 +112,7 @@ class Columns:
 
 
 def _all_once(given, names) -> bool:
-    """Whether names are all different, or at least those that are given are there once each."""
+    """Whether names are all different, or at least those that are given are unique."""
     if given is None or names is None:
         return given is None
     once = isinstance(given, list) and all(names.count(str(part)) == 1 for part in given)
@@ -125,7 +126,7 @@ def _numbered(given):
 
 
 def _clear(given, names):
-    """Columns that are given by number, or by a name that at most one has; None if all are not."""
+    """Columns given by number, or by a unique name; None if some are neither."""
     if given is None or (names is not None and len(set(names)) == len(names)):
         return given
     parts = [given] if isinstance(given, (str, int)) else given
@@ -134,7 +135,7 @@ def _clear(given, names):
 
 
 def _is_clear(text, names) -> bool:
-    """Whether a text names columns by number, or by names that are not used twice."""
+    """Whether a text names columns by number, or by names that are used only once."""
     if text.lstrip("-").isdecimal():
         return True
     pieces = [text] if names is not None and text in names else text.replace(":", ",").split(",")
@@ -156,7 +157,7 @@ def find_columns(option, given, names, count, known=None) -> list[int]:
 
 
 def _find(option, part, names, count, known) -> list[int]:
-    """The columns that one text, or number, stands for."""
+    """The columns that one text, or number, refers to."""
     text = str(part)
     if not (names and text in names):
         if "," in text:

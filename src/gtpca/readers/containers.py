@@ -1,4 +1,4 @@
-"""Files that hold several arrays, which are read row by row: HDF5 and Zarr."""
+"""Files that hold several arrays, read row by row: HDF5 and Zarr."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gtpca.text import shown
 __all__ = ["read_hdf5", "read_zarr"]
 
 DEFLATE = 1  # HDF5's number of this filter
-# What may stand between a chunk and its values. Others, such as "pickle", can run code.
+# Allowed codecs between a chunk and its values. Others, such as "pickle", can run code.
 CODECS = {"blosc", "bytes", "crc32", "crc32c", "delta", "gzip", "lz4", "lzma", "bz2", "shuffle"}
 CODECS |= {"bitround", "fixedscaleoffset", "sharding_indexed", "transpose", "zlib", "zstd"}
 
@@ -52,7 +52,7 @@ def _check_dataset(dataset, key) -> None:
 
 
 def _check_stored(dataset, n_rows, file_size) -> None:
-    """HDF5 makes up chunks that were never written: a tiny file can claim any number of rows."""
+    """Refuse unwritten chunks, which HDF5 makes up: a tiny file can claim any number of rows."""
     stored = dataset.id.get_storage_size()
     if stored > file_size:
         raise ValueError(f"{file_size} bytes claim to hold {stored} bytes of values")
@@ -67,7 +67,7 @@ def _check_stored(dataset, n_rows, file_size) -> None:
 
 
 def _check_deflated(dataset, file_size) -> None:
-    """HDF5 inflates a chunk in full, whatever its shape."""
+    """Check the size of chunks, which HDF5 inflates completely, whatever their shape."""
     plan = dataset.id.get_create_plist()
     packed = [plan.get_filter(i)[0] for i in range(plan.get_nfilters())].count(DEFLATE)
     if packed > 1:
@@ -88,7 +88,7 @@ def _n_chunks(shape, chunks) -> int:
 
 
 def _not_stored(there, claimed, n_rows) -> str:
-    """How many chunks are missing, and how many rows if there are equally many in each."""
+    """The number of missing chunks, and of rows if there are equally many in each."""
     missing = -(-n_rows * (claimed - there) // claimed)
     chunks = f"{claimed - there} of {claimed} chunks"
     return f"{chunks}, about {missing} of {n_rows} rows, are not stored"
@@ -107,7 +107,7 @@ def _datasets(h5py, file) -> dict[str, tuple]:
 
 
 def read_zarr(path: Path, key: str | None = None, least: int = 2) -> Data:
-    """One array of a store, or the store if it is an array."""
+    """One array of a store, or the store itself if it is an array."""
     zarr = require("zarr", "io")
     node = zarr.open(str(path), mode="r")
     if isinstance(node, zarr.Group):
@@ -124,7 +124,7 @@ def read_zarr(path: Path, key: str | None = None, least: int = 2) -> Data:
 
 
 def _check_files(folder, node) -> None:
-    """Chunks without a file hold the fill value, by design; too few of them are worth a word."""
+    """Warn if many chunks have no file: by design, these hold the fill value."""
     files = (p for p in folder.rglob("*") if p.is_file())
     chunks = [p for p in files if not p.name.startswith((".z", "zarr.json"))]
     sizes = [p.stat().st_size for p in chunks]
@@ -144,14 +144,14 @@ def _check_files(folder, node) -> None:
 
 
 def _check_codecs(metadata: dict[str, Any]) -> None:
-    """Refuse codecs that could do anything but turn bytes into numbers."""
+    """Refuse codecs that could do anything but convert bytes to numbers."""
     for name in _codecs(metadata):
         if name not in CODECS:
             raise ValueError(f"uses the codec {name!r}, which is not trusted")
 
 
 def _codecs(metadata: dict[str, Any]) -> list[str]:
-    """The names of all codecs, those within shards too."""
+    """The names of all codecs, including those within shards."""
     listed = [metadata.get("compressor"), *(metadata.get("filters") or ())]
     found = [codec for codec in [*listed, *_nested(metadata.get("codecs"))] if codec]
     described = [codec if isinstance(codec, dict) else codec.get_config() for codec in found]
@@ -160,7 +160,7 @@ def _codecs(metadata: dict[str, Any]) -> list[str]:
 
 
 def _nested(codecs):
-    """All codecs of a chunk, those within shards too."""
+    """All codecs of a chunk, including those within shards."""
     for codec in codecs or ():
         yield codec
         inner = codec.get("configuration") or {}

@@ -1,4 +1,4 @@
-"""What a reader returns, and the rules that all readers share."""
+"""The return value of readers, and the rules that all readers share."""
 
 from __future__ import annotations
 
@@ -12,14 +12,22 @@ import numpy as np
 from gtpca.text import one_line, shortened
 
 __all__ = [
-    *("Data", "FileRows", "as_texts", "check_inflated", "check_pieces", "check_rows"),
-    *("choose", "is_missing", "is_number", "some"),
+    "Data",
+    "FileRows",
+    "as_texts",
+    "check_inflated",
+    "check_pieces",
+    "check_rows",
+    "choose",
+    "is_missing",
+    "is_number",
+    "some",
 ]
 
 LARGEST_PIECE = 2**30  # bytes of one row, or of one chunk of a file
-ANY_FILE = 2**26  # bytes that the smallest file may become
-MOST_INFLATED = 100  # times its size that a larger one may become
-NOTHING = ("", "na", "n/a", "nan", "null", "none", "?")  # fields of text that hold no value
+ANY_FILE = 2**26  # bytes that even the smallest file may expand to
+MOST_INFLATED = 100  # times its size that a larger file may expand to
+NOTHING = ("", "na", "n/a", "nan", "null", "none", "?")  # text fields that mean a missing value
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +37,7 @@ class Data:
     Attributes
     ----------
     rows : array, memory map or FileRows (n, \\*sample_shape)
-        What ``GTPCA.fit`` takes. The latter two are read piece by piece when needed.
+        Input for ``GTPCA.fit``. The latter two are read piece by piece when needed.
     labels : array (n,) of str, or None
     features : list of str or None
         Names of the columns of a table.
@@ -42,17 +50,17 @@ class Data:
     beside : dict of str to array (n,) of str
         All columns of labels by name; ``labels`` is the first of them.
     id_name : str
-        What the ids are called.
+        Name of the ids.
     start : float
         Time of the first point, in seconds.
     positions : array (d,) or None
-        Where the points of a series lie, if the file says so.
+        Positions of the points of a series, if the file contains them.
     times : array (d,) or None
-        The same as they are in the file.
+        The same values as written in the file.
     axes : tuple of str or None
         Names of the axes of a sample.
     shapes : int array (n, 2 or 3) or None
-        Those of images of unequal size, before they were padded.
+        Shapes of images of unequal size, before they were padded.
     """
 
     rows: Any
@@ -82,13 +90,13 @@ class Data:
         return f"{n} samples of shape {'x'.join(map(str, shape))}; {said}"
 
     def _labels(self) -> str:
-        """The different labels; of several columns with their names."""
+        """The different labels; with the names of the columns if there are several."""
         if len(self.beside) < 2:
             return some(None if self.labels is None else np.unique(self.labels))
         return " and ".join(f"{name} {some(np.unique(v))}" for name, v in self.beside.items())
 
     def _gaps(self) -> str:
-        """How many values are missing; rows that stay in their file are not looked at."""
+        """The number of missing values; rows that stay in their file are not counted."""
         if type(self.rows) is not np.ndarray:
             return "not counted"
         hidden = np.isnan(self.rows) if self.rows.dtype.kind == "f" else np.zeros(1)
@@ -96,7 +104,7 @@ class Data:
 
     @property
     def columns(self) -> dict[str, np.ndarray]:
-        """Ids and labels by name, to stand beside what is written of the samples."""
+        """Ids and labels by name, to accompany what is written about the samples."""
         labels = self.beside or ({} if self.labels is None else {"label": self.labels})
         return ({} if self.ids is None else {self.id_name: self.ids}) | labels
 
@@ -122,7 +130,7 @@ def some(values) -> str:
 
 
 class FileRows:
-    """Rows that stay in their file until they are sliced; broken pieces are ValueErrors.
+    """Rows that stay in their file until they are sliced; broken pieces raise ValueErrors.
 
     Parameters
     ----------
@@ -131,7 +139,7 @@ class FileRows:
     label : str
         What errors call it.
     reverse : bool
-        The axes are stored in the reverse order, as MATLAB does; the rows are its last axis.
+        The axes are stored in reverse order, as in MATLAB; the rows are its last axis.
     """
 
     def __init__(self, source: Any, label: str, reverse: bool = False):
@@ -149,7 +157,7 @@ class FileRows:
     def __getitem__(self, item) -> np.ndarray:
         try:
             return self._reversed(item) if self._reverse else np.asarray(self._source[item])
-        except Exception as error:  # of the parsers below, whatever comes
+        except Exception as error:  # any exception of the parsers below
             raise ValueError(f"{self._label} cannot be read: {one_line(error)}") from None
 
     def _reversed(self, item) -> np.ndarray:
@@ -162,7 +170,7 @@ class FileRows:
 
 
 def check_rows(shape, dtype, chunks=None, least: int = 2) -> None:
-    """Rows are numbers with at least two axes, or ``least``, and none of them is huge."""
+    """Check that rows are numbers with at least two axes, or ``least``, and not huge."""
     if np.dtype(dtype).kind not in "biuf":
         raise ValueError(f"holds {dtype}, but must hold real numbers")
     if len(shape) < least:
@@ -177,7 +185,7 @@ def check_rows(shape, dtype, chunks=None, least: int = 2) -> None:
 
 
 def check_pieces(shape, dtype, chunks, stored: int) -> None:
-    """A row and a chunk of a packed array, which are unpacked whole, are no huge array either.
+    """Check that a row and a chunk of a packed array, which are unpacked whole, are not huge.
 
     Parameters
     ----------
@@ -192,16 +200,16 @@ def check_pieces(shape, dtype, chunks, stored: int) -> None:
 
 
 def check_inflated(*, needed: int, stored: int, least=ANY_FILE, most=MOST_INFLATED) -> None:
-    """A small file must not become a huge array; docs/command-line.md has the rule.
+    """Check that a small file does not become a huge array; docs/command-line.md has the rule.
 
     Parameters
     ----------
     needed, stored : int
         Bytes of the array, and of the file.
     least : int
-        Bytes that any file may become.
+        Bytes that any file may expand to.
     most : int
-        Beyond them, how many times its size.
+        Beyond that, how many times its size.
     """
     if needed > max(least, most * stored):
         raise ValueError(
@@ -211,15 +219,15 @@ def check_inflated(*, needed: int, stored: int, least=ANY_FILE, most=MOST_INFLAT
 
 
 def as_texts(label: str, texts: list[str], stored: int | None = None) -> np.ndarray:
-    """Texts as an array of str, all of whose entries take as much room as the longest.
+    """Texts as an array of str, all of whose entries take as much space as the longest.
 
     Parameters
     ----------
     label : str
-        What errors call them.
+        Their name in error messages.
     texts : list of str
     stored : int or None
-        Bytes of the file; default: as many as the texts have characters.
+        Bytes of the file; default: the number of characters of the texts.
     """
     longest = max(map(len, texts), default=0)
     stored = sum(map(len, texts)) if stored is None else stored
@@ -232,7 +240,7 @@ def as_texts(label: str, texts: list[str], stored: int | None = None) -> np.ndar
 
 
 def is_number(field: str) -> bool:
-    """Whether a field of a text file is a number, and not Python's ``1_000``."""
+    """Whether a field of a text file is a number, excluding Python's ``1_000``."""
     try:
         float(field)
     except ValueError:
@@ -241,12 +249,12 @@ def is_number(field: str) -> bool:
 
 
 def is_missing(field: str) -> bool:
-    """Whether a field of a text file says that there is no value."""
+    """Whether a field of a text file means a missing value."""
     return field.strip().lower() in NOTHING
 
 
 def choose(found: dict[str, tuple], key: str | None) -> str:
-    """The key that is meant: the one given, or the only one there.
+    """The selected key: the one given, or the only one there is.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How the bytes of a text file become characters."""
+"""Encodings of text files."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import gzip
 
 __all__ = ["UTF8", "check_encoding", "encoding_hint", "unpacked"]
 
-UTF8 = "utf-8-sig"  # with or without the mark at its beginning that some programs write
+UTF8 = "utf-8-sig"  # with or without a byte order mark
 
 
 def unpacked(path, mode="rb", **how):
-    """A file that may be packed by gzip."""
+    """Open a file that may be compressed by gzip."""
     return (gzip.open if path.suffix.lower() == ".gz" else open)(path, mode, **how)
 
 
 def check_encoding(encoding) -> str:
-    """The name of an encoding of text, as Python calls it; that of UTF-8 takes a mark as well."""
+    """Python's name of a text encoding; that of UTF-8 also accepts a byte order mark."""
     try:
         known = codecs.lookup(encoding)
     except (LookupError, TypeError, ValueError):
@@ -29,7 +29,7 @@ def check_encoding(encoding) -> str:
 
 
 def encoding_hint(path, encoding, error) -> str:
-    """That bytes are not the text that they were taken for, where, and what would read them."""
+    """A message that bytes are not text in this encoding, where, and what would read them."""
     with unpacked(path) as file:
         start = file.read(2)
     name = "utf-16" if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
@@ -42,7 +42,7 @@ def encoding_hint(path, encoding, error) -> str:
 
 
 def _line_of(path, encoding) -> str:
-    """In which line there is something that is not text; nothing if lines cannot be told."""
+    """The line that contains something that is not text; nothing if lines cannot be found."""
     with unpacked(path) as file:
         for number, line in enumerate(file, start=1):
             try:

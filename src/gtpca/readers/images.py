@@ -17,8 +17,8 @@ from gtpca.text import one_line, shown
 __all__ = ["read_images", "write_images"]
 
 ENDINGS = (".png", ".jpg", ".jpeg")
-SIZES = ("pad", "resize")  # what is done to images of unequal size
-# What an image is read as, by Pillow's mode, and its shape after height and width.
+SIZES = ("pad", "resize")  # treatment of images of unequal size
+# How an image is read, by Pillow's mode, and its shape after height and width.
 MODES: dict[str, tuple[str, tuple[int, ...]]] = {
     "1": ("L", ()),
     "L": ("L", ()),
@@ -29,11 +29,11 @@ MODES: dict[str, tuple[str, tuple[int, ...]]] = {
 
 
 def read_images(path: Path, sizes: str | None = None, sample_shape=None) -> Data:
-    """Grey or RGB images, in the order of their names; other files are left out.
+    """Grey or RGB images, in the order of their names; other files are ignored.
 
-    Images of unequal size are an error, or with ``sizes`` padded by missing values to the largest
-    height and width ("pad"), or resized to the median ones ("resize"), or those of
-    ``sample_shape``.
+    Images of unequal size are an error, unless ``sizes`` is given: they are then padded with
+    missing values to the largest height and width ("pad"), or resized to the median ones
+    ("resize"), or to those of ``sample_shape``.
     """
     image = require("PIL.Image", "io")
     names = sorted(p for p in path.iterdir() if p.suffix.lower() in ENDINGS)
@@ -69,12 +69,12 @@ def write_images(folder: Path, images: np.ndarray, names, shapes=None) -> None:
     Parameters
     ----------
     folder : Path
-        It takes its name when all images are there.
+        It gets its name when all images have been written.
     images : array
     names : list of str
-        Of the files; their endings become ``.png``.
+        Names of the files; their extensions become ``.png``.
     shapes : int array (n, 2 or 3) or None
-        To which images that were padded are cut.
+        Shapes to which padded images are cropped.
     """
     image = require("PIL.Image", "io")
     if images.ndim not in (3, 4) or (images.ndim == 4 and images.shape[-1] != 3):
@@ -93,7 +93,7 @@ def write_images(folder: Path, images: np.ndarray, names, shapes=None) -> None:
 
 
 def _check_alike(names, kinds, sizes) -> None:
-    """All images have the same mode and, unless ``sizes`` says what to do, the same size."""
+    """Check that all images have the same mode and, unless ``sizes`` is given, the same size."""
     for name, kind in zip(names, kinds, strict=True):
         same = kind[0] == kinds[0][0] if sizes else kind == kinds[0]
         if not same:
@@ -106,7 +106,7 @@ def _check_alike(names, kinds, sizes) -> None:
 
 
 def _common_shape(kinds, sizes, wanted) -> tuple[int, ...]:
-    """The shape of all images in one array: the one that is wanted, where it can be had."""
+    """The shape of all images in one array: the desired one, if possible."""
     shapes = np.array([shape for _, shape in kinds])
     common = np.median(shapes, axis=0) if sizes == "resize" else shapes.max(axis=0)
     alike = wanted is not None and len(wanted) == len(common) and wanted[2:] == kinds[0][1][2:]
@@ -144,5 +144,5 @@ def _opened(image, name):
     try:
         with image.open(name, formats=("PNG", "JPEG")) as picture:
             yield picture
-    except Exception as error:  # Pillow raises whatever comes
+    except Exception as error:  # Pillow may raise anything
         raise ValueError(f"{shown(name.name)} is not a readable image: {one_line(error)}") from None

@@ -1,7 +1,7 @@
-"""What packed bytes would become, found out without the room for it.
+"""The unpacked size of packed bytes, determined without allocating it.
 
-The libraries behind HDF5 and Zarr unpack a chunk in full before they compare it with the size that
-it is said to have: a megabyte may become a hundred gigabytes.
+The libraries behind HDF5 and Zarr unpack a chunk completely before they compare it with its stated
+size: a megabyte may become a hundred gigabytes.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from gtpca.readers.data import ANY_FILE, MOST_INFLATED
 __all__ = ["PACKERS", "check_chunks", "inflated_size"]
 
 STEP = 2**20  # bytes that are unpacked at a time
-RATIO, RATIO_BZ2 = 2**15, 2**21  # no codec makes more of a byte
+RATIO, RATIO_BZ2 = 2**15, 2**21  # no codec expands a byte to more
 ZSTD_FRAME, ZSTD_SKIPPED, ZSTD_BLOCK = 0xFD2FB528, 0x184D2A5, 2**17
 
 
 def check_chunks(chunks: Iterable[tuple[int, Callable[[], bytes]]], packer: str, stored: int):
-    """A chunk that could become a huge array is looked at; few can, of what is stored.
+    """Examine chunks that could become huge arrays, which few of the stored ones can.
 
     Parameters
     ----------
     chunks : iterable of (size, read)
-        Stored bytes of each chunk, and what reads them.
+        Stored bytes of each chunk, and a function that reads them.
     packer : str
         One of ``PACKERS``.
     stored : int
@@ -43,18 +43,18 @@ def check_chunks(chunks: Iterable[tuple[int, Callable[[], bytes]]], packer: str,
 
 
 def inflated_size(packer: str, data: bytes, most: int) -> int:
-    """How many bytes packed bytes become at most; the count ends beyond ``most``.
+    """The number of bytes that packed bytes expand to; counting stops beyond ``most``.
 
-    Damaged bytes count as far as they can be read.
+    Damaged bytes are counted as far as they can be read.
     """
     try:
         return PACKERS[packer](data, most)
     except (zlib.error, lzma.LZMAError, OSError, EOFError, IndexError, ValueError):
-        return 0  # whoever unpacks them will say so
+        return 0  # unpacking them will raise the error
 
 
 def _streamed(make: Callable[[], Any]) -> Callable[[bytes, int], int]:
-    """A count by Python's decompressors, of all streams that follow each other."""
+    """Count with Python's decompressors, over all consecutive streams."""
 
     def count(data, most):
         size = 0
@@ -62,7 +62,7 @@ def _streamed(make: Callable[[], Any]) -> Callable[[bytes, int], int]:
             unpacker = make()
             while not unpacker.eof and size <= most:
                 piece = unpacker.decompress(data, STEP)
-                data = getattr(unpacker, "unconsumed_tail", b"")  # zlib hands it back, others don't
+                data = getattr(unpacker, "unconsumed_tail", b"")  # zlib returns it, others do not
                 if not piece and not data:
                     return size
                 size += len(piece)
@@ -101,13 +101,13 @@ def _zstd_blocks(data, place) -> tuple[int, bool]:
     return place + 1 + (not single) + (0, 1, 2, 4)[flags & 3] + size, bool(flags & 4)
 
 
-# What becomes of bytes, by the names that HDF5 and Zarr use.
+# How bytes are unpacked, by the names that HDF5 and Zarr use.
 PACKERS: dict[str, Callable[[bytes, int], int]] = {
     "gzip": _streamed(lambda: zlib.decompressobj(zlib.MAX_WBITS | 32)),
     "zlib": _streamed(zlib.decompressobj),
     "bz2": _streamed(bz2.BZ2Decompressor),
     "lzma": _streamed(lzma.LZMADecompressor),
     "zstd": _zstd,
-    "blosc": lambda data, most: int.from_bytes(data[4:8], "little"),  # as its head says
+    "blosc": lambda data, most: int.from_bytes(data[4:8], "little"),  # as stated in its header
     "lz4": lambda data, most: int.from_bytes(data[:4], "little"),
 }

@@ -1,4 +1,4 @@
-"""Long tables, one value a line, as one row per trial."""
+"""Long tables, with one value per line, as one row per trial."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gtpca.readers.data import Data, check_inflated, check_rows
 
 __all__ = ["as_wide"]
 
-CLOSE = 1e-3  # of a step: times that differ by less are the same
-MOST_TIMES = 8  # times as many as the longest trial has: more of them do not match
+CLOSE = 1e-3  # relative to a step: times that differ by less are the same
+MOST_TIMES = 8  # times as many as in the longest trial: with more, times do not match
 
 
 def as_wide(names, times, values, trials, channels=None, *, beside, missing, grid=None) -> Data:
-    """One row per trial, in the order in which they begin, with one value per time (and channel).
+    """One row per trial, in the order of first occurrence, with one value per time (and channel).
 
     Parameters
     ----------
@@ -24,11 +24,11 @@ def as_wide(names, times, values, trials, channels=None, *, beside, missing, gri
     times, values : float array (n,)
     trials : array (n,) of str
     channels : array (n,) of str, or None
-        Samples are then (times, channels), the latter in the order in which they begin.
+        Samples are then (times, channels), the latter in the order of their first occurrence.
     beside : dict of str to array (n,) of str
         Labels, the same in all lines of a trial.
     missing : {"error", "ignore"}
-        What it is if a trial has no value at a time, of a channel, that others have.
+        What to do if a trial lacks a value at a time, or of a channel, that others have.
     grid : dict or None
         The ``times`` and ``channels`` of a sample, if they are known; default: all that occur.
     """
@@ -60,7 +60,7 @@ def as_wide(names, times, values, trials, channels=None, *, beside, missing, gri
 
 
 class Table:
-    """Where the values of a long table go, and how errors call the places.
+    """Where the values of a long table go, and how errors name these places.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Table:
         return place
 
     def check(self, rows, missing) -> None:
-        """A place without a value is an error, unless missing values are ignored."""
+        """Raise an error for a place without a value, unless missing values are ignored."""
         empty = np.isnan(rows)
         if missing == "ignore" or not empty.any():
             return
@@ -103,7 +103,7 @@ class Table:
         )
 
     def words(self, place) -> tuple[str, str]:
-        """The trial, and where in it, of a flat place."""
+        """The trial and the position in it, in words, of a flat place."""
         i, j, k = np.unravel_index(place, self.shape)
         where = f"{self.names[0]} {self.points[j]:g}"
         more = "".join(f", {name} {self.channels[k]!r}" for name in self.names[3:])
@@ -111,7 +111,7 @@ class Table:
 
 
 def _in_order(texts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Different texts in the order in which they come, the number of each line, first lines."""
+    """Different texts in the order of occurrence, the number of each line, and first lines."""
     different, first, number = np.unique(texts, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return different[order], np.argsort(order)[number], first[order]
@@ -150,14 +150,14 @@ def _merged(times, trials) -> tuple[np.ndarray, np.ndarray]:
     cluster = np.append(0, np.cumsum(np.diff(found) > tolerance))
     starts = np.flatnonzero(np.diff(cluster, prepend=-1))
     spans = found[np.append(starts[1:], len(found)) - 1] - found[starts]
-    if (spans > tolerance).any():  # a chain of times that all differ
+    if (spans > tolerance).any():  # a chain of times that are all different
         return found, number
-    often = np.lexsort((-count, cluster))[starts]  # of each cluster the most frequent
+    often = np.lexsort((-count, cluster))[starts]  # the most frequent of each cluster
     return found[often], cluster[number]
 
 
 def _tolerance(times, trials) -> float:
-    """How far apart times are one: ``CLOSE`` of the smallest step within a trial, or rounding."""
+    """The distance up to which times are equal: ``CLOSE`` of the smallest step, or rounding."""
     rounding = 16 * np.finfo(np.float64).eps * float(np.abs(times).max())
     order = np.lexsort((times, trials))
     within = np.diff(times[order])[np.diff(trials[order]) == 0]
@@ -166,7 +166,7 @@ def _tolerance(times, trials) -> float:
 
 
 def _channels(channels, row, known, name) -> tuple[list[str], np.ndarray]:
-    """The channels, and the number of that of every line."""
+    """The channels, and the number of the channel of every line."""
     if channels is None:
         return [""], np.zeros_like(row)
     found, number, _ = _in_order(channels)

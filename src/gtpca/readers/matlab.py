@@ -1,8 +1,8 @@
 """Variables of MATLAB files.
 
-Files of version 5 to 7.2 are parsed here, for compiled parsers can crash on broken ones: a header
-of 128 bytes, then one element per variable, possibly compressed, that holds flags, sizes, a name
-and values in column order. Files of version 7.3 are HDF5.
+Files of version 5 to 7.2 are parsed here, because compiled parsers can crash on broken ones: a
+header of 128 bytes, then one element per variable, possibly compressed, that holds flags, sizes, a
+name and values in column order. Files of version 7.3 are HDF5.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gtpca.readers.data import Data, check_inflated, check_rows, choose
 
 __all__ = ["read_mat"]
 
-HEADER, HEAD = 128, 4096  # bytes of the file's header, and of a variable in which its name ends
+HEADER, HEAD = 128, 4096  # bytes of the header, and of a variable within which its name ends
 TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 COMPRESSED, MATRIX = 15, 14
 CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4"}
@@ -39,7 +39,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Variable:
-    """Where a variable is in the file, and what its head says.
+    """The position of a variable in the file, and its header.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Variable:
         MATLAB's number of the class.
     is_complex : bool
     values : int
-        Where the tag of the values begins, in the element as it is when inflated.
+        Where the tag of the values begins in the inflated element.
     """
 
     stored: Stored
@@ -60,7 +60,7 @@ class Variable:
 
 
 def read_mat(path: Path, key: str | None = None) -> Data:
-    """One variable: read if the file is of MATLAB 5 to 7.2, else row by row."""
+    """One variable: loaded if the file is of MATLAB 5 to 7.2, otherwise read row by row."""
     with open(path, "rb") as file:
         head = file.read(HEADER)
         if head[124:128] in (b"\x00\x02IM", b"\x02\x00MI"):
@@ -74,7 +74,7 @@ def read_mat(path: Path, key: str | None = None) -> Data:
 
 
 def _variables(file, size, order) -> dict[str, Variable]:
-    """All variables by name, from their heads alone."""
+    """All variables by name, from their headers alone."""
     found, start = {}, HEADER
     while start + 8 <= size:
         file.seek(start)
@@ -107,7 +107,7 @@ def _head(file, stored, order) -> tuple[str, Variable]:
 
 
 def _bytes(file, stored, limit) -> bytes | memoryview:
-    """The first ``limit`` bytes of an element or a few less, without its tag."""
+    """The first ``limit`` bytes of an element, or slightly fewer, without its tag."""
     file.seek(stored.start)
     if not stored.compressed:
         return file.read(min(stored.size, limit))

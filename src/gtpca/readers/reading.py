@@ -1,4 +1,4 @@
-"""One function for all kinds of files."""
+"""One function for all file formats."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gtpca import checks
+from gtpca.data.labels import REMEMBERED
 from gtpca.files import check_regular
 from gtpca.readers.arrays import read_npy, read_npz
 from gtpca.readers.axes import with_rate
@@ -28,19 +29,18 @@ __all__ = ["is_data", "is_model", "options_of", "read_as", "read_data"]
 
 
 class Kind(NamedTuple):
-    """What a file is called, what reads it, and the options that this knows beside the path."""
+    """The name of a file format, its reader, and the options that it takes besides the path."""
 
     name: str
     read: Callable[..., Data]
     options: tuple[str, ...] = ()
 
 
-KNOWN = ("times", "channels", "sample_shape")  # what a model knows, and nobody types
 COLUMNS = ("labels", "id", "drop", "columns", "long", "times", "channels")
 TEXT = ("header", "missing", "decimal", "encoding", "sample_shape")
 TABLE = Kind("table", read_text, (*COLUMNS, *TEXT, "window", "step"))
 HDF5 = Kind("HDF5 file", read_hdf5, ("key", "window", "step"))
-CUT = ("window", "step")  # which make samples of one recording
+CUT = ("window", "step")  # which cut one recording into samples
 RECORDING = Kind("recording", read_recording, ("window", "step", "event", "tmin", "tmax"))
 KINDS = {
     ".npy": Kind("array", read_npy, CUT),
@@ -88,7 +88,7 @@ def read_data(
     sizes: str | None = None,
     sample_shape: tuple[int, ...] | None = None,
 ) -> Data:
-    """Read rows from a file or folder; its ending says what it is.
+    """Read rows from a file or folder; the extension determines the format.
 
     Arrays in ``.npy``, ``.h5``, ``.zarr`` and MATLAB 7.3 files are not loaded: their rows are read
     when they are needed. Objects and pickles are never read.
@@ -96,9 +96,9 @@ def read_data(
     Parameters
     ----------
     path : path
-        ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.txt``, these packed as ``.csv.gz``, ``.parquet``,
-        ``.h5``, ``.hdf5``, ``.zarr``, ``.mat``, ``.ts``, ``.fif`` (recordings and epochs),
-        ``.edf``, ``.bdf``, ``.hea`` of WFDB, ``.wav``, or a folder of PNG or JPEG images.
+        ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.txt``, compressed text such as ``.csv.gz``,
+        ``.parquet``, ``.h5``, ``.hdf5``, ``.zarr``, ``.mat``, ``.ts``, ``.fif`` (recordings and
+        epochs), ``.edf``, ``.bdf``, WFDB ``.hea``, ``.wav``, or a folder of PNG or JPEG images.
     key : str or None
         Which array of ``.npz``, ``.h5``, ``.zarr`` and ``.mat``; needed if there are several.
     labels : str, int, list of these or None
@@ -106,10 +106,10 @@ def read_data(
     id : str, int or None
         Tables: the column that holds ids of the samples.
     drop, columns : str, int, list of these or None
-        Tables: columns that are left out, and those that hold the values; ``"x0:x63"`` are all from
+        Tables: columns to leave out, and those that hold the values; ``"x0:x63"`` means all from
         the first to the last.
     long : str, list of three or four str, or None
-        Tables with one value a line: the columns of times, values and trials, as
+        Tables with one value per line: the columns of times, values and trials, as
         ``"time,value,trial"``. Trials become samples; those of unequal length need
         ``missing="ignore"``. With a fourth column, ``"time,value,trial,channel"``, samples are
         (n_times, n_channels).
@@ -119,12 +119,12 @@ def read_data(
         followed by ``0, 1, 2, ..`` are names; others are an error. A first column without a name
         holds the names of the rows, ``ids``, and is left out.
     decimal : {".", ","} or None
-        Text tables: what stands before the decimals.
+        Text tables: the decimal separator.
     encoding : str or None
-        Text tables and ``.ts``: how bytes become characters, such as ``"latin-1"``, ``"cp1252"`` or
-        ``"utf-16"``; None: UTF-8.
+        Text tables and ``.ts``: the encoding, such as ``"latin-1"``, ``"cp1252"`` or ``"utf-16"``;
+        None: UTF-8.
     rate : float or None
-        Points per second along a series, if the file does not say so.
+        Points per second along a series, if the file does not contain it.
     window, step : int, float or None
         Length and distance of sliding windows, an int in samples or a float in seconds: the file
         holds one recording, (time,) or (time, channels), which is cut into samples; see
@@ -132,18 +132,18 @@ def read_data(
     event : str, int or None
         Recordings: only windows around events of this name or code; None: all events.
     tmin, tmax : float or None
-        Recordings: windows around events from ``tmin`` to ``tmax`` seconds; a window that the
-        ends of the recording cut is left out.
+        Recordings: windows around events from ``tmin`` to ``tmax`` seconds; a window that extends
+        beyond the recording is left out.
     missing : {"error", "ignore"}
-        What fields without a value are in tables, and series that end early in ``.ts`` files: an
-        error, or NaN, which ``GTPCA(missing="ignore")`` takes. NaN in arrays stays what it is.
+        How to treat empty fields in tables, and series that end early in ``.ts`` files: as an
+        error, or as NaN, which ``GTPCA(missing="ignore")`` accepts. NaN in arrays is kept.
     sizes : {"pad", "resize"} or None
-        What is done to images of unequal size: padded with NaN to the largest height and width, or
-        resized to the median ones; None: an error.
+        How to treat images of unequal size: pad with NaN to the largest height and width, or resize
+        to the median ones; None: raise an error.
     sample_shape : tuple of int or None
-        What a model was fitted to: series and lines that end early (``missing="ignore"``; tables
-        without names) and images (``sizes``) are brought to it where they are smaller, and not only
-        to the largest of this file. Without meaning where nothing is of unequal size.
+        The shape that a model was fitted to: shorter series and lines (``missing="ignore"``; tables
+        without names) and smaller images (``sizes``) are extended to it, and not only to the
+        largest of this file. Has no effect if nothing is of unequal size.
 
     Returns
     -------
@@ -154,7 +154,8 @@ def read_data(
     Raises
     ------
     ValueError
-        The file cannot be read as what it is called; one line names the file and the place.
+        If the file cannot be read in the format of its extension; one line names the file and the
+        place.
 
     Examples
     --------
@@ -182,7 +183,7 @@ def read_data(
 def read_as(
     path, options: dict[str, Any], missing: str = "error", remembered=None, sample_shape=None
 ) -> Data:
-    """:func:`read_data` with options by name; None are not given.
+    """:func:`read_data` with options by name; None means not given.
 
     Parameters
     ----------
@@ -190,8 +191,8 @@ def read_as(
     options : dict
     missing : {"error", "ignore"}
     remembered : dict or None
-        Options of an earlier file: those that have a meaning for this one, are not given, and name
-        columns that are there, are used as well.
+        Options of an earlier file: those that apply to this format, are not given, and name
+        existing columns are used as well.
     sample_shape : tuple of int or None
         See :func:`read_data`.
     """
@@ -211,16 +212,17 @@ def read_as(
 
 
 def options_of(path) -> set[str]:
-    """The options of :func:`read_data` that mean something for this kind of file."""
+    """The options of :func:`read_data` that apply to this file format."""
     kind = KINDS[_kind(Path(path))]
     return {*kind.options, *(() if kind is RECORDING else ("rate",))}
 
 
 def _no_meaning(option, value, kind, known) -> str:
-    """That an option is of no use for a kind of file, where it is, and which are here."""
+    """A message that an option does not apply to a format, where it does, and which do here."""
     endings = [ending for ending, other in KINDS.items() if option in other.options]
     where = f"it is for {', '.join(endings)}" if endings else "recordings know their rate"
-    here = ", ".join(name for name in sorted(known) if name not in KNOWN)
+    typed = sorted(known - {*REMEMBERED, "sample_shape"})
+    here = ", ".join(typed)
     return (
         f"{option}={value!r} has no meaning for this kind of file, {kind.name}: {where}. Options "
         f"here: {here or 'none'}."
@@ -228,7 +230,7 @@ def _no_meaning(option, value, kind, known) -> str:
 
 
 def _read(kind, path, given, rate) -> Data:
-    """What is in the file; an error is one line that names it."""
+    """The contents of the file; an error is one line that names it."""
     try:
         if kind.read is read_windows or any(name in given for name in CUT if kind is not RECORDING):
             return _cut(path, given, rate)
@@ -238,12 +240,12 @@ def _read(kind, path, given, rate) -> Data:
         raise
     except MemoryError:
         raise ValueError(f"{shown(path)}: it does not fit into memory.") from None
-    except Exception as error:  # of the parsers, whatever comes
+    except Exception as error:  # any exception of the parsers
         raise ValueError(f"{shown(path)}: {_wording(error, kind.name)}") from None
 
 
 def _cut(path, given, rate) -> Data:
-    """Windows of the one recording that a file holds."""
+    """Windows of the single recording in a file."""
     always = ("missing", "sample_shape", "lenient", "remembered")
     wrong = [n for n, v in given.items() if n not in (*always, *CUT, "key") and v is not None]
     if wrong:
@@ -255,12 +257,12 @@ def _cut(path, given, rate) -> Data:
 
 
 def is_data(path: Path) -> bool:
-    """Whether the ending of a file is one of samples."""
+    """Whether the extension of a file is that of samples."""
     return _ending(path) in KINDS
 
 
 def _ending(path) -> str:
-    """The ending, both parts of it if the file is packed."""
+    """The extension, both parts of it if the file is compressed."""
     ending = path.suffix.lower()
     return f"{path.with_suffix('').suffix.lower()}.gz" if ending == ".gz" else ending
 
@@ -273,7 +275,7 @@ def is_model(path: Path) -> bool:
 
 
 def _kind(path: Path) -> str:
-    """The entry of KINDS; a file that is not there is an OSError."""
+    """The entry of KINDS; a file that does not exist is an OSError."""
     ending = _ending(path)
     size = os.stat(path).st_size
     if path.is_dir():
@@ -297,6 +299,6 @@ def _kind(path: Path) -> str:
 
 
 def _wording(error, name) -> str:
-    """Our own messages as they are; those of parsers with what was tried."""
+    """Our own messages unchanged; those of parsers with what was tried."""
     text = one_line(error)
     return f"{text}." if type(error) is ValueError else f"cannot be read as {name}: {text}"

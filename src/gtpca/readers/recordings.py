@@ -14,16 +14,16 @@ from gtpca.readers.data import Data, FileRows, check_inflated
 
 __all__ = ["check_length", "read_recording", "samples", "window_starts"]
 
-DATA = ("eeg", "mag", "grad", "seeg", "ecog", "dbs", "hbo", "hbr")  # kinds of channels
+DATA = ("eeg", "mag", "grad", "seeg", "ecog", "dbs", "hbo", "hbr")  # types of channels
 AXES = ("time", "channel")
-BLOCK_START, EPOCHS = 104, 373  # a tag of FIF files, and the kind of a block, as MNE writes them
-LARGEST_SHARE = 16  # bytes in memory for one of the file; 16 bits become 64
+BLOCK_START, EPOCHS = 104, 373  # a tag of FIF files, and the type of a block, as written by MNE
+LARGEST_SHARE = 16  # bytes in memory per byte of the file; 16 bits become 64
 
 
 def read_recording(path: Path, window=None, step=None, event=None, tmin=None, tmax=None) -> Data:
     """Sliding windows, or windows around events, (n, n_times, n_channels), in MNE's units.
 
-    Files of epochs hold windows already, which are taken as they are.
+    Files of epochs already contain windows, which are used as they are.
     """
     mne = require("mne", "eeg")
     if path.suffix.lower() == ".fif" and EPOCHS in _blocks(path):
@@ -87,7 +87,7 @@ def _read_epochs(mne, path, window, step, event, tmin, tmax) -> Data:
 
 
 def _chosen(names, event) -> np.ndarray:
-    """Which events have the name that is asked for."""
+    """Which events have the requested name."""
     if event is not None and str(event) not in names:
         there = ", ".join(sorted(set(names))[:20])
         raise ValueError(f"event={event!r} is not there; there are: {there}")
@@ -107,9 +107,9 @@ def _check_options(*, window, step, event, tmin, tmax) -> None:
 
 
 def _blocks(path) -> set[int]:
-    """The kinds of blocks that begin in a FIF file.
+    """The types of blocks that begin in a FIF file.
 
-    Its tags must be in it and lead forward: MNE would follow a circle for ever.
+    Its tags must lie inside the file and lead forward: MNE would follow a cycle for ever.
     """
     size, place, found = path.stat().st_size, 0, set()
     with open(path, "rb") as file:
@@ -127,14 +127,14 @@ def _blocks(path) -> set[int]:
 
 
 def check_length(raw) -> None:
-    """A header must not claim more than the file can hold."""
+    """Check that a header does not claim more than the file can hold."""
     stored = sum(Path(name).stat().st_size for name in raw.filenames if name)
     needed = 8 * raw.n_times * len(raw.ch_names)
     check_inflated(needed=needed, stored=stored, least=2**20, most=LARGEST_SHARE)
 
 
 def samples(label, value, rate) -> int:
-    """A length in samples: integers are samples, others seconds."""
+    """A length in samples: integers are samples, other numbers are seconds."""
     integer = isinstance(value, (int, np.integer))
     count = int(value) if integer else round(float(value) * rate)
     if count < 1:
@@ -143,7 +143,7 @@ def samples(label, value, rate) -> int:
 
 
 def _events(mne, raw, event) -> tuple[np.ndarray, np.ndarray]:
-    """Positions (n,) and names (n,) of events: annotations, or else codes of a stimulus channel."""
+    """Positions (n,) and names (n,) of events: annotations, or codes of a stimulus channel."""
     if len(raw.annotations):
         found, codes = mne.events_from_annotations(raw, verbose="error")
         name_of = {code: name for name, code in codes.items()}

@@ -18,9 +18,9 @@ def read_ts(path: Path, missing: str = "error", encoding: str = UTF8, sample_sha
     """Series (n, n_times), or (n, n_times, n_channels), and their labels.
 
     Lines with ``#`` are comments, those with ``@`` the header; after ``@data`` each line is a
-    series: channels separated by colons, values by commas, and the label at the end. Series are of
-    equal length, unless ``missing="ignore"``: then NaN follows the end of the shorter ones, up to
-    the longest or to ``sample_shape``, and stands for ``?``.
+    series: channels separated by colons, values by commas, and the label at the end. Series must be
+    of equal length, unless ``missing="ignore"``: then shorter ones are padded with NaN to the
+    longest or to ``sample_shape``, and ``?`` is read as NaN.
     """
     encoding = check_encoding(encoding)
     try:
@@ -60,7 +60,7 @@ def _series(path, missing, encoding) -> tuple[list[np.ndarray], list[str] | None
 
 
 def _header(lines) -> bool:
-    """Read up to ``@data``; whether every series has a label."""
+    """Read up to ``@data``; return whether every series has a label."""
     labelled = False
     for number, line in lines:
         name, *values = line.lower().split()
@@ -76,7 +76,7 @@ def _header(lines) -> bool:
 
 
 def _values(channels, number, first, gaps) -> np.ndarray:
-    """The values of one line, (n_channels, n_times), as long as those of the first."""
+    """The values of one line, (n_channels, n_times), with the length of the first."""
     if not channels:
         raise ValueError(f"line {number} has no label, or no values")
     lists = [channel.split(",") for channel in channels]

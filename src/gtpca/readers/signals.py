@@ -26,19 +26,17 @@ from gtpca.text import one_line, shown
 
 __all__ = ["SIGNALS", "Recording", "read_signal", "read_windows"]
 
-MOST_CHANNELS = 512  # an array with more columns than this, and fewer points, is turned
+MOST_CHANNELS = 512  # an array with more columns than this, and fewer points, is transposed
 TIMES = ("time", "times", "t", "seconds", "time_s")
 EVEN = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """A recording of a file.
+    """A recording from a file.
 
-    Attributes
-    ----------
-    values : array (time,) or (time, channels), memory map, or Raw of MNE
-        What ``EventGTPCA.fit`` takes.
+    Attributes ---------- values : array (time,) or (time, channels), memory map, or MNE Raw
+        Input for ``EventGTPCA.fit``.
     rate : float or None
         Points per second.
     channels : list of str or None
@@ -79,24 +77,24 @@ def read_signal(
     rate: float | None = None,
     channels: list[str] | None = None,
 ) -> Recording:
-    """Read one recording; the ending of the file says what it is.
+    """Read one recording; the extension of the file determines the format.
 
-    Arrays of ``.npy``, ``.h5`` and ``.zarr`` files are not loaded. A single row is a recording
-    along it; an array with more columns than rows, and few rows, holds channels as rows. In a table
-    every line is a point of time; a column called ``time`` tells the rate.
+    Arrays in ``.npy``, ``.h5`` and ``.zarr`` files are not loaded. A single row is a recording
+    along its columns; an array with few rows, and more columns than rows, has channels as rows. In
+    a table every line is a point in time; a column called ``time`` determines the rate.
 
     Parameters
     ----------
     path : path
-        ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.txt``, these packed as ``.csv.gz``, ``.parquet``,
-        ``.h5``, ``.hdf5``, ``.zarr``, ``.mat``, ``.edf``, ``.bdf``, ``.fif``, ``.hea`` of WFDB, or
-        ``.wav``.
+        ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.txt``, compressed text such as ``.csv.gz``,
+        ``.parquet``, ``.h5``, ``.hdf5``, ``.zarr``, ``.mat``, ``.edf``, ``.bdf``, ``.fif``,
+        ``.hea`` of WFDB, or ``.wav``.
     key : str or None
         Which array of ``.npz``, ``.h5``, ``.zarr`` and ``.mat``.
     rate : float or None
-        Points per second, if the file does not say so.
+        Points per second, if the file does not contain it.
     channels : list of str or None
-        Names of channels to take, or their numbers from 0 on; None: all.
+        Names of the channels to use, or their numbers, counted from 0; None: all.
 
     Returns
     -------
@@ -105,7 +103,7 @@ def read_signal(
     Raises
     ------
     ValueError
-        In one line that names the file.
+        If the file cannot be read; one line names the file.
 
     Examples
     --------
@@ -130,7 +128,7 @@ def read_signal(
         return _read(path, ending, key, rate, channels)
     except (ImportError, FileNotFoundError):
         raise
-    except Exception as error:  # of the parsers, whatever comes
+    except Exception as error:  # any exception of the parsers
         text = one_line(error)
         raise ValueError(f"{shown(path)}: {text.rstrip('.')}.") from None
 
@@ -144,12 +142,12 @@ def _read(path, ending, key=None, rate=None, channels=None) -> Recording:
 
 
 def read_windows(path: Path, window=None, step=None, key=None, rate=None) -> Data:
-    """Sliding windows of a recording as samples, with the place at which each begins.
+    """Sliding windows of a recording as samples, with the position at which each begins.
 
     Parameters
     ----------
     path : path
-        As of :func:`read_signal`.
+        As for :func:`read_signal`.
     window, step : int, float or None
         An int in points or a float in seconds; the default step is the window.
     key, rate : str, float or None
@@ -176,7 +174,7 @@ def read_windows(path: Path, window=None, step=None, key=None, rate=None) -> Dat
 
 
 def _points(label, value, rate) -> int:
-    """A length in points; seconds need a rate."""
+    """A length in points; lengths in seconds need a rate."""
     if rate is None and not isinstance(value, (int, np.integer)):
         raise ValueError(f"{label}={value!r} is in seconds, and the rate is not known; give it")
     return samples(label, value, rate or 1.0)
@@ -208,7 +206,7 @@ def _turned(values):
 
 
 def _array(read):
-    """A reader of recordings, of one of arrays."""
+    """A reader of recordings, made from one of arrays."""
 
     def reader(path, key=None):
         data = read(path, least=1) if key is None and read is read_npy else read(path, key, least=1)
@@ -223,7 +221,7 @@ def _mat(path, key=None):
 
 
 def _table(read):
-    """A reader of tables: lines are points of time."""
+    """A reader of tables: lines are points in time."""
 
     def reader(path):
         data = read(path, missing="ignore")
@@ -293,7 +291,7 @@ def _chosen(recording, wanted, label):
 
 
 def _number(name, names, count) -> int:
-    """The number of a channel that is named, or told by its number."""
+    """The number of a channel given by name or by number."""
     if names is not None and name in names:
         return names.index(name)
     if str(name).isdigit() and int(name) < count:

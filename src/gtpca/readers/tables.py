@@ -39,10 +39,10 @@ TOO_LONG = (
     'ignore fills them (in Python missing="ignore")'
 )
 UNNAMED = "; name all columns in the first line, and put fields with separators in them into quotes"
-DELIMITERS = {".csv": ",;\t", ".tsv": "\t;", ".txt": "\t;,"}  # the first that is in the first line
-SPACES = None  # the delimiter that is any number of spaces
-MOST_CLASSES = 60  # the UCR archive has as many
-ANY_TEXT, MOST_TEXT = 2**24, 30  # what packed text may become: bytes, or times its size
+DELIMITERS = {".csv": ",;\t", ".tsv": "\t;", ".txt": "\t;,"}  # the first in the first line
+SPACES = None  # this delimiter means any number of spaces
+MOST_CLASSES = 60  # the UCR archive has up to this many
+ANY_TEXT, MOST_TEXT = 2**24, 30  # what compressed text may expand to: bytes, or times its size
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class Layout:
     gaps : bool
         Whether values may be missing.
     decimal : str
-        What stands before the decimals.
+        The decimal separator.
     encoding : str
-        How bytes become characters.
+        The encoding of the text.
     """
 
     delimiter: str | None
@@ -83,11 +83,11 @@ class Layout:
         return self.roles.values
 
     def name(self, i: int) -> str:
-        """How errors call a column."""
+        """The name of a column in error messages."""
         return f"{i}" if self.names is None else repr(self.names[i])
 
     def point(self, field: str) -> str:
-        """A field with a decimal point, as Python writes numbers."""
+        """A field with a decimal point, as in Python."""
         return field if self.decimal == "." else field.replace(self.decimal, ".")
 
 
@@ -101,11 +101,11 @@ def read_text(
     sample_shape=None,
     **asked,
 ) -> Data:
-    """Numbers separated by commas, semicolons, tabs or spaces; also packed by gzip.
+    """Numbers separated by commas, semicolons, tabs or spaces; also compressed by gzip.
 
-    With ``missing="ignore"`` fields without a value are NaN, as is what short lines lack: of the
-    names, or if there are none of the longest line or of ``sample_shape``. What is ``asked`` of the
-    columns is said by :class:`~gtpca.readers.columns.Columns`.
+    With ``missing="ignore"``, fields without a value are NaN, and short lines are extended with
+    NaN: to the number of names or, without names, to the longest line or ``sample_shape``.
+    ``asked`` says what is known about the columns, see :class:`~gtpca.readers.columns.Columns`.
     """
     if decimal not in (".", ","):
         raise ValueError(f"decimal={decimal!r} must be '.' or ','")
@@ -122,7 +122,7 @@ def read_text(
 
 
 def _read_wide(path, layout, size) -> Data:
-    """One sample a line, of a text of ``size`` bytes."""
+    """A table with one sample per line, from a text of ``size`` bytes."""
     aside = layout.roles.aside
     text = [[fields[i].strip() for i in aside] for fields in _scan(path, layout)] if aside else []
     rows = _values(path, layout, size)
@@ -140,7 +140,7 @@ def _read_wide(path, layout, size) -> Data:
 
 
 def _warn_of_classes(rows) -> None:
-    """Warn if the first column, and no other, is a few integers, as classes in the UCR archive."""
+    """Warn if only the first column holds a few integers, like classes in the UCR archive."""
     with np.errstate(invalid="ignore"):
         whole = ((rows == np.rint(rows)) | np.isnan(rows)).all(axis=0)
     classes = np.unique(rows[np.isfinite(rows[:, 0]), 0])
@@ -154,7 +154,7 @@ def _warn_of_classes(rows) -> None:
 
 
 def _data(rows, names, roles, found) -> Data:
-    """The values of a table and, by the numbers of their columns, the texts beside them."""
+    """The values of a table and, by the numbers of their columns, the accompanying texts."""
     beside = {name: found[i] for name, i in roles.labels.items()}
     return Data(
         rows,
@@ -167,7 +167,7 @@ def _data(rows, names, roles, found) -> Data:
 
 
 def _read_long(path, header, columns, decimal, encoding, missing) -> Data:
-    """A table with one value a line."""
+    """A table with one value per line."""
     how = {"gaps": True, "decimal": decimal, "encoding": encoding}
     layout = _layout(path, Columns(lenient=True), header, **how)
     roles, label = columns.of_long(layout.names, len(layout.head))
@@ -179,7 +179,7 @@ def _read_long(path, header, columns, decimal, encoding, missing) -> Data:
         for i, column in numbers.items():
             column.append(_as_number(fields[i], layout, i, line))
         for i, column_of_text in texts.items():
-            column_of_text.append(sys.intern(fields[i].strip()))  # each of them is there many times
+            column_of_text.append(sys.intern(fields[i].strip()))  # each of them occurs many times
     called = {i: layout.names[i] if layout.names else f"column {i}" for i in [*roles, *label]}
     found = {i: as_texts(f"column {layout.name(i)}", texts[i]) for i in texts}
     beside = {called[i]: found[i] for i in label}
@@ -189,13 +189,13 @@ def _read_long(path, header, columns, decimal, encoding, missing) -> Data:
 
 
 def _as_number(field, layout, i, line) -> float:
-    """The number in a field, NaN where there is none."""
+    """The number in a field, NaN if there is none."""
     _check_value(field, layout, i, line)
     return np.nan if is_missing(field) else float(layout.point(field))
 
 
 def _text_size(path) -> int:
-    """Bytes of the text; a packed file must not become a huge one."""
+    """Bytes of the text; a compressed file must not become a huge one."""
     stored = path.stat().st_size
     if path.suffix.lower() != ".gz":
         return stored
@@ -229,7 +229,7 @@ def _lines(file, delimiter) -> Iterator[tuple[int, list[str]]]:
 
 
 def _values(path, layout, size) -> np.ndarray:
-    """The columns with values, (n, d), of a text of ``size`` bytes."""
+    """The columns with values, (n, d), from a text of ``size`` bytes."""
     try:
         rows = _load(path, layout)
         if not len(rows) or rows.shape[1] == len(layout.chosen):
@@ -238,12 +238,12 @@ def _values(path, layout, size) -> np.ndarray:
     except ValueError:
         if layout.gaps:
             return _with_gaps(path, layout, size)
-        deque(_scan(path, layout, values=True), maxlen=0)  # which knows what is wrong
+        deque(_scan(path, layout, values=True), maxlen=0)  # which reports what is wrong
         raise
 
 
 def _with_gaps(path, layout, size) -> np.ndarray:
-    """The columns with values, (n, d), with NaN where there is none."""
+    """The columns with values, (n, d), with NaN for empty fields."""
     shape = (sum(1 for _ in _scan(path, layout, values=True)), len(layout.chosen))
     check_inflated(needed=8 * shape[0] * shape[1], stored=size)
     rows = np.full(shape, np.nan)
@@ -261,7 +261,7 @@ def _load(path, layout) -> np.ndarray:
     if layout.decimal != ".":
         how["converters"] = lambda field: float(layout.point(field))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that there is nothing: check_rows says so
+        warnings.simplefilter("ignore", UserWarning)  # check_rows reports that there is nothing
         return np.loadtxt(path, delimiter=layout.delimiter, encoding=layout.encoding, **how)
 
 
@@ -292,14 +292,14 @@ def _layout(path, columns, header, sample_shape=None, *, gaps, decimal, encoding
 
 
 def _with_room(head, roles, sample_shape) -> tuple[list[str], Roles]:
-    """The same with columns for the values that all lines lack, if samples are rows of values."""
+    """The same with columns for values that all lines lack, if samples are rows of values."""
     lacking = sample_shape[0] - len(roles.values) if len(sample_shape) == 1 else 0
     more = range(len(head), len(head) + lacking)
     return [*head, *[""] * len(more)], replace(roles, values=[*roles.values, *more])
 
 
 def _delimiter(path, line, decimal) -> str | None:
-    """What separates the fields of the first line."""
+    """The delimiter of the fields of the first line."""
     known = DELIMITERS[_ending(path)].replace("," if decimal == "," else "", "")
     found = next((mark for mark in known if mark in line), None)
     parts = line.split()
@@ -392,7 +392,7 @@ def _check_value(field, layout, i, line) -> None:
 
 
 def read_parquet(path: Path, missing: str = "error", **asked) -> Data:
-    """All columns of numbers, in memory; with ``missing="ignore"`` NaN where there is none."""
+    """All columns of numbers, in memory; with ``missing="ignore"``, NaN for empty fields."""
     parquet = require("pyarrow.parquet", "io")
     with parquet.ParquetFile(path) as file:
         schema, n_rows, size = file.schema_arrow, file.metadata.num_rows, path.stat().st_size
@@ -415,13 +415,13 @@ def read_parquet(path: Path, missing: str = "error", **asked) -> Data:
 
 
 def _table(parquet, path, numbers, texts):
-    """These columns; a text that is there many times is in memory once."""
+    """The given columns; texts that occur many times are stored in memory once."""
     with parquet.ParquetFile(path, read_dictionary=texts) as file:
         return file.read(columns=[*dict.fromkeys([*numbers, *texts])])
 
 
 def _long_parquet(parquet, path, names, columns, missing) -> Data:
-    """A table with one value a row."""
+    """A table with one value per row."""
     roles, label = ([names[i] for i in found] for found in columns.of_long(names, len(names)))
     table = _table(parquet, path, roles[:2], [*roles[2:], *label])
     numbers = [_numbers(table.column(name), name, "ignore") for name in roles[:2]]
@@ -432,7 +432,7 @@ def _long_parquet(parquet, path, names, columns, missing) -> Data:
 
 
 def _text(table, name, stored) -> np.ndarray:
-    """A column as text, of a file of ``stored`` bytes."""
+    """A column as text, from a file of ``stored`` bytes."""
     texts: list[str] = []
     for chunk in table.column(name).chunks:
         if hasattr(chunk, "dictionary"):
@@ -460,4 +460,4 @@ def _numbers(column, name, missing) -> np.ndarray:
             f"column {name!r} has {column.null_count} missing values; --missing ignore leaves them "
             'out (in Python missing="ignore")'
         )
-    return np.asarray(column.to_numpy())  # with NaN where there is no value
+    return np.asarray(column.to_numpy())  # with NaN for empty fields

@@ -1,4 +1,4 @@
-"""Results into files: tables and arrays, by atomic writes."""
+"""Writing results to files: tables and arrays, atomically."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def write_array(path: str | PathLike[str], array: ArrayLike) -> None:
             f"{path}: an array of shape {array.shape} is not a table; write it to .npy."
         )
     else:
-        # no plain numbers, which would be read back as a row
+        # not plain numbers, which would be read back as a row
         _write(path, {f"x{j}": column for j, column in enumerate(array.T)})
 
 
@@ -95,7 +95,7 @@ def _csv(arrays) -> str:
 
 
 def _exact(values) -> list:
-    """Python's numbers, or for short floats the shortest text that is read back as the same."""
+    """Python's numbers, or for short floats the shortest text that reads back as the same."""
     short = values.dtype.kind == "f" and values.dtype.itemsize < 8
     return (values.astype(str) if short else values).tolist()
 

@@ -1,4 +1,4 @@
-"""Finding components: alternating least squares, and principal components directly."""
+"""Solvers: alternating least squares, and PCA in closed form."""
 
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem, SolverResult

@@ -1,4 +1,4 @@
-"""Finding one component: short climbs from many starts, moves, lookahead, and the last climb.
+"""Search for one component: short climbs from many starts, moves, lookahead, and a final climb.
 
 A climb alternates two steps, each of which can only raise the explained energy ``sum_i s_i^2``:
 
@@ -6,17 +6,19 @@ A climb alternates two steps, each of which can only raise the explained energy 
     update:  N w = rhs  for fixed t_i, a_i,   N = sum_t weight_t T_t* T_t,  rhs = sum_i a_i T_i* r_i
 
 Starts, moves and lookahead are tried on coarser grids. Samples and weights are pooled by ``P``
-(:mod:`gtpca.operators.pooling`), as often as rows stay far from white noise and every axis that
-moves keeps enough points; a pass there costs a fraction, and what is found is spread by ``P*``.
+(:mod:`gtpca.operators.pooling`), repeatedly, as long as the rows stay far from white noise and
+every moving axis keeps enough points. A pass on a coarse grid costs a fraction of a full one; its
+result is brought back to the fine grid by ``P*``.
 
-The *lookahead* is for windows that must stay inside the sample. A pattern at place ``p`` of a
-window of length L reaches the times ``p .. p + D - L`` of a sample of D points. Where it sits
-hardly matters for what one component explains, and much for what it leaves: two components with the
-pattern near the two ends of the window reach all times; after one with the pattern in the middle,
-no second reaches both ends of the sample. Of the places that explain as much as the best, up to a
-standard error of the difference over the rows, the one is taken that leaves least together with the
-next component. (The rule of one standard error is that of Breiman et al., Classification and
-Regression Trees, 1984, section 3.4.3.)
+The *lookahead* is for windows that must stay inside the sample. A pattern at position ``p`` of a
+window of length L reaches the times ``p .. p + D - L`` of a sample of D points. Where it sits in
+the window hardly matters for what one component explains, but matters a lot for the residual: two
+components with the pattern near the two ends of the window reach all times; after one with the
+pattern in the middle, no second component reaches both ends of the sample. Among the positions
+that explain as much as the best one, up to a standard error of the difference over the rows, the
+solver takes the one whose residual is smallest together with the next component. (The
+one-standard-error rule is that of Breiman et al., Classification and Regression Trees, 1984,
+section 3.4.3.)
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from gtpca import checks
+from gtpca._typing import BaseEstimator, Documented, RandomState
 from gtpca.data.chunks import Chunk, as_chunks
 from gtpca.data.energies import energy, weighted_energies
 from gtpca.data.sampling import count_live_rows, nested_samples, pick_rows
@@ -43,33 +46,39 @@ from gtpca.model.matching import (
 )
 from gtpca.operators.base import with_feature_weight
 from gtpca.operators.pooling import pooling
-from gtpca.shell import BaseEstimator, Documented, RandomState
 from gtpca.solvers.base import Problem, SolverResult
 
 __all__ = [
-    *("ALS", "Coarse", "climb", "climb_each", "coarsened"),
-    *("comparable", "draw_starts", "left_after_next", "look_ahead"),
+    "ALS",
+    "Coarse",
+    "climb",
+    "climb_each",
+    "coarsened",
+    "comparable",
+    "draw_starts",
+    "left_after_next",
+    "look_ahead",
 ]
 
-SCREEN_ROWS = 512  # starts and places are tried on so many rows
-SETTLE_ROWS = 2048  # and the best of them is finished on so many,
-BLOCK_ROWS = 1024  # a block of several components on so many
-MANY_ROWS = 8192  # before all rows, climb on so many
-HALVINGS = ((3, 4, 256), (5, 1, 512))  # passes, how many go on, rows; and again
-WHOLE_ROWS = 256  # up to here all rows are used in any case
-MOVE_PASSES, MOVE_ON, MOVE_ROWS = 3, 12, 1024  # of each move and of the best, on so many rows
-MOVE_COMPONENTS = 8  # larger blocks have settled where their first components did
-LOOK_PASSES = 2  # of each place that the lookahead compares
+SCREEN_ROWS = 512  # rows on which starts and positions are tried
+SETTLE_ROWS = 2048  # rows on which the best of them is refined,
+BLOCK_ROWS = 1024  # and rows for a block of several components
+MANY_ROWS = 8192  # rows of a climb before the one on all rows
+HALVINGS = ((3, 4, 256), (5, 1, 512))  # two rounds of: passes, survivors, rows
+WHOLE_ROWS = 256  # up to this number, all rows are always used
+MOVE_PASSES, MOVE_ON, MOVE_ROWS = 3, 12, 1024  # for each move, for the best, and rows
+MOVE_COMPONENTS = 8  # larger blocks keep the place of their first components
+LOOK_PASSES = 2  # for each position that the lookahead compares
 SCREEN_TOL = 1e-3
-LOOSE = 10  # times tol: what a climb must gain that others follow
-LOOSEST = 100  # and one over so many rows that each pass counts
-NEARLY = 1e-3  # a move that explains so much less on few rows may still explain more
-UPDATE_STEPS = 10  # of conjugate gradients: codes change before an exact solution would pay
-SCREEN_STEPS = 5  # where climbs are short
-SMOOTH = 0.2  # how far from white noise rows must be to be pooled
-LEAST = {1: (24, 24, 64), 2: (12, 20, 32)}  # points on an axis after pooling, by how many move
-LOOK_INIT = 16  # the next component is looked for from half as many rows,
-NEXT_PASSES = 3  # with so many passes each
+LOOSE = 10  # times tol: the threshold of a climb that is followed by others
+LOOSEST = 100  # and of one over so many rows that every pass is expensive
+NEARLY = 1e-3  # a move that explains less by up to this share on few rows may still win
+UPDATE_STEPS = 10  # of conjugate gradients: codes change before an exact solution pays off
+SCREEN_STEPS = 5  # the same in short climbs
+SMOOTH = 0.2  # rows must be at least this far from white noise to be pooled
+LEAST = {1: (24, 24, 64), 2: (12, 20, 32)}  # points per axis after pooling, by moving axes
+LOOK_INIT = 16  # starts for the next component; half of them are rows,
+NEXT_PASSES = 3  # and passes for each of them
 RULES = {
     "n_init": checks.at_least(1),
     "max_iter": checks.at_least(1),
@@ -82,27 +91,29 @@ RULES = {
 class ALS(Documented, BaseEstimator):
     """Alternating least squares from many short starts, with moves out of local optima.
 
-    ``n_init`` short runs on a few hundred rows, by successive halving, on a coarser grid where the
-    rows are smooth; the winner is finished on a few thousand, followed by the operator's own moves
-    (re-centring of a window) as long as they help, all of it in single precision; then it climbs on
-    ever more rows, in their own precision, until only the last passes touch all of them.
+    ``n_init`` short runs on a few hundred rows compete by successive halving, on a coarser grid
+    where the rows are smooth. The winner is refined on a few thousand rows, and the operator's own
+    moves (re-centring of a window) follow as long as they help; all of this is done in single
+    precision. The result then climbs on more and more rows, in their own precision, until only the
+    last passes touch all of them.
 
     Parameters
     ----------
     n_init : int
         Number of starting points: half of them white noise, half rows of the data.
     max_iter : int
-        Largest number of passes of a climb, and so over all rows, per component.
+        Maximum number of passes of a climb, and therefore over all rows, per component.
     tol : float
-        Stop when a pass raises the explained energy by less than this share: ten times as much in
-        climbs that others follow, a hundred times in the last one over very many rows.
+        Stop when a pass raises the explained energy by less than this share. The threshold is ten
+        times as large in climbs that are followed by others, and a hundred times as large in the
+        last one over very many rows.
     lookahead : bool
-        Whether to look one component ahead where a window is shorter than the sample: of the places
-        that a pattern may have in the window and that explain the same, up to a standard error,
-        take the one that leaves least together with the next component, if there is one and the
-        pose is not shared. See :mod:`gtpca.solvers.als`.
+        Whether to look one component ahead where a window is shorter than the sample: among the
+        positions of a pattern in the window that explain the same, up to a standard error, take the
+        one whose residual is smallest together with the next component. Only used if there is a
+        next component and the pose is not shared. See :mod:`gtpca.solvers.als`.
     foresight : bool
-        The old name of ``lookahead``; it will go.
+        The old name of ``lookahead``; it will be removed.
 
     Examples
     --------
@@ -111,8 +122,8 @@ class ALS(Documented, BaseEstimator):
     200
     """
 
-    ridged = True  # knows the ridge of a problem
-    tries_again = True  # cheap enough to start more often where optima are many
+    ridged = True  # uses the ridge of a problem
+    tries_again = True  # cheap enough for more starts where there are many optima
 
     def __init__(
         self,
@@ -136,7 +147,7 @@ class ALS(Documented, BaseEstimator):
 
     @property
     def looks_ahead(self) -> bool:
-        """Whether there is a lookahead, under its new or its old name."""
+        """Whether lookahead is enabled, under its new or its old name."""
         return self.lookahead if self.foresight == "deprecated" else self.foresight
 
     def solve(
@@ -149,21 +160,23 @@ class ALS(Documented, BaseEstimator):
         more: bool = False,
         report: Callable[[int, float], bool] | None = None,
     ) -> SolverResult:
-        """The component of the rows of ``problem``, or a block of them from ``start``.
+        """Find one component of the rows of ``problem``, or a block of components from ``start``.
 
         Parameters
         ----------
         problem : Problem
         random_state : int, RandomState or None
         n_jobs : int or None
-            Threads over chunks of the rows that climbs are tried on.
+            Number of threads over chunks of the rows on which climbs are tried.
         start : array (K, L) or None
-            Weights to begin with instead of looking for starting points.
+            Weights to begin with, instead of searching for starting points.
         more : bool
-            Whether another component will be looked for in the residual: where there is lookahead.
+            Whether another component will be searched for in the residual; only then is there
+            lookahead.
         report : callable or None
-            ``report(iteration, explained)`` after each pass over all rows, and with iteration 0
-            at each step of the search before them; True ends the search, or stops the climb.
+            Called as ``report(iteration, explained)`` after each pass over all rows, and with
+            iteration 0 at each step of the search before them. If it returns True, the search ends
+            or the climb stops.
         """
         rng = check_random_state(random_state)
         begin = draw_starts(rng, self.n_init, problem.chunks.operator)
@@ -174,19 +187,19 @@ class ALS(Documented, BaseEstimator):
         return search.finish(search.weigh_ridge(best))
 
     def polish(self, problem: Problem, W: np.ndarray, n_passes: int = 1) -> SolverResult:
-        """A few passes from ``W`` (K, L) on all rows; fewer if one gains hardly anything."""
+        """Make a few passes from ``W`` (K, L) on all rows; fewer if one gains hardly anything."""
         return climb(problem, W, n_passes, self.tol * LOOSE)
 
 
 @dataclass(frozen=True, eq=False)
 class Coarse:
-    """A problem on a coarse grid, and the way between the grids.
+    """A problem on a coarse grid, and the mapping between the two grids.
 
     Parameters
     ----------
     problem : Problem
     pool : sparse array (L', L) or None
-        ``P`` of the weights, with orthonormal rows; None where the grid is the same.
+        ``P`` of the weights, with orthonormal rows; None if the grid is the same.
     """
 
     problem: Problem
@@ -204,14 +217,14 @@ class Coarse:
         return W if self.pool is None else W @ self.pool
 
     def refined(self, W, coarse):
-        """``W`` (K, L) with ``coarse`` (K, L') in place of what the coarse grid can hold of it."""
+        """``W`` (K, L) with its part on the coarse grid replaced by ``coarse`` (K, L')."""
         if self.pool is None:
             return coarse
         held = W @ self.pool.T
         return orthonormal(W + (np.linalg.norm(held) / np.sqrt(len(W)) * coarse - held) @ self.pool)
 
     def on(self, n_rows):
-        """The problem on so many of the rows that count, evenly spread; on all if they are few."""
+        """The problem on ``n`` of the rows that count, evenly spread; on all if there are few."""
         chunks = self.problem.chunks
         most = max(n_rows, WHOLE_ROWS)
         live = np.flatnonzero(count_live_rows(chunks)) if chunks.n_rows > most else ()
@@ -221,7 +234,7 @@ class Coarse:
 
 
 def coarse_axes(operator, level):
-    """The axes that move and have points to spare."""
+    """The moving axes that have points to spare."""
     sizes = (operator.sample_shape, operator.weight_shape)
     if len(sizes[0]) != len(sizes[1]):
         return ()
@@ -230,7 +243,7 @@ def coarse_axes(operator, level):
 
 
 def coarsened(problem) -> Coarse:
-    """The rows of a problem, few of them and in memory, on as coarse a grid as they allow."""
+    """The problem, with few rows in memory, on the coarsest grid that the rows allow."""
     found, total = Coarse(problem), problem.chunks.sum(energy)
     for level in range(len(LEAST[1])):
         step = _halved(found.problem, level)
@@ -242,7 +255,7 @@ def coarsened(problem) -> Coarse:
 
 
 def _smoothness(fine, coarse, total):
-    """0 for white noise, 1 for rows of which the coarse grid holds everything."""
+    """0 for white noise, 1 for rows that the coarse grid represents completely."""
     white = coarse.chunks.operator.n_features / fine.chunks.operator.n_features
     return (coarse.chunks.sum(energy) / total - white) / (1 - white)
 
@@ -264,9 +277,9 @@ def _halved(problem, level):
 
 
 def _pooled_rows(chunk, pool, weight=None):
-    """Rows on a coarse grid, (n, d'); hidden there is what no observed value is pooled into.
+    """Rows on a coarse grid, (n, d'); a point is hidden if no observed value is pooled into it.
 
-    With a feature weight, values count in a mean as it says, and have its mean ``weight`` (d',).
+    With a feature weight, means are weighted by it, and points have its mean ``weight`` (d',).
     """
     rows = np.ascontiguousarray((pool @ chunk.weighed.T).T)
     if weight is not None:
@@ -278,15 +291,15 @@ def _pooled_rows(chunk, pool, weight=None):
 
 
 def neighbours(operator, W):
-    """Blocks worth trying after ``W`` (K, L): the same move for all its components."""
+    """Blocks worth trying after ``W`` (K, L): all components make the same move."""
     moves = zip(*(operator.moves(w) for w in W), strict=True)
     return [orthonormal(np.array(block)) for block in moves]
 
 
 class _Search:
-    """One call of :meth:`ALS.solve`.
+    """The state of one call of :meth:`ALS.solve`.
 
-    Everything but the last climbs is done on copies of few rows, in single precision.
+    Everything but the last climbs runs on copies of few rows, in single precision.
     """
 
     def __init__(self, solver, problem, rng, settle, n_jobs, report):
@@ -334,9 +347,11 @@ class _Search:
         return self.coarse.refined(moves[best], found.weights)
 
     def look_ahead(self, best):
-        """The pattern at the place in the window that leaves least with the next component."""
-        elsewhere = self.operator.moves(best.weights[0], far=True) if len(best.weights) == 1 else ()
-        others = [orthonormal(w[None]) for w in elsewhere if np.any(w)]
+        """Place the pattern in the window where it leaves the least after the next component."""
+        relocations = (
+            self.operator.moves(best.weights[0], far=True) if len(best.weights) == 1 else ()
+        )
+        others = [orthonormal(w[None]) for w in relocations if np.any(w)]
         if not others or self.stop:
             return best
         tried = self._try(self.screen, self.coarse.pooled(np.array(others)), LOOK_PASSES)
@@ -346,7 +361,7 @@ class _Search:
         return best if found == 0 else self._climb(self.middle, stack[found])
 
     def weigh_ridge(self, best):
-        """The component under the ridge of the problem, or without it where that costs too much."""
+        """The component found with the ridge of the problem, or without if it costs too much."""
         ridge, cost = self.all.ridge, self.all.cost
         if not ridge or cost == np.inf or self.stop:
             return best
@@ -378,7 +393,7 @@ class _Search:
         return tried
 
     def tell(self, result):
-        """Say that the search goes on, and hear whether it shall."""
+        """Report that the search goes on; return whether it should."""
         if self.report is not None and self.report(0, result.explained):
             self.stop = True
 
@@ -392,7 +407,7 @@ class _Search:
 
 
 def extrapolate(new, last, ages):
-    """Steps beyond ``new`` (S, K, L) from ``last``, longer the more steps went well."""
+    """Points beyond ``new`` (S, K, L), away from ``last``; farther after more successful steps."""
     lengths = ages / (ages + 3)
     return orthonormal(new + lengths[:, None, None] * (new - last))
 
@@ -405,13 +420,13 @@ def climb(problem, W, max_iter, tol, report=None):
 def climb_each(problem, stack, max_iter, tol, report=None, steps=UPDATE_STEPS):
     """Alternate match and update until the explained energy rises by less than ``tol``, relative.
 
-    From several weights (S, K, L) at once, which know nothing of one another; a list of results.
+    Starts from several weights (S, K, L) at once, independently, and returns a list of results.
     """
     climbs = [_Climb(W, SolverResult(W, stopped="max_iter")) for W in stack]
     active = climbs if max_iter else []
     while active:
         points = np.array([one.point for one in active])
-        stats = problem.chunks.sum(statistics, problem.blocks(points))
+        stats = problem.chunks.sum(statistics, problem.blocks_for_fit(points))
         updated = update(problem.chunks.operator, stats, points, steps, problem.ridge)
         last = np.array([one.result.weights for one in active])
         beyond = extrapolate(updated, last, np.array([one.age + 1 for one in active]))
@@ -423,10 +438,11 @@ def climb_each(problem, stack, max_iter, tol, report=None, steps=UPDATE_STEPS):
 
 @dataclass
 class _Climb:
-    """Where a climb stands.
+    """The state of a climb.
 
-    Every pass but the first is taken at an extrapolated ``point``. Where that explains less than
-    the point before, it is rejected and the plain update is taken: the history never falls.
+    Every pass but the first is taken at a ``point`` extrapolated beyond the last update (momentum).
+    If that explains less than the point before, it is rejected and the plain update is taken: the
+    history never decreases.
     """
 
     point: np.ndarray
@@ -434,7 +450,7 @@ class _Climb:
     age: int = 0
 
     def take(self, explained, new, beyond, tol, report):
-        """Go on from what the point explains, the update of it, and a step beyond that, (K, L)."""
+        """Continue with what the point explains, its update, and a step beyond that, (K, L)."""
         result = self.result
         result.n_iter += 1
         if explained < result.explained and self.age:
@@ -447,7 +463,7 @@ class _Climb:
         result.stopped = _reason(result, gain, tol, report)
 
     def goes_on(self, max_iter):
-        """Whether another pass is wanted."""
+        """Whether another pass is needed."""
         return self.result.stopped == "max_iter" and self.result.n_iter < max_iter
 
 
@@ -468,9 +484,9 @@ def best_of(results, n):
 
 
 def draw_starts(rng, n_init, operator):
-    """White weights (n_init, L) and one uniform number per start that begins at a row."""
+    """White weights (n_init, L), and one uniform number for each start that begins at a row."""
     white = rng.standard_normal((n_init, operator.n_weights))
-    white *= operator.coverage(np.ones((1, operator.n_transforms)))[0] > 0  # not what none sees
+    white *= operator.coverage(np.ones((1, operator.n_transforms)))[0] > 0  # weights that are seen
     return white, rng.uniform(size=n_init // 2)
 
 
@@ -481,12 +497,12 @@ def row_starts(problem, draws, white):
     """
     chunk = Chunk(pick_rows(problem.chunks, draws), problem.chunks.operator)
     white = orthonormal(white[: len(draws), None])
-    starts = rows_as_weights(chunk, problem.blocks(white))[:, None]
+    starts = rows_as_weights(chunk, problem.blocks_for_fit(white))[:, None]
     return orthonormal(np.where(starts.any(axis=2, keepdims=True), starts, white))
 
 
 def look_ahead(stack, problem, *, few, n_rows, rng):
-    """Of weights that explain about the same, those that leave least with the next component.
+    """Choose, among weights that explain about the same, those with the best next component.
 
     Parameters
     ----------
@@ -495,16 +511,17 @@ def look_ahead(stack, problem, *, few, n_rows, rng):
     problem : Problem
         The rows on which they are compared.
     few : Coarse
-        Fewer rows to look ahead on.
+        Fewer rows, on which the next component is searched for.
     n_rows : float
-        Number of all rows that count, weight 2 being a row twice, of which those of ``problem``
-        may be a sample. The standard error is theirs: the more rows, the less is given up.
+        Number of all rows that count, where weight 2 counts as two rows; those of ``problem`` may
+        be a sample of them. The standard error is that of all rows: the more rows, the less is
+        given up.
     rng : RandomState
 
     Returns
     -------
     int
-        Which of them.
+        The number of the chosen weights.
     """
     near = comparable(stack, problem, n_rows)
     if len(near) == 1:
@@ -517,9 +534,9 @@ def look_ahead(stack, problem, *, few, n_rows, rng):
 def comparable(stack, problem, n_rows):
     """Which of the weights (S, 1, L) explain as much as the best, up to a standard error.
 
-    That of the difference to the best, over the rows.
+    The standard error is that of the difference to the best, over the rows.
     """
-    chunks, blocks = problem.chunks, problem.blocks(stack)
+    chunks, blocks = problem.chunks, problem.blocks_for_fit(stack)
     largest = max(float(energies.max()) for energies in chunks.collect(weighted_energies))
     products = chunks.sum(explained_products, blocks, int(np.frexp(largest)[1]))
     mean, second = products[0, 1:] / products[0, 0], products[1:, 1:] / products[0, 0]
@@ -542,9 +559,9 @@ def explained_products(chunk, blocks, exponent):
 
 
 def left_after_next(problem, W, white, draws) -> float:
-    """The energy that ``W`` (1, L) and the next component leave of the rows, roughly."""
+    """Approximate energy of the residual after ``W`` (1, L) and the next component."""
     chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
-    rest = deflate(chunk, problem.block(W))
+    rest = deflate(chunk, problem.block_for_codes(W))
     left = replace(problem, chunks=as_chunks(rest.rows, rest.operator, rest.weight))
     climbs = climb_each(left, row_starts(left, draws, white), NEXT_PASSES, tol=0.0)
     return energy(rest) - max(found.explained for found in climbs)

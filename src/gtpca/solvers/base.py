@@ -1,4 +1,61 @@
-"""What all solvers share: the problem that they see, and the result."""
+"""What all solvers share: the problem that they receive and the result that they return.
+
+A solver takes a :class:`Problem` and returns a :class:`SolverResult`. This one is complete; it
+works in your own code as well as in :mod:`gtpca.solvers`:
+
+>>> from sklearn.base import BaseEstimator
+>>> from sklearn.utils import check_random_state
+>>> from gtpca import GTPCA, Shift, checks
+>>> from gtpca.model.matching import orthonormal, statistics, update
+>>> from gtpca.solvers.base import SolverResult
+>>> class OneStart(BaseEstimator):
+...     def __init__(self, max_iter=50):
+...         self.max_iter = max_iter
+...
+...     def check(self):
+...         checks.parameters(self, {"max_iter": checks.at_least(1)})
+...
+...     def solve(
+...         self, problem, random_state=None, *, n_jobs=None, start=None, more=False, report=None
+...     ):
+...         rng = check_random_state(random_state)
+...         white = orthonormal(rng.standard_normal((1, problem.chunks.operator.n_weights)))
+...         return self._climb(problem, white if start is None else start, self.max_iter, report)
+...
+...     def polish(self, problem, W, n_passes=1):
+...         return self._climb(problem, W, n_passes)
+...
+...     def _climb(self, problem, W, n_passes, report=None):
+...         result = SolverResult(W, stopped="max_iter")
+...         while result.n_iter < n_passes and result.stopped != "callback":
+...             stats = problem.chunks.sum(statistics, [problem.block_for_codes(result.weights)])
+...             [result.weights] = update(problem.chunks.operator, stats, result.weights[None])
+...             result.history.append(float(stats.explained[0]))
+...             result.n_iter += 1
+...             if report is not None and report(result.n_iter, result.explained):
+...                 result.stopped = "callback"
+...         return result
+>>> from gtpca.datasets import make_spikes
+>>> X, _ = make_spikes(40, random_state=0)
+>>> GTPCA(1, Shift(64), solver=OneStart(5), random_state=0).fit(X).n_iter_
+array([5])
+
+- ``check`` raises an error for parameters that make no sense.
+- ``solve`` returns one component (1, L), or the block that ``start`` (K, L) leads to. Up to
+  ``n_jobs`` threads may be used; they must not change the result. ``more`` tells whether another
+  component will be searched for in the residual. ``report(iteration, explained)``, called after
+  every pass over all rows, returns True if a callback wants to stop.
+- ``polish`` makes a few passes from ``W`` (K, L): one step of a joint sweep.
+- ``problem.chunks`` iterates over the rows: ``sum(fn, *args)`` takes a module-level function, so
+  that it can be sent to workers. ``problem.chunks.operator`` holds the transforms, and
+  ``problem.block_for_codes(W)`` is what a match needs to know about weights.
+  ``dataclasses.replace(problem, chunks=..)`` is the same problem on other rows, such as a
+  subsample.
+- The solver is a ``BaseEstimator`` whose ``__init__`` only stores, so that it can be cloned,
+  printed and searched over (``solver__max_iter``). ``joint = False`` in the class rules out
+  ``shared_pose=True``, for solvers that cannot improve a block; ``ridged = True`` says that the
+  solver uses ``problem.ridge``.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +81,13 @@ class Problem:
     complete : bool
         Whether all values of the rows were observed.
     ridge : float
-        ``rho`` of :mod:`gtpca.model.ridge`, with which components are to be found.
+        ``rho`` of :mod:`gtpca.model.ridge`, with which components are found.
     cost : float
-        By which share the ridge may raise the energy that is left; components for which it would
-        raise it more are found without.
+        The largest share by which the ridge may raise the residual energy; components for which it
+        would raise it more are found without a ridge.
     rough : bool
-        Whether the rows are a sample to search among: ties of transforms are left to rounding.
+        Whether the rows are a sample to search in: ties between transforms are then decided by
+        rounding.
     """
 
     chunks: Chunks
@@ -41,45 +99,45 @@ class Problem:
 
     @property
     def plain(self) -> Problem:
-        """The same without a ridge."""
+        """The same problem without a ridge."""
         return replace(self, ridge=0.0)
 
     def on(self, numbers: np.ndarray) -> Problem:
-        """The same on some of the rows, in memory."""
+        """The same problem on some of the rows, in memory."""
         chunk = self.chunks.take(numbers)
         how = {"n_jobs": getattr(self.chunks, "n_jobs", None)}
         return replace(self, chunks=as_chunks(chunk.rows, chunk.operator, chunk.weight, **how))
 
-    def block(self, W: np.ndarray) -> Block:
-        """The block of weights ``W`` (K, L) for codes of these rows: without the ridge."""
-        return self.plain.blocks(W[None])[0]
+    def block_for_codes(self, W: np.ndarray) -> Block:
+        """The block of weights ``W`` (K, L) for encoding these rows: without the ridge."""
+        return self.plain.blocks_for_fit(W[None])[0]
 
-    def blocks(self, stack: np.ndarray) -> list[Block]:
-        """The blocks of several weights (S, K, L) that are to be found: with the ridge."""
+    def blocks_for_fit(self, stack: np.ndarray) -> list[Block]:
+        """The blocks of several weights (S, K, L) during the search: with the ridge."""
         how = (self.chunks.dtype, self.polarity, self.ridge, self.rough)
         return make_blocks(self.chunks.operator, stack, *how)
 
     def left(self, W: np.ndarray) -> float:
-        """The energy that codes on the block of weights ``W`` (K, L) leave of these rows."""
-        return self.chunks.sum(energy) - self.chunks.sum(explained_energy, self.block(W))
+        """The energy of the residual of these rows on the block of weights ``W`` (K, L)."""
+        return self.chunks.sum(energy) - self.chunks.sum(explained_energy, self.block_for_codes(W))
 
 
 @dataclass
 class SolverResult:
-    """One component, or a block of components in one pose, and how it was found.
+    """One component, or a block of components that share a pose, and how it was found.
 
     Attributes
     ----------
     weights : array (K, L)
         Orthonormal.
     history : list of float
-        Explained energy at each pass over all rows, less the penalty of a ridge; never falls.
+        Explained energy at each pass over all rows, minus the penalty of a ridge; never decreases.
     n_iter : int
-        Passes over all rows, those of rejected moves included.
+        Number of passes over all rows, including those of rejected moves.
     stopped : str
         Why it stopped: "converged", "max_iter", "callback" or "no energy".
     ridge : float
-        With which the component was found.
+        The ridge with which the component was found.
     """
 
     weights: np.ndarray

@@ -1,9 +1,9 @@
-"""One transform only: the components are principal components, found directly and all at once.
+"""Operators with a single transform: principal components, found directly and all at once.
 
-For a single transform ``T`` the problem is PCA in the range of ``T``. With ``G = T* Q T``, where
-``Q`` is the feature weight, and ``V = T G^(-1/2)``, whose columns are orthonormal, the components
-are ``w_k = G^(-1/2) u_k`` where ``u_k`` are the leading eigenvectors of
-``V* Q (sum_i x_i x_i') Q V``.
+For a single transform ``T`` the problem is ordinary PCA in the range of ``T``. With
+``G = T* Q T``, where ``Q`` is the feature weight, and ``V = T G^(-1/2)``, whose columns are
+orthonormal, the components are ``w_k = G^(-1/2) u_k``, where ``u_k`` are the leading eigenvectors
+of ``V* Q (sum_i x_i x_i') Q V``.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["PATTERN", "Part", "is_density", "parts", "picked"]
+__all__ = ["PATTERN", "Part", "is_density", "known_labels", "parts", "picked"]
 
 PATTERN = "pattern"  # what it is called wherever it is shown
 
@@ -44,12 +44,17 @@ class Part(NamedTuple):
 
 def is_density(model) -> bool:
     """Whether the model has a likelihood: then a pattern and all components take one pose."""
-    return hasattr(model, "pose_posterior")
+    return model.has_likelihood
+
+
+def known_labels(model):
+    """What a model knows of its samples beside their values; None before a fit."""
+    return model.labels_ if model.__sklearn_is_fitted__() else None
 
 
 def parts(model) -> list[Part]:
     """All parts of a fitted model, in their order."""
-    if hasattr(model, "event_counts_"):
+    if model.of_recordings:
         return [Part(f"template {k + 1}", w, None) for k, w in enumerate(model.components_)]
     names = [f"component {k + 1}" for k in range(model.n_components_)]
     if not is_density(model):

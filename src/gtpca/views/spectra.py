@@ -60,7 +60,7 @@ def _white_variance(model) -> float:
     """Mean square of what a model leaves, or of its noise."""
     if is_density(model):
         return float(np.mean(model.noise_variance_))
-    if hasattr(model, "noise_level_"):  # of correlations with templates of unit norm
+    if model.of_recordings:  # of correlations with templates of unit norm
         return float(np.mean(np.square(model.noise_level_)))
     share = 1 - float(np.sum(model.explained_energy_ratio_))
     total = model.explained_energy_[0] / max(model.explained_energy_ratio_[0], 1e-300)

@@ -1,7 +1,7 @@
-"""The one boundary between the containers that users have and the rows that are fitted.
+"""The only boundary between the containers that users have and the rows that are fitted.
 
-A container is known by the package of its class, and is never imported: whoever passes one has
-imported its library. Nothing else in gtpca asks what samples came in.
+A container is recognised by the package of its class, which is never imported: whoever passes a
+container has imported its library. No other part of gtpca needs to know the type of container.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KINDS: dict[str, Any] = {
 
 
 def open_container(X, sample_dim=None, labels: Labels | None = None) -> Container | None:
-    """What ``X`` came in; None if that is an array, a frame, or anything else that is only rows.
+    """The container of ``X``; None for an array, a frame, or anything else that is just rows.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def open_container(X, sample_dim=None, labels: Labels | None = None) -> Containe
     sample_dim : str or None
         Which axis of a container with names holds the samples.
     labels : Labels or None
-        Of a fitted model, with which those of ``X`` must agree.
+        Labels of a fitted model, with which those of ``X`` must agree.
     """
     rows, wanted = (X.rows, X.labels) if isinstance(X, Labelled) else (X, labels)
     kind = _kind(rows)
@@ -47,7 +47,7 @@ def open_container(X, sample_dim=None, labels: Labels | None = None) -> Containe
 
 
 def _kind(X):
-    """The class that knows the package of ``X``, or of what is in a list."""
+    """The class for the package of ``X``, or of the elements of a list."""
     listed = isinstance(X, (list, tuple)) and len(X) > 0
     packages = (cls.__module__.partition(".")[0] for cls in type(X[0] if listed else X).__mro__)
     kind = next((KINDS[name] for name in packages if name in KINDS), None)
@@ -55,11 +55,11 @@ def _kind(X):
 
 
 def samples_in(container: Container | None, values, grid) -> Any:
-    """Samples (n, \\*grid) in a container; as they are, if there is none."""
+    """Samples (n, \\*grid) in a container; unchanged if there is none."""
     return values if container is None else container.samples(values, grid)
 
 
 def components_in(labels: Labels | None, values, grid) -> Any:
-    """Components (k, \\*grid) in the kind of container that the samples of a fit came in."""
+    """Components (k, \\*grid) in the type of container that held the samples of the fit."""
     kind = Container if labels is None else KINDS.get(labels.kind, Container)
     return kind.components(values, grid, labels)

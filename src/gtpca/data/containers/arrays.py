@@ -1,4 +1,4 @@
-"""Arrays of xarray and torch."""
+"""xarray DataArrays and torch tensors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["DataArrays", "Tensors"]
 
 
 class DataArrays(Container):
-    """A DataArray of xarray; one of its dimensions are the samples.
+    """An xarray DataArray, one of whose dimensions is that of the samples.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class DataArrays(Container):
     sample_dim : str or None
         Default: the first dimension.
     labels : Labels or None
-        Of a fitted model: its axes say in which order the dimensions are taken.
+        Labels of a fitted model, whose axes define the order of the dimensions.
     """
 
     def __init__(self, X, sample_dim=None, labels: Labels | None = None):
@@ -75,7 +75,7 @@ class DataArrays(Container):
         )
 
     def _beside(self, *taken):
-        """The coordinates that belong to the samples alone; names that are taken are left out."""
+        """The coordinates that belong to the samples alone, except for names already in use."""
         coords, dim = self._X.coords, self._X.dims[0]
         return {n: c for n, c in coords.items() if set(c.dims) <= {dim} and n not in taken}
 
@@ -89,12 +89,12 @@ class DataArrays(Container):
 
 
 def _component_dim(taken) -> str:
-    """What the axis of the components is called, beside dimensions that have names already."""
+    """The name of the axis of the components, different from existing dimensions."""
     return next(name for name in ("component", "gtpca_component") if name not in taken)
 
 
 def _component_names(count) -> list[str]:
-    """As ``GTPCA.get_feature_names_out`` calls the scores."""
+    """The names that ``GTPCA.get_feature_names_out`` gives to the scores."""
     return [f"gtpca{k}" for k in range(count)]
 
 
@@ -110,7 +110,7 @@ def _sample_dim(X, sample_dim):
 
 
 def _order(X, dim, labels):
-    """The dimensions of a sample, as in the fit if they have the same names."""
+    """The dimensions of a sample, ordered as in the fit if they have the same names."""
     own = {str(name): name for name in X.dims if name != dim}
     wanted = [] if labels is None else [str(axis.name) for axis in labels.axes]
     return [own[name] for name in wanted] if sorted(wanted) == sorted(own) else own.values()
@@ -135,21 +135,21 @@ def _axis(X, dim) -> Axis:
 
 
 def _dates(values) -> tuple[str, np.ndarray]:
-    """The unit of dates, nanoseconds if these reach as far, and how many of it since 1970."""
+    """The unit of dates, nanoseconds if their range suffices, and the numbers since 1970."""
     fine = values.astype(DATES)
     kept = fine if np.array_equal(fine.astype(values.dtype), values) else values
     return str(kept.dtype), kept.astype(np.int64)
 
 
 def _numbers(values) -> np.ndarray:
-    """Positions as floats, or as the integers they are where a float does not hold them."""
+    """Positions as floats, or as integers if floats cannot represent them."""
     found = values.astype(np.float64)
     large = values.dtype.kind in "iu" and np.abs(found).max(initial=0.0) > 2**53
     return values.astype(np.int64) if large and found.max() < 2**63 else found
 
 
 def _check_coordinate(dim, values) -> None:
-    """Positions are somewhere: neither NaN, nor infinite, nor no date."""
+    """Check that positions are neither NaN, nor infinite, nor missing dates."""
     kind = values.dtype.kind
     good = ~np.isnat(values) if kind in "mM" else np.isfinite(values) if kind == "f" else True
     if not np.all(good):
@@ -185,7 +185,7 @@ def _data_array(values, first, coords, names, axes, name=None, attrs=None):
 
 
 class Tensors(Container):
-    """A tensor of torch: answers are tensors on the same device.
+    """A torch tensor: results are tensors on the same device.
 
     Parameters
     ----------

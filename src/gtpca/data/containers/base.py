@@ -1,4 +1,4 @@
-"""What every container of samples offers: rows and labels on the way in, answers on the way out."""
+"""The base class of containers: rows and labels as input, results in the same type as output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Container", "axes_of"]
 
 
 class Container:
-    """Samples as a user gave them; this one answers in plain arrays.
+    """Samples as passed by a user; this class returns plain arrays.
 
     Parameters
     ----------
@@ -23,14 +23,14 @@ class Container:
     labels : Labels or None
     """
 
-    takes_lists = False  # whether a list of such objects is one container
+    takes_lists = False  # whether a list of such objects counts as one container
 
     def __init__(self, rows, labels: Labels | None = None):
         self.rows: Any = rows
         self.labels: Any = labels
 
     def samples(self, values: np.ndarray, grid) -> Any:
-        """Samples (n, \\*grid), or parts of them, in the container that came in."""
+        """Samples (n, \\*grid), or parts of them, in the type of container that was passed."""
         return values
 
     def table(self, values: np.ndarray, names: Iterable[str]) -> Any:
@@ -38,7 +38,7 @@ class Container:
         return values
 
     def poses(self, poses) -> Any:
-        """Quantities (n, k) by name."""
+        """Pose quantities (n, k) by name."""
         return poses
 
     def take(self, numbers) -> Container:
@@ -52,7 +52,7 @@ class Container:
 
 
 def axes_of(grid, labels: Labels, shape) -> tuple[Axis, ...]:
-    """The axes of values of a shape: those of a grid, if it knows them, else those of labels."""
+    """The axes of values of a shape: those of a grid, if known, else those of labels."""
     if isinstance(grid, Grid):
         return grid.axes
     known = labels.axes if len(labels.axes) == len(shape) else (Axis(),) * len(shape)

@@ -1,4 +1,4 @@
-"""Functions on a grid, of scikit-fda."""
+"""scikit-fda functions on a grid."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Functions"]
 
 
 class Functions(Container):
-    """An FDataGrid; its grid gives the weights of the inner product, the trapezoidal rule.
+    """An FDataGrid, whose grid defines the weights of the inner product (trapezoidal rule).
 
     Parameters
     ----------

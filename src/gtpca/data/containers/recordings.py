@@ -1,4 +1,4 @@
-"""Epochs and evoked responses of MNE."""
+"""MNE Epochs and evoked responses."""
 
 from __future__ import annotations
 
@@ -15,10 +15,22 @@ from gtpca.optional import require
 
 __all__ = ["Recordings", "warn_of_kinds"]
 
-# The kinds of channels that MNE itself takes for data.
+# The types of channels that MNE itself considers data.
 DATA = (
-    *("mag", "grad", "ref_meg", "eeg", "seeg", "ecog", "dbs", "csd", "hbo", "hbr"),
-    *("fnirs_cw_amplitude", "fnirs_fd_ac_amplitude", "fnirs_fd_phase", "fnirs_od"),
+    "mag",
+    "grad",
+    "ref_meg",
+    "eeg",
+    "seeg",
+    "ecog",
+    "dbs",
+    "csd",
+    "hbo",
+    "hbr",
+    "fnirs_cw_amplitude",
+    "fnirs_fd_ac_amplitude",
+    "fnirs_fd_phase",
+    "fnirs_od",
 )
 UNITS = {"mag": "T", "ref_meg": "T", "grad": "T/m", "csd": "V/m2", "hbo": "M", "hbr": "M"}
 UNITS |= {"fnirs_fd_phase": "rad", "fnirs_od": "1"}  # all others are in volts
@@ -32,8 +44,8 @@ class Recordings(Container):
     X : Epochs, EpochsArray or list of Evoked
     sample_dim : ignored
     labels : Labels or None
-        Of a fitted model, whose channels are taken by their names, and whose axes are in this order
-        or, if it was fitted to a file, the other way round. Default: the good data channels, or all
+        Labels of a fitted model, whose channels are selected by name, and whose axes are in this
+        order or, if it was fitted to a file, in reverse. Default: the good data channels, or all
         good channels if none of them holds data.
     """
 
@@ -54,7 +66,7 @@ class Recordings(Container):
         super().__init__(self._turned(rows), Labels(axes, "mne", "epoch"))
 
     def _turned(self, rows):
-        """Rows with channels before times, or the other way round if the model has them so."""
+        """Rows with channels before times, or the reverse if the model has them so."""
         return rows if self._order.step == 1 else rows.transpose(0, 2, 1)
 
     def _data(self):
@@ -113,7 +125,7 @@ def _times_first(labels) -> bool:
 
 
 def _picks(X, labels) -> np.ndarray:
-    """Numbers of the channels that are taken."""
+    """Numbers of the channels that are used."""
     axes = () if labels is None else labels.axes
     fitted = next((axis.names for axis in axes if axis.name == "channel"), None)
     if fitted is not None:
@@ -129,13 +141,14 @@ def _picks(X, labels) -> np.ndarray:
 
 
 def warn_of_kinds(kinds) -> None:
-    """Warn if channels measure things of different units: values in volts are a million times
-    those in tesla, and decide alone.
+    """Warn if channels have different units.
+
+    Values in volts are a million times those in tesla, and would dominate.
 
     Parameters
     ----------
     kinds : array of str
-        Of the channels, as MNE calls them.
+        Types of the channels, as named by MNE.
     """
     units = {kind: UNITS.get(kind, "V") for kind in sorted(set(map(str, kinds)))}
     if len(set(units.values())) > 1:
@@ -148,7 +161,7 @@ def warn_of_kinds(kinds) -> None:
 
 
 def _axes(X, picks) -> tuple[Axis, ...]:
-    """Channels, with their kinds and places, and times in seconds."""
+    """Channels, with their types and positions, and times in seconds."""
     kinds = X.get_channel_types()
     places = np.array([X.info["chs"][i]["loc"] for i in picks], dtype=np.float64)
     about = {"kinds": [kinds[i] for i in picks], "places": places}

@@ -1,0 +1,449 @@
+"""What a fit found, as one value: estimators read their fitted attributes from it.
+
+A value holds what a user reads and a file keeps, in the units of the data; ``model`` is what
+:mod:`gtpca.model` computes with. It does not change: a fit, a batch of ``partial_fit`` and a file
+make a new one, which an estimator takes over in one assignment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from gtpca._typing import Shape
+from gtpca.data.labels import Labels
+from gtpca.fitting.event_counts import EventCounts
+from gtpca.fitting.fit import Fit
+from gtpca.fitting.held_out import Trust
+from gtpca.fitting.streaming import KeptRows, Stream
+from gtpca.model.conventions import SAME, kept_signs
+from gtpca.model.events import EventModel
+from gtpca.model.mixture import MixtureModel
+from gtpca.model.model import Model
+from gtpca.model.preprocessing import Preprocessing
+from gtpca.model.prices import Noise
+from gtpca.model.probabilistic import ProbabilisticModel
+from gtpca.model.stationary import StationaryNoise
+from gtpca.operators import Operator
+from gtpca.solvers.base import SolverResult
+
+__all__ = [
+    "Fitted",
+    "FittedComponents",
+    "FittedDensity",
+    "FittedEvents",
+    "FittedMixture",
+    "FittedRows",
+    "read",
+]
+
+TINY = np.finfo(float).tiny
+
+
+class Read:
+    """A fitted attribute, ``name_``: what the value ``fit_`` of an estimator has under ``name``.
+
+    Before a fit there is none. To set one makes a new value that differs in it.
+
+    Parameters
+    ----------
+    optional : bool
+        Whether the attribute is missing where the value has None.
+    """
+
+    def __init__(self, optional=False):
+        self.optional, self.__doc__ = optional, None
+
+    def __set_name__(self, owner, name):
+        self.attribute, self.name = name, name.removesuffix("_")
+
+    def __get__(self, estimator, owner=None):
+        if estimator is None:
+            return self
+        fit = vars(estimator).get("fit_")
+        value = None if fit is None else getattr(fit, self.name)
+        if fit is None or (self.optional and value is None):
+            raise AttributeError(
+                f"{type(estimator).__name__!r} object has no attribute {self.attribute!r}"
+            )
+        return value
+
+    def __set__(self, estimator, value):
+        fit = vars(estimator).get("fit_")
+        if fit is None or self.name not in {field.name for field in fields(fit)}:
+            raise AttributeError(f"{self.attribute} follows from a fit and cannot be set")
+        estimator.fit_ = replace(fit, **{self.name: value})
+
+
+def read(optional: bool = False) -> Any:
+    """A :class:`Read`, which type checkers take for what the annotation beside it says."""
+    return Read(optional)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fitted:
+    """What every fit finds.
+
+    Attributes
+    ----------
+    operator : Operator
+        The family, bound to the shape of a sample. It is not in files.
+    components : array
+    labels : Labels or None
+        What is known of the samples beside their values.
+    cautions : list of str
+        What the fit warned of.
+    noise : StationaryNoise or None
+        What rows were whitened by.
+    """
+
+    operator: Operator
+    components: np.ndarray
+    labels: Labels | None
+    cautions: list[str]
+    noise: StationaryNoise | None = None
+
+    follows: ClassVar[tuple[str, ...]] = ("n_components", "sample_shape", "n_features_in")
+
+    @property
+    def n_components(self) -> int:
+        """How many there are."""
+        return len(self.components)
+
+    @property
+    def sample_shape(self) -> Shape:
+        """Shape of a sample."""
+        return self.operator.sample_shape
+
+    @property
+    def n_features_in(self) -> int:
+        """Number of values of a sample."""
+        return self.operator.n_features
+
+    @classmethod
+    def needed(cls) -> list[str]:
+        """Names of what has no default."""
+        return [field.name for field in fields(cls) if field.default is MISSING]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FittedRows(Fitted):
+    """What a fit to samples of one shape finds.
+
+    Attributes
+    ----------
+    row_shape : tuple of int
+        Shape of a row as it came.
+    feature_names_in : array of str or None
+        Names of the columns of a table.
+    """
+
+    row_shape: Shape
+    feature_names_in: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FittedComponents(FittedRows):
+    """What :class:`gtpca.GTPCA` reads; see its attributes of the same names."""
+
+    explained_energy: np.ndarray
+    explained_energy_ratio: np.ndarray
+    n_iter: np.ndarray
+    history: list[np.ndarray]
+    ridge: np.ndarray
+    mean: np.ndarray | None
+    polarity: str
+    center: bool | str
+    shared_pose: bool
+    n_samples_seen: int = 0
+    whitened_components: np.ndarray | None = None
+    data_resmse: np.ndarray | None = None
+    residual_correlation: float | None = None
+    online: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, found: Fit, **more: Any) -> Self:
+        """The value of a model and of how it was found; ``more`` are other attributes."""
+        model, operator = found.model, found.model.operator
+        mean, per_sample = model.preprocessing.mean, model.preprocessing.per_sample
+        shape, shown, left = (-1, *operator.weight_shape), model.data_weights, found.data_left
+        known = {"labels": None, "row_shape": operator.sample_shape, **more}
+        return cls(
+            operator=operator,
+            components=(model.weights if shown is None else shown).reshape(shape),
+            whitened_components=None if shown is None else model.weights.reshape(shape),
+            noise=model.preprocessing.noise,
+            data_resmse=None if left is None else left[1:] / max(left[0], TINY),
+            explained_energy=found.explained,
+            explained_energy_ratio=found.explained / found.total,
+            n_iter=np.array([result.n_iter for result in found.results], dtype=int),
+            history=[np.array(result.history) for result in found.results],
+            ridge=np.array([result.ridge for result in found.results]),
+            mean=None if mean is None else mean.reshape(operator.sample_shape),
+            n_samples_seen=found.n_rows,
+            cautions=list(found.cautions),
+            polarity=model.polarity,
+            shared_pose=model.shared_pose,
+            center="samples" if per_sample else mean is not None,
+            **known,
+        )
+
+    @property
+    def model(self) -> Model:
+        """The model, without sweeps."""
+        shown, seen = self.components.reshape(self.n_components, -1), self.whitened_components
+        return Model(
+            operator=self.operator,
+            weights=shown if seen is None else seen.reshape(shown.shape),
+            data_weights=None if seen is None else shown,
+            polarity=self.polarity,
+            shared_pose=self.shared_pose,
+            preprocessing=Preprocessing(
+                None if self.mean is None else self.mean.ravel(),
+                self.center == "samples",
+                self.noise,
+            ),
+        )
+
+    def with_signs_of(self, old: FittedComponents) -> FittedComponents:
+        """The same with the signs that components had in a fit to fewer rows."""
+        new = self.components
+        if new.shape != old.components.shape or self.polarity != "both":
+            return self
+        kept = kept_signs(new.reshape(len(new), -1), old.components.reshape(len(new), -1), SAME)
+        kept = kept.reshape(-1, *(1,) * (new.ndim - 1))
+        seen = None if self.noise is None else self.whitened_components * kept
+        return replace(self, components=new * kept, whitened_components=seen)
+
+    @property
+    def kept_rows(self) -> KeptRows | None:
+        """The first rows of a stream, as long as they are kept."""
+        kept = None if self.online is None else self.online.get("kept")
+        return None if kept is None else KeptRows(**kept)
+
+    @property
+    def stream(self) -> Stream:
+        """Where the stream stands; after a fit, what is known of its rows."""
+        if self.online is not None:
+            return Stream(**{n: value for n, value in self.online.items() if n != "kept"})
+        if self.n_samples_seen == 0:  # the weights of a network
+            return Stream.begin(self.model)
+        total = self.explained_energy[0] / self.explained_energy_ratio[0]
+        known = (self.explained_energy, total, self.n_samples_seen)
+        return Stream.begin(self.model, *known, self.ridge)
+
+    def followed(self, stream: Stream, kept: KeptRows | None) -> FittedComponents:
+        """The fit after a batch: components of the stream, one more pass in its history."""
+        past = zip(stream.weights, self.history, stream.explained, self.n_iter, strict=True)
+        results = [SolverResult(W, [*before, now], n_iter + 1) for W, before, now, n_iter in past]
+        for result, ridge in zip(results, stream.ridges, strict=True):
+            result.ridge = float(ridge)
+        found = replace(stream.fit(self.model, results), cautions=tuple(self.cautions))
+        return self.of(
+            found,
+            labels=self.labels,
+            row_shape=self.row_shape,
+            feature_names_in=self.feature_names_in,
+            online=vars(stream) | {"kept": None if kept is None else vars(kept)},
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FittedDensity(FittedRows):
+    """What :class:`gtpca.ProbabilisticGTPCA` reads; see its attributes of the same names."""
+
+    mean_pattern: np.ndarray
+    explained_variance: np.ndarray
+    noise_variance: float | np.ndarray
+    pose_prior: np.ndarray
+    offset: float
+    history: np.ndarray
+    n_iter: int
+    held_out_gain: float | None
+    smoothing: float
+    shrinkage: float
+    held_out_total: float | None = None
+    halves_gain: float | None = None
+    noise_gains: tuple[float, ...] | None = None
+    whitened_weights: np.ndarray | None = None
+    residual_correlation: float | None = None
+
+    @classmethod
+    def of(cls, model: ProbabilisticModel, trust: Trust, by_feature: bool, **more: Any) -> Self:
+        """The value of a model and of how far it can be trusted; ``more`` are other attributes.
+
+        ``by_feature`` says whether every feature has a noise of its own.
+        """
+        operator, shape = model.operator, model.operator.weight_shape
+        one = float(model.noise[0])
+        return cls(
+            operator=operator,
+            mean_pattern=model.visible[0].reshape(shape),
+            components=unit_loadings(model).reshape(-1, *shape),
+            whitened_weights=_whitened([model], (-1, *shape)),
+            noise=model.whitening,
+            explained_variance=model.sizes**2,
+            noise_variance=model.noise.reshape(operator.sample_shape) if by_feature else one,
+            pose_prior=np.exp(model.log_prior),
+            held_out_gain=trust.gain,
+            held_out_total=trust.total,
+            halves_gain=trust.halves,
+            noise_gains=trust.noise,
+            smoothing=trust.width,
+            shrinkage=trust.scale,
+            **more,
+        )
+
+    @property
+    def trust(self) -> Trust:
+        """What held-out rows and surrogates of noise say of the pattern."""
+        found = (self.held_out_gain, self.smoothing, self.shrinkage, self.held_out_total)
+        return Trust(*found, self.halves_gain, tuple(self.noise_gains or ()))
+
+    @property
+    def shared_pose(self) -> bool:
+        """Pattern and components take one pose."""
+        return True
+
+    @property
+    def center(self) -> bool:
+        """Nothing is subtracted: the pattern is a part of the model."""
+        return False
+
+    @property
+    def mean(self) -> None:
+        """That of features, which nothing subtracts."""
+        return None
+
+    @property
+    def model(self) -> ProbabilisticModel:
+        """The density."""
+        parts = (self.mean_pattern, self.components, self.explained_variance, self.pose_prior)
+        return _density(self, *parts, self.whitened_weights)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FittedMixture(FittedRows):
+    """What :class:`gtpca.MixtureGTPCA` reads; see its attributes of the same names."""
+
+    kind_weights: np.ndarray
+    mean_patterns: np.ndarray
+    explained_variance: np.ndarray
+    noise_variance: float
+    pose_prior: np.ndarray
+    kind_counts: np.ndarray
+    doubts: np.ndarray
+    history: np.ndarray
+    n_iter: int
+    whitened_weights: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, model: MixtureModel, **more: Any) -> Self:
+        """The value of a model; ``more`` are other attributes."""
+        kinds, shape = model.kinds, model.operator.weight_shape
+        return cls(
+            operator=model.operator,
+            kind_weights=np.exp(model.log_weights),
+            mean_patterns=np.array([kind.visible[0].reshape(shape) for kind in kinds]),
+            components=np.array([unit_loadings(kind).reshape(-1, *shape) for kind in kinds]),
+            whitened_weights=_whitened(kinds, (len(kinds), -1, *shape)),
+            noise=kinds[0].whitening,
+            explained_variance=model.sizes**2,
+            noise_variance=float(model.noise[0]),
+            pose_prior=np.exp([kind.log_prior for kind in kinds]),
+            **more,
+        )
+
+    @property
+    def n_components(self) -> int:
+        """How many every kind has."""
+        return self.components.shape[1]
+
+    @property
+    def model(self) -> MixtureModel:
+        """The densities of all kinds."""
+        parts = (self.mean_patterns, self.components, self.explained_variance, self.pose_prior)
+        seen = self.whitened_weights
+        whitened = [None] * len(self.components) if seen is None else seen
+        kinds = tuple(_density(self, *kind) for kind in zip(*parts, whitened, strict=True))
+        return MixtureModel(kinds, np.log(self.kind_weights))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FittedEvents(Fitted):
+    """What :class:`gtpca.EventGTPCA` reads; see its attributes of the same names."""
+
+    whitened_components: np.ndarray | None
+    event_counts: EventCounts
+    counts_text: str
+    prices: np.ndarray
+    noise_level: np.ndarray
+    crossings: np.ndarray
+    score_scale: np.ndarray
+    history: np.ndarray
+    n_iter: int
+    refractory: int
+    shared_pose: bool
+    polarity: str
+    center: bool
+
+    follows: ClassVar[tuple[str, ...]] = (*Fitted.follows, "n_channels")
+
+    @property
+    def n_channels(self) -> int:
+        """Of a recording."""
+        return 1 if len(self.sample_shape) == 1 else self.sample_shape[1]
+
+    @property
+    def n_features_in(self) -> int:
+        """Number of values at a point of time."""
+        return self.n_channels
+
+    @property
+    def model(self) -> EventModel:
+        """The templates, which decode recordings."""
+        shape = (1, self.n_components) if self.shared_pose else (self.n_components, 1)
+        data = self.components.reshape(*shape, -1, self.n_channels)
+        seen = self.whitened_components
+        return EventModel(
+            weights=data if seen is None else seen.reshape(data.shape),
+            data_weights=data,
+            scale=self.score_scale.reshape(shape),
+            noise=self.noise,
+            level=Noise(self.noise_level, self.crossings),
+            positive=self.polarity == "positive" and shape[1] == 1,
+            refractory=self.refractory,
+            center=self.center,
+        )
+
+
+def unit_loadings(model: ProbabilisticModel) -> np.ndarray:
+    """Loadings in the units of the data, each of unit norm, (K, L)."""
+    sizes = model.sizes
+    unit = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+    return unit[:, None] * model.visible[1:]
+
+
+def _whitened(kinds, shape):
+    """Patterns and loadings as whitened rows show them; None where nothing is whitened."""
+    if kinds[0].data_weights is None:
+        return None
+    return np.array([kind.weights for kind in kinds]).reshape(shape)
+
+
+def _density(fit, pattern, components, variance, prior, whitened) -> ProbabilisticModel:
+    """The density of a pattern and of components (K, ..) with variances (K,), in a fit's noise."""
+    W = components.reshape(len(variance), fit.operator.n_weights)
+    visible = np.concatenate([pattern.reshape(1, -1), np.sqrt(variance)[:, None] * W])
+    seen = visible if fit.noise is None else whitened.reshape(visible.shape)
+    return ProbabilisticModel(
+        operator=fit.operator,
+        pattern=seen[0],
+        loadings=seen[1:],
+        noise=np.ravel(fit.noise_variance),
+        log_prior=np.log(prior, out=np.full(len(prior), -np.inf), where=prior > 0),
+        whitening=fit.noise,
+        data_weights=None if fit.noise is None else visible,
+    )

@@ -1,0 +1,80 @@
+"""What operators and families declare of their poses and parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gtpca import (
+    Affine,
+    Compose,
+    Custom,
+    Deformation,
+    Reflection,
+    Rotation,
+    Scaling,
+    Shift,
+    TimeWarp,
+)
+from gtpca.fitting.cautions import has_ends
+
+CIRCLE = Shift(boundary="circular", axes=0)
+
+
+@pytest.mark.parametrize(
+    ("family", "shape", "angles", "unordered"),
+    [
+        (Rotation(8), (9, 9), {"degrees"}, set()),
+        (Compose(Rotation(4), Rotation(8)), (9, 9), {"degrees", "inner_degrees"}, set()),
+        (Compose(Shift((7, 7)), Rotation(8)), (9, 9), {"degrees"}, set()),
+        (CIRCLE, (360,), set(), set()),
+        (Scaling(axes=(0, 1), domain="all"), (9, 9), set(), set()),
+        (Affine([[[1, 0, 0], [0, 1, 0]]] * 2), (9, 9), set(), {"map"}),
+        (Deformation(axes=0, n_fields=5, random_state=0), (20,), set(), {"field"}),
+        (Custom([np.eye(4), np.eye(4)[::-1]]), (4,), set(), {"transform"}),
+        (Reflection(), (9,), set(), set()),
+    ],
+    ids=str,
+)
+def test_angles_go_round_and_numbers_have_no_ends(family, shape, angles, unordered):
+    operator = family.bind(shape)
+    names = set(operator.describe(np.zeros(1, dtype=int)))
+    assert operator.angles == angles
+    assert operator.unordered & names == unordered
+    assert {name for name, period in operator.periods.items() if name in angles} == angles
+    assert all(operator.periods[name] == 360.0 for name in angles)
+    for name in names:
+        round_, numbered = name in operator.periods, name in unordered
+        assert has_ends(operator, name) == (not round_ and not numbered)
+
+
+def test_a_pooled_or_judged_bank_says_the_same():
+    operator = Rotation(8).bind((9, 9))
+    assert operator.domain is not None
+    assert operator.angles == {"degrees"}
+    assert composed_angles() == {"degrees"}
+
+
+def composed_angles():
+    return Compose(Reflection(0), Rotation(4, domain="all")).bind((9, 9)).angles
+
+
+@pytest.mark.parametrize(
+    ("family", "windows"),
+    [
+        (Shift(5), ("window",)),
+        (Rotation(4), ()),
+        (TimeWarp(), ()),
+        (Compose(Shift(5), Reflection()), ("outer__window",)),
+        (Compose(Reflection(), Compose(Shift(5), Reflection())), ("inner__outer__window",)),
+    ],
+    ids=str,
+)
+def test_families_name_their_windows(family, windows):
+    assert family.windows == windows
+
+
+def test_only_shifts_say_which_axes_are_circular():
+    assert Shift(5).bind((9,)).circular == {0: False}
+    assert CIRCLE.bind((9, 3)).circular == {0: True}
+    assert Compose(Shift(5), Reflection()).bind((9,)).circular == {}
