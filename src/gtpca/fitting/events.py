@@ -326,10 +326,8 @@ def companions(placed, count, length) -> list[tuple[int, int, int, float]]:
             start, near = events.start[mine], events.start[other]
             low, high = np.searchsorted(near, [start - length + 1, start + length])
             first = np.repeat(np.arange(len(mine)), high - low)
-            second = np.concatenate(
-                [np.arange(a, b) for a, b in zip(low, high, strict=True)] or [[]]
-            )
-            second = second.astype(int)
+            ranges = [np.arange(a, b) for a, b in zip(low, high, strict=True)]
+            second = np.concatenate([np.zeros(0, int), *ranges])
             lags.append(near[second] - start[first])
             scores = events.scores[:, 0]
             shares.append(scores[other][second] / scores[mine][first])

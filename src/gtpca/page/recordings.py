@@ -133,8 +133,9 @@ def _names(model) -> list[str]:
 
 
 def _channel_names(model) -> list[str]:
-    axes = () if model.labels_ is None else model.labels_.axes
-    known = axes[1].names if len(axes) == 2 else None
+    known = None
+    if model.labels_ is not None and len(model.sample_shape_) == 2:
+        known = model.labels_.axes[1].names
     return list(known or (str(c + 1) for c in range(model.n_channels_)))
 
 
