@@ -606,7 +606,9 @@ def _(d):
         yield page, f"| {title} | {{:.3f}} | {{:.3f}} | {{:.3f}} | {{:.1f}} |\n", *values
     for case, told in beside.items():
         title = RECORDED[case] + (", `false_alarms=10`" if case == "noise .4" else "")
-        text = f"| {title}; draws: {{:.0f}} | {{:.3f}} | {{:.1f}} | {{:.3f}} | {{:.1f}} | {{:.1f}} |"
+        text = (
+            f"| {title}; draws: {{:.0f}} | {{:.3f}} | {{:.1f}} | {{:.3f}} | {{:.1f}} | {{:.1f}} |"
+        )
         names = ("draws", "F", "seconds", "alphacsc F", "penalty", "alphacsc seconds")
         yield page, text, *(told[name] for name in names)
 

@@ -15,7 +15,7 @@ __all__ = ["EventCounts", "count_events", "fitted_halves", "too_short"]
 
 SHORT = 64  # windows: shorter recordings are not cut into halves
 CHANCE, PRICES = 4.0, 2.0  # standard deviations, and prices, that events must be above noise
-MOST = 3.0  # prices that an event counts at most: single loud ones say nothing of a template
+MOST = 4.0  # times the median that an event counts at most: a few loud ones are no template
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class EventCounts:
         Of a fit to noise with the spectrum, the tails and the bursts of the recordings; of long
         ones, to that of some parts, for as many points.
     excess : tuple of float or None
-        ``sum_e min(g_e - 1, 3)``, by how many prices cross-fitted events gain more than their
-        price: in the recordings, in the surrogate, and the standard deviation of the difference of
-        two such surrogates.
+        ``sum_e min(g_e - 1, m)``, by how many prices cross-fitted events gain more than their
+        price, each at most four times the median: in the recordings, in the surrogate, and the
+        standard deviation of the difference of two such surrogates.
     """
 
     fitted: int
@@ -89,10 +89,9 @@ def count_events(signals, fitted: int, recipe, raw, whiten, halves=None) -> Even
     found = fit_events(noise, quick).placed
     share = sum(s.n_points for s in signals) / sum(s.n_points for s in noise)
     alike = [events for _, placed in fitted_halves(noise, recipe) for events in placed]
-    mine, chance = (
-        np.minimum(np.concatenate([events.gain for events in each]) - 1, MOST)
-        for each in (crossed, alike)
-    )
+    mine, chance = (np.concatenate([one.gain for one in each]) - 1 for each in (crossed, alike))
+    most = MOST * float(np.median(np.concatenate([mine, chance, [0.0]])))
+    mine, chance = np.minimum(mine, most), np.minimum(chance, most)
     spread = float(np.sqrt(2 * share * np.sum(chance**2)))
     return EventCounts(
         fitted,
