@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -40,6 +41,8 @@ __all__ = ["align", "impute", "reconstruct", "transform"]
 TABLES = (".csv", ".npy", ".parquet")
 SAMPLES = "a .npy file, or .csv, .parquet for rows of numbers, or a new folder for images"
 Samples = Annotated[Path, output_option(SAMPLES)]
+WINDOW = "window_start"  # how the ids of windows of a recording are called, or window_start_s
+PLACES = ("start", "centre", "peak")  # poses along time
 PIECE = 2**22  # values that are read at a time
 Prefix = Annotated[str, typer.Option(help="Put this before the names of columns of results.")]
 PREFIXES = ("fit_", *(f"fit{number}_" for number in range(2, 10_000)))
@@ -71,6 +74,7 @@ def transform(
     component stands. The README's table of families says what they mean. Probabilistic models
     also say how sure they are: pose_probability, start_std and the like, log_likelihood. Of a
     model of kinds, columns are kind, its probability, and scores on the components of that kind.
+    Of windows of a recording, recording_gtpca0_start is where that is in the recording.
     """
     check_output(output, TABLES, model, source.path, is_text=True)
     fitted = load_model(model, max_size, kinds=True)
@@ -85,10 +89,14 @@ def transform(
         doubted = list(doubts(fitted, np.zeros((1, *data.rows.shape[1:])))) if poses else []
         _check_names(source.path, beside, [*names(fitted.model_, told), *doubted], prefix)
         parts = list(_pieces(fitted, fitted.encode, source.path, data.rows, "scores"))
+        begins = data.id_name if poses and data.ids is not None else ""
+        starts = data.ids if begins.startswith(WINDOW) else None
         sure = _doubts(fitted, source.path, data.rows) if poses else {}
     scores, index = (np.concatenate([getattr(c, n) for c in parts]) for n in ("scores", "index"))
     codes = Codes(scores, index)
     found = named_columns(fitted.model_, codes, told) | sure
+    if starts is not None:
+        found |= in_recording(found, starts.astype(float), begins.removeprefix(WINDOW))
     write_table(output, beside | {f"{prefix}{name}": v for name, v in found.items()})
     tell(output, f"Scores of {len(codes)} samples are")
 
@@ -117,6 +125,17 @@ def _kind_columns(model, poses, X) -> dict[str, np.ndarray]:
         columns |= {name: values[:, 0] for name, values in model.poses(codes).items()}
         columns["log_likelihood"] = model.score_samples(X)
     return columns
+
+
+def in_recording(columns, starts, unit) -> dict[str, np.ndarray]:
+    """Columns that say where in the recording poses are, of windows that begin at ``starts`` (n,).
+
+    ``unit`` is how the names of poses in the unit of the starts end: "_s", or nothing.
+    """
+    known = {name: re.fullmatch(rf"(?:.+_)?({'|'.join(PLACES)}){unit}", name) for name in columns}
+    return {
+        f"recording_{n}": starts + np.asarray(columns[n]) for n, is_pose in known.items() if is_pose
+    }
 
 
 def _check_names(path, beside, columns, prefix) -> None:

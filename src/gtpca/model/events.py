@@ -7,10 +7,9 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.lib.stride_tricks import sliding_window_view
 
-from gtpca.data.signals import Piecewise, Span, parts_of, spans
+from gtpca.data.signals import Piecewise, Span, map_pieces, parts_of, spans
 from gtpca.model.decoding import Dictionary, Placed, decode_piece, render
 from gtpca.model.prices import Noise, NoiseSample, prices_of
 from gtpca.model.stationary import StationaryNoise
@@ -256,21 +255,15 @@ def decode_all(signals, dictionary, prices, recipe, before=None, thorough=True):
         With ``gain``: what the residual would gain without each, relative to its price.
     samples : list of NoiseSample
     """
-    sizes = [signal.n_points for signal in signals]
-    pieces = spans(sizes, dictionary.length, recipe.core)
     dictionary.prepare()
-    run = delayed(_decode_span)
-    parts = Parallel(n_jobs=recipe.n_jobs, prefer="threads")(
-        run(
-            signals[span.recording],
-            dictionary,
-            prices[span.recording],
-            span,
-            None if before is None else before[span.recording],
-            thorough,
-        )
-        for span in pieces
-    )
+    nothing = [None] * len(signals) if before is None else before
+
+    def given(span):
+        r = span.recording
+        return dictionary, prices[r], nothing[r], thorough
+
+    pieces, parts = over_spans(signals, recipe, dictionary.length, _decode_span, given)
+    sizes = [signal.n_points for signal in signals]
     found: list[list[Placed]] = [[] for _ in sizes]
     samples = [NoiseSample.none(dictionary) for _ in sizes]
     for span, (placed, sample) in zip(pieces, parts, strict=True):
@@ -279,7 +272,19 @@ def decode_all(signals, dictionary, prices, recipe, before=None, thorough=True):
     return [joined(each) for each in found], samples
 
 
-def _decode_span(signal, dictionary, prices, span: Span, before, thorough):
+def over_spans(signals, recipe, length, task, given):
+    """``task(signal, span, *given(span))`` of all pieces of recordings, in their order.
+
+    Returns
+    -------
+    pieces : list of Span
+    answers : list
+    """
+    pieces = spans([signal.n_points for signal in signals], length, recipe.core)
+    return pieces, map_pieces(signals, pieces, task, map(given, pieces), recipe.n_jobs)
+
+
+def _decode_span(signal, span: Span, dictionary, prices, before, thorough):
     """Events that begin in a piece, and its sample of noise."""
     Y = signal.read(span.low, span.high)
     old = None
@@ -308,24 +313,31 @@ def statistics(signals, placed, weights, recipe, pad=0):
     Windows are longer by ``pad`` on both sides. Unobserved values are predicted by the events: then
     least squares on complete recordings lowers the energy of the observed values.
     """
+
+    def given(span):
+        return placed[span.recording], weights, pad
+
+    _, parts = over_spans(signals, recipe, weights.shape[2], _span_statistics, given)
+    return sum(rhs for rhs, _ in parts), sum(left for _, left in parts)
+
+
+def _span_statistics(signal, span: Span, events, weights, pad):
+    """What a piece says: right-hand sides of the events that begin in it, and its energy left."""
     S, Q, L, C = weights.shape
-    rhs, left, reach = np.zeros((S, Q, L + 2 * pad, C)), 0.0, L + pad
-    for span in spans([signal.n_points for signal in signals], L, recipe.core):
-        signal, events = signals[span.recording], placed[span.recording]
-        low, high = max(0, span.start - reach), min(signal.n_points, span.stop + reach)
-        Y = signal.read(low, high)
-        near = events.take((events.start > low - L) & (events.start < high)).moved(-low)
-        built = render(near, weights, high - low)
-        Y = np.where(np.isnan(Y), built, Y)
-        rest = (Y - built)[span.start - low : span.stop - low]
-        left += float(np.vdot(rest, rest))
-        own = near.take((near.start >= span.start - low) & (near.start < span.stop - low))
-        windows = sliding_window_view(np.pad(Y, ((pad, pad), (0, 0))), L + 2 * pad, axis=0)
-        for g in np.unique(own.group):
-            mine = own.group == g
-            cut = windows[own.start[mine]].reshape(mine.sum(), -1)  # (n, C L)
-            rhs[g] += (own.scores[mine].T @ cut).reshape(Q, C, -1).transpose(0, 2, 1)
-    return rhs, left
+    rhs, reach = np.zeros((S, Q, L + 2 * pad, C)), L + pad
+    low, high = max(0, span.start - reach), min(signal.n_points, span.stop + reach)
+    Y = signal.read(low, high)
+    near = events.take((events.start > low - L) & (events.start < high)).moved(-low)
+    built = render(near, weights, high - low)
+    Y = np.where(np.isnan(Y), built, Y)
+    rest = (Y - built)[span.start - low : span.stop - low]
+    own = near.take((near.start >= span.start - low) & (near.start < span.stop - low))
+    windows = sliding_window_view(np.pad(Y, ((pad, pad), (0, 0))), L + 2 * pad, axis=0)
+    for g in np.unique(own.group):
+        mine = own.group == g
+        cut = windows[own.start[mine]].reshape(mine.sum(), -1)  # (n, C L)
+        rhs[g] += (own.scores[mine].T @ cut).reshape(Q, C, -1).transpose(0, 2, 1)
+    return rhs, float(np.vdot(rest, rest))
 
 
 def price_table(samples, signals, recipe, dictionary):
