@@ -586,6 +586,33 @@ def _(d):
         yield page, text, *one.values(), *three.values()
 
 
+RECORDED = {
+    "noise .1": "noise 0.1",
+    "noise .25": "noise 0.25",
+    "noise .4": "noise 0.4",
+    "sizes 1, .6, .4": "noise 0.15, sizes 1, 0.6, 0.4",
+    "AR(.9) noise .25": 'AR(0.9) noise 0.25, `noise="stationary"`',
+}
+
+
+@of("bench_events.json")
+def _(d):
+    page = "docs/comparison.md"
+    bench = runpy.run_path(str(ROOT / "benchmarks" / "bench_events.py"))
+    means, beside = bench["summary"](d), bench["beside_alphacsc"](d)
+    for case, title in RECORDED.items():
+        found = means[f"planted/{case}/F1"]
+        values = [found[name][0] for name in ("precision", "recall", "likeness", "seconds")]
+        yield page, f"| {title} | {{:.3f}} | {{:.3f}} | {{:.3f}} | {{:.1f}} |\n", *values
+    for case, told in beside.items():
+        title = RECORDED[case] + (", `false_alarms=10`" if case == "noise .4" else "")
+        text = (
+            f"| {title}; draws: {{:.0f}} | {{:.3f}} | {{:.1f}} | {{:.3f}} | {{:.1f}} | {{:.1f}} |"
+        )
+        names = ("draws", "F", "seconds", "alphacsc F", "penalty", "alphacsc seconds")
+        yield page, text, *(told[name] for name in names)
+
+
 @of("bench_cluster.json")
 def _(d):
     page = "docs/howto/cluster.md"

@@ -130,6 +130,24 @@ def test_windows_and_arrays_that_look_like_recordings(folder, run):
     table = run("transform", "s.gtpca", "y.npy", "-o", "-", "--poses").out.splitlines()
     assert table[0].startswith("window_start,")
     assert table[2].startswith("180,")
+    names = table[0].split(",")
+    start, pose, place = (
+        np.array([float(line.split(",")[names.index(name)]) for line in table[1:]])
+        for name in ("window_start", "gtpca0_start", "recording_gtpca0_start")
+    )
+    np.testing.assert_array_equal(place, start + pose)
+    true = np.arange(100, 7980, 130)
+    found = place[np.abs(place[:, None] - true).min(axis=1) <= 3]
+    assert len(found) > 0.9 * len(place)
+
+
+def test_windows_in_seconds_say_where_they_are_in_the_recording(folder, run):
+    how = ("--window", "2s", "--step", "1.8s")
+    assert run("fit", "y.wav", "-o", "s.gtpca", "-k", "1", "--family", "shift(20)", *how).code == 0
+    table = run("transform", "s.gtpca", "y.wav", "-o", "-", "--poses").out.splitlines()
+    assert "window_start_s" in table[0]
+    assert "recording_gtpca0_start_s" in table[0]
+    assert "recording_gtpca0_centre_s" in table[0]
 
 
 @pytest.mark.skipif("GTPCA_DATA" not in os.environ, reason="GTPCA_DATA names no folder")

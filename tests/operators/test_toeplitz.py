@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gtpca.operators import toeplitz
+from gtpca.operators.normal import Diagonal
 from gtpca.operators.toeplitz import Toeplitz
 
 N, LENGTH, TEMPLATES, CHANNELS = 60, 7, 2, 3
@@ -35,12 +36,25 @@ def test_it_is_the_matrix_of_all_events():
 def test_times_quadratic_and_sums():
     starts, scores = events()
     system = Toeplitz.of(starts, scores, LENGTH)
-    W = np.random.default_rng(1).standard_normal((TEMPLATES, LENGTH, CHANNELS))
-    flat = W.reshape(-1, CHANNELS)
-    assert np.allclose(system.times(W).reshape(flat.shape), system.matrix() @ flat)
-    assert np.isclose(system.quadratic(W), np.sum((design(starts, scores) @ flat) ** 2))
+    W = np.random.default_rng(1).standard_normal((CHANNELS, TEMPLATES, LENGTH))
+    flat = W.reshape(CHANNELS, -1)
+    assert np.allclose(system.times(W).reshape(flat.shape), flat @ system.matrix())
+    energies = np.sum((design(starts, scores) @ flat.T) ** 2, axis=0)
+    assert np.allclose(system.quadratic(W), energies)
     other = Toeplitz.of(*events(5), LENGTH)
     assert np.allclose((system + other).matrix(), system.matrix() + other.matrix())
+    assert np.allclose((2 * system).matrix(), 2 * system.matrix())
+    assert system.seen.all()
+
+
+def test_it_goes_with_other_normal_equations():
+    system = Toeplitz.of(*events(), LENGTH)
+    W = np.random.default_rng(1).standard_normal((1, TEMPLATES, LENGTH))
+    ridge = Diagonal(np.eye(TEMPLATES)[None, :, :, None] * np.ones(LENGTH))
+    both = system + ridge
+    assert np.allclose(both.times(W), system.times(W) + W)
+    expected = np.linalg.solve(system.matrix() + np.eye(TEMPLATES * LENGTH), W.ravel())
+    assert np.allclose(both.solve(W, np.zeros_like(W)).ravel(), expected)
 
 
 @pytest.mark.parametrize("dense", [2048, 0])
@@ -49,20 +63,20 @@ def test_solve_is_least_squares(dense, monkeypatch):
     starts, scores = events(n=20)
     A = design(starts, scores)
     Y = np.random.default_rng(2).standard_normal((N, CHANNELS))
-    start = np.zeros((TEMPLATES, LENGTH, CHANNELS))
-    rhs = (A.T @ Y).reshape(start.shape)
+    start = np.zeros((CHANNELS, TEMPLATES, LENGTH))
+    rhs = (Y.T @ A).reshape(start.shape)
     found = Toeplitz.of(starts, scores, LENGTH).solve(rhs, start)
     best = np.linalg.lstsq(A, Y, rcond=None)[0]
-    assert np.allclose(A @ found.reshape(-1, CHANNELS), A @ best, atol=1e-5)
+    assert np.allclose(A @ found.reshape(CHANNELS, -1).T, A @ best, atol=1e-5)
 
 
 def test_what_is_not_seen_keeps_the_start():
     starts, scores = np.array([5]), np.array([[2.0, 0.0]])
-    start = np.ones((TEMPLATES, LENGTH, 1))
+    start = np.ones((1, TEMPLATES, LENGTH))
     rhs = np.zeros_like(start)
-    rhs[0] = 2.0 * 3.0
+    rhs[:, 0] = 2.0 * 3.0
     found = Toeplitz.of(starts, scores, LENGTH).solve(rhs, start)
-    assert np.allclose(found[0], 1.5)
-    assert np.array_equal(found[1], start[1])
+    assert np.allclose(found[:, 0], 1.5)
+    assert np.array_equal(found[:, 1], start[:, 1])
     nothing = Toeplitz.of(starts[:0], scores[:0], LENGTH)
     assert np.array_equal(nothing.solve(rhs, start), start)

@@ -30,7 +30,7 @@ try:
 except ImportError as error:
     raise missing("dask", "dask") from error
 
-__all__ = ["DaskChunks", "map_rows", "whole_samples"]
+__all__ = ["DaskChunks", "map_rows", "map_spans", "whole_samples"]
 
 FAN_IN = 8  # number of sums that are added at once
 SUSPECTS = 32  # chunks that are read at once to find the unreadable one
@@ -112,6 +112,38 @@ def work(plan, blocks, task, block, weight, state, block_id):
 def sum_of(piece, fn, *args):
     """Sum of ``fn`` over a piece, None if it is empty."""
     return piece.sum(fn, *args) if piece.n_rows else None
+
+
+def map_spans(signals, pieces, task, given) -> list:
+    """``task(signal, span, *small)`` of every piece of recordings, where its points are.
+
+    Only the answers travel. Pieces of a recording overlap: what is next to a piece is sent to where
+    it is gone through.
+
+    Parameters
+    ----------
+    signals : list of Piecewise
+    pieces : list of Span
+    task : callable
+        A function of a module.
+    given : list of tuples
+        Further arguments of each piece.
+    """
+    tasks = []
+    for span, small in zip(pieces, given, strict=True):
+        signal = signals[span.recording]
+        first = max(0, signal.start + span.low - signal.lookback)
+        where = slice(first, signal.start + span.high)
+        source = signal.signal.source
+        block = source[:, where] if signal.signal.turned else source[where]
+        run = dask.delayed(_on_block, pure=False)
+        tasks.append(run(block, signal.holding(None, 0), first, task, span, small))
+    return list(dask.compute(*tasks))
+
+
+def _on_block(block, signal, first, task, span, small):
+    """The task of a worker that has the points of a piece."""
+    return task(signal.holding(np.asarray(block), first), span, *small)
 
 
 def added(parts):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from gtpca.data.missing import as_nan, check_no_infinity
+from gtpca.data.rows import is_dask
 
-__all__ = ["Piecewise", "Signal", "Span", "parts_of", "spans"]
+__all__ = ["Held", "Piecewise", "Signal", "Span", "map_pieces", "parts_of", "spans"]
 
 CORE = 2**16  # points per piece
 WINDOWS = 64  # or so many windows, if that is more
@@ -106,6 +109,18 @@ class Signal:
         return values
 
 
+class Held:
+    """Some points of a recording that were read already, in the place of all of it."""
+
+    def __init__(self, block: np.ndarray, first: int, turned: bool):
+        self.block, self.first, self.turned = block, first, turned
+
+    def __getitem__(self, key):
+        part = key[1] if self.turned else key
+        inside = slice(part.start - self.first, part.stop - self.first)
+        return self.block[:, inside] if self.turned else self.block[inside]
+
+
 @dataclass(frozen=True, eq=False)
 class Piecewise:
     """A recording as templates see it: centred, and whitened if noise is not white.
@@ -150,15 +165,51 @@ class Piecewise:
         """A part of it, as a separate recording."""
         return replace(self, start=self.start + start, stop=self.start + stop)
 
+    @property
+    def lookback(self) -> int:
+        """Points before others that a filter needs for these."""
+        return 0 if self.noise is None else max(self.noise.orders)
+
+    def holding(self, block: Any, first: int) -> Piecewise:
+        """The same recording, of which only the points of a block from ``first`` on are there."""
+        signal = copy(self.signal)
+        signal.source = None if block is None else Held(block, first, signal.turned)
+        return replace(self, signal=signal)
+
     def read(self, start: int, stop: int) -> np.ndarray:
         """Points ``start`` to ``stop - 1`` of the part, (n, C)."""
         first, last = self.start + start, self.start + stop
         if self.noise is None:
             return self.signal.read(first, last) - self.centre
-        before = min(first, max(self.noise.orders))  # a filter needs earlier points
+        before = min(first, self.lookback)
         values = self.signal.read(first - before, last) - self.centre
         noise = replace(self.noise, sample_shape=values.shape)
         return noise.whiten(values.reshape(1, -1)).reshape(values.shape)[before:]
+
+
+def map_pieces(signals: list[Piecewise], pieces: list[Span], task, given, n_jobs=None) -> list:
+    """``task(signal, span, *small)`` of every piece: in threads, or where Dask has its points.
+
+    Parameters
+    ----------
+    signals : list of Piecewise
+    pieces : list of Span
+    task : callable
+        A function of a module.
+    given : iterable of tuples
+        Further arguments of each piece.
+    n_jobs : int or None
+        Threads; without meaning for Dask.
+    """
+    if any(is_dask(signal.signal.source) for signal in signals):
+        from gtpca.data.dask import map_spans
+
+        return map_spans(signals, pieces, task, given)
+    run = delayed(task)
+    return Parallel(n_jobs=n_jobs, prefer="threads")(
+        run(signals[span.recording], span, *small)
+        for span, small in zip(pieces, given, strict=True)
+    )
 
 
 def parts_of(signals: list[Piecewise], length: int, loud: bool = False) -> list[Piecewise]:

@@ -79,7 +79,7 @@ class EventCheck:
     def sentence(self) -> str:
         """What matters most, and what to do next."""
         first, *others = self.sentences
-        unstable = self.n_stable is not None and self.n_stable < len(self.halves)
+        unstable = self.halves is not None and np.any(self.halves < self.threshold)
         return others[0] if unstable and self.counts.above_noise else first
 
     @property

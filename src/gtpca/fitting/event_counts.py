@@ -1,4 +1,4 @@
-"""How many events are more than noise: counts by templates of other data, and in noise alone."""
+"""Whether there are more events than noise would give: counts with templates of other data."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ __all__ = ["EventCounts", "count_events", "fitted_halves", "too_short"]
 
 SHORT = 64  # windows: shorter recordings are not cut into halves
 CHANCE, PRICES = 4.0, 2.0  # standard deviations, and prices, that events must be above noise
+MOST = 4.0  # times the median that an event counts at most: a few loud ones are no template
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,9 @@ class EventCounts:
         Of a fit to noise with the spectrum, the tails and the bursts of the recordings; of long
         ones, to that of some parts, for as many points.
     excess : tuple of float or None
-        ``sum_e (g_e - 1)``, by how many prices events gain more than their price: cross-fitted, in
-        the surrogate, and the standard deviation of the difference of two such surrogates.
+        ``sum_e min(g_e - 1, m)``, by how many prices cross-fitted events gain more than their
+        price, each at most four times the median: in the recordings, in the surrogate, and the
+        standard deviation of the difference of two such surrogates.
     """
 
     fitted: int
@@ -59,7 +61,7 @@ class EventCounts:
 
 
 def count_events(signals, fitted: int, recipe, raw, whiten, halves=None) -> EventCounts:
-    """Counts of a fit, of fits to halves, and of one to a surrogate.
+    """Counts of a fit, of fits to halves, and of such fits to a surrogate.
 
     Parameters
     ----------
@@ -86,9 +88,10 @@ def count_events(signals, fitted: int, recipe, raw, whiten, halves=None) -> Even
     noise = whiten(surrogate_of(parts, recipe.length, _generator(recipe.rng)))
     found = fit_events(noise, quick).placed
     share = sum(s.n_points for s in signals) / sum(s.n_points for s in noise)
-    mine, chance = (
-        np.concatenate([events.gain for events in each]) - 1 for each in (crossed, found)
-    )
+    alike = [events for _, placed in fitted_halves(noise, recipe) for events in placed]
+    mine, chance = (np.concatenate([one.gain for one in each]) - 1 for each in (crossed, alike))
+    most = MOST * float(np.median(np.concatenate([mine, chance, [0.0]])))
+    mine, chance = np.minimum(mine, most), np.minimum(chance, most)
     spread = float(np.sqrt(2 * share * np.sum(chance**2)))
     return EventCounts(
         fitted,
@@ -99,7 +102,7 @@ def count_events(signals, fitted: int, recipe, raw, whiten, halves=None) -> Even
 
 
 def too_short(signals, recipe) -> bool:
-    """Whether a recording is too short to be cut into halves."""
+    """Whether a recording is too short to be divided into halves."""
     return any(signal.n_points < SHORT * recipe.length for signal in signals)
 
 
@@ -124,5 +127,5 @@ def fitted_halves(signals, recipe) -> list:
 
 
 def _generator(rng) -> np.random.Generator:
-    """A generator that follows from a RandomState."""
+    """A generator derived from a RandomState."""
     return np.random.default_rng(rng.randint(2**31 - 1))

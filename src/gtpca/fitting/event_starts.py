@@ -1,6 +1,8 @@
-"""Where templates begin: loud windows of a recording that others are like."""
+"""Starts for templates: loud windows of a recording that resemble others."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
@@ -9,11 +11,16 @@ from scipy.signal import find_peaks
 from gtpca.model.decoding import correlations
 from gtpca.model.prices import MAD
 
-__all__ = ["first_templates", "spaced"]
+__all__ = ["faint_template", "first_templates", "spaced"]
 
 BAR = 3.0  # deviations above which a window is like another
 LOUD = 300  # windows that are compared with each other
 CANDIDATES = 64  # of these that may be templates
+FAINT = (16, 8, 4, 2, 1)  # windows that are left after each step from windows to means of places
+TRIED = 64  # windows that may become a faint template
+FAINT_POINTS = 2**16  # of recordings in which it is looked for
+SAMPLED = 2**13  # values of which a deviation is taken
+FAINT_BAR = 4.0  # deviations above which places gain
 LLOYD = 5  # steps from windows to means of windows
 EXCHANGES = 4
 TINY = 1e-12
@@ -56,15 +63,50 @@ def first_templates(arrays, recipe) -> np.ndarray:
     return W[:, None]
 
 
+def faint_template(arrays, recipe) -> np.ndarray:
+    """A template (1, 1, L, C) of what others have left, also one too faint to be seen in windows.
+
+    Loud windows become the mean of all places that are like them; those that gain most do so again.
+    """
+    length, rng = recipe.length, recipe.rng
+    ends = np.cumsum([len(Y) for Y in arrays])
+    arrays = arrays[: max(1, int(np.searchsorted(ends, FAINT_POINTS, "right")))]
+    X = loud_windows(arrays, length, 0, rng)
+    if not len(X):
+        return first_templates(arrays, replace(recipe, n_components=1))
+    W = _normed(X[rng.permutation(len(X))[:TRIED]])
+    for count in FAINT:
+        W, gains = _means_of_peaks(arrays, W, recipe)
+        W = W[np.argsort(-gains, kind="stable")[:count]]
+    return W[:1, None]
+
+
+def _means_of_peaks(arrays, W, recipe):
+    """Means of the places that are like each of some templates (M, L, C), and what these gain."""
+    length, total, gain = recipe.length, np.zeros_like(W), np.zeros(len(W))
+    for Y in arrays:
+        Y = np.nan_to_num(Y)
+        for k, c in enumerate(correlations(Y, W)):
+            sigma = float(np.median(np.abs(c[:: max(1, len(c) // SAMPLED)]))) / MAD
+            size = np.maximum(c, 0.0) if recipe.positive else np.abs(c)
+            peaks = find_peaks(np.pad(size, 1), height=BAR * sigma, distance=max(1, length // 2))[0]
+            peaks = peaks - 1
+            total[k] += np.einsum("e,elc->lc", c[peaks], Y[peaks[:, None] + np.arange(length)])
+            gain[k] += np.sum(np.maximum(c[peaks] ** 2 - (FAINT_BAR * sigma) ** 2, 0.0))
+    empty = ~total.any(axis=(1, 2))
+    total[empty] = W[empty]
+    return _normed(total), gain
+
+
 def _normed(W):
     """Templates (M, L, C) of unit norm."""
     return W / np.maximum(np.linalg.norm(W, axis=(1, 2), keepdims=True), TINY)
 
 
 def loud_windows(arrays, length, pad, rng) -> np.ndarray:
-    """Windows with much energy and what is around them, (n, L + 2 pad, C).
+    """Windows with much energy and their surroundings, (n, L + 2 pad, C).
 
-    Half of them are the loudest, the others are drawn by their energy above the usual.
+    Half of them are the loudest, the others are drawn by their energy in excess of the usual.
     """
     places, weights = [], []
     for number, Y in enumerate(arrays):
@@ -89,7 +131,7 @@ def loud_windows(arrays, length, pad, rng) -> np.ndarray:
 
 
 def deviation(arrays, W):
-    """A typical deviation of correlations of templates with recordings, by their median."""
+    """A typical deviation of correlations of templates with recordings, from their median."""
     found = [np.median(np.abs(correlations(np.nan_to_num(Y), W)), axis=1) for Y in arrays]
     return float(np.median(found)) / MAD
 
@@ -138,7 +180,7 @@ def facilities(gains, count):
 
 
 def spaced(starts, apart):
-    """The first of starts, in the order given, that are so far apart; ascending."""
+    """The first starts, in the given order, that are far enough apart; ascending."""
     kept: dict[int, list[int]] = {}
     apart = max(1, apart)
     for start in starts.tolist():

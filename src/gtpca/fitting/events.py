@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from gtpca.data.signals import Piecewise
-from gtpca.fitting.event_starts import first_templates, spaced
+from gtpca.fitting.event_starts import faint_template, first_templates, spaced
 from gtpca.model.decoding import Dictionary, Placed, correlations, render
 from gtpca.model.events import (
     EASE,
@@ -38,6 +39,8 @@ __all__ = [
     "updated",
 ]
 
+TOGETHER = 0.5  # share of events with the same companion from which on templates may be mixed
+HOPE = 0.01  # share of the objective that an exchange may cost before templates have settled
 FAILURES = 2  # exchanges without success after which a start is left as it is
 TINY = 1e-12
 
@@ -88,7 +91,7 @@ class EventRecipe:
     report: Callable | None = None
 
     def say(self, words: str) -> None:
-        """Tell whoever listens."""
+        """Report to whoever listens."""
         if self.report is not None:
             self.report(words)
 
@@ -108,7 +111,7 @@ class EventFit:
         Of every recording.
     objective : float
     history : list of float
-        The objective after each pass with frozen prices.
+        The objective after each pass with fixed prices.
     converged : bool
     """
 
@@ -136,6 +139,12 @@ def normal_equations(placed, shape, pad=0) -> Toeplitz:
     return total
 
 
+def solved(system: Toeplitz, rhs, start) -> np.ndarray:
+    """Templates (S, Q, L, C) by their normal equations, of which there is one for each channel."""
+    first, wanted = (a.reshape(-1, *a.shape[2:]).transpose(2, 0, 1) for a in (start, rhs))
+    return system.solve(wanted, first).transpose(1, 2, 0).reshape(start.shape)
+
+
 def updated(signals, placed, dictionary, recipe, pad=0):
     """New templates by least squares, events with scores to match, and the energy left before.
 
@@ -146,8 +155,7 @@ def updated(signals, placed, dictionary, recipe, pad=0):
     S, Q, L, C = W.shape
     rhs, left = statistics(signals, placed, W, recipe, pad)
     system = normal_equations(placed, W.shape, pad)
-    start = np.pad(W, ((0, 0), (0, 0), (pad, pad), (0, 0))).reshape(S * Q, L + 2 * pad, C)
-    new = system.solve(rhs.reshape(start.shape), start).reshape(S, Q, L + 2 * pad, C)
+    new = solved(system, rhs, np.pad(W, ((0, 0), (0, 0), (pad, pad), (0, 0))))
     placed = [events.copy() for events in placed]
     weights = np.empty_like(W)
     for g in range(S):
@@ -179,7 +187,7 @@ def _moments(placed, group, size):
 
 
 def orthonormal(W, moments, old):
-    """Orthonormal templates (Q, d) of the same span, and what scores are multiplied with.
+    """Orthonormal templates (Q, d) with the same span, and the factors of the scores.
 
     In descending order of the energy of their scores; ``old`` ones where the new are degenerate.
     """
@@ -194,7 +202,7 @@ def orthonormal(W, moments, old):
 
 
 def one_pass(fit, signals, recipe, *, thorough, estimate=False, pad=0, warm=False, ease=1.0):
-    """Decode with the templates that are there, then new prices if wanted, then an update."""
+    """Decode with the present templates, then estimate prices if requested, then update."""
     before = fit.placed if warm else None
     prices = ease * fit.prices
     placed, samples = decode_all(signals, fit.dictionary, prices, recipe, before, thorough)
@@ -233,19 +241,19 @@ def judged(fit, signals, recipe) -> EventFit:
 
 
 def start(signals, recipe) -> EventFit:
-    """The best of some starts, on recordings that are short enough to be held in memory."""
+    """The best of several starts, on recordings that are short enough to be held in memory."""
     arrays = [signal.read(0, signal.n_points) for signal in signals]
     own, found = replace(recipe, shared_pose=False), []
     for number in range(recipe.n_init):
         recipe.say(f"start {number + 1} of {recipe.n_init}")
-        fit = begun(signals, own, first_templates(arrays, own))
-        failures = 0
-        while failures < FAILURES and recipe.n_components > 1:
-            after = exchanged(fit, arrays, signals, own)
-            failures = failures + 1 if after is None else 0
-            fit = fit if after is None else after
-        found.append(fit)
+        found.append(begun(signals, own, first_templates(arrays, own)))
     best = min(found, key=lambda fit: fit.objective)
+    failures = 0
+    while failures < FAILURES and recipe.n_components > 1:
+        recipe.say("templates are exchanged")
+        after = unmixed(best, signals, own) or exchanged(best, arrays, signals, own)
+        failures = failures + 1 if after is None else 0
+        best = best if after is None else after
     if not recipe.shared_pose:
         return best
     return begun(signals, recipe, aligned_modes(best, arrays, recipe))
@@ -254,30 +262,87 @@ def start(signals, recipe) -> EventFit:
 def exchanged(fit, arrays, signals, recipe) -> EventFit | None:
     """The fit with a template of its residual in exchange for its least useful one; None if that
     is not better.
+
+    The new one has seen no pass yet: where the exchange costs little, it is judged after some.
     """
     rest = [
         Y - render(events, fit.dictionary.weights, len(Y))
         for Y, events in zip(arrays, fit.placed, strict=True)
     ]
-    new = first_templates(rest, replace(recipe, n_components=1))
+    new = faint_template(rest, recipe)
     W = np.concatenate([fit.dictionary.weights, new])
     prices = np.concatenate([fit.prices, fit.prices.mean(axis=1, keepdims=True)], axis=1)
     larger = EventFit(replace(fit.dictionary, weights=W), prices)
     larger = one_pass(larger, signals, recipe, thorough=False, pad=recipe.length // 2)
     tried = []
-    for k in range(len(W)):
+    for k in range(len(W) - 1):
         kept = [j for j in range(len(W)) if j != k]
         less = replace(larger.dictionary, weights=larger.dictionary.weights[kept])
         tried.append(judged(EventFit(less, prices[:, kept]), signals, recipe))
-    k = min(range(len(W)), key=lambda j: tried[j].objective)
-    if k == len(W) - 1 or tried[k].objective >= fit.objective:
+    best = min(tried, key=lambda each: each.objective)
+    if best.objective >= fit.objective * (1 + HOPE):
         return None
-    after = settled(tried[k], signals, recipe)
+    after = settled(best, signals, recipe)
     return after if after.objective < fit.objective else None
 
 
+def unmixed(fit, signals, recipe) -> EventFit | None:
+    """The fit with a template that is no longer mixed with another; None if that is not better.
+
+    Where most events of one template come with an event of another at one distance, the second only
+    undoes what the first has too much of: their sum is what occurs.
+    """
+    W, length = fit.dictionary.weights[:, 0], recipe.length
+    for k, j, lag, share in companions(fit.placed, len(W), length):
+        both = np.zeros((3 * length, W.shape[2]))
+        both[length : 2 * length] = W[k]
+        both[length + lag : 2 * length + lag] += share * W[j]
+        first = _loudest_cut(both[None], length)
+        new = both[first : first + length]
+        V = W.copy()
+        V[k] = new / np.linalg.norm(new)
+        after = EventFit(replace(fit.dictionary, weights=V[:, None]), fit.prices, noise=fit.noise)
+        after = settled(after, signals, recipe)
+        if after.objective < fit.objective:
+            return after
+    return None
+
+
+def companions(placed, count, length) -> list[tuple[int, int, int, float]]:
+    """Templates whose events mostly come with one of another at one distance.
+
+    Returns
+    -------
+    list of (k, j, lag, share)
+        An event of ``k`` at ``t`` has one of ``j`` at about ``t + lag``, with ``share`` of its
+        score.
+    """
+    found = []
+    for k, j in permutations(range(count), 2):
+        lags, shares, total = [], [], 0
+        for events in placed:
+            mine, other = (np.flatnonzero(events.group == g) for g in (k, j))
+            total += len(mine)
+            start, near = events.start[mine], events.start[other]
+            low, high = np.searchsorted(near, [start - length + 1, start + length])
+            first = np.repeat(np.arange(len(mine)), high - low)
+            ranges = [np.arange(a, b) for a, b in zip(low, high, strict=True)]
+            second = np.concatenate([np.zeros(0, int), *ranges])
+            lags.append(near[second] - start[first])
+            scores = events.scores[:, 0]
+            shares.append(scores[other][second] / scores[mine][first])
+        lag, share = np.concatenate(lags), np.concatenate(shares)
+        if len(lag) < 3:
+            continue
+        best = int(np.bincount(lag + length).argmax()) - length
+        near = np.abs(lag - best) <= 1
+        if near.sum() > TOGETHER * total:
+            found.append((k, j, best, float(np.median(share[near]))))
+    return found
+
+
 def aligned_modes(fit, arrays, recipe) -> np.ndarray:
-    """Templates (1, K, L, C) that share a pose: the main modes of all events of a fit, aligned."""
+    """Templates (1, K, L, C) that share a pose: the main modes of all aligned events of a fit."""
     W, length = fit.dictionary.weights[:, 0], recipe.length
     counts = sum(np.bincount(events.group, minlength=len(W)) for events in fit.placed)
     padded = np.pad(W[int(np.argmax(counts))], ((length - 1, length - 1), (0, 0)))
@@ -318,17 +383,19 @@ def fit_events(signals: list[Piecewise], recipe: EventRecipe, parts=None, first=
         last = i == ESTIMATED - 1
         pad = 0 if last else recipe.length // 4
         fit = one_pass(fit, signals, recipe, thorough=last, estimate=True, pad=pad)
-    fit.history, fit.converged = [], False
+    fit.history, fit.converged, thorough = [], False, False
     while len(fit.history) < recipe.max_iter and not fit.converged:
         before = fit.history[-1] if fit.history else np.inf
         recipe.say(f"pass {ESTIMATED + len(fit.history) + 1}, {sum(map(len, fit.placed))} events")
-        fit = one_pass(fit, signals, recipe, thorough=True, warm=True)
-        fit.converged = before - fit.objective <= recipe.tol * abs(fit.objective)
+        thorough = thorough or len(fit.history) == recipe.max_iter - 1
+        fit = one_pass(fit, signals, recipe, thorough=thorough, warm=True)
+        still = before - fit.objective <= recipe.tol * abs(fit.objective)
+        fit.converged, thorough = still and thorough, still  # what stands still is swept over
     return fit
 
 
 def _spread(prices, signals, parts):
-    """First prices of recordings, of those of their parts: the mean of them."""
+    """First prices of recordings from those of their parts: the mean of them."""
     if parts is signals:
         return prices
     found = []
@@ -350,12 +417,9 @@ def in_data(signals, placed, weights, recipe) -> np.ndarray:
     weights : array (S, Q, L, C)
         Whitened templates, which stay where nothing is seen.
     """
-    S, Q, L, C = weights.shape
     zeros = np.zeros_like(weights)
     rhs, _ = statistics(signals, placed, zeros, recipe)
-    system = normal_equations(placed, weights.shape)
-    flat = (S * Q, L, C)
-    V = system.solve(rhs.reshape(flat), zeros.reshape(flat)).reshape(weights.shape)
+    V = solved(normal_equations(placed, weights.shape), rhs, zeros)
     lost = ~(np.linalg.norm(V, axis=(2, 3)) > TINY)
     V[lost] = weights[lost]
     return V

@@ -32,6 +32,7 @@ LEAST_FRAME = 2048
 ROUNDS = 8  # of additions, at most
 SWEEPS = 3  # over pairs, at most
 MOST = 8  # events that may be replaced by two
+SLIGHT = 0.2  # product of two events below which each is considered alone
 TOGETHER = 512  # events that are considered together
 FOLLOWED = 4  # pairs that are improved in turn
 TURNS = 6
@@ -118,9 +119,22 @@ class Dictionary:
         groups = (self.n_groups, self.size)
         return np.ascontiguousarray(found.reshape(*groups, *groups, 2 * length - 1))
 
+    @cached_property
+    def apart(self) -> np.ndarray:
+        """Whether two groups at each lag from 0 on hardly overlap, bool (S, S, L).
+
+        By at most half a window, and there with slight products, also at lags nearby.
+        """
+        length = self.length
+        products = np.abs(self.overlaps[..., length - 1 :]).max(axis=(1, 3))
+        reach = max(1, length // 8)
+        padded = np.pad(products, ((0, 0), (0, 0), (reach, reach)))
+        near = sliding_window_view(padded, 2 * reach + 1, axis=2).max(axis=3)
+        return (near < SLIGHT) & (np.arange(length) >= length // 2)
+
     def prepare(self) -> None:
         """Compute what threads would otherwise compute at the same time."""
-        _ = self.overlaps, self.schur
+        _ = self.overlaps, self.schur, self.apart
 
     @cached_property
     def schur(self) -> np.ndarray:
@@ -267,14 +281,14 @@ class Piece:
 
     def add(self, placed: Placed, sign: float) -> None:
         """Add multiples of some events to the residual and update its correlations."""
-        overlaps, length = self.dictionary.overlaps, self.dictionary.length
-        reach = 2 * length - 1
-        for start, g, x in zip(
-            placed.start.tolist(), placed.group.tolist(), sign * placed.scores, strict=True
-        ):
-            # the table is padded by L - 1: the first lag of a start is at its own number
-            part = x[0] * overlaps[g, 0] if len(x) == 1 else np.tensordot(x, overlaps[g], 1)
-            self._padded[:, :, start : start + reach] += part
+        overlaps, reach = self.dictionary.overlaps, 2 * self.dictionary.length - 1
+        for g in range(self.dictionary.n_groups):
+            mine = np.flatnonzero(placed.group == g)
+            for some in np.array_split(mine, len(mine) // TOGETHER + 1):
+                parts = np.tensordot(sign * placed.scores[some], overlaps[g], 1)
+                # the table is padded by L - 1: the first lag of a start is at its own number
+                for start, part in zip(placed.start[some].tolist(), parts, strict=True):
+                    self._padded[:, :, start : start + reach] += part
 
     def told(self) -> Placed:
         """The events with their gains relative to their prices."""
@@ -459,13 +473,12 @@ class Piece:
         return np.sort(np.array(changed, dtype=np.int64))
 
     def _content(self):
-        """Numbers of events that overlap no other and are locally at the best position.
+        """Numbers of events that hardly overlap others and are locally at the best position.
 
         This checks all events at once; the remaining ones are checked one by one.
         """
         d, start, half = self.dictionary, self.placed.start, self.dictionary.length // 2
-        apart = np.diff(start, prepend=-(10**15), append=10**15) >= max(d.length, d.refractory)
-        alone = apart[:-1] & apart[1:] & (start >= half) & (start + half < self.count)
+        alone = self._hardly_overlap() & (start >= half) & (start + half < self.count)
         quick = np.flatnonzero(alone & (self.hidden is None))
         found = [np.zeros(0, int)]
         windows = sliding_window_view(self.c, 2 * half + 1, axis=2)
@@ -482,6 +495,19 @@ class Piece:
             kept = (best <= now + GAIN * (np.abs(now) + self.prices.max())) & (now >= 0)
             found.append(some[kept])
         return np.concatenate(found)
+
+    def _hardly_overlap(self):
+        """Whether each event hardly overlaps any other, (n,)."""
+        d, group, start = self.dictionary, self.placed.group, self.placed.start
+        n, alone = len(start), np.ones(len(start), bool)
+        for gap in range(1, self._width() + 1):
+            before, after = np.arange(n - gap), np.arange(gap, n)
+            lag = start[after] - start[before]
+            apart = d.apart[group[before], group[after], np.minimum(lag, d.length - 1)]
+            apart |= lag >= d.length
+            alone[before] &= apart
+            alone[after] &= apart
+        return alone
 
     def _stops(self, number, last):
         """How many events, starting from one, are tried together: two, then three, then all."""

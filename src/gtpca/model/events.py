@@ -1,4 +1,4 @@
-"""Events of recordings: the fitted templates as a value, and the table of what they find."""
+"""Events of recordings: the fitted templates as a value, and the table of their events."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.lib.stride_tricks import sliding_window_view
 
-from gtpca.data.signals import Piecewise, Span, parts_of, spans
+from gtpca.data.signals import Piecewise, Span, map_pieces, parts_of, spans
 from gtpca.model.decoding import Dictionary, Placed, decode_piece, render
 from gtpca.model.prices import Noise, NoiseSample, prices_of
 from gtpca.model.stationary import StationaryNoise
@@ -91,7 +90,7 @@ class Events:
 
     @property
     def step(self) -> float:
-        """Distance of points in the unit of time; 1 if that is not known."""
+        """Distance between points in the unit of time; 1 if that is not known."""
         known = None if self.axis is None else self.axis.step
         return 1.0 if known is None else float(known)
 
@@ -117,7 +116,7 @@ class Events:
         return table | {"gain": self.gain}
 
     def to_frame(self) -> Any:
-        """The table as a DataFrame of pandas."""
+        """The table as a pandas DataFrame."""
         return require("pandas", "io").DataFrame(self.columns())
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -130,7 +129,7 @@ class Events:
         write_table(path, self.columns())
 
     def of(self, recording: int) -> Events:
-        """Those of one recording."""
+        """The events of one recording."""
         return self[self.recording == recording]
 
     @property
@@ -180,7 +179,7 @@ class EventModel:
 
     @property
     def dictionary(self) -> Dictionary:
-        """Templates with what their copies have in common."""
+        """Templates with the overlaps of their copies."""
         return Dictionary(self.weights, self.positive, self.refractory)
 
     def seen(self, signals) -> list[Piecewise]:
@@ -188,13 +187,13 @@ class EventModel:
         return [Piecewise.of(signal, self.center, self.noise) for signal in signals]
 
     def raw(self, signals) -> list[Piecewise]:
-        """Recordings in their own units, less their level."""
+        """Recordings in their own units, minus their level."""
         return [Piecewise.of(signal, self.center) for signal in signals]
 
     def prices(self, seen) -> np.ndarray:
-        """``theta^2`` of every recording and group, (R, S), by the noise of each recording.
+        """``theta^2`` of every recording and group, (R, S), from the noise of each recording.
 
-        By that of the fit where a recording is too short to tell.
+        From the noise of the fit if a recording is too short to estimate it.
         """
         dictionary, found = self.dictionary, []
         for signal in seen:
@@ -226,7 +225,7 @@ class EventModel:
         return Events(number, every.start, every.group, scores, every.gain, sizes, axis)
 
     def render(self, events: Events, recording: int, start: int, stop: int) -> np.ndarray:
-        """What events add up to on some points of a recording, in the units of the data, (n, C)."""
+        """The sum of events on some points of a recording, in the units of the data, (n, C)."""
         mine = events[
             (events.recording == recording)
             & (events.start > start - self.weights.shape[2])
@@ -246,31 +245,25 @@ def decode_all(signals, dictionary, prices, recipe, before=None, thorough=True):
     prices : array (R, S)
     recipe : EventRecipe
     before : list of Placed or None
-        Events to improve; None: they are found anew.
+        Events to improve; None: they are found from scratch.
     thorough : bool
         Whether pairs of events are swept over.
 
     Returns
     -------
     placed : list of Placed
-        With ``gain``: what the residual would gain without each, over its price.
+        With ``gain``: what the residual would gain without each, relative to its price.
     samples : list of NoiseSample
     """
-    sizes = [signal.n_points for signal in signals]
-    pieces = spans(sizes, dictionary.length, recipe.core)
     dictionary.prepare()
-    run = delayed(_decode_span)
-    parts = Parallel(n_jobs=recipe.n_jobs, prefer="threads")(
-        run(
-            signals[span.recording],
-            dictionary,
-            prices[span.recording],
-            span,
-            None if before is None else before[span.recording],
-            thorough,
-        )
-        for span in pieces
-    )
+    nothing = [None] * len(signals) if before is None else before
+
+    def given(span):
+        r = span.recording
+        return dictionary, prices[r], nothing[r], thorough
+
+    pieces, parts = over_spans(signals, recipe, dictionary.length, _decode_span, given)
+    sizes = [signal.n_points for signal in signals]
     found: list[list[Placed]] = [[] for _ in sizes]
     samples = [NoiseSample.none(dictionary) for _ in sizes]
     for span, (placed, sample) in zip(pieces, parts, strict=True):
@@ -279,7 +272,19 @@ def decode_all(signals, dictionary, prices, recipe, before=None, thorough=True):
     return [joined(each) for each in found], samples
 
 
-def _decode_span(signal, dictionary, prices, span: Span, before, thorough):
+def over_spans(signals, recipe, length, task, given):
+    """``task(signal, span, *given(span))`` of all pieces of recordings, in their order.
+
+    Returns
+    -------
+    pieces : list of Span
+    answers : list
+    """
+    pieces = spans([signal.n_points for signal in signals], length, recipe.core)
+    return pieces, map_pieces(signals, pieces, task, map(given, pieces), recipe.n_jobs)
+
+
+def _decode_span(signal, span: Span, dictionary, prices, before, thorough):
     """Events that begin in a piece, and its sample of noise."""
     Y = signal.read(span.low, span.high)
     old = None
@@ -305,27 +310,34 @@ def joined(parts: list[Placed]) -> Placed:
 def statistics(signals, placed, weights, recipe, pad=0):
     """Right-hand sides ``sum_e a_e y(t_e + l)`` of the update, and the energy of the residual.
 
-    Windows are longer by ``pad`` on both sides. What was not observed is as the events have it:
-    then least squares on complete recordings lowers the energy of what was observed.
+    Windows are longer by ``pad`` on both sides. Unobserved values are predicted by the events: then
+    least squares on complete recordings lowers the energy of the observed values.
     """
+
+    def given(span):
+        return placed[span.recording], weights, pad
+
+    _, parts = over_spans(signals, recipe, weights.shape[2], _span_statistics, given)
+    return sum(rhs for rhs, _ in parts), sum(left for _, left in parts)
+
+
+def _span_statistics(signal, span: Span, events, weights, pad):
+    """What a piece says: right-hand sides of the events that begin in it, and its energy left."""
     S, Q, L, C = weights.shape
-    rhs, left, reach = np.zeros((S, Q, L + 2 * pad, C)), 0.0, L + pad
-    for span in spans([signal.n_points for signal in signals], L, recipe.core):
-        signal, events = signals[span.recording], placed[span.recording]
-        low, high = max(0, span.start - reach), min(signal.n_points, span.stop + reach)
-        Y = signal.read(low, high)
-        near = events.take((events.start > low - L) & (events.start < high)).moved(-low)
-        built = render(near, weights, high - low)
-        Y = np.where(np.isnan(Y), built, Y)
-        rest = (Y - built)[span.start - low : span.stop - low]
-        left += float(np.vdot(rest, rest))
-        own = near.take((near.start >= span.start - low) & (near.start < span.stop - low))
-        windows = sliding_window_view(np.pad(Y, ((pad, pad), (0, 0))), L + 2 * pad, axis=0)
-        for g in np.unique(own.group):
-            mine = own.group == g
-            cut = windows[own.start[mine]].reshape(mine.sum(), -1)  # (n, C L)
-            rhs[g] += (own.scores[mine].T @ cut).reshape(Q, C, -1).transpose(0, 2, 1)
-    return rhs, left
+    rhs, reach = np.zeros((S, Q, L + 2 * pad, C)), L + pad
+    low, high = max(0, span.start - reach), min(signal.n_points, span.stop + reach)
+    Y = signal.read(low, high)
+    near = events.take((events.start > low - L) & (events.start < high)).moved(-low)
+    built = render(near, weights, high - low)
+    Y = np.where(np.isnan(Y), built, Y)
+    rest = (Y - built)[span.start - low : span.stop - low]
+    own = near.take((near.start >= span.start - low) & (near.start < span.stop - low))
+    windows = sliding_window_view(np.pad(Y, ((pad, pad), (0, 0))), L + 2 * pad, axis=0)
+    for g in np.unique(own.group):
+        mine = own.group == g
+        cut = windows[own.start[mine]].reshape(mine.sum(), -1)  # (n, C L)
+        rhs[g] += (own.scores[mine].T @ cut).reshape(Q, C, -1).transpose(0, 2, 1)
+    return rhs, float(np.vdot(rest, rest))
 
 
 def price_table(samples, signals, recipe, dictionary):
@@ -343,9 +355,9 @@ def cost_of(placed, prices) -> float:
 
 
 def estimated_prices(signals, dictionary, recipe, n_passes=ESTIMATED):
-    """Prices of templates that stay as they are, by what decoding leaves; and the noise.
+    """Prices of templates that stay fixed, from the residual of decoding; and the noise.
 
-    The first ones are those of the recordings as they are, in which the events are.
+    The first prices are those of the recordings including the events.
     """
     none = np.full((len(signals), dictionary.n_groups), np.inf)
     samples = decode_all(signals, dictionary, none, recipe, thorough=False)[1]

@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.linalg import cho_factor, cho_solve
+
+from gtpca.operators.normal import CG_STEPS, Normal
 
 __all__ = ["Toeplitz"]
 
 DENSE = 2048  # unknowns up to which the matrix is built
 RIDGE = 1e-10  # relative to the mean diagonal; on the step from the start, so nothing gets worse
-STEPS, TOL = 200, 1e-10  # of conjugate gradients
 
 
-@dataclass(frozen=True, eq=False)
-class Toeplitz:
-    """The block Toeplitz matrix ``N[(a, l), (b, l')] = nu_ab(l - l')``, the same for all channels.
+class Toeplitz(Normal):
+    """The block Toeplitz matrix ``N[(j, l), (k, l')] = nu_jk(l - l')``, common to all systems.
 
-    With events at ``t_e`` that hold ``x_ea`` of template ``a``, the recording is about
-    ``sum_e,a x_ea w_a(t - t_e)``, and least squares in ``w`` has
+    With events at ``t_e`` that hold ``x_ek`` of template ``k``, the recording is about
+    ``sum_e,k x_ek w_k(t - t_e)``, and least squares in ``w`` has
 
-        nu_ab(tau) = sum over all e, f with t_f - t_e = tau of x_ea x_fb.
+        nu_jk(tau) = sum over all e, f with t_f - t_e = tau of x_ej x_fk.
+
+    The S systems are the channels: all of them have the same events.
 
     Parameters
     ----------
-    lags : array (A, A, 2 L - 1)
+    lags : array (K, K, 2 L - 1)
         ``nu`` at the lags ``-(L - 1) .. L - 1``.
     """
 
-    lags: np.ndarray
+    def __init__(self, lags: np.ndarray):
+        self.lags = lags
 
     @classmethod
     def of(cls, starts, scores, length) -> Toeplitz:
-        """The matrix for events at ascending ``starts`` (n,) with ``scores`` (n, A)."""
+        """The matrix for events at ascending ``starts`` (n,) with ``scores`` (n, K)."""
         n_templates = scores.shape[1]
         lags = np.zeros((2 * length - 1, n_templates, n_templates))
         gap = 0
@@ -55,54 +56,42 @@ class Toeplitz:
         """``L``."""
         return (self.lags.shape[2] + 1) // 2
 
-    def __add__(self, other) -> Toeplitz:
-        return Toeplitz(self.lags + other.lags)
+    @property
+    def cover(self) -> np.ndarray:
+        """``sum_k nu_kk(0)`` at every weight, (1, L)."""
+        return np.full((1, self.length), np.trace(self.lags[:, :, self.length - 1]))
+
+    def __add__(self, other):
+        return (
+            Toeplitz(self.lags + other.lags) if type(other) is Toeplitz else super().__add__(other)
+        )
+
+    def __rmul__(self, factor):
+        return Toeplitz(factor * self.lags)
 
     def times(self, W: np.ndarray) -> np.ndarray:
-        """``N W`` of templates (A, L, C)."""
+        """``N W`` of templates (S, K, L)."""
         n = next_fast_len(self.lags.shape[2] + self.length - 1, real=True)
         kernel = rfft(self.lags, n, axis=2)
-        moved = np.einsum("abf,bfc->afc", kernel, rfft(W, n, axis=1))
-        return irfft(moved, n, axis=1)[:, self.length - 1 : 2 * self.length - 1]
-
-    def quadratic(self, W: np.ndarray) -> float:
-        """``<W, N W>``: the energy of the reconstruction from the events."""
-        return float(np.vdot(W, self.times(W)))
+        moved = np.einsum("jkf,skf->sjf", kernel, rfft(W, n, axis=2))
+        return irfft(moved, n, axis=2)[:, :, self.length - 1 : 2 * self.length - 1]
 
     def matrix(self) -> np.ndarray:
-        """``N``, (A L, A L)."""
+        """``N``, (K L, K L)."""
         length, n_templates = self.length, len(self.lags)
         apart = length - 1 + np.subtract.outer(np.arange(length), np.arange(length))
         blocks = self.lags[:, :, apart].transpose(0, 2, 1, 3)
         return blocks.reshape(n_templates * length, n_templates * length)
 
-    def solve(self, rhs: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """Templates (A, L, C) with ``N W = rhs``; unseen values keep those of ``start``."""
-        rest = rhs - self.times(start)
-        mean = float(np.trace(self.lags[:, :, self.length - 1])) / len(self.lags)
+    def solve(self, rhs: np.ndarray, start: np.ndarray, steps: int = CG_STEPS) -> np.ndarray:
+        """Templates (S, K, L) with ``N W = rhs``; unseen values keep those of ``start``."""
+        mean = float(self.cover[0, 0]) / len(self.lags)
         if not mean > 0:
             return start
-        if start.shape[0] * start.shape[1] > DENSE:
-            return start + self._conjugate_gradients(rest)
-        flat = rest.reshape(-1, rest.shape[2])
+        if start.shape[1] * start.shape[2] > DENSE:
+            return super().solve(rhs, start, steps)
+        rest = (rhs - self.times(start)).reshape(len(rhs), -1).T
         matrix = self.matrix()
         matrix[np.diag_indices(len(matrix))] += RIDGE * mean
-        step = cho_solve(cho_factor(matrix, lower=True, overwrite_a=True), flat)
-        return start + step.reshape(start.shape)
-
-    def _conjugate_gradients(self, rest):
-        """The step for the residual of the right-hand side."""
-        step, direction = np.zeros_like(rest), rest.copy()
-        size = first = np.vdot(rest, rest)
-        for _ in range(STEPS):
-            if size <= TOL**2 * first:
-                break
-            moved = self.times(direction)
-            along = np.vdot(direction, moved)
-            if not along > 0:
-                break
-            step += size / along * direction
-            rest = rest - size / along * moved
-            before, size = size, np.vdot(rest, rest)
-            direction = rest + size / before * direction
-        return step
+        step = cho_solve(cho_factor(matrix, lower=True, overwrite_a=True), rest)
+        return start + step.T.reshape(start.shape)

@@ -1,4 +1,8 @@
-"""Recordings with their events, and the intervals between them."""
+"""Recordings with their events, and the intervals between them.
+
+Both functions take a fitted EventGTPCA, recordings as its ``encode`` takes them, and ``events`` of
+these recordings; None: they are encoded.
+"""
 
 from __future__ import annotations
 
@@ -100,14 +104,8 @@ def plot_intervals(model: Any, X: Any, *, events: Any = None, ax: Any = None) ->
 
     Parameters
     ----------
-    model : EventGTPCA
-        Fitted.
-    X : recordings
-        As ``encode`` takes them.
-    events : Events or None
-        Of these recordings; None: they are encoded.
-    ax : Axes or None
-        See :mod:`gtpca.plots`.
+    model, X, events, ax
+        As of :func:`plot_events`.
 
     Returns
     -------

@@ -12,7 +12,7 @@ from gtpca.datasets import event_windows, sliding_windows
 from gtpca.optional import require
 from gtpca.readers.data import Data, FileRows, check_inflated
 
-__all__ = ["check_length", "read_recording", "samples"]
+__all__ = ["check_length", "read_recording", "samples", "window_starts"]
 
 DATA = ("eeg", "mag", "grad", "seeg", "ecog", "dbs", "hbo", "hbr")  # types of channels
 AXES = ("time", "channel")
@@ -40,7 +40,9 @@ def read_recording(path: Path, window=None, step=None, event=None, tmin=None, tm
     about: dict[str, Any] = {"channels": channels, "sampling_rate": rate, "axes": AXES}
     if window is not None:
         length = samples("window", window, rate)
-        views = sliding_windows(x, length, length if step is None else samples("step", step, rate))
+        apart = length if step is None else samples("step", step, rate)
+        views = sliding_windows(x, length, apart)
+        about |= {"ids": window_starts(len(views), apart, rate), "id_name": "window_start_s"}
         return Data(FileRows(views, str(path)), **about)
     positions, labels = _events(mne, raw, event)
     ends = (round(tmin * rate), round(tmax * rate))
@@ -48,6 +50,11 @@ def read_recording(path: Path, window=None, step=None, event=None, tmin=None, tm
     if not len(rows):
         raise ValueError(f"no window from {tmin} to {tmax} s around an event is whole")
     return Data(rows, labels=labels[inside], start=ends[0] / rate, **about)
+
+
+def window_starts(count: int, apart: int, rate: float | None) -> np.ndarray:
+    """Where windows so many points apart begin, as texts: in seconds if a rate is known."""
+    return np.array([f"{apart * i / (rate or 1):.12g}" for i in range(count)])
 
 
 def _read_epochs(mne, path, window, step, event, tmin, tmax) -> Data:

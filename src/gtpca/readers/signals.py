@@ -20,7 +20,7 @@ from gtpca.readers.arrays import read_npy, read_npz
 from gtpca.readers.containers import read_hdf5, read_zarr
 from gtpca.readers.data import Data, FileRows, some
 from gtpca.readers.matlab import read_mat
-from gtpca.readers.recordings import check_length, samples
+from gtpca.readers.recordings import check_length, samples, window_starts
 from gtpca.readers.tables import read_parquet, read_text
 from gtpca.text import one_line, shown
 
@@ -121,7 +121,7 @@ def read_signal(
     ending = _ending(path)
     if ending not in SIGNALS:
         known = ", ".join(SIGNALS)
-        raise ValueError(f"{shown(path)}: the ending {ending!r} is none of {known}.")
+        raise ValueError(f"{shown(path)}: the extension {ending!r} is none of {known}.")
     if ending != ".zarr":
         check_regular(path)
     try:
@@ -162,13 +162,11 @@ def read_windows(path: Path, window=None, step=None, key=None, rate=None) -> Dat
     if length > len(values):
         raise ValueError(f"has {len(values)} points, less than the window of {length}")
     rows = sliding_windows(values, length, apart)
-    starts = apart * np.arange(len(rows))
-    places = starts if found.rate is None else starts / found.rate
     return Data(
         FileRows(rows, found.label),
         channels=None if rows.ndim == 2 else found.channels,
         sampling_rate=found.rate,
-        ids=np.array([f"{place:.12g}" for place in places]),
+        ids=window_starts(len(rows), apart, found.rate),
         id_name="window_start" if found.rate is None else "window_start_s",
         axes=None if rows.ndim == 2 else ("time", "channel"),
         _close=found.close,
