@@ -8,6 +8,7 @@ from gtpca_paper.report import tables
 from gtpca_paper.report.expected import wanted_tables
 from gtpca_paper.report.published import published_row
 from gtpca_paper.rows import TableKey
+from gtpca_paper.spec import MODELS
 
 OSCILLATIONS = TableKey("oscillations", "512", "projection", "resmse")
 MNIST = TableKey("mnist", "iii", "classification", "accuracy")
@@ -17,7 +18,9 @@ NASTY = "<script>alert('x')</script> | a_b"
 def row(key=OSCILLATIONS, **fields):
     base = {"model": "pca", "protocol": "none", "normalisation": "same", "k": 1, "repetition": 0}
     rest = {"value": 0.9, "seconds": 1.0, "simulated": False, "profile": "paper"}
-    return key._asdict() | base | rest | fields
+    model = fields.get("model")
+    present = {"made": {"revision": MODELS[model].revision if model in MODELS else 0}}
+    return key._asdict() | base | rest | present | fields
 
 
 def repeated(values, key=OSCILLATIONS, **fields):

@@ -186,6 +186,7 @@ def _comparisons(tables, blocks, out) -> dict[str, Any]:
         "fails": does_not_hold(tables, standings),
         "contests": [CONTESTS[name].title for name in SHOWN],
         "standings": _told(blocks, standings),
+        "outside": _outside(blocks, standings["error"]),
         "pairs": {c.title: pair_table(standings[name]) for name, c in CONTESTS.items()},
         "absent": {c.title: list(absent(_all(blocks, c))) for c in CONTESTS.values()},
         "losses": {c.title: list(losses(standings[name])) for name, c in CONTESTS.items()},
@@ -195,6 +196,12 @@ def _comparisons(tables, blocks, out) -> dict[str, Any]:
         ],
         "budget_figures": list(_budget_figures(blocks, out)),
     }
+
+
+def _outside(blocks, standings) -> list[str]:
+    """Settings in which something moves that have no place in the first contest."""
+    there = {standing.block.title for standing in standings}
+    return [b.title for b in blocks if b.moves and not b.simulated and b.title not in there]
 
 
 def _all(blocks, contest):
