@@ -101,8 +101,14 @@ def largest_signs(components):
 
 
 FITTED = (
-    *("components_", "explained_energy_", "explained_energy_ratio_", "n_components_", "n_iter_"),
-    *("history_", "mean_", "sample_shape_"),
+    "components_",
+    "explained_energy_",
+    "explained_energy_ratio_",
+    "n_components_",
+    "n_iter_",
+    "history_",
+    "mean_",
+    "sample_shape_",
 )
 
 
@@ -121,8 +127,17 @@ def digest(value) -> str:
 
 # One or two families of every kind of operator.
 SOME = (
-    *("identity", "shift-placed", "shift-2d-mixed", "shift-circular", "scaling", "shift-crop"),
-    *("shift-partial", "shift-channels-first", "rotation", "custom", "compose-shift-rotation"),
+    "identity",
+    "shift-placed",
+    "shift-2d-mixed",
+    "shift-circular",
+    "scaling",
+    "shift-crop",
+    "shift-partial",
+    "shift-channels-first",
+    "rotation",
+    "custom",
+    "compose-shift-rotation",
     "compose-crop-reflection",
 )
 SLOW = ("compose-crop-warp", "compose-rotation-shift")
@@ -469,8 +484,17 @@ def density(of, gaps=False, **options):
 # --- all of them ---
 
 PARTS = (
-    *(family_cases, variant_cases, size_cases, window_cases, input_cases, piece_cases),
-    *(stream_cases, file_cases, torch_cases, gap_cases, density_cases),
+    family_cases,
+    variant_cases,
+    size_cases,
+    window_cases,
+    input_cases,
+    piece_cases,
+    stream_cases,
+    file_cases,
+    torch_cases,
+    gap_cases,
+    density_cases,
 )
 
 

@@ -33,7 +33,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:mod", r"gtpca\.(data|model|operators|solvers)\..*"),
     ("py:func", r"gtpca\.views\..*"),
-    ("py:class", r"(Track|gtpca\.operators\.grid\.Grid)"),
+    ("py:class", r"(ShiftAxis|gtpca\.operators\.grid\.Grid)"),
     ("py:meth", "bind"),
 ]
 

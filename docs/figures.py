@@ -551,7 +551,7 @@ def _(d):
 @of("bench_artefacts.json")
 def _(d):
     page = "docs/howto/artefacts.md"
-    cases = {"none (`\"both\"`)": ("none", "both")}
+    cases = {'none (`"both"`)': ("none", "both")}
     for kind in ("rows", "values"):
         for share in (0.01, 0.05, 0.2):
             cases[f"{100 * share:.0f} % bad {kind}"] = (f"{share:g} of {kind}", kind)
@@ -573,7 +573,12 @@ def _(d):
     for name, cell in d.items():
         if all(way in cell for way in order):
             figures = [cell[way] for way in order]
-            yield page, f"| {name}, {{}} kinds | {' | '.join(['{:.2f}'] * 4)} |", cell["kinds"], *figures
+            yield (
+                page,
+                f"| {name}, {{}} kinds | {' | '.join(['{:.2f}'] * 4)} |",
+                cell["kinds"],
+                *figures,
+            )
 
 
 @of("bench_classes.json")

@@ -1,6 +1,7 @@
-"""Starts the command ``gtpca``; an interrupt is one line, also while the library is imported.
+"""Starts the command ``gtpca``; an interrupt is one line, even while the library is imported.
 
-It stands beside the package because whatever is in the package is imported after all of it.
+This module is not part of the package, because importing anything from the package imports what the
+package needs first. The garbage collector is paused until then: it would find nothing.
 """
 
 import os
@@ -9,7 +10,7 @@ __all__ = ["main"]
 
 
 def _leave(*_) -> None:
-    """Leave at once: as long as there are only imports, there is nothing to clean up."""
+    """Exit at once: as long as there are only imports, there is nothing to clean up."""
     os.write(2, b"gtpca: stopped\n")
     os._exit(130)
 
@@ -19,7 +20,7 @@ try:
     import signal
     import sys
     from contextlib import suppress
-except KeyboardInterrupt:  # no earlier line is ours
+except KeyboardInterrupt:  # our first line
     _leave()
 
 
@@ -45,14 +46,15 @@ def main() -> None:
 
 
 def _imported():
-    """``gtpca.cli``, after all that the command needs.
+    """``gtpca.cli``, after everything that the command needs.
 
-    Modules stay until the end: to look for garbage among them would take a fifth of the time.
+    Modules stay in memory until the end: collecting garbage among them would take a fifth of the
+    time.
     """
     gc.disable()
     from gtpca import cli
 
-    with suppress(ImportError):  # cli says what is missing
+    with suppress(ImportError):  # cli reports what is missing
         from gtpca import commands
 
         commands.command(next(iter(sys.argv[1:]), ""))

@@ -14,8 +14,21 @@ import pytest
 import gtpca
 
 COMMANDS = {
-    *("demo", "choose", "fit", "check", "info", "transform", "reconstruct", "impute", "align"),
-    *("plot", "report", "reproduce", "events", "detect", "kinds"),
+    "demo",
+    "choose",
+    "fit",
+    "check",
+    "info",
+    "transform",
+    "reconstruct",
+    "impute",
+    "align",
+    "plot",
+    "report",
+    "reproduce",
+    "events",
+    "detect",
+    "kinds",
 }
 
 

@@ -38,7 +38,12 @@ OPTIONAL = {
         "pyarrow",
         "rich",
     ),
-    *("callback", "skimage", "torch", "typer", "xarray", "zarr"),
+    "callback",
+    "skimage",
+    "torch",
+    "typer",
+    "xarray",
+    "zarr",
 }
 
 pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not installed")

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import gtpca
 from gtpca import ALS, GTPCA, EventGTPCA, MixtureGTPCA, ProbabilisticGTPCA, Shift
+from gtpca.fitting.streaming import Stream
 
 ROWS = np.random.default_rng(0).standard_normal((30, 12))
 ROWS[np.arange(30), np.arange(30) % 10] += 8.0
@@ -111,9 +112,18 @@ def test_parameters_that_count_after_a_fit_do_not_touch_it():
     assert model.fit_ is before
 
 
-def test_a_batch_makes_a_new_value():
-    model = clone(CASES["components"][0]).partial_fit(ROWS[:10])
-    first = model.fit_
+def interrupted(*args):
+    raise KeyboardInterrupt
+
+
+def test_a_batch_makes_a_new_value(monkeypatch):
+    model = clone(CASES["components"][0])
+    monkeypatch.setattr(Stream, "advance", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(ROWS[:10])
+    assert not hasattr(model, "fit_")
+    monkeypatch.undo()
+    first = model.partial_fit(ROWS[:10]).fit_
     kept = first.components.copy()
     model.partial_fit(ROWS[10:13])
     assert model.fit_ is not first

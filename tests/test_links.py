@@ -11,8 +11,17 @@ from gtpca import ALS, GTPCA, Custom, MixtureGTPCA, ProbabilisticGTPCA, Shift, _
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "api" / "index.rst"
 MODULES = [
-    *("families", "operators", "solvers", "persistence", "plots", "page", "readers", "datasets"),
-    *("diagnostics", "testing", "nn"),
+    "families",
+    "operators",
+    "solvers",
+    "persistence",
+    "plots",
+    "page",
+    "readers",
+    "datasets",
+    "diagnostics",
+    "testing",
+    "nn",
 ]
 
 

@@ -131,6 +131,14 @@ LIST = (
 )
 CASES = {case.name: case for case in LIST}
 QUICK = (  # under 3 minutes together, with the base
-    *("oscillations", "spikes", "circular", "circular-shared", "heartbeats-3"),
-    *("affine", "deformation", "handwriting", "eeg", "demo"),
+    "oscillations",
+    "spikes",
+    "circular",
+    "circular-shared",
+    "heartbeats-3",
+    "affine",
+    "deformation",
+    "handwriting",
+    "eeg",
+    "demo",
 )

@@ -10,7 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 OUTSIDE = {"contributing": "CONTRIBUTING.md", "changelog": "CHANGELOG.md"}
 OUTSIDE |= {
-    f"results/{name}": f"paper/results/{name}.md" for name in ("README", "outliers", "results")
+    f"results/{name}": f"paper/results/{name}.md"
+    for name in ("README", "claims", "details", "outliers", "results")
 }
 # What the text of an example says about what it needs.
 NEEDS = {

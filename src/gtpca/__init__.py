@@ -72,8 +72,8 @@ __all__ = [
     "quadrature",
 ]
 
-# All is imported when it is first asked for: NumPy, SciPy and scikit-learn take about a second.
-# Where the names come from: families, unless it is said otherwise.
+# Everything is imported on first use: NumPy, SciPy and scikit-learn take about a second. Where the
+# names come from: families, unless stated otherwise.
 HOMES = dict.fromkeys(__all__, "gtpca.families") | {
     "ALS": "gtpca.solvers.als",
     "Codes": "gtpca.data.codes",
@@ -91,10 +91,30 @@ HOMES = dict.fromkeys(__all__, "gtpca.families") | {
     "quadrature": "gtpca.operators.quadrature",
 }
 SUBMODULES = (
-    *("checks", "classifier", "data", "datasets", "estimator", "families", "files", "fitting"),
-    *("mixture", "model", "nn", "operators", "optional", "page", "persistence", "plots"),
-    *("probabilistic", "readers", "recordings", "solvers", "testing", "text", "views"),
+    "checks",
+    "classifier",
+    "data",
+    "datasets",
+    "estimator",
+    "families",
+    "files",
+    "fitting",
+    "mixture",
+    "model",
+    "nn",
+    "operators",
+    "optional",
+    "page",
+    "persistence",
+    "plots",
+    "probabilistic",
+    "readers",
+    "recordings",
+    "solvers",
+    "testing",
+    "text",
+    "views",
 )
 
-if not TYPE_CHECKING:  # for type checkers a name that is not there is a mistake
+if not TYPE_CHECKING:  # for type checkers, an unknown name is an error
     __getattr__, __dir__ = attributes(__name__, HOMES, SUBMODULES)

@@ -1,7 +1,9 @@
-"""What estimators have of scikit-learn: its base classes, with types, and a link to their page.
+"""Typed versions of scikit-learn's base classes, and links from estimators to their pages.
 
-scikit-learn has no types, and to type checkers its classes are Any. What inherits from Any has
-every attribute: a misspelt method would be no mistake.
+scikit-learn has no types, so that its classes are Any to type checkers. A class that inherits from
+Any has every attribute: a misspelt method would not be detected. Type checkers see the typed bases
+below instead, and the estimators declare their fitted attributes; ``tests/typed/user.py`` is a
+script with mistakes that ``mypy --strict`` must find, and no others.
 """
 
 from __future__ import annotations
@@ -39,8 +41,8 @@ Shape: TypeAlias = tuple[int, ...]
 RandomState: TypeAlias = int | np.random.RandomState | None
 
 
-# Samples of libraries that may not be installed, known to type checkers by what they can do. None
-# of them fits an array of NumPy: of two overloads that fit, checkers take neither.
+# Samples of libraries that may not be installed, described to type checkers by their interface.
+# None of them matches a NumPy array: if two overloads match, checkers take neither.
 class Rows(Protocol):
     """Arrays of any library."""
 
@@ -49,7 +51,7 @@ class Rows(Protocol):
 
 
 class DaskArray(Rows, Protocol):
-    """Arrays of Dask."""
+    """Dask arrays."""
 
     @property
     def chunks(self) -> tuple[tuple[int, ...], ...]: ...
@@ -57,7 +59,7 @@ class DaskArray(Rows, Protocol):
 
 
 class DataArray(Rows, Protocol):
-    """Arrays of xarray."""
+    """xarray DataArrays."""
 
     @property
     def dims(self) -> tuple[Hashable, ...]: ...
@@ -66,46 +68,46 @@ class DataArray(Rows, Protocol):
 
 
 class Tensor(Rows, Protocol):
-    """Arrays of torch."""
+    """torch tensors."""
 
     def detach(self) -> Any: ...
 
 
 class DataFrame(Protocol):
-    """Tables of pandas."""
+    """pandas DataFrames."""
 
     @property
     def iloc(self) -> Any: ...
 
 
 class SparseMatrix(Protocol):
-    """Arrays of scipy.sparse."""
+    """scipy.sparse arrays."""
 
     def toarray(self) -> Any: ...
 
 
 class Stored(Rows, Protocol):
-    """Datasets of h5py and arrays of zarr."""
+    """h5py datasets and zarr arrays."""
 
     @property
     def chunks(self) -> Any: ...
 
 
 class Recording(Protocol):
-    """Epochs of MNE."""
+    """MNE Epochs."""
 
     def get_data(self) -> Any: ...
 
 
 class Functions(Protocol):
-    """An FDataGrid of scikit-fda."""
+    """A scikit-fda FDataGrid."""
 
     @property
     def data_matrix(self) -> Any: ...
 
 
 class Labelled(Protocol):
-    """What :func:`gtpca.labelled` makes."""
+    """The result of :func:`gtpca.labelled`."""
 
     @property
     def rows(self) -> Any: ...
@@ -117,9 +119,9 @@ Others: TypeAlias = (
     Sequence[Any] | DataFrame | SparseMatrix | Stored | Recording | Functions | Labelled
 )
 Eager: TypeAlias = DataArray | Tensor | Others  # samples that are rarely lazy
-Samples: TypeAlias = Any  # all of these, and what can be made an array
+Samples: TypeAlias = Any  # all of these, and what can be converted to an array
 DaskT = TypeVar("DaskT", bound=DaskArray)
-KindT = TypeVar("KindT", bound=DaskArray | DataArray | Tensor)  # samples that are answered in kind
+KindT = TypeVar("KindT", bound=DaskArray | DataArray | Tensor)  # results have this type
 
 if TYPE_CHECKING:
     from typing import Self
@@ -142,7 +144,7 @@ if TYPE_CHECKING:
         def _repr_html_(self) -> str: ...
 
     class TransformerMixin:
-        """What can be transformed."""
+        """Estimators with a ``transform`` method."""
 
         @overload
         def fit_transform(self, X: np.ndarray, y: Any = None, **fit_params: Any) -> np.ndarray: ...
@@ -166,12 +168,12 @@ if TYPE_CHECKING:
     HAS_CALLBACKS: bool
 
     class ClassifierMixin:
-        """What tells classes apart."""
+        """Classifiers."""
 
         def score(self, X: Samples, y: Any, sample_weight: Any = None) -> float: ...
 
     class OutlierMixin:
-        """What tells outliers from inliers."""
+        """Outlier detectors."""
 
         def fit_predict(self, X: Samples, y: Any = None, **fit_params: Any) -> np.ndarray: ...
 
@@ -207,10 +209,10 @@ else:
 
 
 class Unwatched:
-    """What scikit-learn calls the context of a task, where there are no callbacks to tell."""
+    """Stands for scikit-learn's task context if there are no callbacks."""
 
     def subcontext(self, name: str, **about: Any) -> Unwatched:
-        """That of a part of the task."""
+        """The context of a part of the task."""
         return self
 
     def call_on_fit_task_begin(self, **about: Any) -> None:
@@ -223,7 +225,7 @@ class Unwatched:
 
 @cache
 def documentation() -> str:
-    """The address of the site, which ends in a slash; nothing if the package names none."""
+    """The address of the site, with a trailing slash; empty if the package states none."""
     from importlib.metadata import PackageNotFoundError, metadata
 
     try:
@@ -235,7 +237,7 @@ def documentation() -> str:
 
 
 class Documented:
-    """The drawing of an estimator in a notebook links to its page in the reference."""
+    """The HTML representation of an estimator in a notebook links to its page in the reference."""
 
     _doc_link_module = "gtpca"
 

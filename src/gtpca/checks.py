@@ -31,14 +31,14 @@ __all__ = [
     "weights",
 ]
 
-# Warnings are about the line of the user's that led to them: the first outside of these folders.
+# Warnings point to the user's line that led to them: the first outside of these folders.
 FOLDERS = [os.path.dirname(module) for module in (__file__, sklearn.__file__, joblib.__file__)]
 OURS = tuple(folder + os.sep for folder in FOLDERS)
-LARGEST = 1e30  # weights whose products with values have squares in any precision, and 1 / these
+LARGEST = 1e30  # products of larger weights, or smaller than 1 / this, might overflow when squared
 
 
 def parameters(owner, rules, prefix=""):
-    """Check attributes of an object: ``rules`` says for each name how, as in ``at_least(1)``."""
+    """Check attributes of an object by ``rules`` for their names, such as ``at_least(1)``."""
     for name, rule in rules.items():
         rule(prefix + name, getattr(owner, name))
 
@@ -85,7 +85,7 @@ def share(label, value):
 
 
 def warn(message, category):
-    """Warn about the line that called the library, however deep in it we are."""
+    """Warn about the line that called the library, however deep the call stack is."""
     frame: FrameType | None = sys._getframe(1)
     level = 2
     while frame is not None and frame.f_code.co_filename.startswith(OURS):
@@ -103,7 +103,7 @@ def integer(label, value, low, high=None):
 
 
 def number(label, value, wanted, allowed):
-    """``value`` as a float for which ``allowed`` holds; ``wanted`` says so in words."""
+    """``value`` as a float for which ``allowed`` holds; ``wanted`` describes this in words."""
     real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not real or not allowed(value):
         raise ValueError(f"{label}={value!r} must be a number {wanted}.")
@@ -141,7 +141,7 @@ def choice(label, value, choices):
 
 
 def unmasked(label, values):
-    """Raise an error if some of the values are masked, which NumPy would silently ignore."""
+    """Raise an error if some values are masked, which NumPy would silently ignore."""
     rows = values if isinstance(values, (list, tuple)) else (values,)
     count = sum(np.ma.count_masked(row) for row in rows if np.ma.is_masked(row))
     if count:

@@ -1,4 +1,4 @@
-"""The command ``gtpca``: what is wrong is said in one line, without a traceback."""
+"""The command ``gtpca``: errors are reported in one line, without a traceback."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 def main(arguments=None) -> None:
     """Run the command and exit.
 
-    The code is 0 if all went well, 1 if work failed, 2 for bad input, 130 after an interrupt.
+    The exit code is 0 on success, 1 if the work failed, 2 for bad input, 130 after an interrupt.
 
     Parameters
     ----------
@@ -51,10 +51,10 @@ def _run(arguments):
 
 
 def _wording(error) -> tuple[str, int]:
-    """Message and exit code for what a user can mend; all other errors are raised again."""
+    """Message and exit code for errors that a user can fix; all others are raised again."""
     if type(error).__name__ == "Abort":
         return "stopped", 130
-    if hasattr(error, "format_message"):  # of typer: a wrong option or argument
+    if hasattr(error, "format_message"):  # from typer: a wrong option or argument
         path = getattr(getattr(error, "ctx", None), "command_path", "gtpca")
         return f"{_sentence(error.format_message())} See `{path} --help`.", 2
     if isinstance(error, MemoryError):
@@ -68,7 +68,7 @@ def _wording(error) -> tuple[str, int]:
 
 
 def _sentence(message) -> str:
-    """A message of typer, and which of its choices may have been meant."""
+    """A message of typer, with the choices that may have been meant."""
     message = message.replace("Value error, ", "").rstrip(".")
     found = re.search("'([^']*)' is not one of (.*)", message)
     hint = did_you_mean(found[1], re.findall("'([^']*)'", found[2])) if found else ""
@@ -85,7 +85,7 @@ def _leave(message, code) -> None:
 
 
 def _one_line(message) -> str:
-    """A message in one line; blanks within a line, as of names of files, stay as they are."""
+    """A message in one line; blanks within a line, as in file names, are kept."""
     return re.sub(r"\s*[\r\n]\s*", " ", message).strip()
 
 

@@ -20,14 +20,14 @@ from gtpca.views.palette import BLUE, GREY, ORANGE, RED
 __all__ = ["Demo", "draw", "main", "run", "table"]
 
 N_SAMPLES, N_COMPONENTS, NOISE = 500, 5, 0.2
-SHOWN = (1, 3)  # reconstructions in the figure use so many components
+SHOWN = (1, 3)  # components of the reconstructions in the figure
 EXAMPLES = (6, 31, 34, 32)  # test signals in the figure: narrow, weak, wide, cut by the border
 DATA, FEW, MANY, OTHER = GREY, ORANGE, BLUE, RED
 
 
 @dataclass(frozen=True)
 class Demo:
-    """What was fitted, and what it leaves of the test signals.
+    """The fitted models, and their residuals on the test signals.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ def main(path="gtpca-demo.png", out=print) -> None:
     path : str or path
         Where the figure goes.
     out : callable
-        Takes one line of text or more.
+        Called with one or more lines of text.
     """
     require_matplotlib()
     demo = run()

@@ -1,4 +1,4 @@
-"""Atomic writes, after which a file is there in full or not at all, and the .npy format."""
+"""Atomic writes, after which a file is complete or does not exist, and the .npy format."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ __all__ = [
 ]
 
 NPY_KINDS = "biufcU"  # bool, int, unsigned, float, complex, text: no objects
-LONGEST_HEADER = 2**10  # of an array; deeper nesting cannot hide in it
+LONGEST_HEADER = 2**10  # of an array; limits nesting
 
 
 @contextmanager
 def atomic_file(path) -> Iterator[IO[bytes]]:
-    """Atomic write: a binary file that takes the name ``path`` once the block has ended well.
+    """Atomic write: a binary file that gets the name ``path`` once the block has succeeded.
 
-    Until then it stands beside it under another name, so that nobody ever sees a part of it. What a
-    killed process has left of the same file is removed. An existing file keeps its permissions.
+    Until then it has another name in the same folder, so that nobody ever sees a partial file. What
+    a killed process has left of the same file is removed. An existing file keeps its permissions.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def atomic_file(path) -> Iterator[IO[bytes]]:
     try:
         with open(beside, "wb") as file:
             if path.exists():
-                beside.chmod(stat.S_IMODE(path.stat().st_mode))  # before anything is in it
+                beside.chmod(stat.S_IMODE(path.stat().st_mode))  # while it is still empty
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -66,12 +66,12 @@ def atomic_file(path) -> Iterator[IO[bytes]]:
 
 
 def _stem(path) -> str:
-    """How the names of all parts of a file begin."""
+    """How the names of all partial files of a path begin."""
     return f".{_cut(path.name, 150)}.{_cut(platform.node(), 50)}."
 
 
 def _cut(name, longest) -> str:
-    """At most so many bytes of a name: systems count 255 of them, not characters."""
+    """At most ``size`` bytes of a name: file systems allow 255 bytes, not characters."""
     return os.fsencode(name)[:longest].decode(errors="ignore")
 
 
@@ -100,9 +100,9 @@ def check_writable(path) -> None:
 
 
 def check_regular(path) -> None:
-    """Raise a ValueError for a pipe or a device: to open one may wait for ever.
+    """Raise a ValueError for a pipe or a device, which might block for ever when opened.
 
-    What is not there is left to whoever opens it.
+    A file that does not exist is left to the code that opens it.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def check_regular(path) -> None:
 
 
 def _sweep(folder, stem) -> None:
-    """Remove the parts of a file that were written by processes of this machine which are gone."""
+    """Remove partial files written by processes of this machine that no longer exist."""
     for part in folder.glob(f"{glob.escape(stem)}*.part"):
         pid = part.name[len(stem) :].partition("-")[0]
         if pid.isdecimal() and not _is_running(int(pid)):
@@ -123,7 +123,7 @@ def _sweep(folder, stem) -> None:
 
 
 def _is_running(pid) -> bool:
-    """Whether there is such a process; always where the system cannot be asked."""
+    """Whether there is such a process; always True if the system cannot tell."""
     if os.name != "posix":
         return True
     try:
@@ -136,7 +136,7 @@ def _is_running(pid) -> bool:
 
 
 def write_text(path, text: str) -> None:
-    """Write a text file atomically, and the folders above it where they are missing."""
+    """Write a text file atomically, creating missing parent folders."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     write_bytes(path, text.encode())
 
@@ -148,7 +148,7 @@ def write_bytes(path, data: bytes) -> None:
 
 
 def write_npy(file: IO[bytes], pieces: Iterable[np.ndarray], shape: tuple[int, ...]) -> None:
-    """Write an ``.npy`` file of ``shape`` that never is in memory as a whole.
+    """Write an ``.npy`` file of ``shape`` that is never in memory as a whole.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def npy_array(data: bytes) -> np.ndarray:
 def npy_header(file, size: int) -> tuple[tuple[int, ...], bool, np.dtype]:
     """Shape, Fortran order and dtype of an ``.npy`` file of ``size`` bytes, position 0.
 
-    It is an error if there are objects in it, or if its values do not fill the file exactly; so
+    Raises an error if it contains objects, or if its values do not fill the file exactly; so
     nothing larger than the file is ever allocated.
     """
     version = np.lib.format.read_magic(file)

@@ -1,4 +1,12 @@
-"""Imports that come late: of optional packages, and of the names of a package (PEP 562)."""
+"""Lazy imports: of optional packages, and of the names of a package (PEP 562).
+
+``gtpca/__init__.py`` and ``gtpca/datasets/__init__.py`` import nothing: a name is imported from its
+home when it is first used, so that ``import gtpca`` is fast. Type checkers read the same imports
+below ``if TYPE_CHECKING``; a test compares the two lists. Modules of the library import each other
+as usual, at the top. Everybody pays for a new import in a module that ``GTPCA`` needs:
+``python -X importtime -c "from gtpca import GTPCA"`` shows its price, and
+``python benchmarks/bench_speed.py --first-use`` that of the command.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +20,14 @@ __all__ = ["attributes", "missing", "require"]
 
 
 def require(module: str, extra: str) -> Any:
-    """An optional module, imported, or an error that names the extra.
+    """Import an optional module, or raise an error that names the extra.
 
     Parameters
     ----------
     module : str
         Such as ``"pyarrow.parquet"``.
     extra : str
-        The extra of gtpca that brings it.
+        The extra of gtpca that installs it.
 
     Returns
     -------
@@ -28,7 +36,7 @@ def require(module: str, extra: str) -> Any:
     Raises
     ------
     ImportError
-        Of :func:`missing`.
+        That of :func:`missing`.
 
     Examples
     --------
@@ -58,7 +66,7 @@ def missing(module: str, extra: str) -> ImportError:
 
 
 def _installable() -> str:
-    """What pip takes for this package: its name, or the folder of a clone that is not installed."""
+    """What to pass to pip: the name of the package, or the folder of a clone."""
     from importlib import metadata
 
     try:
@@ -71,7 +79,7 @@ def _installable() -> str:
 def attributes(
     package: str, homes: Mapping[str, str], submodules: Iterable[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package that imports its names late.
+    """``__getattr__`` and ``__dir__`` of a package that imports its names lazily.
 
     Type checkers do not see through it: the package imports the same names once more, below
     ``if TYPE_CHECKING``.
@@ -104,7 +112,7 @@ def attributes(
             value = import_module(f"{package}.{name}")
         else:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        setattr(sys.modules[package], name, value)  # the next time it is found at once
+        setattr(sys.modules[package], name, value)  # next time it is found at once
         return value
 
     def names() -> list[str]:

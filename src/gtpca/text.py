@@ -13,7 +13,7 @@ SPECIAL = re.compile(r"[\"$`\\!\x00-\x1f\x7f]")  # to a POSIX shell, between dou
 
 
 def did_you_mean(word: str, known) -> str:
-    """A question that names what may have been meant, after a space; nothing if nothing is near.
+    """A question that suggests what may have been meant, after a space; empty if nothing is near.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def did_you_mean(word: str, known) -> str:
 
 
 def one_line(error) -> str:
-    r"""The message of an error in one line of moderate length; without one, its type.
+    r"""The message of an error in one line of moderate length; its type if there is none.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def shortened(text: str, longest: int) -> str:
 
 
 def shown(path) -> str:
-    r"""A path, or a name, as text of one line; what cannot be printed is escaped.
+    r"""A path, or a name, as one line of text; unprintable characters are escaped.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def shown(path) -> str:
 
 
 def table(heads: list[str], rows: list[list[str]]) -> str:
-    """Columns of text, adjusted to the right.
+    """Right-aligned columns of text.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def table(heads: list[str], rows: list[list[str]]) -> str:
 
 
 def typed(*words) -> str:
-    """Words as a person types them in a POSIX shell: in double quotes where these are enough.
+    """Words as typed in a POSIX shell: in double quotes if these are enough.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def _quoted(word: str) -> str:
 
 
 def file_word(path) -> str:
-    """A path that no command takes for an option.
+    """A path that no command mistakes for an option.
 
     Examples
     --------

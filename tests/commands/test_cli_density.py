@@ -121,8 +121,8 @@ def test_the_page(model, data, tmp_path, capsys):
 def test_what_is_refused(data, tmp_path, capsys):
     fit = ("fit", data, "-o", tmp_path / "other.gtpca", *FIT)
     for option, value in (("--refine", "2"), ("--fraction", "0.9"), ("--restarts", "2")):
-        assert call(capsys, *fit, option, value).refused(f"{option} has no meaning")
-    assert call(capsys, *fit, "--shared-pose").refused("--shared-pose has no meaning")
+        assert call(capsys, *fit, option, value).refused(f"{option} does not apply")
+    assert call(capsys, *fit, "--shared-pose").refused("--shared-pose does not apply")
 
 
 def test_noise_is_told_by_fit_info_and_check(tmp_path, capsys, monkeypatch):

@@ -204,7 +204,9 @@ def test_random_families_survive_their_own_text():
     numbers = st.one_of(
         st.integers(-LARGEST, LARGEST),
         st.floats(-1e7, 1e7, allow_nan=False),
-        *(st.none(), st.booleans(), st.text(max_size=8)),
+        st.none(),
+        st.booleans(),
+        st.text(max_size=8),
     )
     values = st.recursive(
         numbers, lambda v: st.lists(v, max_size=3) | st.tuples(v, v), max_leaves=4

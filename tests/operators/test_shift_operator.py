@@ -30,8 +30,10 @@ TRACKS = {
     "still": ShiftAxis(5, 5),
 }
 PAIRS = [
-    *(("inside", "still"), ("left", "crops in steps")),
-    *(("circular part", "right"), ("inside", "circular steps")),
+    ("inside", "still"),
+    ("left", "crops in steps"),
+    ("circular part", "right"),
+    ("inside", "circular steps"),
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from pathlib import Path
 
 import numpy as np
 from sklearn.decomposition import PCA, KernelPCA
@@ -47,6 +48,21 @@ class Projection(ABC):
     @abstractmethod
     def fit(self, X):
         """Fit to ``X`` (n, *sample_shape)."""
+
+    @classmethod
+    def fit_together(cls, models, samples, checkpoint=None):
+        """Fit models of this class that differ in repetition or count alone, each as if alone.
+
+        Parameters
+        ----------
+        models : list of Projection
+        samples : list of array (n, *sample_shape)
+            Of each model; models may share them.
+        checkpoint : path or None
+            How files begin where a training that takes long keeps what it has.
+        """
+        for model, X in zip(models, samples, strict=True):
+            model.fit(X)
 
     @abstractmethod
     def residuals(self, X) -> np.ndarray:
@@ -135,14 +151,36 @@ class _AdamGTPCA(_GreedyGTPCA):
     """GT-PCA as the paper trains it, also where a single transform could be solved directly."""
 
     def fit(self, X):
-        from gtpca.nn import GTPCNetwork
-
-        X = X.astype(np.float32, copy=False)
-        seed = self.random_state % 2**31
-        family = Identity() if self.family is None else self.family
-        network = GTPCNetwork(self.counts[-1], family, X.shape[1:], random_state=seed)
-        self.model = network.fit(X, **self.schedule, random_state=seed).to_estimator()
+        self.fit_together([self], [X])
         return self
+
+    @classmethod
+    def fit_together(cls, models, samples, checkpoint=None):
+        from gtpca_paper.baselines.layers import LARGEST
+
+        several = max(1, LARGEST // max(X.size for X in samples))
+        for i in range(0, len(models), several):
+            cls._fit(models[i : i + several], samples[i : i + several], checkpoint)
+
+    @classmethod
+    def _fit(cls, models, samples, checkpoint):
+        from gtpca.nn import GTPCNetwork
+        from gtpca.nn.checkpoints import Checkpoint
+        from gtpca_paper.baselines.layers import train_together
+
+        first, seeds = models[0], [model.random_state % 2**31 for model in models]
+        family = Identity() if first.family is None else first.family
+        size = (first.counts[-1], family, samples[0].shape[1:])
+        networks = [GTPCNetwork(*size, random_state=seed) for seed in seeds]
+        kept = None
+        if checkpoint is not None:
+            Path(checkpoint).parent.mkdir(parents=True, exist_ok=True)
+            plan = {"seeds": seeds, "shape": list(size[2]), **first.schedule}
+            kept = Checkpoint(f"{checkpoint}-{seeds[0]}.pt", plan)
+        samples = [X.astype(np.float32, copy=False) for X in samples]
+        train_together(networks, samples, seeds=seeds, checkpoint=kept, **first.schedule)
+        for model, network in zip(models, networks, strict=True):
+            model.model = network.to_estimator()
 
 
 class _RefinedGTPCA(_GreedyGTPCA):
@@ -230,6 +268,25 @@ class _KPCA(_PerCount):
 class _Autoencoder(_PerCount):
     name = "Autoencoder"
 
+    @classmethod
+    def fit_together(cls, models, samples, checkpoint=None):
+        from gtpca_paper.baselines.coders import fit_together
+
+        if samples[0].ndim - models[0].channels > 2:  # of images it is arithmetic that takes time
+            for model, X in zip(models, samples, strict=True):
+                _PerCount.fit(model, X)
+            return
+        made = [(model.make(k), X) for model, X in zip(models, samples, strict=True)
+                for k in model.counts]  # fmt: skip
+        fit_together(*map(list, zip(*made, strict=True)))
+        found = iter(made)
+        for model in models:
+            model.models = {k: next(found)[0] for k in model.counts}
+
+    def fit(self, X):
+        self.fit_together([self], [X])
+        return self
+
     def make(self, k):
         from gtpca_paper.baselines import autoencoders
 
@@ -253,6 +310,8 @@ _CLASSES: dict[str, type[Projection]] = {
     "gtpca-adam": _AdamGTPCA,
     "gtpca-adam-1": _AdamGTPCA,
     "gtpca-adam-20": _AdamGTPCA,
+    "gtpca-adam-40": _AdamGTPCA,
+    "gtpca-adam-160": _AdamGTPCA,
     "gtpca-refine": _RefinedGTPCA,
     "gtpca-shared": _SharedGTPCA,
     "pca": _PCA,

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from gtpca_paper.spec import (
     METRICS,
+    MODELS,
     OWN_TITLES,
     PROTOCOLS,
     TASKS,
@@ -16,7 +17,7 @@ from gtpca_paper.spec import (
     setting_title,
 )
 
-__all__ = ["Line", "RowKey", "TableKey", "is_outdated", "is_whole"]
+__all__ = ["Line", "RowKey", "TableKey", "is_earlier", "is_outdated", "is_whole", "revision_of"]
 
 
 class RowKey(NamedTuple):
@@ -46,13 +47,26 @@ def is_outdated(row) -> bool:
     return absolute and is_gtpca(row["model"]) and "scale" not in row
 
 
-def is_whole(row) -> bool:
-    """Whether a row has all columns, which older ones have not, and is of the present solver.
+def is_earlier(row) -> bool:
+    """Whether a row is of an earlier solver: it is marked so, or its revision is not the present.
 
-    Rows that are kept from an ``earlier`` solver are marked; they are run again.
+    Rows without provenance are of revision 0.
     """
+    if row.get("earlier"):
+        return True
+    present = MODELS[row["model"]].revision if row["model"] in MODELS else 0
+    return revision_of(row) < present
+
+
+def revision_of(row) -> int:
+    """Revision of the model that a row was computed with, see :class:`~.spec.ModelSpec`."""
+    return int(row.get("made", {}).get("revision", 0))
+
+
+def is_whole(row) -> bool:
+    """Whether a row has all columns, which older ones have not, and is of the present solver."""
     rare = row["metric"] == "accuracy" and has_rare_class(row["experiment"], row["task"])
-    return ("balanced" in row or not rare) and not row.get("earlier")
+    return ("balanced" in row or not rare) and not is_earlier(row)
 
 
 class TableKey(NamedTuple):

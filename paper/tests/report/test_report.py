@@ -23,7 +23,11 @@ from gtpca_paper.rows import TableKey
 
 def test_report(tmp_path):
     errp = TableKey("errp", "i", "outlier", "resmse")
-    rows = [*whole_table(0.9), row(errp, model="gtpca-als", simulated=True), row(model=NASTY)]
+    rows = [
+        *whole_table(0.9, repetitions=3),
+        row(errp, model="gtpca-als", simulated=True),
+        row(model=NASTY),
+    ]
     path = write_rows(rows, tmp_path / "results")
     run = {"profile": "paper", "versions": {"numpy": "1 <b>"}, "cores": [1, 2]}
     (path / "run.json").write_text(json.dumps(run), encoding="utf-8")
@@ -32,18 +36,26 @@ def test_report(tmp_path):
     shown = [pictures.Picture("network", f"A net {NASTY}", pictures.draw_network(1))]
     shown += [pictures.Picture("gone", "Left out: why", None)]
     page = write_report(path, tmp_path / "out", pictures=shown)
-    html, markdown = (page.with_suffix(s).read_text(encoding="utf-8") for s in (".html", ".md"))
-    for text in (html, markdown):
+    names = ("results.html", "details.md", "results.md", "claims.md")
+    texts = [(page.parent / name).read_text(encoding="utf-8") for name in names]
+    html, markdown, first, claims = texts
+    for text in texts:
         assert "<script" not in text
         assert "<b>hand" not in text
-        assert "This report is incomplete" in text
+    assert "This report is incomplete" in html
+    assert first.count("\n") < 80  # one screen
+    for title in ("Who wins", "What was reproduced", "What does not hold"):
+        assert f"## {title}" in first
+    assert "(figures/who-wins.png)" in first
+    assert "GT-PCA has a significantly lower error over all components | holds |" in claims
+    for text in (html, markdown):
         assert "Error potentials" in text
         assert "is better at all 10 k compared, by up to 10.0 %" in text
         assert "Who wins" in text
         assert "PCA: 0 of 10 errors are within 3 %, 10 better." in text
         assert "Oscillations 512" in text
         assert "Equal budgets" in text
-        assert "ResMSE, at most 10 numbers per sample" in text
+        assert "ResMSE, 10 numbers per sample" in text
         assert "versions.numpy" in text
         assert "Left out: why" in text
         assert "imulated data" in text
@@ -52,7 +64,7 @@ def test_report(tmp_path):
     assert "<li>two</li>" in html
     assert "MNIST, (iv) rotated, outlier detection: accuracy (%)" in html  # as missing
     assert set(re.findall(r'src="([^"]{0,26})', html)) == {"data:image/svg+xml;base64,"}
-    for image in re.findall(r"\]\((figures/[^)]+)\)", markdown):
+    for image in re.findall(r"\]\((figures/[^)]+)\)", markdown + first):
         assert (page.parent / image).exists()
     assert (page.parent / "figures" / "network.svg").exists()
     figures = {path.name for path in page.parent.glob("figures/*.png")}

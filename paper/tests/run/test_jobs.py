@@ -20,7 +20,9 @@ def test_counts_of_a_plan():
     found = {job.model: job.counts for job in plan(["mnist"], setting="i", task="outlier", k=20)}
     assert found["gtpca-als"] == tuple(range(1, 21))
     in_parts = [j.counts for j in plan(["mnist"], setting="i", task="outlier", models=["vae"])]
-    assert in_parts == [(k,) for k in range(1, 11)]
+    assert in_parts == [(k,) for k in (1, 2, 3, 5, 7, 10)] * 3  # repetitions
+    every = plan(["mnist"], setting="i", task="outlier", models=["vae"], profile="paper", repeats=1)
+    assert [j.counts for j in every] == [(k,) for k in range(1, 11)]
     refined = plan(["mnist"], setting="i", models=["gtpca-refine"], repeats=1)
     assert [j.counts for j in refined] == [(2,), (5,), (10,), (20,), (2,), (5,), (10,)]
 
@@ -33,6 +35,8 @@ def test_every_model_is_in_every_profile():
 def test_trainings_of_other_lengths_are_of_one_experiment():
     todo = plan(list(EXPERIMENTS), models=["gtpca-adam-1", "gtpca-adam-20"])
     assert {job.experiment for job in todo} == {"oscillations"}
+    longer = plan(list(EXPERIMENTS), models=["gtpca-adam-40", "gtpca-adam-160"])
+    assert {(job.experiment, job.setting) for job in longer} == {("handwriting", "1400")}
 
 
 def test_the_length_of_a_training_is_that_of_the_model():

@@ -1,6 +1,9 @@
-"""What the command ``gtpca`` can do; needs typer.
+"""The subcommands of ``gtpca``; needs typer.
 
-A command is imported when it is called. Help and completion need none of them, and are quick.
+There is one module per noun, without logic of its own. A command is imported when it is called, so
+that help and completion are fast. Options that several commands share are declared once, in
+``options.py``; outputs are checked before the work begins. Every option needs a line in
+``docs/command-line.md``, which a test compares.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from gtpca import __version__
 
 __all__ = ["COMMANDS", "app", "command"]
 
-# Each with its module, and the first line of what its help says.
+# Each with its module, and the first line of its help.
 COMMANDS = {
     "demo": ("paper", "Fit spikes at random times: a table and a figure."),
     "choose": ("checking", "Choose a window and a number of components."),
@@ -24,13 +27,13 @@ COMMANDS = {
     "kinds": ("kinds", "Find kinds of samples, each with a pattern of its own."),
     "events": ("recordings", "Find templates that recur in long recordings."),
     "detect": ("recordings", "Write where the templates of a model occur in recordings."),
-    "check": ("checking", "Say which components are real."),
+    "check": ("checking", "Test which components are real."),
     "info": ("models", "Show what is in a model file."),
     "transform": ("samples", "Write the scores of samples, and their poses."),
-    "reconstruct": ("samples", "Write samples as the model rebuilds them."),
+    "reconstruct": ("samples", "Write the reconstructions of samples."),
     "impute": ("samples", "Write samples with their gaps filled."),
-    "align": ("samples", "Write samples moved to where a component is at rest."),
-    "plot": ("drawing", "Draw one picture of a model."),
+    "align": ("samples", "Write samples moved to the rest position of a component."),
+    "plot": ("drawing", "Draw one plot of a model."),
     "report": ("drawing", "Write one interactive page."),
     "reproduce": ("paper", "Rebuild tables and figures of the paper."),
 }
@@ -92,7 +95,7 @@ def gtpca(
 
 
 def _not_yet() -> None:
-    """Stands for a command that is not called."""
+    """Placeholder for a command that has not been called."""
 
 
 for name, (_, text) in COMMANDS.items():

@@ -1,4 +1,4 @@
-"""Warnings about columns of a table that are hardly meant to be fitted."""
+"""Warnings about columns of a table that are probably not meant to be fitted."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from gtpca import checks
 
 __all__ = ["warn_of_columns", "warn_of_recording"]
 
-LARGEST_SHARE = 0.99  # of the energy, in one column
-ENOUGH_ROWS = 20  # that increase by more than chance
+LARGEST_SHARE = 0.99  # share of the energy in one column
+ENOUGH_ROWS = 20  # from which on an increase is not due to chance
 LONG, FEW = 5000, 16  # points and channels from which on an array looks like a recording
 ADVICE = "If it is not data, name it by --labels or remove it."
 
 
 def warn_of_columns(data) -> None:
-    """Warn of a column with nearly all the energy, and of one that counts the samples.
+    """Warn about a column with nearly all the energy, and about one that counts the samples.
 
     Parameters
     ----------
     data : gtpca.readers.Data
-        Only rows of numbers in memory, (n, d), are looked at: those of tables are.
+        Only rows of numbers in memory, (n, d), are examined, such as those of tables.
     """
     rows = data.rows
     if type(rows) is not np.ndarray or rows.ndim != 2 or rows.shape[1] == 1:
@@ -42,7 +42,7 @@ def warn_of_columns(data) -> None:
 
 
 def warn_of_recording(data) -> None:
-    """Warn of an array that looks like one recording, and not like samples."""
+    """Warn about an array that looks like one recording instead of samples."""
     if len(data.rows.shape) != 2:
         return
     n, d = data.rows.shape
@@ -64,7 +64,7 @@ def _name(data, column) -> str:
 
 
 def _largest_share(rows) -> tuple[float, int]:
-    """The largest share of the energy that is in one column, and its number."""
+    """The largest share of the energy in one column, and the number of the column."""
     largest = np.fmax.reduce(np.abs(rows), axis=None)
     scale = largest if largest > 0 else 1.0
     energy = np.array([np.nansum((column / scale) ** 2) for column in rows.T])
@@ -76,7 +76,7 @@ def _increasing_integers(rows) -> np.ndarray:
     """Numbers of the columns that are strictly increasing integers."""
     if len(rows) < ENOUGH_ROWS:
         return np.array([], dtype=int)
-    few = rows[:ENOUGH_ROWS]  # nearly always enough to see that it is not
+    few = rows[:ENOUGH_ROWS]  # nearly always enough to rule it out
     some = np.flatnonzero(_increases(few))
     return some[_increases(rows[:, some])]
 

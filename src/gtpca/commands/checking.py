@@ -1,4 +1,4 @@
-"""The commands that say what is real: ``choose`` and ``check``."""
+"""The diagnostic commands: ``choose`` and ``check``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ DIRECTIONS = (
 
 
 def _model_file(data) -> Path:
-    """Where a model of the samples in a file or folder may go."""
+    """The name of a model file for the samples in a file or folder."""
     path = Path(data)
     path = path.absolute() if not path.name or path.name == ".." else path
     stem = path.stem.removesuffix(".csv").removesuffix(".tsv").removesuffix(".txt")
@@ -54,7 +54,7 @@ def _model_file(data) -> Path:
 
 
 def _bar(pieces, total, desc):
-    """The progress of a diagnostic."""
+    """Show the progress of a diagnostic."""
     return watched(pieces, total, desc)
 
 
@@ -83,7 +83,7 @@ def choose(
     folds: Annotated[int, typer.Option(help="Of the cross-validation.")] = 4,
     keep: Annotated[
         Path | None,
-        typer.Option(help="A file for the results: an interrupted search goes on from there."),
+        typer.Option(help="A file for the results: an interrupted search continues from there."),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
     jobs: Jobs = None,
@@ -137,7 +137,7 @@ def check(
     as_json: Json = False,
     max_size: MaxSize = None,
 ) -> None:
-    """Say which components are real.
+    """Test which components are real.
 
     Each is compared with what the same fit finds in noise, and with what halves of the samples and
     other seeds have; poses are compared with the next best ones. The last line is advice, and the

@@ -1,4 +1,4 @@
-"""What the commands say of models with a likelihood."""
+"""Output of the commands for models with a likelihood."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["density_facts", "density_summary", "fit_density", "no_pattern"]
 
 
 def fit_density(model, rows, source) -> None:
-    """Fit, and say of noise what to run next, as a command."""
+    """Fit, and if there is only noise, suggest the next command."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "there is no evidence for a pattern")
         model.fit(rows)
@@ -24,7 +24,7 @@ def fit_density(model, rows, source) -> None:
 
 
 def density_facts(model) -> dict[str, Any]:
-    """What ``--json`` says of pattern, components and noise."""
+    """Pattern, components and noise for ``--json``."""
     return {
         "pattern_norm": float(np.linalg.norm(model.mean_pattern_)),
         "explained_variance": model.explained_variance_.tolist(),
@@ -60,7 +60,7 @@ def density_summary(model) -> str:
 
 
 def no_pattern(model, data="DATA", reading=None) -> str:
-    """That there is no pattern, and the command to run next."""
+    """A message that there is no pattern, with the next command to run."""
     from gtpca.diagnostics import wording
 
     commands = wording.Commands.of(model).named("MODEL", data, reading)

@@ -1,4 +1,4 @@
-"""The commands that show a model: ``plot`` and ``report``."""
+"""The commands that display a model: ``plot`` and ``report``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LabelsFile = Annotated[
 
 
 class Kind(StrEnum):
-    """What is drawn."""
+    """The kinds of plots."""
 
     components = "components"
     energy = "energy"
@@ -44,8 +44,8 @@ class Kind(StrEnum):
 
 
 NO_DATA, ANY_DATA = (Kind.components, Kind.history, Kind.noise), (Kind.energy, Kind.kinds)
-OF_RECORDINGS = (Kind.events, Kind.intervals)  # and components and noise, of any model
-TAKES = {  # which options mean something to which kind
+OF_RECORDINGS = (Kind.events, Kind.intervals)  # and components and noise, for any model
+TAKES = {  # which options apply to which kind
     "components": (Kind.components, Kind.perturbation, Kind.scores, Kind.poses),
     "rows": (Kind.reconstructions, Kind.pose_posterior),
     "labels-file": (Kind.scores, Kind.kinds),
@@ -74,7 +74,7 @@ def plot(
     channel: Channels = None,
     max_size: MaxSize = None,
 ) -> None:
-    """Draw one picture of a model.
+    """Draw one plot of a model.
 
     \b
     Of the model alone:
@@ -132,15 +132,15 @@ def _check_kind(kind, data, options) -> None:
         raise ValueError(f"gtpca plot {kind} needs DATA after MODEL: {kind} are not in a model.")
     for name, value in options.items():
         if value is not None and kind not in TAKES[name]:
-            raise ValueError(f"--{name} has no meaning for {kind}; only for {_listed(name)}.")
+            raise ValueError(f"--{name} does not apply to {kind}; only for {_listed(name)}.")
 
 
 def _check_model(kind, path, recorded, channel) -> None:
     """Recordings have events, samples have scores and poses."""
     if recorded and kind not in (*OF_RECORDINGS, Kind.components, Kind.noise):
         raise ValueError(
-            f"{shown(path)} holds templates of recordings: gtpca plot {kind} has no meaning for "
-            "it; components, noise, events and intervals have."
+            f"{shown(path)} holds templates of recordings: gtpca plot {kind} does not apply to "
+            "it; components, noise, events and intervals do."
         )
     if not recorded and kind in OF_RECORDINGS:
         raise ValueError(
@@ -155,7 +155,7 @@ def _listed(name) -> str:
 
 
 def _options(kind, components, rows) -> dict[str, Any]:
-    """The keywords of the function that draws."""
+    """The keyword arguments of the plotting function."""
     if components is None or kind != Kind.poses:
         given = {"components": components, "rows": rows}
         return {name: value for name, value in given.items() if value is not None}
@@ -166,7 +166,7 @@ def _options(kind, components, rows) -> dict[str, Any]:
 
 def _draw(kind, what, options):
     """The figure of ``gtpca.plots.plot_<kind>``."""
-    os.environ["MPLBACKEND"] = "Agg"  # no window, whatever there is
+    os.environ["MPLBACKEND"] = "Agg"  # without a window, in any environment
     from gtpca import plots
 
     axes = getattr(plots, f"plot_{kind.name}")(*what, **options)
@@ -182,7 +182,7 @@ def report(
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     text: Annotated[str | None, typer.Option(help="Text below the heading.")] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Also say what is real, as `gtpca check` does.")
+        bool, typer.Option("--check", help="Include the diagnostics of `gtpca check`.")
     ] = False,
     channel: Channels = None,
     max_size: MaxSize = None,
@@ -205,7 +205,7 @@ def report(
     check_channel(recorded, channel)
     if recorded:
         if labels_file is not None:
-            raise ValueError("--labels-file has no meaning for templates of recordings.")
+            raise ValueError("--labels-file does not apply to templates of recordings.")
         _report_recording(fitted, source, channel, output, check, title, text)
         return
     from gtpca.diagnostics.wording import Commands
@@ -236,7 +236,7 @@ def _report_recording(fitted, source, channel, output, check, title, text) -> No
 
 
 def _next(commands, output, said) -> tuple[str, str]:
-    """What to run to see what is real, with the same options, and where there is no pattern."""
+    """The commands to run next, with the same options: to check, and if there is no pattern."""
     words = [w for name, v in said.items() if v is not None for w in (f"--{name}", str(v))]
     return commands.checked_page(output, *words), commands.windows()
 
@@ -262,7 +262,7 @@ def _labels(data, path) -> np.ndarray | None:
 
 
 def _numbers_if_all(labels) -> np.ndarray | None:
-    """Labels of text that are all numbers, as numbers: they have an order, or are a quantity."""
+    """Text labels that are all numbers, as numbers: they have an order, or are a quantity."""
     if labels is None or labels.dtype.kind not in "UO":
         return labels
     for kind in (np.int64, np.float64):

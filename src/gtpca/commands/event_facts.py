@@ -1,4 +1,4 @@
-"""What commands say of templates of recordings."""
+"""Output of the commands for templates of recordings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["event_facts", "event_summary"]
 
 
 def event_facts(model) -> dict[str, Any]:
-    """What ``--json`` says of templates of recordings."""
+    """Templates of recordings for ``--json``."""
     counts = model.event_counts_
     return {
         "n_components": int(model.n_components_),
@@ -32,7 +32,7 @@ def event_facts(model) -> dict[str, Any]:
 
 
 def event_summary(model) -> str:
-    """The templates, one per line, and what the numbers of events say."""
+    """The templates, one per line, and how their events compare with noise."""
     level = np.sqrt(model.prices_).mean(axis=0) * np.ones(model.n_components_)
     rows = [
         [str(k), f"{model.score_scale_[k - 1] * value:.4g}"] for k, value in enumerate(level, 1)

@@ -1,4 +1,4 @@
-"""The commands that make a model and that look into one: ``fit`` and ``info``."""
+"""The commands that create and inspect a model: ``fit`` and ``info``."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def fit(
         typer.Option(
             parser=auto_or_count,
             metavar="NUMBER",
-            help="Fit so often, from other starts; the best is kept.",
+            help="Number of fits, from different starts; the best is kept.",
         ),
     ] = "auto",
     batch_size: Annotated[int | None, typer.Option(help="Rows that are read at a time.")] = None,
@@ -148,7 +148,7 @@ def fit(
 
 
 def _set_noise(model, noise, path, source) -> None:
-    """``--noise``, or samples of noise that are read as DATA is."""
+    """Set the noise from ``--noise``, or from samples of noise that are read like DATA."""
     if noise == Colour.features and not is_density(model):
         raise ValueError("--noise features needs --probabilistic; or use --noise stationary.")
     model.set_params(noise=str(noise))
@@ -161,13 +161,13 @@ def _set_noise(model, noise, path, source) -> None:
 
 
 def _density(family, k, fraction, given, **parameters):
-    """An estimator with a likelihood, which has no use for some options."""
+    """An estimator with a likelihood, to which some options do not apply."""
     default = GTPCA().get_params(deep=False)
     wrong = [name for name, value in given.items() if value != default[name]]
     if fraction is not None or wrong:
         name = "fraction" if not wrong else wrong[0].removeprefix("n_").replace("_", "-")
         raise ValueError(
-            f"--{name} has no meaning with --probabilistic: all components share the pose, nothing "
+            f"--{name} does not apply with --probabilistic: all components share the pose, nothing "
             "is centred, and -k says how many there are. Leave it out."
         )
     return ProbabilisticGTPCA(2 if k is None else k, parse_family(family), **parameters)
@@ -184,7 +184,7 @@ def _estimator(family, k, fraction, given, **parameters):
 
 
 def _fit_watched(model, rows, source) -> None:
-    """Fit with a progress bar, of which the model keeps nothing."""
+    """Fit with a progress bar, of which nothing is kept in the model."""
     if is_density(model):
         fit_density(model, rows, source)
         return
@@ -235,7 +235,7 @@ def _check_kind(path, model, recordings, kinds=False) -> None:
 
 
 def from_zero(model, option: str, component: int) -> int:
-    """The number of a component as Python counts, from that of a person, who begins with 1."""
+    """The number of a component counted from 0, as in Python, instead of from 1."""
     return checks.integer(option, component, 1, max(1, model.n_components_)) - 1
 
 
@@ -299,7 +299,7 @@ def _event_description(model, as_json) -> str:
 
 
 def family_name(model) -> str:
-    """The family as text, as ``--family`` takes it if that is possible."""
+    """The family as text, in the form of ``--family`` if possible."""
     family = as_family(model.family)
     try:
         return format_family(family)
@@ -308,7 +308,7 @@ def family_name(model) -> str:
 
 
 def _facts(model) -> dict[str, Any]:
-    """What ``--json`` says."""
+    """The contents of ``--json``."""
     operator = model.operator_
     return {
         "family": family_name(model),
@@ -355,7 +355,7 @@ def _poses(facts) -> list[str]:
 
 
 def _axis_facts(axis) -> dict[str, Any]:
-    """What is known of an axis."""
+    """What is known about an axis."""
     names = None if axis.names is None else list(axis.names)
     points = None if axis.points is None else axis.points.tolist()
     return {"name": axis.name, "unit": axis.unit, "positions": points, "names": names}
@@ -368,14 +368,14 @@ def _told(reading) -> dict[str, Any]:
 
 
 def _parameters(model) -> dict[str, Any]:
-    """All parameters except the family, as they can be said in JSON."""
+    """All parameters except the family, as far as JSON can represent them."""
     given = model.get_params(deep=False)
     del given["family"]
     return {name: value if _is_plain(value) else repr(value) for name, value in given.items()}
 
 
 def _changed(model) -> str:
-    """The parameters that are not at their default."""
+    """The parameters that differ from their defaults."""
     given, default = _parameters(model), _parameters(type(model)())
     return ", ".join(f"{name}={v!r}" for name, v in given.items() if v != default[name])
 
@@ -387,7 +387,7 @@ def _is_plain(value) -> bool:
 
 
 def _summary(model) -> str:
-    """The components, one per line, and how much of the energy of the rows each explains."""
+    """The components, one per line, with the share of the energy that each explains."""
     if is_density(model):
         return density_summary(model)
     share = model.explained_energy_ratio_

@@ -22,41 +22,43 @@ from gtpca.text import shown
 from gtpca.views.parts import known_labels
 
 __all__ = [
-    *(
-        "Artefacts",
-        "Center",
-        "Colour",
-        "Jobs",
-        "Json",
-        "MaxSize",
-        "Means",
-        "Model",
-        "Noise",
-        "PlainColour",
-    ),
-    *("PlainNoise", "PlainPolarity", "Polarity"),
-    *("Ridge", "SampleShape", "SharedPose", "Sign", "Source"),
-    *(
-        "auto_or_count",
-        "check_finite",
-        "number_range",
-        "numbers",
-        "output_option",
-        "rate_of",
-        "reads_data",
-    ),
+    "Artefacts",
+    "Center",
+    "Colour",
+    "Jobs",
+    "Json",
+    "MaxSize",
+    "Means",
+    "Model",
+    "Noise",
+    "PlainColour",
+    "PlainNoise",
+    "PlainPolarity",
+    "Polarity",
+    "Ridge",
+    "SampleShape",
+    "SharedPose",
+    "Sign",
+    "Source",
+    "auto_or_count",
+    "check_finite",
+    "number_range",
+    "numbers",
+    "output_option",
+    "rate_of",
+    "reads_data",
     "sizes",
 ]
 
 Model = Annotated[Path, typer.Argument(help="A file that `gtpca fit` wrote.", metavar="MODEL")]
-Json = Annotated[bool, typer.Option("--json", help="Say it in JSON, on standard output.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
 Jobs = Annotated[int | None, typer.Option(help="Threads; default: 1.")]
 MaxSize = Annotated[
     int | None,
     typer.Option(help="Load a model this large (transforms times values of a sample)."),
 ]
 
-ONCE = ("key", "missing")  # options that are said of one file, or kept elsewhere
+ONCE = ("key", "missing")  # options that apply to one file only, or are kept elsewhere
 
 DATA = typer.Argument(
     metavar="DATA",
@@ -82,7 +84,7 @@ class Means(StrEnum):
 
     @property
     def parameter(self) -> bool | str:
-        """As GTPCA takes it."""
+        """The corresponding parameter of GTPCA."""
         return {"none": False, "features": True}.get(self.value, self.value)
 
 
@@ -94,7 +96,7 @@ class Sign(StrEnum):
 
 
 class Colour(StrEnum):
-    """What is known of noise."""
+    """What is assumed about noise."""
 
     white = "white"
     stationary = "stationary"
@@ -102,7 +104,7 @@ class Colour(StrEnum):
 
 
 class PlainColour(StrEnum):
-    """What is known of noise, without a likelihood."""
+    """What is assumed about noise, without a likelihood."""
 
     white = "white"
     stationary = "stationary"
@@ -117,14 +119,14 @@ class Artefacts(StrEnum):
 
 
 class Missing(StrEnum):
-    """What values that were not observed are."""
+    """How unobserved values are treated."""
 
     error = "error"
     ignore = "ignore"
 
 
 class Sizes(StrEnum):
-    """What is done to images of unequal size."""
+    """How images of unequal size are treated."""
 
     pad = "pad"
     resize = "resize"
@@ -172,7 +174,7 @@ DATA_OPTIONS: dict[str, Any] = {
     ],
     "long": Annotated[
         str | None,
-        typer.Option(help="Tables of one value a line: columns time,value,trial[,channel]."),
+        typer.Option(help="Tables with one value per line: columns time,value,trial[,channel]."),
     ],
     "header": Annotated[
         bool | None,
@@ -182,7 +184,7 @@ DATA_OPTIONS: dict[str, Any] = {
         ),
     ],
     "decimal": Annotated[
-        str | None, typer.Option(help="Tables: what stands before the decimals, such as ,.")
+        str | None, typer.Option(help="Tables: the decimal separator, such as ,.")
     ],
     "encoding": Annotated[
         str | None, typer.Option(help="Text: its encoding, such as latin-1; default: utf-8.")
@@ -192,7 +194,7 @@ DATA_OPTIONS: dict[str, Any] = {
         typer.Option(parser=rate_of, metavar="<rate>", help="Points per second, such as 250Hz."),
     ],
     "window": _length("--window", "length of sliding windows"),
-    "step": _length("--step", "distance of the windows, default: their length"),
+    "step": _length("--step", "distance between windows, default: their length"),
     "event": Annotated[str | None, typer.Option(help="Recordings: name of the events to use.")],
     "tmin": Annotated[
         float | None, typer.Option(help="Recordings: windows around events begin here, in seconds.")
@@ -200,7 +202,7 @@ DATA_OPTIONS: dict[str, Any] = {
     "tmax": Annotated[float | None, typer.Option(help="Recordings: and end here.")],
     "missing": Annotated[
         Missing | None,
-        typer.Option(help="What NaN and empty fields are; default: an error, or as in the model."),
+        typer.Option(help="NaN and empty fields; default: an error, or as in the model."),
     ],
     "sizes": Annotated[
         Sizes | None, typer.Option(help="Images of unequal size: pad or resize them.")
@@ -210,7 +212,7 @@ DATA_OPTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Source:
-    """Where samples come from: a path, and options of ``read_data``.
+    """The source of samples: a path, and options of ``read_data``.
 
     Attributes
     ----------
@@ -223,10 +225,11 @@ class Source:
     options: dict[str, Any]
 
     def open(self, model):
-        """The data, as a context, after a line that says what they are.
+        """The data, as a context, after reporting in one line what they are.
 
-        What was said of missing values is set in the ``model``; else they are what it says. How the
-        file of a fit was read is remembered by its model, and need not be said again.
+        If an option for missing values was given, it is set in the ``model``; otherwise the model
+        decides. A model remembers how the file of its fit was read, so that it need not be said
+        again.
         """
         given = self.given
         missing = given.pop("missing", None)
@@ -244,23 +247,23 @@ class Source:
 
     @property
     def given(self) -> dict[str, Any]:
-        """The options that were given, as a file can hold them."""
+        """The options that were given, in a form that a file can hold."""
         plain = {name: _plain(value) for name, value in self.options.items()}
         return {name: value for name, value in plain.items() if value is not None}
 
     def words(self, max_size=None) -> list[str]:
-        """The options as they are typed, for another command with the same model and file."""
+        """The options as typed, for another command with the same model and file."""
         size = [] if max_size is None else ["--max-size", str(max_size)]
         return [*reading_words(_typed(self.given)), *size]
 
     def fit_words(self, model, data) -> list[str]:
-        """Options, as they are typed, with which the file is read like ``data`` without a model.
+        """Options, as typed, with which the file is read like ``data`` without a model.
 
-        A model remembers how its file was read, and takes from another file what is there. Ways to
-        say it are tried, until one leads to the same samples.
+        A model remembers how its file was read, and takes what applies from another file. Several
+        ways of saying so are tried, until one leads to the same samples.
         """
         given = self.given | {"missing": None}
-        labels = known_labels(model)
+        labels = None if model is None else known_labels(model)
         if labels is None or not labels.reading:
             return reading_words(_typed(given))
         known, old = options_of(self.path), labels.reading
@@ -276,7 +279,7 @@ class Source:
         return reading_words(_typed(next(read, ways[0])))
 
     def labels(self, data):
-        """What a model is to remember of the data, and of how they were read."""
+        """What a model should remember about the data, and about how they were read."""
         given = {name: value for name, value in self.given.items() if name not in ONCE}
         if data.features is not None:
             given |= {"columns_given": given.get("columns"), "columns": list(data.features)}
@@ -286,7 +289,7 @@ class Source:
 
 
 def _split(names) -> list[str]:
-    """The columns that are named by texts with commas between."""
+    """The columns named by texts that are separated by commas."""
     return [part for text in names or () for part in str(text).split(",")]
 
 
@@ -313,12 +316,12 @@ def _reads_same(path, options, missing, data) -> bool:
 
 
 def _typed(options) -> dict[str, Any]:
-    """The options with columns under the name by which they are typed."""
+    """The options with columns under the names by which they are typed."""
     return options | {"columns_given": options.get("columns")}
 
 
 def _plain(value):
-    """What a file can hold of an option; None if it was not given."""
+    """The value of an option that a file can hold; None if it was not given."""
     if isinstance(value, (list, tuple)):
         return list(value) or None
     return str(value) if isinstance(value, StrEnum) else value
@@ -335,7 +338,7 @@ def check_finite(path, rows, missing: str, start: int = 0) -> None:
 
 
 def reads_data(required: bool = True) -> Callable:
-    """Give a command that takes ``source`` the argument DATA and the options of ``read_data``."""
+    """Add the argument DATA and the options of ``read_data`` to a command with a ``source``."""
 
     def decorate(command):
         keyword = inspect.Parameter.KEYWORD_ONLY
@@ -406,7 +409,7 @@ def numbers(text: str) -> list[int]:
 
 
 def auto_or_number(text: str) -> str | float:
-    """``auto`` as it is, ``0.1`` as 0.1."""
+    """``auto`` unchanged, ``0.1`` as 0.1."""
     try:
         return text if text == "auto" else float(text)
     except ValueError:
@@ -418,13 +421,13 @@ Ridge = Annotated[
     typer.Option(
         parser=auto_or_number,
         metavar="NUMBER",
-        help="Penalty on coefficients, for windows that samples see in part; 0 is none.",
+        help="Penalty on coefficients, for windows that samples see only partly; 0 is none.",
     ),
 ]
 
 
 def auto_or_count(text: str) -> str | int:
-    """``auto`` as it is, ``3`` as 3."""
+    """``auto`` unchanged, ``3`` as 3."""
     try:
         return text if text == "auto" else int(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Where results go: files, by atomic writes, or standard output."""
+"""Output of results: to files, atomically, or to standard output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ import typer
 from gtpca.files import atomic_file, check_writable
 
 __all__ = [
-    *("PICTURES", "binary_output", "check_output", "is_stdout", "path_for_output", "tell"),
+    "PICTURES",
+    "binary_output",
+    "check_output",
+    "is_stdout",
+    "path_for_output",
+    "tell",
 ]
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -28,7 +33,7 @@ def is_stdout(output: Path) -> bool:
 
 
 def tell(output: Path, what: str) -> None:
-    """Say on standard error what is in a file now."""
+    """Report on standard error what a file now contains."""
     if not is_stdout(output):
         typer.echo(f"{what} in {output}.", err=True)
 
@@ -46,13 +51,13 @@ def check_output(
     ----------
     output : Path
     endings : tuple of str
-        Those that are known; none: any will do.
+        Known extensions; none: any will do.
     inputs : Path or None
         Files that must not be replaced.
     is_text : bool
-        Whether it may be shown by a terminal.
+        Whether it may be shown on a terminal.
     option : str
-        What errors call it.
+        Its name in error messages.
     """
     if is_stdout(output) and option == "-o":
         if sys.stdout is None:
@@ -62,7 +67,7 @@ def check_output(
         return
     if endings and output.suffix.lower() not in endings:
         raise ValueError(
-            f"{option} {output}: the ending {output.suffix!r} is none of {', '.join(endings)}."
+            f"{option} {output}: the extension {output.suffix!r} is none of {', '.join(endings)}."
         )
     _check_file(output, option)
     for path in inputs:
@@ -71,7 +76,7 @@ def check_output(
 
 
 def _check_file(output, option) -> None:
-    """Try whether a file can be written where ``output`` is to be."""
+    """Check whether a file can be written at ``output``."""
     folder = output.absolute().parent
     if not folder.is_dir():
         raise ValueError(f"{option} {output}: there is no folder {folder}.")
@@ -85,7 +90,7 @@ def _check_file(output, option) -> None:
 
 @contextmanager
 def binary_output(output: Path) -> Iterator[IO[bytes]]:
-    """A binary file that takes its name on success, or standard output."""
+    """A binary file that gets its name on success, or standard output."""
     if not is_stdout(output):
         with atomic_file(output) as file:
             yield file
@@ -96,7 +101,7 @@ def binary_output(output: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def path_for_output(output: Path) -> Iterator[Path]:
-    """A path for a writer whose writes are atomic by themselves; copied if ``-`` was given."""
+    """A path for a writer whose writes are already atomic; copied if ``-`` was given."""
     if not is_stdout(output):
         yield output
         return

@@ -1,4 +1,4 @@
-"""The commands that need no data of the user: ``demo`` and ``reproduce``."""
+"""The commands that need no user data: ``demo`` and ``reproduce``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def demo(
 
 def reproduce(
     name: Annotated[
-        str | None, typer.Argument(help="An experiment, `all`, or `report`.", metavar="NAME")
+        str | None,
+        typer.Argument(help="An experiment, `all`, `status` or `report`.", metavar="NAME"),
     ] = None,
     show: Annotated[bool, typer.Option("--list", help="List the experiments and stop.")] = False,
     setting: Annotated[str | None, typer.Option(help="Only this setting, such as iii.")] = None,
@@ -69,15 +70,17 @@ def reproduce(
     }
     wanted |= {"profile": profile, "repeats": repeats, "repetitions": repetitions}
     wanted |= {"k": k, "channels": channels}
+    if name == "status":
+        return _say(reproduction.what_is_missing(out, wanted))
     try:
         return reproduction.reproduce(name, out, workers=jobs, say=typer.echo, wanted=wanted)
     except KeyboardInterrupt:
-        typer.echo("The same command goes on from here.", err=True)
+        typer.echo("The same command continues from here.", err=True)
         raise
 
 
 def _of_paper(module) -> Any:
-    """A module of gtpca_paper, a distribution of its own."""
+    """A module of gtpca_paper, which is a separate distribution."""
     if find_spec("gtpca_paper") is None:
         raise ImportError(
             "The experiments of the paper are a package of their own: pip install gtpca-paper, "

@@ -1,4 +1,4 @@
-"""Progress bars, on standard error, and only if somebody looks at it."""
+"""Progress bars on standard error, only if it is a terminal."""
 
 from __future__ import annotations
 

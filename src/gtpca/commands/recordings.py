@@ -42,7 +42,7 @@ Recordings = Annotated[
 Key = Annotated[str | None, typer.Option(help="Which array of a .npz, .h5, .zarr or .mat file.")]
 Channels = Annotated[
     list[str] | None,
-    typer.Option("--channel", help="Take this channel, by name or number from 0 on; repeat it."),
+    typer.Option("--channel", help="Use this channel, by name or number from 0 on; repeatable."),
 ]
 Rate = Annotated[
     Any, typer.Option(parser=rate_of, metavar="<rate>", help="Points per second, such as 250Hz.")
@@ -51,7 +51,7 @@ Rate = Annotated[
 
 @contextmanager
 def _opened(paths, key, rate, channels):
-    """Recordings, after a line for each that says what it is; their rate."""
+    """Recordings, after reporting each in one line; and their rate."""
     with ExitStack() as stack:
         found = []
         for path in paths:
@@ -67,20 +67,20 @@ def _opened(paths, key, rate, channels):
 
 
 def check_channel(recorded: bool, channels) -> None:
-    """Only templates of recordings have channels that are chosen."""
+    """Refuse a channel option unless the model has templates of recordings."""
     if channels and not recorded:
-        raise ValueError("--channel has no meaning for components of samples; leave it out.")
+        raise ValueError("--channel does not apply to components of samples; leave it out.")
 
 
 @contextmanager
 def opened_recording(model, source, channels):
-    """The recording that a command was given as DATA; the model learns its rate."""
+    """The recording passed as DATA; its rate is set in the model."""
     known = {"key", "rate"}
     wrong = [name for name in source.given if name not in known]
     if wrong:
         raise ValueError(
-            f"--{wrong[0].replace('_', '-')} has no meaning for templates of recordings; "
-            "--key, --rate and --channel have."
+            f"--{wrong[0].replace('_', '-')} does not apply to templates of recordings; "
+            "--key, --rate and --channel do."
         )
     given = source.given
     with _opened([source.path], given.get("key"), given.get("rate"), channels) as (values, rate):
@@ -98,17 +98,18 @@ def events(
     ],
     k: Annotated[int, typer.Option("-k", help="Number of templates.")] = 1,
     false_alarms: Annotated[
-        float, typer.Option(help="Events that noise may give, per recording and template.")
+        float, typer.Option(help="Events that noise may produce, per recording and template.")
     ] = 1.0,
     refractory: Annotated[
         str | None,
-        typer.Option(help="Least distance of events of a template, such as 0.2s; default: half."),
+        typer.Option(help="Minimum distance of events of a template, such as 0.2s; default: half."),
     ] = None,
     polarity: Annotated[
         Sign, typer.Option(help="both: events may be upside down.")
     ] = Sign.positive,
     shared_pose: Annotated[
-        bool, typer.Option("--shared-pose", help="One place per event, with a score on every one.")
+        bool,
+        typer.Option("--shared-pose", help="One position per event, a score on every template."),
     ] = False,
     noise: PlainNoise = PlainColour.white,
     counts: Annotated[
@@ -159,7 +160,7 @@ def events(
 
 
 def _points(text):
-    """A length as EventGTPCA takes it: points, or text with a unit."""
+    """A length as EventGTPCA accepts it: points, or text with a unit."""
     return int(text) if text is not None and text.isdigit() else text
 
 
@@ -168,7 +169,7 @@ def detect(
     recordings: Recordings,
     output: Annotated[Path, output_option("a .csv, .npy or .parquet file")],
     false_alarms: Annotated[
-        float | None, typer.Option(help="Other than in the fit: events that noise may give.")
+        float | None, typer.Option(help="If not as in the fit: events that noise may produce.")
     ] = None,
     key: Key = None,
     channel: Channels = None,
@@ -201,7 +202,7 @@ def detect(
 
 
 def event_columns(model, events) -> dict[str, np.ndarray]:
-    """The table of events, with their places in the unit of time."""
+    """The table of events, with their positions in the unit of time."""
     columns, poses = events.columns(), model.poses(events)
     unit = "" if events.axis is None or not events.axis.unit else f"_{events.axis.unit}"
     columns.pop(f"time{unit}", None)

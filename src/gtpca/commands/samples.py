@@ -1,4 +1,4 @@
-"""The commands that bring samples to a model: ``transform``, ``reconstruct`` and the like."""
+"""The commands that apply a model to samples: ``transform``, ``reconstruct`` and others."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Samples = Annotated[Path, output_option(SAMPLES)]
 PIECE = 2**22  # values that are read at a time
 Prefix = Annotated[str, typer.Option(help="Put this before the names of columns of results.")]
 PREFIXES = ("fit_", *(f"fit{number}_" for number in range(2, 10_000)))
-BLANK = ".*hold no observed value"  # what each piece would warn of by itself
+BLANK = ".*hold no observed value"  # warnings that each piece would otherwise repeat
 
 
 @reads_data()
@@ -120,7 +120,7 @@ def _kind_columns(model, poses, X) -> dict[str, np.ndarray]:
 
 
 def _check_names(path, beside, columns, prefix) -> None:
-    """Refuse, before any work is done, columns of the input that results would replace."""
+    """Refuse, before any work is done, input columns that results would overwrite."""
     taken = [name for name in beside if name in {f"{prefix}{column}" for column in columns}]
     if taken:
         free = next(p for p in PREFIXES if not {f"{p}{column}" for column in columns} & set(beside))
@@ -146,7 +146,7 @@ def reconstruct(
     prefix: Prefix = "",
     max_size: MaxSize = None,
 ) -> None:
-    """Write samples as the model rebuilds them.
+    """Write the reconstructions of samples.
 
     That is the sum of the moved components, each times its score.
 
@@ -190,7 +190,7 @@ def align(
     prefix: Prefix = "",
     max_size: MaxSize = None,
 ) -> None:
-    """Write samples moved to where a component is at rest.
+    """Write samples moved to the rest position of a component.
 
     Each sample is seen through the window of the component, or turned or flipped back.
 
@@ -208,7 +208,7 @@ def align(
 
 
 def _convert(model, source, output, function, shape, text, prefix) -> None:
-    """Write ``function`` of all rows, each of ``shape``, piece by piece if it is an array file."""
+    """Write ``function`` of all rows, each of ``shape``; array files are written in pieces."""
     if _is_folder(output):
         _write_folder(model, source, output, function, shape, text)
         return
@@ -232,7 +232,7 @@ def _convert(model, source, output, function, shape, text, prefix) -> None:
 
 
 def _is_folder(output) -> bool:
-    """Whether images are to be written: the name has no ending."""
+    """Whether images are to be written: the name has no extension."""
     return not is_stdout(output) and not output.suffix
 
 
@@ -259,12 +259,12 @@ def _loaded(model, source, output, max_size):
 
 
 def _beside(data, output) -> dict[str, np.ndarray]:
-    """Ids and labels, which stand beside numbers wherever there may be text."""
+    """Ids and labels, which accompany numbers wherever text is allowed."""
     return {} if output.suffix.lower() == ".npy" else data.columns
 
 
 def _column_names(model, data, shape) -> list[str]:
-    """Those of the table that was read; of windows, their positions and the unit."""
+    """The column names of the table that was read; for windows, their positions and the unit."""
     axis = axis_of(model.operator_.weight_grid, 0)
     if shape == data.rows.shape[1:]:
         names = list(data.features or ())
@@ -272,7 +272,7 @@ def _column_names(model, data, shape) -> list[str]:
         names = [f"{point:.6g}{axis.unit}" for point in axis.points]
     else:
         names = []
-    # no plain numbers, which would be read back as a row
+    # not plain numbers, which would be read back as a row
     good = len(set(names)) == shape[0] and not all(map(is_number, names))
     return names if good else [f"x{j}" for j in range(shape[0])]
 
@@ -280,7 +280,7 @@ def _column_names(model, data, shape) -> list[str]:
 def _pieces(model, function: Callable, path, rows, text: str) -> Iterator:
     """``function`` of some rows of a file at a time, with a progress bar.
 
-    Samples of which nothing was observed are told once, for all pieces.
+    A warning about samples without observed values is given once, for all pieces.
     """
     step = max(1, PIECE // math.prod(rows.shape[1:]))
     starts, blank = range(0, len(rows), step), []

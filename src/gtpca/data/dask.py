@@ -255,7 +255,11 @@ class DaskChunks:
         kept = self._keeps and self._state is not None
         rows = (None if kept else self._X, self._weight, self._state)
         return da.map_blocks(
-            *(work, self._plan, self._blocks, send((fn, *args)), *rows),
+            work,
+            self._plan,
+            self._blocks,
+            send((fn, *args)),
+            *rows,
             dtype=object,
             meta=np.empty((0,) * self._X.ndim, object),
         )

@@ -135,9 +135,7 @@ class Totals:
 def totals(chunk) -> Totals:
     """:class:`Totals` of a chunk."""
     live = np.where(row_counts(chunk) > 0, chunk.energies, 0.0)
-    hidden = np.zeros((1, 1)) if chunk.hidden is None else chunk.hidden
-    if chunk.hidden is not None and chunk.operator.domain is not None:
-        hidden = hidden[:, chunk.operator.domain]
+    hidden = hidden_values(chunk)
     return Totals(
         energy=energy(chunk),
         offset=offset_energy(chunk),
@@ -146,6 +144,14 @@ def totals(chunk) -> Totals:
         hidden=int(hidden.sum()),
         blank=int(hidden.all(axis=1).sum()),
     )
+
+
+def hidden_values(chunk) -> np.ndarray:
+    """Which values in the domain were not observed, (n, d'); (1, 1) if all were."""
+    if chunk.hidden is None:
+        return np.zeros((1, 1), dtype=bool)
+    domain = chunk.operator.domain
+    return chunk.hidden if domain is None else chunk.hidden[:, domain]
 
 
 def offset_energy(chunk):

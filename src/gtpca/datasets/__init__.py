@@ -1,9 +1,9 @@
-"""Signals made from a formula, random poses, and verified downloads.
+"""Simulated signals, random poses, and verified downloads.
 
 The loaders read files below ``data_home``: the argument, else the environment variable
 ``GTPCA_DATA``, else the user's cache folder. A missing file is downloaded from its public source,
-and a download that broke off is continued by the next call. Checksums are verified either way,
-where there are any, and a file that is already there is never overwritten.
+and an interrupted download is continued by the next call. Checksums are verified in both cases, if
+there are any, and an existing file is never overwritten.
 """
 
 from typing import TYPE_CHECKING

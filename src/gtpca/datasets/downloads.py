@@ -1,4 +1,4 @@
-"""Downloads that can be continued, into files that are complete or not there."""
+"""Resumable downloads, into files that are complete or do not exist."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ TIMEOUT = 60  # seconds of silence after which a connection counts as broken
 
 
 def download(url: str, path: Path, checksum: str | None = None) -> None:
-    """Fetch ``url`` to ``path``; what breaks off stays in ``path.part``, and is continued here.
+    """Fetch ``url`` to ``path``; an interrupted download stays in ``path.part`` and is continued.
 
-    The file gets its name once it is complete and verified. One process at a time downloads into
-    a folder; the next one waits, and then finds the file or continues it.
+    The file gets its name once it is complete and verified. Only one process at a time downloads
+    into a folder; the next one waits, and then finds the file or continues it.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def download(url: str, path: Path, checksum: str | None = None) -> None:
     path : Path
     checksum : str or None
         "algorithm:hexdigest". Without one, only the length is verified, and a part is continued
-        only if the server says by its date that the file is still the same.
+        only if the server confirms by its date that the file is unchanged.
     """
     with _locked(path.parent):
         if not path.exists():
@@ -44,7 +44,7 @@ def digest(path: Path, algorithm: str) -> str:
 
 
 def _complete(url: str, part: Path, checksum: str | None) -> None:
-    """Bring ``part`` to its full length and verify it, from the start if it was another file."""
+    """Bring ``part`` to its full length and verify it, from the start if the file has changed."""
     continued = _size(part) > 0
     if continued and checksum and not _fault(part, None, checksum):
         return
@@ -60,7 +60,7 @@ def _complete(url: str, part: Path, checksum: str | None) -> None:
 
 
 def _fault(part: Path, total: int | None, checksum: str | None) -> str:
-    """What is wrong with a download, or nothing."""
+    """What is wrong with a download, or an empty text."""
     if checksum is None:
         return "" if _size(part) == total else f"{_size(part)} bytes, expected {total}"
     algorithm, expected = checksum.split(":")
@@ -69,7 +69,7 @@ def _fault(part: Path, total: int | None, checksum: str | None) -> str:
 
 
 def _receive(url: str, part: Path, checksum: str | None) -> int | None:
-    """Add to ``part`` what it lacks; return the length of the whole, where the server says it."""
+    """Append what ``part`` lacks; return the total length, if the server states it."""
     try:
         with urlopen(Request(url, headers=_headers(part, checksum)), timeout=TIMEOUT) as answer:
             _write(answer, part)
@@ -92,7 +92,7 @@ def _headers(part: Path, checksum: str | None) -> dict[str, str]:
 
 
 def _write(answer, part: Path) -> None:
-    """Append the rest of a file, or write the whole, as it was answered."""
+    """Append the rest of a file, or write all of it, depending on the response."""
     given, asked = answer.headers.get("Content-Range", ""), f"bytes {_size(part)}-"
     if answer.status == 206 and not given.startswith(asked):
         part.unlink(missing_ok=True)
@@ -102,12 +102,12 @@ def _write(answer, part: Path) -> None:
         while chunk := answer.read1(1 << 16):
             file.write(chunk)
             file.flush()
-            if date:  # what If-Range asks for; each time, for the process may be killed
+            if date:  # needed for If-Range; written each time, since the process may be killed
                 os.utime(part, (mktime_tz(date),) * 2)
 
 
 def _total(headers) -> int | None:
-    """Length of the whole: 10 of ``Content-Range: bytes 5-9/10`` or of ``Content-Length: 10``."""
+    """Total length: 10 for ``Content-Range: bytes 5-9/10`` or ``Content-Length: 10``."""
     length = headers.get("Content-Range") or headers.get("Content-Length") or ""
     length = length.rpartition("/")[2]
     return int(length) if length.isdigit() else None

@@ -1,4 +1,4 @@
-"""Error potentials: the recordings of BNCI 013-2015, and trials cut out of recordings like them."""
+"""Error potentials: the recordings of BNCI 013-2015, and trials cut out of such recordings."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def fetch_errp(
         Folder with, or for, ``errp/Subject01_s1.mat`` .. ``errp/Subject06_s2.mat``; see
         :mod:`gtpca.datasets`. Reading one takes about half a gigabyte of memory for a moment.
     n_subjects : int
-        The first so many subjects.
+        Number of subjects, from the first on.
     window : pair of float
         Start and stop of a trial in seconds after the cursor's movement.
     outside : {"raise", "drop"}
@@ -121,7 +121,7 @@ def samples(window) -> tuple[int, int]:
 
 
 def cut_trials(runs: Iterable[Recording], ends, *, outside, recordings) -> dict[str, Any]:
-    """Fields of the trials of all runs, which are looked at one at a time."""
+    """Fields of the trials of all runs, which are processed one at a time."""
     trials, kept = [], {}
     for run in runs:
         x = (run.x - run.x.mean(axis=0, dtype=np.float64)).astype(np.float32)
@@ -177,7 +177,7 @@ def _read_runs(path: Path) -> list[Any]:
         content = loadmat(path, variable_names=["run"], simplify_cells=True)
     except MemoryError:
         raise
-    except Exception as error:  # a damaged file makes scipy raise almost anything
+    except Exception as error:  # for a damaged file, scipy may raise almost anything
         raise DatasetError(
             f"{path} is truncated or not a MATLAB file ({error!r}). {LEFT_THERE}"
         ) from error

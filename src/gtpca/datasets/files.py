@@ -1,4 +1,4 @@
-"""Where data files are: below ``data_home``, else at a public source; verified either way."""
+"""Locations of data files: below ``data_home``, or at a public source; verified in both cases."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ADDRESSES = {
     "ecg": ("https://physionet.org/files/mitdb/1.0.0",),
     "errp": ("https://lampx.tugraz.at/~bci/database/013-2015",),
 }
-CHECKSUMS = {  # none is published for errp; headers of ecg hold comments, which may change
+CHECKSUMS = {  # none is published for errp; headers of ecg contain comments, which may change
     "mnist/train-images-idx3-ubyte.gz": "md5:f68b3c2dcbeaaa9fbdd348bbdeb94873",
     "mnist/train-labels-idx1-ubyte.gz": "md5:d53e105ee54ea40749a09fcbcd1e9432",
     "mnist/t10k-images-idx3-ubyte.gz": "md5:9fb629c4189551a2d022fa330f9573f3",
@@ -42,13 +42,13 @@ class DatasetError(OSError):
 
 
 def place(name: str, data_home=None) -> Path:
-    """Where a file is, or would be put."""
+    """Where a file is, or would be stored."""
     home = data_home or os.environ.get("GTPCA_DATA") or _cache_folder()
     return Path(home).expanduser() / name
 
 
 def locate(name: str, data_home) -> Path:
-    """Path of a verified file below ``data_home``, downloaded if it is not there."""
+    """Path of a verified file below ``data_home``, downloaded if it does not exist."""
     path = place(name, data_home)
     if not path.exists():
         _download(name, path)
@@ -64,7 +64,7 @@ def _verify(path: Path, algorithm: str, expected: str) -> None:
 
 
 def _cache_folder() -> Path:
-    """Where the system keeps what an application can fetch again."""
+    """Where the system keeps files that an application can fetch again."""
     if sys.platform == "win32":
         caches = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
     elif sys.platform == "darwin":
@@ -75,7 +75,7 @@ def _cache_folder() -> Path:
 
 
 def _download(name: str, path: Path) -> None:
-    """Fetch from the first address that gives the whole file."""
+    """Fetch from the first address that provides the whole file."""
     failures = []
     for address in ADDRESSES[path.parent.name]:
         url = f"{address}/{path.name}"

@@ -1,4 +1,4 @@
-"""Signals made from a formula."""
+"""Simulated signals."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def make_spikes(
     n_samples, n_times, noise, random_state
         As in :func:`make_oscillations`.
     spike_probability : float in [0, 1]
-        Chance that a signal has a spike, drawn for every signal on its own.
+        Probability that a signal has a spike, drawn independently for every signal.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def simulate_errp(
     outside: str = "raise",
     recordings: bool = False,
 ) -> Any:
-    """Draw EEG like that of :func:`fetch_errp`, for when its files are not at hand.
+    """Simulate EEG like that of :func:`fetch_errp`, for use when its files are not available.
 
     ``x_c(t) = b_c(t) + g_c sum_i a_i h(t - t_i - s_i)`` over the errors i, at t_i seconds, with
     ``h(t) = 8 exp(-(t - 0.32)^2 / (2 0.03^2)) - 6 exp(-(t - 0.25)^2 / (2 0.025^2))`` microvolt,
@@ -115,7 +115,7 @@ def simulate_errp(
     Returns
     -------
     Bunch
-        As of :func:`fetch_errp`, with simulated: True.
+        As for :func:`fetch_errp`, with simulated: True.
     """
     names = errp.channel_names(channels)
     checks.integer("n_subjects", n_subjects, 1, len(errp.TOTALS))
@@ -154,7 +154,7 @@ def _shuffled_errors(totals, session, rng) -> np.ndarray:
 
 
 def _errp_events(error, rng) -> tuple[np.ndarray, np.ndarray]:
-    """Codes, and positions from 1 to 178 seconds with at least half the mean distance."""
+    """Codes, and positions from 1 to 178 seconds, at least half the mean distance apart."""
     side = rng.randint(2, size=len(error))
     code = np.where(error, np.array(errp.ERROR)[side], np.array(errp.CORRECT)[side])
     steps = np.arange(len(error)) + rng.uniform(0, 0.5, len(error))

@@ -16,7 +16,7 @@ from gtpca.datasets.files import DatasetError, locate
 from gtpca.datasets.wfdb import read_annotations, read_wfdb
 from gtpca.optional import require
 
-BEATS = "NLRBAaJSVrFejnE/fQ?"  # symbols of annotations that are beats
+BEATS = "NLRBAaJSVrFejnE/fQ?"  # symbols of annotations that denote beats
 
 
 def fetch_mnist(subset: str = "train", data_home: str | PathLike[str] | None = None) -> Any:
@@ -97,9 +97,9 @@ def fetch_ecg(record: str = "100", data_home: str | PathLike[str] | None = None)
 def fetch_eeg(data_home: str | PathLike[str] | None = None) -> Any:
     """Load single-trial EEG of 10 alcoholic and 10 control subjects who see a picture.
 
-    A trial is the second after the stimulus, at 256 Hz. As published: one trial is there twice
-    (see ``repeated``), CZ of subject co2a0000368 is zero in three trials, and three of the 64
-    channels are not scalp electrodes (X, Y: eye movements; nd).
+    A trial is the second after the stimulus, at 256 Hz. As published: one trial occurs twice (see
+    ``repeated``), CZ of subject co2a0000368 is zero in three trials, and three of the 64 channels
+    are not scalp electrodes (X, Y: eye movements; nd).
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _trials(frame, n_times, n_channels) -> dict[str, Any]:
 
 
 def _check_rows(frame, n_times, n_channels) -> None:
-    """Rows must go by trial, channel, time, with none missing or twice, and no value missing."""
+    """Check that rows are sorted by trial, channel, time, with none missing or repeated."""
     if len(frame) == 0 or len(frame) % (n_times * n_channels):
         raise DatasetError(f"EEG: {len(frame)} rows are not trials of {n_channels} x {n_times}.")
     order = {"channel": np.arange(n_channels)[:, None], "time": np.arange(n_times)}

@@ -55,7 +55,7 @@ def event_windows(
     outside : {"raise", "drop"}
         What to do with an event whose window does not lie within the recording.
     return_inside : bool
-        Whether to return which events were kept, too.
+        Whether to return also which events were kept.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def random_rotation(X: np.ndarray, angles: ArrayLike = 20, random_state: RandomS
 
 
 def _draw_positions(X, size, bound, random_state):
-    """X as an array, zeros of the new shape, and where one is to lie within the other."""
+    """X as an array, zeros of the new shape, and the positions of one within the other."""
     X = np.asarray(X)
     size = (size,) if isinstance(size, Integral) else tuple(size)
     old, rest = X.shape[1 : 1 + len(size)], X.shape[1 + len(size) :]

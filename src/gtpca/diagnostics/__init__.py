@@ -1,9 +1,13 @@
-"""What is real: components beside noise, their stability, how sure poses are, and what to choose.
+"""Diagnostics: components compared with noise, stability, certainty of poses, model selection.
 
 Every function takes a fitted model, GTPCA or ProbabilisticGTPCA, and samples; :func:`choose` and
-:func:`choose_kinds` take samples alone, and :func:`check` also an EventGTPCA and recordings. What
-they return has a ``table``, a ``sentence`` that says what to do next, and mostly ``plot()``;
-printed, it is table and sentence.
+:func:`choose_kinds` take samples alone, and :func:`check` also an EventGTPCA and recordings. The
+results have a ``table``, a ``sentence`` that says what to do next, and mostly ``plot()``; printing
+one shows the table and the sentence.
+
+Sentences are written in :mod:`gtpca.diagnostics.wording` and nowhere else; each names the quantity,
+its value, the threshold and the next command. A test of :func:`noise_floor` is a ``Trial``: a gain,
+what is signal and what is noise, and a function that measures the gain of other samples.
 """
 
 from gtpca.diagnostics.choice import Choice, choose

@@ -1,4 +1,4 @@
-"""``choose``: a window and a number of components for samples that nobody has looked at yet."""
+"""``choose``: a window and a number of components for new samples."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from gtpca.solvers.als import ALS
 
 __all__ = ["Choice", "choose", "windows_between"]
 
-RATIO = 1.25  # of neighbouring windows, at most
-FINER = 1.12  # windows beside the best one, once it is known
-RULES = 3  # of a search: results that were kept under older ones are not taken
-MOST_BEYOND = 0.05  # share of the samples that may need a place which a window does not have
-BY_NOISE = 0.95  # quantile of what residuals explain, above which a place is not that of noise
-LEAST_PLACES = 0.25  # of the points of a sample: with fewer places a window can hardly move
+RATIO = 1.25  # largest ratio of neighbouring windows
+FINER = 1.12  # windows around the best one, once it is known
+RULES = 3  # of a search: results stored by older versions are not used
+MOST_BEYOND = 0.05  # share of the samples that may need a position which a window does not have
+BY_NOISE = 0.95  # quantile of the explained shares of residuals, above which it is not noise
+LEAST_PLACES = 0.25  # of the points of a sample: with fewer positions a window can hardly move
 FEW_ROWS = 10  # in every fold
 ROUGH_TOL = 1e-4  # of fits that only compare windows
 TINY = 1e-300
@@ -48,23 +48,23 @@ class Choice(Diagnosis):
     Attributes
     ----------
     windows : int array (w,)
-        All that were tried, ascending; empty if the family has none.
+        All windows that were tried, ascending; empty if the family has none.
     errors : array (w, n_folds)
-        Held-out residual energy over energy of each, with ``n_components`` components, or the
-        smallest number of them where no component is above noise. NaN in the second half of the
-        folds for windows that are more than half as long again as the best one, or as much shorter.
+        Held-out residual energy relative to the energy, for each, with ``n_components`` components,
+        or the smallest number of them if no component is above noise. NaN in the second half of the
+        folds for windows that are longer than the best one by more than half, or as much shorter.
     window : int or None
-        That with the smallest mean error, of those that can move far enough, if there are any.
+        The one with the smallest mean error among those that can move far enough, if there are any.
     flat : tuple of int
-        The smallest and the largest of the run of windows around it that are as good: the mean over
-        folds of how much larger their error is than that of ``window`` is at most its standard
-        error. Folds are compared one by one, since some are harder than others for every window;
-        so this error is much smaller than that of ``errors.mean(axis=1)``.
+        The smallest and the largest of the windows around it that are equally good: the mean over
+        folds of the difference between their error and that of ``window`` is at most its standard
+        error. Folds are compared one by one, since some are harder than others for every window; so
+        this standard error is much smaller than that of ``errors.mean(axis=1)``.
     n_components : int
-        How many components are above noise; 0 if none is.
+        Number of components above noise; 0 if there are none.
     gains, band : array (k,)
-        Share of what is left that each component explains, and the bar that noise sets; NaN where
-        nothing was tested.
+        Share of the residual that each component explains, and the bar set by noise; NaN if not
+        tested.
     level : float
         Of these tests.
     estimator : GTPCA
@@ -73,19 +73,18 @@ class Choice(Diagnosis):
         What may be run next.
     beyond : array (w,)
         Share of the held-out samples that each window cannot follow: the same components would
-        match them best at a place where the window leaves the sample, and explain more there than
-        they do of 95 % of the residuals. 0 where a window may leave it or goes round.
+        match them best at a position where the window leaves the sample, and explain more there
+        than they do of 95 % of the residuals. 0 if a window may leave the sample or is circular.
     ends : array (w,)
-        Share of the held-out samples at the first or last place.
+        Share of the held-out samples at the first or last position.
     tried : tuple of int
         The smallest and the largest of the windows and of the numbers of components to choose from,
         ``(window, window, k, k)``; ``(k, k)`` if there is no window.
     n_samples : int
     places, size : int or None
-        How many places ``window`` has, and how many points the sample has there; None where it goes
-        round.
+        Number of positions of ``window``, and of points of the sample; None if it is circular.
     step : float or None
-        What one point is in ``unit``, if that is known.
+        Length of one point in ``unit``, if that is known.
     unit : str
     """
 
@@ -122,8 +121,8 @@ class Choice(Diagnosis):
     def table(self) -> dict[str, np.ndarray]:
         """One row per window, by the names of the columns.
 
-        ``more`` is how much larger the error is than that of the best window, and ``+-`` the
-        standard error of this difference over folds.
+        ``more`` is the excess of the error over that of the best window, and ``+-`` the standard
+        error of this difference over folds.
         """
         if self.window is None:
             number = np.arange(1, len(self.gains) + 1)
@@ -158,7 +157,7 @@ class Search:
     ----------
     estimator : GTPCA
     name : str or None
-        What the window is called among its parameters.
+        Name of the window among its parameters.
     samples : array (n, \\*sample_shape)
     labels : Labels or None
     folds : list of (train, test)
@@ -166,11 +165,11 @@ class Search:
     run : callable
         :func:`~gtpca.diagnostics.common.each` with threads and progress.
     test : callable
-        :func:`noise_floor` with all but model and samples.
+        :func:`noise_floor` with all arguments but model and samples.
     told : dict
         Parameters of the estimator as the user gave them, for the command to run next.
     skips : bool
-        Whether windows are a grid, of which not all need be tried.
+        Whether windows are a grid, of which not all need to be tried.
     """
 
     estimator: GTPCA
@@ -199,7 +198,7 @@ class Search:
         return model
 
     def held_out(self, case) -> dict[str, float]:
-        """What held-out samples say of a window, a number of components and a fold."""
+        """Results on held-out samples for a window, a number of components and a fold."""
         return self.kept.get(case, partial(self._held_out, **case), _is_held_out)
 
     def _held_out(self, window, n_components, fold):
@@ -228,7 +227,7 @@ class Search:
         return float(np.mean(clear & _outside(within, free, found.index)))
 
     def look(self, windows, count, folds) -> dict[int, list]:
-        """What held-out samples of some folds say of windows, fold by fold."""
+        """Results on held-out samples of some folds for several windows, fold by fold."""
         cases = [
             {"window": int(window), "n_components": count, "fold": fold}
             for window in windows
@@ -290,7 +289,7 @@ class Search:
         return shared and self.estimator.get_params()[self._boundary] != "circular"
 
     def room(self, window) -> dict[str, Any]:
-        """How many places a window has, of how many points, and what one point is."""
+        """The number of positions of a window, of points, and the length of one point."""
         if window is None:
             return {}
         grid = _grid(self.samples, self.labels)
@@ -307,7 +306,7 @@ class Search:
 
     @property
     def _boundary(self):
-        """What the boundary is called among the parameters of the estimator."""
+        """Name of the boundary among the parameters of the estimator."""
         return str(self.name).removesuffix("window") + "boundary"
 
     def _real(self, window, most, boundary=None):
@@ -351,26 +350,27 @@ def choose(
 ) -> Choice:
     """Choose the window by held-out error, and the number of components by what noise explains.
 
-    The window is that with the smallest cross-validated error at a fixed number of components: the
-    smallest number first, then that which was found. Held-out error falls with every component,
-    and cannot choose their number: components are counted that explain more than in surrogates
-    (:func:`noise_floor`), at the window that was found, or one within a quarter of it; with
-    ``shared_pose=True`` at one that is a quarter longer and may reach beyond the ends of samples,
-    so that it misses nothing.
+    The window is the one with the smallest cross-validated error at a fixed number of components:
+    first the smallest number, then the one that was found. Held-out error decreases with every
+    component, so it cannot determine their number: instead, components are counted that explain
+    more than in surrogates (:func:`noise_floor`), with the window that was found, or one within a
+    quarter of it; with ``shared_pose=True``, with one that is a quarter longer and may extend
+    beyond the ends of samples, so that it misses nothing.
 
     A window that must stay inside the sample and is nearly as long cannot follow a pattern to all
-    places, however small its error is. Windows that 5 % of the samples would have to leave are
-    taken only if there is no other, and the sentence says so. It also says, and a warning does,
-    where the window or the number of components is at the end of what was to be tried, where the
-    window can hardly move, poses are piled up at its ends, or samples are few. Components are
-    counted on the samples that the window was chosen by, and the level is not corrected for that.
+    positions, however small its error is. Windows that 5 % of the samples would have to leave are
+    chosen only if there is no other, and the sentence says so. The sentence and a warning also
+    report if the window or the number of components is at the end of the range that was tried, if
+    the window can hardly move, if poses accumulate at its ends, or if there are few samples.
+    Components are counted on the samples that were used to choose the window, and the level is not
+    corrected for that.
 
     Parameters
     ----------
     X : array (n, \\*sample_shape)
-        All of it is held in memory.
+        Held in memory as a whole.
     family : Family or str
-        With any window: it is replaced.
+        With any window, which is replaced.
     windows : tuple (smallest, largest), sequence of int, or None
         A pair is a grid of neighbours of ratio at most 1.25, of which every second one is tried,
         and all around the best; windows of a longer sequence are all tried. None: from an eighth
@@ -383,7 +383,7 @@ def choose(
     n_surrogates, surrogate, level
         See :func:`noise_floor`.
     kept : path or None
-        A file with one line for every fit: a search that was interrupted goes on from there.
+        A file with one line for every fit: an interrupted search continues from there.
     n_jobs : int or None
         Threads, over fits.
     random_state : int, RandomState or None
@@ -443,7 +443,7 @@ def _read(estimator, X):
 
 @quietly
 def _chosen(search, grid, low, high, level):
-    """Window and number of components, each at what was found of the other."""
+    """Window and number of components, each given what was found for the other."""
     found: dict[int, list] = {}
     window: Any = None
     if len(grid):
@@ -478,7 +478,7 @@ def _chosen(search, grid, low, high, level):
 
 
 def _mean(folds, name) -> float:
-    """The mean over folds of what held-out samples say."""
+    """The mean over folds of the results on held-out samples."""
     return float(np.mean([one[name] for one in folds]))
 
 
@@ -535,13 +535,13 @@ def _outside(within, free, index):
 
 
 def _excess(errors, best):
-    """Mean over folds of ``errors`` (w, n_folds) less those of the best, and its standard error."""
+    """Mean over folds of ``errors`` (w, n_folds) minus those of the best, and standard error."""
     more = errors - best
     return np.nanmean(more, axis=1), more.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
 
 
 def _flat(errors, window):
-    """The run of windows around the best whose errors are not clearly larger."""
+    """The range of windows around the best whose errors are not clearly larger."""
     if window is None:
         return ()
     sizes = np.array(list(errors))
@@ -555,7 +555,7 @@ def _flat(errors, window):
 
 
 def _range(label, given) -> tuple[int, int]:
-    """A pair of integers, of which the first is not larger."""
+    """A pair of integers, the first of which is not larger."""
     pair = (given, given) if np.ndim(given) == 0 else tuple(given)
     if len(pair) != 2:
         raise ValueError(f"{label}={given!r} must be a pair (smallest, largest) or an integer.")
@@ -579,7 +579,7 @@ def _window_name(estimator):
 
 
 def _grid(samples, labels):
-    """The shape of a sample, with what is known of its axes."""
+    """The shape of a sample, with what is known about its axes."""
     shape = samples.shape[1:]
     return shape if labels is None else labels.grid(shape)
 

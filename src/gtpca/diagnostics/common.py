@@ -1,4 +1,4 @@
-"""What all diagnostics share: samples in memory, other fits of the same kind, many at a time."""
+"""What all diagnostics share: samples in memory, similar fits, and many fits at a time."""
 
 from __future__ import annotations
 
@@ -23,17 +23,25 @@ from gtpca.views.measures import spread_runs
 from gtpca.views.parts import is_density
 
 __all__ = [
-    *("directions", "each", "is_density", "like", "quietly", "refit", "samples_of", "seeds_from"),
-    *("Diagnosis", "single_like"),
+    "Diagnosis",
+    "directions",
+    "each",
+    "is_density",
+    "like",
+    "quietly",
+    "refit",
+    "samples_of",
+    "seeds_from",
+    "single_like",
 ]
 
-MOST_VALUES = 2**24  # numbers that are read; of more, a sample of the rows
+MOST_VALUES = 2**24  # values that are read; with more, a sample of the rows
 LARGEST_SEED = 2**31 - 1
 FAINT = 1e-10  # directions with less than this share of the largest energy do not count
 
 
 def samples_of(model, X, rng) -> np.ndarray:
-    """Samples of ``X`` in memory, (n, \\*sample_shape); some, spread over all, of very many."""
+    """Samples of ``X`` in memory, (n, \\*sample_shape); if there are very many, some of them."""
     check_is_fitted(model)
     source = new_rows(model, counted(X, model), model.sample_shape_)
     most = max(2, MOST_VALUES // source.n_features)
@@ -45,7 +53,7 @@ def samples_of(model, X, rng) -> np.ndarray:
 def directions(model) -> np.ndarray:
     """Orthonormal directions that share a pose, in the order of their energy, (K, L).
 
-    They are those that rows show as the model sees them: whitened, if it whitens.
+    They are those of the rows as the model sees them: whitened, if it whitens.
     """
     W = model.model_.weights
     if not is_density(model):
@@ -55,9 +63,9 @@ def directions(model) -> np.ndarray:
 
 
 def like(model, **parameters):
-    """An estimator that is not fitted, with the parameters of a model but for some.
+    """An unfitted estimator with the parameters of a model, except for some.
 
-    It takes samples (n, \\*sample_shape), and says nothing.
+    It takes samples (n, \\*sample_shape), and is silent.
     """
     parameters.setdefault("sample_shape", None)
     if "verbose" in model.get_params(deep=False):
@@ -66,9 +74,9 @@ def like(model, **parameters):
 
 
 def single_like(model, seed):
-    """GTPCA with one component of the same kind, for models of one pose too.
+    """GTPCA with one component of the same kind, also for models with one pose.
 
-    It whitens rows by the filter that the model has.
+    It whitens rows with the filter of the model.
     """
     noise = "white" if model.noise_ is None else model.noise_
     if is_density(model):
@@ -79,7 +87,7 @@ def single_like(model, seed):
 
 
 def quietly(function):
-    """The function without warnings of the fits that it makes: the first fit has given them."""
+    """The function without the warnings of its fits: the first fit has already given them."""
 
     @wraps(function)
     def quiet(*args, **how):
@@ -91,12 +99,12 @@ def quietly(function):
 
 
 def refit(estimator, samples, labels=None):
-    """The estimator fitted to samples, on the axes that the labels of another model know."""
+    """The estimator fitted to samples, with the axes from the labels of another model."""
     return estimator.fit(samples if labels is None else Labelled(samples, labels))
 
 
 def seeds_from(random_state, count) -> list[int]:
-    """Seeds that follow from ``random_state``."""
+    """Seeds derived from ``random_state``."""
     return [
         int(seed) for seed in check_random_state(random_state).randint(LARGEST_SEED, size=count)
     ]
@@ -112,7 +120,7 @@ def each(fn: Callable, pieces, *, n_jobs=None, progress=None, text="") -> Iterab
     n_jobs : int or None
         Threads; None is 1.
     progress : callable or None
-        ``progress(iterable, total=.., desc=..)`` returns the iterable, as that of ``tqdm`` does.
+        ``progress(iterable, total=.., desc=..)`` returns the iterable, like ``tqdm``.
     text : str
         What is counted.
     """
@@ -122,7 +130,7 @@ def each(fn: Callable, pieces, *, n_jobs=None, progress=None, text="") -> Iterab
 
 
 class Diagnosis(ABC):
-    """What a diagnostic found: a table, a sentence, a plot.
+    """The result of a diagnostic: a table, a sentence, a plot.
 
     Attributes
     ----------
@@ -139,11 +147,11 @@ class Diagnosis(ABC):
 
     @abstractmethod
     def said(self, commands) -> str:
-        """What was found, and which of the ``commands`` to run next."""
+        """The result, and which of the ``commands`` to run next, in words."""
 
     @property
     def sentence(self) -> str:
-        """What was found, and what to do next."""
+        """The result, and what to do next, in words."""
         return self.said(self.commands)
 
     def advice(self, model="MODEL", data="DATA", reading=None, again=()) -> str:

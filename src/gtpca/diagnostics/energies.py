@@ -23,7 +23,7 @@ def pose_energies(chunk, block) -> np.ndarray:
 
 
 def noise_levels(chunks, blocks) -> np.ndarray:
-    """Mean energy along a direction of each block of what all of them leave, (p,).
+    """Mean energy along a direction of each block in the residual of all of them, (p,).
 
     The mean is over all rows and transforms: the noise, as the component sees it.
     """

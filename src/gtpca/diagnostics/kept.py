@@ -1,4 +1,4 @@
-"""Results of a long search, one line of JSON per fit, so that an interrupted search goes on."""
+"""Results of a long search, one line of JSON per fit, so that it can continue if interrupted."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def fingerprint(samples: np.ndarray, *more: Any) -> str:
 
 
 class ResultCache:
-    """What is known of a search, in memory and in a file.
+    """The results of a search, in memory and in a file.
 
     Parameters
     ----------
     path : path or None
-        None: in memory only. Lines of other searches in the file stay as they are.
+        None: in memory only. Lines of other searches in the file are kept.
     search : str
-        Which search it is, see :func:`fingerprint`.
+        Identifies the search, see :func:`fingerprint`.
     """
 
     def __init__(self, path, search: str):
@@ -49,7 +49,7 @@ class ResultCache:
             self._take(self.path.read_text(encoding="utf-8", errors="replace").splitlines())
 
     def _take(self, lines) -> None:
-        """Take what lines say of this search; one that makes no sense is passed over."""
+        """Take the results of this search from lines; lines that make no sense are skipped."""
         for line in lines:
             try:
                 found = json.loads(line)
@@ -62,9 +62,9 @@ class ResultCache:
         return len(self._known)
 
     def get(self, case: dict[str, Any], find: Callable[[], Any], good=are_numbers) -> Any:
-        """The result of a case: as it is known, if ``good(result)`` holds, or else found now.
+        """The result of a case: the stored one, if ``good(result)`` holds, or else a new one.
 
-        It must be plain numbers or lists.
+        It must consist of plain numbers or lists.
         """
         name = json.dumps(case)
         if name not in self._known or not good(self._known[name]):
@@ -75,7 +75,7 @@ class ResultCache:
         return self._known[name]
 
     def _write(self, line) -> None:
-        """Append a line; one that was cut off before is ended first."""
+        """Append a line; an incomplete line before it is ended first."""
         if self.path is None:
             return
         with open(self.path, "ab+") as file:

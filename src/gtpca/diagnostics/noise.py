@@ -40,45 +40,45 @@ from gtpca.solvers.base import Problem
 __all__ = ["NoiseFloor", "noise_floor"]
 
 PASSES = 12  # of the climb with one more component in one pose
-FIRST = 19  # surrogates, before a test may end; more where the level needs them
-HEAVY = 4.0  # excess kurtosis of what is left, beyond which poses are found by medians
-CLEAR = 4.0  # standard deviations above all surrogates so far: no more are needed
-SOON = 5  # surrogates, after which a test for a verdict alone may end ..
-SURE = 0.02  # .. where the p-value of Student's t is below this share of the level
+FIRST = 19  # surrogates before a test may end; more if the level needs them
+HEAVY = 4.0  # excess kurtosis of the residual beyond which poses are found by medians
+CLEAR = 4.0  # standard deviations above all surrogates so far for which no more are needed
+SOON = 5  # surrogates after which a test for a verdict alone may end ..
+SURE = 0.02  # .. if the p-value of Student's t is below this share of the level
 TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class NoiseFloor(Diagnosis):
-    """What components explain beside what the same fit explains in noise.
+    """What components explain, compared with what the same fit explains in noise.
 
     Attributes
     ----------
     gains : array (k,)
-        Share of what the components before left that each explains; with ``verdict_only`` NaN after
-        the first that is not real.
+        Share of the residual of the previous components that each explains; with ``verdict_only``,
+        NaN after the first that is not real.
     surrogates : array (k, most surrogates of a component)
-        The same of fits to surrogates, NaN where there was none: components are tested in order,
-        the first that fails is the last, and clear cases need few.
+        The same for fits to surrogates, NaN if there was none: components are tested in order, the
+        first that fails is the last, and clear cases need few surrogates.
     p_values : array (k,)
         ``(1 + number of surrogates that explain as much) / (1 + number of surrogates)``; NaN for
         components that were not tested.
     level : float
         Components with a p-value up to this are called real.
     n_real : int
-        How many components, from the first on, are.
+        Number of real components, from the first on.
     commands : Commands
         What may be run next.
     kinds : tuple of str
-        What the surrogates of each component that was tested are: "flips" (of the signs of
+        The kind of surrogates for each component that was tested: "flips" (of the signs of
         innovations), "blocks" (innovations permuted in blocks), the name of another kind, or "own".
     peaks : array (k,)
-        Largest share of the energy of a component that is in a single point.
+        Largest share of the energy of a component in a single point.
     kurtosis : float
-        Excess kurtosis of what the components that are real leave: 0 for Gaussian noise.
+        Excess kurtosis of the residual of the real components: 0 for Gaussian noise.
     offset : float
-        Share of the energy in the means of samples: where it is most of it, the first component is
-        a constant, and what it explains says nothing of a pattern.
+        Share of the energy in the means of samples: if it is most of the energy, the first
+        component is a constant, and what it explains says nothing about a pattern.
     """
 
     gains: np.ndarray
@@ -94,7 +94,7 @@ class NoiseFloor(Diagnosis):
 
     @property
     def band(self) -> np.ndarray:
-        """The largest gain in noise that ``level`` allows, (k,); NaN where nothing was tested."""
+        """The largest gain in noise that ``level`` allows, (k,); NaN if not tested."""
         ordered = -np.sort(-self.surrogates, axis=1)  # NaN last
         counts = np.sum(~np.isnan(ordered), axis=1)
         allowed = (self.level * (counts + 1) + 1e-9).astype(int)
@@ -130,13 +130,13 @@ class Trial:
     Parameters
     ----------
     gain : float
-        What it explains of what is left.
+        The share of the residual that it explains.
     signal : array (n, \\*sample_shape) or 0
         What is not noise.
     noise : array (n, \\*sample_shape)
-        What is left, of which surrogates are made.
+        The residual, from which surrogates are made.
     measure : callable
-        ``measure(samples, seed)``: the same gain, of other samples.
+        ``measure(samples, seed)`` returns the same gain for other samples.
     """
 
     gain: float
@@ -161,44 +161,43 @@ def noise_floor(
 ) -> NoiseFloor:
     """Compare every component with what the same fit finds in noise.
 
-    Component ``k`` explains a share of what those before it left, ``r_i``. Surrogates of ``r_i``
-    are noise of the same colour and loudness, with no pattern at a place; the same estimator with
-    one component is fitted to each. A component that explains no more than these do is what a
-    search over all transforms makes of noise. Components are tested in order, and the first that
-    fails ends the list. If they share a pose, surrogates are what the first ``k - 1`` explain plus
-    noise, and the gain is that of one more direction, after a climb from the same beginning for
-    all.
+    Component ``k`` explains a share of the residual ``r_i`` of those before it. Surrogates of
+    ``r_i`` are noise of the same colour and loudness, without a localised pattern; the same
+    estimator with one component is fitted to each. A component that explains no more than it does
+    on these is what a search over all transforms finds in noise. Components are tested in order,
+    and the first that fails ends the list. If they share a pose, surrogates are what the first ``k
+    - 1`` explain plus noise, and the gain is that of one more direction, after a climb from the
+    same start for all.
 
     Parameters
     ----------
     model : GTPCA or ProbabilisticGTPCA
-        Fitted. Of a density, the directions that pattern and components span are tested.
+        Fitted. For a density, the directions spanned by pattern and components are tested.
     X : array (n, \\*sample_shape) or (n, d)
-        What it was fitted to. Of more than 16 million numbers, a sample of the rows is taken.
+        The training data. With more than 16 million values, a sample of the rows is used.
     n_surrogates : int
-        At most so many, and at least ``1 / level - 1``. After the first 19 (more for a level below
-        .05), and again after as many, a test ends where the verdict is clear: where so many explain
-        as much that no more can help, or where the component is 4 standard deviations above all.
+        The maximum number, at least ``1 / level - 1``. After the first 19 (more for a level below
+        .05), and again after as many, a test ends if the verdict is clear: if so many explain as
+        much that more cannot help, or if the component is 4 standard deviations above all.
     surrogate : {"innovations", "flips", "blocks", "gaussian", "mixed", "phase"} or callable
-        "innovations": what an autoregression along the axes that move cannot predict gets random
-        signs ("flips"), so that tails, bursts and loudness stay as they are; where it is skewed, as
-        counts are, it is permuted within blocks of 8 points instead ("blocks").
-        "gaussian": with the autocovariance of all rows, along the axes that move, and the energies
-        of the rows; false alarms where noise is not Gaussian. "mixed":
-        random mixtures of the rows, for noise that is not the same everywhere in a sample.
-        "phase": each row with phases at random; gives false alarms where rows were cropped from
-        longer records. Or a function of samples (n, \\*sample_shape) and a
-        ``numpy.random.Generator`` that returns such samples.
+        "innovations": the prediction errors of an autoregression along the moving axes get random
+        signs ("flips"), so that tails, bursts and loudness are preserved; if they are skewed, as
+        for counts, they are permuted within blocks of 8 points instead ("blocks"). "gaussian":
+        Gaussian noise with the autocovariance of all rows, along the moving axes, and the energies
+        of the rows; gives false alarms if noise is not Gaussian. "mixed": random mixtures of the
+        rows, for noise that differs between positions in a sample. "phase": each row with random
+        phases; gives false alarms if rows were cropped from longer recordings. Or a function of
+        samples (n, \\*sample_shape) and a ``numpy.random.Generator`` that returns such samples.
     level : float in (0, 1)
         How often noise may be called real.
     preprocess : callable or None
-        What was done to samples before they came here, such as detrending: a function of samples
-        (n, \\*sample_shape) to such samples. It is repeated on surrogates. Without it, means of
-        zero and equal norms are noticed and repeated; so is ``center="samples"``.
+        Earlier preprocessing of the samples, such as detrending: a function from samples (n,
+        \\*sample_shape) to samples. It is applied to surrogates too. Without it, means of zero and
+        equal norms are noticed and applied, and so is ``center="samples"``.
     verdict_only : bool
-        End each test as soon as its verdict is known, and all after the first component that is
-        not real: several times quicker. A component is real after five surrogates where the p-value
-        by Student's t is below a fiftieth of the level. P-values are then only rough ones.
+        End each test as soon as its verdict is known, and all tests after the first component that
+        is not real: several times faster. A component is real after five surrogates if the p-value
+        by Student's t is below a fiftieth of the level. P-values are then only approximate.
     n_jobs : int or None
         Threads, over surrogates.
     random_state : int, RandomState or None
@@ -248,7 +247,7 @@ def noise_floor(
 
 
 def _offset(model, samples):
-    """Share of the energy of samples, as the model sees them, that is in their means."""
+    """Share of the energy of samples, as the model sees them, in their means."""
     if model.operator_.n_transforms == 1:
         return 0.0
     chunks = model.chunks(samples)
@@ -265,7 +264,7 @@ def _peaks(model):
 
 
 def excess_kurtosis(values) -> float:
-    """``E (x - m)^4 / (E (x - m)^2)^2 - 3`` of what was observed; 0 for Gaussian noise."""
+    """``E (x - m)^4 / (E (x - m)^2)^2 - 3`` of observed values; 0 for Gaussian noise."""
     known = values[~np.isnan(values)]
     apart = (known - known.mean()) ** 2 if len(known) else known
     square = apart.mean() if len(known) else 0.0
@@ -334,25 +333,25 @@ class Tests:
 
     @property
     def _fewest(self):
-        """Surrogates that a rank test of this level needs."""
+        """The number of surrogates that a rank test of this level needs."""
         return int(np.ceil(1 / self.level - 1 - 1e-9))
 
     def _looks(self, seeds):
-        """Seeds, some at a time; between them the test may end."""
+        """Seeds, some at a time; in between the test may end."""
         step = max(FIRST, self._fewest)
         first = len(seeds) if len(seeds) < 2 * step else step
         ends = [*([SOON] if self.verdict_only else []), *range(first, len(seeds), step + 1)]
         return [seeds[a:b] for a, b in pairwise([0, *ends, len(seeds)])]
 
     def _clear(self, gain, found, most):
-        """Whether more surrogates would not change the verdict, or hardly could."""
+        """Whether more surrogates would not, or could hardly, change the verdict."""
         above = np.sum(found >= gain)
         if len(found) < self._fewest:
             return self.p_value(gain, found) < SURE * self.level
         return above > most or (above == 0 and gain > found.mean() + CLEAR * found.std())
 
     def p_value(self, gain, found):
-        """By rank; of fewer surrogates than that needs, by Student's t for one more of them."""
+        """By rank; with fewer surrogates than that needs, by Student's t for one more of them."""
         if len(found) >= self._fewest or np.sum(found >= gain) or len(found) < SOON:
             return _p_value(gain, found)
         spread = found.std(ddof=1) * np.sqrt(1 + 1 / len(found))
@@ -371,12 +370,12 @@ def _p_value(gain, measured):
 
 
 def _shares(model):
-    """Whether several directions take one pose."""
+    """Whether several directions share one pose."""
     return is_density(model) or (model.shared_pose_ and model.n_components_ > 1)
 
 
 def _separate(model, samples, rng):
-    """Trials of components that take poses of their own."""
+    """Trials of components with separate poses."""
     codes, energies = model.measure(samples)
     left = energies.sum(axis=0)
     mean = 0.0 if model.mean_ is None else model.mean_
@@ -404,12 +403,12 @@ def _fitted_gain(model, samples, seed):
 
 
 def _is_heavy(model, noise):
-    """Whether values of noise are so loud that they take the poses of rows."""
+    """Whether values of noise are so loud that they determine the poses of rows."""
     return model.noise_ is None and excess_kurtosis(noise) > HEAVY
 
 
 def _next_gain(model, W, samples, seed):
-    """Share of what ``W`` (k, L) leaves, each after a climb, that one more component explains."""
+    """Share of the residual of ``W`` (k, L), after climbs, that one more component explains."""
     solver, problem = ALS(), Problem(model.chunks(samples), model.polarity)
     blocks: list = []
     for w in W:
@@ -441,12 +440,12 @@ def _one_pose(model, samples, draw_like, rng):
 
 
 def _divided(model, samples, draw_like, rng):
-    """What components in one pose explain without noise, and what they leave.
+    """What components in one pose explain without noise, and their residual.
 
-    A match takes noise along: as much as it explains where nothing else is, ``E``, on average. The
-    energy ``|c_i|^2`` that is explained of a sample is lowered by that. Otherwise surrogates would
-    have clearer poses than the data, and less room for one more direction. What is left has no
-    noise along the components: it gets some, for else the surrogates would lose it twice.
+    A match includes noise: on average as much as it explains if there is nothing else, ``E``. The
+    explained energy ``|c_i|^2`` of a sample is reduced by that. Otherwise surrogates would have
+    clearer poses than the data, and less room for one more direction. The residual has no noise
+    along the components: some is added, because otherwise the surrogates would lose it twice.
     """
     value = replace(model.model_, polarity="both", shared_pose=True)
     codes, energies = value.measure(model.chunks(samples))
@@ -486,7 +485,7 @@ def _explained(energies):
 
 
 def _widened_gain(single, W, samples, seed):
-    """Share of what ``W`` (K, L) leaves, after a climb, that one more direction explains."""
+    """Share of the residual of ``W`` (K, L), after a climb, that one more direction explains."""
     problem, solver = Problem(single.chunks(samples)), ALS()
     lower = solver.polish(problem, W, PASSES).weights
     wider = widen(problem, lower, len(W) + 1, np.random.default_rng(seed))

@@ -1,4 +1,4 @@
-"""``pose_confidence``: how far the best pose of every sample is above the best other one."""
+"""``pose_confidence``: how much better the best pose of every sample is than the next best."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gtpca.views.measures import MOST_TRANSFORMS, pose_columns
 __all__ = ["PoseConfidence", "ends_of", "pose_confidence"]
 
 CLEAR = float(np.log(19))  # odds of 19 to 1: the other pose has 5 % of the two
-LOBE = 0.25  # a pose that sees so much of what lies at another, without a dip between, is the same
+LOBE = 0.25  # a pose that sees this much of another, without a dip between them, is the same
 MOST_AMBIGUOUS = 0.1  # share of the samples
 TINY = 1e-300
 FLOOR = 1e-12  # noise below this share of the largest energy is rounding
@@ -33,19 +33,19 @@ FLOOR = 1e-12  # noise below this share of the largest energy is rounding
 
 @dataclass(frozen=True, eq=False)
 class PoseConfidence(Diagnosis):
-    """How sure the poses of ``n`` samples are, of ``p`` components, or of all if they share one.
+    """How certain the poses of ``n`` samples are, for ``p`` components, or all if they share one.
 
     Attributes
     ----------
     index : int array (n, p)
         The best transform.
     margin : array (n, p)
-        How much more likely it is than the best *distinct* other one, in nats; infinite where there
-        is no other.
+        How much more likely it is than the best *distinct* alternative, in nats; infinite if there
+        is none.
     ambiguous : array (p,)
         Share of the samples with a margin below ``clear``.
     ends : dict of str to array (p,)
-        Share of the samples at the first or last value, of every quantity that has ends.
+        Share of the samples at the first or last value, for every quantity that has ends.
     end_bars : dict of str to float
         What these shares are compared with.
     clear : float
@@ -70,7 +70,7 @@ class PoseConfidence(Diagnosis):
 
     @property
     def passed(self) -> bool:
-        """Whether poses are clear, and few of them at the ends of their range."""
+        """Whether poses are clear, and few of them are at the ends of their range."""
         ends = any(np.any(v > self.end_bars[name]) for name, v in self.ends.items())
         return not ends and bool(np.all(self.ambiguous <= MOST_AMBIGUOUS))
 
@@ -86,14 +86,14 @@ class PoseConfidence(Diagnosis):
 
 
 def pose_confidence(model, X, *, n_jobs=None, progress=None) -> PoseConfidence:
-    """How far the best pose of every sample is above the best *distinct* other one.
+    """Compare the best pose of every sample with the best *distinct* alternative.
 
     With ``e_t`` the energy of a sample that a component explains under transform ``t``, and ``s^2``
-    the mean of it in what all components leave (noise, as the component sees it), the margin of the
+    its mean in the residual of all components (noise, as the component sees it), the margin of the
     best transform over another is ``(e_best - e_other) / (2 s^2)``: in white noise, the logarithm
-    of their odds. Of a density it is that of its probabilities. Poses on the same hill as the best
-    one do not count as others: neighbours in which a component sees at least a quarter of the
-    energy of itself, with no dip below that between.
+    of their odds. For a density it is computed from its probabilities. Poses in the same local
+    maximum as the best one do not count as alternatives: neighbours in which a component sees at
+    least a quarter of its own energy, with no dip below that in between.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def pose_confidence(model, X, *, n_jobs=None, progress=None) -> PoseConfidence:
     """
     check_is_fitted(model)
     chunks = _with_jobs(model, n_jobs).chunks(counted(X, model))
-    if any(chunks.collect(_hides)):
+    if not all(chunks.collect(_is_whole)):
         raise ValueError("X has gaps: pose_confidence needs all values; see GTPCA.impute.")
     steps = _likely(model, chunks) if is_density(model) else _energetic(model, chunks)
     *_, found = steps if progress is None else progress(steps, total=2, desc="poses")
@@ -146,13 +146,14 @@ def _with_jobs(model, n_jobs):
     return model if n_jobs is None else copy(model).set_params(n_jobs=n_jobs)
 
 
-def has_gaps(model, X) -> bool:
-    """Whether values of samples were not observed."""
-    return any(model.chunks(counted(X, model)).collect(_hides))
+def confidence_if_complete(model, X, **how) -> PoseConfidence | None:
+    """:func:`pose_confidence`; None if some values of the samples were not observed."""
+    whole = all(model.chunks(counted(X, model)).collect(_is_whole))
+    return pose_confidence(model, X, **how) if whole else None
 
 
-def _hides(chunk):
-    return chunk.hidden is not None
+def _is_whole(chunk):
+    return chunk.hidden is None
 
 
 def _energetic(model, chunks):
@@ -178,7 +179,7 @@ def _margins(chunk, blocks, noise, places):
 
 
 def _margin(chunk, block, part, logits, places):
-    """Best logit less the best one on another hill, (n,); ``part`` is what the block explains."""
+    """Best logit minus the best one in another local maximum, (n,); ``part`` is explained."""
     rows = replace(chunk, rows=part.astype(chunk.rows.dtype))
     seen, total = pose_energies(rows, block), np.sum(part**2, axis=1)
     best = logits.argmax(axis=1)
@@ -188,7 +189,7 @@ def _margin(chunk, block, part, logits, places):
 
 
 def _likely(model, chunks):
-    """Indices and margins by probability; the hill is that of all directions."""
+    """Indices and margins by probability; the local maximum is that of all directions."""
     block = make_block(model.operator_, directions(model))
     yield None
     yield chunks.concat(_likely_margins, model.model_.e_step(), block, Places.of(model))
@@ -208,16 +209,16 @@ def _likely_margins(chunk, e_step, block, places):
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """How transforms lie on a grid of poses.
+    """The positions of transforms on a grid of poses.
 
     Parameters
     ----------
     shape : tuple of int or None
-        Sizes of the grid; None where the transforms are not on one.
+        Sizes of the grid; None if the transforms are not on one.
     place : int array (m,)
-        Flat place of every transform.
+        Flat position of every transform.
     ordered, periodic : tuple of bool
-        Whether neighbours along each axis are near each other, and whether it goes round.
+        Whether neighbours along each axis are close to each other, and whether it is periodic.
     """
 
     shape: tuple[int, ...] | None
@@ -227,7 +228,7 @@ class Places:
 
     @classmethod
     def of(cls, model) -> Places:
-        """Those of the operator of a model."""
+        """The positions of the operator of a model."""
         operator = model.operator_
         every = np.arange(operator.n_transforms)
         columns = pose_columns(model, Codes(np.empty((0, 1)), np.empty((0, 1), dtype=int)))
@@ -242,9 +243,9 @@ class Places:
         return cls(shape, place, ordered, tuple(name in operator.periods for name in columns))
 
     def hill(self, near, best) -> np.ndarray:
-        """Transforms (n, m) on the hill of the ``best`` (n,) among those that are ``near`` it.
+        """Transforms (n, m) in the local maximum of the ``best`` (n,) among those ``near`` it.
 
-        All that are near, where there is no grid.
+        All that are near, if there is no grid.
         """
         if self.shape is None:
             return near
@@ -261,7 +262,7 @@ class Places:
         return (groups == own) & (own > 0)
 
     def _centred(self, shape, best):
-        """Flat places (n, m), turned along axes that go round until the best is in the middle."""
+        """Flat positions (n, m), rotated along periodic axes until the best is in the middle."""
         ranks, found = np.unravel_index(self.place, shape), []
         for rank, size, turns in zip(ranks, shape, self.periodic, strict=True):
             turn = (size // 2 - rank[best])[:, None] if turns else 0
@@ -270,7 +271,7 @@ class Places:
 
 
 def ends_of(model, index):
-    """Shares of poses (n, p) at the first or last value of each quantity, and what they may be."""
+    """Shares of poses (n, p) at the first or last value of each quantity, and their bars."""
     ends, bars = {}, {}
     for name, pose in pose_columns(model, Codes(np.empty(index.shape), index)).items():
         values = scale_of(pose.possible)

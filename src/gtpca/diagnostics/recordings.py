@@ -1,4 +1,4 @@
-"""What is real of templates of recordings: events beside noise, and templates of halves."""
+"""Diagnostics of templates of recordings: events compared with noise, and templates of halves."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from gtpca.text import table as text_table
 
 __all__ = ["EventCheck", "check_events"]
 
-THRESHOLD = 0.9  # likeness of templates of halves from which on they are the same
+THRESHOLD = 0.9  # similarity of templates of halves from which on they are the same
 
 
 @dataclass(frozen=True, eq=False)
 class EventCheck:
-    """What can be said of templates of recordings.
+    """The check of templates of recordings.
 
     Attributes
     ----------
     counts : EventCounts
-        Events as fitted, by templates of the other half, and in noise.
+        Events of the fit, with templates of the other half, and in noise.
     fitted, crossed : int array (G,)
-        Events of every template, or of all that share a pose: by templates of the fit, and by
-        those of the other half that are most like them. ``crossed`` is None where recordings are
-        too short for halves.
+        Events of every template, or of all that share a pose: with the templates of the fit, and
+        with the most similar ones of the other half. ``crossed`` is None if recordings are too
+        short for halves.
     halves : array (K,) or None
-        Likeness of the templates of both halves, at the best lag: cosines.
+        Similarity of the templates of both halves, at the best lag: cosines.
     cautions : tuple of str
-        What the fit warned of.
+        The warnings of the fit.
     threshold : float
-        Likeness from which on templates are the same.
+        Similarity from which on templates are the same.
     noise : str
         The parameter ``noise`` of the model, if it is a word.
     """
@@ -55,12 +55,12 @@ class EventCheck:
 
     @property
     def n_stable(self) -> int | None:
-        """How many templates both halves have."""
+        """Number of templates that both halves have."""
         return None if self.halves is None else int(np.sum(self.halves >= self.threshold))
 
     @property
     def table(self) -> dict[str, np.ndarray]:
-        """Templates: their events, those by the other half, and the likeness of halves."""
+        """Templates: their events, those with the other half, and the similarity of halves."""
         count = len(self.fitted) if self.halves is None else len(self.halves)
         given = {"events": self.fitted, "other_half": self.crossed, "likeness": self.halves}
         columns = {name: np.nan if v is None else v for name, v in given.items()}
@@ -69,7 +69,7 @@ class EventCheck:
 
     @property
     def sentences(self) -> list[str]:
-        """All that is said: of events, then of templates, then what the fit warned of."""
+        """All sentences: about events, then about templates, then the warnings of the fit."""
         said = [wording.events_beside_noise(self)]
         if self.halves is not None:
             said.append(wording.templates_of_halves(self))
@@ -79,7 +79,7 @@ class EventCheck:
     def sentence(self) -> str:
         """What matters most, and what to do next."""
         first, *others = self.sentences
-        unstable = self.n_stable is not None and self.n_stable < len(self.halves)
+        unstable = self.halves is not None and (self.n_stable or 0) < len(self.halves)
         return others[0] if unstable and self.counts.above_noise else first
 
     @property
@@ -102,16 +102,16 @@ def _count(value) -> str:
 
 
 def check_events(model: EventGTPCA, X, *, n_jobs=None, random_state=0) -> EventCheck:
-    """Count events by templates of halves and in noise, and compare templates of halves.
+    """Count events with templates of halves and in noise, and compare templates of halves.
 
-    It takes two fits to halves of the recordings, and one to noise.
+    This takes two fits to halves of the recordings, and one to noise.
 
     Parameters
     ----------
     model : EventGTPCA
         Fitted.
     X : recordings
-        What it was fitted to.
+        The training data.
     n_jobs : int or None
         Threads.
     random_state : int, RandomState or None
@@ -149,7 +149,7 @@ def check_events(model: EventGTPCA, X, *, n_jobs=None, random_state=0) -> EventC
 
 
 def _assigned(W, V) -> np.ndarray:
-    """Which groups of V (S, Q, L, C) are most like those of W, one to one."""
+    """Which groups of V (S, Q, L, C) are most similar to those of W, one to one."""
     like = np.array([[_likeness(w, v).mean() for v in V] for w in W])
     return linear_sum_assignment(-like)[1]
 

@@ -1,4 +1,4 @@
-"""``stability``: whether components come again from other halves of the rows and other starts."""
+"""``stability``: whether components are found again from other halves of the rows and starts."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from gtpca.views.parts import is_density
 __all__ = ["Stability", "similarities", "stability"]
 
 STABLE = 0.8  # median similarity of a stable component
-MOST_VIEWS = 16  # transforms of a component that is seen in part only
+MOST_VIEWS = 16  # transforms of a component that is only partly seen
 
 
 @dataclass(frozen=True, eq=False)
 class Stability(Diagnosis):
-    """How alike components are that were found again.
+    """How similar components are when they are found again.
 
     Attributes
     ----------
     halves : array (n_splits, k)
-        Similarity of what two halves of the rows have for each component of the model.
+        Similarity between two halves of the rows, for each component of the model.
     seeds : array (n_seeds, k)
         Similarity of each component with that of a fit of all rows from other starts.
     threshold : float
         A component is stable if both medians are at least this.
     n_stable : int
-        How many components, from the first on, are.
+        Number of stable components, from the first on.
     commands : Commands
         What may be run next.
     """
@@ -88,23 +88,23 @@ def stability(
     """Fit halves of the rows, and all rows from other starts, and compare the components.
 
     Components are the same up to sign and pose: the similarity of ``w`` and ``v`` is the share of
-    ``T w`` that the best transform of ``v`` explains, as a correlation,
-    ``max_t |<T w, T_t v>| / (|T w| |T_t v|)``, with ``T`` the transform that moves nothing; where
-    it shows a part of ``w`` only, the mean over several. Those of a half are assigned to those
-    of the model so that the sum of similarities is largest; halves share no rows, and are compared
-    with each other. What is stable need not be real: smooth noise has the same slow waves in every
-    half (:func:`noise_floor`). Components of nearly the same energy that share a pose may turn into
+    ``T w`` that the best transform of ``v`` explains, as a correlation, ``max_t |<T w, T_t v>| /
+    (|T w| |T_t v|)``, with ``T`` the transform that moves nothing; if that shows only a part of
+    ``w``, the mean over several. The components of a half are assigned to those of the model so
+    that the sum of similarities is largest; halves share no rows, and are compared with each other.
+    What is stable need not be real: smooth noise has the same slow waves in every half
+    (:func:`noise_floor`). Components of nearly the same energy that share a pose may rotate into
     each other.
 
     Parameters
     ----------
     model : GTPCA or ProbabilisticGTPCA
-        Fitted. Of a density, the directions that pattern and components span are compared.
+        Fitted. For a density, the directions spanned by pattern and components are compared.
     X : array (n, \\*sample_shape) or (n, d)
-        What it was fitted to, at least 4 rows. Of more than 16 million numbers, a sample of the
-        rows is taken.
+        The training data, at least 4 rows. With more than 16 million values, a sample of the rows
+        is used.
     n_splits, n_seeds : int
-        How often rows are divided, and how often all of them are fitted again.
+        Number of divisions of the rows, and of repeated fits of all of them.
     threshold : float in (0, 1)
         Median similarity of components that are called stable.
     n_jobs : int or None
@@ -172,7 +172,7 @@ def _found_again(model, samples, job):
 
 
 def _alike(operator, W, V):
-    """Similarity of each component of W with that of the same number of V, (k,)."""
+    """Similarity of each component of W with that of the same number in V, (k,)."""
     return np.diag(similarities(operator, W, V))
 
 
@@ -194,7 +194,7 @@ def _similarity(operator, w, v):
 
 
 def _views(operator, w):
-    """``T w`` at rest; where transforms crop ``w``, some of all, (n, d)."""
+    """``T w`` at rest; if transforms crop ``w``, some of all, (n, d)."""
     index = np.array([operator.reference])
     if operator.crops:
         count = min(MOST_VIEWS, operator.n_transforms)

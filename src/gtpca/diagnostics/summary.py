@@ -1,4 +1,4 @@
-"""``check``: all that can be said of a fitted model and its samples."""
+"""``check``: all diagnostics of a fitted model and its samples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.noise import NoiseFloor, noise_floor
-from gtpca.diagnostics.poses import PoseConfidence, has_gaps, pose_confidence
+from gtpca.diagnostics.poses import PoseConfidence, confidence_if_complete
 from gtpca.diagnostics.recordings import EventCheck, check_events
 from gtpca.diagnostics.splits import Stability, stability
 from gtpca.fitting.wording import speak_of_colour
@@ -19,18 +19,18 @@ __all__ = ["Check", "check"]
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """What all diagnostics found.
+    """The results of all diagnostics.
 
     Attributes
     ----------
     noise : NoiseFloor
     stability : Stability
     poses : PoseConfidence or None
-        None where samples have gaps: their poses are not compared.
+        None if samples have gaps: their poses are not compared.
     doubt : str or None
-        What held-out rows of a density say against a pattern: its ``doubt_``.
+        Evidence of held-out rows against a pattern of a density: its ``doubt_``.
     cautions : tuple of str
-        What the fit warned of: ``cautions_`` of the model.
+        The warnings of the fit: ``cautions_`` of the model.
     strength : float or None
         Norm of the pattern of a density, in standard deviations of the noise: its ``strength_``.
     """
@@ -46,8 +46,8 @@ class Check:
     def sentence(self) -> str:
         """What matters most, and what to do next.
 
-        The first sentence that is about something wrong; if nothing is, that about noise. Where
-        nothing was found, a caution that noise is not white comes first: it can hide a pattern.
+        The first sentence about something wrong; if there is none, the one about noise. If nothing
+        was found, a caution that noise is not white comes first: it can hide a pattern.
         """
         coloured = speak_of_colour(self.cautions[:1])
         if self.doubt is not None and not coloured:
@@ -72,13 +72,13 @@ class Check:
 
     @property
     def answers(self) -> dict[str, Any]:
-        """What there is, by name."""
+        """The available results, by name."""
         found = {"noise": self.noise, "stability": self.stability, "poses": self.poses}
         return {name: answer for name, answer in found.items() if answer is not None}
 
     @property
     def unanswered(self) -> list[str]:
-        """Why an answer is missing, in words."""
+        """Why a result is missing, in words."""
         return [wording.GAPS] if self.poses is None else []
 
     @property
@@ -95,15 +95,15 @@ class Check:
 def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check | EventCheck:
     """Run :func:`noise_floor`, :func:`stability` and :func:`pose_confidence`.
 
-    The last needs samples without gaps, and is left out where there are any. Of recordings, events
-    are counted by templates of halves and in noise, and templates of halves are compared.
+    The last needs samples without gaps, and is omitted if there are any. For recordings, events are
+    counted with templates of halves and in noise, and templates of halves are compared.
 
     Parameters
     ----------
     model : GTPCA, ProbabilisticGTPCA or EventGTPCA
         Fitted.
     X : array (n, \\*sample_shape) or (n, d), or recordings
-        What it was fitted to.
+        The training data.
     n_jobs : int or None
         Threads.
     random_state : int, RandomState or None
@@ -121,7 +121,7 @@ def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check | Ev
     return Check(
         noise_floor(model, X, random_state=random_state, **how),
         stability(model, X, random_state=random_state, **how),
-        None if has_gaps(model, X) else pose_confidence(model, X, **how),
+        confidence_if_complete(model, X, **how),
         model.doubt_ if density else None,
         tuple(model.cautions_),
         model.strength_ if density else None,

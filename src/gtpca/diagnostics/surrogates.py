@@ -1,4 +1,4 @@
-"""Noise that looks like the data but for what is aligned: surrogates of rows.
+"""Surrogates of rows: noise that resembles the data except for what is aligned.
 
 Each kind is a function of rows (n, \\*shape, C), where patterns may lie anywhere in ``shape``; it
 returns a function that draws such rows from a generator. Axes that do not move (channels,
@@ -42,17 +42,17 @@ def make_surrogates(surrogate, samples: np.ndarray, axes, prepare=None) -> Calla
     surrogate : {"innovations", "flips", "blocks", "gaussian", "mixed", "phase"} or callable
         Or ``surrogate(samples, rng)``, which returns an array of the shape of ``samples``.
     samples : array (n, \\*shape)
-        NaN is *not observed*, and so it is in surrogates.
+        NaN means *not observed*, and is NaN in surrogates too.
     axes : sequence of int
-        Those of a sample along which noise is stationary; none: all.
+        The axes of a sample along which noise is stationary; none: all.
     prepare : Preparation or None
-        What was done to samples, as rows (n, \\*those along ``axes``, C): see :func:`prepared`.
-        None: what is noticed.
+        The preprocessing of the samples, as rows (n, \\*those along ``axes``, C): see
+        :func:`prepared`. None: what is noticed.
 
     Returns
     -------
     callable
-        With an attribute ``kind``, the name of what it draws.
+        With an attribute ``kind``, the name of the kind of surrogates.
     """
     axes = tuple(axes) or tuple(range(samples.ndim - 1))
     if callable(surrogate):
@@ -75,7 +75,7 @@ def make_surrogates(surrogate, samples: np.ndarray, axes, prepare=None) -> Calla
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """A function of a generator that draws samples, and what they are called."""
+    """A function of a generator that draws samples, and the name of their kind."""
 
     draw: Callable
     kind: str
@@ -86,7 +86,7 @@ class Draw:
 
 
 def prepared(samples: np.ndarray, axes, *, centred=False, preprocess=None) -> Preparation:
-    """What is done to surrogates as it was to samples (n, \\*shape).
+    """The preprocessing of samples (n, \\*shape), for application to surrogates.
 
     Parameters
     ----------
@@ -94,9 +94,9 @@ def prepared(samples: np.ndarray, axes, *, centred=False, preprocess=None) -> Pr
     axes : sequence of int
         As in :func:`make_surrogates`.
     centred : bool
-        Whether means of samples are subtracted by the fit, from each channel along ``axes``.
+        Whether the fit subtracts means of samples, from each channel along ``axes``.
     preprocess : callable or None
-        What the user did, of samples (n, \\*shape) to such samples. None: zero means and equal
+        The user's preprocessing, from samples (n, \\*shape) to samples. None: zero means and equal
         norms are noticed.
     """
     axes = tuple(axes) or tuple(range(samples.ndim - 1))
@@ -119,7 +119,7 @@ def prepared(samples: np.ndarray, axes, *, centred=False, preprocess=None) -> Pr
 
 
 def _own(surrogate, samples, rng):
-    """What a function of the user's draws, if its shape is right."""
+    """Surrogates drawn by a user's function, after checking their shape."""
     drawn = np.asarray(surrogate(samples, rng))
     if drawn.shape != samples.shape:
         raise ValueError(
@@ -136,11 +136,11 @@ class Stationary:
     Parameters
     ----------
     roots : array (\\*size, C, C)
-        ``A`` with ``A A*`` the cross-spectral matrices, on a circle that has just all lags.
+        ``A`` with ``A A*`` the cross-spectral matrices, on a circle that just holds all lags.
     size : tuple of int
         Points of that circle along each axis.
     shape : tuple of int
-        Those that are kept.
+        The points that are kept.
     """
 
     roots: np.ndarray
@@ -175,7 +175,7 @@ def innovations(rows, prepare, kind=None):
 
 
 def repeated(kind):
-    """Surrogates of a kind that knows nothing of preparations but means: the rest is repeated."""
+    """Surrogates of a kind that only handles means: other preprocessing is applied to them."""
 
     def made(rows, prepare):
         draw = kind(rows)
@@ -189,16 +189,16 @@ def repeated(kind):
 def gaussian(rows):
     """Gaussian rows with the autocovariance of all rows (n, \\*shape, C) together.
 
-    With ``x`` zero where nothing was observed and ``h`` one where something was, for channels a, b
+    With ``x`` zero where it was not observed and ``h`` one where it was, for channels a, b
 
         c_ab(l) = sum_i,t x_ia(t) x_ib(t + l)  /  sum_i,t h_ia(t) h_ib(t + l) :
 
-    each lag has its own number of pairs, so that noise which does not end with the sample (cropped
+    each lag has its own number of pairs, so that noise that continues beyond the sample (cropped
     from something longer) keeps its long waves. Energies of rows are those of the samples, by rank:
-    few loud rows are as loud in surrogates. No mean is subtracted: the fit does not either.
+    a few loud rows are equally loud in surrogates. No mean is subtracted, as in the fit.
 
-    Rows less their means have lost their slowest wave, and are louder at their ends: no stationary
-    noise is like them. Surrogates are noise that becomes like them when it loses its means.
+    Rows minus their means have lost their slowest wave, and are louder at their ends: no stationary
+    noise looks like them. Surrogates are noise that resembles them once its means are subtracted.
     """
     centred = not np.isnan(rows).any() and without_means(rows)
     process = _fitted(rows, centred)
@@ -216,7 +216,7 @@ def mixed(rows):
     """Mixtures ``sum_j g_ij x_j`` of all rows with normal ``g``, and the energies of the rows.
 
     Any two points have the covariance that they have in the data, wherever they are: noise may be
-    louder in the middle of samples. What lies at one place in all of them is taken for such noise.
+    louder in the middle of samples. What lies at one position in all of them is treated as noise.
     """
     energies, flat = np.sort(_energies(rows)), rows.reshape(len(rows), -1)
 
@@ -228,7 +228,7 @@ def mixed(rows):
 
 
 def _energies(rows):
-    """Energy of what was observed of every row, (n,)."""
+    """Energy of the observed values of every row, (n,)."""
     return np.nansum(rows**2, axis=tuple(range(1, rows.ndim)))
 
 
@@ -242,9 +242,9 @@ def _with_energies(rows, energies):
 
 
 def _fitted(rows, centred) -> Stationary:
-    """The process with the autocovariance of rows (n, \\*shape, C), or of what was centred."""
+    """The process with the autocovariance of rows (n, \\*shape, C), or of centred rows."""
     shape, n_channels = rows.shape[1:-1], rows.shape[-1]
-    size = tuple(2 * length - 1 for length in shape)  # just the lags that there are
+    size = tuple(2 * length - 1 for length in shape)  # exactly the lags that occur
     if math.prod(size) * n_channels**2 > MOST_VALUES:
         raise ValueError(
             f"surrogate='gaussian' needs the covariance of {n_channels} channels at "
@@ -307,9 +307,9 @@ def _roots(lags, size):
 def phase(rows):
     """Every row with its own amplitudes, and phases drawn at random.
 
-    Channels of a row are turned by the same phases. Noise that was cropped from longer records
-    does not fit together at the ends, which surrogates of this kind know nothing of: they give
-    false alarms there.
+    Channels of a row are rotated by the same phases. The two ends of noise that was cropped from
+    longer recordings do not fit together, which surrogates of this kind do not reproduce: they then
+    give false alarms.
     """
     where, size = tuple(range(1, rows.ndim - 1)), rows.shape[1:-1]
     F = fft.rfftn(rows, axes=where)

@@ -1,12 +1,12 @@
-"""What components explain where noise has heavy tails: few loud values cannot sway it.
+"""What components explain if noise has heavy tails, estimated robustly.
 
-A value that is far louder than a pattern takes the pose of its row, and a part of the component.
-Of what such a component leaves, a part is the pattern itself, in rows where it was not found: a
-second component would be called real because of the first. Surrogates of what one component leaves
-therefore need a pattern that knows nothing of loud values:
+A value that is far louder than a pattern determines the pose of its row and distorts the component.
+The residual of such a component contains the pattern itself, in rows where it was not found: a
+second component would be called real because of the first. Surrogates of the residual of one
+component therefore need a pattern that is not affected by loud values:
 
     poses    of rows whose values are clipped
-    w, a     least sum_ij | A_ij - a_i w_j | over aligned rows A, by weighted medians in turns
+    w, a     least sum_ij | A_ij - a_i w_j | over aligned rows A, by alternating weighted medians
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gtpca.diagnostics.common import like, refit, single_like
 
 __all__ = ["calm_signal", "weighted_median"]
 
-CLIP = 3.0  # deviations of noise, from the middle of a row: what is beyond is taken for so much
+CLIP = 3.0  # deviations of noise from the middle of a row, at which values are clipped
 SWEEPS = 4  # over weights and scores
 DEVIATION = 1.4826  # over the median of absolute values, of a Gaussian
 
@@ -30,14 +30,14 @@ def calm_signal(model, samples: np.ndarray, count: int, seed: int, *, shared: bo
     Parameters
     ----------
     model : GTPCA
-        Fitted; its family, and how it takes samples, are those of the fits.
+        Fitted; its family, and its treatment of samples, are those of the fits.
     samples : array
-        NaN is *not observed*.
+        NaN means *not observed*.
     count : int
     seed : int
         Of the fits.
     shared : bool
-        Whether components take one pose.
+        Whether components share one pose.
     """
     if shared:
         how = {"n_components": count, "shared_pose": True, "polarity": "both", "refine": 0}
@@ -67,7 +67,7 @@ def _explained(estimator, samples, labels):
     index = value.encode(found.chunks(clipped(samples))).index[:, 0]
     chunk = found.chunks(samples).take(np.arange(len(samples)))
     operator = found.operator_
-    seen = np.ones_like(chunk.filled) if chunk.hidden is None else (~chunk.hidden).astype(float)
+    seen = (~np.isnan(chunk.rows)).astype(float)
     H = operator.adjoint_rows(seen, index)
     A = operator.adjoint_rows(chunk.filled.astype(np.float64), index)
     there = H > 0.5
@@ -101,9 +101,9 @@ def _slopes(rows, there, x):
 
 
 def weighted_median(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Of each row of ``values`` (n, m), the least of which half of the ``weight`` (n, m) is below.
+    """For each row of ``values`` (n, m), the smallest with half of the ``weight`` (n, m) below it.
 
-    0 where nothing has weight.
+    0 if nothing has weight.
 
     Examples
     --------

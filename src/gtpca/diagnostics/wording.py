@@ -37,28 +37,35 @@ __all__ = [
     "templates_of_halves",
 ]
 
-# Of the options of `gtpca fit`, those that `gtpca choose` has as well.
+# Options of `gtpca fit` that `gtpca choose` has as well.
 CHOOSE_OPTIONS = {
-    *("shared_pose", "sample_shape", "missing", "center", "noise", "polarity", "ridge", "seed"),
+    "shared_pose",
+    "sample_shape",
+    "missing",
+    "center",
+    "noise",
+    "polarity",
+    "ridge",
+    "seed",
     "jobs",
 }
-# Parameters that a command says by itself, and those that change nothing in what a fit finds.
+# Parameters that a command states anyway, and those that do not change the result of a fit.
 SAID = {"n_components", "family", "n_restarts", "n_jobs", "random_state"}
 COLOUR_FIRST = (
     "fit again with noise='stationary' (--noise stationary) first, since noise that is not white "
     "can hide one"
 )
-CLEAR_STRENGTH = 4.0  # norm of a pattern, in standard deviations of the noise: poses are clear
-MOST_AT_ENDS = 0.1  # share of poses at the ends of their range, or twice what equal shares would be
-LONGEST = 1000  # characters of a family that anybody would type
+CLEAR_STRENGTH = 4.0  # norm of a pattern, in standard deviations of the noise, for clear poses
+MOST_AT_ENDS = 0.1  # share of poses at the ends of their range, or twice that of equal shares
+LONGEST = 1000  # longest text of a family that a user would type
 NO_MATTER = {"output", "sample_dim", "verbose", "progress", "residual", "horizon", "contamination"}
 
 
 def fit_options(model) -> dict[str, Any]:
-    """What ``gtpca fit`` has to be told of a model, by the names of its options.
+    """The options of ``gtpca fit`` that describe a model, by name.
 
-    None is the default of the option, True a flag. How a file is read is not among them, but for
-    ``missing``, which is a parameter of a model. Which file had samples of noise, it does not know.
+    None is the default of the option, True a flag. How a file is read is not included, except for
+    ``missing``, which is a parameter of a model. Files with samples of noise are not known.
     """
     density, seed = is_density(model), model.random_state
     noise = model.noise if isinstance(model.noise, str) else None
@@ -84,18 +91,18 @@ def fit_options(model) -> dict[str, Any]:
 
 
 def _unless(model, name, default):
-    """A parameter, or None where it is at its default."""
+    """A parameter, or None if it is at its default."""
     value = _given(model, name, default)
     return None if value == default else value
 
 
 def _given(model, name, default):
-    """A parameter; the default where the estimator has none of this name."""
+    """A parameter; the default if the estimator has none of this name."""
     return model.get_params(deep=False).get(name, default)
 
 
 def _words(options) -> list[str]:
-    """Options as they are typed."""
+    """Options as typed."""
     given = {name.replace("_", "-"): v for name, v in options.items() if v is not None}
     return [w for n, v in given.items() for w in ([f"--{n}"] if v is True else [f"--{n}", str(v)])]
 
@@ -113,22 +120,22 @@ class Commands:
     Parameters
     ----------
     family : str
-        As ``--family`` takes it.
+        In the form of ``--family``.
     any_window : str or None
         The same without its window; None if it has none.
     options : dict
-        What ``fit`` has to be told besides, see :func:`fit_options`.
+        Further options of ``fit``, see :func:`fit_options`.
     density : bool
         Whether it has a pattern, which is the first of the directions that are counted.
     changed : tuple of str or None
-        Where no command can say what the model is: the parameters that are not at their default.
-        What to run is then said in Python.
+        If no command can describe the model: the parameters that differ from their defaults. The
+        next step is then given in Python.
     model, data : path
         Names of files.
     reading : tuple of str
-        Words that say to ``fit`` and ``choose`` how to read the data.
+        Words that tell ``fit`` and ``choose`` how to read the data.
     again : tuple of str
-        Words that say it to commands with the model, which remembers most.
+        Words that tell commands with a model, which remembers most of it.
     """
 
     family: str
@@ -143,7 +150,7 @@ class Commands:
 
     @classmethod
     def of(cls, model) -> Commands:
-        """Those of a model, or of an estimator that is not fitted."""
+        """The commands of a model, or of an unfitted estimator."""
         family, options = as_family(model.family), fit_options(model)
         any_window = _without_window(family)
         plain = None if any_window is None else _text(any_window)
@@ -155,7 +162,7 @@ class Commands:
         return cls(_text(family) or "", plain, options, density, names, reading=reading)
 
     def named(self, model, data, reading=None, again=()) -> Commands:
-        """The same with the names of files; ``reading`` None: as it was."""
+        """The same with the names of files; ``reading`` None: unchanged."""
         reading = self.reading if reading is None else tuple(reading)
         return replace(self, model=model, data=data, reading=reading, again=tuple(again))
 
@@ -168,15 +175,15 @@ class Commands:
         return typed("gtpca", "fit", file_word(self.data), "-o", file_word(output), *words)
 
     def fewer(self, k) -> str:
-        """The command that keeps ``k`` directions, in a file of its own."""
+        """The command that keeps ``k`` directions, in a separate file."""
         return self.fit(k, new_file(self.model, f"-k{k}"))
 
     def more(self, k) -> str:
-        """The command that looks for ``k`` directions, in a file of its own."""
+        """The command that searches for ``k`` directions, in a separate file."""
         return self.fit(k, new_file(self.model, "-more"))
 
     def choose(self) -> str:
-        """The command that looks for a window and a number of components."""
+        """The command that searches for a window and a number of components."""
         if self.changed is not None:
             own = [name for name in self.changed if name not in ("n_components", "family")]
             same = "" if self.density else "".join(f", {name}=model.{name}" for name in own)
@@ -189,7 +196,7 @@ class Commands:
         return typed("gtpca", "choose", file_word(self.data), *words)
 
     def windows(self) -> str:
-        """What may help where nothing was found; only a family with windows has others."""
+        """What may help if nothing was found; only a family with windows has other windows."""
         if self.any_window is None and self.changed is None:
             return f"another family or more samples may help; look at it with `{self.report()}`"
         if self.any_window is None:
@@ -201,7 +208,7 @@ class Commands:
         return self._look("report", new_file("report.html"))
 
     def checked_page(self, page, *words) -> str:
-        """The command that writes a page that says what is real, beside another ``page``."""
+        """The command that writes a page with diagnostics, next to another ``page``."""
         page = "report.html" if str(page) == "-" else page
         return self._look("report", new_file(page, "-checked"), "--check", *words)
 
@@ -210,7 +217,7 @@ class Commands:
         return self._look("transform", new_file("poses.csv"), "--poses")
 
     def histogram(self) -> str:
-        """The command that draws poses."""
+        """The command that plots poses."""
         return self._look("plot", new_file("poses.png"), kind=("poses",))
 
     def _look(self, command, output, *more, kind=()):
@@ -219,21 +226,21 @@ class Commands:
 
 
 def _differing(model) -> list[str]:
-    """Parameters that are not at their default."""
+    """Parameters that differ from their defaults."""
     given, default = (m.get_params(deep=False) for m in (model, type(model)()))
     return [name for name, v in given.items() if repr(v) != repr(default[name])]
 
 
 def _changed(model, options) -> bool:
-    """Whether a parameter that matters is not at its default, and no option says so."""
+    """Whether a parameter that matters differs from its default, and no option says so."""
     free = SAID | NO_MATTER | set(options) - (set() if isinstance(model.noise, str) else {"noise"})
     return any(name not in free for name in _differing(model))
 
 
 def new_file(path, more="") -> str:
-    """A name like ``path`` with ``more`` at the end of its stem that no file has.
+    """A name like ``path``, with ``more`` at the end of its stem, that no file has.
 
-    In the same folder, or here where that cannot be written to.
+    In the same folder, or in the current one if that is not writable.
     """
     path = PurePath(path)
     if not os.access(path.parent, os.W_OK):
@@ -247,7 +254,7 @@ def new_file(path, more="") -> str:
 
 
 def _text(family) -> str | None:
-    """A family as ``--family`` takes it; None if it cannot be written, or is endless."""
+    """A family in the form of ``--family``; None if it cannot be written, or is too long."""
     try:
         text = format_family(family).removesuffix("()")
     except ValueError:
@@ -267,7 +274,7 @@ def _without_window(family):
 
 
 def end_bar(count) -> float:
-    """The share of poses that may be at the ends of a range of so many values."""
+    """The share of poses that may be at the ends of a range with so many values."""
     return max(MOST_AT_ENDS, 4 / count)
 
 
@@ -277,13 +284,13 @@ def percent(share) -> str:
 
 
 def no_pattern(doubt, commands, cautions=()) -> str:
-    """That held-out rows of a density speak against a pattern; where noise has a colour, try it."""
+    """Held-out rows of a density are evidence against a pattern; suggests what to try."""
     coloured = speak_of_colour(cautions)
     return f"{doubt[0].upper()}{doubt[1:]}; {COLOUR_FIRST if coloured else commands.windows()}."
 
 
 def faint(strength, sentence) -> str:
-    """That poses are not to be trusted because a pattern is faint."""
+    """Poses cannot be trusted because a pattern is faint."""
     times = (CLEAR_STRENGTH / max(strength, 0.1)) ** 2
     return (
         f"The pattern is faint: its norm is {strength:.2g} standard deviations of the noise (about "
@@ -294,7 +301,7 @@ def faint(strength, sentence) -> str:
 
 
 def noise_floor(found, commands) -> str:
-    """How many components are above noise."""
+    """The number of components above noise."""
     k, count = found.n_real, len(found.gains)
     if found.offset > MOST_OFFSET:
         return _of_an_offset(found.offset, commands, count)
@@ -310,10 +317,10 @@ def noise_floor(found, commands) -> str:
 
 
 def _of_an_offset(share, commands, count) -> str:
-    """That a test of what is mostly a constant says nothing."""
+    """A test of what is mostly a constant says nothing."""
     seen = (
         f"The means of samples hold {percent(share)} of the energy (bar {percent(MOST_OFFSET)}): "
-        "what component 1 explains of a constant says nothing of a pattern"
+        "what component 1 explains of a constant says nothing about a pattern"
     )
     if commands.density or commands.changed is not None:
         return f"{seen}; subtract the mean of each sample, and fit again."
@@ -322,12 +329,12 @@ def _of_an_offset(share, commands, count) -> str:
 
 
 def caution(text) -> str:
-    """What a fit warned of, as a sentence."""
+    """A warning of the fit, as a sentence."""
     return f"{text[0].upper()}{text[1:]}"
 
 
 def events_beside_noise(found) -> str:
-    """How many events there are, by templates of other data and in noise, and what to do."""
+    """The number of events, with templates of other data and in noise, and what to do."""
     counts = found.counts
     if counts.above_noise is None:
         return (
@@ -353,15 +360,15 @@ def templates_of_halves(found) -> str:
     """Whether both halves of recordings have the same templates."""
     least, bar = float(np.min(found.halves)), f"{found.threshold:g} is needed"
     if found.n_stable == len(found.halves):
-        return f"Both halves have the same templates: they are alike by {least:.2f} ({bar})."
+        return f"Both halves have the same templates: their similarity is {least:.2f} ({bar})."
     k = int(np.argmin(found.halves)) + 1
     fewer = "" if found.n_stable == 0 else f"; fit {found.n_stable} with `-k {found.n_stable}`"
     more = fewer or "; a longer recording or another window may help"
-    return f"Halves differ in template {k}: they are alike by {least:.2f} ({bar}){more}."
+    return f"Halves differ in template {k}: their similarity is {least:.2f} ({bar}){more}."
 
 
-SINGLE = 0.8  # of the energy of a component in one point
-HEAVY = 1.0  # excess kurtosis that is worth a word
+SINGLE = 0.8  # share of the energy of a component in one point
+HEAVY = 1.0  # excess kurtosis that is mentioned
 KINDS = {
     "flips": " (signs of innovations flipped)",
     "blocks": " (innovations, which are skewed, permuted in blocks)",
@@ -369,29 +376,29 @@ KINDS = {
 
 
 def _beside_noise(found, k) -> str:
-    """What component ``k`` explains, and what surrogates do; what makes one wonder."""
+    """What component ``k`` explains, compared with surrogates, and what is suspicious."""
     tried = int((found.surrogates[k] == found.surrogates[k]).sum())
     kind = KINDS.get(found.kinds[k], "") if k < len(found.kinds) else ""
     seen = (
-        f"explains {percent(found.gains[k])} of what is left, and of {tried} surrogates of "
+        f"explains {percent(found.gains[k])} of the residual; for {tried} surrogates of "
         f"noise{kind} the bar is {percent(found.band[k])} (p = {found.p_values[k]:.2g}, level "
         f"{found.level:g})"
     )
     if found.peaks is not None and found.peaks[k] > SINGLE:
         seen += (
             f", it is hardly more than a single point ({percent(found.peaks[k])} of its energy; "
-            f"bar {percent(SINGLE)}), as outliers make it"
+            f"bar {percent(SINGLE)}), as is typical of outliers"
         )
     if found.kurtosis > HEAVY:
         seen += (
-            f", and what is left has heavy tails (excess kurtosis {found.kurtosis:.2g}, of "
-            f"Gaussian noise 0; bar {HEAVY:g})"
+            f", and the residual has heavy tails (excess kurtosis {found.kurtosis:.2g}, 0 "
+            f"for Gaussian noise; bar {HEAVY:g})"
         )
     return seen
 
 
 def pose_confidence(found, commands, bar) -> str:
-    """How many poses are ambiguous, or at the ends of their range."""
+    """The share of poses that are ambiguous, or at the ends of their range."""
     for name, shares in found.ends.items():
         if shares.max() > found.end_bars[name]:
             return _at_ends(found, name, int(shares.argmax()), commands)
@@ -402,14 +409,14 @@ def pose_confidence(found, commands, bar) -> str:
     )
     if found.ambiguous[k] > bar:
         after = commands.poses()
-        return f"Poses are not all to be trusted: {seen}; look at them with `{after}`."
+        return f"Not all poses can be trusted: {seen}; look at them with `{after}`."
     return f"Poses are clear: {seen}; look at them with `{commands.report()}`."
 
 
 def _at_ends(found, name, k, commands):
     """Too many poses are at the ends of their range."""
     seen = (
-        f"{percent(found.ends[name][k])} of the samples sit at the first or last {name} of "
+        f"{percent(found.ends[name][k])} of the samples are at the first or last {name} of "
         f"component {k + 1} (bar {percent(found.end_bars[name])})"
     )
     if name.startswith(("start", "centre")) and commands.any_window is not None:
@@ -421,7 +428,7 @@ def _at_ends(found, name, k, commands):
 
 
 def stability(found, commands) -> str:
-    """From which number on components are not found again."""
+    """The first component that is not found again."""
     k, count = found.n_stable, found.halves.shape[1]
     look = min(k, count - 1)
     halves, seeds = (np.median(v[:, look]) for v in (found.halves, found.seeds))
@@ -439,11 +446,11 @@ def stability(found, commands) -> str:
 
 
 def choice(found, commands) -> str:
-    """The window and the number of components that are suggested, and reasons to doubt them."""
+    """The suggested window and number of components, and reasons to doubt them."""
     k, most = found.n_components, len(found.gains)
     last = min(k, most - 1)
     seen = (
-        f"component {last + 1} explains {percent(found.gains[last])} of what is left (noise "
+        f"component {last + 1} explains {percent(found.gains[last])} of the residual (noise "
         f"{percent(found.band[last])}, level {found.level:g}"
     )
     chosen = len(found.windows) > 1
@@ -453,7 +460,7 @@ def choice(found, commands) -> str:
         fit = "found.estimator.fit(X)"
     doubts = "".join(f" But {doubt}." for doubt in found.doubts)
     if k == 0:
-        text = f"No component is above noise: {seen}; to look at one all the same, `{fit}`."
+        text = f"No component is above noise: {seen}; to look at one anyway, `{fit}`."
     elif found.window is None:
         text = f"{counted(k)} above noise: {seen}; next `{fit}`."
     else:
@@ -462,7 +469,7 @@ def choice(found, commands) -> str:
 
 
 def _best_window(found) -> str:
-    """The window that is suggested, its error, and which others are as good."""
+    """The suggested window, its error, and which others are equally good."""
     errors = found.errors.mean(axis=1)  # NaN for windows that were not tried in all folds
     error = errors[found.windows == found.window][0]
     among = ""
@@ -533,10 +540,10 @@ def choice_doubts(found, most_beyond, few_places, few_rows) -> list[str]:
     doubts = [] if found.window is None else _window_doubts(found, most_beyond, few_places)
     *_, low, high = found.tried
     if low < found.n_components == high:
-        doubts.append(f"{high} were the most components to be tried: there may be more")
+        doubts.append(f"at most {high} components were tried: there may be more")
     if 0 < found.n_components < low:
         doubts.append(
-            f"at least {low} components were to be tried, and only {counted(found.n_components)} "
+            f"at least {low} components were requested, but only {counted(found.n_components)} "
             "above noise"
         )
     folds = found.errors.shape[1]
@@ -558,9 +565,9 @@ def _window_doubts(found, most_beyond, few_places) -> list[str]:
     for end, word in ((longest, "longest"), (shortest, "shortest")):
         if found.window == end and shortest < longest and not (confined and end == longest):
             doubts.append(
-                f"{named} is the {word} that was to be tried: a {word[:-3]}er one may be better"
+                f"{named} is the {word} that was tried: a {word[:-3]}er one may be better"
             )
-    room = "" if found.places is None else f"it has {found.places} places in {found.size} points"
+    room = "" if found.places is None else f"it has {found.places} positions in {found.size} points"
     if confined:
         doubts.append(
             f"{named} cannot move far enough: {room}, and {percent(found.beyond[place])} of the "
@@ -571,12 +578,12 @@ def _window_doubts(found, most_beyond, few_places) -> list[str]:
         doubts.append(f"{named} can hardly move: {room}")
     if found.places is not None and found.ends[place] > end_bar(found.places):
         doubts.append(
-            f"{percent(found.ends[place])} of the samples sit at the first or last place of "
+            f"{percent(found.ends[place])} of the samples are at the first or last position of "
             f"{named} (bar {percent(end_bar(found.places))}): patterns may lie beyond these"
         )
     return doubts
 
 
 def counted(k) -> str:
-    """So many components, with their verb."""
+    """A number of components, with the verb."""
     return "1 component is" if k == 1 else f"{k} components are"

@@ -8,8 +8,16 @@ from gtpca.families.warps import Affine, Deformation, Rotation, Scaling, TimeWar
 
 # All families that files and texts may name, in the order in which messages list them.
 FAMILIES = (
-    *(Identity, Shift, Rotation, Reflection, Scaling, TimeWarp),
-    *(Affine, Deformation, Custom, Compose),
+    Identity,
+    Shift,
+    Rotation,
+    Reflection,
+    Scaling,
+    TimeWarp,
+    Affine,
+    Deformation,
+    Custom,
+    Compose,
 )
 
 __all__ = [

@@ -34,6 +34,7 @@ from gtpca.model.stationary import (
     shift_axes,
     shifts,
 )
+from gtpca.operators.grid import axis_of
 from gtpca.text import shortened
 
 __all__ = [
@@ -125,8 +126,7 @@ def _of_channels(noise, operator, axes):
     """The covariance (c, c) of the channels of samples, in their order, from an MNE covariance."""
     left = [axis for axis in range(len(operator.sample_shape)) if axis not in axes]
     shape = operator.sample_shape
-    known_axes = getattr(operator.grid, "axes", None)
-    names = None if known_axes is None or len(left) != 1 else known_axes[left[0]].names
+    names = axis_of(operator.grid, left[0]).names if len(left) == 1 else None
     known, values = list(noise.ch_names), np.asarray(noise.data, np.float64)
     values = np.diag(values) if values.ndim == 1 else values
     count = math.prod(shape[axis] for axis in left)

@@ -1,4 +1,4 @@
-"""From a problem to a fitted model: directly, greedily, or in one pose; then refined."""
+"""From a problem to a fitted model: directly, greedily, or with a shared pose; then refined."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from gtpca.solvers.pca import solve_directly
 __all__ = ["Fit", "Progress", "Recipe", "check_finite", "fit", "show_log"]
 
 logger = logging.getLogger("gtpca")
-GONE = 1e-7  # share of the energy below which nothing is left to explain
-MOST_LOUD = 0.1  # share of the energy that loud rows may have for themselves before optima are many
-LOUD_TRIES = 4  # then every component with poses of its own is looked for so often
-BETTER = 1e-3  # what another try must explain more, relatively
+GONE = 1e-7  # share of the energy below which there is nothing left to explain
+MOST_LOUD = 0.1  # share of the energy in excess of loud rows from which on there are many optima
+LOUD_TRIES = 4  # then every component with separate poses is searched for this often
+BETTER = 1e-3  # relative improvement that another try needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +61,10 @@ class Fit:
     results : list of SolverResult
     n_rows : int
     cautions : tuple of str
-        What speaks against trusting it, in words.
+        Reasons to distrust it, in words.
     data_left : array or None
-        Where rows were whitened, the energy of rows in the data that is left after 0, 1, .., k
-        components; after 0 and all, if they share a pose.
+        If rows were whitened, the residual energy of rows in the data after 0, 1, .., k components;
+        after 0 and all, if they share a pose.
     aside : Aside or None
         What was set aside; energies are those of the rest.
     """
@@ -103,10 +103,9 @@ class Components:
         The energy that each explains.
     results : list of SolverResult
     sides : array (2, k)
-        How many scores are positive and how many negative.
+        The numbers of positive and of negative scores.
     poses : list of TakenPoses
-        Those that rows take, for each component, or for all if they share them; none if nothing
-        moves.
+        The poses of rows, for each component, or for all if they share them; none if nothing moves.
     total : float
         Energy of the rows.
     aside : Aside or None
@@ -137,7 +136,7 @@ class Components:
 
 
 class Goal:
-    """How many components are wanted: a number, or a share of the energy."""
+    """The desired number of components, or the share of the energy."""
 
     def __init__(self, n_components, total):
         self.n_components, self.total = n_components, total
@@ -146,11 +145,11 @@ class Goal:
         self.least = max((1 - n_components) * total if share else 0.0, GONE * total)
 
     def reached(self, found, left):
-        """Whether ``found`` components that leave the energy ``left`` are enough."""
+        """Whether ``found`` components with residual energy ``left`` are enough."""
         return (self.count is not None and found >= self.count) or left <= self.least
 
     def enough(self, left):
-        """The least number of components after which little enough is ``left``, (k + 1,)."""
+        """The smallest number of components whose residual energy ``left`` (k + 1,) suffices."""
         most = len(left) - 1 if self.count is None else min(len(left) - 1, self.count)
         reached = np.flatnonzero(left[1 : most + 1] <= self.least)
         return int(reached[0]) + 1 if len(reached) else most
@@ -169,7 +168,7 @@ class Goal:
 
 @dataclass
 class Progress:
-    """Tells scikit-learn's callbacks and the logger "gtpca" how a fit goes.
+    """Reports the progress of a fit to scikit-learn's callbacks and to the logger "gtpca".
 
     Callbacks see the tasks fit > component > iteration, which is a pass over all rows, and
     fit > component > search for each step of the search before it; in one pose, also fit > growth.
@@ -178,9 +177,9 @@ class Progress:
     ----------
     estimator : GTPCA
     root : callback context of scikit-learn
-        That of the fit.
+        The context of the fit.
     stop : bool
-        Whether a callback has asked for no further component.
+        Whether a callback has asked to stop after this component.
     """
 
     estimator: Any
@@ -200,42 +199,45 @@ class Progress:
         self.stop = bool(context.call_on_fit_task_end(estimator=self.estimator))
 
     def step(self, context, name):
-        """Tell of a task that has no parts; True if it asks to stop."""
+        """Report a task without parts; True if a callback asks to stop."""
         leaf = context.subcontext(name)
         leaf.call_on_fit_task_begin(estimator=self.estimator)
         return leaf.call_on_fit_task_end(estimator=self.estimator)
 
     def log(self, message, *args):
-        """Tell the logger "gtpca": everybody if the estimator is verbose, else who debugs."""
+        """Write to the logger "gtpca": as info if the estimator is verbose, else as debug."""
         logger.log(logging.INFO if self.estimator.verbose else logging.DEBUG, message, *args)
 
     def explained(self, number, share, result):
         """Log how much of the energy is explained after a component."""
         self.log(
             "component %d: %.2f %% of the energy explained so far, %d passes, %s",
-            *(number, 100 * share, result.n_iter, result.stopped),
+            number,
+            100 * share,
+            result.n_iter,
+            result.stopped,
         )
 
 
 class CurrentStderr(logging.StreamHandler):
-    """Writes to standard error as it is now: tests, notebooks and daemons exchange it."""
+    """Writes to the current standard error, which tests, notebooks and daemons may replace."""
 
     def __init__(self):
         logging.Handler.__init__(self)
 
     @property
     def stream(self):
-        """``sys.stderr``, whatever that is; StreamHandler would keep the first."""
+        """The current ``sys.stderr``; StreamHandler would keep the first one."""
         return sys.stderr
 
     def emit(self, record):
-        """Write the record, where there is anything to write to."""
+        """Write the record, if there is anything to write to."""
         if sys.stderr is not None:
             super().emit(record)
 
 
 def show_log():
-    """Make the messages of ``verbose`` visible where nobody has set up logging."""
+    """Make the messages of ``verbose`` visible if logging is not configured."""
     logger.setLevel(logging.INFO)
     if not logger.hasHandlers():
         logger.addHandler(CurrentStderr())
@@ -243,7 +245,7 @@ def show_log():
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to fit: what :class:`gtpca.GTPCA` was told, checked.
+    """How to fit: the checked parameters of :class:`gtpca.GTPCA`.
 
     Attributes
     ----------
@@ -256,10 +258,10 @@ class Recipe:
     shared_pose : bool
     n_restarts : int or "auto"
     loud : bool
-        Whether a few rows have much of the energy for themselves, so that optima are many.
+        Whether a few rows hold much of the energy, so that there are many optima.
     anneal : bool
-        Whether noise has unit variance, so that poses can be taken by their probability: where
-        there are many more weights than rows, searches go on so.
+        Whether noise has unit variance, so that poses can be weighted by probability: with many
+        more weights than rows, searches continue in this way.
     outliers : {None, "rows", "values", "both"}
         What is set aside.
     """
@@ -288,7 +290,7 @@ class Recipe:
 
     @property
     def n_tries(self) -> int:
-        """How often a component with poses of its own is looked for."""
+        """How often a component with separate poses is searched for."""
         return LOUD_TRIES if self.is_auto and self.loud else 1
 
     def seed(self) -> int:
@@ -297,9 +299,9 @@ class Recipe:
 
 
 def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
-    """The model of the rows in ``problem``, which were preprocessed as it says.
+    """The model of the rows in ``problem``, which were preprocessed accordingly.
 
-    Very large or small rows are fitted in other units, a power of two, and so exactly.
+    Very large or small rows are fitted in other units, scaled exactly by a power of two.
     """
     if problem.chunks.n_rows <= SETTLE_ROWS:
         problem = replace(problem, chunks=problem.chunks.to_memory())
@@ -343,15 +345,15 @@ def _best_components(problem, recipe, goal):
     while len(found) < wanted and not recipe.progress.stop:
         found.append(_components(problem, recipe, goal))
     if recipe.progress.stop and len(found) > 1:
-        found.pop()  # stopped half-way
+        found.pop()  # stopped early
     return min(found, key=lambda one: (len(one.weights), -one.explained.sum() / one.total))
 
 
 def _components(problem, recipe, goal):
-    """All components, in the sign that is kept."""
+    """All components, with their final signs."""
     if _is_direct(problem):
         found = _direct(problem, recipe, goal)
-    else:  # products are too small for threads, which would only wait for one another
+    else:  # products are too small for threads, which would only wait for each other
         with SINGLE_BLAS_THREAD:
             found = (_shared if recipe.shared_pose else _greedy)(problem, recipe, goal)
     if problem.polarity == "both":
@@ -360,7 +362,7 @@ def _components(problem, recipe, goal):
 
 
 def _totals(chunks):
-    """What there is in the rows, whose energy must not be zero."""
+    """Totals of the rows, whose energy must not be zero."""
     found = chunks.sum(totals)
     check_finite(found.energy, found.live)
     if found.energy <= 0:
@@ -411,7 +413,7 @@ def _direct(problem, recipe, goal):
 
 
 def _greedy(problem, recipe, goal):
-    """One component after the other, each on what the ones before it left over."""
+    """One component after the other, each on the residual of the previous ones."""
     if recipe.outliers is not None:
         return _screened(problem, recipe, goal)
     results: list[SolverResult] = []
@@ -424,9 +426,9 @@ def _greedy(problem, recipe, goal):
         chunks = problem.chunks.update(deflate, blocks[-1], blocks=list(blocks))
         left.append(chunks.sum(energy))
         if results and left[-2] - left[-1] <= GONE * goal.total:
-            left.pop()  # the family has no way to the rest of the energy
+            left.pop()  # the family cannot explain the rest of the energy
             break
-        problem = replace(problem, chunks=chunks, ridge=result.ridge)  # without it, once it costs
+        problem = replace(problem, chunks=chunks, ridge=result.ridge)  # 0 once it costs too much
         results.append(result)
         recipe.progress.explained(len(results), 1 - left[-1] / goal.total, result)
     W, sides = np.concatenate([r.weights for r in results]), np.zeros((2, len(results)))
@@ -486,7 +488,7 @@ def _solve(problem, recipe, more, n_tries):
 
 
 def other_seeds(seed, count):
-    """More seeds, of which no random number of the fit depends."""
+    """More seeds, which do not affect the random numbers of the fit."""
     return np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=count).tolist()
 
 
@@ -504,7 +506,7 @@ def _finished(problem, recipe, found):
 
 
 def _refine(problem, recipe, found):
-    """Joint sweeps: each component solved and matched again beside all the others."""
+    """Joint sweeps: each component is solved and matched again, given all the others."""
     chunks, blocks = problem.chunks, [problem.block_for_codes(w[None]) for w in found.weights]
     for sweep in range(recipe.refine):
         for k, block in enumerate(blocks):
@@ -522,7 +524,7 @@ def _refine(problem, recipe, found):
 
 
 def _shared(problem, recipe, goal):
-    """All components at once, in one pose per row."""
+    """All components at once, with one pose per row."""
     aside = None
     if recipe.outliers is None:
         result = grow_block(problem, recipe, goal)

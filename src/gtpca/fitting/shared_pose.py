@@ -110,7 +110,11 @@ def _solve(problem, recipe, start=None):
     share = 100 * result.explained / chunks.sum(energy)
     recipe.progress.log(
         "%d components in one pose: %.2f %% of %d rows explained, %d passes, %s",
-        *(len(result.weights), share, chunks.n_rows, result.n_iter, result.stopped),
+        len(result.weights),
+        share,
+        chunks.n_rows,
+        result.n_iter,
+        result.stopped,
     )
     return result
 

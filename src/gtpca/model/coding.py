@@ -26,11 +26,11 @@ __all__ = [
     "encode",
     "energy_shares",
     "explained_shares",
+    "filled_in",
     "impute",
     "in_units",
     "measure",
     "nested_energies",
-    "predicted",
     "rematch",
     "restore",
 ]
@@ -158,19 +158,26 @@ def impute(chunk, preprocessing, blocks, sweeps=0, units=None, shown=None):
     Outside the domain there is no prediction.
     """
     operator, dtype = chunk.operator, chunk.rows.dtype
-    if chunk.hidden is None:
-        return chunk.rows.reshape(-1, *operator.sample_shape)
-    seen = replace(chunk, rows=preprocessing(chunk.rows, operator))
-    codes = encode(seen, blocks, sweeps, units)
-    values = decode(codes, operator, blocks if shown is None else shown, dtype)
-    values = preprocessing.undo(values, chunk.rows, operator)
-    return np.where(predicted(chunk), values, chunk.rows).reshape(-1, *operator.sample_shape)
+
+    def decoded():
+        seen = replace(chunk, rows=preprocessing(chunk.rows, operator))
+        codes = encode(seen, blocks, sweeps, units)
+        values = decode(codes, operator, blocks if shown is None else shown, dtype)
+        return preprocessing.undo(values, chunk.rows, operator)
+
+    return filled_in(chunk, decoded)
 
 
-def predicted(chunk):
-    """Where a model can predict unobserved values: in gaps within the domain, bool (n, d)."""
-    domain = chunk.operator.domain
-    return chunk.hidden if domain is None else chunk.hidden & domain
+def filled_in(chunk, predict):
+    """Rows with the predictions ``predict()`` (n, d) in gaps within the domain.
+
+    Nothing is predicted where there are none. Of shape (n, \\*sample_shape).
+    """
+    rows, domain = chunk.rows, chunk.operator.domain
+    if chunk.hidden is not None:
+        where = chunk.hidden if domain is None else chunk.hidden & domain
+        rows = np.where(where, predict(), rows)
+    return rows.reshape(-1, *chunk.operator.sample_shape)
 
 
 def data_energies(chunk, preprocessing, blocks, sweeps, units, shown):
@@ -202,12 +209,14 @@ def bring_back(rows, operator, index):
     Absolute values are used because the entries of a difference would cancel. Unobserved values are
     left out of both.
     """
-    chunk, whole = Chunk(rows, operator), operator.magnitude
-    used, place = np.unique(index, return_inverse=True)
-    if chunk.hidden is not None:
+    chunk, whole, one = Chunk(rows, operator), operator.magnitude, np.ones(operator.n_weights)
+    if chunk.hidden is None:
+        used, place = np.unique(index, return_inverse=True)
+        seen = whole.apply_at(one, used)
+    else:
         used, place = index, np.arange(len(index))
-    seen = whole.apply_at(np.ones(operator.n_weights), used)
-    cover = whole.adjoint_rows(seen if chunk.hidden is None else seen * ~chunk.hidden, used)
+        seen = whole.apply_at(one, used) * ~chunk.hidden
+    cover = whole.adjoint_rows(seen, used)
     shown = cover > 1e-9 * cover.max(axis=1, keepdims=True, initial=0.0)
     scale = np.divide(1.0, cover, out=np.zeros_like(cover), where=shown)
     return (operator.adjoint_rows(chunk.filled, index) * scale[place]).astype(rows.dtype)

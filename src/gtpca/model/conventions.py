@@ -10,8 +10,16 @@ from gtpca.model.matching import match
 from gtpca.model.ties import TIED
 
 __all__ = [
-    *("TakenPoses", "centred", "code_poses", "code_sides", "conventional", "kept_signs"),
-    *("SAME", "match_poses", "product_sides", "signs"),
+    "SAME",
+    "TakenPoses",
+    "centred",
+    "code_poses",
+    "code_sides",
+    "conventional",
+    "kept_signs",
+    "match_poses",
+    "product_sides",
+    "signs",
 ]
 
 EVEN = 1e-9  # relative difference below which both signs are equally frequent

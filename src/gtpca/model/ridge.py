@@ -14,10 +14,10 @@ sees do not affect any residual: they keep their values, as without a ridge, and
 
 Components are found with the ridge; codes are computed without it. It is added to the normal
 equations by :meth:`gtpca.operators.normal.Normal.ridged`, and to Gram matrices by
-:func:`gtpca.model.matching.make_blocks`: ``problem.blocks`` and ``update`` use it, and
-``problem.block``, with which rows are encoded, does not. With ``ridge="auto"`` the search ends with
-a climb without it, to see what the ridge costs (``problem.cost``). The result records which ridge
-was used, and after a component without a ridge there are none with it.
+:func:`gtpca.model.matching.make_blocks`: ``problem.blocks_for_fit`` and ``update`` use it, and
+``problem.block_for_codes`` does not. With ``ridge="auto"`` the search ends with a climb without it,
+to see what the ridge costs (``problem.cost``). The result records which ridge was used, and after a
+component without a ridge there are none with it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The GT-PC layer and the sequentially trained network of the paper, in torch.
 
-The layer holds one component, the network a chain of them, each trained on what the ones before it
-left over. Both are built on the operators of the library: the geometry is written once.
+The layer holds one component, the network a chain of them, each trained on the residual of the
+previous ones. Both are built on the operators of the library: the geometry is written once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checkpoints of a training: written atomically, read without running code."""
+"""Checkpoints of training: written atomically, read without executing code."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ FINGERPRINTS = ("mean", "feature_weight", "validation")
 
 
 class Checkpoint:
-    """A file from which a training goes on.
+    """A file from which training can be resumed.
 
     Parameters
     ----------
     path : path or None
-        None: nothing is written and nothing is there.
+        None: nothing is written or read.
     plan : dict
-        What the training is about; a file with another plan is refused.
+        Describes the training; a file with another plan is refused.
     """
 
     def __init__(self, path, plan: dict):
@@ -43,7 +43,7 @@ class Checkpoint:
             return None
         try:
             content = torch.load(self.path, weights_only=True, map_location="cpu")
-        except Exception as error:  # a broken file makes torch raise whatever comes
+        except Exception as error:  # for a broken file, torch may raise anything
             raise ValueError(f"checkpoint={str(self.path)!r} cannot be read: {error}") from None
         self._check(content)
         return content

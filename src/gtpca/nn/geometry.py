@@ -1,7 +1,10 @@
 """The operators of the library on tensors.
 
 Shifts and compositions run the code of :mod:`gtpca.operators` itself; every other operator becomes
-a bank with the entries of its :meth:`~gtpca.operators.base.Operator.matrix`.
+a
+:class:`TensorBank` with the entries of its :meth:`~gtpca.operators.base.Operator.matrix`. A new
+family needs nothing else for torch. ``apply_at`` for rows of weights, each with its own transform,
+is what makes compositions work here.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from gtpca.operators.shift import ShiftOperator
 
 __all__ = ["CallableBank", "Geometry", "make_operator"]
 
-SHORT_BANK = 2**17  # up to so many entries the product with the bank beats the FFT
+SHORT_BANK = 2**17  # up to this many entries the product with the bank is faster than the FFT
 
 
 class Constants(nn.Module):
@@ -33,7 +36,7 @@ class Constants(nn.Module):
             self.register_buffer(name, torch.as_tensor(values), persistent=False)
 
     def _apply(self, fn, recurse=True):
-        """Follow a module to its device, but keep the precision where there is float64."""
+        """Follow a module to its device, but keep float64 if the device supports it."""
         for name, values in self._buffers.items():
             device = fn(values.new_empty(0, dtype=torch.float32)).device
             lower = device.type == "mps" and values.dtype == torch.float64
@@ -48,7 +51,7 @@ class TensorBank(Operator):
     ----------
     operator : Operator
     constants : list of Constants
-        Takes ``columns`` and ``values`` (m, d * q): which weights, and how much of them.
+        Receives ``columns`` and ``values`` (m, d * q): which weights, and their factors.
     """
 
     def __init__(self, operator, constants):
@@ -95,7 +98,7 @@ def padded_rows(matrix):
 class CallableBank(Operator):
     """A family given as a differentiable function from weights to the bank of all ``T_t w``.
 
-    It need be neither linear nor known to the rest of the library.
+    It need not be linear, nor known to the rest of the library.
 
     Parameters
     ----------
@@ -146,7 +149,7 @@ def on_tensors(operator, constants):
 
 
 def make_operator(family, sample_shape, weight_shape=None, feature_weight=None):
-    """The operator of a family, of a callable or of what is one already."""
+    """The operator of a family or of a callable; an operator is returned unchanged."""
     if isinstance(family, Operator):
         return family
     shape = checks.sizes("sample_shape", sample_shape)
@@ -168,7 +171,7 @@ class Geometry(nn.Module):
     Parameters
     ----------
     operator : Operator
-        Of the library, bound to a grid.
+        An operator of the library, bound to a grid.
     """
 
     def __init__(self, operator):
@@ -186,10 +189,10 @@ class Geometry(nn.Module):
 
     @torch.no_grad()
     def _settle(self):
-        """Match once, so that operators keep what they compute at first use.
+        """Match once, so that operators keep what they compute on first use.
 
-        They do so under a lock (``cached_property`` in Python 3.11), which ``torch.compile``
-        refuses.
+        They do so under a lock (``cached_property`` in Python 3.11), which ``torch.compile`` does
+        not support.
         """
         w = torch.zeros(self.bound.n_weights, dtype=torch.float32)
         rows = torch.zeros(1, self.bound.n_features, dtype=torch.float32)
@@ -208,7 +211,7 @@ class Geometry(nn.Module):
     def best(self, rows, w, polarity, hidden=None):
         """``argmax_t |<x_i, T_t w>| / |T_t w|`` for weighed rows (n, d), shape (n,).
 
-        What is ``hidden`` (n, d) counts less in the norm; rows are zero there.
+        Values that are ``hidden`` (n, d) count less in the norm; rows are zero there.
         """
         if torch.is_autocast_enabled(rows.device.type):
             with torch.autocast(rows.device.type, enabled=False):
@@ -253,7 +256,7 @@ class Geometry(nn.Module):
 def first_best(sizes, lengths):
     """The first transform with the largest product (n, m), up to rounding, (n,).
 
-    As :mod:`gtpca.model.ties` has it, for rows of some ``lengths`` (n,).
+    As in :mod:`gtpca.model.ties`, for rows of the given ``lengths`` (n,).
     """
     wrong = TIED * torch.finfo(sizes.dtype).eps * lengths
     as_good = sizes >= (sizes.amax(dim=1) - wrong)[:, None]
@@ -261,6 +264,6 @@ def first_best(sizes, lengths):
 
 
 def inverse_norms(energies):
-    """``1 / |T_t w|``, zero where there is too little to mean anything, as in the estimator."""
+    """``1 / |T_t w|``, zero where that is too small to be meaningful, as in the estimator."""
     floor = max(torch.finfo(energies.dtype).eps, 1e-12) * energies.max()
     return energies.rsqrt().masked_fill_(energies <= floor, 0.0)

@@ -1,4 +1,7 @@
-"""One component as a layer: finds its best transform of every sample and projects on it."""
+"""One component as a layer: finds the best transform for every sample and projects on it.
+
+The transform is found without a gradient, and the score is computed from it.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ __all__ = ["GTPCLayer", "LayerOutput"]
 
 
 class LayerOutput(NamedTuple):
-    """What a layer says of samples.
+    """The output of a layer.
 
     Attributes
     ----------
@@ -42,25 +45,25 @@ class GTPCLayer(nn.Module):
         s_i = \frac{\langle x_i, T_{t_i} w\rangle}{|T_{t_i} w|},\quad
         p_i = s_i \frac{T_{t_i} w}{|T_{t_i} w|}
 
-    Differentiable in the weights and in the samples: the transform is found without a gradient, of
-    which it has none but at ties, and the score is computed from it.
+    Differentiable with respect to the weights and the samples: the transform is found without a
+    gradient, since it is piecewise constant, and the score is computed from it.
 
     Parameters
     ----------
     family : Family or callable
         Such as ``Shift((28, 28))``; or a differentiable function from weights of ``weight_shape``
-        to all their transforms, (n_transforms, \*sample_shape). A ``torch.nn.Module`` with
-        parameters of its own is trained along.
+        to all their transforms, (n_transforms, \*sample_shape). A ``torch.nn.Module`` with its own
+        parameters is trained along.
     sample_shape : tuple of int
         Shape of one sample.
     weight_shape : tuple of int or None
-        Of the weights of a callable; default ``sample_shape``. A family knows its own.
+        Shape of the weights of a callable; default ``sample_shape``. A family defines its own.
     polarity : {"both", "positive"}
         Whether the component may match upside down.
     feature_weight : array of the shape of a sample or None
         Weights ``q`` of the inner product ``sum_j q_j x_j y_j``.
     frozen : bool
-        Whether the weights, and the parameters of a callable family, are kept out of training.
+        Whether the weights, and the parameters of a callable family, are excluded from training.
     random_state : int or None
         Seed of the Glorot-uniform start; None: torch's global generator.
     device, dtype
@@ -114,9 +117,9 @@ class GTPCLayer(nn.Module):
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> LayerOutput:
         """Project samples (n, \\*sample_shape), or flat rows (n, d), on the component.
 
-        ``mask``, of the shape of ``x``, is True where values were observed; None: all were. What is
-        hidden may be anything, NaN too, and has no gradient; the projection predicts it. See
-        :mod:`gtpca.model.gaps`.
+        ``mask``, of the shape of ``x``, is True where values were observed; None: all were. Hidden
+        values may be anything, including NaN, and have no gradient; the projection predicts them.
+        See :mod:`gtpca.model.gaps`.
         """
         rows, hidden = observed(x, mask)
         found = self.match(self.preprocess(rows), hidden)
@@ -132,7 +135,7 @@ class GTPCLayer(nn.Module):
     def match(self, rows, hidden=None):
         """The best transform of preprocessed rows (n, d) and the projection there.
 
-        ``hidden`` (n, d) is 1 where nothing was observed, and rows are zero; None: all was.
+        ``hidden`` (n, d) is 1 where values were not observed, and rows are zero; None: all were.
         """
         w = self.weight.reshape(-1)
         if w.dtype in (torch.float16, torch.bfloat16):  # too narrow for squares
@@ -157,8 +160,8 @@ class LayerMatch(NamedTuple):
     """Where the component fits each row.
 
     ``seen`` is ``moved`` times the root of the weight, ``energy`` is ``|seen|^2`` and ``product``
-    is ``<row, seen>``. Where there are gaps, what they hide counts less in ``energy``, and
-    ``length`` is ``|seen|``; else it is None.
+    is ``<row, seen>``. With gaps, hidden values count less in ``energy``, and ``length`` is
+    ``|seen|``; otherwise it is None.
     """
 
     index: torch.Tensor
@@ -177,7 +180,7 @@ class LayerMatch(NamedTuple):
 
     @property
     def explained(self):
-        """Energy of the projection, (n,): the square of the score, but for gaps."""
+        """Energy of the projection, (n,): the square of the score, except with gaps."""
         return self.product * self.product / self.energy
 
     @property
@@ -192,7 +195,7 @@ class LayerMatch(NamedTuple):
 
 
 def observed(x, mask):
-    """Samples with zeros where nothing was observed, and what is hidden (n, d), or None."""
+    """Samples with zeros for unobserved values, and which are hidden (n, d), or None."""
     if mask is None:
         return x, None
     if not isinstance(mask, torch.Tensor) or mask.dtype != torch.bool or mask.shape != x.shape:
@@ -204,8 +207,13 @@ def observed(x, mask):
     return torch.where(mask, x, torch.zeros_like(x)), ~mask.reshape(len(x), -1)
 
 
+def blanked(rows, hidden):
+    """Rows (n, d) with zeros where they are ``hidden``; None: nowhere."""
+    return rows if hidden is None else rows.masked_fill(hidden, 0.0)
+
+
 def at_ordinary_length(w):
-    """``w`` times the power of two that makes its largest entry about 1: squares stay in range."""
+    """``w`` times a power of two, so that its largest entry is about 1: squares stay in range."""
     with torch.no_grad():
         largest = w.abs().max()
         exponent = torch.frexp(largest).exponent.clamp(-126, 126)
@@ -214,7 +222,7 @@ def at_ordinary_length(w):
 
 
 def glorot_uniform(shape, random_state=None):
-    """Uniform on +-sqrt(6 / (fan_in + fan_out)): two fans of the last two axes, times the others.
+    """Uniform on +-sqrt(6 / (fan_in + fan_out)), the fans being the last two axes times the others.
 
     A single axis is both fans.
     """
@@ -227,7 +235,7 @@ def glorot_uniform(shape, random_state=None):
 
 
 def check_samples(x, sample_shape, weight):
-    """Raise an error unless ``x`` holds samples of the type and on the device of the weights."""
+    """Raise an error unless ``x`` holds samples with the type and device of the weights."""
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"x is a {type(x).__name__}, but must be a tensor: torch.as_tensor(x).")
     shapes = (tuple(sample_shape), (math.prod(sample_shape),))

@@ -1,4 +1,4 @@
-"""A chain of layers, each trained on what the ones before it left over."""
+"""A chain of layers, each trained on the residual of the previous ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gtpca.model.matching import POLARITIES
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.nn.conversion import check_convertible, make_estimator
 from gtpca.nn.geometry import Geometry, make_operator
-from gtpca.nn.layer import GTPCLayer, check_samples, observed
+from gtpca.nn.layer import GTPCLayer, blanked, check_samples, observed
 from gtpca.nn.runs import Run
 from gtpca.nn.samples import as_samples
 from gtpca.nn.training import Schedule
@@ -25,7 +25,7 @@ __all__ = ["GTPCNetwork"]
 
 
 class GTPCNetwork(nn.Module):
-    r"""GT-PCA as a network: ``n_components`` layers, one on the residual of the other.
+    r"""GT-PCA as a network: ``n_components`` layers, each on the residual of the previous ones.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ class GTPCNetwork(nn.Module):
     layers : ModuleList of GTPCLayer
     history_ : list of dict
         For each component: ``loss`` of each epoch, what was ``watched`` (the explained energy
-        before and after each epoch), and why it ``stopped``.
+        before and after each epoch), and the reason why it ``stopped``.
     energies_ : array (k + 1,)
-        Energy of the training samples that is left after 0, 1, .., k components; NaN if unknown,
+        Energy of the residual of the training samples after 0, 1, .., k components; NaN if unknown,
         as after ``load_state_dict``.
 
     Examples
@@ -107,7 +107,7 @@ class GTPCNetwork(nn.Module):
 
     @property
     def weight(self):
-        """Weights of the first layer, whose type and device are those of all."""
+        """Weights of the first layer, whose type and device are those of all layers."""
         return self.layers[0].weight
 
     @property
@@ -125,16 +125,15 @@ class GTPCNetwork(nn.Module):
         rows = x.reshape(-1, self.operator.n_features)
         rows = Preprocessing(mean, self.center == "samples")(rows, self.operator, hidden)
         rows = self.layers[0].geometry.weigh(rows)
-        return rows if hidden is None else rows.masked_fill(hidden, 0.0)
+        return blanked(rows, hidden)
 
     def _walk(self, x, mask):
-        """What each layer finds in the residual of the ones before it."""
+        """What each layer finds in the residual of the previous ones."""
         x, hidden = observed(x, mask)
         rows = self.preprocess(x, hidden)
         for layer in self.layers:
             found = layer.match(rows, hidden)
-            rows = rows - found.projection
-            rows = rows if hidden is None else rows.masked_fill(hidden, 0.0)
+            rows = blanked(rows - found.projection, hidden)
             yield found
 
     def encode(
@@ -172,12 +171,12 @@ class GTPCNetwork(nn.Module):
         """Train one component after the other, from its present weights; earlier ones stay fixed.
 
         Adam on minus the mean squared score. The paper uses ``epochs=5, steps_per_epoch=500``. A
-        network that was trained or converted before does not get worse on what is watched.
+        network that was trained or converted before does not get worse on the monitored samples.
 
         Parameters
         ----------
         data : tensor or array (n, \\*sample_shape), or loader
-            A loader gives tensors, or tuples that begin with one, and can be iterated again.
+            A loader yields tensors, or tuples that begin with one, and can be iterated repeatedly.
         epochs : int
             For each component.
         steps_per_epoch : int or None
@@ -189,15 +188,14 @@ class GTPCNetwork(nn.Module):
         clip_norm : float or None
             Longest gradient, in units of the mean energy of a sample.
         validation : tensor, array, loader or None
-            After each epoch the explained energy of these samples is taken, else that of ``data``
-            if it is a tensor. The best weights are kept.
+            After each epoch the explained energy of these samples is computed, or else that of
+            ``data`` if it is a tensor. The best weights are kept.
         patience : int or None
-            Stop when nothing got better for so many epochs.
+            Stop after this many epochs without improvement.
         checkpoint : path or None
-            Written after each epoch. If it is there, the training goes on from it, to the same
-            weights as without a break; with a loader that needs one that is not shuffled or has a
-            generator of its own. Data, validation, mean, feature weight, family and schedule must
-            be the same.
+            Written after each epoch. If it exists, training resumes from it and reaches the same
+            weights as without an interruption; a loader must then be unshuffled or have its own
+            generator. Data, validation, mean, feature weight, family and schedule must be the same.
         progress : bool
             Show a progress bar.
         random_state : int or None
@@ -254,7 +252,9 @@ class GTPCNetwork(nn.Module):
         check_convertible(estimator)
         weights = torch.from_numpy(np.ascontiguousarray(estimator.components_))
         net = cls(
-            *(estimator.n_components_, estimator.operator_, estimator.sample_shape_),
+            estimator.n_components_,
+            estimator.operator_,
+            estimator.sample_shape_,
             polarity=estimator.polarity_,
             center="samples" if estimator.center_ == "samples" else False,
             mean=estimator.mean_,
@@ -268,9 +268,9 @@ class GTPCNetwork(nn.Module):
         return net
 
     def to_estimator(self) -> GTPCA:
-        """A fitted :class:`gtpca.GTPCA` with the same components, in unit norm and the same dtype.
+        """A fitted :class:`gtpca.GTPCA` with the same components, of unit norm and the same dtype.
 
-        ``explained_energy_`` is known after training on a tensor, else it is NaN.
+        ``explained_energy_`` is known after training on a tensor, otherwise it is NaN.
         """
         return make_estimator(self)
 
@@ -282,16 +282,16 @@ class GTPCNetwork(nn.Module):
         self.forget()
 
     def _load_from_state_dict(self, *args, **options):
-        """Also what was trained is another network then; torch calls this for nested ones too."""
+        """Loaded weights have no training record; torch calls this for nested modules too."""
         super()._load_from_state_dict(*args, **options)
         self.forget()
 
     def forget(self) -> None:
-        """Nothing is known of a training of these weights."""
+        """Discard the training record."""
         self.keep([], [np.nan] * (len(self.layers) + 1))
 
     def keep(self, history, energies) -> None:
-        """Remember how a training went, and the energy left after 0, 1, .. components."""
+        """Store the training record, and the residual energy after 0, 1, .. components."""
         self.history_, self.energies_ = list(history), np.array(energies)
 
 
@@ -305,7 +305,7 @@ def component_seeds(random_state, count):
 
 @contextmanager
 def progress_bar(show: bool, total: int):
-    """Yields ``show(done, text)``: so many of ``total`` steps are done."""
+    """Yields ``show(done, text)``: ``done`` of ``total`` steps are complete."""
     if not show:
         yield lambda done, text: None
         return

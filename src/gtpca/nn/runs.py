@@ -1,4 +1,4 @@
-"""One training of a network: component after component, with checkpoints."""
+"""One training run of a network: component after component, with checkpoints."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Run:
     network : GTPCNetwork
     schedule : Schedule
     samples, watched : samples
-        What to train on, and what decides which weights are the best.
+        The training samples, and those that determine which weights are best.
     path : path or None
-        Of the checkpoint.
+        Path of the checkpoint.
     seed : int or None
-        Of the order of the samples; None: that of the checkpoint, or a new one.
+        Seed of the order of the samples; None: that of the checkpoint, or a new one.
     """
 
     def __init__(self, network, schedule, *, samples, watched, path, seed):
@@ -46,11 +46,11 @@ class Run:
 
     @property
     def blind(self) -> bool:
-        """Whether there is nothing to watch: a loader, and no validation."""
+        """Whether there is nothing to monitor: a loader without validation samples."""
         return self.watched is self.samples and self.samples.n_rows is None
 
     def _plan(self, seed):
-        """What must be the same for a training to go on."""
+        """What must be unchanged for a training to be resumed."""
         net, schedule = self.network, asdict(self.schedule)
         weight = net.operator.feature_weight
         plan = {
@@ -71,7 +71,7 @@ class Run:
         return {**plan, **schedule, **({} if seed is None else {"random_state": seed})}
 
     def _validation(self):
-        """What tells one validation set from another; None if there is none."""
+        """What distinguishes validation sets; None if there is none."""
         if self.watched is self.samples:
             return None
         if self.watched.n_rows is not None:
@@ -79,16 +79,16 @@ class Run:
         return f"energy {self.watched.remaining():.6g}"  # of a loader, in any order
 
     def _before(self):
-        """Energies left by a network which comes here trained already, else None."""
+        """Energies of the residual of a network that was already trained, else None."""
         if self.blind or not np.all(np.isfinite(self.network.energies_)):
             return None
         return self.watched.left(self.network.layers).tolist()
 
     def train(self, show) -> None:
-        """Train all components that are not yet; ``show(done, text)`` after each epoch.
+        """Train all components that are not yet trained; ``show(done, text)`` after each epoch.
 
-        A network that comes here trained already, and whose components together explained more
-        before, keeps them: what one component gains the next ones may lose.
+        A network that was already trained, and whose components together explained more before,
+        keeps them: what one component gains the next ones may lose.
         """
         restore(self.network, self.saved["now"])
         energies = [self.samples.energy()]
@@ -136,18 +136,18 @@ class Run:
 
 
 def fingerprint(tensor) -> str:
-    """The same for equal tensors only, on whatever device."""
+    """A digest that is the same for equal tensors only, on any device."""
     values = tensor.detach().cpu().contiguous().reshape(-1)
     return sha256(values.view(torch.uint8).numpy().data).hexdigest()
 
 
 def snapshot(network) -> dict[str, torch.Tensor]:
-    """Copies of all parameters, those of a callable family too."""
+    """Copies of all parameters, including those of a callable family."""
     return {name: p.detach().clone() for name, p in network.named_parameters()}
 
 
 @torch.no_grad()
 def restore(network, parameters) -> None:
-    """Put back what :func:`snapshot` took."""
+    """Restore what :func:`snapshot` took."""
     for name, parameter in network.named_parameters():
         parameter.copy_(parameters[name])

@@ -1,4 +1,4 @@
-"""The samples of a training: a tensor whose residual is kept, or a loader that is gone through."""
+"""Training samples: a tensor whose residual is kept, or a loader that is iterated over."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TensorSamples:
     Parameters
     ----------
     rows : tensor (n, d)
-        Our own copy.
+        A private copy.
     """
 
     def __init__(self, rows):
@@ -67,7 +67,7 @@ class TensorSamples:
         return self.energy()
 
     def left(self, layers):
-        """Energies after 0, 1, .. of the layers; nothing is subtracted for good."""
+        """Energies after 0, 1, .. layers; nothing is subtracted permanently."""
         return sum(energies_left(part, layers) for part in self._parts())
 
     def _parts(self):
@@ -75,7 +75,7 @@ class TensorSamples:
 
 
 class LoaderSamples:
-    """Samples of a loader; residuals are computed from batch to batch.
+    """Samples from a loader; residuals are computed batch by batch.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class LoaderSamples:
         self._layers.append(layer)
 
     def energy(self):
-        """Not known without a pass over the loader."""
+        """Unknown without a pass over the loader."""
         return np.nan
 
     def remaining(self):
@@ -127,7 +127,7 @@ class LoaderSamples:
         return self._total(energy)
 
     def left(self, layers):
-        """Energies after 0, 1, .. of the layers."""
+        """Energies after 0, 1, .. layers."""
         return self._total(lambda rows: energies_left(rows, layers))
 
 

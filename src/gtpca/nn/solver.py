@@ -1,4 +1,4 @@
-"""The paper's training as a solver of the estimator."""
+"""The training of the paper as a solver of the estimator."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["Adam"]
 class Adam(BaseEstimator):
     """Adam on minus the mean squared score, in shuffled batches: ``GTPCA(solver=Adam())``.
 
-    The network of the paper behind the estimator. Slower than :class:`gtpca.ALS`, and it ends
-    lower; for comparison, and for those who want to see the same numbers from both.
+    The network of the paper behind the estimator. It is slower than :class:`gtpca.ALS` and explains
+    less; it is meant for comparison, and for getting the same numbers from both.
 
     Parameters
     ----------

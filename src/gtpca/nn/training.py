@@ -1,4 +1,8 @@
-"""Adam on minus the mean squared score: batches, steps, epochs, and what a checkpoint must hold."""
+"""Adam on minus the mean squared score: batches, steps, epochs, and the state for a checkpoint.
+
+The network and the solver ``Adam`` share one :class:`Trainer`. Which rows a step sees depends on
+its number and the seed alone, so that a checkpoint needs to hold little.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ __all__ = ["LoaderBatches", "RowBatches", "Schedule", "Trainer"]
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and how fast one component is trained; see :class:`gtpca.nn.GTPCNetwork.fit`."""
+    """How long and how fast one component is trained; see :meth:`gtpca.nn.GTPCNetwork.fit`."""
 
     epochs: int = 5
     steps_per_epoch: int | None = None
@@ -26,7 +30,7 @@ class Schedule:
     patience: int | None = None
 
     def checked(self) -> Schedule:
-        """The same in plain Python numbers; an error for values that make no sense."""
+        """The same in plain Python numbers; raises an error for values that make no sense."""
         steps, patience, clip_norm = self.steps_per_epoch, self.patience, self.clip_norm
         if clip_norm is not None:
             clip_norm = checks.number("clip_norm", clip_norm, "above 0, or None", lambda v: v > 0)
@@ -74,7 +78,7 @@ class RowBatches:
         return np.random.default_rng([*self._seed, around]).permutation(self._n_rows)
 
     def state(self) -> dict:
-        """Nothing: the number of the epoch says it all."""
+        """Empty: the number of the epoch is enough."""
         return {}
 
     def resume(self, state: dict) -> None:
@@ -82,7 +86,7 @@ class RowBatches:
 
 
 class LoaderBatches:
-    """Batches of a DataLoader, or of anything that can be iterated again and again.
+    """Batches of a DataLoader, or of anything that can be iterated repeatedly.
 
     Parameters
     ----------
@@ -128,7 +132,7 @@ class LoaderBatches:
         return {} if self._generator is None else {"generator": self._generator.get_state()}
 
     def resume(self, state: dict) -> None:
-        """Put the generator back."""
+        """Restore the generator."""
         if "generator" in state and self._generator is not None:
             self._generator.set_state(state["generator"])
 
@@ -145,7 +149,7 @@ def mean_energy(rows):
 
 
 def clip(gradients, limit):
-    """Shorten gradients in place, together, to a length of at most ``limit``."""
+    """Scale gradients down in place, together, to a length of at most ``limit``."""
     length = torch.linalg.vector_norm(torch.cat([g.reshape(-1) for g in gradients]))
     scale = (limit / length).clamp(max=1.0)
     for gradient in gradients:
@@ -155,17 +159,17 @@ def clip(gradients, limit):
 class Trainer:
     """Trains one layer.
 
-    The loss ``-mean_i s_i^2`` is divided by the mean energy of the first batch, which Adam does not
-    notice but the clipping does: a gradient of length 1 is then a long one in any unit.
+    The loss ``-mean_i s_i^2`` is divided by the mean energy of the first batch. This does not
+    affect Adam, but it affects clipping: a gradient of length 1 is then a long one in any unit.
 
     Parameters
     ----------
     layer : GTPCLayer
     schedule : Schedule
     watch : callable or None
-        Says after each epoch how good the layer is; the best weights are kept.
+        Returns after each epoch how good the layer is; the best weights are kept.
     only_weights : bool
-        Whether parameters of a callable family are left as they are.
+        Whether parameters of a callable family stay fixed.
     """
 
     def __init__(self, layer, schedule, watch=None, only_weights=False):
@@ -181,7 +185,7 @@ class Trainer:
         self.best = self._copy()
 
     def run(self, batches, after_epoch: Callable[[], Any] | None = None) -> str:
-        """Train until the last epoch, or until ``after_epoch()`` is True; says why it stopped."""
+        """Train until the last epoch, or until ``after_epoch()`` is True; return why it stopped."""
         while len(self.losses) < self.schedule.epochs:
             if self._worn_out():
                 return self._end("patience")
@@ -204,9 +208,9 @@ class Trainer:
         return mean
 
     def step(self, rows, weight=None, hidden=None):
-        """One step on preprocessed rows (n, d) with sample weights (n,); the loss before it.
+        """One step on preprocessed rows (n, d) with sample weights (n,); returns the prior loss.
 
-        ``hidden`` (n, d) is 1 where nothing was observed.
+        ``hidden`` (n, d) is 1 where values were not observed.
         """
         self.scale = self.scale or mean_energy(rows)
         squares = self.layer.match(rows, hidden).explained
@@ -233,7 +237,7 @@ class Trainer:
             self.best = self._copy()
 
     def _worn_out(self):
-        """Whether nothing got better for ``patience`` epochs."""
+        """Whether nothing has improved for ``patience`` epochs."""
         if self.schedule.patience is None or not self.watched:
             return False
         return len(self.watched) - 1 - int(np.argmax(self.watched)) >= self.schedule.patience
@@ -243,7 +247,7 @@ class Trainer:
 
     @torch.no_grad()
     def _restore(self):
-        """Put back the best weights."""
+        """Restore the best weights."""
         for parameter, best in zip(self.parameters, self.best, strict=True):
             parameter.copy_(best)
 
@@ -255,7 +259,7 @@ class Trainer:
         return reason
 
     def state(self) -> dict:
-        """Everything that a run needs to go on from here."""
+        """Everything that a run needs to be resumed from here."""
         return {
             "parameters": self._copy(),
             "best": self.best,
@@ -266,7 +270,7 @@ class Trainer:
         }
 
     def resume(self, state: dict) -> None:
-        """Put everything back."""
+        """Restore everything."""
         with torch.no_grad():
             for parameter, value in zip(self.parameters, state["parameters"], strict=True):
                 parameter.copy_(value)

@@ -15,8 +15,18 @@ import numpy as np
 from gtpca.operators.quadrature import quadrature
 
 __all__ = [
-    *("DATES", "Axis", "Grid", "axis_name", "axis_of", "axis_texts", "even_points"),
-    *("is_dates", "length_in_points", "resized", "shape_text"),
+    "DATES",
+    "Axis",
+    "Grid",
+    "axes_of",
+    "axis_name",
+    "axis_of",
+    "axis_texts",
+    "even_points",
+    "is_dates",
+    "length_in_points",
+    "resized",
+    "shape_text",
 ]
 
 DATES = "datetime64[ns]"  # the unit of positions that are nanoseconds since 1970
@@ -136,6 +146,11 @@ def even_points(start: float, rate: float, size: int) -> np.ndarray:
     if abs(first - round(first)) < EVEN:
         return (round(first) + np.arange(size)) / rate
     return start + np.arange(size) / rate
+
+
+def axes_of(shape) -> tuple[Axis, ...]:
+    """The axes of a shape; none if that is a plain tuple."""
+    return shape.axes if isinstance(shape, Grid) else ()
 
 
 def axis_of(shape, number: int) -> Axis:

@@ -12,8 +12,8 @@ from gtpca.views.samples import TILES, View, evenly
 
 __all__ = ["Layout", "lay_out"]
 
-ROWS = 64  # channels that are drawn as rows
-LINE_POINTS, PICTURE_POINTS = 2048, 8192  # values of one drawn sample
+ROWS = 64  # largest number of channels drawn as rows
+LINE_POINTS, PICTURE_POINTS = 2048, 8192  # values per drawn sample
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Layout:
     channels : int array
         Those that are drawn.
     factor : int
-        So many neighbours on each drawn axis are averaged.
+        Number of neighbours that are averaged on each drawn axis.
     """
 
     view: View
@@ -38,14 +38,14 @@ class Layout:
         return self.view.kind
 
     def __call__(self, arrays) -> np.ndarray:
-        """What is drawn of arrays (n, \\*shape), in float64; linear in them."""
+        """The values to draw from arrays (n, \\*shape), in float64; linear in them."""
         grid = self.view.channels(arrays)[:, self.channels]
         for axis in range(2, grid.ndim):
             grid = block_means(grid, self.factor, axis)
         return self.view.picture(grid)
 
     def described(self) -> dict:
-        """What the page must know."""
+        """What the page needs to know."""
         sizes = [-(-self.view.shape[axis] // self.factor) for axis in self.view.drawn]
         return {
             "kind": self.kind,

@@ -1,4 +1,4 @@
-"""Numbers and strings in a form that is small, and safe inside a page."""
+"""Numbers and strings in a form that is small and safe inside a page."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def pack_rows(rows, levels=2**16) -> dict:
 
 
 def safe_json(value) -> str:
-    """JSON in which nothing can end a ``<script>`` element, open a comment or a tag."""
+    """JSON that cannot end a ``<script>`` element, or open a comment or a tag."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -54,6 +54,6 @@ def script_hash(text) -> str:
 
 
 def clipped(text, longest=LONGEST) -> str:
-    """``text``, cut if it is too long to be shown."""
+    """``text``, shortened if it is too long to be shown."""
     text = str(text)
     return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -1,4 +1,4 @@
-"""What the page says of diagnostics: a table, sentences, and the numbers of a chart."""
+"""The diagnostics on the page: a table, sentences, and the numbers of a chart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["reality", "reality_chart"]
 
 
 def reality(check) -> dict[str, Any] | None:
-    """What the template says of a check; None where there was none."""
+    """The values of a check for the template; None if there was none."""
     if check is None:
         return None
     poses = {"ambiguous": np.nan} if check.poses is None else check.poses.table
@@ -24,7 +24,7 @@ def reality(check) -> dict[str, Any] | None:
 
 
 def _rows(noise, stability, poses):
-    """Cells of the table; components that share a pose share its doubts."""
+    """Cells of the table; components that share a pose share its uncertainty."""
     count = len(noise["gain"])
     ambiguous = np.broadcast_to(poses["ambiguous"], count)
     columns = [
@@ -61,7 +61,7 @@ def reality_chart(check) -> dict[str, Any] | None:
 
 
 def _without_nan(values):
-    """Nested lists with None where nothing is known."""
+    """Nested lists with None for unknown values."""
     if np.ndim(values):
         return [_without_nan(value) for value in values]
     return None if np.isnan(values) else float(values)

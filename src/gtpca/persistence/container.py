@@ -1,8 +1,8 @@
 """The container of a model: a zip file of one JSON text and plain arrays, all with checksums.
 
 Members are stored, not compressed, so that none can be larger than the file; their names have no
-folders. Nothing in a file is run, and no size in it is believed before it was compared with what
-is there. docs/model-file.md describes the format.
+folders. Nothing in a file is executed, and no size stated in it is trusted before it was compared
+with the actual contents. docs/model-file.md describes the format.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["FORMAT", "FORMAT_VERSION", "read_container", "write_container"]
 FORMAT, FORMAT_VERSION = "gtpca model", 3
 TEXT, TEXT_SUM = "model.json", "model.json.sha256"
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
-ZIP = b"PK"  # how all zip files begin
+ZIP = b"PK"  # the first bytes of all zip files
 LARGEST_TEXT = 2**26  # bytes
 
 
@@ -54,7 +54,7 @@ def write_container(path, content: dict[str, Any], arrays: dict[str, np.ndarray]
 
 
 def _entry(name) -> zipfile.ZipInfo:
-    """A member without a date or a system, so that equal models are equal files."""
+    """A member without a date or a system, so that equal models give equal files."""
     entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
     entry.create_system, entry.external_attr = 3, 0o644 << 16
     return entry
@@ -99,12 +99,12 @@ def _read_members(file, path) -> dict[str, bytes]:
             entries = archive.infolist()
             _check_entries(entries, size)
             return {entry.filename: archive.read(entry) for entry in entries}
-    except Exception as error:  # a broken file makes zipfile raise whatever comes
+    except Exception as error:  # for a broken file, zipfile may raise anything
         raise ValueError(f"{path} is cut, damaged or not a model file: {one_line(error)}") from None
 
 
 def _check_entries(entries, size) -> None:
-    """Names without folders, each once, and sizes that the file can hold."""
+    """Check that names have no folders and are unique, and that the file can hold the sizes."""
     names = [entry.filename for entry in entries]
     if len(set(names)) != len(names):
         raise ValueError("a member is there twice")
@@ -119,7 +119,7 @@ def _check_entries(entries, size) -> None:
 
 
 def _read_text(members, path) -> dict[str, Any]:
-    """The JSON, if its checksum is right and its version is known."""
+    """The JSON, if its checksum is correct and its version is known."""
     text = members[TEXT]
     if members[TEXT_SUM].split()[:1] != [hashlib.sha256(text).hexdigest().encode()]:
         raise ValueError(f"{path} is damaged: the checksum of {TEXT} is wrong.")
@@ -160,5 +160,5 @@ def _refuse(name):
 def _read_array(data: bytes, label: str) -> np.ndarray:
     try:
         return npy_array(data).copy(order="K")
-    except Exception as error:  # of the header's parser, too
+    except Exception as error:  # including errors of the header parser
         raise ValueError(f"{label} is not a readable array: {one_line(error)}") from None

@@ -1,4 +1,4 @@
-"""Checks of the labels of samples that come from a file."""
+"""Checks of the labels of samples from a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["check_labels"]
 
 
 def check_labels(labels, shape) -> None:
-    """Raise an error unless ``labels`` are None, or fit samples of a shape."""
+    """Raise an error unless ``labels`` is None, or fits samples of a shape."""
     if labels is None:
         return
     plain = isinstance(labels, Labels) and type(labels.axes) is tuple
@@ -28,7 +28,7 @@ def check_labels(labels, shape) -> None:
 
 
 def _check_axis(axis, size) -> None:
-    """An axis has a name, a unit, and one position or name per point."""
+    """Check that an axis has a name, a unit, and one position or name per point."""
     named = axis.name is None or isinstance(axis.name, str)
     if not named or not isinstance(axis.unit, str) or not isinstance(axis.about, dict):
         raise ValueError("an axis of labels_ must have a name and a unit")

@@ -1,4 +1,4 @@
-"""Checks of the noise that rows are whitened by, from a file."""
+"""Checks of the noise by which rows are whitened, from a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_ORDERS = 1000
 def check_noise_file(model, name, counts) -> None:
     """Raise an error unless ``noise_`` is None, or fits the operator of a model.
 
-    Then the attribute ``name`` must have so many weights (\\*counts) as whitened rows show them.
+    In the latter case the attribute ``name`` must have the whitened weights, (\\*counts).
     """
     noise, seen, operator = model.noise_, getattr(model, name), model.operator_
     if noise is None:

@@ -1,4 +1,4 @@
-"""Checks of arrays that come from a file."""
+"""Checks of arrays from a file."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Parameters and fitted attributes as JSON and arrays, and back.
 
-Plain values stay what they are. What JSON lacks is an object with a name that begins with ``$``:
+Plain values stay as they are. What JSON lacks is an object whose name begins with ``$``:
 
     {"$array": "components_.npy"}                    a member of the file
     {"$tuple": [..]}, {"$dict": [[key, value], ..]}  and dicts with text as keys stay objects
@@ -45,7 +45,7 @@ SCALARS |= {f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 
 
 
 def find_class(name):
-    """One of the library's own families or solvers; nothing is ever imported by a file's word."""
+    """One of the library's own families or solvers; a file never causes an import."""
     if name == "Adam":
         from gtpca.nn import Adam
 
@@ -56,7 +56,7 @@ def find_class(name):
 
 
 class Encoder:
-    """Turns values into JSON; arrays are put aside.
+    """Converts values to JSON; arrays are collected separately.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Encoder:
         self.arrays: dict[str, np.ndarray] = {}
 
     def encode(self, value, place: str, depth: int = 0) -> Any:
-        """``value`` as JSON; ``place`` says in messages and names where it was found."""
+        """``value`` as JSON; ``place`` says where it was found, for messages and names."""
         if depth > DEEPEST:
             raise ValueError(f"{place} is nested more than {DEEPEST} deep and cannot be saved.")
         if value is None or isinstance(value, bool):
@@ -159,7 +159,7 @@ def _unknown(value, place) -> str:
 
 
 class Decoder:
-    """Turns JSON back into values; anything unknown is a ValueError.
+    """Converts JSON back to values; anything unknown is a ValueError.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ class Decoder:
         if indices.dtype.kind != "i" or indptr.dtype.kind != "i" or data.dtype.kind not in "biuf":
             raise ValueError("$sparse must hold numbers, and integers as positions")
         matrix = sparse.csr_array((data, indices, indptr), shape=tuple(shape))
-        matrix.check_format(full_check=True)  # positions outside would be read by compiled code
+        matrix.check_format(full_check=True)  # compiled code would read out-of-range positions
         return matrix
 
     def _object(self, name, parameters, depth):

@@ -1,17 +1,17 @@
-"""Drawings of fitted models, with matplotlib (``pip install "gtpca[plot]"``).
+"""Plots of fitted models, with matplotlib (``pip install "gtpca[plot]"``).
 
 All functions follow one convention for ``ax``:
 
-- Given Axes are drawn into, and returned as they were given; pyplot is not touched.
-- A drawing with several panels takes an array of Axes (of any shape, or a list), used in its flat
-  order; what is more than needed is left alone. A single Axes will do where one panel is needed.
-- None makes a new figure of pyplot, and returns its Axes: an array where a drawing may have
-  several panels, even if this one has one. Nothing is shown: ``plt.show()`` does that, and
-  ``np.ravel(ax)[0].figure.savefig(path)`` writes a file.
+- If Axes are given, they are drawn into and returned unchanged; pyplot is not used.
+- A plot with several panels takes an array of Axes (of any shape, or a list), used in its flat
+  order; superfluous ones are not touched. A single Axes is enough if one panel is needed.
+- None creates a new pyplot figure and returns its Axes: an array if a plot may have several panels,
+  even if this one has only one. Nothing is shown: call ``plt.show()`` for that, or
+  ``np.ravel(ax)[0].figure.savefig(path)`` to write a file.
 
-Samples are looked at as their shape and the family suggest, as on the page: lines, the rows of a
-picture, an image, images side by side, or colours; see
-:func:`gtpca.views.samples.choose_view`.
+Samples are displayed as their shape and the family suggest, as on the page: lines, the rows of a
+picture, an image, images side by side, or colours; see :func:`gtpca.views.samples.choose_view`.
+Functions ask a model for arrays and draw them; matplotlib is imported only to draw.
 
 Examples
 --------

@@ -25,19 +25,19 @@ from gtpca.views.samples import component_view, sample_view
 
 __all__ = ["plot_components", "plot_reconstructions"]
 
-MOST_COUNTS = 4  # numbers of components that are shown unless told
-# Reconstructions by few to many components; the last one is always drawn in the last look.
+MOST_COUNTS = 4  # number of components shown by default
+# Styles of reconstructions by few to many components; the last is always drawn in the last style.
 LOOKS = ((ORANGE, "--"), (RED, "-."), (SKY, (0, (1, 1))), (BLUE, "-"))
 
 
 def plot_components(model: Any, *, components: Sequence[int] | None = None, ax: Any = None) -> Any:
-    """The components, each in a panel with its share of the energy.
+    """Plot the components, each in a panel with its share of the energy.
 
-    Before those of a density is its pattern. Shares are then what the model expects, beside
+    For a density, the pattern comes first. Shares are then those that the model expects, shown with
     standard deviations of the scores and the norm of the pattern; the rest is noise.
 
-    Curves and series of few channels are lines on one scale. Pictures have colours on a scale of
-    their own: purple positive, orange negative, white zero. In colour images zero is grey.
+    Curves and series with few channels are lines on a common scale. Pictures have their own colour
+    scales: purple is positive, orange negative, white zero. In colour images zero is grey.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def plot_components(model: Any, *, components: Sequence[int] | None = None, ax: 
     for j, (ax, part) in enumerate(zip(axes, shown, strict=True)):
         seen = _on_one_scale(shown, part) if lines else part.weights
         samples.draw_panel(ax, view, part.weights, Scale.of(seen, signed=True))
-        scaled = j % shape[1] == 0 or shown[j - 1].name == PATTERN  # which has a scale of its own
+        scaled = j % shape[1] == 0 or shown[j - 1].name == PATTERN  # which has its own scale
         samples.finish(ax, view, part.title, first=scaled)
     samples.name_channels(axes[min(shape[1], len(axes)) - 1])
     for ax in axes[:: shape[1]]:
@@ -70,7 +70,7 @@ def plot_components(model: Any, *, components: Sequence[int] | None = None, ax: 
 
 
 def _on_one_scale(shown, part):
-    """The weights of all parts of the same kind: a pattern has no unit norm."""
+    """The weights of all parts of the same kind: a pattern does not have unit norm."""
     alike = [each.weights for each in shown if (each.name == PATTERN) == (part.name == PATTERN)]
     return np.stack(alike)
 
@@ -83,17 +83,17 @@ def plot_reconstructions(
     counts: Sequence[int] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Samples, what 1, 2, .. components make of them, and what is left over.
+    """Plot samples, their reconstructions from 1, 2, .. components, and the residuals.
 
-    Those of a density are added to its pattern, and 0 components are the pattern alone.
+    Components of a density are added to its pattern, and 0 components are the pattern alone.
 
-    A curve takes two panels: the sample with its reconstructions, and the residual of the last
-    one. Others take a panel for the sample, one for each reconstruction, all on the same scale,
-    and one for the residual, with colours for both signs. With ``center="samples"`` a
-    sample is drawn without its mean. Gaps are left blank, grey in pictures; what is predicted there
-    is a line of its own, or veiled, in pink. Values that the fit set aside have crosses or a veil
-    in red, and rows that it set aside their weight, if ``X`` has as many rows as the fit.
-    Reconstructions are blank outside the domain on which samples are judged.
+    A curve takes two panels: the sample with its reconstructions, and the residual of the last one.
+    Others take a panel for the sample, one for each reconstruction, all on the same scale, and one
+    for the residual, with colours for both signs. With ``center="samples"`` a sample is drawn
+    without its mean. Gaps are left blank, grey in pictures; predictions for them are a separate
+    line, or tinted, in pink. Values that the fit set aside have crosses or a tint in red, and rows that it
+    set aside their weight, if ``X`` has as many rows as the fit. Reconstructions are blank outside
+    the domain on which samples are compared.
 
     Parameters
     ----------
@@ -155,10 +155,10 @@ def _check_counts(model, counts):
 
 
 def left_over(model, values, rebuilt):
-    """Share of the energy of each sample that a reconstruction leaves over, (n,).
+    """The share of the energy of each sample in the residual of a reconstruction, (n,).
 
     Energies are those of the fit: after centring, in the inner product of ``feature_weight``, in
-    the domain, over what was observed.
+    the domain, over observed values.
     """
     mean, weight = model.mean_, model.operator_.feature_weight
     axes = tuple(range(1, values.ndim))
@@ -169,7 +169,7 @@ def left_over(model, values, rebuilt):
 
 
 def judged(model):
-    """Where samples are judged, bool of the shape of a sample."""
+    """Where samples are compared, bool of the shape of a sample."""
     shape, domain = model.sample_shape_, model.operator_.domain
     return np.ones(shape, dtype=bool) if domain is None else domain.reshape(shape)
 
@@ -196,7 +196,7 @@ def _draw_curve_row(panels, view, x, parts, counts, *, first, last):
 
 
 def _rebuilt_by(count):
-    """What a reconstruction is made of."""
+    """The parts that a reconstruction consists of."""
     return f"{count} component{'s' if count > 1 else ''}" if count else PATTERN
 
 
@@ -222,7 +222,7 @@ def _draw_panel_row(signed, panels, view, x, parts, counts, *, first, last):
 
 
 def _scales(view, x, parts, rest, signed):
-    """Scales of the samples and of the residual: that of ``x``, for lines wide enough for all."""
+    """Scales of the samples and of the residual: that of ``x``, wide enough for all lines."""
     if view.kind != "lines":
         scale = Scale.of(x, signed)
         return scale, scale.residual

@@ -1,4 +1,4 @@
-"""What diagnostics found: bands of noise, similarities, margins, and errors over windows."""
+"""Plots of diagnostics: bands of noise, similarities, margins, and errors over windows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["plot_choice", "plot_noise_floor", "plot_pose_confidence", "plot_stab
 
 
 def plot_noise_floor(found, *, ax=None):
-    """What each component explains of what is left, beside surrogates of noise and their bar.
+    """Plot the share of the residual that each component explains, with surrogates and their bar.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def plot_noise_floor(found, *, ax=None):
 
 
 def plot_stability(found, *, ax=None):
-    """Similarity of components between halves of the rows and between seeds, and the threshold.
+    """Plot the similarity of components between halves of the rows and between seeds.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def plot_stability(found, *, ax=None):
 
 
 def plot_pose_confidence(found, *, ax=None):
-    """Margins of all samples in ascending order, and the bar below which a pose is ambiguous.
+    """Plot the margins of all samples in ascending order, and the bar for ambiguous poses.
 
     Parameters
     ----------
@@ -83,10 +83,10 @@ def plot_pose_confidence(found, *, ax=None):
 
 
 def plot_choice(found, *, ax=None):
-    """Held-out error over windows, and which of them are as good as the best.
+    """Plot held-out error over windows, and which of them are as good as the best.
 
-    Bars are standard errors of the difference to the best window, which has none.
-    Where there is no window, what components explain beside noise.
+    Bars are standard errors of the difference to the best window, which has none. If the family has
+    no window, the plot shows what components explain, compared with noise.
 
     Parameters
     ----------

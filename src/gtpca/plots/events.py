@@ -1,4 +1,4 @@
-"""Recordings with their events, and the times between them."""
+"""Recordings with their events, and the intervals between them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gtpca.views.palette import CYCLE, GREY, MARKERS
 
 __all__ = ["plot_events", "plot_intervals"]
 
-WINDOWS = 24  # that are drawn by default
+WINDOWS = 24  # drawn by default
 
 
 def plot_events(
@@ -29,9 +29,10 @@ def plot_events(
     channel: int = 0,
     ax: Any = None,
 ) -> Any:
-    """A piece of a recording, with what its events add up to, coloured by template.
+    """Plot a piece of a recording with its events, coloured by template.
 
-    The recording is grey, less its level; each event is drawn where it is, with a mark at its peak.
+    The recording is grey, minus its level; each event is drawn in its place, with a mark at its
+    peak.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The spectrum of the noise that a model knows."""
+"""The spectrum of the noise of a model."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["plot_noise"]
 
 
 def plot_noise(model: Any, *, ax: Any = None) -> Any:
-    """Power of the noise over frequency, for every axis along which it is stationary.
+    """Plot the power of the noise over frequency, for every axis along which it is stationary.
 
     Its mean over all frequencies is the variance of the noise. With channels, the thick line is
-    their mean, and thin ones are those of each. A model that takes noise to be white has a flat
-    line: what it leaves of the training rows.
+    their mean, and thin lines are single channels. A model that assumes white noise has a flat
+    line: the variance of the residual of the training rows.
 
     Parameters
     ----------

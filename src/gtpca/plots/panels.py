@@ -1,4 +1,4 @@
-"""Which Axes are drawn into, and which components: the checks that all drawings share."""
+"""Checks that all plots share: which Axes are drawn into, and which components."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ def grid_shape(count, most):
 
 
 def take_axes(ax, shape, count=None, size=(2.4, 1.9), projections=None):
-    """What the caller gets back, and the Axes to draw into.
+    """The return value for the caller, and the Axes to draw into.
 
     Parameters
     ----------
     ax : Axes, array of Axes or None
     shape : (rows, columns)
-        Of the panels of a new figure.
+        Shape of the panels of a new figure.
     count : int or None
         How many of them are used; the others are removed. Default: all.
     size : (width, height)
-        Of one panel of a new figure, in inches.
+        Size of one panel of a new figure, in inches.
     projections : list of str or None
-        Of each panel of a new figure.
+        Projection of each panel of a new figure.
 
     Returns
     -------
-    ax : what was given, or a new array of Axes: (rows, columns), or (count,) if count is given
+    ax : as given, or a new array of Axes: (rows, columns), or (count,) if count is given
     axes : list of Axes
     """
     needed = shape[0] * shape[1] if count is None else count
@@ -59,7 +59,7 @@ def take_axes(ax, shape, count=None, size=(2.4, 1.9), projections=None):
 
 
 def take_single(ax, size=(5.0, 3.6)):
-    """The one Axes that was given, or that of a new figure."""
+    """The Axes that was given, or that of a new figure."""
     if ax is None:
         return _new_axes((1, 1), 1, size, None)[0]
     if np.ndim(ax) or len(_given_axes(ax)) != 1:
@@ -88,7 +88,7 @@ def _given_axes(ax):
 
 
 def check_components(model, components):
-    """Numbers of components, counted from 0, as a list; None is all."""
+    """Numbers of components, counted from 0, as a list; None means all."""
     check_is_fitted(model)
     if components is None:
         return list(range(model.n_components_))
@@ -100,7 +100,7 @@ def check_components(model, components):
 
 
 def need_samples(model, X, what):
-    """Raise an error without samples, for what the model alone does not know."""
+    """Raise an error without samples, for what the model alone cannot show."""
     check_is_fitted(model)
     if X is None:
         raise ValueError(
@@ -109,7 +109,7 @@ def need_samples(model, X, what):
 
 
 def need_components(model):
-    """Raise an error for a density that is its pattern alone."""
+    """Raise an error for a density that consists of its pattern alone."""
     if model.n_components_ == 0:
         raise ValueError(
             "n_components=0: the model is its pattern alone and has no scores; fit it with "
@@ -119,7 +119,7 @@ def need_components(model):
 
 
 def pick_rows(model, X, rows):
-    """Some rows of ``X``, wherever it lives, and their numbers; ``rows`` None: the first three."""
+    """Some rows of ``X``, of any kind, and their numbers; ``rows`` None: the first three."""
     X = counted(X, model)
     if not hasattr(X, "shape"):
         X = as_nan(as_one_array(X, model.missing, model.sample_shape_))

@@ -1,4 +1,4 @@
-"""What more and less of a component does to the mean reconstruction."""
+"""The effect of more and less of a component on the mean reconstruction."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def perturbation(model, X):
 
         mean = 1/n sum_i B_i sum_k a_ik u_ik,   effect_k = 1/n sum_i B_i u_ik,
 
-    where ``u_ik`` is component k as it lies in sample i, in unit norm, ``a_ik`` its score, and
-    ``B_i`` brings a sample back to the pose of the first component, as :meth:`gtpca.GTPCA.align`.
-    The mean of a density has its pattern in it.
+    where ``u_ik`` is component k as it appears in sample i, with unit norm, ``a_ik`` its score, and
+    ``B_i`` moves a sample back to the pose of the first component, as :meth:`gtpca.GTPCA.align`.
+    The mean of a density includes its pattern.
 
     Parameters
     ----------
@@ -73,14 +73,14 @@ def perturbation(model, X):
 
 
 def _unit(model, k, codes):
-    """Component k alone, as it lies in every sample, with score 1."""
+    """Component k alone, as it appears in every sample, with score 1."""
     none = np.zeros(codes.scores.shape)
     one = np.where(np.arange(none.shape[1]) == k, 1.0, none)
     return model.decode(Codes(one, codes.index)) - model.decode(Codes(none, codes.index))
 
 
 def _mean_back(model, codes, draw):
-    """Mean over all rows of ``draw(codes)``, brought back to the pose of the first component."""
+    """Mean over all rows of ``draw(codes)``, moved back to the pose of the first component."""
     operator = model.operator_
     total = np.zeros(operator.n_weights)
     for start in range(0, len(codes), BATCH_ROWS):
@@ -98,18 +98,18 @@ def plot_perturbation(
     multiple: float = 2.0,
     ax: Any = None,
 ) -> Any:
-    """The mean reconstruction, and the same with more and with less of each component.
+    """Plot the mean reconstruction, and the same with more and with less of each component.
 
-    Scores move by ``multiple`` of their standard deviations. All is seen in the pose of the first
+    Scores change by ``multiple`` standard deviations. Everything is shown in the pose of the first
     component: with ``shared_pose=True`` that is the pose of the sample. With separate poses the
-    others are drawn where they lie on average, and are blurred if they lie anywhere.
+    others are drawn where they lie on average, and are blurred if they can lie anywhere.
 
     Parameters
     ----------
     model : GTPCA or ProbabilisticGTPCA
         Fitted, with a component or more.
     X : array (n, \\*sample_shape) or (n, d)
-        Whose scores are taken.
+        Samples whose scores are used.
     components : int, list of int or None
         Numbers counted from 0; default: all. Titles count from 1.
     multiple : float

@@ -18,22 +18,22 @@ from gtpca.views.parts import is_density
 
 __all__ = ["plot_pose_posterior", "plot_poses"]
 
-SIZE = (3.4, 3.0)  # of a panel
+SIZE = (3.4, 3.0)  # size of a panel
 
 MOST_BARS = 40
-MOST_NAMED = 16  # up to so many values have a bar each, evenly spaced, whatever they are
+MOST_NAMED = 16  # up to this many values have a bar each, evenly spaced, whatever they are
 UNITS = {"centre": " (points)", "degrees": " (\N{DEGREE SIGN})"}
-NOT_MOVED = "transform"  # the pose of families whose poses say nothing
+NOT_MOVED = "transform"  # the pose of families whose poses are not informative
 
 
 def plot_poses(model: Any, X: Samples, component: int | None = 0, *, ax: Any = None) -> Any:
-    """Histograms of the poses of a component, one panel per quantity.
+    """Plot histograms of the poses of a component, one panel per quantity.
 
-    Positions (``centre``) are a histogram, those on two axes a map with the first downwards. Angles
-    are a rose, counter-clockwise, if the Axes are polar, as those of a new figure are. Flips,
-    factors, strengths and numbers of transforms have a bar for every value that the family has.
-    A quantity that says the same as another, as the ``start`` of a window does beside its centre,
-    is not drawn, nor is one with a single value.
+    Positions (``centre``) are a histogram, those on two axes a map with the first pointing down.
+    Angles are a rose plot, counter-clockwise, if the Axes are polar, as those of a new figure are.
+    Flips, factors, strengths and numbers of transforms have a bar for every value of the family.
+    Redundant quantities, such as the ``start`` of a window besides its centre, are not drawn, nor
+    are those with a single value.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def plot_poses(model: Any, X: Samples, component: int | None = 0, *, ax: Any = N
         Fitted.
     X : array (n, \\*sample_shape) or (n, d)
     component : int
-        Number counted from 0; of no account if the pose is shared.
+        Number counted from 0; ignored if the pose is shared.
     ax : Axes, array of Axes or None
         One per quantity; see :mod:`gtpca.plots`.
 
@@ -69,10 +69,10 @@ def _title(model, component):
 def plot_pose_posterior(
     model: Any, X: Samples, *, rows: Sequence[int] | None = None, ax: Any = None
 ) -> Any:
-    """How likely each pose of some samples is, of a model with a likelihood.
+    """Plot the probability of each pose of some samples, for a model with a likelihood.
 
     There is a row of panels for each sample, drawn as by :func:`plot_poses`, but with a bar for
-    every value of a quantity: its probability, summed over all transforms that have it. Titles say
+    every value of a quantity: its probability, summed over all transforms that have it. Titles show
     the most likely pose, its probability, and the standard deviation over all poses.
 
     Parameters
@@ -129,7 +129,7 @@ def _projections(model, groups):
 
 
 def _draw(ax, model, names, poses, weights=None):
-    """One panel: how many samples take a value, or how much weight it has."""
+    """One panel: the number of samples with each value, or its total weight."""
     values, possible = zip(*(poses[name] for name in names), strict=True)
     if ax.name == "polar" and names[0] in model.operator_.angles:
         _draw_rose(ax, names[0], values[0], possible[0], weights)
@@ -145,7 +145,7 @@ def _counted(weights):
 
 
 def told_poses(model, codes, column):
-    """The poses in one column of ``codes``, by name; if none says anything, the transforms."""
+    """The poses in one column of ``codes``, by name; the transforms if none is informative."""
     found = pose_columns(model, codes) or {NOT_MOVED: Pose(codes.index, codes.index)}
     return {name: Pose(values[:, column], possible) for name, (values, possible) in found.items()}
 
@@ -161,13 +161,13 @@ def quantities(poses):
 
 
 def _axis(name):
-    """The number of an axis; those with names are in their order already."""
+    """The number of an axis; named axes are already in order."""
     number = name.rpartition("_")[2]
     return int(number) if number.isdecimal() else 0
 
 
 def _say_units(ax, names, units):
-    """The units of positions that have one, instead of points."""
+    """Use the units of positions that have one, instead of points."""
     for name, label in zip(names[::-1], (ax.xaxis, ax.yaxis), strict=False):
         if name in units:
             label.set_label_text(f"{name} ({units[name]})")
@@ -203,14 +203,14 @@ def _value(value):
 def count_values(values, levels, weights=None):
     """Counts in bins of neighbouring ``levels`` (sorted), and the edges of the bins.
 
-    At most 40 of them; of weights, as many as there are levels.
+    At most 40 bins; with weights, as many as there are levels.
     """
     place, edges = _places(values, levels, MOST_BARS if weights is None else len(levels))
     return np.bincount(place, weights, len(edges) - 1), edges
 
 
 def _places(values, levels, most=MOST_BARS):
-    """The bin of each value, and the edges of at most so many bins."""
+    """The bin of each value, and the edges of at most ``most`` bins."""
     first = levels[:: -(-len(levels) // most)]
     half = np.diff(levels).min() / 2 if len(levels) > 1 else 0.5
     place = np.searchsorted(first, values, side="right") - 1
@@ -229,7 +229,7 @@ def _draw_rose(ax, name, values, possible, weights):
 
 
 def _draw_map(ax, names, values, possible, weights=None):
-    """The first axis downwards, the second to the right, as images are displayed."""
+    """The first axis pointing down, the second to the right, as images are displayed."""
     parts = [np.unique(p) for p in possible]
     most = MOST_BARS if weights is None else max(map(len, parts))
     found = (_places(v, p, most) for v, p in zip(values, parts, strict=True))

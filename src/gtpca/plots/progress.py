@@ -1,4 +1,4 @@
-"""How much is explained: by how many components, and after how many passes."""
+"""Explained energy by number of components, and by number of passes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ __all__ = ["plot_energy", "plot_history"]
 
 
 def plot_energy(model: Any, X: Samples = None, *, ax: Any = None) -> Any:
-    """Explained share of the energy over the number of components.
+    """Plot the explained share of the energy over the number of components.
 
-    Without ``X``, that of the training rows. With it, ``1 - model.resmse(X)``, beside "PCA
-    (uncentred)": as many components of ``X`` itself that cannot move. It sees the rows as the model
-    does, after the model's own centring and weighting, and subtracts no further mean. Left out if
-    the components of the model cannot move either. GT-PCA has a pose beside every score.
+    Without ``X``, the share is that of the training rows. With it, the plot shows ``1 -
+    model.resmse(X)`` and, for comparison, "PCA (uncentred)": the same number of components of ``X``
+    itself that cannot move. This PCA sees the rows as the model does, after the model's own
+    centring and weighting, and subtracts no further mean. It is omitted if the components of the
+    model cannot move either. Note that GT-PCA has a pose in addition to every score.
 
     The line of a density begins with its pattern, at 0 components; without ``X``, its shares are
     those that it expects.
@@ -33,7 +34,7 @@ def plot_energy(model: Any, X: Samples = None, *, ax: Any = None) -> Any:
     model : GTPCA or ProbabilisticGTPCA
         Fitted.
     X : array (n, \\*sample_shape) or (n, d), or None
-        PCA is that of some rows where all would be too many; the legend says so.
+        If there are too many rows, PCA uses a sample; the legend says so.
     ax : Axes or None
         See :mod:`gtpca.plots`.
 
@@ -57,7 +58,7 @@ def plot_energy(model: Any, X: Samples = None, *, ax: Any = None) -> Any:
 
 
 def _whose(model, X):
-    """Whose shares are drawn."""
+    """Name of the samples whose shares are drawn."""
     own = ", as it expects" if is_density(model) else ", training rows"
     return "GT-PCA" + (own if X is None else "")
 
@@ -68,10 +69,10 @@ def _draw_pca(ax, shares, n_rows, n_all):
 
 
 def plot_history(model: Any, *, ax: Any = None) -> Any:
-    """Explained energy after each pass, relative to the last pass of that component.
+    """Plot the explained energy after each pass, relative to the last pass of that component.
 
-    With ``shared_pose=True`` there is one line for all components. Of a density it is the mean
-    log-likelihood of a sample.
+    With ``shared_pose=True`` there is one line for all components. For a density, the plot shows
+    the mean log-likelihood of a sample.
 
     Parameters
     ----------

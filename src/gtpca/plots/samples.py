@@ -1,4 +1,4 @@
-"""A sample or a component in Axes: lines, the rows of a picture, an image, tiles, or colours."""
+"""Draw a sample or a component into Axes: lines, rows of a picture, an image, tiles, or colours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-ROW_NAMES = 9  # channels of a picture whose names are shown
+ROW_NAMES = 9  # largest number of channels of a picture whose names are shown
 
 
 def line(view, values):
@@ -39,12 +39,12 @@ def draw_lines(ax, view, values, **look):
 
 
 def channel_labels(view):
-    """Names of channels as a legend says them."""
+    """Names of channels for a legend."""
     return [f"channel {name}" if name.isdecimal() else name for name in view.channel_names]
 
 
 def draw_picture(ax, view, values, scale):
-    """A picture, or the channels of a series below each other; returns the image."""
+    """Draw a picture, or the channels of a series below each other; returns the image."""
     channels = view.channels(values)
     if view.kind == "rows":
         return _draw_rows(ax, view, channels[0], scale)
@@ -60,7 +60,7 @@ def draw_picture(ax, view, values, scale):
 
 
 def to_grey():
-    """The colour of what is not there, (3,)."""
+    """The colour of missing values, (3,)."""
     from matplotlib.colors import to_rgb
 
     return np.array(to_rgb(GREY))
@@ -80,7 +80,7 @@ def _draw_rows(ax, view, channels, scale):
 
 
 def draw_predicted(ax, view, x, part):
-    """What ``part`` predicts in the gaps of the sample ``x``, in a colour of its own."""
+    """Draw the predictions of ``part`` in the gaps of the sample ``x``, in a separate colour."""
     hidden = np.isnan(x)
     if not hidden.any():
         return
@@ -93,7 +93,7 @@ def draw_predicted(ax, view, x, part):
 
 
 def draw_rejected(ax, view, x, rejected):
-    """Where values of the sample ``x`` were set aside: crosses, or a veil."""
+    """Where values of the sample ``x`` were set aside: crosses, or a tint."""
     if not rejected.any():
         return
     if view.kind == "lines":
@@ -105,7 +105,7 @@ def draw_rejected(ax, view, x, rejected):
 
 
 def _tint(ax, view, hidden, colour=PREDICTED):
-    """A veil over some places of a picture, as those that were predicted."""
+    """Tint some points of a picture, such as those that were predicted."""
     from matplotlib.colors import to_rgba
 
     channels, extent = view.channels(hidden), ax.images[0].get_extent()
@@ -128,13 +128,13 @@ def draw_panel(ax, view, values, scale):
 
 
 def set_range(ax, scale, room):
-    """The y axis from the low to the high end of a scale, and a share of it more."""
+    """Set the y axis to the range of a scale, extended by a share of it."""
     margin = room * scale.residual.high
     ax.set_ylim(scale.low - margin, scale.high + margin)
 
 
 def name_channels(ax):
-    """A legend of the channels, to the right of the Axes, where they are lines."""
+    """Add a legend of the channels, to the right of the Axes, if they are lines."""
     if ax.get_legend_handles_labels()[1]:
         place = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
         ax.legend(fontsize=7, frameon=False, **place)
@@ -146,7 +146,7 @@ def row_name(view, name=""):
 
 
 def finish(ax, view, title="", *, first=True, last=True):
-    """Title and labels; those of the y axis if ``first`` of a row, of the x axis if ``last``."""
+    """Title and labels; those of the y axis if ``first`` in a row, of the x axis if ``last``."""
     ax.set_title(title, fontsize=9)
     if view.kind in ("lines", "rows"):
         quiet(ax, labelsize=7, inner=not first)

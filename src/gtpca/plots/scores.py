@@ -1,4 +1,4 @@
-"""Samples as points: their scores, labels and looks."""
+"""Samples as points: their scores, labels and thumbnails."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from gtpca.views.samples import sample_view
 
 __all__ = ["plot_scores"]
 
-MOST_CLASSES = 20  # with more different numbers, labels are a quantity
-MOST_NAMES = len(CYCLE) * len(MARKERS)  # more different names cannot be told apart
+MOST_CLASSES = 20  # with more distinct numbers, labels are a quantity
+MOST_NAMES = len(CYCLE) * len(MARKERS)  # more names cannot be distinguished
 THUMBNAIL = 0.11  # width and height of a thumbnail, as a share of the Axes
 
 
@@ -39,10 +39,10 @@ def plot_scores(
     components: Sequence[int] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Scores on two components, one point per sample.
+    """Plot scores on two components, one point per sample.
 
     Classes have a colour and a marker each, and a legend, if there are at most 56 of them; labels
-    with more than 20 different numbers are a quantity, with a colour bar. Rows that the fit set
+    with more than 20 distinct numbers are a quantity, with a colour bar. Rows that the fit set
     aside have a cross, if ``X`` has as many rows as the fit.
 
     Parameters
@@ -53,7 +53,7 @@ def plot_scores(
     labels : array (n,) or None
         A class or a number for every sample.
     thumbnails : int
-        At most so many samples are drawn at their points, far from each other; fewer if they
+        Maximum number of samples that are drawn at their points, far from each other; fewer if they
         would overlap.
     components : int, pair of int or None
         Numbers counted from 0; default: the first two. A single one is drawn over the row number.
@@ -122,7 +122,7 @@ def _label(ax, numbers):
 
 
 def _limit(ax, points):
-    """Room for thumbnails at the outermost points."""
+    """Make room for thumbnails at the outermost points."""
     low, high = points.min(axis=0), points.max(axis=0)
     room = 0.08 * np.where(high > low, high - low, 1.0)
     ax.set(xlim=(low[0] - room[0], high[0] + room[0]), ylim=(low[1] - room[1], high[1] + room[1]))
@@ -148,7 +148,7 @@ def _draw_points(ax, points, labels):
 
 
 def _legible(name):
-    """A name as the legend shows it: it leaves out blanks and "_..", and reads "$" as formulas."""
+    """A name as the legend can show it: matplotlib skips blanks and "_..", and parses "$"."""
     text = str(name).replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text.strip() or "(none)"
 

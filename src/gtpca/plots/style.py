@@ -1,4 +1,4 @@
-"""Figures, Axes and colour maps that all drawings share; matplotlib is imported to draw."""
+"""Figures, Axes and colour maps that all plots share; matplotlib is imported only to draw."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from gtpca.views.palette import GREY, SIGNED, UNSIGNED
 
 
 def require_matplotlib():
-    """Raise an ImportError that names the extra where matplotlib is missing."""
+    """Raise an ImportError that names the extra if matplotlib is missing."""
     require("matplotlib.figure", "plot")
 
 
 def new_figure(width, height):
-    """A figure that pyplot does not know of.
+    """A figure that is not registered with pyplot.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def quiet(ax, labelsize=8, inner=False):
 
 
 def labelled(ax, x, y, integers=True):
-    """The Axes with labels and a legend, and integers along x unless it is said otherwise."""
+    """The Axes with labels and a legend, and integer ticks along x unless stated otherwise."""
     ax.set_xlabel(x, fontsize=9)
     ax.set_ylabel(y, fontsize=9)
     if integers:

@@ -12,8 +12,16 @@ import numpy as np
 from gtpca.text import one_line, shortened
 
 __all__ = [
-    *("Data", "FileRows", "as_texts", "check_inflated", "check_pieces", "check_rows"),
-    *("choose", "is_missing", "is_number", "some"),
+    "Data",
+    "FileRows",
+    "as_texts",
+    "check_inflated",
+    "check_pieces",
+    "check_rows",
+    "choose",
+    "is_missing",
+    "is_number",
+    "some",
 ]
 
 LARGEST_PIECE = 2**30  # bytes of one row, or of one chunk of a file

@@ -49,8 +49,15 @@ from gtpca.operators.pooling import pooling
 from gtpca.solvers.base import Problem, SolverResult
 
 __all__ = [
-    *("ALS", "Coarse", "climb", "climb_each", "coarsened"),
-    *("comparable", "draw_starts", "left_after_next", "look_ahead"),
+    "ALS",
+    "Coarse",
+    "climb",
+    "climb_each",
+    "coarsened",
+    "comparable",
+    "draw_starts",
+    "left_after_next",
+    "look_ahead",
 ]
 
 SCREEN_ROWS = 512  # rows on which starts and positions are tried

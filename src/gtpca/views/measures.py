@@ -1,4 +1,4 @@
-"""What is said of samples beside a model: codes, energies, poses, and a PCA to compare with."""
+"""Quantities of samples shown next to a model: codes, energies, poses, and PCA for comparison."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ __all__ = [
 ]
 
 ASIDE = 0.1  # a row of the fit that counted less is said to be set aside
-PCA = "PCA (uncentred)"  # what it is called wherever it is shown
-PCA_COST = 5e10  # multiplications that are spent on it
-PCA_VALUES = 2**25  # numbers that are read for it
-PCA_RUNS = 64  # in so many places
-MOST_TRANSFORMS = 2**20  # of more, only those that occur are looked at
+PCA = "PCA (uncentred)"  # its name wherever it is shown
+PCA_COST = 5e10  # largest number of multiplications for it
+PCA_VALUES = 2**25  # largest number of values read for it
+PCA_RUNS = 64  # in this many places
+MOST_TRANSFORMS = 2**20  # with more, only those that occur are considered
 
 
 def encode(model, X) -> Codes:
-    """The codes of ``X`` in memory, whatever ``X`` is."""
+    """The codes of ``X`` in memory, whatever the type of ``X``."""
     codes = model.encode(X)
     return Codes(*_in_memory(codes.scores, codes.index))
 
@@ -46,7 +46,7 @@ def encode(model, X) -> Codes:
 def measure(model, X) -> tuple[Codes, np.ndarray]:
     """Codes of ``X`` and energies (n, k + 1) after 0, 1, .., k components, in one pass.
 
-    Those with the pattern of a density alone come after the first column.
+    For a density, those with the pattern alone come after the first column.
     """
     codes, energies = model.measure(X)
     scores, index, energies = _in_memory(codes.scores, codes.index, energies)
@@ -112,7 +112,7 @@ def confusion(kind, labels, n_kinds=None) -> tuple[np.ndarray, np.ndarray]:
 
 
 def doubts(model, X) -> dict[str, np.ndarray]:
-    """Columns (n,) that only a likelihood can tell: how sure poses are, how likely samples.
+    """Columns (n,) that only a likelihood provides: certainty of poses, likelihood of samples.
 
     ``pose_probability`` of the most likely pose, ``<quantity>_std`` over all poses, and
     ``log_likelihood``; none if the model has no likelihood.
@@ -127,10 +127,10 @@ def doubts(model, X) -> dict[str, np.ndarray]:
 
 
 def as_seen(model, X, numbers=None) -> np.ndarray:
-    """Samples (n, \\*sample_shape) as they are shown beside their reconstructions.
+    """Samples (n, \\*sample_shape) as they are shown next to their reconstructions.
 
     They are those of ``X``, or its rows ``numbers`` (ascending), without the mean of each if
-    ``center="samples"``: the model does not restore these either.
+    ``center="samples"``: the model does not restore it either.
     """
     source = new_rows(model, counted(X, model), model.sample_shape_)
     rows = source.take(np.arange(source.n_rows) if numbers is None else numbers)
@@ -140,9 +140,9 @@ def as_seen(model, X, numbers=None) -> np.ndarray:
 
 
 def domain_text(operator) -> str:
-    """On which part of a sample, or of the window that moves in it, samples are judged."""
+    """The part of a sample, or of the moving window, on which samples are compared, in words."""
     whole = "its points" if operator.domain is not None else "the points of the window"
-    return f"{100 * operator.domain_share:.0f} % of {whole}, where every transform shows something"
+    return f"{100 * operator.domain_share:.0f} % of {whole}, where every transform is defined"
 
 
 def shares(energies) -> np.ndarray:
@@ -152,7 +152,7 @@ def shares(energies) -> np.ndarray:
 
 
 class UncentredPCA(NamedTuple):
-    """What components explain that cannot move.
+    """The energy explained by components that cannot move.
 
     Attributes
     ----------
@@ -211,16 +211,16 @@ def uncentred_pca(model, X, random_state=0) -> UncentredPCA | None:
 
 
 def _pca_rows(n, d):
-    """So many of ``n`` rows that the smaller Gram matrix is cheap, and the rows are not large."""
+    """A number of rows for which the smaller Gram matrix is cheap and the rows are not large."""
     cheap = max(PCA_COST / d**2, np.sqrt(PCA_COST / d))
     return int(max(1, min(n, cheap, PCA_VALUES / d)))
 
 
 def spread_runs(n, size, rng, runs=PCA_RUNS) -> np.ndarray:
-    """About ``size`` of the numbers from 0 to ``n - 1``, ascending; all if there are not more.
+    """About ``size`` of the numbers from 0 to ``n - 1``, ascending; all if there are no more.
 
-    In each of ``runs`` equal parts one run of neighbours at random: a file is read in few places,
-    and rows that are sorted by kind are drawn in their proportions.
+    One random run of neighbours in each of ``runs`` equal parts: a file is read in few places, and
+    rows that are sorted by kind are drawn in proportion.
     """
     if size >= n:
         return np.arange(n)
@@ -238,7 +238,7 @@ class Pose(NamedTuple):
     ----------
     values : array (n, k), or (n, 1) if the pose is shared
     possible : array (m,)
-        Those of all transforms; of those that occur, if there are very many.
+        The values of all transforms; of those that occur, if there are very many.
     """
 
     values: np.ndarray
@@ -246,10 +246,10 @@ class Pose(NamedTuple):
 
 
 def pose_columns(model, codes) -> dict[str, Pose]:
-    """The poses that say something, by name.
+    """The informative poses, by name.
 
-    A quantity with a single value is left out, and one that tells apart the same transforms as a
-    later one: the start of a window beside its centre.
+    A quantity with a single value is left out, and so is one that distinguishes the same transforms
+    as a later one, such as the start of a window besides its centre.
     """
     count = model.operator_.n_transforms
     every = np.arange(count) if count <= MOST_TRANSFORMS else np.unique(codes.index)

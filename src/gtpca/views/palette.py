@@ -1,4 +1,4 @@
-"""The colours of the whole package, and which of them stand for which values."""
+"""The colours of the whole package, and the values that they stand for."""
 
 from __future__ import annotations
 
@@ -8,35 +8,56 @@ import numpy as np
 
 __all__ = ["Scale", "for_page"]
 
-# Okabe and Ito's colours, which are told apart with every kind of colour vision.
+# Okabe and Ito's colours, which can be distinguished with every kind of colour vision.
 BLACK, GREY = "#000000", "#999999"
 ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
 BLUE, RED, PINK = "#0072B2", "#D55E00", "#CC79A7"
 
-PREDICTED = PINK  # what a model says where nothing was observed
+PREDICTED = PINK  # predictions for unobserved values
 
-# Eight markers for seven colours: 56 pairs, and neighbours differ in both. More colours would not
-# be told apart. SYMBOLS are the same markers in plotly's words.
+# Eight markers for seven colours: 56 pairs, and neighbours differ in both. More colours could not
+# be distinguished. SYMBOLS are plotly's names of the same markers.
 CYCLE = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
 MARKERS = ("o", "^", "s", "v", "D", "P", "X", "*")
 SYMBOLS = (
-    *("circle", "triangle-up", "square", "triangle-down"),
-    *("diamond", "cross", "x", "star"),
+    "circle",
+    "triangle-up",
+    "square",
+    "triangle-down",
+    "diamond",
+    "cross",
+    "x",
+    "star",
 )
 
 # ColorBrewer's PuOr, from the lowest to the highest value: zero is white.
 SIGNED = (
-    *("#7f3b08", "#b35806", "#e08214", "#fdb863", "#fee0b6"),
+    "#7f3b08",
+    "#b35806",
+    "#e08214",
+    "#fdb863",
+    "#fee0b6",
     "#f7f7f7",
-    *("#d8daeb", "#b2abd2", "#8073ac", "#542788", "#2d004b"),
+    "#d8daeb",
+    "#b2abd2",
+    "#8073ac",
+    "#542788",
+    "#2d004b",
 )
 NEGATIVE, POSITIVE = "orange", "purple"  # the two sides of SIGNED in words
 UNSIGNED = ("#000000", "#ffffff")  # as in photographs
 LEVELS = "cividis"  # matplotlib's name: counts, and labels with an order
 # The same for the page: nine of its colours, from low to high.
 QUANTITY = (
-    *("#00224e", "#1a386f", "#434e6c", "#61656f", "#7d7c78"),
-    *("#9b9476", "#bcae6c", "#deca57", "#fee838"),
+    "#00224e",
+    "#1a386f",
+    "#434e6c",
+    "#61656f",
+    "#7d7c78",
+    "#9b9476",
+    "#bcae6c",
+    "#deca57",
+    "#fee838",
 )
 
 # Text and lines of the page.
@@ -63,10 +84,10 @@ class Scale:
 
     @classmethod
     def of(cls, values, signed=None):
-        """For ``values``; signed if there are negative ones, unless told.
+        """The scale for ``values``; signed if there are negative ones, unless stated otherwise.
 
-        An unsigned scale begins at the smallest value, at zero if that is negative. Values that
-        were not observed (NaN) do not count.
+        An unsigned scale begins at the smallest value, or at zero if that is negative. Unobserved
+        values (NaN) do not count.
         """
         low, high = (float(end(values, axis=None)) for end in (np.fmin.reduce, np.fmax.reduce))
         low, high = (0.0, 0.0) if np.isnan(low) else (low, high)
@@ -83,11 +104,11 @@ class Scale:
 
     @property
     def residual(self):
-        """The scale of differences of such values: signed, and as wide to either side."""
+        """The scale of differences of such values: signed, and equally wide in both directions."""
         return self if self.signed else self.around_zero(self.high - self.low)
 
     def shares(self, values):
-        """How far up the scale values are, between 0 and 1."""
+        """The positions of values on the scale, between 0 and 1."""
         return np.clip((values - self.low) / (self.high - self.low), 0, 1)
 
 

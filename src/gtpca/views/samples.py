@@ -1,4 +1,4 @@
-"""How a sample or a component looks: lines, rows of a picture, an image, tiles, or colours."""
+"""How to display a sample or a component: lines, rows of a picture, an image, tiles, or colours."""
 
 from __future__ import annotations
 
@@ -7,32 +7,33 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.operators.grid import Axis, is_dates
+from gtpca.operators.grid import Axis, axes_of, is_dates
 from gtpca.views.palette import CYCLE
 
 __all__ = ["View", "choose_view", "component_view", "evenly", "montage", "sample_view"]
 
-FEW_CHANNELS = len(CYCLE)  # so many are lines, each in a colour of its own
-TILES = 16  # channels of a picture that stand side by side
+FEW_CHANNELS = len(CYCLE)  # up to this many are lines, each in its own colour
+TILES = 16  # channels of a picture shown side by side
 COLOURS = 3
-THIN = 4  # an axis so short beside a long one holds channels
+THIN = 4  # an axis this short next to a long one holds channels
 
 
 @dataclass(frozen=True)
 class View:
-    """How arrays of one shape are looked at, in drawings and on the page.
+    """How arrays of one shape are displayed, in plots and on the page.
 
     Attributes
     ----------
     kind : {"lines", "rows", "image", "tiles", "colours"}
-        One axis is drawn, with a line for each of few channels or with a row of a picture for each
-        of many; or two axes are, as one image, as an image for each channel, or in three colours.
+        Either one axis is drawn, with a line for each of few channels or a row of a picture for
+        each of many; or two axes are drawn, as one image, as an image per channel, or in three
+        colours.
     shape : tuple of int
         Of one array.
     drawn : tuple of int
         The one or two axes that are drawn; the others hold channels.
     axes : tuple of Axis
-        What is known of the axes; empty if nothing is.
+        What is known about the axes; empty if nothing is.
     """
 
     kind: str
@@ -50,13 +51,13 @@ class View:
 
     @property
     def positions(self) -> np.ndarray:
-        """Where the points of the last drawn axis lie; their numbers, if that is not known."""
+        """Positions of the points of the last drawn axis; their numbers, if unknown."""
         axis = self._axis(self.drawn[-1])
         return np.arange(self.shape[self.drawn[-1]]) if axis.points is None else axis.points
 
     @property
     def position_name(self) -> str:
-        """What the positions are: "time (s)", or "point"."""
+        """The name of the positions: "time (s)", or "point"."""
         axis = self._axis(self.drawn[-1])
         if axis.points is None or is_dates(axis.unit):
             return "point"
@@ -64,7 +65,7 @@ class View:
 
     @property
     def channel_names(self) -> list[str]:
-        """What the channels are called: as they are, or by their numbers from 1."""
+        """Names of the channels: their own, or numbers from 1."""
         known = self._axis(self.channel_axes[0]).names if len(self.channel_axes) == 1 else None
         return list(known or (str(c + 1) for c in range(self.n_channels)))
 
@@ -84,7 +85,7 @@ class View:
         return grid.reshape(len(grid), -1, *(self.shape[axis] for axis in self.drawn))
 
     def picture(self, channels, gap=0.0) -> np.ndarray:
-        """What is drawn of (n, channels, ..): lines and rows as they are, otherwise pictures.
+        """The values to draw from (n, channels, ..): pictures, or unchanged for lines and rows.
 
         An image is (n, height, width), as are tiles with a ``gap`` between them; in colours it is
         (n, height, width, 3).
@@ -100,16 +101,16 @@ def sample_view(model) -> View:
     """The view of the samples of a fitted model."""
     operator = model.operator_
     view = choose_view(operator.sample_shape, operator.moved_axes, _only_flips(operator))
-    return replace(view, axes=getattr(operator.grid, "axes", ()))
+    return replace(view, axes=axes_of(operator.grid))
 
 
 def component_view(model) -> View:
-    """The view of its components: that of the samples, if they have as many axes."""
+    """The view of its components: that of the samples, if they have the same number of axes."""
     operator = model.operator_
     shape = operator.weight_shape
     if len(shape) != len(operator.sample_shape):
         return choose_view(shape, range(len(shape)))
-    drawn, axes = sample_view(model).drawn, getattr(operator.weight_grid, "axes", ())
+    drawn, axes = sample_view(model).drawn, axes_of(operator.weight_grid)
     return View(_kind(shape, drawn, operator.moved_axes), shape, drawn, axes)
 
 
@@ -123,18 +124,18 @@ def choose_view(shape, moved_axes, only_flips=False) -> View:
 
     1. Three values on the first or last of three axes, which does not move, are colours.
     2. Otherwise a single axis is drawn if it is the only one, or the only one that moves. Flips do
-       not count: images, rather than series, are mirrored.
+       not count: it is images, rather than series, that are mirrored.
     3. Otherwise two axes are drawn: those that move, or the two longest if these are not two.
-    4. Of two axes only the long one is drawn if the other has at most four points and it is more
+    4. Of two axes, only the long one is drawn if the other has at most four points and it is more
        than four times as long: the short one holds channels.
     5. Up to seven channels of one axis are lines, more are the rows of a picture. Three channels of
-       two axes that do not move are colours, others stand side by side.
+       two axes that do not move are colours, others are shown side by side.
 
-    Rules 1 and 2 are those that drawings had: on the page, colour images that were only flipped, or
-    moved along one axis, were striped rows. Rules 3 and 4 are those of the page: drawings showed
-    the middle slice of a volume, and channels beside a long axis as a picture of a few pixels. Of
-    rule 5, seven lines can be told apart and more cannot; and slices of a volume along an axis that
-    moves are not colours, though the page took three of them for such.
+    Without rules 1 and 2, colour images that are only flipped, or moved along one axis, would be
+    striped rows. Without rules 3 and 4, a volume would be shown by its middle slice, and channels
+    next to a long axis as a picture of a few pixels. As to rule 5, seven lines can be distinguished
+    and more cannot; and slices of a volume along a moving axis are not colours, even if there are
+    three of them.
 
     Parameters
     ----------

@@ -79,22 +79,34 @@ class Autoencoder(TransformerMixin, BaseEstimator):
         -------
         self
         """
+        generator, batches = self._start(X)
+        X = self._check_samples(X)
+
+        def loss(rows):
+            return self.net_.loss(self._tensor(X[rows]), generator)
+
+        self._end(networks.descend(self.net_, loss, batches))
+        return self
+
+    def _start(self, X):
+        """Check all and set ``net_`` to its start; the generator, and the rows of all batches."""
         self._check_parameters()
         X = self._check_samples(X)
         self.sample_shape_ = X.shape[1:]
         generator = networks.make_generator(self.random_state)
-        net = networks.initialised(self._make_net, generator)
-        history = networks.train(
-            net,
-            lambda rows: net.loss(self._tensor(X[rows]), generator),
-            n_rows=len(X),
+        self.net_ = networks.initialised(self._make_net, generator)
+        batches = networks.draw_batches(
+            len(X),
             n_batches=self.epochs * self.steps_per_epoch,
             batch_size=self.batch_size,
             generator=generator,
         )
-        self.net_, self.diverged_ = net, not networks.is_finite(net)
+        return generator, batches
+
+    def _end(self, history):
+        """Set what is known after the training."""
+        self.diverged_ = networks.mark_if_diverged(self.net_, history)
         self.loss_ = history.reshape(self.epochs, -1).mean(axis=1)
-        return self
 
     def transform(self, X):
         """Codes (n, k) of ``X``."""

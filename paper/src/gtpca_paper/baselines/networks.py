@@ -7,6 +7,7 @@ torch's global generator.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -40,6 +41,7 @@ __all__ = [
 # Even and odd outputs, by taps of the small signal and of the doubled one: see DoubledConv.
 _DOUBLED = torch.tensor([[[1.0, 0, 0], [0, 1, 1], [0, 0, 0]], [[0, 0, 0], [1, 1, 0], [0, 0, 1]]])
 _SAME = torch.ones(1, 1, 1)
+ADAM: dict[str, Any] = {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-7}
 
 
 def make_generator(random_state):
@@ -106,7 +108,7 @@ def descend(net, loss, batches):
     history : array (n_batches, *loss_shape)
         Once all losses are NaN they stay so, without further steps.
     """
-    adam = torch.optim.Adam(net.parameters(), lr=1e-3, betas=(0.9, 0.999), eps=1e-7, fused=True)
+    adam = torch.optim.Adam(net.parameters(), **ADAM, fused=True)
     history: list[np.ndarray] = []
     for rows in batches:
         if history and np.isnan(history[-1]).all():  # infinite losses may have finite gradients
@@ -187,7 +189,7 @@ class Coder(nn.Module):
 
     def __init__(self, grid, n_codes, *, series):
         super().__init__()
-        self.grid, self.n_codes = grid, n_codes
+        self.grid, self.n_codes, self.series = grid, n_codes, series
         kernel, pool, total = [(1 if series else a, a) for a in (3, 2, 4)]
         small = [math.ceil(size / by) for size, by in zip(grid[:2], total, strict=True)]
         self.below, self.right = (-size % by for size, by in zip(grid[:2], total, strict=True))

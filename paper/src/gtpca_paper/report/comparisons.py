@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from gtpca.plots.style import integer_ticks, new_figure, quiet
+from gtpca.plots.style import new_figure, quiet
+from gtpca.views.palette import BLUE, ORANGE
 from gtpca_paper.report.contests import CONTESTS, Block
-from gtpca_paper.report.panels import COLOURS, OTHER, legend_below, make_logarithmic, style
+from gtpca_paper.report.panels import legend_below, make_logarithmic, style
 from gtpca_paper.report.standings import BUDGETED, Standing
-from gtpca_paper.spec import TASKS, has_rare_class, model_title
+from gtpca_paper.spec import TASKS, has_rare_class
 
 __all__ = ["BUDGET_CAPTION", "WINNERS_CAPTION", "draw_budgets", "draw_winners"]
 
-SHOWN = (("error", "error-numbers"), ("accuracy", "accuracy-numbers"))
-STRONG, FAINT = 0.75, 0.2  # how much of its colour a winner gets, alone and tied
+SHOWN = ("error", "error-numbers", "accuracy")
+CELLS = {  # colour, sign and its colour of each outcome
+    "won": (BLUE, "+", "white"),
+    "even": ("#D9D9D9", "=", "black"),
+    "lost": (ORANGE, "\u2212", "black"),
+    "undecided": ("#F7F7F7", "?", "#767676"),
+}
+MEANING = {
+    "won": "GT-PCA is better",
+    "even": "even",
+    "lost": "another model is better",
+    "undecided": "not decided: fewer than 3 repetitions",
+}
 WINNERS_CAPTION = (
-    "Who wins: the colour of a cell is that of the best model. The number in it is by how much it "
-    "is better than the best form of GT-PCA, or, where that is GT-PCA, than the best other model: "
-    "percent of the error above, points of accuracy (balanced if a class is rare) below. Pale "
-    "cells with = are tied. Left: with as many components. Right: with at most as many numbers "
-    "stored per sample, scores and poses."
+    "Who wins, by setting and number of components: GT-PCA (by ALS for errors, with a shared pose "
+    "for accuracies) against the best of the models of the paper, on the same repetitions. Empty: "
+    "not every model was run. Equal numbers: at most as many scores and poses together."
 )
 BUDGET_CAPTION = (
     "error and accuracy (balanced if a class is rare) over what is stored of a sample. GT-PCA "
@@ -29,7 +39,7 @@ BUDGET_CAPTION = (
 
 
 def draw_winners(standings: dict[str, list[Standing]]):
-    """A cell for each block and number of components, or of numbers stored, in four panels.
+    """A cell for each setting and number of components, or of numbers stored, in three panels.
 
     Parameters
     ----------
@@ -40,54 +50,55 @@ def draw_winners(standings: dict[str, list[Standing]]):
     -------
     matplotlib.figure.Figure
     """
-    rows = [names for names in SHOWN if any(standings[name] for name in names)]
-    heights = [max(len(standings[name]) for name in names) for names in rows]
-    widest = max(10, *(m.at for name in CONTESTS for s in standings[name] for m in s.matches))
-    figure = new_figure(2.8 + 0.38 * widest, 0.22 * sum(heights) + 0.5 * len(rows) + 1.0)
-    axes = figure.subplots(len(rows), 2, squeeze=False, height_ratios=heights)
-    winners = set()
-    for pair, names in zip(axes, rows, strict=True):
-        for ax, name in zip(pair, names, strict=True):
-            winners |= _draw_cells(ax, standings[name], widest)
-            ax.set_title(CONTESTS[name].title, fontsize=9)
-        pair[1].set_yticklabels([])
-    for ax, label in zip(axes[-1], ("components", "numbers per sample"), strict=True):
-        ax.set_xlabel(label, fontsize=8)
-    legend_below(figure, winners, _patch)
+    titles = [*dict.fromkeys(s.block.title for name in SHOWN for s in standings[name])]
+    found = {name: sorted({m.at for s in standings[name] for m in s.matches}) for name in SHOWN}
+    shown = [name for name in SHOWN if found[name]]
+    widths = [max(len(found[name]), 4) for name in shown]
+    figure = new_figure(10, 0.26 * len(titles) + 1.5)
+    axes = figure.subplots(1, len(shown), squeeze=False, width_ratios=widths)[0]
+    for ax, name in zip(axes, shown, strict=True):
+        _draw_cells(ax, standings[name], titles, found[name])
+        ax.set_title(CONTESTS[name].title.replace(", ", ",\n"), fontsize=10)
+        ax.set_xlabel("components" if CONTESTS[name].by == "k" else "numbers", fontsize=9)
+        ax.set_yticks(range(len(titles)), titles if ax is axes[0] else [], fontsize=9)
+    outcomes = [
+        o
+        for o in CELLS
+        if any(m.outcome == o for n in shown for s in standings[n] for m in s.matches)
+    ]
+    figure.legend(
+        handles=[_patch(outcome) for outcome in outcomes],
+        **{"loc": "outside lower center", "ncols": 4, "fontsize": 9, "frameon": False},
+    )
     return figure
 
 
-def _draw_cells(ax, standings, widest) -> set[str]:
-    """Draw the cells of a contest, and return the models in them."""
-    pixels = np.ones((len(standings), widest, 3))
-    for i, standing in enumerate(standings):
+def _draw_cells(ax, standings, titles, places):
+    """Draw the cells of a contest: a row for each title, a column for each place."""
+    from matplotlib.patches import Rectangle
+
+    for standing in standings:
+        row = titles.index(standing.block.title)
         for match in standing.matches:
-            strength = FAINT if match.tied else STRONG
-            pixels[i, match.at - 1] = _tinted(match.winner, strength)
-            text = "=" if match.tied else f"{abs(match.gap):.0f}"
-            colour = "white" if pixels[i, match.at - 1].mean() < 0.4 else "black"
-            look = {"ha": "center", "va": "center", "fontsize": 5.5, "color": colour}
-            ax.text(match.at, i, text, **look)
-    edges = (0.5, widest + 0.5, len(standings) - 0.5, -0.5)
-    ax.imshow(pixels, extent=edges, aspect="auto", interpolation="nearest")
-    ax.set_yticks(range(len(standings)), [s.block.title for s in standings], fontsize=7)
-    integer_ticks(ax.xaxis, 10)
-    ax.tick_params(axis="x", labelsize=7)
+            column = places.index(match.at)
+            colour, sign, ink = CELLS[match.outcome]
+            corner = (column - 0.46, row - 0.42)
+            ax.add_patch(Rectangle(corner, 0.92, 0.84, facecolor=colour, linewidth=0))
+            look = {"ha": "center", "va": "center", "fontsize": 9, "color": ink}
+            ax.text(column, row, sign, **look)
+    ax.set(xlim=(-0.6, len(places) - 0.4), ylim=(len(titles) - 0.4, -0.6))
+    ax.set_xticks(range(len(places)), places, fontsize=9)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    return {match.winner for standing in standings for match in standing.matches}
 
 
-def _tinted(model, strength):
-    from matplotlib.colors import to_rgb
-
-    return 1 - strength * (1 - np.array(to_rgb(COLOURS.get(model, OTHER))))
-
-
-def _patch(model):
+def _patch(outcome):
     from matplotlib.patches import Patch
 
-    return Patch(facecolor=_tinted(model, STRONG), label=model_title(model))
+    colour, sign, _ = CELLS[outcome]
+    return Patch(
+        facecolor=colour, edgecolor="#767676", linewidth=0.5, label=f"{sign} {MEANING[outcome]}"
+    )
 
 
 def draw_budgets(blocks: list[Block], by):
@@ -110,21 +121,21 @@ def draw_budgets(blocks: list[Block], by):
         if (part := [b for b in blocks if b.task == task and b.entries[metric]])
     ]
     width = max(len(part) for _, _, part in strips)
-    figure = new_figure(max(2.3 * width, 7), 2.2 * len(strips) + 1.0)
+    figure = new_figure(max(2.5 * width, 7), 2.4 * len(strips) + 1.1)
     axes = figure.subplots(len(strips), width, squeeze=False)
     drawn = set()
     for row, (task, metric, part) in zip(axes, strips, strict=True):
         for ax, block in zip(row, part, strict=False):
             drawn |= _draw_budget(ax, block, metric, by)
-            ax.set_title(block.title.partition(",")[0], fontsize=8)
+            ax.set_title(block.title.partition(",")[0], fontsize=9)
         for ax in row[len(part) :]:
             ax.set_axis_off()
         name = {"resmse": "ResMSE", "accuracy": "accuracy (%)"}[metric]
         rare = metric == "accuracy" and has_rare_class(blocks[0].experiment, task)
         balanced = "balanced " if rare else ""
-        row[0].set_ylabel("\n".join(filter(None, (_task(task), balanced + name))), fontsize=8)
+        row[0].set_ylabel("\n".join(filter(None, (_task(task), balanced + name))), fontsize=9)
     for ax in axes[-1]:
-        ax.set_xlabel(f"{by} per sample", fontsize=8)
+        ax.set_xlabel(f"{by} per sample", fontsize=9)
     dotted = any(block.entries["accuracy"] for block in blocks)
     legend_below(figure, drawn, more=[_dots()] if dotted else [])
     if any(block.simulated for block in blocks):
@@ -151,18 +162,24 @@ def _draw_budget(ax, block, metric, by) -> set[str]:
         make_logarithmic(ax)
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_formatter("{x:g}")
-    quiet(ax, labelsize=7)
+    quiet(ax, labelsize=9)
     return {model for model, _ in lines}
 
 
 def _lines(block, metric, by):
-    """Places and means of each model and protocol, on the repetitions that all have."""
+    """Places and means of each model and protocol, on the repetitions that all have.
+
+    Between numbers of components that are no neighbours is a NaN, so that no line joins them.
+    """
     protocols = ("none", "signed", "signed+pose")
     entries = [e for e in block.entries[metric] if e.model in BUDGETED and e.protocol in protocols]
     common = set.intersection(*({*entry.values} for entry in entries)) if entries else set()
-    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for entry in entries:
+    found: dict[tuple[str, str], list[tuple[int, float, float]]] = {}
+    for entry in sorted(entries, key=lambda entry: entry.k):
         shown = entry.on(common or entry.values)
         place = block.budget(entry, by) * (32 if by == "bits" else 1)
-        found.setdefault((entry.model, entry.protocol), []).append((place, shown.mean))
-    return {key: tuple(zip(*sorted(points), strict=True)) for key, points in found.items()}
+        points = found.setdefault((entry.model, entry.protocol), [])
+        if points and points[-1][0] < entry.k - 1:
+            points.append((entry.k - 1, math.nan, math.nan))
+        points.append((entry.k, place, shown.mean))
+    return {key: tuple(zip(*points, strict=True))[1:] for key, points in found.items()}

@@ -1,19 +1,42 @@
-"""Who wins: GT-PCA against the other models, with as many components, numbers or bits."""
+"""Who wins: one form of GT-PCA against each model of the paper, by a rule fixed beforehand.
+
+1. Each contest has one form of GT-PCA, the same in all settings.
+2. Only numbers of components, or budgets, at which every model of the paper has rows take part.
+3. Two models are compared on the repetitions that both have. With fewer than three of them nothing
+   is decided. A difference counts if its mean is beyond the 97.5 % quantile of Student's t times
+   its standard error, ``|mean| > t(n - 1) s / sqrt(n)``; else both are even.
+4. GT-PCA loses at a place if any model beats it. Else the outcome is that against its rival, the
+   model to which its gap is smallest.
+5. Simulated data and rows of an earlier solver take no part; nor do repetitions after the tenth.
+6. Accuracies are balanced where a class is rare.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import t as student
 
 from gtpca_paper.rows import TableKey
-from gtpca_paper.spec import EXPERIMENTS, MODELS, find_setting, has_rare_class, is_gtpca
+from gtpca_paper.spec import EXPERIMENTS, MODELS, find_setting, has_rare_class
 
-__all__ = ["CONTESTS", "Block", "Contest", "Entry", "Match", "best_within", "make_blocks", "play"]
+__all__ = [
+    "CONTESTS",
+    "OUTCOMES",
+    "Block",
+    "Contest",
+    "Entry",
+    "Match",
+    "Pair",
+    "make_blocks",
+    "play",
+]
 
-TIED = {"resmse": 1.0, "accuracy": 0.5}  # percent of an error, points of an accuracy
+LEAST = 3  # common repetitions by which something is decided
+LEVEL = 0.975  # of the quantile: differences of both signs, 5 % in all
+OUTCOMES = ("won", "even", "lost", "undecided")
 
 
 class Contest(NamedTuple):
@@ -22,34 +45,34 @@ class Contest(NamedTuple):
     Attributes
     ----------
     title : str
+    ours : str
+        The form of GT-PCA.
     metric : {"resmse", "accuracy"}
         Accuracies are balanced ones where a class is rare.
-    protocols : tuple of str
-        What may be classified.
-    by : {"k", "numbers", "bits"}
-        What is the same for all: components, numbers stored per sample, or multiples of 32 bits.
-        A model that was not run with as many components takes part with the next fewer.
+    protocol : str
+        What is classified.
+    by : {"k", "numbers"}
+        What is the same for all: components, or numbers stored per sample, of which a pose is
+        one. GT-PCA has then as many components as it may.
     """
 
     title: str
+    ours: str
     metric: str
-    protocols: tuple[str, ...]
+    protocol: str
     by: str
 
 
-_ALL = ("signed", "signed+pose")
 CONTESTS = {
-    "error": Contest("error, as many components", "resmse", ("none",), "k"),
-    "error-numbers": Contest("error, as many numbers", "resmse", ("none",), "numbers"),
-    "error-bits": Contest("error, as many bits", "resmse", ("none",), "bits"),
-    "accuracy": Contest("accuracy, as many signed scores", "accuracy", ("signed",), "k"),
-    "accuracy-numbers": Contest("accuracy, as many numbers", "accuracy", _ALL, "numbers"),
-    "accuracy-bits": Contest("accuracy, as many bits", "accuracy", _ALL, "bits"),
+    "error": Contest("error, equal components", "gtpca-als", "resmse", "none", "k"),
+    "error-numbers": Contest("error, equal numbers", "gtpca-als", "resmse", "none", "numbers"),
+    "accuracy": Contest("accuracy, shared pose", "gtpca-shared", "accuracy", "signed", "k"),
+    "accuracy-als": Contest("accuracy, own poses", "gtpca-als", "accuracy", "signed", "k"),
 }
 
 
 class Entry(NamedTuple):
-    """What one model has reached with ``k`` components, by repetition."""
+    """What one model has reached with ``k`` components, by repetition; NaN where it diverged."""
 
     model: str
     protocol: str
@@ -86,6 +109,11 @@ class Block(NamedTuple):
         """Whether there are poses."""
         return find_setting(self.experiment, self.setting).moves
 
+    @property
+    def rivals(self) -> tuple[str, ...]:
+        """The models that the paper compares GT-PCA with here."""
+        return EXPERIMENTS[self.experiment].baselines
+
     def budget(self, entry, by) -> float:
         """Numbers stored per sample by an entry, or bits in multiples of 32."""
         if by == "k" or entry.model not in MODELS:
@@ -95,35 +123,95 @@ class Block(NamedTuple):
         return found.numbers if by == "numbers" else found.bits / 32
 
 
+class Pair(NamedTuple):
+    """GT-PCA against one other model, on the repetitions that both have.
+
+    Attributes
+    ----------
+    outcome : {"won", "even", "lost", "undecided"}
+    n : int
+        Repetitions.
+    gap : float
+        By how much GT-PCA is better in the mean: percent of the larger error, points of an
+        accuracy. 100 if the other model diverged, NaN if there is nothing to compare.
+    margin : float
+        What a gap must be beyond to count.
+    means : tuple of float
+        Ours and theirs.
+    """
+
+    outcome: str
+    n: int
+    gap: float
+    margin: float
+    means: tuple[float, float]
+
+    @classmethod
+    def of(cls, ours: Entry, theirs: Entry, metric) -> Pair:
+        """Compare two entries."""
+        common = sorted({*ours.values} & {*theirs.values})
+        values = np.array([[e.values[r] for r in common] for e in (ours, theirs)], dtype=float)
+        lost = np.isnan(values[1]) & ~np.isnan(values[0])
+        if len(common) >= LEAST and lost.all():
+            return cls("won", len(common), 100.0, 0.0, (float(values[0].mean()), math.inf))
+        values = values[:, np.isfinite(values).all(axis=0)]
+        n = values.shape[1]
+        if n == 0:
+            return cls("undecided", 0, math.nan, math.inf, (math.nan, math.nan))
+        means = values.mean(axis=1)
+        scale = -100 / means.max() if metric == "resmse" else 1.0
+        differences = (values[0] - values[1]) * scale
+        margin = _margin(differences)
+        gap = float(differences.mean())
+        if n < LEAST:
+            outcome = "undecided"
+        else:
+            outcome = "even" if abs(gap) <= margin else "won" if gap > 0 else "lost"
+        return cls(outcome, n, gap, margin, (float(means[0]), float(means[1])))
+
+
+def _margin(differences) -> float:
+    n = len(differences)
+    if n < LEAST:
+        return math.inf
+    return float(student.ppf(LEVEL, n - 1) * differences.std(ddof=1) / math.sqrt(n))
+
+
 class Match(NamedTuple):
-    """The best form of GT-PCA and the best other model at one place.
+    """GT-PCA against all models of the paper at one place.
 
     Attributes
     ----------
     at : int
-        Components, numbers or multiples of 32 bits.
-    ours, theirs : str
-        The models.
-    means : tuple of float
-        Ours and theirs, over the repetitions that both have.
-    gap : float
-        By how much ours is better on these: percent of the larger error, points of an accuracy.
-        Negative where GT-PCA loses.
-    tied : bool
-        Whether that is next to nothing, or within two standard errors of the difference.
+        Components or numbers.
+    pairs : dict of str to Pair
+        By the other model.
     """
 
     at: int
-    ours: str
-    theirs: str
-    means: tuple[float, float]
-    gap: float
-    tied: bool
+    pairs: dict[str, Pair]
 
     @property
-    def winner(self) -> str:
-        """The better model, also where both are tied."""
-        return self.ours if self.gap >= 0 else self.theirs
+    def outcome(self) -> str:
+        """One of :data:`OUTCOMES`."""
+        return self.pairs[self.rival].outcome
+
+    @property
+    def rival(self) -> str:
+        """The model to which the gap is smallest; if any beats GT-PCA, of those that do."""
+        beating = {m: pair for m, pair in self.pairs.items() if pair.outcome == "lost"}
+        found = beating or {m: pair for m, pair in self.pairs.items() if pair.n} or self.pairs
+        return min(found, key=lambda model: found[model].gap)
+
+    @property
+    def gap(self) -> float:
+        """By how much GT-PCA is better than its rival; negative where it is worse."""
+        return self.pairs[self.rival].gap
+
+    @property
+    def n(self) -> int:
+        """Repetitions by which it was decided."""
+        return self.pairs[self.rival].n
 
 
 def make_blocks(rows) -> list[Block]:
@@ -137,7 +225,7 @@ def make_blocks(rows) -> list[Block]:
     """
     main = rows["profile"].value_counts().idxmax()
     rows = rows[(rows["profile"] == main) & (rows["normalisation"] != "paper")]
-    rows = rows[rows["value"].notna() & ~rows["earlier"] & rows["experiment"].isin([*EXPERIMENTS])]
+    rows = rows[~rows["earlier"] & rows["experiment"].isin([*EXPERIMENTS])]
     groups = dict(iter(rows.groupby(["experiment", "setting", "task"])))
     wanted = [
         (e.name, setting.name, task)
@@ -165,85 +253,25 @@ def _entries(rows) -> list[Entry]:
 
 
 def play(block: Block, contest: Contest) -> list[Match]:
-    """All matches of a contest in a block."""
-    entries = [e for e in block.entries[contest.metric] if e.protocol in contest.protocols]
-    largest = max((e.k for e in entries if not is_gtpca(e.model)), default=0)
-    matches = (
-        _match(at, _competing(block, entries, contest, at), contest.metric)
-        for at in range(1, largest + 1)
-    )
-    return [match for match in matches if match is not None]
-
-
-def _competing(block, entries, contest, at) -> list[Entry]:
-    if contest.by == "k":
-        return _up_to(entries, at)
-    return list(best_within(block, entries, contest, at))
-
-
-def _up_to(entries, k) -> list[Entry]:
-    """Entries with ``k`` components, if both sides have one; of other models the next smaller.
-
-    A network that was trained for some k alone is not beaten by its absence at others.
-    """
-    if len({is_gtpca(entry.model) for entry in entries if entry.k == k}) < 2:
+    """All matches of a contest in a block; none of simulated data, or where nothing moves."""
+    if block.simulated or not block.moves:
         return []
-    fewer = sorted((e for e in entries if e.k <= k), key=lambda entry: entry.k)
-    return [*{entry.model: entry for entry in fewer}.values()]
+    entries = [e for e in block.entries[contest.metric] if e.protocol == contest.protocol]
+    rivals = {(e.model, e.k): e for e in entries if e.model in block.rivals}
+    places = sorted({k for _, k in rivals if all((m, k) in rivals for m in block.rivals)})
+    matches = []
+    for at in places:
+        ours = _ours(block, entries, contest, at)
+        if ours is not None:
+            pairs = {m: Pair.of(ours, rivals[m, at], contest.metric) for m in block.rivals}
+            matches.append(Match(at, pairs))
+    return matches
 
 
-def best_within(block, entries: Iterable[Entry], contest, budget) -> Iterator[Entry]:
-    """The best entry of each model that stores at most ``budget`` per sample."""
-    by_model: dict[str, list[Entry]] = {}
-    for entry in entries:
-        if block.budget(entry, contest.by) <= budget:
-            by_model.setdefault(entry.model, []).append(entry)
-    for found in by_model.values():
-        yield min(found, key=lambda entry: _loss(entry.mean, contest.metric))
-
-
-def _loss(value, metric) -> float:
-    return value if metric == "resmse" else -value
-
-
-def _match(at, entries, metric) -> Match | None:
-    """The best of both sides, each judged against the entry with most repetitions.
-
-    A form of GT-PCA needs three repetitions, or as many as any has: one alone may be lucky.
-    """
-    most = max((len(e.values) for e in entries if is_gtpca(e.model)), default=0)
-    entries = [e for e in entries if not is_gtpca(e.model) or len(e.values) >= min(most, 3)]
-    if not entries:
-        return None
-    reference = max(entries, key=lambda entry: len(entry.values))
-    sides: list[list[tuple[float, Entry]]] = [[], []]
-    for entry in entries:
-        gap = _Pair.of(entry, reference, metric).gap
-        if math.isfinite(gap):
-            sides[is_gtpca(entry.model)].append((gap, entry))
-    if not all(sides):
-        return None
-    theirs, ours = (max(side, key=lambda pair: pair[0])[1] for side in sides)
-    pair = _Pair.of(ours, theirs, metric)
-    tied = abs(pair.gap) <= max(TIED[metric], 2 * pair.error)
-    return Match(at, ours.model, theirs.model, pair.means, pair.gap, bool(tied))
-
-
-class _Pair(NamedTuple):
-    """Two entries on the repetitions that both have; ``gap`` is NaN if there is none."""
-
-    means: tuple[float, float]
-    gap: float
-    error: float  # standard error of the gap, 0 if there are too few repetitions
-
-    @classmethod
-    def of(cls, a: Entry, b: Entry, metric) -> _Pair:
-        common = sorted({*a.values} & {*b.values})
-        if not common:
-            return cls((math.nan, math.nan), math.nan, 0.0)
-        values = np.array([[entry.values[r] for r in common] for entry in (a, b)])
-        means = values.mean(axis=1)
-        scale = -100 / means.max() if metric == "resmse" else 1.0
-        differences, n = (values[0] - values[1]) * scale, len(common)
-        error = differences.std(ddof=1) / math.sqrt(n) if n > 2 else 0.0
-        return cls((float(means[0]), float(means[1])), float(differences.mean()), float(error))
+def _ours(block, entries, contest, at) -> Entry | None:
+    """The entry of GT-PCA with ``at`` components, or the largest with at most as many numbers."""
+    own = [e for e in entries if e.model == contest.ours]
+    if contest.by == "k":
+        return next((e for e in own if e.k == at), None)
+    fitting = [e for e in own if block.budget(e, contest.by) <= at]
+    return max(fitting, key=lambda entry: entry.k, default=None)

@@ -23,10 +23,12 @@ __all__ = [
 COLOURS = {
     "gtpca": BLUE,
     "gtpca-als": BLUE,
-    "gtpca-adam": SKY,
-    "gtpca-adam-1": "#B5D9EF",
-    "gtpca-adam-20": "#5B6BBF",
-    "gtpca-refine": BLACK,
+    "gtpca-adam": BLACK,
+    "gtpca-adam-1": "#C49C94",
+    "gtpca-adam-20": "#8C564B",
+    "gtpca-adam-40": "#BCBD22",
+    "gtpca-adam-160": "#6B6100",
+    "gtpca-refine": SKY,
     "gtpca-shared": "#7F7F7F",
     "pca": RED,
     "kpca": PINK,
@@ -35,6 +37,7 @@ COLOURS = {
 }
 OTHER = "#B0A000"
 MARKERS = {"gtpca-als": "o", "gtpca-adam": "s", "gtpca-adam-1": "1", "gtpca-adam-20": "2"}
+MARKERS |= {"gtpca-adam-40": "3", "gtpca-adam-160": "4"}
 MARKERS |= {"gtpca-refine": "D", "gtpca-shared": "P"}
 MARKERS |= {"pca": "v", "kpca": "<", "autoencoder": "^", "vae": ">"}
 LARGEST = 2.0  # diverged errors would flatten everything else
@@ -82,7 +85,7 @@ def draw_panels(tables, experiment, metric="resmse"):
     found = {t.key: t for t in tables if (t.key.experiment, t.key.metric) == (experiment, metric)}
     strips = list(_strips(experiment, metric, found))
     shape = len(strips), max(len(strip.keys) for strip in strips)
-    figure = new_figure(max(2.3 * shape[1], 7), 2.2 * shape[0] + 1.1)
+    figure = new_figure(max(2.6 * shape[1], 7), 2.4 * shape[0] + 1.3)
     axes = figure.subplots(*shape, squeeze=False)
     drawn = set()
     for row, strip in zip(axes, strips, strict=True):
@@ -90,10 +93,11 @@ def draw_panels(tables, experiment, metric="resmse"):
             drawn |= _draw_panel(ax, key, found.get(key), strip.protocol)
         _label(row, strip, last=strip is strips[-1])
     _scale(axes.flat, metric)
-    dashed = [_dashes()] if any(_published(k, s.protocol) for s in strips for k in s.keys) else []
-    legend_below(figure, map(_ours, drawn), more=dashed)
-    if any(table.simulated for table in found.values()):
-        figure.suptitle("Simulated data; published numbers are of real data", fontsize=10)
+    simulated = any(table.simulated for table in found.values())
+    printed = any(_published(k, s.protocol) for s in strips for k in s.keys)
+    legend_below(figure, map(_ours, drawn), more=[_dashes()] if printed and not simulated else [])
+    if simulated:
+        figure.suptitle("Simulated data: there is nothing to compare with", fontsize=10)
     return figure
 
 
@@ -115,7 +119,7 @@ def _keys(experiment, found) -> list[TableKey]:
 def _draw_panel(ax, key, table, protocol) -> set[str]:
     """Draw the lines of a protocol, and return their models."""
     lines = dict(_drawn(table, protocol)) if table else {}
-    published = _published(key, protocol)
+    published = {} if table and table.simulated else _published(key, protocol)
     for model, row in published.items():
         values = np.array(row, dtype=np.float64)
         ax.plot(np.arange(1, len(row) + 1), values, "--", color=COLOURS[model], linewidth=0.9)
@@ -123,9 +127,9 @@ def _draw_panel(ax, key, table, protocol) -> set[str]:
         _draw_line(ax, model, cells)
     if not lines and not published:
         why = "nothing moves" if table else "not run"
-        ax.text(0.5, 0.5, why, ha="center", fontsize=7, transform=ax.transAxes)
+        ax.text(0.5, 0.5, why, ha="center", fontsize=9, transform=ax.transAxes)
         ax.set(xticks=[], yticks=[])
-    quiet(ax, labelsize=7)
+    quiet(ax, labelsize=9)
     return {*lines, *published}
 
 
@@ -148,8 +152,11 @@ def _drawn(table, protocol):
 
 
 def _draw_line(ax, model, cells):
-    cells = cells[cells["mean"].notna()]
-    k, mean, error = cells["k"], cells["mean"], cells["stderr"].fillna(0)
+    cells = cells[cells["mean"].notna()].set_index("k")
+    if cells.empty:  # diverged everywhere
+        return
+    cells = cells.reindex(range(cells.index.min(), cells.index.max() + 1))  # no line over gaps
+    k, mean, error = cells.index, cells["mean"], cells["stderr"].fillna(0)
     look = style(model)
     ax.fill_between(k, mean - error, mean + error, color=look["color"], alpha=0.2, linewidth=0)
     ax.plot(k, mean, **look)
@@ -202,11 +209,11 @@ def _label(axes, strip, *, last):
     for ax in axes[len(strip.keys) :]:
         ax.set_axis_off()
     for ax, key in zip(axes, strip.keys, strict=False):
-        ax.set_title(key.setting_title.replace(", ", ",\n", 1), fontsize=8)
+        ax.set_title(key.setting_title.replace(", ", ",\n", 1), fontsize=9)
         if last:
-            ax.set_xlabel("components", fontsize=8)
+            ax.set_xlabel("components", fontsize=9)
     what = [strip.keys[0].task_title, strip.keys[0].metric_title, PROTOCOLS.get(strip.protocol, "")]
-    axes[0].set_ylabel("\n".join(filter(None, what)), fontsize=8)
+    axes[0].set_ylabel("\n".join(filter(None, what)), fontsize=9)
 
 
 def legend_below(figure, models, make=None, more=()):
@@ -214,7 +221,7 @@ def legend_below(figure, models, make=None, more=()):
     ordered = sorted({*models}, key=lambda model: rank(model, MODELS))
     handles = [*map(make or _handle, ordered), *more]
     place = {"loc": "outside lower center", "ncols": 4}
-    figure.legend(handles=handles, fontsize=8, frameon=False, **place)
+    figure.legend(handles=handles, fontsize=9, frameon=False, **place)
 
 
 def _handle(model):
@@ -240,20 +247,20 @@ def panel_caption(tables, experiment, metric="resmse") -> str:
     """What the panels of an experiment show."""
     own = [t for t in tables if (t.key.experiment, t.key.metric) == (experiment, metric)]
     title = TableKey(experiment, "", "", metric).metric_title
+    simulated = any(table.simulated for table in own)
     parts = [
         f"{experiment_title(experiment)}: {title} over the number of components.",
-        "Lines: ours, with bands of one standard error, markers where there are results.",
+        "Ours: markers with bands of one standard error, joined where k are neighbours.",
     ]
     if metric == "resmse":
-        parts += [
-            "Dashed: published, in the colour of its model.",
-            f"Errors above {LARGEST:g} are cut off.",
-        ]
+        parts += ["Dashed: published, in the colour of its model."] * (not simulated)
+        parts += [f"Errors above {LARGEST:g} are cut off."]
     else:
-        parts += ["Dashed: published, scores as in the paper."] * (metric == "accuracy")
+        said = metric == "accuracy" and not simulated
+        parts += ["Dashed: published, scores as in the paper."] * said
         parts += ["Among poses, models that have none are drawn by their signed scores."]
     parts += [*_unequal(own), *_earlier(own)]
-    parts += ["Simulated data."] if any(table.simulated for table in own) else []
+    parts += ["Simulated data."] if simulated else []
     parts += ["Some results are missing."] if not all(table.complete for table in own) else []
     return " ".join(parts)
 

@@ -188,9 +188,9 @@ def draw_spikes(model, signals):
     rebuilt = [model.decode(codes.first(k)) for k in (1, 2, 3)]
     for j, ax in enumerate(axes[1]):
         _draw_signal(ax, signals[j], [part[j] for part in rebuilt])
-    axes[1, 0].legend(fontsize=7, frameon=False)
+    axes[1, 0].legend(fontsize=9, frameon=False)
     for ax in axes.flat:
-        quiet(ax, labelsize=7)
+        quiet(ax, labelsize=9)
     return figure
 
 
@@ -236,7 +236,7 @@ def _box(ax, x, y, width, text):
     corner, shape = (x - width / 2, y - 0.25), "round,pad=0,rounding_size=0.1"
     look: dict[str, Any] = {"facecolor": "#F2F2F2", "edgecolor": "black", "boxstyle": shape}
     ax.add_patch(FancyBboxPatch(corner, width, 0.5, **look))
-    ax.text(x, y, text, ha="center", va="center", fontsize=8)
+    ax.text(x, y, text, ha="center", va="center", fontsize=9)
 
 
 def _difference(ax, x):
@@ -275,7 +275,7 @@ def draw_projections(scores, is_target, target="8"):
     ax.set_xlabel("score on component 1", fontsize=9)
     ax.set_ylabel("score on component 2", fontsize=9)
     quiet(ax)
-    ax.legend(fontsize=8, frameon=False)
+    ax.legend(fontsize=9, frameon=False)
     return figure
 
 

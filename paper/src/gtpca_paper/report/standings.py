@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-import re
+import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gtpca_paper.report.contests import CONTESTS, Block, Contest, Match, best_within, play
+from gtpca_paper.report.contests import CONTESTS, Block, Contest, Match, play
 from gtpca_paper.report.tables import ranges
-from gtpca_paper.spec import EXPERIMENTS, MODELS, Experiment, is_gtpca, model_title
+from gtpca_paper.spec import EXPERIMENTS, MODELS, Experiment, model_title
 
-__all__ = ["Standing", "absent", "budget_table", "losses", "make_standings", "score", "told"]
+__all__ = [
+    "Standing",
+    "absent",
+    "budget_table",
+    "losses",
+    "make_standings",
+    "pair_table",
+    "score",
+    "settings",
+    "told",
+]
 
 BUDGETED = ("gtpca-als", "gtpca-refine", "gtpca-shared", "pca", "kpca", "autoencoder")
+WORDS = {"won": "GT-PCA", "even": "even", "lost": "others", "undecided": "not decided"}
 
 
 class Standing(NamedTuple):
@@ -27,14 +39,17 @@ class Standing(NamedTuple):
         """Of the gaps."""
         return "%" if self.contest.metric == "resmse" else "points"
 
+    @property
+    def outcome(self) -> str:
+        """What more than half of the matches have, or "mixed"."""
+        counts = Counter(match.outcome for match in self.matches)
+        outcome, most = counts.most_common(1)[0]
+        return outcome if 2 * most > len(self.matches) else "mixed"
+
     def place(self, matches) -> str:
         """Where matches took place, e.g. "at k = 1-3" or "with 2-10 numbers"."""
         text = ranges(match.at for match in matches)
-        if self.contest.by == "k":
-            return f"at k = {text}"
-        if self.contest.by == "bits":
-            text = re.sub(r"\d+", lambda found: str(32 * int(found[0])), text)
-        return f"with {text} {self.contest.by if text != '1' else 'number'}"
+        return f"at k = {text}" if self.contest.by == "k" else f"with {text} numbers"
 
     def number(self, value) -> str:
         """A mean as text."""
@@ -43,11 +58,10 @@ class Standing(NamedTuple):
         return f"{value:.{decimals}f}"
 
     def parts(self) -> dict[str, list[Match]]:
-        """Matches by the side that won them: "GT-PCA", "tied", or the title of another model."""
+        """Matches by outcome, in their order."""
         found: dict[str, list[Match]] = {}
         for match in self.matches:
-            title = "GT-PCA" if is_gtpca(match.winner) else model_title(match.winner)
-            found.setdefault("tied" if match.tied else title, []).append(match)
+            found.setdefault(match.outcome, []).append(match)
         return found
 
 
@@ -62,13 +76,19 @@ def make_standings(blocks) -> dict[str, list[Standing]]:
 
 
 def told(standing: Standing) -> str:
-    """E.g. "GT-PCA at k = 1-4, by 28 to 53 %; tied at k = 5"."""
+    """E.g. "GT-PCA at k = 1-4, by 28 to 53 %; VAE at k = 5, by 3 %; not decided at k = 7"."""
     said = []
-    for who, matches in standing.parts().items():
-        where = standing.place(matches)
-        size = "" if who == "tied" else f", by {_amount(matches, standing.unit)}"
-        said.append(f"{who} {where}{size}")
-    return "; ".join(said)
+    for outcome, matches in standing.parts().items():
+        who = WORDS[outcome]
+        if outcome == "lost":
+            who = ", ".join(dict.fromkeys(model_title(match.rival) for match in matches))
+        decided = outcome in ("won", "lost")
+        size = f", by {_amount(matches, standing.unit)}" if decided else ""
+        said.append(f"{who} {standing.place(matches)}{size}")
+    counts = [match.n for match in standing.matches]
+    low, high = min(counts), max(counts)
+    times = f"{low}" if low == high else f"{low} to {high}"
+    return f"{'; '.join(said)} ({times} repetition{'s' if high != 1 else ''})"
 
 
 def _amount(matches, unit) -> str:
@@ -77,37 +97,53 @@ def _amount(matches, unit) -> str:
     return f"{low} {unit}" if low == high else f"{low} to {high} {unit}"
 
 
-def score(standings) -> tuple[int, int, int]:
-    """Matches that GT-PCA won, that were tied, and that it lost."""
-    matches = [match for standing in standings for match in standing.matches]
-    tied = sum(match.tied for match in matches)
-    won = sum(match.gap >= 0 and not match.tied for match in matches)
-    return won, tied, len(matches) - won - tied
+def score(standings) -> dict[str, int]:
+    """How many matches have each outcome."""
+    counts = Counter(match.outcome for standing in standings for match in standing.matches)
+    return {name: counts[name] for name in WORDS}
+
+
+def settings(standings) -> dict[str, int]:
+    """How many settings have each outcome at more than half of their places, or "mixed"."""
+    counts = Counter(standing.outcome for standing in standings)
+    return {name: counts[name] for name in (*WORDS, "mixed")}
 
 
 def losses(standings) -> Iterator[str]:
     """A sentence for each block in which GT-PCA loses somewhere."""
     for standing in standings:
-        lost = [match for match in standing.matches if match.gap < 0 and not match.tied]
+        lost = standing.parts().get("lost", [])
         if lost:
             worst = min(lost, key=lambda match: match.gap)
-            winners = ", ".join(dict.fromkeys(model_title(match.theirs) for match in lost))
-            ours, theirs = map(standing.number, worst.means)
+            winners = ", ".join(dict.fromkeys(model_title(match.rival) for match in lost))
+            ours, theirs = map(standing.number, worst.pairs[worst.rival].means)
             yield (
                 f"{standing.block.title}: {winners} {standing.place(lost)}, by up to "
                 f"{_amount([worst], standing.unit)} ({standing.place([worst])}: {theirs} of "
-                f"{model_title(worst.theirs)} against {ours} of {model_title(worst.ours)})."
+                f"{model_title(worst.rival)} against {ours} of "
+                f"{model_title(standing.contest.ours)})."
             )
 
 
+def pair_table(standings) -> list[list[str]]:
+    """For each other model a row: its title, and how many matches GT-PCA won, was even in, ..."""
+    rows = []
+    for model in MODELS:
+        pairs = [m.pairs[model] for s in standings for m in s.matches if model in m.pairs]
+        counts = Counter(pair.outcome for pair in pairs)
+        if pairs:
+            rows.append([model_title(model), *(str(counts[name]) for name in WORDS)])
+    return rows
+
+
 def absent(standings) -> Iterator[str]:
-    """Which models of the paper have no rows for a contest, e.g. "VAE: MNIST (i); MNIST (ii)"."""
+    """Which contests a block has no place in, and what for, e.g. "VAE: MNIST (i); MNIST (ii)"."""
     found: dict[str, list[str]] = {}
     for standing in standings:
         block, contest = standing.block, standing.contest
-        there = {e.model for e in block.entries[contest.metric] if e.protocol in contest.protocols}
-        lacking = [m for m in EXPERIMENTS[block.experiment].baselines if m not in there]
-        if lacking:
+        there = {e.model for e in block.entries[contest.metric] if e.protocol == contest.protocol}
+        lacking = [m for m in (contest.ours, *block.rivals) if m not in there]
+        if lacking and block.moves and not block.simulated and block.entries[contest.metric]:
             found.setdefault(", ".join(map(model_title, lacking)), []).append(block.title)
     for models, titles in found.items():
         yield f"{models}: {'; '.join(titles)}."
@@ -122,25 +158,33 @@ class BudgetRow(NamedTuple):
 
 
 def budget_table(blocks, contest: Contest, budget) -> tuple[list[str], list[BudgetRow]]:
-    """Titles of the models, and what they reach while storing at most ``budget`` per sample.
+    """Titles of the models, and what they reach while storing ``budget`` numbers per sample.
 
-    Means are over the repetitions that all models in a row have.
+    A form of GT-PCA has as many components as it may; other models were run with as many, or are
+    left out. Means are over the repetitions that all models in a row have.
 
     Parameters
     ----------
     blocks : list of Block
     contest : Contest
     budget : int
-        Numbers, or multiples of 32 bits.
+        Numbers.
     """
     rows = []
     for block in blocks:
-        entries = [e for e in block.entries[contest.metric] if e.protocol in contest.protocols]
-        found = {e.model: e for e in best_within(block, entries, contest, budget)}
-        shown = [found.get(model) for model in BUDGETED]
+        entries = [e for e in block.entries[contest.metric] if e.protocol == contest.protocol]
+        shown = [_within(block, entries, model, budget) for model in BUDGETED]
         if any(shown):
             rows.append(_budget_row(Standing(block, contest, []), shown))
     return [MODELS[model].title for model in BUDGETED], rows
+
+
+def _within(block, entries, model, budget):
+    own = [e for e in entries if e.model == model and not math.isnan(e.mean)]
+    if model in block.rivals:
+        return next((e for e in own if e.k == budget), None)
+    fitting = [e for e in own if block.budget(e, "numbers") <= budget]
+    return max(fitting, key=lambda entry: entry.k, default=None)
 
 
 def _budget_row(standing, shown) -> BudgetRow:

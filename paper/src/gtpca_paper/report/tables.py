@@ -16,7 +16,7 @@ from gtpca.optional import require
 from gtpca_paper.report.expected import Wanted, wanted_tables
 from gtpca_paper.report.layout import to_markdown
 from gtpca_paper.report.published import published_models, published_row, published_tables
-from gtpca_paper.rows import Line, TableKey
+from gtpca_paper.rows import Line, TableKey, is_earlier
 from gtpca_paper.run import store
 from gtpca_paper.spec import MODELS, PROTOCOLS, is_gtpca, rank
 
@@ -27,6 +27,7 @@ __all__ = ["Table", "compared", "make_tables", "read_rows", "write_tables"]
 
 TOLERANCE = 3.0  # percent of the published error up to which an error agrees with it
 POINTS = 2.0  # up to which an accuracy agrees with the published one
+MOST = 10  # repetitions, those of the paper: how many count is not chosen after looking
 KEY = list(TableKey._fields)
 LINE = list(Line._fields)
 REFERENCE = "gtpca-als"  # what other forms of GT-PCA are compared with, on the same repetitions
@@ -146,13 +147,14 @@ def read_rows(folder) -> DataFrame:
     Returns
     -------
     DataFrame
-        One row per result; simulated ones do not count in a table that has real ones. A value that
-        is null or not finite is NaN.
+        One row per result of the first ten repetitions; simulated ones do not count in a table
+        that has real ones. A value that is null or not finite is NaN.
     """
     rows = store.read_rows(folder)
     if not rows:
         raise ValueError(f"{folder} has no rows; run `gtpca reproduce` with --out {folder} first.")
-    return _tidy(_pandas().DataFrame(rows))
+    rows = [row | {"earlier": is_earlier(row)} for row in rows]
+    return _tidy(_pandas().DataFrame(rows).drop(columns="made", errors="ignore"))
 
 
 def _tidy(rows) -> DataFrame:
@@ -163,7 +165,8 @@ def _tidy(rows) -> DataFrame:
     rows["earlier"] = rows["earlier"].eq(True) if "earlier" in rows else False
     real = ~rows["simulated"].astype(bool)
     superseded = ~real & real.groupby([rows[name] for name in KEY]).transform("any")
-    return rows[~superseded].drop_duplicates([*KEY, *LINE, "k", "repetition"], keep="last")
+    rows = rows[~superseded & (rows["repetition"] < MOST)]
+    return rows.drop_duplicates([*KEY, *LINE, "k", "repetition"], keep="last")
 
 
 def _with_balanced(rows) -> DataFrame:
@@ -317,7 +320,10 @@ def _published(key, cell) -> float:
 
 
 def compared(tables, metric) -> DataFrame:
-    """Cells of all tables with a published counterpart, with ``deviation`` and ``table``."""
+    """Cells of all tables with a published counterpart, with ``deviation`` and ``table``.
+
+    Those of an earlier solver are left out.
+    """
     parts = [
         table.cells.assign(deviation=table.deviations(table.cells), table=table.key.short_title)
         for table in tables
@@ -325,7 +331,7 @@ def compared(tables, metric) -> DataFrame:
     ]
     none = _pandas().DataFrame(columns=[*EXPORTED, "deviation", "table"])
     cells = _pandas().concat(parts, ignore_index=True) if parts else none
-    return cells[cells["verdict"] != ""]
+    return cells[(cells["verdict"] != "") & ~cells["earlier"].astype(bool)]
 
 
 def write_tables(tables, out) -> list[Path]:

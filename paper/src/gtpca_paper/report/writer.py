@@ -12,6 +12,7 @@ from typing import Any
 
 from gtpca.optional import require
 from gtpca.plots.style import require_matplotlib
+from gtpca_paper.report.claims import NEAR, VERDICTS, check_claims
 from gtpca_paper.report.comparisons import (
     BUDGET_CAPTION,
     WINNERS_CAPTION,
@@ -23,8 +24,25 @@ from gtpca_paper.report.layout import escape_markdown, printed_rows, status, to_
 from gtpca_paper.report.panels import draw_panels, panel_caption, save_figure
 from gtpca_paper.report.pictures import make_pictures
 from gtpca_paper.report.published import published_tables
-from gtpca_paper.report.standings import absent, budget_table, losses, make_standings, told
-from gtpca_paper.report.summary import does_not_hold, reproduced, winners
+from gtpca_paper.report.standings import (
+    Standing,
+    absent,
+    budget_table,
+    losses,
+    make_standings,
+    pair_table,
+    told,
+)
+from gtpca_paper.report.summary import (
+    avoid,
+    does_not_hold,
+    failures,
+    reproduced,
+    successes,
+)
+from gtpca_paper.report.summary import (
+    counts as contest_counts,
+)
 from gtpca_paper.report.tables import (
     POINTS,
     TOLERANCE,
@@ -40,18 +58,16 @@ from gtpca_paper.spec import EXPERIMENTS, METRICS, OWN_TITLES, experiment_title,
 __all__ = ["read_remarks", "write_report"]
 
 SUMMARY = "summary"
-SHOWN = ("error", "error-numbers", "accuracy", "accuracy-numbers")  # contests told block by block
-PLAIN = ("error", "accuracy")  # of these, one for each kind of row
-BUDGETS = {  # contests, and what may be stored per sample
-    "error-numbers": (4, 10),
-    "error-bits": (4, 10),
-    "accuracy-numbers": (4, 10),
-    "accuracy-bits": (4, 10),
-}
+SHOWN = ("error", "error-numbers", "accuracy")  # contests of the first table
+PAGES = ("results.md", "claims.md", "details.md", "results.html")
+BUDGETS = {"error-numbers": (4, 10), "accuracy": (4, 10)}  # numbers that may be stored per sample
 
 
 def write_report(folder, out=None, *, repetitions=None, pictures=None) -> Path:
-    """Write tables, figures and the page ``results.html``, also as ``results.md``.
+    """Write tables, figures and the page ``results.html``; in Markdown it is three.
+
+    ``results.md`` is one screen, ``claims.md`` has the sentences of the paper, and ``details.md``
+    all tables.
 
     Parameters
     ----------
@@ -81,7 +97,7 @@ def write_report(folder, out=None, *, repetitions=None, pictures=None) -> Path:
     context = _context(tables, remarks) | {"run": _read_run(folder / "run.json")}
     context |= _comparisons(tables, blocks, out)
     context |= _figures(tables, make_pictures() if pictures is None else pictures, out)
-    for name in ("results.md", "results.html"):
+    for name in PAGES:
         text = re.sub(r"\n{3,}", "\n\n", environment.get_template(name).render(context))
         (out / name).write_text(text, encoding="utf-8")
     return out / "results.html"
@@ -154,24 +170,35 @@ def _context(tables, remarks) -> dict[str, Any]:
 
 
 def _comparisons(tables, blocks, out) -> dict[str, Any]:
-    """What was reproduced, who wins, what does not hold, and equal budgets."""
-    standings = make_standings(blocks)
-    compared = any(standings.values())
+    """Who wins, what was reproduced, what does not hold, and equal budgets."""
+    standings, claims = make_standings(blocks), check_claims(blocks)
+    compared = any(standings[name] for name in SHOWN)
     figure = draw_winners(standings) if compared else None
     return {
+        "successes": successes(tables),
+        "failures": failures(claims, standings),
+        "avoid": avoid(tables, standings),
+        "claims": claims,
+        "claim_counts": {v: sum(c.verdict == v for c in claims) for v in VERDICTS.values()},
+        "near": f"{NEAR:g}",
+        "counts": contest_counts(standings),
         "reproduced": reproduced(tables),
-        "won": winners(standings),
         "fails": does_not_hold(tables, standings),
         "contests": [CONTESTS[name].title for name in SHOWN],
         "standings": _told(blocks, standings),
-        "absent": {CONTESTS[name].title: list(absent(standings[name])) for name in PLAIN},
-        "losses": {CONTESTS[name].title: list(losses(standings[name])) for name in SHOWN},
-        "winners": _image("who-wins", WINNERS_CAPTION, figure, out) if compared else None,
+        "pairs": {c.title: pair_table(standings[name]) for name, c in CONTESTS.items()},
+        "absent": {c.title: list(absent(_all(blocks, c))) for c in CONTESTS.values()},
+        "losses": {c.title: list(losses(standings[name])) for name, c in CONTESTS.items()},
+        "winners": _image("who-wins", WINNERS_CAPTION, figure, out, dpi=100) if compared else None,
         "budgets": [
             _budget(blocks, name, size) for name, sizes in BUDGETS.items() for size in sizes
         ],
         "budget_figures": list(_budget_figures(blocks, out)),
     }
+
+
+def _all(blocks, contest):
+    return [Standing(block, contest, []) for block in blocks]
 
 
 def _told(blocks, standings) -> list[list[str]]:
@@ -185,8 +212,7 @@ def _budget(blocks, name, size) -> dict[str, Any]:
     contest = CONTESTS[name]
     models, rows = budget_table(blocks, contest, size)
     what = "ResMSE" if contest.metric == "resmse" else "Accuracy (%; balanced if a class is rare)"
-    amount = f"{size} numbers" if contest.by == "numbers" else f"{32 * size} bits"
-    return {"title": f"{what}, at most {amount} per sample", "models": models, "rows": rows}
+    return {"title": f"{what}, {size} numbers per sample", "models": models, "rows": rows}
 
 
 def _budget_figures(blocks, out):
@@ -281,10 +307,10 @@ def _panels(tables, experiment, metric, out) -> dict[str, str]:
     return _image(name, caption, draw_panels(tables, experiment, metric), out)
 
 
-def _image(name, caption, figure, out) -> dict[str, str]:
+def _image(name, caption, figure, out, dpi=150) -> dict[str, str]:
     if figure is None:
         return {"name": name, "caption": caption, "file": "", "uri": ""}
-    png, svg = save_figure(figure, out / "figures" / name)
+    png, svg = save_figure(figure, out / "figures" / name, dpi)
     uri = "data:image/svg+xml;base64," + base64.b64encode(svg.read_bytes()).decode("ascii")
     return {"name": name, "caption": caption, "file": f"figures/{png.name}", "uri": uri}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,9 @@ from gtpca_paper.spec import (
     lookup,
 )
 
-__all__ = ["Job", "plan", "run_job"]
+__all__ = ["Job", "plan", "run_job", "run_together", "together"]
+
+MOST = 12  # networks that are trained as one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +164,7 @@ def _chosen(models, wanted):
 
 def _jobs(experiment, model, *, setting, task, profile, repetitions, k) -> list[Job]:
     """Those of one model: for each repetition one, or one for each number of components."""
-    counts = profile.counts(model, k or experiment.largest[task])
+    counts = profile.counts(model, k or experiment.largest[task], experiment.trained)
     return [
         Job(
             profile=profile.name,
@@ -178,30 +181,87 @@ def _jobs(experiment, model, *, setting, task, profile, repetitions, k) -> list[
 
 
 def run_job(job) -> list[dict[str, Any]]:
-    """Fit, measure, and return the rows of a job.
+    """Fit, measure, and return the rows of a job; see :func:`run_together`."""
+    return next(run_together([job]))[1]
+
+
+def run_together(jobs, checkpoint=None) -> Iterator[tuple[Job, list[dict[str, Any]]]]:
+    """Fit the models of jobs that :func:`together` put into a group, and yield each with its rows.
 
     ``seconds`` is the time of the fit in rows of residuals, and that of training and applying the
     classifier in rows of accuracies: an equal part for each, since they are trained together.
     Accuracies have ``balanced`` beside them where a class is rare, and in the paper's protocol
     ``scale``, see :attr:`~gtpca_paper.models.Projection.scale`.
+
+    Parameters
+    ----------
+    jobs : list of Job
+    checkpoint : path or None
+        How files begin where a training that takes long keeps what it has.
     """
-    profile = PROFILES[job.profile]
-    drawn = {"task": job.task, "repetition": job.repetition, "profile": profile}
-    data = make_data(job.experiment, job.setting, **drawn)
+    data = _Drawn()
+    models, samples = [_make_model(job) for job in jobs], [data.fit(job) for job in jobs]
+    start = time.perf_counter()
+    type(models[0]).fit_together(models, samples, checkpoint)
+    seconds = (time.perf_counter() - start) / len(jobs)
+    del samples, data.fits
+    for job, model in zip(jobs, models, strict=True):
+        drawn = data.of(job)
+        rows = _residual_rows(job, model, drawn, seconds)
+        yield job, rows + (_accuracy_rows(job, model, drawn) if job.classifies else [])
+
+
+class _Drawn:
+    """Samples of jobs, those of the last repetition kept: jobs in order draw each twice at most."""
+
+    def __init__(self):
+        self.last: tuple[int, Data] | None = None
+        self.fits: dict[int, np.ndarray] = {}
+
+    def of(self, job) -> Data:
+        """All samples of a job."""
+        if self.last is None or self.last[0] != job.repetition:
+            drawn = {"repetition": job.repetition, "profile": PROFILES[job.profile]}
+            data = make_data(job.experiment, job.setting, task=job.task, **drawn)
+            self.last = job.repetition, data
+        return self.last[1]
+
+    def fit(self, job) -> np.ndarray:
+        """Those that its model is fitted to: the same array for jobs of one repetition."""
+        if job.repetition not in self.fits:
+            self.fits = {**self.fits, job.repetition: self.of(job).fit}
+        return self.fits[job.repetition]
+
+
+def _make_model(job):
     setting, spec = find_setting(job.experiment, job.setting), MODELS[job.model]
-    model = make_model(
+    return make_model(
         job.model,
         counts=job.counts,
         family=setting.family,
         channels=find_experiment(job.experiment).channels,
         epochs=spec.epochs or setting.epochs,
-        steps=profile.steps,
+        steps=PROFILES[job.profile].steps,
         random_state=job.seed(spec.like or spec.name),
     )
-    start = time.perf_counter()
-    model.fit(data.fit)
-    rows = _residual_rows(job, model, data, time.perf_counter() - start)
-    return rows + (_accuracy_rows(job, model, data) if job.classifies else [])
+
+
+def together(jobs) -> list[list[Job]]:
+    """Jobs in groups whose networks are trained as one; others alone. The first come first.
+
+    Groups differ in repetition and, where there is a network for every number of components, in
+    that. They are of at most :data:`MOST` networks, since rows are written when a group ends.
+    """
+    groups: dict[tuple, list[Job]] = {}
+    for number, job in enumerate(jobs):
+        like = (job.profile, job.experiment, job.setting, job.task, job.model)
+        alone = () if MODELS[job.model].network else (number,)
+        groups.setdefault(like + alone, []).append(job)
+    return [
+        sorted(group, key=lambda job: job.repetition)[i : i + MOST]
+        for group in groups.values()
+        for i in range(0, len(group), MOST)
+    ]
 
 
 def _row(key, value, seconds, **more) -> dict[str, Any]:

@@ -14,9 +14,11 @@ from gtpca.optional import missing
 from gtpca_paper.data import is_simulated
 from gtpca_paper.run.jobs import plan
 from gtpca_paper.run.runner import run
+from gtpca_paper.run.status import status
+from gtpca_paper.run.store import read_rows
 from gtpca_paper.spec import EXPERIMENTS, find_experiment
 
-__all__ = ["listing", "reproduce"]
+__all__ = ["listing", "reproduce", "what_is_missing"]
 
 
 def listing() -> list[str]:
@@ -52,7 +54,7 @@ def reproduce(name, out, *, workers=1, say=print, wanted=None) -> int:
     int
         0 if all rows are there that can be, 1 if a job failed.
     """
-    checks.choice("NAME", name, (*EXPERIMENTS, "all", "report"))
+    checks.choice("NAME", name, (*EXPERIMENTS, "all", "report", "status"))
     wanted = dict(wanted or {})
     names = _fitting(wanted) if name == "all" else [name]
     _check_options(name, wanted)
@@ -70,6 +72,13 @@ def reproduce(name, out, *, workers=1, say=print, wanted=None) -> int:
     with _Progress(say) as progress:
         outcome = run(jobs, out, workers=workers, report=progress)
     return _conclude(outcome, absent, out, say)
+
+
+def what_is_missing(out, wanted=None) -> list[str]:
+    """Lines on what is missing in a folder of all experiments, and how long it would take here."""
+    wanted = dict(wanted or {})
+    _check_options("all", wanted)
+    return status(plan(_fitting(wanted), **wanted), read_rows(out))
 
 
 def _fitting(wanted) -> list[str]:

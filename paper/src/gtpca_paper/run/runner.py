@@ -14,7 +14,7 @@ from multiprocessing import get_context
 
 from threadpoolctl import threadpool_limits
 
-from gtpca_paper.run.jobs import Job, run_job
+from gtpca_paper.run.jobs import Job, run_together, together
 from gtpca_paper.run.store import Store, Summary, missing, read_rows
 
 __all__ = ["Clock", "Outcome", "run"]
@@ -122,43 +122,51 @@ def run(jobs, out, *, workers=1, report=None) -> Outcome:
 
 def _finished(jobs, store, workers) -> Iterator[tuple[Job, float, str]]:
     """Jobs as they end, their seconds, and an error or nothing."""
-    if workers == 1 or len(jobs) < 2:
-        for job in jobs:
-            yield (job, *_work(job, store))
+    groups = together(jobs)
+    if workers == 1 or len(groups) < 2:
+        for group in groups:
+            yield from _shared(group, *_work(group, store))
         return
     # Forked processes inherit the locks of threads that they do not inherit.
     with (
         _threads_of_children(),
         ProcessPoolExecutor(workers, get_context("spawn"), _watch, (os.getpid(),)) as pool,
     ):
-        yield from _collected(pool, jobs, store)
+        yield from _collected(pool, groups, store)
 
 
-def _collected(pool: Executor, jobs, store):
-    futures = {pool.submit(_work, job, store): job for job in jobs}
+def _shared(group, seconds, error):
+    """What became of a group, job by job."""
+    return [(job, seconds / len(group), error) for job in group]
+
+
+def _collected(pool: Executor, groups, store):
+    futures = {pool.submit(_work, group, store): group for group in groups}
     try:
         for future in as_completed(futures):
             try:
                 seconds, error = future.result()
             except BrokenProcessPool as broken:
                 seconds, error = 0.0, f"the process ended: {broken}"
-            yield futures[future], seconds, error
+            yield from _shared(futures[future], seconds, error)
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _work(job, store, task: Callable = run_job) -> tuple[float, str]:
-    """Run a job and keep its rows; seconds, and an error or nothing."""
+def _work(group, store, task: Callable = run_together) -> tuple[float, str]:
+    """Run a group of jobs and keep their rows; seconds, and an error or nothing."""
     start = time.perf_counter()
     try:
         with threadpool_limits(1):
-            if job.needs_torch:
+            if group[0].needs_torch:
                 _limit_torch()
-            store.keep(job, task(job))
+            for job, rows in task(group, store.checkpoint(group[0])):
+                store.keep(job, rows)
     except Exception as error:
         if os.environ.get("GTPCA_TRACEBACK"):
             traceback.print_exc()
         return time.perf_counter() - start, f"{type(error).__name__}: {error}"
+    store.forget(group[0])
     return time.perf_counter() - start, ""
 
 

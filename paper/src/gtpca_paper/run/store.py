@@ -7,18 +7,19 @@ import os
 import platform
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from gtpca.files import write_text
-from gtpca_paper.rows import RowKey, is_outdated, is_whole
+from gtpca_paper.rows import RowKey, is_earlier, is_outdated, is_whole, revision_of
 from gtpca_paper.run.jobs import Job
+from gtpca_paper.run.provenance import provenance, versions
+from gtpca_paper.spec import MODELS
 
 __all__ = ["Store", "Summary", "expected_rows", "missing", "read_rows"]
 
 ORDER = ("experiment", "setting", "task", "model", "metric", "protocol", "normalisation")
-PACKAGES = ("gtpca", "numpy", "scipy", "scikit-learn", "torch")
+EARLIER = "earlier.jsonl"  # rows of earlier solvers, each once for every revision
 
 
 def to_lines(rows) -> str:
@@ -42,22 +43,29 @@ def from_lines(path) -> list[dict[str, Any]]:
 def read_rows(out) -> list[dict[str, Any]]:
     """All rows below a folder, each once, in a fixed order; without those that are outdated.
 
-    Of rows with the same key, those of ``jobs`` count, and of these the last.
+    Of rows with the same key, those of ``jobs`` count, and of these the last. Rows of an earlier
+    solver count where there are no others.
 
     Parameters
     ----------
     out : path
-        Folder with ``rows.jsonl``, ``jobs/*.jsonl`` or both.
+        Folder with ``rows.jsonl``, ``jobs/*.jsonl`` or both, and perhaps ``earlier.jsonl``.
 
     Returns
     -------
     list of dict
     """
+    rows = sorted(_read_all(out), key=revision_of)  # stable: of one revision the last counts
+    found = {RowKey.of(row): row for row in rows}
+    return sorted((row for row in found.values() if not is_outdated(row)), key=_place)
+
+
+def _read_all(out) -> list[dict[str, Any]]:
+    """Rows of all files, also several with one key."""
     out = Path(out)
-    paths = [path for path in [out / "rows.jsonl"] if path.exists()]
+    paths = [path for path in (out / EARLIER, out / "rows.jsonl") if path.exists()]
     paths += sorted(out.glob("jobs/*.jsonl"))
-    rows = {RowKey.of(row): row for path in paths for row in from_lines(path)}
-    return sorted((row for row in rows.values() if not is_outdated(row)), key=_place)
+    return [row for path in paths for row in from_lines(path)]
 
 
 def _place(row) -> tuple:
@@ -71,43 +79,59 @@ class Store:
     Parameters
     ----------
     out : path
+
+    Attributes
+    ----------
+    made : dict
+        What computes the rows that are kept, see :func:`~.provenance.provenance`.
     """
 
     def __init__(self, out):
-        self.out = Path(out)
+        self.out, self.made = Path(out), provenance()
 
     def keep(self, job: Job, rows) -> None:
-        """Write the rows of a finished job, all or none; in a worker too."""
+        """Write the rows of a finished job with where they come from, all or none."""
+        made = {**self.made, "revision": MODELS[job.model].revision}
+        rows = [{**row, "made": made} for row in rows]
         write_text(self.out / "jobs" / f"{job.name}.jsonl", to_lines(rows))
 
+    def checkpoint(self, job: Job) -> Path:
+        """How files begin where the training of a group with this first job keeps what it has."""
+        return self.out / "checkpoints" / job.name
+
+    def forget(self, job: Job) -> None:
+        """Remove these files: the group has ended."""
+        for path in self.checkpoint(job).parent.glob(f"{job.name}-*.pt"):
+            path.unlink()
+
     def merge(self) -> list[dict[str, Any]]:
-        """Write ``rows.jsonl`` again from all that is there, and return the rows."""
+        """Write ``rows.jsonl`` again from all that is there, and return the rows.
+
+        Rows of earlier solvers go to ``earlier.jsonl``, and stay there when they are run again.
+        """
+        kept = [row for row in _read_all(self.out) if is_earlier(row)]
+        earlier = {(RowKey.of(row), revision_of(row)): row for row in kept}.values()
         rows = read_rows(self.out)
-        write_text(self.out / "rows.jsonl", to_lines(rows))
+        if earlier:
+            write_text(self.out / EARLIER, to_lines(sorted(earlier, key=_place)))
+        present = [row for row in rows if not is_earlier(row)]
+        write_text(self.out / "rows.jsonl", to_lines(present))
         return rows
 
     def describe(self, jobs) -> None:
         """Write ``run.json``: profiles, versions and machine."""
         about = {
             "profiles": sorted({job.profile for job in jobs}),
-            "versions": {"python": platform.python_version(), **_versions()},
+            "commit": self.made["commit"],
+            "versions": {"python": platform.python_version(), **versions()},
             "machine": {
                 "system": platform.system(),
                 "architecture": platform.machine(),
+                "processor": self.made["processor"],
                 "processors": os.cpu_count(),
             },
         }
         write_text(self.out / "run.json", json.dumps(about, indent=1) + "\n")
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def expected_rows(jobs: Iterable[Job]) -> set[RowKey]:

@@ -17,8 +17,20 @@ __all__ = ["Recordings", "warn_of_kinds"]
 
 # The types of channels that MNE itself considers data.
 DATA = (
-    *("mag", "grad", "ref_meg", "eeg", "seeg", "ecog", "dbs", "csd", "hbo", "hbr"),
-    *("fnirs_cw_amplitude", "fnirs_fd_ac_amplitude", "fnirs_fd_phase", "fnirs_od"),
+    "mag",
+    "grad",
+    "ref_meg",
+    "eeg",
+    "seeg",
+    "ecog",
+    "dbs",
+    "csd",
+    "hbo",
+    "hbr",
+    "fnirs_cw_amplitude",
+    "fnirs_fd_ac_amplitude",
+    "fnirs_fd_phase",
+    "fnirs_od",
 )
 UNITS = {"mag": "T", "ref_meg": "T", "grad": "T/m", "csd": "V/m2", "hbo": "M", "hbr": "M"}
 UNITS |= {"fnirs_fd_phase": "rad", "fnirs_od": "1"}  # all others are in volts
