@@ -91,9 +91,9 @@ def plot_reconstructions(
     Others take a panel for the sample, one for each reconstruction, all on the same scale, and one
     for the residual, with colours for both signs. With ``center="samples"`` a sample is drawn
     without its mean. Gaps are left blank, grey in pictures; predictions for them are a separate
-    line, or tinted, in pink. Values that the fit set aside have crosses or a tint in red, and rows that it
-    set aside their weight, if ``X`` has as many rows as the fit. Reconstructions are blank outside
-    the domain on which samples are compared.
+    line, or tinted, in pink. Values that the fit set aside have crosses or a tint in red, and rows
+    that it set aside their weight, if ``X`` has as many rows as the fit. Reconstructions are blank
+    outside the domain on which samples are compared.
 
     Parameters
     ----------
