@@ -548,6 +548,39 @@ def _(d):
     yield "docs/comparison.md", text, *span(means["mixture"]), *span(means["kshape"])
 
 
+@of("bench_artefacts.json")
+def _(d):
+    page = "docs/howto/artefacts.md"
+    cases = {'none (`"both"`)': ("none", "both")}
+    for kind in ("rows", "values"):
+        for share in (0.01, 0.05, 0.2):
+            cases[f"{100 * share:.0f} % bad {kind}"] = (f"{share:g} of {kind}", kind)
+    for name, (case, way) in cases.items():
+        found = [d[f"{pose}, {case}"] for pose in ("separate", "shared")]
+        counts = [one[w]["at_least"]["0.95"] for one in found for w in ("None", way)]
+        yield page, f"| {name} | {{}} | {{}} | {{}} | {{}} |", *counts
+
+
+@of("bench_kind_choice.json")
+def _(d):
+    page = "docs/howto/which-pattern.md"
+    yield page, "both numbers are right in {} of {} draws", d["right_chosen"], d["of"]
+
+
+@of("bench_kinds_real.json")
+def _(d):
+    page, order = "docs/howto/which-pattern.md", ("mixture", "scores", "fft", "aligned")
+    for name, cell in d.items():
+        if all(way in cell for way in order):
+            figures = [cell[way] for way in order]
+            yield (
+                page,
+                f"| {name}, {{}} kinds | {' | '.join(['{:.2f}'] * 4)} |",
+                cell["kinds"],
+                *figures,
+            )
+
+
 @of("bench_classes.json")
 def _(d):
     page, order = "docs/howto/which-pattern.md", ("likelihood", "share", "nearest", "scores", "fft")

@@ -108,6 +108,6 @@ def test_artefacts_by_command(tmp_path, capsys):
     facts = json.loads(call(capsys, "info", tmp_path / "m.gtpca", "--json").out)
     assert facts["rows_set_aside"] == [0, 1, 2, 3]
     assert (
-        "--outliers has no meaning with --probabilistic"
+        "--outliers does not apply with --probabilistic"
         in call(capsys, "fit", tmp_path / "X.npy", *words, "--probabilistic").err
     )

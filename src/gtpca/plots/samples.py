@@ -93,7 +93,7 @@ def draw_predicted(ax, view, x, part):
 
 
 def draw_rejected(ax, view, x, rejected):
-    """Where values of the sample ``x`` were set aside: crosses, or a veil."""
+    """Where values of the sample ``x`` were set aside: crosses, or a tint."""
     if not rejected.any():
         return
     if view.kind == "lines":
