@@ -130,7 +130,7 @@ COMMITTED = ROOT / "paper" / "results" / "rows.jsonl"
 EXPERIMENTS = {"oscillations": ("512", "256"), "spikes": ("i",), "handwriting": ("700", "1400")}
 SLOW = ("autoencoder", "vae")  # left out
 CASE = ("experiment", "setting", "task", "model")
-FOUND = ("value", "seconds")  # all else in a row says what it is about
+FOUND = ("value", "seconds", "made")  # all else in a row says what it is about
 
 
 def wanted_rows(path, only):

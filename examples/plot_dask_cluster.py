@@ -2,10 +2,10 @@
 A cluster that loses a worker
 =============================
 
-Rows that are spread over a cluster are given to :meth:`~gtpca.GTPCA.fit` as a Dask array. What
-travels in a pass are the component to the workers and sums back from them; rows stay where they
-are. If a worker is lost, Dask computes its part again, and the fit ends with the result that it
-would have had without the accident. Here a local cluster of two processes stands for a real one.
+Rows that are spread over a cluster are passed to :meth:`~gtpca.GTPCA.fit` as a Dask array. In a
+pass, the component is sent to the workers and sums come back; rows stay where they are. If a worker
+is lost, Dask computes its part again, and the fit ends with the same result as without the
+accident. Here a local cluster of two processes stands in for a real one.
 """
 
 import os
@@ -25,9 +25,9 @@ options = {"solver": ALS(n_init=4, max_iter=20), "random_state": 0}
 # %%
 # Rows of any number
 # ------------------
-# :class:`~gtpca.testing.PlantedRows` makes its rows when they are asked for, and any of them
-# without the others: each worker makes its own. With data of your own this would be
-# ``da.from_zarr("rows.zarr")``, or a stack of files.
+# :class:`~gtpca.testing.PlantedRows` generates its rows on request, independently of each other:
+# each worker generates its own. With your own data this would be ``da.from_zarr("rows.zarr")``, or
+# a stack of files.
 
 rows = PlantedRows(family.bind((200,)), n_samples=6000, n_templates=2, noise=0.2)
 X = da.from_array(rows, chunks=(1000, 200))
@@ -35,7 +35,7 @@ X = da.from_array(rows, chunks=(1000, 200))
 # %%
 # The accident
 # ------------
-# A callback of scikit-learn is told of every component and every pass. This one kills a worker
+# A scikit-learn callback is called for every component and every pass. This one kills a worker
 # process, with the signal that cannot be caught, while the second component is being found.
 
 

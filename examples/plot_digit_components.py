@@ -2,10 +2,10 @@
 What components of handwritten digits do
 ========================================
 
-The paper says of shifted digits that the first component is about their mean, and that the second
-and the fourth change mainly the bottom and the top of the digits. Here the digits are MNIST's, each
-somewhere in an image of 44 x 44 pixels. Where a component acts can be measured, since we know
-where each digit is.
+The paper says about shifted digits that the first component is roughly their mean, and that the
+second and the fourth mainly change the bottom and the top of the digits. Here we use MNIST digits,
+each somewhere in an image of 44 x 44 pixels. Since we know where each digit is, we can measure
+where a component acts.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ codes = model.encode(X)
 # %%
 # Where a component acts
 # ----------------------
-# Each component has a place of its own in every image. What it adds there, squared, is summed over
-# the rows of the 28 x 28 pixels that the digit came from: a profile from top to bottom.
+# Each component has its own position in every image. Its squared contribution is summed along the
+# rows of the original 28 x 28 pixels of the digit, which gives a profile from top to bottom.
 
 rebuilt = [np.zeros_like(X), *(model.decode(codes.first(k)) for k in range(1, 5))]
 added = np.diff(rebuilt, axis=0)

@@ -2,8 +2,8 @@
 Rotated digits
 ==============
 
-scikit-learn's digits of 8 x 8 pixels, each turned by a random multiple of 18 degrees. The family
-is :class:`~gtpca.Rotation`: a component may turn to fit every image.
+scikit-learn's digits of 8 x 8 pixels, each rotated by a random multiple of 18 degrees. The family
+is :class:`~gtpca.Rotation`: a component may rotate to fit each image.
 """
 
 import matplotlib.pyplot as plt
@@ -26,8 +26,8 @@ TRAIN, TEST = slice(0, 1200), slice(1200, None)
 # %%
 # How much is left over
 # ---------------------
-# PCA also has the mean image, GT-PCA stores an angle beside every score: compare its k components
-# with 2 k of PCA to be strict.
+# PCA also has the mean image, and GT-PCA stores an angle in addition to every score: to be strict,
+# compare its k components with 2 k of PCA.
 
 n_components = 8
 model = GTPCA(n_components, Rotation(angles=20, domain="all"), random_state=0).fit(turned[TRAIN])
@@ -50,7 +50,7 @@ print("PCA       ", *(f"{value:6.3f}" for value in theirs))
 # Components
 # ----------
 # PCA (below) spends two components on one pattern in two orientations: the first and second, the
-# fourth and fifth. One component of GT-PCA turns by itself; the first is a bar.
+# fourth and fifth. A single component of GT-PCA can rotate; the first is a bar.
 
 fig, axes = plt.subplots(2, 6, figsize=(9, 3.3), layout="constrained")
 for name, row, components in (
@@ -66,10 +66,10 @@ for name, row, components in (
 # %%
 # Where it does not help, and what does
 # -------------------------------------
-# A good reconstruction is not a good feature. Every component takes its own angle, so two images
-# of one digit may be put together from differently turned parts, and the scores alone do not tell
-# them apart. One pose for the whole image does: ``shared_pose=True``, or turn the image back by the
-# angle of the first component and then use PCA.
+# A good reconstruction is not a good feature. Every component takes its own angle, so two images of
+# one digit may be composed of differently rotated parts, and the scores alone do not distinguish
+# digits. One pose for the whole image does: use ``shared_pose=True``, or rotate the image back by
+# the angle of the first component and then use PCA.
 
 classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
 

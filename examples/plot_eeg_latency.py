@@ -3,8 +3,8 @@ One latency per trial: EEG
 ==========================
 
 Twenty subjects saw a picture, five times each; 64 channels recorded the second after it. The
-response may come earlier or later, at all electrodes alike: one object that moves as a whole, hence
-``shared_pose=True``. Are the latencies real, and do the two groups of subjects differ?
+response may occur earlier or later, at all electrodes alike: it is one object that moves as a
+whole, hence ``shared_pose=True``. Are the latencies real, and do the two groups of subjects differ?
 """
 
 import matplotlib.pyplot as plt
@@ -19,10 +19,10 @@ once, names = ~eeg.repeated, np.array(eeg.channels)  # one trial is in the data 
 subject, group = eeg.subject[once], eeg.group[once]
 
 # %%
-# Chosen among several settings, before looking at the groups: no drift; nothing above 8 Hz, or a
-# trial could jump by a period of the alpha rhythm; electrodes in units of their usual size, 0 for
-# the channels off the scalp; blinks clipped; soft ends, so that wrapping round gains nothing;
-# trials of equal weight; latencies within 47 ms; three components.
+# These settings were chosen among several before looking at the groups: no drift; nothing above 8
+# Hz, since otherwise a trial could jump by a period of the alpha rhythm; electrodes in units of
+# their usual amplitude, 0 for the channels off the scalp; blinks clipped; tapered ends, so that
+# wrapping around gains nothing; trials of equal weight; latencies within 47 ms; three components.
 
 low = signal.butter(4, 8, fs=256, output="sos")
 smooth = signal.sosfiltfilt(low, signal.detrend(eeg.data[once], axis=1), axis=1)[:, ::2]
@@ -43,7 +43,8 @@ latency = ((model.poses(codes)["start"][:, 0] + 64) % 128 - 64) / 0.128  # start
 
 # %%
 # Component 1 is the response: negative (orange) in the back at 160 ms, positive (purple) at 350 ms.
-# Aligned, the average has a higher second wave but a lower first: one latency does not suit both.
+# After alignment, the average has a higher second wave but a lower first: one latency does not fit
+# both.
 
 fig, axes = plt.subplots(2, 3, figsize=(10, 6), layout="constrained")
 time = np.arange(128) / 0.128
@@ -68,8 +69,9 @@ for ax in axes[1, :2]:
 # response (absent: each rolled by a random time), and with one that never moves (fixed: the
 # average, plus the rest of each trial, rolled). The response is real: components that stand still
 # explain 0.31 of the trials, and at most 0.23 without a response. Latencies add 0.045 to that, but
-# 0.034 to 0.042 where nothing moves, and even more where there is nothing: most of it is chance,
-# and more than a third of the latencies is at the ends of the range. Do not trust a single one.
+# 0.034 to 0.042 where nothing moves, and even more where there is nothing: most of it is due to
+# chance, and more than a third of the latencies are at the ends of the range. None of them can be
+# trusted.
 
 print(f"{np.mean(np.abs(latency) > 46):.2f} of the latencies are at the ends of the range")
 rng, mean = np.random.default_rng(0), trials.mean(axis=0)
@@ -86,12 +88,12 @@ for name, (still, count) in cases.items():
 axes[1, 2].set(title="explained by latencies", xlim=(-0.5, 2.5), ylim=(0, 0.06))
 
 # %%
-# Would latencies be found if they were there? Noise of EEG is far from white. Here is the average
-# response at six electrodes in the back, as strong as it is, twice and three times, at random
-# times in noise with the spectra and the covariance of these trials; latencies that are right
-# within 8 ms, with a model of white noise and with ``noise="stationary"``. As strong as it is, the
-# response of a single trial is too faint for either: d' is its norm in whitened noise, and about 4
-# are needed.
+# Would latencies be found if they were there? EEG noise is far from white. Here the average
+# response at six electrodes in the back, at its actual strength, twice and three times that, is put
+# at random times into noise with the spectra and the covariance of these trials; printed is the
+# share of latencies that are right within 8 ms, with a model of white noise and with
+# ``noise="stationary"``. At its actual strength, the response of a single trial is too faint for
+# either: d' is its norm in whitened noise, and about 4 is needed.
 
 back = np.isin(names, ["PZ", "OZ", "O1", "O2", "PO7", "PO8"])
 raw = signal.detrend(eeg.data[once][:, :, back], axis=1, type="constant").transpose(0, 2, 1)
@@ -110,8 +112,9 @@ for times in (1, 2, 3):
         print(f"response times {times}, d' = {d:.1f}, {noise:<10} {share:.2f} of the latencies")
 
 # %%
-# Do the groups differ? The unit is the subject: five trials are not five subjects. Five comparisons
-# ask for p < 0.01. No difference was found; with ten subjects each, only a large one could be.
+# Do the groups differ? The unit of analysis is the subject: five trials are not five subjects. Five
+# comparisons require p < 0.01. No difference was found; with ten subjects each, only a large one
+# could be detected.
 
 measures = {"latency": latency, "share explained": model.score_samples(X)}
 measures |= {f"score {k + 1}": codes.scores[:, k] for k in range(3)}

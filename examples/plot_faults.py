@@ -2,10 +2,10 @@
 Faults in windows of a sensor
 =============================
 
-A pressure sensor, watched in windows. Once the signal has a glitch of twelve points: which window
-holds it? The record is that of the heartbeats example (UCR anomaly archive, as it comes with the
-package aeon), where the place of the fault is known. The beat is at another place in every window,
-so that PCA needs many components before a beat is ordinary to it.
+A pressure sensor is monitored in windows. At one point the signal has a glitch of twelve points:
+which window contains it? The recording is that of the heartbeats example (UCR anomaly archive, as
+distributed with the package aeon), where the position of the fault is known. The beat is at a
+different position in every window, so that PCA needs many components to describe an ordinary beat.
 """
 
 from importlib.util import find_spec
@@ -41,8 +41,8 @@ model.fit(windows[ordinary])
 # %%
 # What is not explained
 # ---------------------
-# The part of every window that the components leave over, in the units of the sensor. Beside it PCA
-# with three components, and with four, as many numbers as three scores and a pose.
+# The residual of every window, in the units of the sensor, compared with PCA with three components,
+# and with four, which are as many numbers as three scores and a pose.
 
 
 def left(rows, rebuilt):
@@ -68,8 +68,8 @@ axes[-1].set(xlabel="first point of the window")
 # %%
 # Where it does not help
 # ----------------------
-# A fault that looks like a beat, such as one that is missing, is found in the poses: the distance
-# between them, not in what is left over. With as many components as a beat has degrees of freedom,
-# PCA is as good, since a record this smooth has few.
+# A fault that concerns a whole beat, such as a missing one, shows up in the distances between
+# poses, not in the residual. With as many components as a beat has degrees of freedom, PCA is
+# equally good, since such a smooth recording has few.
 
 plt.show()

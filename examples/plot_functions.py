@@ -2,8 +2,8 @@
 Functions on an uneven grid
 ===========================
 
-A bump that comes earlier or later, after a start that wiggles. Curves are measured densely at the
-beginning, and only now and then later. Two things are needed: transforms that move functions on
+A bump that occurs earlier or later, after a wiggly start. Curves are measured densely at the
+beginning, and only occasionally later. Two things are needed: transforms that move functions on
 such a grid, here by interpolation, and an inner product that is an integral:
 ``feature_weight=quadrature(t)``.
 """
@@ -34,10 +34,10 @@ test, late = curves(400, random_state=1)
 # %%
 # A family for this grid
 # ----------------------
-# Shifting array positions would stretch and squeeze these curves. Components get an even grid of
-# their own, and ``(T_s w)(t) = w(t - s)`` is linear in their values there: the columns of its
-# matrix are interpolated unit vectors. Curves on an even grid have :class:`~gtpca.Shift`, which is
-# faster; resample them if you can.
+# Shifting array positions would stretch and squeeze these curves. Components get their own even
+# grid, and ``(T_s w)(t) = w(t - s)`` is linear in their values there: the columns of its matrix are
+# interpolated unit vectors. For curves on an even grid, use :class:`~gtpca.Shift`, which is faster;
+# resample them if you can.
 
 
 def shift_by(s):
@@ -50,8 +50,9 @@ family = Custom([shift_by(s) for s in shifts])
 # %%
 # Sums and integrals
 # ------------------
-# Three quarters of the points lie in the first fifth of the time. Without weights the fit is after
-# what happens there. We measure both models by the integral of the squared difference.
+# Three quarters of the points lie in the first fifth of the time. Without weights the fit
+# concentrates on what happens there. We compare both models by the integral of the squared
+# difference.
 
 models = {"sums": None, "integrals": q}
 fitted = {}
@@ -65,8 +66,8 @@ for name, weight in models.items():
     print(f"correlation of the time of the bump {np.corrcoef(found, late)[0, 1]:.3f}")
 
 # %%
-# With integrals the first component is the bump, wherever it comes, its pose is when, and the
-# second is the wiggle. With sums the wiggle, which most of the points see, is in both.
+# With integrals, the first component is the bump, its pose is the time of the bump, and the second
+# component is the wiggle. With sums, the wiggle, which most of the points see, is in both.
 
 fig, axes = plt.subplots(1, 3, figsize=(10, 3), layout="constrained")
 axes[0].plot(t, test[:8].T, ".-", markersize=3, linewidth=0.7)

@@ -2,9 +2,9 @@
 Galaxies in any orientation
 ===========================
 
-The Hubble deep field, a picture that comes with scikit-image. Galaxies are elongated, and lie in
-all directions: PCA of cut-outs spends its components on directions. A component that may turn needs
-one.
+The Hubble deep field, an image that comes with scikit-image. Galaxies are elongated and have random
+orientations: PCA of cut-outs spends its components on orientations, while a single component that
+may rotate is enough.
 """
 
 import matplotlib.pyplot as plt
@@ -19,8 +19,9 @@ sky = data.hubble_deep_field().mean(axis=2) / 255
 # %%
 # Cut-outs
 # --------
-# Blobs above a threshold, of some size, not at the border: a square of 25 pixels around the centre
-# of each, in units of its own energy. A round mask, since corners turn out of the picture.
+# We take blobs above a threshold that are large enough and not at the border: a square of 25 pixels
+# around the centre of each, in units of its own energy, with a round mask, since corners are
+# rotated out of the image.
 
 smooth = ndimage.gaussian_filter(sky, 1.5) - ndimage.gaussian_filter(sky, 20)
 blobs, n_blobs = ndimage.label(smooth > 0.08)
@@ -57,8 +58,8 @@ for row, name, fit in ((axes[0], "turning", model), (axes[1], "PCA", pca)):
 # %%
 # Turned back
 # -----------
-# The most elongated ones, those with the largest second moment in one direction; of these the ten
-# that are explained best, which leaves out pairs. As they are, and aligned.
+# The most elongated ones, those with the largest second moment in one direction; of these, the ten
+# that are explained best, which leaves out pairs. Shown as they are, and aligned.
 
 light = np.clip(cuts, 0, None)
 spread = np.stack([(light * v).sum(axis=(1, 2)) for v in (x * x - y * y, 2 * x * y)])
@@ -77,7 +78,7 @@ print("galaxies by direction, 30 degrees each:", counts)
 # %%
 # Where it does not help
 # ----------------------
-# A round galaxy has no direction: its angle is noise. Where only rotations matter and pictures are
-# many, steerable PCA has all angles at once, without a grid.
+# A round galaxy has no orientation: its angle is noise. If only rotations matter and there are many
+# images, steerable PCA covers all angles at once, without a grid.
 
 plt.show()

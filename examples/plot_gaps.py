@@ -2,9 +2,9 @@
 Gaps, and series that end early
 ===============================
 
-A sensor drops out, a recording is cut short: values are missing, and which ones differs from sample
-to sample. With ``missing="ignore"`` a component is matched to what was observed, wherever it lies,
-and ``impute`` says what the gaps would have held.
+A sensor drops out, or a recording is cut short: values are missing, and not the same ones in every
+sample. With ``missing="ignore"`` a component is matched to the observed values, wherever it lies,
+and ``impute`` predicts the missing ones.
 """
 
 import tempfile
@@ -34,8 +34,8 @@ def pulses(lengths):
 # %%
 # A wide table with empty fields
 # ------------------------------
-# One series per line; a fifth of the fields is empty. Without ``missing="ignore"`` the first of
-# them is named in an error.
+# One series per line; a fifth of the fields are empty. Without ``missing="ignore"`` an error names
+# the first of them.
 
 whole = np.array(list(pulses([96] * 300)))
 hidden = rng.random(whole.shape) < 0.2
@@ -58,8 +58,8 @@ plt.suptitle("missing values stay blank; predictions are pink")
 # %%
 # Series of unequal length
 # ------------------------
-# A list is taken as it is, and lists of the same lengths come back. ``gtpca.pad`` makes one array
-# of it, with NaN behind the end of each series.
+# A list is accepted directly, and lists of the same lengths are returned. ``gtpca.pad`` converts it
+# to one array, with NaN after the end of each series.
 
 series = list(pulses(rng.integers(40, 97, size=300)))
 model = GTPCA(2, Shift(24), shared_pose=True, missing="ignore", random_state=0).fit(series)
@@ -78,9 +78,9 @@ ax.set(xlabel="point", yticks=[], title="six series, what is rebuilt of them, an
 # %%
 # Where it does not help
 # ----------------------
-# A gap that hides most of a pattern leaves its pose to chance. Values in a smooth curve that are
-# missing one by one are better interpolated from their neighbours. Samples of an uneven grid that
-# do not shift need no gaps: ``feature_weight=gtpca.quadrature(t)`` weighs their points instead.
+# A gap that hides most of a pattern leaves its pose to chance. Single missing values in a smooth
+# curve are better interpolated from their neighbours. Samples on an uneven grid that do not shift
+# need no gaps: ``feature_weight=gtpca.quadrature(t)`` weights their points instead.
 
 print("weights of an uneven grid:", gtpca.quadrature([0.0, 1.0, 1.5, 2.0]))
 plt.show()

@@ -3,8 +3,8 @@ Gestures: earlier, later, longer
 ================================
 
 Two actors draw a gun or point a finger; the curve is the height of the hand (GunPoint of the UCR
-archive, as it comes with the package aeon). Each repetition begins at another time and is held for
-longer or shorter. Which family takes that away?
+archive, as distributed with the package aeon). Each repetition begins at a different time and is
+held for a different duration. Which family removes this variation?
 """
 
 from importlib.util import find_spec
@@ -27,7 +27,7 @@ X, X_test = train.rows, test.rows
 # %%
 # Four families, three components in one pose
 # -------------------------------------------
-# "partial" lets the window leave the sample by a few points: the hand is at rest there.
+# "partial" lets the window extend beyond the sample by a few points, where the hand is at rest.
 
 room = Shift(window=150, boundary="partial", min_overlap=0.85)
 families = {
@@ -48,8 +48,9 @@ for name, family in families.items():
 # %%
 # What moves
 # ----------
-# Every family leaves less than PCA, a warp least. Aligned, the rising and the falling edge come
-# closer. The pose says how each repetition was done: when, and how long it was held.
+# Every family has a smaller residual than PCA, and a warp has the smallest. After alignment, the
+# rising and falling edges are closer together. The pose describes each repetition: when it began,
+# and how long it was held.
 
 best = models["shift and length"]
 fig, axes = plt.subplots(1, 3, figsize=(11, 3), layout="constrained")
@@ -77,8 +78,8 @@ axes[2].legend(frameon=False)
 # %%
 # Where it does not help
 # ----------------------
-# The gestures are told apart no better: a small dip before and after makes the difference, not when
-# they happen. Less left over is not a better classifier. If the two differ in their poses as well,
-# taking these away takes away a part of the difference: ``output="scores+units"`` keeps it.
+# The gestures are not classified any better: they differ by a small dip before and after, not by
+# when they happen. A smaller residual is not a better classifier. If the two also differ in their
+# poses, removing these removes a part of the difference: ``output="scores+units"`` keeps it.
 
 plt.show()

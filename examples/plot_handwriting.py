@@ -3,9 +3,10 @@ Handwriting, cut at random
 ==========================
 
 The letters "fda", written twenty times: the position of the pen along 2.3 seconds (data of the R
-package fda, by :func:`~gtpca.datasets.fetch_handwriting`). Of each we see a part of 1.5 seconds,
-and do not know which. The component is longer than the samples: each sample is a crop of it, and
-the pose says which. Time is the axis that moves, the coordinates are channels that go along.
+package fda, by :func:`~gtpca.datasets.fetch_handwriting`). We see a part of 1.5 seconds of each,
+and do not know which part. The component is longer than the samples: each sample is a crop of it,
+and the pose tells which. Time is the axis that moves, and the coordinates are channels that are
+carried along.
 """
 
 import matplotlib.pyplot as plt
@@ -46,7 +47,7 @@ error -= np.rint(np.median(error)).astype(int)  # only differences mean somethin
 print(f"{np.mean(np.abs(error) <= 2):.0%} of the crops are placed within 2 points (26 ms)")
 
 # %%
-# The component is the whole writing, put together from parts: drawn as a path it can be read.
+# The component is the whole writing, assembled from parts: drawn as a path, it can be read.
 
 fig, axes = plt.subplots(1, 3, figsize=(11, 3), layout="constrained")
 axes[0].plot(*X_new[0].T, color="#0072B2")
@@ -61,7 +62,7 @@ axes[2].set(title="where the crop begins", xlabel="true", ylabel="found")
 # %%
 # Where it does not help
 # ----------------------
-# The twenty writings keep time well. Where nothing is cut, warps of time gain nothing for new
+# The twenty writings are well synchronised. If nothing is cut, warping time gains nothing for new
 # writings: the data were aligned before they were published.
 
 for name, family in (("PCA", None), ("warp", TimeWarp(np.linspace(-0.04, 0.04, 9), axes=0))):

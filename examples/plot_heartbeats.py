@@ -2,10 +2,10 @@
 Heartbeats that do not line up
 ==============================
 
-Blood pressure in an artery, 21 heartbeats: part of the UCR anomaly archive, as it comes with the
-package aeon. A record is cut into windows of one length, but the heart does not keep the step: in
-every window the beat begins at another point. A component that may slide finds the beat; its pose
-is when.
+Blood pressure in an artery, 21 heartbeats: part of the UCR anomaly archive, as distributed with the
+package aeon. A recording is cut into windows of equal length, but the heart does not keep pace with
+them: in every window the beat begins at a different point. A component that may slide finds the
+beat; its pose is the time.
 """
 
 from importlib.util import find_spec
@@ -37,8 +37,8 @@ cut = model.align(windows)  # (n, 190): each beat in the same place
 
 # %%
 # The average of the windows is flat; that of the aligned beats is a beat. The window has settled
-# from peak to peak: where a cycle begins is a convention. One window that holds no whole cycle of
-# that kind is left over.
+# from peak to peak: where a cycle begins is a convention. One window contains no complete cycle of
+# that kind and is not explained.
 
 fig, axes = plt.subplots(1, 3, figsize=(11, 3), layout="constrained")
 axes[0].plot(pressure[:1500], color="#999999")
@@ -62,7 +62,7 @@ interval = np.diff(beats)
 print(f"{len(beats)} beats, {np.median(interval):.0f} points apart (median)")
 
 # %%
-# Two components in one pose are the beat and its main way to vary.
+# Two components in one pose are the beat and its main mode of variation.
 
 fig, axes = plt.subplots(1, 2, figsize=(8, 2.6), layout="constrained")
 for k, ax in enumerate(axes):
@@ -73,7 +73,7 @@ for k, ax in enumerate(axes):
 # Where it does not help
 # ----------------------
 # A beat that lasts longer is not only later. ``Compose(Shift(190), Scaling(..))`` also stretches,
-# at the price of as many matches as there are factors. Where beats are detected already, and cut at
-# the detected peak, only what the detector missed is left to gain.
+# at the cost of as many matches as there are factors. If beats have already been detected, and cut
+# at the detected peak, only the errors of the detector can be improved.
 
 plt.show()

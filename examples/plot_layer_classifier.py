@@ -2,9 +2,9 @@
 Layers inside a classifier
 ==========================
 
-scikit-learn's digits of 8 x 8 pixels, each at a random place in a frame of 16 x 16. A
-:class:`~gtpca.nn.GTPCLayer` is an ordinary module of torch: its scores do not change when a digit
-moves, and its weights can be trained together with what comes after it. Needs ``gtpca[torch]``.
+scikit-learn's digits of 8 x 8 pixels, each at a random position in a frame of 16 x 16. A
+:class:`~gtpca.nn.GTPCLayer` is an ordinary torch module: its scores do not change when a digit
+moves, and its weights can be trained together with the layers after it. Needs ``gtpca[torch]``.
 """
 
 import matplotlib.pyplot as plt
@@ -79,8 +79,8 @@ for name, inputs, features in (
 # %%
 # What the layers learned
 # -----------------------
-# Above the components of GT-PCA, which explain most of the images; below what they became in the
-# classifier: better features, but harder to read, and no longer in an order.
+# Above: the components of GT-PCA, which explain most of the images. Below: what they became in the
+# classifier: better features, but harder to interpret, and no longer ordered.
 
 fig, axes = plt.subplots(2, 8, figsize=(9, 2.6), layout="constrained")
 weights = [layer.weight.detach().numpy() for layer in trained.layers]

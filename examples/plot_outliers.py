@@ -2,8 +2,9 @@
 Outliers, however they lie
 ==========================
 
-Among the digits 1 there are some 7, and every digit is turned by a random angle. Which ones are
-odd? Nobody says how the digits lie, and there are no labels. scikit-learn's digits of 8 x 8 pixels.
+Among the digits 1 there are some 7s, and every digit is rotated by a random angle. Which ones are
+the outliers? The angles are unknown, and there are no labels. We use scikit-learn's digits of 8 x 8
+pixels.
 """
 
 import matplotlib.pyplot as plt
@@ -42,8 +43,8 @@ for name, values in oddness.items():
     print(f"{name:<15} area under the curve {roc_auc_score(odd, values):.2f}")
 
 # %%
-# The oddest by likelihood. ``predict`` draws the line at a share that you give,
-# ``contamination=0.1`` by default.
+# The least likely digits. ``predict`` draws the line at a given share, ``contamination=0.1`` by
+# default.
 
 order = np.argsort(-oddness["likelihood"])[:12]
 fig, axes = plt.subplots(1, 12, figsize=(10, 1.3), layout="constrained")
@@ -57,7 +58,8 @@ print(f"{np.sum(found & odd)} of {odd.sum()} sevens are among the {found.sum()} 
 # %%
 # Where it does not help
 # ----------------------
-# A 6 among 9 is the same digit, turned: an invariance takes away what it is told to. And where odd
-# samples are many, they become a component of their own; then fit on samples known to be fine.
+# A 6 among 9s is the same digit, rotated: an invariance removes exactly what it is meant to remove.
+# And if there are many outliers, they get their own component; then fit on samples that are known
+# to be normal.
 
 plt.show()

@@ -4,8 +4,8 @@ Outlines of leaves
 
 The outline of a leaf as a curve: distance from its middle, point after point around it. Where the
 curve begins is arbitrary, so that two leaves of one kind differ by a circular shift, and a leaf
-that lies upside down is run through backwards. Two hundred leaves of six species of maple and oak,
-as they come with the package aeon (OSULeaf of the UCR archive).
+that lies upside down is traversed backwards. Two hundred leaves of six species of maple and oak, as
+distributed with the package aeon (OSULeaf of the UCR archive).
 """
 
 from importlib.util import find_spec
@@ -45,7 +45,8 @@ for name, family in families.items():
     print(f", species right: {classifier.score(X_test, test.labels):.2f}")
 
 # %%
-# Six species: chance is about 0.17. Eight numbers are features to look at, not the best classifier.
+# Six species: chance is about 0.17. Eight numbers are interpretable features, not the best
+# classifier.
 
 model = models["circular shift and reflection"]
 aligned = model.align(X_test)
@@ -71,9 +72,9 @@ print("mirrored:", np.mean(poses["flipped"]).round(2))
 # %%
 # Where it does not help
 # ----------------------
-# A smooth closed curve explains itself by few waves: with enough components PCA follows any shift,
-# and Fourier magnitudes are invariant to it without any search. The pose and a component that looks
-# like a leaf are what these lack.
+# A smooth closed curve consists of few waves: with enough components PCA follows any shift, and
+# Fourier magnitudes are invariant to it without any search. But these provide neither a pose nor a
+# component that looks like a leaf.
 
 rebuilt = PCA(8).fit(X)
 loss = np.sum((X_test - rebuilt.inverse_transform(rebuilt.transform(X_test))) ** 2)

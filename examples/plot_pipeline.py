@@ -2,9 +2,9 @@
 A pipeline with GridSearchCV
 ============================
 
-The estimator is a transformer of scikit-learn: it stands in a pipeline, and every parameter is
-searched over by its name, those of the family too. Digits of 8 x 8 pixels at a random place in a
-frame of 12 x 12; which digit is it?
+The estimator is a scikit-learn transformer: it can be part of a pipeline, and every parameter can
+be searched over by its name, including those of the family. Digits of 8 x 8 pixels at a random
+position in a frame of 12 x 12; which digit is it?
 """
 
 import matplotlib.pyplot as plt
@@ -43,7 +43,7 @@ print("best:", search.best_params_)
 print(f"accuracy on new digits: {search.score(X[test], digit[test]):.3f}")
 
 # %%
-# The same without moving, and with digits that were never moved, which is what could be reached:
+# The same without moving, and with digits that were never moved, which is an upper limit:
 
 plain = Pipeline([("pca", PCA(20)), ("scale", StandardScaler()), pipeline.steps[-1]])
 for name, pictures in (("PCA, moved digits", X), ("PCA, digits in place", images)):
@@ -66,8 +66,8 @@ for (row, column), value in np.ndenumerate(accuracy):
 # %%
 # Where it does not help
 # ----------------------
-# A grid search fits the model for each point and fold. Make the grid with a cheap solver,
+# A grid search fits the model for each point and fold. Search with a cheap solver,
 # ``ALS(n_init=4)``, and fit the best point with the default one. What is best for a classifier need
-# not be the window of the pattern: :doc:`/howto/window` asks for that.
+# not be the window of the pattern: see :doc:`/howto/window` for that.
 
 plt.show()

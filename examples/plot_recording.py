@@ -3,8 +3,8 @@ Heartbeats of half an hour
 ==========================
 
 Record 119 of the MIT-BIH arrhythmia database: an electrocardiogram of half an hour, in which normal
-beats and premature ventricular contractions alternate. Nothing is cut: the templates and the places
-of all beats come from the recording as it is.
+beats and premature ventricular contractions alternate. Nothing is cut: the templates and the
+positions of all beats are found in the recording as it is.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ lead, rate = ecg.data[:, 0], ecg.sampling_rate
 print(f"{len(lead)} points at {rate:g} Hz, {len(ecg.beats)} beats by the cardiologists")
 
 # %%
-# Two templates, each with events of its own
+# Two templates, each with its own events
 # ------------------------------------------
 # The window is the length of a beat. There is no threshold to choose.
 
@@ -33,7 +33,7 @@ for k, ax in enumerate(axes):
     ax.set_xlabel("s")
 
 # %%
-# Which kind of beat each of them is, where an event has its peak near an annotated beat:
+# The kind of beat of each event whose peak is near an annotated beat:
 
 peak = np.rint(model.poses(events)["peak"] * rate).astype(int)
 nearest = np.abs(peak[:, None] - ecg.beats).argmin(axis=1)

@@ -2,9 +2,9 @@
 Colour images
 =============
 
-Toadstools in the grass: photographs of 32 x 32 pixels with three colours, made up, with a cap that
-is somewhere, more or less red, on a stem that is more or less bright. ``Shift(axes=(0, 1))`` moves
-rows and columns; the last axis, the colours, goes along.
+Toadstools in the grass: simulated photographs of 32 x 32 pixels with three colours, with a cap at a
+random position, more or less red, on a stem that is more or less bright. ``Shift(axes=(0, 1))``
+moves rows and columns; the last axis, the colours, is carried along.
 """
 
 import matplotlib.pyplot as plt
@@ -58,8 +58,8 @@ usual = np.median(offset, axis=0)
 print(f"found where they are: {np.mean(np.all(offset == usual, axis=1)):.3f} of the toadstools")
 
 # %%
-# The first component is the toadstool, the second what tells a red cap from a bright stem: its
-# score is negative for one and positive for the other. What is left over is noise.
+# The first component is the toadstool; the second distinguishes a red cap from a bright stem: its
+# score is negative for one and positive for the other. The residual is noise.
 
 fig, axes = plt.subplots(1, 6, figsize=(11, 2.2), layout="constrained")
 for ax, image in zip(axes[:2], test, strict=False):

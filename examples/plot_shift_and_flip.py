@@ -2,7 +2,7 @@
 Shift and flip: combining families
 ==================================
 
-A pulse rises slowly and falls fast; it may come at any time, and half of the recordings run
+A pulse rises slowly and falls fast; it may occur at any time, and half of the recordings run
 backwards. :class:`~gtpca.Compose` tries every flip at every position.
 """
 
@@ -52,8 +52,8 @@ models, (test, start, backwards) = compare(sawtooth)
 # %%
 # Which recordings run backwards?
 # -------------------------------
-# The poses say it. Which direction counts as forwards is for the component to choose: compare up
-# to a swap of the two. One component is enough; the second one fits noise.
+# The poses tell. Which direction counts as forwards is arbitrary: compare up to a swap of the two.
+# One component is enough; the second one fits noise.
 
 model = models["shift and flip"]
 poses = model.poses(model.encode(test))
@@ -71,8 +71,8 @@ axes[2].set_title("40 recordings, aligned")
 # %%
 # Where it does not help
 # ----------------------
-# A pulse that looks the same from both ends gains nothing: there are twice as many transforms to
-# try, the flip follows the noise, and the little that the error falls is noise that was fitted.
+# A symmetric pulse gains nothing: there are twice as many transforms to try, the flip follows the
+# noise, and the slight decrease of the error is fitted noise.
 
 print("half a sine, 1 and 2 components")
 models, (test, start, backwards) = compare(np.sin(np.pi * phase))

@@ -2,9 +2,9 @@
 Spikes at random times
 ======================
 
-Every signal holds one spike, at an unknown time, of unknown height and width, in noise. Ordinary
-PCA needs a component for every place where a spike may be. Here a component is a short window that
-may stand anywhere, also partly outside the signal.
+Every signal contains one spike, at an unknown time, of unknown height and width, in noise. Ordinary
+PCA needs a component for every possible position of a spike. Here a component is a short window
+that may be anywhere, even partly outside the signal.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ clean, _ = make_spikes(500, noise=0.0, random_state=1)  # the same spikes withou
 # %%
 # Fit
 # ---
-# ``boundary="partial"`` lets half of the window hang over the border, for spikes that are cut
+# ``boundary="partial"`` lets half of the window extend beyond the border, for spikes that are cut
 # there.
 
 model = GTPCA(3, Shift(window=64, boundary="partial"), random_state=0).fit(train)
@@ -39,9 +39,9 @@ for k, ax in enumerate(axes):
 # %%
 # Poses
 # -----
-# A code is a score and a pose. In a person's units the pose of a shift is where the window starts
-# and where its centre is. The centre follows the spike at a fixed distance, as the spike does not
-# have to be in the middle of the window.
+# A code is a score and a pose. In physical units, the pose of a shift is the start and the centre
+# of the window. The centre follows the spike at a fixed distance, since the spike need not be in
+# the middle of the window.
 
 codes = model.encode(test)
 centre = model.poses(codes)["centre"][:, 0]
@@ -53,8 +53,8 @@ print(f"{np.mean(off <= 3):.1%} of the signals are within 3 points of that")
 # %%
 # Alignment
 # ---------
-# :meth:`~gtpca.GTPCA.align` cuts every signal out at its window: all spikes come to lie on top of
-# each other, and what varies now is their height and width.
+# :meth:`~gtpca.GTPCA.align` cuts the window out of every signal: all spikes lie on top of each
+# other, and only their height and width still vary.
 
 fig, (before, after) = plt.subplots(1, 2, figsize=(9, 3), sharey=True, layout="constrained")
 before.plot(test[:40].T, color="#0072B2", alpha=0.3, linewidth=0.8)
@@ -65,11 +65,11 @@ after.set_title("the same, aligned to component 1")
 # %%
 # A warning
 # ---------
-# The best of many positions always fits something. Without any spike in the data the windows
+# The best of many positions always fits something. Without any spike in the data, the windows
 # settle where the noise happens to look like the component, and the average of the aligned noise
-# has the shape of the component, although there is nothing to be found. (With
-# ``polarity="positive"`` no window matches upside down, else the average would cancel.) Before you
-# believe a component, fit the same family to noise.
+# has the shape of the component, although there is nothing to find. (With ``polarity="positive"``
+# no window matches upside down; otherwise the average would cancel.) Before you believe a
+# component, fit the same family to noise.
 
 noise, _ = make_spikes(500, spike_probability=0.0, random_state=2)
 fresh, _ = make_spikes(500, spike_probability=0.0, random_state=3)

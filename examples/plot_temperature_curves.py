@@ -2,10 +2,10 @@
 Temperature curves, day by day
 ==============================
 
-A functional time series: one curve per day, and each day is like the one before. These are made up,
-so that the truth is known. The course of a day is as warm as the weather, and as late as the sun
-and the clouds make it: amplitude and hour wander slowly, each by an autoregression. Now and then a
-shower cools some hours. The day is a circle, so :class:`~gtpca.Shift` wraps around.
+A functional time series: one curve per day, and each day resembles the one before. The curves are
+simulated, so that the truth is known. The amplitude and the hour of the daily curve vary slowly,
+each by an autoregression, and now and then a shower cools some hours. The day is a circle, so
+:class:`~gtpca.Shift` wraps around.
 """
 
 import matplotlib.pyplot as plt
@@ -44,8 +44,8 @@ X = size[:, None] * day - shower[:, None] * rain + noise
 # %%
 # The first component is the day
 # ------------------------------
-# Its score is how warm the day is, its pose how late. Both are found, and with them how the weather
-# goes on: from one day to the next they are correlated as the truth is.
+# Its score is the warmth of the day, and its pose is the hour. Both are recovered, and so is the
+# dynamics of the weather: they are correlated from one day to the next like the truth.
 
 model = GTPCA(2, Shift(boundary="circular"), random_state=0).fit(X)
 codes = model.encode(X)
@@ -68,8 +68,9 @@ for name, truth, found in (("amplitude", size, found_size), ("hour", late, found
 # %%
 # What PCA makes of it
 # --------------------
-# PCA has no hour. Its first score follows the hour as long as that is near the usual one, the
-# amplitude is spread over several scores, and two numbers per day leave twice as much.
+# PCA has no notion of the hour. Its first score follows the hour as long as that is near the usual
+# one, the amplitude is spread over several scores, and with two numbers per day its residual is
+# twice as large.
 
 pca = PCA(2).fit(X)
 Z = pca.transform(X)

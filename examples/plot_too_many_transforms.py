@@ -4,8 +4,8 @@ All invertible operators would be useless
 
 The family decides what a component is. With the identity alone it is PCA. With *all* invertible
 linear operators every vector can be moved onto every other: any component explains everything, and
-says nothing. One sees it coming with families of more and more random rotations of six-dimensional
-space, on data with one strong direction and on noise alike.
+means nothing. Families of more and more random rotations of six-dimensional space show how this
+happens, on data with one strong direction and on noise.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ from gtpca import GTPCA, Custom
 # In ten lines
 # ------------
 # ``rays`` lie along one direction, ``noise`` along none. As the family grows, the component that
-# was fitted to the rays explains both, and a component that was fitted to nothing does too.
+# was fitted to the rays explains both, and so does a component that was fitted to nothing.
 
 rng = np.random.default_rng(0)
 rays = rng.standard_normal((500, 1)) * np.eye(6)[0] + 0.1 * rng.standard_normal((500, 6))

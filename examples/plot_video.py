@@ -2,9 +2,9 @@
 A short video
 =============
 
-Somebody waves, somewhere in the picture, at some time: videos of 20 frames of 20 x 20 pixels, each
-with a wave of the hand that lasts 8 frames. A component is a short video of its own, and
-``Shift((8, 10, 10))`` moves it in time and space: three axes, 13 x 11 x 11 positions.
+Somebody waves a hand, at a random position and time: videos of 20 frames of 20 x 20 pixels, each
+with a wave that lasts 8 frames. A component is itself a short video, and ``Shift((8, 10, 10))``
+moves it in time and space: three axes, 13 x 11 x 11 positions.
 """
 
 import matplotlib.pyplot as plt
@@ -52,8 +52,8 @@ print("found, of all frames, rows, columns:", *near.mean(axis=0).round(3))
 # %%
 # The components
 # --------------
-# The first is a hand that moves, the second makes it larger or smaller. PCA would need a component
-# for every place and time. Averaged where they were found, all videos are one.
+# The first is a moving hand, the second makes it larger or smaller. PCA would need a component for
+# every position and time. Averaged at the positions found, all videos look alike.
 
 fig, axes = plt.subplots(3, 8, figsize=(10, 4), layout="constrained")
 shown = [model.components_[0], model.components_[1], model.align(test).mean(axis=0)]

@@ -2,9 +2,9 @@
 Warped time, and noise that grows
 =================================
 
-Curves with two peaks, run through at different speeds: the clock of each curve is warped. The
-sensor gets worse with time. :class:`~gtpca.TimeWarp` takes care of the first, ``feature_weight``
-of the second.
+Curves with two peaks that run at different speeds: the clock of each curve is warped. In addition,
+the sensor becomes noisier with time. :class:`~gtpca.TimeWarp` takes care of the former,
+``feature_weight`` of the latter.
 """
 
 import matplotlib.pyplot as plt
@@ -58,10 +58,10 @@ print(f"{'PCA':<22}", *(f"{value:7.4f}" for value in away))
 
 # %%
 # The numbers are for 1, 2 and 3 components. One warped component is all there is in these curves,
-# but for the rounding of each warp to one of 25. Further components fit noise, and with every warp
-# to choose from they fit a lot of it: with equal weights, three of them are further from the truth
-# than three of PCA. More components always lower ``resmse``, but the distance to the truth only as
-# long as there is something to find.
+# apart from the rounding of each warp to one of 25. Further components fit noise, and with every
+# warp to choose from they fit a lot of it: with equal weights, three of them are farther from the
+# truth than three of PCA. More components always lower ``resmse``, but they lower the distance to
+# the truth only as long as there is something to find.
 
 model = fitted["1 / variance"]
 found = model.poses(model.encode(test))["strength"][:, 0]
@@ -78,7 +78,8 @@ axes[2].plot(strength, found, ".", color="#0072B2")
 axes[2].set(title="strength of the warp", xlabel="true", ylabel="found")
 
 # %%
-# The found strengths are on a straight line beside the diagonal: warping the component a little
-# and all curves back by as much is the same model. Only differences of strengths mean something.
+# The estimated strengths lie on a straight line next to the diagonal: warping the component a
+# little and all curves back by the same amount gives the same model. Only differences of strengths
+# are meaningful.
 
 plt.show()

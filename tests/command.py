@@ -28,6 +28,7 @@ COMMANDS = {
     "reproduce",
     "events",
     "detect",
+    "kinds",
 }
 
 

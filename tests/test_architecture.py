@@ -41,7 +41,7 @@ LAYERS = {
     "recordings": "estimator",
     "persistence": "mixture recordings families files",
     "views": "model",
-    "diagnostics": "probabilistic recordings views",
+    "diagnostics": "mixture recordings views",
     "plots": "views",
     "page": "base views files",
     "nn": "estimator solvers files",

@@ -302,7 +302,7 @@ def _with(model, **params):
     [
         ({"family": None}, None, "family=None must be Shift"),
         ({"family": gtpca.Rotation(12)}, None, "must be Shift(window=..)"),
-        ({"family": Shift(30, boundary="partial")}, None, "boundary has no meaning"),
+        ({"family": Shift(30, boundary="partial")}, None, "boundary does not apply"),
         ({"family": Shift(1)}, None, "window=1 must be an integer of at least 2"),
         ({"family": Shift("0.1s")}, None, "needs an axis with even steps"),
         ({"false_alarms": 0}, None, "false_alarms=0 must be a number above 0"),

@@ -116,7 +116,7 @@ def test_time_moves_by_default():
 
 def test_x_that_may_be_transposed_is_told():
     X = make_spikes(300, n_times=60, random_state=0)[0]
-    told = r"X may be transposed: of its 60 rows of 300 features .* fit X\.T"
+    told = r"X may be transposed: neighbouring rows of its 60 x 300 values .* fit X\.T"
     with pytest.warns(UserWarning, match=told):
         GTPCA(1, Shift(100), solver=QUICK, random_state=0).fit(X.T)
     with pytest.warns(UserWarning, match=told):

@@ -1,4 +1,4 @@
-"""What all estimators are: samples of any kind in, answers of the same kind out."""
+"""The common base of all estimators: samples of any type in, results of the same type out."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ __all__ = ["BaseFitted", "BaseGTPCA", "BaseModel"]
 class BaseFitted(Documented, BaseEstimator):
     """An estimator whose fitted attributes are read from one value, ``fit_``.
 
-    Subclasses have the parameter ``family``; ``fit`` sets ``fit_`` when all is done, and nothing
-    before that, so that an error leaves the estimator as it was.
+    Subclasses define the parameter ``family``; ``fit`` sets ``fit_`` at the very end and changes
+    nothing before, so that an error leaves the estimator as it was.
     """
 
-    has_likelihood: ClassVar[bool] = False  # then a pattern and all components take one pose
-    of_recordings: ClassVar[bool] = False  # then X is one of them, or several, instead of samples
+    has_likelihood: ClassVar[bool] = False  # then a pattern and all components share one pose
+    of_recordings: ClassVar[bool] = False  # then X is one recording, or several, instead of samples
     family: Any
     fit_: Any  # a Fitted
     components_: np.ndarray = read()
@@ -62,34 +62,34 @@ class BaseFitted(Documented, BaseEstimator):
     operator_: Operator = read()
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; also ``family__window`` of a family that is given as text."""
+        """Set parameters, also ``family__window`` of a family that is given as text."""
         if isinstance(self.family, str) and any(name.startswith("family__") for name in params):
             params.setdefault("family", as_family(self.family))
         return super().set_params(**params)
 
     @property
     def model_(self) -> Any:
-        """The fitted model as a value, which a later fit of this estimator does not touch."""
+        """The fitted model as a value, which a later fit of this estimator does not change."""
         check_is_fitted(self)
         return self.fit_.model
 
     @property
     def grid_(self) -> tuple[int, ...]:
-        """``sample_shape_``, with names, units and positions of its axes where they are known."""
+        """``sample_shape_``, with names, units and positions of its axes if they are known."""
         return self.sample_shape_ if self.labels_ is None else self.labels_.grid(self.sample_shape_)
 
     def __sklearn_is_fitted__(self):
         return "fit_" in vars(self)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to one file, to be read by :func:`gtpca.load`.
+        """Write the fitted model to one file, which :func:`gtpca.load` reads.
 
         The file holds arrays and text, no code; it is written atomically.
 
         Parameters
         ----------
         path : path
-            The usual ending is ``.gtpca``.
+            The usual extension is ``.gtpca``.
         """
         from gtpca.persistence.models import save
 
@@ -97,9 +97,9 @@ class BaseFitted(Documented, BaseEstimator):
 
 
 class BaseModel(BaseFitted):
-    """A fitted model that answers in the kind of container that samples came in.
+    """A fitted model that returns results in the type of container that was passed.
 
-    Subclasses have the parameters ``missing`` and ``sample_dim`` too, and say how rows become
+    Subclasses also define the parameters ``missing`` and ``sample_dim``, and how rows become
     chunks.
     """
 
@@ -114,7 +114,7 @@ class BaseModel(BaseFitted):
 
     @abstractmethod
     def _seen(self, rows, weight=None):
-        """New rows as chunks of what the components see."""
+        """New rows as chunks, as the components see them."""
 
     def chunks(self, X: Samples, sample_weight: ArrayLike | None = None) -> Any:
         """New data as the components see them: centred and weighted like the training data.
@@ -132,14 +132,14 @@ class BaseModel(BaseFitted):
         return self._seen(self._new_rows(X), sample_weight)
 
     def _new_rows(self, X):
-        """Rows of new data, after a warning of those that hold nothing."""
+        """Rows of new data, after a warning about those without observed values."""
         check_is_fitted(self)
         rows = new_rows(self, X, self.sample_shape_)
         self._warn_of_blank(rows)
         return rows
 
     def _warn_of_blank(self, rows):
-        """Warn of rows that hold nothing, if they are in memory: files are not read for that."""
+        """Warn of rows without observed values if they are in memory; files are not read for it."""
         if self.missing == "ignore" and rows.in_memory:
             warn_of_blank(rows.n_blank, rows.n_rows)
 
@@ -165,7 +165,7 @@ class BaseModel(BaseFitted):
         return self._known(self.model_.encode(self._seen(rows)), rows)
 
     def _known(self, codes, rows):
-        """Codes that know what the samples came in: a container, or a list of unequal sizes."""
+        """Codes with the container of the samples, or the sizes of a list of unequal samples."""
         if rows.container is None and rows.shapes is None:
             return codes
         return replace(codes, container=rows.container, shapes=rows.shapes)
@@ -173,7 +173,8 @@ class BaseModel(BaseFitted):
     def decode(self, codes: Codes[ArrayT]) -> ArrayT:
         """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape).
 
-        They come in the container that was encoded: a DataArray, a list of samples of unequal size.
+        They are returned in the container that was encoded: a DataArray, or a list of samples of
+        unequal size.
         """
         Codes.check(codes)
         samples = cut(self.model_.decode(codes), codes.shapes)
@@ -190,15 +191,15 @@ class BaseModel(BaseFitted):
         return self.decode(self.encode(X))
 
     def poses(self, codes: Codes[Any]) -> Any:
-        """The transforms of ``codes`` in a person's units.
+        """The transforms of ``codes`` in physical units.
 
         Returns
         -------
         dict of str to array (n, k)
             One entry per quantity, e.g. ``start`` and ``centre`` of the window, ``degrees``,
-            ``flipped``, ``factor``; see the family for signs, zeros and units. Places are positions
-            on the axes where these are known, such as seconds, which ``units`` of the dict says,
-            and points otherwise. A Dataset, if a DataArray was encoded.
+            ``flipped``, ``factor``; see the family for signs, zeros and units. Positions are in the
+            units of the axes if these are known, such as seconds, as stated in ``units`` of the
+            dict, and in points otherwise. A Dataset, if a DataArray was encoded.
         """
         Codes.check(codes)
         poses = self.model_.poses(codes)
@@ -213,8 +214,8 @@ class BaseModel(BaseFitted):
     def impute(self, X: Samples) -> Any:
         """``X`` with predictions for what was not observed, (n, \\*sample_shape).
 
-        Observed values stay as they are; in gaps is the reconstruction, with the mean that was
-        subtracted. Gaps outside the domain of the family stay gaps. Needs ``missing="ignore"``
+        Observed values are kept; gaps are filled with the reconstruction, including the mean that
+        was subtracted. Gaps outside the domain of the family stay gaps. Needs ``missing="ignore"``
         unless nothing is missing.
         """
         rows = self._new_rows(X)
@@ -228,9 +229,9 @@ class BaseModel(BaseFitted):
 
 
 class BaseGTPCA(TransformerMixin, BaseModel):
-    """A model with one set of components in scikit-learn's clothes: scores, energies, plots.
+    """A model with one set of components and scikit-learn's interface: scores, energies, plots.
 
-    Subclasses have the parameter ``output`` too.
+    Subclasses also define the parameter ``output``.
     """
 
     _precisions: tuple[str, ...] = ("float64", "float32")  # that are kept
@@ -242,12 +243,12 @@ class BaseGTPCA(TransformerMixin, BaseModel):
 
     @property
     def model_(self) -> CodedModel:
-        """The fitted model as a value, which a later fit of this estimator does not touch."""
+        """The fitted model as a value, which a later fit of this estimator does not change."""
         check_is_fitted(self)
         return self.fit_.model
 
     def measure(self, X: Any) -> tuple[Codes[Any], np.ndarray]:
-        """Codes of new samples and the energy that they leave, in one pass.
+        """Codes of new samples and the energy of the residual, in one pass.
 
         Parameters
         ----------
@@ -257,7 +258,7 @@ class BaseGTPCA(TransformerMixin, BaseModel):
         -------
         codes : Codes
         energies : array (n, k + 1), or (n, k + 2) with a pattern
-            ``|r_i|^2`` after 0, 1, .., k components; of a :class:`ProbabilisticGTPCA`, without
+            ``|r_i|^2`` after 0, 1, .., k components; for a :class:`ProbabilisticGTPCA`, without
             anything, with the pattern alone, and with 1, .., k components; see :meth:`resmse`.
         """
         rows = self._new_rows(X)
@@ -265,18 +266,18 @@ class BaseGTPCA(TransformerMixin, BaseModel):
         return self._known(codes, rows), energies
 
     def resmse(self, X: Any, *, in_data: bool = False) -> np.ndarray:
-        """Residual energy over energy, after 1, 2, .., k components, shape (k,).
+        """Residual energy relative to the energy, after 1, 2, .., k components, shape (k,).
 
-        ``sum_i |x_i - proj_k(x_i)|^2 / sum_i |x_i|^2``, both over what was observed. Of a
-        :class:`ProbabilisticGTPCA` that of the pattern alone comes first, (k + 1,).
+        ``sum_i |x_i - proj_k(x_i)|^2 / sum_i |x_i|^2``, both over observed values. For a
+        :class:`ProbabilisticGTPCA`, that of the pattern alone comes first, (k + 1,).
 
         Parameters
         ----------
         X : array (n, \\*sample_shape) or (n, d)
         in_data : bool
-            Where rows are whitened, their energies are those of whitened rows: what is left of
-            white noise counts. True: those of the rows in the units of the data, which noise of
-            large amplitude and long waves rules.
+            If rows are whitened, energies are by default those of whitened rows. True: those of the
+            rows in the units of the data, which are dominated by noise of large amplitude and long
+            waves.
         """
         if in_data:
             rows = self._new_rows(X)
@@ -292,7 +293,7 @@ class BaseGTPCA(TransformerMixin, BaseModel):
     @overload
     def transform(self, X: Others) -> Any: ...
     def transform(self, X: Samples) -> Any:
-        """Signed scores (n, k), and beside them what ``output`` asks for.
+        """Signed scores (n, k), followed by what ``output`` requests.
 
         Returns
         -------
@@ -315,8 +316,8 @@ class BaseGTPCA(TransformerMixin, BaseModel):
         """Samples from what ``transform`` returned.
 
         With plain scores every component is in its reference pose: the window centred, no rotation,
-        no flip. With ``output="scores+poses"`` it is the reconstruction. Poses in a person's units
-        cannot be inverted.
+        no flip. With ``output="scores+poses"`` the result is the reconstruction. Poses in physical
+        units cannot be inverted.
 
         Parameters
         ----------
@@ -329,7 +330,7 @@ class BaseGTPCA(TransformerMixin, BaseModel):
         return by_rows(partial(outputs.inverse, self.model_, self.fit_.row_shape, self.output), X)
 
     def labelled_components(self) -> Any:
-        """The components in the kind of container that the samples of the fit came in.
+        """The components in the type of container that held the samples of the fit.
 
         Returns
         -------
@@ -346,11 +347,11 @@ class BaseGTPCA(TransformerMixin, BaseModel):
     @overload
     def align(self, X: Others, component: int = 0) -> Any: ...
     def align(self, X: Samples, component: int = 0) -> Any:
-        """Every sample brought to the reference pose of a component, (n, \\*weight_shape).
+        """Every sample moved to the reference pose of a component, (n, \\*weight_shape).
 
-        Each weight gets the average of the sample values that it explains, zero where there are
-        none: the part of the sample under the window, or the sample turned or flipped back. The
-        sign of the score is not undone, and nothing is centred.
+        Each weight gets the average of the sample values that it explains, zero if there are none:
+        the part of the sample under the window, or the sample rotated or flipped back. The sign of
+        the score is not undone, and nothing is centred.
         """
         rows = self._new_rows(X)
         checks.integer("component", component, 0, max(0, self.n_components_ - 1))
@@ -367,39 +368,39 @@ class BaseGTPCA(TransformerMixin, BaseModel):
         return np.asarray(outputs.names(self.model_, self.output), dtype=object)
 
     def plot_components(self, **how: Any) -> Any:
-        """The components; see :func:`gtpca.plots.plot_components`."""
+        """Plot the components; see :func:`gtpca.plots.plot_components`."""
         return _drawn("components", self, **how)
 
     def plot_energy(self, X: Samples = None, **how: Any) -> Any:
-        """How much they explain; see :func:`gtpca.plots.plot_energy`."""
+        """Plot how much they explain; see :func:`gtpca.plots.plot_energy`."""
         return _drawn("energy", self, X, **how)
 
     def plot_history(self, **how: Any) -> Any:
-        """How the fit went; see :func:`gtpca.plots.plot_history`."""
+        """Plot the progress of the fit; see :func:`gtpca.plots.plot_history`."""
         return _drawn("history", self, **how)
 
     def plot_noise(self, **how: Any) -> Any:
-        """The spectrum of the noise; see :func:`gtpca.plots.plot_noise`."""
+        """Plot the spectrum of the noise; see :func:`gtpca.plots.plot_noise`."""
         return _drawn("noise", self, **how)
 
     def plot_perturbation(self, X: Samples, **how: Any) -> Any:
-        """The mean sample, with more and less of each: :func:`gtpca.plots.plot_perturbation`."""
+        """Plot the effect of each component; see :func:`gtpca.plots.plot_perturbation`."""
         return _drawn("perturbation", self, X, **how)
 
     def plot_pose_posterior(self, X: Samples, **how: Any) -> Any:
-        """How likely each pose is; see :func:`gtpca.plots.plot_pose_posterior`."""
+        """Plot the probabilities of poses; see :func:`gtpca.plots.plot_pose_posterior`."""
         return _drawn("pose_posterior", self, X, **how)
 
     def plot_poses(self, X: Samples, component: int | None = 0, **how: Any) -> Any:
-        """How often which pose is taken; see :func:`gtpca.plots.plot_poses`."""
+        """Plot how often each pose occurs; see :func:`gtpca.plots.plot_poses`."""
         return _drawn("poses", self, X, component, **how)
 
     def plot_reconstructions(self, X: Samples, **how: Any) -> Any:
-        """Samples and how they are rebuilt; see :func:`gtpca.plots.plot_reconstructions`."""
+        """Plot samples and reconstructions; see :func:`gtpca.plots.plot_reconstructions`."""
         return _drawn("reconstructions", self, X, **how)
 
     def plot_scores(self, X: Samples, **how: Any) -> Any:
-        """One point per sample; see :func:`gtpca.plots.plot_scores`."""
+        """Plot one point per sample; see :func:`gtpca.plots.plot_scores`."""
         return _drawn("scores", self, X, **how)
 
     def __sklearn_tags__(self):

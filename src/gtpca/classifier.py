@@ -1,4 +1,4 @@
-"""GTPCAClassifier: one model for every class; a sample is of the class whose model fits it best."""
+"""GTPCAClassifier: one model per class; a sample belongs to the class whose model fits best."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ __all__ = ["GTPCAClassifier"]
 
 
 class GTPCAClassifier(Documented, ClassifierMixin, BaseEstimator):
-    """One model for every class; a sample is of the class whose model fits it best.
+    """One model per class; a sample is assigned to the class whose model fits it best.
 
-    With a :class:`GTPCA` the class is that of the largest explained share of the energy of a
-    sample; with a :class:`ProbabilisticGTPCA` or a :class:`MixtureGTPCA` that of the largest
-    likelihood times the share of the class in the training data. Nothing is aligned first: every
-    class finds its own pose of a sample.
+    With a :class:`GTPCA`, it is the class with the largest explained share of the energy of a
+    sample; with a :class:`ProbabilisticGTPCA` or a :class:`MixtureGTPCA`, the class with the
+    largest likelihood times its share of the training data. Nothing is aligned first: every class
+    finds its own pose for a sample.
 
-    There is no ``predict_proba``: shares are no probabilities, and the likelihoods of many features
-    are too certain. ``CalibratedClassifierCV(GTPCAClassifier(..))`` of scikit-learn makes
-    probabilities of ``decision_function``.
+    There is no ``predict_proba``: shares are not probabilities, and likelihoods of many features
+    are overconfident. scikit-learn's ``CalibratedClassifierCV(GTPCAClassifier(..))`` converts
+    ``decision_function`` to probabilities.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class GTPCAClassifier(Documented, ClassifierMixin, BaseEstimator):
     estimators_ : list of C fitted models
         In the order of ``classes_``.
     class_prior_ : array (C,)
-        Shares of the classes in the training data, by their sample weights.
+        Shares of the classes in the training data, by sample weight.
     n_features_in_ : int
 
     Examples
@@ -77,7 +77,7 @@ class GTPCAClassifier(Documented, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array (n, \\*sample_shape), (n, d), or whatever the estimator takes
-            Rows of what is not an array of NumPy are told apart by sample weights of 0 and 1.
+            For anything but NumPy arrays, classes are selected by sample weights of 0 and 1.
         y : array (n,)
             The classes: numbers or text.
         sample_weight : array (n,) or None
@@ -122,7 +122,7 @@ class GTPCAClassifier(Documented, ClassifierMixin, BaseEstimator):
         return each + np.log(self.class_prior_) if likely else each
 
     def decision_function(self, X: Samples) -> np.ndarray:
-        """:meth:`class_scores`, (n, C); of two classes the second less the first, (n,)."""
+        """:meth:`class_scores`, (n, C); for two classes the second minus the first, (n,)."""
         scores = self.class_scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 

@@ -1,4 +1,4 @@
-"""GTPCA: checks, opens rows, calls the core, and publishes what it found."""
+"""GTPCA: checks parameters, opens rows, calls the core, and sets the fitted value."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ from gtpca.fitting.coloured import (
 from gtpca.fitting.cost import check_cost, guess
 from gtpca.fitting.fit import Progress, Recipe, fit, show_log
 from gtpca.fitting.fitted import FittedComponents, read
+from gtpca.fitting.outliers import OUTLIERS, feature_medians
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
 from gtpca.model import outputs
 from gtpca.model.matching import POLARITIES
@@ -72,6 +73,7 @@ RULES = {
     "shared_pose": checks.one_of(False, True),
     "missing": checks.one_of(*MISSING),
     "noise": check_noise,
+    "outliers": checks.one_of(*OUTLIERS),
     "residual": checks.one_of(*RESIDUALS),
     "ridge": checks.auto_or(checks.non_negative),
     "refine": checks.at_least(0),
@@ -81,7 +83,7 @@ RULES = {
     "progress": checks.one_of("auto", True, False),
 }
 LEAST_DOMAIN = 0.5  # share of the points below which a fit warns
-FROZEN = ("polarity", "center", "shared_pose")  # decide about scores, and are kept by a fit
+FROZEN = ("polarity", "center", "shared_pose")  # these determine scores, and are kept by a fit
 
 
 class GTPCA(CallbackSupportMixin, BaseGTPCA):
@@ -91,17 +93,17 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
 
     .. math:: w_k = \arg\max_w \sum_i \max_T \frac{\langle r_i, T w\rangle^2}{|T w|^2},
 
-    where :math:`r_i` is what the components before it left of sample :math:`i`. Each sample gets a
-    signed *score* and a *pose* (which transform) on every component.
+    where :math:`r_i` is the residual of sample :math:`i` after the previous components. Each sample
+    gets a signed *score* and a *pose* (the transform) on every component.
 
-    A fit keeps what decides about scores. Of the parameters, ``refine``, ``missing``, ``output``,
-    ``sample_dim``, ``batch_size`` and ``n_jobs`` may be changed after it; all others take effect
-    with the next fit.
+    A fit keeps everything that determines scores. The parameters ``refine``, ``missing``,
+    ``output``, ``sample_dim``, ``batch_size`` and ``n_jobs`` may be changed afterwards; all others
+    take effect with the next fit.
 
     Parameters
     ----------
     n_components : int or float in (0, 1)
-        Number of components, or the share of the energy to explain.
+        Number of components, or the share of the energy to be explained.
     family : Family, str or None
         The transforms, such as ``Shift(window=100)``, or the same as text, as on the command line:
         ``"shift(window=100)"``. None is ``Identity()``: ordinary PCA.
@@ -112,66 +114,74 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         The dimension of a DataArray that holds the samples; default: its first one. May be changed
         after a fit.
     shared_pose : bool
-        False: every component finds its own pose of every sample, as in the paper. True: each
-        sample is one object, moved as a whole; all components share its pose. With several of them
-        a pose may be off while they make up for it: for latencies take ``n_components=1`` or
-        :class:`ProbabilisticGTPCA`.
+        False: every component finds its own pose in every sample, as in the paper. True: each
+        sample is one object, moved as a whole; all components share its pose. With several
+        components a pose may be off while they compensate for it: for latencies use
+        ``n_components=1`` or :class:`ProbabilisticGTPCA`.
     polarity : {"both", "positive"}
-        "both": the largest absolute product decides, scores have a sign. "positive": the largest
-        signed product decides, so that a component never matches upside down; a row that nothing
-        fits upright scores 0.
+        "both": the largest absolute product decides, and scores have a sign. "positive": the
+        largest signed product decides, so that a component never matches upside down; a row that
+        nothing fits upright has score 0.
     center : False, True or "samples"
         Subtract nothing, the mean of every feature, or the mean of each row and channel. Energies
-        and ``resmse`` are those of the rows after this. The means of "samples" are not restored.
+        and ``resmse`` refer to the centred rows. The means of "samples" are not restored.
     feature_weight : array of the shape of a sample or None
         Non-negative weights ``q`` of the inner product ``sum_j q_j x_j y_j``; for functions on an
         uneven grid see :func:`gtpca.quadrature`.
     missing : {"error", "ignore"}
-        What NaN, masked values, None and pandas' NA are: an error, or *not observed*. Then matches,
-        means and energies are those of what was observed; in gaps a component is drawn to zero with
-        a weight of .02, without which poses would win in which hardly anything of it is seen. May
-        be changed after a fit.
+        How to treat NaN, masked values, None and pandas' NA: as an error, or as *not observed*. In
+        the latter case matches, means and energies are those of the observed values; in gaps a
+        component is pulled towards zero with a weight of .02, since otherwise poses would win in
+        which hardly anything of it is seen. May be changed after a fit.
     noise : {"white", "stationary"}, array (n, \*sample_shape), Covariance or StationaryNoise
-        "white": as in the paper. "stationary", for families that shift along axes: rows are made
-        white by a filter that is estimated from them, and again from what a first fit leaves;
-        components are found there. ``components_``, scores and what is decoded are in the units of
-        the data, energies and ``resmse`` those of whitened rows. An array is samples of noise alone
-        that the filter is estimated from, such as baseline periods: of any length along the axes
-        that shift. A noise covariance of MNE makes channels uncorrelated, in noise that is white in
-        time. ``noise_`` of another model is taken as it is. Rows are centred first; a feature
-        weight counts what is whitened.
+        "white": as in the paper. "stationary", for families that shift along axes: rows are
+        whitened by a filter that is estimated from them, and again from the residual of a first
+        fit; components are found in the whitened rows. ``components_``, scores and decoded samples
+        are in the units of the data, energies and ``resmse`` are those of whitened rows. An array
+        contains samples of noise alone from which the filter is estimated, such as baseline
+        periods, of any length along the axes that shift. An MNE noise covariance decorrelates
+        channels, assuming noise that is white in time. ``noise_`` of another model is used as it
+        is. Rows are centred first; a feature weight applies to the whitened rows.
+    outliers : {None, "rows", "values", "both"}
+        What is set aside as an artefact: rows whose residual is many times that of most others
+        count less and less; values far off what components show are hidden, as gaps are; or both.
+        ``row_weight_`` and ``rejected_`` say which. Energies are those of what is kept, and
+        ``center=True`` takes medians; components are in the order of what they show. Codes of rows
+        are found from all their values, artefacts included. For rows in memory, in white noise,
+        without ``partial_fit``; values need a number of components.
     ridge : "auto" or float
-        For windows of which rows see a part, as with crops: components minimise ``sum_i |r_i - a_i
-        T_i w|^2 + ridge a_i^2 |w|^2``. Without a ridge, parts of a window that no row sees together
-        have no common scale, and one component can hold two patterns. 0: none, as in the paper.
-        "auto": 0.05, up to the first component of which it would leave 0.4 % more; none with a
-        shared pose, or with solvers other than ``ALS``. Codes are taken without it; where nothing
-        is cropped it has no effect.
+        For windows of which rows see only a part, as with crops: components minimise ``sum_i |r_i -
+        a_i T_i w|^2 + ridge a_i^2 |w|^2``. Without a ridge, parts of a window that no row sees
+        together have no common scale, and one component can hold two patterns. 0: none, as in the
+        paper. "auto": 0.05, up to the first component whose residual it would raise by 0.4 %; none
+        with a shared pose, or with solvers other than ``ALS``. Codes are computed without it; it
+        has no effect if nothing is cropped.
     refine : int
-        Joint sweeps over components and codes after the greedy fit, and code sweeps in ``encode``.
-        May be changed after a fit, for ``encode`` and all that follows from it.
+        Number of joint sweeps over components and codes after the greedy fit, and of code sweeps in
+        ``encode``. May be changed after a fit, for ``encode`` and everything that follows from it.
     output : {"scores", "scores+poses", "scores+units"}
         What ``transform`` returns: (n, k) scores; (n, 2 k) scores and transform indices, which
-        ``inverse_transform`` takes; or scores and poses in a person's units, such as the ``start``
+        ``inverse_transform`` accepts; or scores and poses in physical units, such as the ``start``
         of a window, with a column per component and quantity. May be changed after a fit.
     solver : ALS, gtpca.nn.Adam or None
         Default ``ALS()``.
     n_restarts : "auto" or int
-        How often to fit, from other starts each time; the fit that explains most is kept. "auto":
-        one fit, but with ``ALS`` more starts where optima are many or starts are cheap. A block in
-        one pose grows from two beginnings, and both are finished instead of the better one; of up
-        to 1024 rows from three, of which two are. Where a few loud rows have a tenth of the energy
-        for themselves, a block grows from six beginnings, of which three are finished, and every
-        component with poses of its own is looked for four times.
+        Number of fits, each from different starts; the fit that explains most is kept. "auto": one
+        fit, but with ``ALS`` more starts if there are many optima or starts are cheap. A block with
+        a shared pose grows from two starts, and both are finished instead of the better one; with
+        up to 1024 rows from three, of which two are finished. If a few loud rows hold a tenth of
+        the energy in excess, a block grows from six starts, of which three are finished, and every
+        component with separate poses is searched for four times.
     batch_size : int or None
         Rows per chunk; default: a few megabytes. May be changed after a fit.
     residual : {"auto", "memory", "scratch", "recompute"}
-        Where what is left of the rows is kept during a fit: in memory, in a temporary file, or
-        nowhere (it follows from the rows and their codes). "auto": in memory if the rows are.
-        For Dask arrays, "memory" is that of the workers.
+        Where the residual of the rows is kept during a fit: in memory, in a temporary file, or
+        nowhere (it follows from the rows and their codes). "auto": in memory if the rows are in
+        memory. For Dask arrays, "memory" is that of the workers.
     horizon : int or None
-        About how many rows ``partial_fit`` remembers: a row that came ``a`` rows ago counts
-        ``exp(-a / horizon)``. None: the last sixth of all rows seen, for data that do not drift.
+        Approximate number of rows that ``partial_fit`` remembers: a row that came ``a`` rows ago
+        has weight ``exp(-a / horizon)``. None: the last sixth of all rows seen, for data that do
+        not drift.
     n_jobs : int or None
         Threads over chunks of rows; None is 1. It does not change the result, and
         may be changed after a fit.
@@ -179,55 +189,63 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     verbose : int
         Above 0, each component is reported through ``logging`` (logger "gtpca").
     progress : {"auto", True, False}
-        "auto": a bar in notebooks, and on terminals if rich is there, with the number of
-        components, if a fit takes more than some seconds. May be changed after a fit.
+        "auto": a progress bar in notebooks, and on terminals if rich is installed, with the number
+        of components, if a fit takes more than some seconds. May be changed after a fit.
 
     Attributes
     ----------
     fit_ : FittedComponents
-        All that the fit found, as one value that does not change; the others are read from it.
+        The result of the fit as one immutable value; the other attributes are read from it.
     components_ : array (k, \*weight_shape)
-        Unit norm, in the order in which they were found, or of their energy if the pose is
-        shared or ``refine`` is on.
+        Of unit norm, in the order in which they were found, or of their energy if the pose is
+        shared or ``refine`` is used.
     explained_energy_, explained_energy_ratio_ : array (k,)
         Energy explained by each component, and its share of the energy of all rows. With ``refine``
-        it is that of the codes that the sweeps of the fit ended with. ``score`` and ``resmse`` find
-        codes of rows anew, also of those of the fit, and may find others: theirs is a little less
-        as a rule, and what new rows compare with.
+        it is that of the final codes of the sweeps of the fit. ``score`` and ``resmse`` compute
+        codes of rows anew, even for the training rows, and may find others: they usually give
+        slightly less, and are what new rows should be compared with.
     n_components_ : int
     n_iter_ : array (k,), or (1,) if the pose is shared and there is more than one
         Passes over all rows.
     history_ : list of arrays
-        Explained energy of each pass, less the penalty of a ridge, for each entry of ``n_iter_``.
+        Explained energy of each pass, minus the penalty of a ridge, for each entry of ``n_iter_``.
     ridge_ : array like ``n_iter_``
-        The ridge that each was found with; zeros where there was none.
+        The ridge with which each was found; zero if there was none.
     mean_ : array of the shape of a sample or None
     noise_ : StationaryNoise or None
-        The filter that makes rows white; its ``spectrum()`` is that of the noise. None where
+        The filter that whitens rows; its ``spectrum()`` is that of the noise. None for
         ``noise="white"``.
     whitened_components_ : array (k, \*weight_shape) or None
-        What whitened rows show of each component; its norm says how far a component of unit size
-        stands out of the noise.
+        The whitened version of each component; its norm says how far a component of unit size
+        stands out from the noise.
+    row_weight_ : array (n,) or None
+        With ``outliers="rows"`` or "both", how much each row of the fit counted at last, from 0 to
+        1: about .8 for a row like most others, less than .1 for what may be called set aside.
+    rejected_ : bool array (n, \*sample_shape) or None
+        With ``outliers="values"`` or "both", which values were hidden at last.
+    losses_ : list of arrays or None
+        With ``outliers``, the loss after every round of weights, mask and climb, for each entry of
+        ``n_iter_``: it does not rise but by rounding. See :mod:`gtpca.fitting.outliers`.
     data_resmse_ : array (k,), or (1,) if the pose is shared, or None
-        Residual energy over energy of the training rows in the units of the data, after 1, .., k
-        components, or after all.
+        Residual energy relative to the energy of the training rows in the units of the data, after
+        1, .., k components, or after all.
     residual_correlation_ : float or None
-        Lag-one correlation of what the components leave of training rows in memory, where noise is
-        taken to be white and a family shifts along axes.
+        Lag-one correlation of the residual of training rows in memory, if noise is assumed to be
+        white and the family shifts along axes.
     polarity_, center_, shared_pose_
-        What these parameters were in the fit.
+        The values of these parameters in the fit.
     sample_shape_ : tuple of int
     labels_ : Labels or None
-        Names, units and positions of the axes, if the samples came with them.
+        Names, units and positions of the axes, if the samples have them.
     operator_ : Operator
         The family, bound to ``sample_shape_``.
     n_features_in_ : int
     n_samples_seen_ : int
-        Rows of the fit and of all batches since.
+        Number of rows of the fit and of all batches since.
     cautions_ : list of str
-        What the fit warned of: an offset that holds most of the energy, poses that pile up.
+        Warnings of the fit: an offset that holds most of the energy, poses that accumulate.
     online_ : dict
-        After ``partial_fit``: faded sums and the first rows.
+        After ``partial_fit``: decayed sums and the first rows.
 
     Examples
     --------
@@ -255,6 +273,9 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     whitened_components_: np.ndarray | None = read()
     data_resmse_: np.ndarray | None = read()
     residual_correlation_: float | None = read()
+    row_weight_: np.ndarray | None = read()
+    rejected_: np.ndarray | None = read()
+    losses_: list[np.ndarray] | None = read()
     online_: dict[str, Any] = read(optional=True)
 
     def __init__(
@@ -270,6 +291,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         feature_weight: ArrayLike | None = None,
         missing: Literal["error", "ignore"] = "error",
         noise: Any = "white",
+        outliers: Literal["rows", "values", "both"] | None = None,
         ridge: float | Literal["auto"] = "auto",
         refine: int = 0,
         output: Literal["scores", "scores+poses", "scores+units"] = "scores",
@@ -293,6 +315,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         self.feature_weight = feature_weight
         self.missing = missing
         self.noise = noise
+        self.outliers = outliers
         self.ridge = ridge
         self.refine = refine
         self.output = output
@@ -307,7 +330,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         self.progress = progress
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; also ``solver__n_init`` of the default, ``family__window`` of a text."""
+        """Set parameters, also ``solver__n_init`` of the default, ``family__window`` of a text."""
         if self.solver is None and any(name.startswith("solver__") for name in params):
             params.setdefault("solver", ALS())
         return super().set_params(**params)
@@ -319,12 +342,12 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         ----------
         X : array (n, \\*sample_shape), or (n, d) flat rows
             Also a memory map, an h5py dataset, a zarr array, or a Dask array, which are read chunk
-            by chunk and never held in memory as a whole. A DataArray of xarray and other containers
-            bring the names and units of their axes along. With ``missing="ignore"`` also a list of
-            samples of unequal size, which :func:`gtpca.pad` makes one array of.
+            by chunk and never held in memory as a whole. An xarray DataArray and other containers
+            provide the names and units of their axes. With ``missing="ignore"`` also a list of
+            samples of unequal size, which :func:`gtpca.pad` combines in one array.
         y : ignored
         sample_weight : array (n,) or None
-            Non-negative; weight 2 is the same as a row given twice.
+            Non-negative; weight 2 is equivalent to repeating a row.
 
         Returns
         -------
@@ -343,13 +366,11 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         warn_early(self, operator, rows.n_rows)
         warn_if_transposed(operator, rows)
         open_rows = partial(self._open, operator=operator, weight=sample_weight)
-        mean = feature_means(open_rows(rows)) if self.center is True else None
+        means = self._means_of(rows)
+        mean = means(open_rows(rows)) if self.center is True else None
         preprocessing = Preprocessing(mean, self.center == "samples")
         noise = given_noise(self.noise, operator, preprocessing)
-        n_fits = 1 if self.n_restarts == "auto" else self.n_restarts
-        known = None if self.shared_pose or count != int(count) else count * n_fits
-        known = known if is_white(self.noise) or noise is not None else None
-        context = self._init_callback_context(max_subtasks=known)
+        context = self._init_callback_context(max_subtasks=self._n_searches(count, noise))
         context.call_on_fit_task_begin(estimator=self)
         recipe = Recipe(
             n_components=count,
@@ -360,6 +381,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             progress=Progress(self, context),
             shared_pose=self.shared_pose,
             n_restarts=self.n_restarts,
+            outliers=self.outliers,
         )
 
         def problem_of(preprocessing):
@@ -386,8 +408,29 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         context.call_on_fit_task_end(estimator=self)
         return self
 
+    def _n_searches(self, count, noise):
+        """How many components are looked for; None where nobody knows before the fit."""
+        unknown = self.shared_pose or count != int(count) or self.outliers is not None
+        if unknown or not (is_white(self.noise) or noise is not None):
+            return None
+        return count * (1 if self.n_restarts == "auto" else self.n_restarts)
+
+    def _means_of(self, rows):
+        """What is subtracted where features are centred, a function of chunks.
+
+        Where artefacts are set aside these are medians, and rows must be in memory.
+        """
+        if self.outliers is None:
+            return feature_means
+        if not rows.in_memory:
+            raise ValueError(
+                f"outliers={self.outliers!r} needs samples in memory: load them, such as by "
+                "np.asarray(X), or use outliers=None."
+            )
+        return feature_medians
+
     def bind(self, sample_shape):
-        """The operator of the family on samples of a shape, in the inner product of the weight."""
+        """The operator of the family on samples of a shape, with the feature weight."""
         return bind_family(self.family, sample_shape, self.feature_weight)
 
     def _open(self, rows, operator, weight=None):
@@ -399,26 +442,27 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
 
     @property
     def model_(self) -> Model:
-        """The fitted model as a value, which a later fit of this estimator does not touch."""
+        """The fitted model as a value, which a later fit of this estimator does not change."""
         check_is_fitted(self)
         return replace(self.fit_.model, sweeps=self.refine)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from one more batch of rows, while what was learnt from earlier ones fades.
+        """Learn from one more batch of rows, while the influence of earlier ones decays.
 
         The first batch is fitted with all starts and moves. As long as there are at most 1024 rows
-        they are kept, and fitted again each time they have doubled. When there are more, those kept
-        are fitted from five seeds, the best of these is taken, and the rows are dropped. From then
-        on every batch is seen once: each component is matched, its sums (those of before, times a
-        decay, and those of the batch) give new weights, and the next one goes on with the residual.
-        After ``fit``, it goes on from the components found. Parameters that are changed count from
-        the next fit of the rows kept. With ``center=True`` the mean fades with the horizon, or is
-        that of all rows; with ``refine`` only codes are swept.
+        they are kept, and fitted again each time their number has doubled. Once there are more, the
+        rows kept so far are fitted from five seeds, the best fit is taken, and the rows are
+        dropped. From then on every batch is seen once: each component is matched, its sums (the
+        earlier ones, times a decay, plus those of the batch) give new weights, and the next
+        component continues with the residual. After ``fit``, it continues from the components
+        found. Changed parameters take effect with the next fit of the kept rows. With
+        ``center=True`` the mean decays with the horizon, or is that of all rows; with ``refine``
+        only codes are swept.
 
         Parameters
         ----------
         X : array (n, \\*sample_shape), or (n, d) flat rows
-            Some hundred rows at a time, or more.
+            A few hundred rows at a time, or more.
         y : ignored
         sample_weight : array (n,) or None
 
@@ -427,6 +471,11 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         self
         """
         X = counted(X)
+        if self.outliers is not None:
+            raise ValueError(
+                f"outliers={self.outliers!r} needs all samples at once: use fit, or outliers=None "
+                "with partial_fit."
+            )
         if self.horizon is not None:
             checks.integer("horizon", self.horizon, 1)
         if self.__sklearn_is_fitted__():
@@ -480,7 +529,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         return self._advanced(fit, Stream.begin(fit.model, ridge=fit.ridge), rows, weight)
 
     def _fit_kept(self, fit, kept, n_fits=1):
-        """The fit of the rows kept so far, the best of several from other starts; its stream."""
+        """The fit of the kept rows, the best of several from different starts, and its stream."""
         X, weight = kept.rows.reshape(-1, *fit.row_shape), kept.faded(self.horizon)
         X = X if fit.labels is None else Labelled(X, fit.labels)
         least = 1 if self.n_restarts == "auto" else self.n_restarts
@@ -494,7 +543,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         return self._open(preprocessed(rows, self.fit_.model), self.operator_, weight)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Share of the energy of ``X`` that all components explain: ``1 - resmse(X)[-1]``."""
+        """The share of the energy of ``X`` that all components explain: ``1 - resmse(X)[-1]``."""
         return float(1 - self.resmse(X)[-1])
 
     @overload
@@ -504,17 +553,17 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     @overload
     def score_samples(self, X: Eager) -> Any: ...
     def score_samples(self, X: Any) -> Any:
-        """Share of the energy of each sample that all components explain, (n,); 0 for zero rows."""
+        """The share of the energy of each sample that is explained, (n,); 0 for zero rows."""
         return self.model_.explained_shares(self.chunks(X))
 
 
 def preprocessed(rows, model):
-    """Rows, centred, whitened and weighted as those were that a model is of."""
+    """Rows, centred, whitened and weighted like those of a model."""
     return rows.preprocessed(partial(model.preprocessing, operator=model.operator))
 
 
 def with_colour(fit, chunks, sweeps):
-    """A fit with the correlation of what it leaves of rows as they came, and a caution of it."""
+    """A fit with the correlation of the residual of the original rows, and a caution about it."""
     model = replace(fit.model, sweeps=sweeps)
 
     def rest(chunk):
@@ -529,9 +578,9 @@ def with_colour(fit, chunks, sweeps):
 
 
 def bind_family(family, sample_shape, feature_weight=None):
-    """The operator of a family, or of its text, in the inner product of the weight.
+    """The operator of a family, or of its text, with the feature weight.
 
-    The weight of a grid whose inner products are integrals is the default; False is none at all.
+    The default is the weight of a grid whose inner products are integrals; False means none.
     """
     family = as_family(family)
     check_size(family, sample_shape)
@@ -543,7 +592,7 @@ def bind_family(family, sample_shape, feature_weight=None):
 
 
 def _warn_of_windows(operator):
-    """Warn where a component is more than twice as long as the sample."""
+    """Warn if a component is more than twice as long as the sample."""
     sample, window = operator.sample_shape, operator.weight_shape
     pairs = enumerate(zip(sample, window, strict=True)) if len(sample) == len(window) else ()
     for axis, (size, length) in pairs:
@@ -552,18 +601,29 @@ def _warn_of_windows(operator):
 
 
 def warn_of_domain(family, operator):
-    """Warn where samples are judged on less than half of their points."""
+    """Warn if samples are compared on less than half of their points."""
     if operator.domain_share < LEAST_DOMAIN:
         checks.warn(wording.small_domain(as_family(family), operator), UserWarning)
 
 
 def check_parameters(estimator):
-    """Raise an error for parameters that make no sense; return a solver of our own."""
+    """Raise an error for parameters that make no sense; return a private copy of the solver."""
     checks.parameters(estimator, RULES)
     if estimator.shared_pose and estimator.polarity == "positive" and estimator.n_components != 1:
         raise ValueError(
             "polarity='positive' needs one component per pose; use polarity='both' with "
             "shared_pose=True."
+        )
+    if estimator.outliers is not None and not is_white(estimator.noise):
+        raise ValueError(
+            f"outliers={estimator.outliers!r} needs noise='white': a filter would spread bad "
+            "values over their neighbours. Use noise='white', or outliers=None."
+        )
+    if estimator.outliers in ("values", "both") and isinstance(estimator.n_components, float):
+        raise ValueError(
+            f"outliers={estimator.outliers!r} needs a number of components, not the share "
+            f"n_components={estimator.n_components!r}: what components show decides which values "
+            "are artefacts."
         )
     as_family(estimator.family)
     if estimator.verbose:
@@ -577,8 +637,8 @@ def check_parameters(estimator):
         )
     if estimator.ridge not in (0, "auto") and not getattr(solver, "ridged", False):
         raise ValueError(
-            f"ridge={estimator.ridge!r} needs solver=ALS(): {solver!r} knows of no ridge; use "
-            "ridge='auto' or 0 with it."
+            f"ridge={estimator.ridge!r} needs solver=ALS(): {solver!r} does not support a ridge; "
+            "use ridge='auto' or 0 with it."
         )
     solver.check()
     return clone(solver)
@@ -596,7 +656,7 @@ def ridge_of(estimator, operator):
 
 
 def warn_early(estimator, operator, n_rows):
-    """Warn, before any work is done, of what is allowed but hardly meant."""
+    """Warn, before any work is done, of valid but probably unintended input."""
     family, count = as_family(estimator.family), estimator.n_components
     _warn_of_windows(operator)
     warn_of_domain(family, operator)

@@ -1,4 +1,4 @@
-"""MixtureGTPCA: samples of several kinds, each with a pattern of its own; the shell around EM."""
+"""MixtureGTPCA: several kinds of samples, each with its own pattern; the estimator around EM."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gtpca.fitting import wording
 from gtpca.fitting.cautions import cautions
 from gtpca.fitting.coloured import check_noise
 from gtpca.fitting.fitted import FittedMixture, read
-from gtpca.fitting.mixture import find_kinds, kinds_in_data_units
+from gtpca.fitting.mixture import find_kinds, kinds_in_data_units, smoothed_kinds
 from gtpca.model.mixture import kind_counts, pose_summary, rest_of_rows
 from gtpca.probabilistic import RULES as DENSITY_RULES
 from gtpca.probabilistic import BaseDensity, offset_and_poses
 
 __all__ = ["MixtureGTPCA"]
 
-SAME_RULES = ("prior", "polarity", "missing", "max_iter", "tol", "batch_size")
+SAME_RULES = ("prior", "polarity", "missing", "shrink", "max_iter", "tol", "batch_size")
 RULES = {name: DENSITY_RULES[name] for name in SAME_RULES} | {
     "n_kinds": checks.at_least(1),
     "noise": partial(check_noise, names=("isotropic", "white", "stationary")),
@@ -31,29 +31,29 @@ RULES = {name: DENSITY_RULES[name] for name in SAME_RULES} | {
 
 
 class MixtureGTPCA(BaseDensity):
-    r"""Samples of several kinds, each with a pattern and components of its own, as a density.
+    r"""Several kinds of samples, each with its own pattern and components, as a density.
 
     .. math:: p(x) = \sum_g \pi_g p_g(x), \quad
         x = T_t (m_g + \sum_k z_k \sqrt{\lambda_{gk}} w_{gk}) + \text{noise}
 
-    Every kind is a :class:`ProbabilisticGTPCA`, and all share the noise. Which kind a sample is of,
-    and in which pose, is found together, by soft expectation maximisation: nothing is aligned
-    first. Kinds are ordered by their weight, the largest first.
+    Every kind is a :class:`ProbabilisticGTPCA`, and all share the noise. The kind and the pose of
+    each sample are found together, by soft expectation maximisation: nothing is aligned first.
+    Kinds are ordered by their weight, the largest first.
 
-    Kinds and components can stand for each other: with too few components a kind that varies is
-    split into several. Choose both by ``score`` of held-out samples, and look at ``kinds_``.
+    Kinds and components can replace each other: with too few components a kind that varies is split
+    into several. Choose both by ``score`` on held-out samples, and look at ``kinds_``.
 
     EM starts from groups of rows of unit norm around single components: eight draws as in
-    k-means++, with all distances invariant, and moves that replace the kind that is cheapest to
-    lose. A few passes from each say which two go on. Of more than 2048 rows as many are drawn for
-    that. There is no ``transform``: scores of different kinds cannot be compared; see
+    k-means++, with invariant distances, and moves that replace the kind that costs least to lose. A
+    few passes from each decide which two continue. If there are more than 2048 rows, that many are
+    drawn for this. There is no ``transform``: scores of different kinds cannot be compared; see
     :meth:`encode`.
 
     Parameters
     ----------
     n_kinds : int
     n_components : int
-        Of every kind, at least 0.
+        Number of components of every kind, at least 0.
     family : Family, str or None
         As in :class:`GTPCA`.
     sample_shape : tuple of int or None
@@ -61,18 +61,22 @@ class MixtureGTPCA(BaseDensity):
     sample_dim : str or None
         The dimension of a DataArray that holds the samples; default: its first one.
     noise : {"isotropic", "white", "stationary"}, array or StationaryNoise
-        As in :class:`ProbabilisticGTPCA`; one variance for each feature is not offered.
+        As in :class:`ProbabilisticGTPCA`; one variance per feature is not available.
     prior : {"uniform", "learned"}
-        Of the transforms of every kind. A learned one is zero for transforms that no row took.
+        Prior of the transforms of every kind. A learned one is zero for transforms that no row
+        took.
     polarity : {"positive", "both"}
         How the single components of the start match rows: upright, or also upside down.
     missing : {"error", "ignore"}
-        What NaN, masked values, None and pandas' NA are: an error, or *not observed*. May be
-        changed after a fit.
+        How to treat NaN, masked values, None and pandas' NA: as an error, or as *not observed*. May
+        be changed after a fit.
+    shrink : bool
+        Whether held-out rows decide how far patterns and components are smoothed along axes that
+        move: those of few rows contain noise. Nothing is done where rows say enough.
     max_iter : int
-        Passes of EM over all rows, at most.
+        Maximum number of passes of EM over all rows.
     tol : float
-        EM ends where a pass gains no more than this, in nats per sample.
+        EM stops when a pass gains no more than this, in nats per sample.
     batch_size : int or None
         Rows per chunk; default: a few megabytes.
     n_jobs : int or None
@@ -82,7 +86,7 @@ class MixtureGTPCA(BaseDensity):
     Attributes
     ----------
     fit_ : FittedMixture
-        All that the fit found, as one value that does not change; the others are read from it.
+        The result of the fit as one immutable value; the other attributes are read from it.
     kinds_ : dict of str to array
         A table with a row for every kind; see :attr:`kinds_`.
     kind_weights_ : array (G,)
@@ -94,26 +98,29 @@ class MixtureGTPCA(BaseDensity):
     explained_variance_ : array (G, k)
         ``lambda_gk``.
     noise_variance_ : float
-        That of whitened rows, about 1, where the noise is stationary.
+        That of whitened rows, about 1, if the noise is stationary.
     noise_ : StationaryNoise or None
-        The filter that makes rows white.
+        The filter that whitens rows.
     whitened_weights_ : array (G, 1 + k, \*weight_shape) or None
-        What whitened rows show of patterns and loadings.
+        The whitened versions of patterns and loadings.
     pose_prior_ : array (G, m)
     kind_counts_ : array (G,)
-        How many training rows are most likely of each kind, by their sample weights.
+        Number of training rows that are most likely of each kind, by sample weight.
     doubts_ : array (G,)
-        The mean probability that a row that is most likely of this kind is of another one.
+        The mean probability that a row assigned to this kind is of another one.
     history_ : array (n_iter + 1,)
-        Mean over the rows of the log-likelihood at each pass; it does not fall but by rounding.
+        Mean over the rows of the log-likelihood at each pass; it never decreases except by
+        rounding.
     n_iter_ : int
+    smoothing_ : float
+        The width of the Gaussian by which patterns and components were smoothed, in points.
     cautions_ : list of str
-        What the fit warned of: an offset that holds most of the energy, poses that pile up.
+        Warnings of the fit: an offset that holds most of the energy, poses that accumulate.
     n_components_ : int
     sample_shape_ : tuple of int
     labels_ : Labels or None
-        Names, units and positions of the axes, if the samples came with them. (Not those of
-        clusters: these are what ``predict`` returns.)
+        Names, units and positions of the axes, if the samples have them. (These are not cluster
+        labels, which ``predict`` returns.)
     operator_ : Operator
     n_features_in_ : int
 
@@ -141,6 +148,7 @@ class MixtureGTPCA(BaseDensity):
     mean_patterns_: np.ndarray = read()
     kind_counts_: np.ndarray = read()
     doubts_: np.ndarray = read()
+    smoothing_: float = read()
 
     def __init__(
         self,
@@ -154,6 +162,7 @@ class MixtureGTPCA(BaseDensity):
         prior: Literal["uniform", "learned"] = "uniform",
         polarity: Literal["both", "positive"] = "positive",
         missing: Literal["error", "ignore"] = "error",
+        shrink: bool = True,
         max_iter: int = 1000,
         tol: float = 1e-5,
         batch_size: int | None = None,
@@ -169,6 +178,7 @@ class MixtureGTPCA(BaseDensity):
         self.prior = prior
         self.polarity = polarity
         self.missing = missing
+        self.shrink = shrink
         self.max_iter = max_iter
         self.tol = tol
         self.batch_size = batch_size
@@ -190,8 +200,11 @@ class MixtureGTPCA(BaseDensity):
         model, history, converged = find_kinds(chunks, recipe, self.n_kinds, rng)
         if not converged:
             checks.warn(wording.not_converged(self, history), ConvergenceWarning)
+        width = 0.0
+        if self.shrink:
+            model, width = smoothed_kinds(chunks, recipe, model, history, rng)
         if recipe.whitening is not None:
-            model = kinds_in_data_units(data.raw, model)
+            model = kinds_in_data_units(data.raw, model, width)
         counts, doubt = chunks.sum(kind_counts, model.e_step())
         return FittedMixture.of(
             model,
@@ -199,12 +212,13 @@ class MixtureGTPCA(BaseDensity):
             doubts=np.divide(doubt, counts, out=np.zeros_like(doubt), where=counts > 0),
             history=np.array(history),
             n_iter=len(history) - 1,
+            smoothing=width,
             cautions=list(cautions(chunks.operator, *offset_and_poses(chunks, model))),
             **data.told,
         )
 
     def _check_count(self, n_rows, weight):
-        """There must be as many rows as kinds."""
+        """Check that there are at least as many rows as kinds."""
         count = n_rows if weight is None else int(np.count_nonzero(np.asarray(weight)))
         if count < self.n_kinds:
             raise ValueError(
@@ -220,11 +234,11 @@ class MixtureGTPCA(BaseDensity):
     def kinds_(self) -> dict[str, np.ndarray]:
         """A table with a row for every kind, the most frequent first.
 
-        ``weight`` (G,), its probability; ``count`` (G,), how many training rows are most likely of
+        ``weight`` (G,), its probability; ``count`` (G,), the number of training rows assigned to
         it; ``pattern`` (G, \\*weight_shape); ``sizes`` (G, k), the standard deviations of its
         scores; ``strength`` (G,), the norm of the pattern in standard deviations of the noise, mean
-        over the poses; ``doubt`` (G,), the mean probability that a row that is most likely of this
-        kind is of another one.
+        over the poses; ``doubt`` (G,), the mean probability that a row assigned to this kind is of
+        another one.
         """
         strengths = [
             np.sqrt(e_step.gram[:, 0, 0] @ prior if len(e_step.gram) > 1 else e_step.gram[0, 0, 0])

@@ -1,4 +1,4 @@
-"""ProbabilisticGTPCA: one pose per sample, with a likelihood; the shell around EM."""
+"""ProbabilisticGTPCA: one pose per sample, with a likelihood; the estimator around EM."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ RULES = {
 
 @dataclass(frozen=True, eq=False)
 class PosePosterior(Generic[ArrayT]):
-    """How sure the poses of ``n`` samples are.
+    """How certain the poses of ``n`` samples are.
 
     Attributes
     ----------
@@ -95,12 +95,12 @@ class PosePosterior(Generic[ArrayT]):
     probability : array (n, n_poses)
         Theirs.
     poses : dict of str to array (n, n_poses)
-        The same in a person's units.
+        The same in physical units.
     std : dict of str to array (n,)
-        Standard deviation over *all* transforms of every quantity that is a number, in its units;
-        of quantities that go round, such as angles, that of directions.
+        Standard deviation over *all* transforms of every numeric quantity, in its units; for
+        periodic quantities, such as angles, that of directions.
     entropy : array (n,)
-        In nats: 0 if the pose is certain, ``log(m)`` if all transforms are as likely.
+        In nats: 0 if the pose is certain, ``log(m)`` if all transforms are equally likely.
     """
 
     index: ArrayT
@@ -125,7 +125,7 @@ class Training:
     in_memory : bool
         Whether one more pass over the rows is cheap.
     told : dict
-        Fields of the fitted value that are known beforehand.
+        Fields of the fitted value that are known in advance.
     """
 
     chunks: Chunks
@@ -138,9 +138,8 @@ class Training:
 class BaseDensity(BaseModel):
     """A model with a likelihood: rows in double precision, whitened if the noise has a spectrum.
 
-    Subclasses say what their parameters may be (``_rules``), how they are fitted (``_recipe``,
-    ``_find``), what a fit leaves of rows (``_rest_of``) and how poses are told in short
-    (``_pose_summary``).
+    Subclasses define the allowed parameters (``_rules``), how they are fitted (``_recipe``,
+    ``_find``), the residual of rows (``_rest_of``) and the summary of poses (``_pose_summary``).
     """
 
     has_likelihood = True
@@ -164,11 +163,11 @@ class BaseDensity(BaseModel):
 
     @abstractmethod
     def _find(self, data: Training, recipe, rng) -> FittedRows:
-        """What a fit finds."""
+        """The result of a fit."""
 
     @abstractmethod
     def _rest_of(self, chunks, recipe, rng):
-        """What a fit leaves of rows, (n, d)."""
+        """The residual of rows, (n, d)."""
 
     def fit(self, X: Samples, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find patterns, components, noise and prior of ``X``.
@@ -180,7 +179,7 @@ class BaseDensity(BaseModel):
             DataArray or a data frame.
         y : ignored
         sample_weight : array (n,) or None
-            Non-negative; weight 2 is the same as a row given twice.
+            Non-negative; weight 2 is equivalent to repeating a row.
 
         Returns
         -------
@@ -213,11 +212,11 @@ class BaseDensity(BaseModel):
 
     @property
     def _n_densities(self) -> int:
-        """How many are fitted."""
+        """The number of densities that are fitted."""
         return 1
 
     def _recipe(self, operator):
-        """What EM must know."""
+        """What EM needs to know."""
         most = min(operator.n_weights, operator.n_features)
         return DensityRecipe(
             checks.integer("n_components", self.n_components, 0, most),
@@ -232,7 +231,7 @@ class BaseDensity(BaseModel):
         """Raise an error if there are too few rows; one is enough for a single density."""
 
     def _warn(self, found):
-        """Warn of what speaks against trusting a fit."""
+        """Warn about reasons to distrust a fit."""
         for caution in found.cautions:
             checks.warn(caution, UserWarning)
 
@@ -241,7 +240,7 @@ class BaseDensity(BaseModel):
         return bind_family(self.family, sample_shape, feature_weight=False)
 
     def _noise_of(self, chunks, recipe, rng):
-        """The noise that is given, or that of rows as they come, then of what a fit leaves."""
+        """The given noise, or that of the rows, estimated again from the residual of a fit."""
         operator = chunks.operator
         given = given_noise(self.noise, operator, Preprocessing())
         if given is not None:
@@ -253,7 +252,7 @@ class BaseDensity(BaseModel):
         def rest_of(noise):
             rows = chunk.rows if noise is None else noise.whiten(chunk.rows)
             seen = as_chunks(rows, operator, chunk.weight, **how)
-            same = deepcopy(rng)  # the last fit has the seeds of a white one
+            same = deepcopy(rng)  # the last fit uses the same seeds as a white one
             rest = self._rest_of(seen, replace(quick, whitening=noise), same)
             return rest if noise is None else noise.colour(rest)
 
@@ -283,7 +282,7 @@ class BaseDensity(BaseModel):
         return self.model_.score_samples(self.chunks(X))
 
     def score(self, X: Samples, y: Any = None) -> float:
-        """Mean log-likelihood of the samples: for new ones, it punishes too many components."""
+        """Mean log-likelihood of the samples; for new ones it penalises too many components."""
         return float(np.mean(self.score_samples(X)))
 
     @overload
@@ -293,13 +292,13 @@ class BaseDensity(BaseModel):
     @overload
     def pose_posterior(self, X: Eager, n_poses: int = 3) -> PosePosterior[Any]: ...
     def pose_posterior(self, X: Samples, n_poses: int = 3) -> PosePosterior[Any]:
-        """The most likely poses with their probabilities, and how far poses spread.
+        """The most likely poses with their probabilities, and the spread of poses.
 
         Parameters
         ----------
         X : array (n, \\*sample_shape) or (n, d)
         n_poses : int
-            How many poses of every sample.
+            Number of poses for every sample.
 
         Returns
         -------
@@ -340,15 +339,15 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
         \quad t \sim \text{prior}
 
     The pattern ``m`` moves along with the components; nothing else is centred. With the identity as
-    the family it is probabilistic PCA, with ``n_components=0`` the pattern alone. Poses, scores and
-    parameters are found by expectation maximisation, from the poses of a single component that
-    explains most energy: with several components in one pose energy says little about the pose, for
-    they make up for a window that slides. A more likely start can have worse poses, so that starts
-    are not compared.
+    the family this is probabilistic PCA; with ``n_components=0`` it is the pattern alone. Poses,
+    scores and parameters are found by expectation maximisation, which starts from the poses of the
+    single component that explains most energy: with several components in one pose, energy says
+    little about the pose, because they compensate for a window that slides. A more likely start can
+    have worse poses, so starts are not compared.
 
-    Rows are converted to double precision. With ``missing="ignore"`` all is the likelihood of what
-    was observed. There is no ``feature_weight``: ``noise="features"`` finds out how much a feature
-    says.
+    Rows are converted to double precision. With ``missing="ignore"`` all likelihoods are those of
+    the observed values. There is no ``feature_weight``: ``noise="features"`` estimates how
+    informative each feature is.
 
     Parameters
     ----------
@@ -363,33 +362,33 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
     noise : {"isotropic", "white", "features", "stationary"}, array or StationaryNoise
         "isotropic", or "white": one variance for all features. "features": one for each.
         "stationary", samples of noise (n, \*sample_shape), or ``noise_`` of another model: the
-        noise of rows has a spectrum, and is made white first, as in :class:`GTPCA`. Likelihoods are
-        those of the rows as they came, so that all of these can be compared by ``score``.
+        noise of rows has a spectrum, and is whitened first, as in :class:`GTPCA`. Likelihoods are
+        those of the original rows, so that all of these can be compared by ``score``.
     em : {"soft", "hard"}
-        Sums over all transforms by their probability, or of the most likely one alone. Hard EM is
-        quicker, and makes patterns too large where noise is strong.
+        Sums over all transforms weighted by probability, or over the most likely one alone. Hard EM
+        is faster, but makes patterns too large under strong noise.
     prior : {"uniform", "learned"}
-        Of the transforms. A learned one is zero for transforms that no row took.
+        Prior of the transforms. A learned one is zero for transforms that no row took.
     polarity : {"positive", "both"}
         How the single component of the start matches rows: upright, or also upside down, for data
         without a pattern that all samples share.
     shrink : bool
-        Weights of few rows hold noise: patterns are too large, poses too certain. Where the rows
-        say less than 100 nats per weight, a fifth of them is held out five times, and all weights
-        are smoothed and made smaller by what makes held-out rows most likely. And at most 1000 rows
-        are compared with surrogates of noise (``doubt_``). Such a fit takes several times as long;
-        False does neither.
+        Weights from few rows contain noise: patterns are too large, poses too certain. If the rows
+        carry less than 100 nats per weight, a fifth of them is held out five times, and all weights
+        are smoothed and shrunk by the amounts that make held-out rows most likely. In addition, at
+        most 1000 rows are compared with surrogates of noise (``doubt_``). Such a fit takes several
+        times as long; False does neither.
     missing : {"error", "ignore"}
-        What NaN, masked values, None and pandas' NA are: an error, or *not observed*. May be
-        changed after a fit.
+        How to treat NaN, masked values, None and pandas' NA: as an error, or as *not observed*. May
+        be changed after a fit.
     output : {"scores", "scores+poses", "scores+units"}
         What ``transform`` returns, as in :class:`GTPCA`. May be changed after a fit.
     contamination : float in (0, 0.5]
-        Share of the training rows that ``predict`` calls outliers.
+        Share of the training rows that ``predict`` marks as outliers.
     max_iter : int
-        Passes of EM over all rows, at most.
+        Maximum number of passes of EM over all rows.
     tol : float
-        EM ends where a pass gains no more than this, in nats per sample.
+        EM stops when a pass gains no more than this, in nats per sample.
     batch_size : int or None
         Rows per chunk; default: a few megabytes.
     n_jobs : int or None
@@ -399,7 +398,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
     Attributes
     ----------
     fit_ : FittedDensity
-        All that the fit found, as one value that does not change; the others are read from it.
+        The result of the fit as one immutable value; the other attributes are read from it.
     mean_pattern_ : array of the shape of a component
         ``m``.
     components_ : array (k, \*weight_shape)
@@ -407,47 +406,45 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
     explained_variance_ : array (k,)
         ``lambda_k``.
     noise_variance_ : float or array of the shape of a sample
-        That of whitened rows, about 1, where the noise is stationary.
+        That of whitened rows, about 1, if the noise is stationary.
     noise_ : StationaryNoise or None
-        The filter that makes rows white; its ``spectrum()`` is that of the noise.
+        The filter that whitens rows; its ``spectrum()`` is that of the noise.
     residual_correlation_ : float or None
         See :class:`GTPCA`.
     strength_ : float
         Norm of the pattern in standard deviations of the noise; poses are clear from about 4 on.
     whitened_weights_ : array (1 + k, \*weight_shape) or None
-        What whitened rows show of the pattern and of the components times the root of their
-        variance.
+        The whitened versions of the pattern and of the components times the root of their variance.
     pose_prior_ : array (m,)
     offset_ : float
         The log-likelihood below which a sample is an outlier.
     held_out_gain_ : float or None
-        How much more likely held-out rows were with the pattern, as EM found it, than with noise
-        alone, in nats per row; None if none were held out.
+        How much more likely held-out rows were with the pattern found by EM than with noise alone,
+        in nats per row; None if none were held out.
     held_out_total_ : float or None
-        The same for all rows together, in nats, with weights that are smoothed and made smaller.
+        The same for all rows together, in nats, with smoothed and shrunken weights.
     halves_gain_ : float or None
-        How much more likely each half of (at most 1000) rows is by a short fit of the other,
-        smoothed and made smaller, than with noise alone, in nats per row; None with
-        ``shrink=False``.
+        How much more likely each half of (at most 1000) rows is given a short fit of the other,
+        smoothed and shrunken, than with noise alone, in nats per row; None with ``shrink=False``.
     noise_gains_ : tuple of float or None
-        The same of surrogates of noise, which have the colour, tails and loudness of the rows: at
-        most 19, and no more where one gains as much as the rows, or the first five far less.
+        The same for surrogates of noise, which have the colour, tails and loudness of the rows: at
+        most 19, and fewer if one gains as much as the rows, or the first five far less.
     doubt_ : str or None
         Why there may be no pattern at all, in words: ``held_out_gain_`` is below 0 and
         ``held_out_total_`` below 10, or one of ``noise_gains_`` is as large as ``halves_gain_``.
     smoothing_, shrinkage_ : float
-        Width of the Gaussian, in points, and the factor of all weights: 0 and 1 where none were
+        Width of the Gaussian, in points, and the factor of all weights: 0 and 1 if no rows were
         held out.
     history_ : array (n_iter + 1,)
         Mean over the rows of the log-likelihood at each pass, or for hard EM of that of row and
-        pose, before weights are smoothed; it does not fall but by rounding.
+        pose, before weights are smoothed; it never decreases except by rounding.
     n_iter_ : int
     cautions_ : list of str
-        What the fit warned of: an offset that holds most of the energy, poses that pile up.
+        Warnings of the fit: an offset that holds most of the energy, poses that accumulate.
     n_components_ : int
     sample_shape_ : tuple of int
     labels_ : Labels or None
-        Names, units and positions of the axes, if the samples came with them.
+        Names, units and positions of the axes, if the samples have them.
     operator_ : Operator
     n_features_in_ : int
 
@@ -548,7 +545,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
         )
 
     def _warn(self, found):
-        """Warn of cautions, and then of a doubt: colour can be the reason for it."""
+        """Warn of cautions, and then of a doubt, for which colour can be the reason."""
         super()._warn(found)
         doubt = _doubt(found)
         if doubt is not None:
@@ -558,13 +555,13 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
 
     @property
     def model_(self) -> ProbabilisticModel:
-        """The fitted density as a value, which a later fit of this estimator does not touch."""
+        """The fitted density as a value, which a later fit of this estimator does not change."""
         check_is_fitted(self)
         return self.fit_.model
 
     @property
     def doubt_(self) -> str | None:
-        """Why there may be no pattern at all, in words; None if held-out rows do not say so."""
+        """Why there may be no pattern at all, in words; None if there is no such evidence."""
         check_is_fitted(self)
         return _doubt(self.fit_)
 
@@ -572,8 +569,8 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
     def strength_(self) -> float:
         """Norm of the pattern in standard deviations of the noise: d', mean over the poses.
 
-        From about 4 on the poses of single samples can be told; channels of equal strength whose
-        noise is their own, and averages, add up in squares.
+        From about 4 on, the poses of single samples can be determined; channels of equal strength
+        with independent noise, and averages, add up in squares.
         """
         squares = self.model_.e_step().gram[:, 0, 0]
         return float(np.sqrt(squares[0] if len(squares) == 1 else self.pose_prior_ @ squares))
@@ -588,7 +585,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
 
     @property
     def noise_by_feature(self) -> bool:
-        """Whether every feature has a noise of its own."""
+        """Whether every feature has its own noise variance."""
         return isinstance(self.noise, str) and self.noise == "features"
 
     @overload
@@ -598,13 +595,13 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
     @overload
     def evidence(self, X: Eager) -> Any: ...
     def evidence(self, X: Samples) -> Any:
-        """How much more likely every sample is than by the noise alone, in nats, (n,).
+        """How much more likely every sample is than under noise alone, in nats, (n,).
 
-        ``log p(x_i) - log N(x_i; 0, noise)``: whether the pattern is in a sample at all. A sample
-        of little more than noise can be more likely than all others, since it has less that could
-        be elsewhere; its evidence is about 0, or less. The noise is that of the model, white and
-        Gaussian: rows of coloured or heavy-tailed noise have evidence above 0 too. Whether there is
-        a pattern beyond that, ``halves_gain_`` beside ``noise_gains_`` tells.
+        ``log p(x_i) - log N(x_i; 0, noise)``: whether a sample contains the pattern at all. A
+        sample of little more than noise can be more likely than all others, since it has less that
+        could be elsewhere; its evidence is about 0, or less. The noise is that of the model, white
+        and Gaussian: rows of coloured or heavy-tailed noise also have evidence above 0. To find out
+        whether there is a pattern beyond that, compare ``halves_gain_`` with ``noise_gains_``.
         """
         return self.model_.evidence(self.chunks(X))
 
@@ -635,19 +632,19 @@ def _doubt(fit) -> str | None:
 
 
 def offset_and_poses(chunks, model):
-    """Share of the energy in the means of samples, and how many rows take which transform."""
+    """Share of the energy in the means of samples, and the number of rows with each transform."""
     share = chunks.sum(offset_energy) / max(chunks.sum(energy), np.finfo(float).tiny)
     index = np.asarray(model.encode(chunks).index)[:, 0]
     return share, [np.unique(index, return_counts=True)]
 
 
 def _instead(family) -> str:
-    """What may help where there is no pattern; only a family with windows has others."""
+    """What may help if there is no pattern; only a family with windows has other windows."""
     return wording.OTHER_WINDOWS if as_family(family).windows else wording.OTHER_FAMILIES
 
 
 def _colour(chunks, model):
-    """The correlation of what is left of rows, or None, and what is to be said of it."""
+    """The correlation of the residual of rows, or None, and the caution about it."""
     correlation = residual_correlation(chunks, partial(rest_of_rows, e_step=model.e_step()))
     left = model.energies(chunks)
     share = float(left[-1] / max(left[0], np.finfo(float).tiny))

@@ -1,4 +1,4 @@
-"""EventGTPCA: templates that occur many times in long recordings; the shell around the fit."""
+"""EventGTPCA: templates that occur many times in long recordings; the estimator around the fit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from gtpca.operators.grid import Axis, Grid, length_in_points
 
 __all__ = ["EventGTPCA", "check_event_parameters", "whitened"]
 
-CLIPPED = 0.01  # share of points at the largest or the least value from which on a fit warns
+CLIPPED = 0.01  # share of points at the largest or the smallest value from which on a fit warns
 CONSTANT = 1e-12
 
 
@@ -60,18 +60,18 @@ RULES = {
 
 
 class EventGTPCA(BaseFitted):
-    r"""Templates that occur many times in long recordings: where, and how much of each.
+    r"""Find templates that occur many times in long recordings, their positions and amplitudes.
 
     .. math:: \min \sum_r |y_r - \sum_e a_e T_{t_e} w_{k_e}|^2 + \sum_e \theta^2,
         \quad |w_k| = 1
 
     An event must gain more than its price: what noise alone, with the deviation and the smoothness
-    of the residual, gains at the best of all places. There is no penalty to choose. Events that
+    of the residual, gains at the best of all positions. There is no penalty to choose. Events that
     overlap are decoded together. Prices are estimated in the first passes; from then on no pass
     raises the objective.
 
-    Recordings are read in pieces that overlap: a memory map of any length needs a constant amount
-    of memory.
+    Recordings are read in overlapping pieces: a memory map of any length needs a constant amount of
+    memory.
 
     Parameters
     ----------
@@ -79,63 +79,65 @@ class EventGTPCA(BaseFitted):
         Number of templates.
     family : Shift, str or None
         ``Shift(window)``: the length of a template, in points or as text such as ``"0.7s"``. None
-        is an error: the window decides what an event is.
+        is an error: the window defines what an event is.
     false_alarms : float
-        How many events noise alone would give, per recording and template. May be changed after a
-        fit.
+        Number of events that noise alone would produce, per recording and template. May be changed
+        after a fit.
     refractory : int, str or None
-        Least distance of two events of one template, in points or as text such as ``"0.2s"``;
-        None: half a window.
+        Minimum distance between two events of one template, in points or as text such as
+        ``"0.2s"``; None: half a window.
     polarity : {"positive", "both"}
-        "positive": templates are added, never subtracted. "both": events have a sign. Without
-        meaning for several templates that share a pose.
+        "positive": templates are added, never subtracted. "both": events have a sign. Ignored for
+        several templates that share a pose.
     shared_pose : bool
-        False: every template has events of its own, for kinds of events. True: an event is one
-        place, with a score on every template, for events that vary.
+        False: every template has its own events, for several kinds of events. True: an event is one
+        position with a score on every template, for events that vary.
     noise : {"white", "stationary"}, array (time, channels) or StationaryNoise
         "stationary": recordings are whitened by an autoregression, estimated twice, the second time
-        without the events; or by that of a recording of noise, or of ``noise_`` of another model.
+        without the events; or by one estimated from a recording of noise, or by ``noise_`` of
+        another model.
     center : bool
-        Take off the median of each channel of each recording.
+        Whether to subtract the median of each channel of each recording.
     rate : float or None
-        Points per second, where recordings do not say so themselves: times are then in seconds.
+        Points per second, if recordings do not provide it themselves: times are then in seconds.
     counts : bool
-        Compare the number of events with that by templates of the other half of the recordings, and
-        with that in noise: ``event_counts_``. That takes two fits to halves, and one to noise.
+        Whether to compare the number of events with that found by templates of the other half of
+        the recordings, and with that in noise: ``event_counts_``. This takes two fits to halves,
+        and one to noise.
     n_init : int
-        Starts, of which the best goes on.
+        Number of starts, of which the best continues.
     max_iter : int
-        Passes with frozen prices, at most.
+        Maximum number of passes with fixed prices.
     tol : float
-        Passes end where one gains no more than this share of the objective.
+        Stop when a pass gains no more than this share of the objective.
     n_jobs : int or None
         Threads over pieces. It does not change the result.
     random_state : int, RandomState or None
     progress : {"auto", True, False}
-        A line on the terminal that says what is done: "auto", if somebody looks at it.
+        Whether to show the current step in a line on the terminal; "auto": if it is visible.
 
     Attributes
     ----------
     fit_ : FittedEvents
-        All that the fit found, as one value that does not change; the others are read from it.
+        The result of the fit as one immutable value; the other attributes are read from it.
     components_ : array (K, L) or (K, L, channels)
         Templates of norm 1, in the units of the data; those with more energy come first.
     whitened_components_ : array of the same shape or None
-        What whitened recordings show of them.
+        Their whitened versions.
     event_counts_ : EventCounts
         Numbers of events ``fitted``, ``cross_fitted`` and in a ``surrogate``.
     counts_text_ : str
-        What these numbers say.
+        The meaning of these numbers, in words.
     prices_ : array (R, K) or (R, 1)
         Energy that an event must gain, in every recording of the fit.
     noise_level_, crossings_ : array (K,) or (1,)
-        Deviation, and zero up-crossings per point, of correlations with noise.
+        Standard deviation, and zero up-crossings per point, of correlations with noise.
     noise_ : StationaryNoise or None
-        The filter that makes recordings white.
+        The filter that whitens recordings.
     score_scale_ : array (K,)
-        Scores on ``components_`` over those on templates of whitened recordings with norm 1.
+        Scores on ``components_`` divided by those on unit-norm templates of whitened recordings.
     history_ : array (n_iter,)
-        The objective after each pass with frozen prices. It does not rise but by rounding.
+        The objective after each pass with fixed prices. It never increases except by rounding.
     n_iter_ : int
     cautions_ : list of str
         What the fit warned of.
@@ -225,9 +227,9 @@ class EventGTPCA(BaseFitted):
         Parameters
         ----------
         X : array (time,) or (time, channels), or a list of these
-            Recordings, of unequal length if there are several; also memory maps, datasets of h5py,
-            zarr and Dask arrays, DataArrays of xarray, frames of pandas, and Raw of MNE. NaN is not
-            observed: no event is made of it.
+            Recordings, possibly of unequal length; also memory maps, h5py datasets, zarr and Dask
+            arrays, xarray DataArrays, pandas DataFrames, and MNE Raw objects. NaN means not
+            observed and never produces an event.
         y : ignored
 
         Returns
@@ -261,7 +263,7 @@ class EventGTPCA(BaseFitted):
         return self
 
     def recipe(self, length: int, refractory: int) -> EventRecipe:
-        """How the fit looks for templates of so many points."""
+        """How the fit searches for templates of a given length in points."""
         return EventRecipe(
             n_components=self.n_components,
             length=length,
@@ -277,7 +279,7 @@ class EventGTPCA(BaseFitted):
 
     @property
     def _positive(self) -> bool:
-        """Whether scores must be above zero."""
+        """Whether scores must be positive."""
         return self.polarity == "positive" and not (self.shared_pose and self.n_components > 1)
 
     def _lengths(self, opened: Opened) -> tuple[int, int]:
@@ -325,7 +327,7 @@ class EventGTPCA(BaseFitted):
         )
 
     def bind(self, sample_shape):
-        """The operator of a window that does not move, for what draws components."""
+        """The operator of a window that does not move, for plots of components."""
         return bind_family(Shift(window=int(sample_shape[0]), axes=0), sample_shape)
 
     @property
@@ -360,8 +362,8 @@ class EventGTPCA(BaseFitted):
     def encode(self, X: Any) -> Events:
         """Events of recordings.
 
-        Prices follow from the noise of each recording itself; from that of the fit where one is
-        shorter than 32 windows.
+        Prices follow from the noise of each recording itself, or from that of the fit if a
+        recording is shorter than 32 windows.
 
         Parameters
         ----------
@@ -381,9 +383,9 @@ class EventGTPCA(BaseFitted):
         return self.fit(X).encode(X)
 
     def decode(self, events: Events) -> Any:
-        """What events add up to: an array of the shape of the recording, or a list of these.
+        """The sum of the events: an array of the shape of the recording, or a list of these.
 
-        Levels that ``center`` takes off are not put back.
+        Levels that ``center`` subtracts are not restored.
         """
         check_is_fitted(self)
         _check_events(events, self)
@@ -395,7 +397,7 @@ class EventGTPCA(BaseFitted):
         return found[0] if len(found) == 1 else found
 
     def residuals(self, X: Any) -> Any:
-        """Recordings less their levels and their events: like ``X``, arrays or a list of them."""
+        """Recordings minus their levels and their events: an array like ``X``, or a list."""
         opened = self.opened(X)
         model = self.model_
         events = model.encode(opened.signals)
@@ -408,7 +410,7 @@ class EventGTPCA(BaseFitted):
         return found if opened.listed else found[0]
 
     def resmse(self, X: Any, *, events: Events | None = None, in_data: bool = False) -> float:
-        """Residual energy over energy of recordings less their levels, over what was observed.
+        """Residual energy relative to the energy of recordings minus their levels, where observed.
 
         Parameters
         ----------
@@ -416,7 +418,7 @@ class EventGTPCA(BaseFitted):
         events : Events or None
             Of these recordings; None: they are encoded.
         in_data : bool
-            Where recordings are whitened, energies are those of whitened ones; True: those in the
+            If recordings are whitened, energies are those of whitened ones; True: those in the
             units of the data.
         """
         opened = self.opened(X)
@@ -444,8 +446,8 @@ class EventGTPCA(BaseFitted):
     def poses(self, events: Events) -> dict[str, np.ndarray]:
         """Where events are: ``start`` and ``centre`` of their windows, and their ``peak``, (n,).
 
-        The peak is where the event, as the templates have it, is farthest from zero. All are in the
-        unit of time where that is known, such as seconds, and in points otherwise.
+        The peak is where the reconstructed event is farthest from zero. All are in the unit of time
+        if that is known, such as seconds, and in points otherwise.
         """
         check_is_fitted(self)
         _check_events(events, self)
@@ -462,8 +464,8 @@ class EventGTPCA(BaseFitted):
     def cut(self, X: Any, events: Events, before: int = 0, after: int = 0) -> np.ndarray:
         """Windows around events, aligned: (n, before + L + after) or with channels behind.
 
-        They are what the other estimators, averages and classifiers take. In the units of the data,
-        levels included; NaN beyond the ends of a recording.
+        Suitable for the other estimators, averages and classifiers. In the units of the data,
+        including levels; NaN beyond the ends of a recording.
 
         Parameters
         ----------
@@ -471,7 +473,7 @@ class EventGTPCA(BaseFitted):
         events : Events
             Of these recordings.
         before, after : int
-            Points more on either side.
+            Additional points on either side.
         """
         opened = self.opened(X)
         _check_events(events, self)
@@ -492,19 +494,19 @@ class EventGTPCA(BaseFitted):
     # -- files and drawings -----------------------------------------------------------------------
 
     def plot_components(self, **how: Any) -> Any:
-        """The templates; see :func:`gtpca.plots.plot_components`."""
+        """Plot the templates; see :func:`gtpca.plots.plot_components`."""
         from gtpca import plots
 
         return plots.plot_components(self, **how)
 
     def plot_events(self, X: Any, **how: Any) -> Any:
-        """A recording with its events; see :func:`gtpca.plots.plot_events`."""
+        """Plot a recording with its events; see :func:`gtpca.plots.plot_events`."""
         from gtpca import plots
 
         return plots.plot_events(self, X, **how)
 
     def plot_intervals(self, X: Any, **how: Any) -> Any:
-        """Times between events; see :func:`gtpca.plots.plot_intervals`."""
+        """Plot the times between events; see :func:`gtpca.plots.plot_intervals`."""
         from gtpca import plots
 
         return plots.plot_intervals(self, X, **how)
@@ -528,7 +530,7 @@ def _window_of(family):
     for name in ("boundary", "max_shift", "step"):
         if getattr(found, name) != getattr(default, name):
             raise ValueError(
-                f"family={family!r}: {name} has no meaning for recordings; leave it out."
+                f"family={family!r}: {name} does not apply to recordings; leave it out."
             )
     if found.axes not in (None, 0, (0,), "time"):
         raise ValueError(f"family={family!r}: recordings move along time; leave axes out.")
@@ -544,7 +546,7 @@ def check_event_parameters(estimator) -> None:
 
 
 def check_lengths(opened: Opened, length: int) -> None:
-    """Every recording must hold a window."""
+    """Check that every recording is at least as long as a window."""
     for signal in opened.signals:
         if signal.n_points < length:
             turned = signal.n_channels >= length and not signal.turned
@@ -556,7 +558,7 @@ def check_lengths(opened: Opened, length: int) -> None:
 
 
 def look_at(opened: Opened) -> list[str]:
-    """What is wrong with recordings: an error if they are constant, sentences if they are cut."""
+    """Check recordings: raise an error if they are constant, return cautions if clipped."""
     found, alive = [], False
     for signal in opened.signals:
         size = min(signal.n_points, 2**20)
@@ -585,7 +587,7 @@ def _order(fit, scale):
 
 
 def _grid(opened: Opened, shape):
-    """The grid of a template, and labels, if anything is known of them."""
+    """The grid of a template, and labels, if anything is known about them."""
     axis, size = opened.axis, shape[0]
     points = None if axis is None or axis.step is None else np.arange(size) * axis.step
     if axis is None and opened.channels is None:

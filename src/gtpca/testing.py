@@ -14,6 +14,7 @@ from scipy import sparse
 from gtpca import checks
 from gtpca._typing import RandomState
 from gtpca.operators import Operator
+from gtpca.operators.base import with_feature_weight
 from gtpca.operators.normal import Moments
 
 __all__ = ["PlantedRows", "assert_same_components", "check_operator", "make_planted"]
@@ -23,34 +24,88 @@ MADE_ROWS = 256  # rows that are generated at a time, each block from its own ge
 
 def _close(actual, desired, name, rtol=1e-9):
     """Equal to ``rtol`` of the largest entry."""
-    scale = max(1.0, float(np.max(np.abs(desired), initial=0.0)))
-    np.testing.assert_allclose(actual, desired, rtol=0, atol=rtol * scale, err_msg=name)
+    actual, desired = np.asarray(actual), np.asarray(desired)
+    assert actual.shape == desired.shape, f"{name}: shape {actual.shape}, not {desired.shape}"
+    gap = np.abs(actual - desired)
+    far = ~(gap <= rtol * max(1.0, float(np.max(np.abs(desired), initial=0.0))))  # NaN is far
+    if far.any():
+        worst = np.unravel_index(np.argmax(gap), gap.shape)
+        raise AssertionError(
+            f"{name}: {np.sum(far)} of {far.size} entries are wrong; entry "
+            f"{[int(i) for i in worst]} is {actual[worst]:.6g}, not {desired[worst]:.6g}"
+        )
 
 
 def check_operator(operator: Operator, random_state: RandomState = 0, n_rows: int = 12) -> None:
     """Compare every public method of an operator with its meaning, by the dense matrix.
 
-    ``apply`` and ``adjoint`` are compared with the matrix ``T`` (m, d, L) of ``Operator.matrix``,
-    and everything else with slow computations from ``T``. The list of methods is read from the
-    class :class:`~gtpca.Operator`, so that none is forgotten.
+    First come ``apply`` and ``adjoint`` (shapes, linearity, the dot test) and the attributes
+    ``selects`` and ``isometric``. Everything else is then computed once more, slowly, from the
+    matrix ``T`` (m, d, L) that ``Operator.matrix`` gives; what depends on the feature weight also
+    with one. Which methods there are is read from the class :class:`~gtpca.Operator`, so that none
+    is forgotten. Since ``T`` is dense, a small grid is best.
 
     Parameters
     ----------
     operator : Operator
+        What ``bind`` of a family returns.
     random_state : int
     n_rows : int
 
     Raises
     ------
     AssertionError
-        Names the method that is wrong.
+        That names the method or attribute which is wrong, and says what it should give. Whatever
+        error a method itself raises gets a note that says which methods were being checked.
+
+    Examples
+    --------
+    >>> from gtpca import Shift
+    >>> from gtpca.testing import check_operator
+    >>> operator = Shift(30).bind((16,))
+    >>> check_operator(operator)
+    >>> operator.isometric = True  # it is not: a sample shows a part of the window
+    >>> check_operator(operator)
+    Traceback (most recent call last):
+    AssertionError: isometric is True, but |T_t w| = ... |w| for t = ...; leave it False
     """
+    if not isinstance(operator, Operator):
+        where = "; bind(sample_shape) of a family returns one" * hasattr(operator, "bind")
+        raise TypeError(f"check_operator: {operator!r} is not an operator{where}.")
     unknown = public_methods() - CHECKS.keys()
     assert not unknown, f"check_operator knows no check of {sorted(unknown)}"
     rng = np.random.default_rng(random_state)
+    _check_definition(operator, rng)
     case = _Case(operator, rng, n_rows)
     for check in dict.fromkeys(CHECKS.values()):
+        _run(check, case, rng)
+    if operator.feature_weight is None:
+        weight = rng.uniform(0.2, 2.0, operator.n_features)
+        weighed = _Case(with_feature_weight(operator, weight), rng, n_rows)
+        for check in (_check_gram, _check_normal, _check_masks):
+            _run(check, weighed, rng, " with a feature weight")
+
+
+def _run(check, case, rng, how=""):
+    """Run one check; a note on whatever it raises says what was being checked."""
+    try:
         check(case, rng)
+    except Exception as error:
+        names = [name for name, mine in CHECKS.items() if mine is check]
+        error.add_note(f"check_operator: this is the check of {', '.join(names)}{how}.")
+        kind = type(case.operator)
+        for name in {"correlate", "adjoint_sum"}.intersection(names):
+            if _overrides(kind, "prepare") and not _overrides(kind, name):
+                error.add_note(
+                    f"{kind.__name__} overrides prepare, but not {name}, whose default expects "
+                    "rows that are not prepared: override both."
+                )
+        raise
+
+
+def _overrides(kind, name):
+    """Whether a class has its own version of a method, or of the helper that it calls."""
+    return any(getattr(kind, n, None) is not getattr(Operator, n, None) for n in (name, f"_{name}"))
 
 
 def public_methods() -> set[str]:
@@ -78,7 +133,9 @@ class _Case:
         d, L = operator.n_features, operator.n_weights
         matrix = operator.matrix()
         assert sparse.issparse(matrix), "matrix is not sparse"
-        assert matrix.shape == (self.m * d, L), f"matrix: shape {matrix.shape}"
+        assert matrix.shape == (self.m * d, L), (
+            f"matrix: shape {matrix.shape}, not {(self.m * d, L)}"
+        )
         self.T = matrix.toarray().reshape(self.m, d, L)
         self.q = np.ones(d) if operator.feature_weight is None else operator.feature_weight
         self.X, self.W = rng.standard_normal((n_rows, d)), rng.standard_normal((3, L))
@@ -97,18 +154,48 @@ class _Case:
         return np.einsum("tdl,stjk,sktd->sjl", self.T, nodes, shown, optimize=True)
 
 
-def _check_apply(case, rng):
-    operator, w, shape = case.operator, case.W[0], (case.m, case.X.shape[1])
-    bank, M = operator.apply(w), rng.standard_normal(shape)
-    assert bank.shape == shape, f"apply: shape {bank.shape}, not {shape}"
-    back, wanted = operator.adjoint(M), np.einsum("tdl,td->l", case.T, M)
-    assert back.shape == w.shape, f"adjoint: shape {back.shape}, not {w.shape}"
+def _check_definition(operator, rng):
+    """``apply`` and ``adjoint`` without their matrix, which is made from them by default."""
+    m, d, L = operator.n_transforms, operator.n_features, operator.n_weights
+    (v, w), M = rng.standard_normal((2, L)), rng.standard_normal((m, d))
+    bank, back = operator.apply(w), operator.adjoint(M)
+    for name, found, shape in (("apply", bank, (m, d)), ("adjoint", back, (L,))):
+        kind = type(found).__name__
+        assert isinstance(found, np.ndarray), f"{name} returned a {kind}, not an array {shape}"
+        assert found.shape == shape, f"{name}: shape {found.shape}, not {shape}"
+    _close(operator.apply(v + 2 * w), operator.apply(v) + 2 * bank, "apply is not linear")
+    there, here = np.sum(bank * M), w @ back
     scale = max(1.0, float(np.linalg.norm(bank) * np.linalg.norm(M)))
-    assert abs(np.sum(bank * M) - w @ back) <= 1e-10 * scale, (
-        "dot test: adjoint is not that of apply"
+    assert abs(there - here) <= 1e-10 * scale, (
+        f"dot test: adjoint is not that of apply: sum(apply(w) * M) is {there:.6g}, "
+        f"w @ adjoint(M) is {here:.6g}"
     )
-    _close(bank, case.banks[0], "apply is not what matrix says, or not linear")
-    _close(back, wanted, "adjoint")
+    _check_attributes(operator, w, bank)
+
+
+def _check_attributes(operator, w, bank):
+    """``selects`` and ``isometric`` are promises that the defaults rely on."""
+    if operator.selects:
+        read = np.rint(operator.apply(np.arange(1.0, len(w) + 1))).astype(int)  # 0: nothing
+        shown = np.append(0.0, w)[np.clip(read, 0, len(w))]
+        assert np.allclose(shown, bank), (
+            "selects is True, but not every entry of apply(w) is one entry of w or zero; leave it "
+            "False"
+        )
+    if operator.isometric:
+        shares = np.linalg.norm(bank, axis=1) / np.linalg.norm(w)
+        t = np.argmax(np.abs(shares - 1))
+        assert abs(shares[t] - 1) <= 1e-9, (
+            f"isometric is True, but |T_t w| = {shares[t]:.6g} |w| for t = {t}; leave it False"
+        )
+
+
+def _check_apply(case, rng):
+    operator, w = case.operator, case.W[0]
+    M = rng.standard_normal((case.m, case.X.shape[1]))
+    _close(operator.apply(w), case.banks[0], "apply is not what matrix says")
+    back = np.einsum("tdl,td->l", case.T, M)
+    _close(operator.adjoint(M), back, "adjoint is not what matrix says")
 
 
 def _check_gather(case, rng):
@@ -133,7 +220,10 @@ def _check_correlate(case, rng):
     _close(operator.correlate(operator.prepare(X), W), slow, "correlate, prepare")
     _close(operator.correlate(operator.prepare(X), W[:1]), slow[:1], "correlate of one")
     single = operator.correlate(operator.prepare(X.astype(np.float32)), W)
-    assert single.dtype == np.float32, f"correlate of float32 rows gave {single.dtype}"
+    assert single.dtype == np.float32, (
+        f"correlate of float32 rows gave {single.dtype}, not float32; convert weights and "
+        "constants to the precision of the prepared rows"
+    )
     _close(single, slow, "correlate in float32", 1e-4)
 
 
@@ -233,8 +323,12 @@ def _check_cover(case, counts, found, name):
 
 def _check_words(case, rng):
     operator = case.operator
-    for name, values in operator.describe(case.index).items():
-        assert np.shape(values) == case.index.shape, f"describe: {name} has shape {values.shape}"
+    told = operator.describe(case.index)
+    assert isinstance(told, dict), f"describe returned a {type(told).__name__}, not a dict"
+    for name, values in told.items():
+        assert np.shape(values) == case.index.shape, (
+            f"describe: {name} has shape {np.shape(values)}, not that of index, {case.index.shape}"
+        )
     told = operator.describe(np.zeros(1, dtype=np.int64))
     unknown = operator.periods.keys() | operator.pose_units.keys()
     unknown -= told.keys()

@@ -271,7 +271,7 @@ def test_flat_rows_have_a_shape(tmp_path, capsys):
         (None, ["--family", "__import__('os').system('touch hacked')"], ["is not a family"]),
         (None, ["--family", "shift(window=0)"], ["Shift: window=0"]),
         (None, ["--family", "shift(window=10000000)"], ["1e+07 weights", "1.05e+06 are allowed"]),
-        (None, ["--key", "X"], ["key='X' has no meaning"]),
+        (None, ["--key", "X"], ["key='X' does not apply"]),
         (None, ["--window", "long"], ["'long' is not a length", "1.5s"]),
         (None, ["--labels", "kind"], ["signals.csv", "kind"]),
     ],

@@ -385,7 +385,7 @@ def test_the_fit_that_subtracts_an_offset_runs_as_printed(folder, capsys):
     assert call(capsys, "fit", NAME, *READING, "--family", "shift(10)", "-o", "a.gtpca").code == 0
     commands = Commands.of(load("a.gtpca")).named("a.gtpca", NAME)
     text = wording._of_an_offset(0.9, commands, load("a.gtpca").n_components_)
-    said = re.search("says nothing of a pattern; fit again with `(.*?)`", text)
+    said = re.search("says nothing about a pattern; fit again with `(.*?)`", text)
     new, _ = run(capsys, folder, said[1])
     assert new.endswith("a-centred.gtpca")
     assert load(new).center_ == "samples"

@@ -123,7 +123,7 @@ def test_a_window_that_cannot_move_far_enough_is_not_taken():
     with pytest.warns(UserWarning, match=r"choose: window 60 cannot move far enough: it has 21 pl"):
         alone = choose(X, windows=[60], n_components=1, n_folds=2, shared_pose=True)
     assert alone.confined.all()
-    assert "But window 60 cannot move far enough: it has 21 places in 80 points" in alone.sentence
+    assert "window 60 cannot move far enough: it has 21 positions in 80 points" in alone.sentence
     found = choose(X, windows=[10, 20, 60], n_components=1, n_folds=2, shared_pose=True)
     assert 10 <= found.window <= 25
     assert not found.confined[found.windows == found.window]

@@ -46,10 +46,10 @@ def test_sentences():
     assert said(True, [0.97, 0.95]).sentences == [
         "The 40 events are more than noise would give: templates of the other half find 38, which "
         "gain 300 prices more than their own, and noise would 2 (more than 10 is needed).",
-        "Both halves have the same templates: they are alike by 0.95 (0.9 is needed).",
+        "Both halves have the same templates: their similarity is 0.95 (0.9 is needed).",
     ]
     assert said(True, [0.97, 0.4]).sentence == (
-        "Halves differ in template 2: they are alike by 0.40 (0.9 is needed); fit 1 with `-k 1`."
+        "Halves differ in template 2: their similarity is 0.40 (0.9 is needed); fit 1 with `-k 1`."
     )
     assert said(False, [0.3, 0.4]).sentence == (
         "The 40 events are not above noise: templates of the other half find 38, which gain 3 "

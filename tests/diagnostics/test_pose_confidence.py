@@ -64,7 +64,7 @@ def test_poses_at_the_ends_are_counted():
     found = pose_confidence(model, X)
     assert found.ends["centre"].tolist() == [0.38]
     assert found.end_bars == {"centre": 4 / 26}
-    assert "38 % of the samples sit at the first or last centre" in found.sentence
+    assert "38 % of the samples are at the first or last centre" in found.sentence
     assert not found.passed
 
 

@@ -73,7 +73,7 @@ def choice(n_components, window=60, **other):
 
 
 CHOSEN = (
-    "component 2 explains 2 % of what is left (noise 3 %, level 0.05, not corrected for the choice "
+    "component 2 explains 2 % of the residual (noise 3 %, level 0.05, not corrected for the choice "
     "of the window on the same samples); next `gtpca fit a.csv -o a.gtpca -k {} --family "
     '"shift(window={})"`.'
 )
@@ -85,39 +85,39 @@ CASES = {
     "an offset": (
         replace(noise(3), offset=0.987),
         "The means of samples hold 98.7 % of the energy (bar 50 %): what component 1 explains of a "
-        "constant says nothing of a pattern; fit again with `"
+        "constant says nothing about a pattern; fit again with `"
         + FIT.format(3, "centred").replace("features", "samples")
         + "`.",
     ),
     "all real": (
         noise(3),
-        "Component 3, the last, is above noise: it explains 25 % of what is left, and of 19 "
+        "Component 3, the last, is above noise: it explains 25 % of the residual; for 19 "
         "surrogates of noise the bar is 1.5 % (p = 0.05, level 0.05); to try more, "
         f"`{FIT.format(6, 'more')}`.",
     ),
     "two real": (
         noise(2),
-        "Component 3 is not above noise: it explains 1.25 % of what is left, and of 19 surrogates "
+        "Component 3 is not above noise: it explains 1.25 % of the residual; for 19 surrogates "
         f"of noise the bar is 1.5 % (p = 0.4, level 0.05); keep 2 with `{FIT.format(2, 'k2')}`.",
     ),
     "none real": (
         noise(0),
-        "Component 1 is not above noise: it explains 1.25 % of what is left, and of 19 surrogates "
+        "Component 1 is not above noise: it explains 1.25 % of the residual; for 19 surrogates "
         f"of noise the bar is 1.5 % (p = 0.4, level 0.05); try other windows with `{CHOOSE}`.",
     ),
     "signs of innovations": (
         replace(noise(2), kinds=("blocks", "flips", "flips"), peaks=np.array([0.9, 0.9, 0.3])),
-        "Component 3 is not above noise: it explains 1.25 % of what is left, and of 19 surrogates "
+        "Component 3 is not above noise: it explains 1.25 % of the residual; for 19 surrogates "
         "of noise (signs of innovations flipped) the bar is 1.5 % (p = 0.4, level 0.05); keep 2 "
         f"with `{FIT.format(2, 'k2')}`.",
     ),
     "a single point in heavy tails": (
         replace(noise(0), kinds=("blocks",), peaks=np.array([0.97, 0.9, 0.3]), kurtosis=4.321),
-        "Component 1 is not above noise: it explains 1.25 % of what is left, and of 19 surrogates "
+        "Component 1 is not above noise: it explains 1.25 % of the residual; for 19 surrogates "
         "of noise (innovations, which are skewed, permuted in blocks) the bar is 1.5 % (p = 0.4, "
         "level 0.05), it is hardly more than a single point (97 % of its energy; bar 80 %), as "
-        "outliers make it, and what is left has heavy tails (excess kurtosis 4.3, of Gaussian "
-        f"noise 0; bar 1); try other windows with `{CHOOSE}`.",
+        "is typical of outliers, and the residual has heavy tails (excess kurtosis 4.3, 0 for "
+        f"Gaussian noise; bar 1); try other windows with `{CHOOSE}`.",
     ),
     "all stable": (
         again(3),
@@ -143,20 +143,20 @@ CASES = {
     ),
     "ambiguous": (
         poses(0.23),
-        "Poses are not all to be trusted: 23 % of the samples have another pose of component 1 "
+        "Not all poses can be trusted: 23 % of the samples have another pose of component 1 "
         "within odds of 19 to 1 (margin below 2.94; bar 10 %); look at them with `gtpca transform "
         "a.gtpca a.csv -o poses.csv --poses`.",
     ),
     "ends": (
         poses(0.23, 0.38),
-        "38 % of the samples sit at the first or last centre of component 1 (bar 10 %): the window "
+        "38 % of the samples are at the first or last centre of component 1 (bar 10 %): the window "
         f"may be too short, or boundary='partial' is needed; see `{CHOOSE}`.",
     ),
     "chosen": (choice(1), SMALLEST + "1 component is above noise: " + CHOSEN.format(1, 60)),
     "chosen, all": (
         choice(2, tried=(20, 200, 1, 2)),
-        SMALLEST + "2 components are above noise: " + CHOSEN.format(2, 60) + " But 2 were the most "
-        "components to be tried: there may be more.",
+        SMALLEST + "2 components are above noise: " + CHOSEN.format(2, 60) + " But at most 2 "
+        "components were tried: there may be more.",
     ),
     "chosen in seconds": (
         choice(1, step=0.004, unit="s"),
@@ -173,31 +173,31 @@ CASES = {
     "cannot move": (
         choice(1, beyond=np.array([0.3, 0.382, 0.4]), places=61),
         SMALLEST + "1 component is above noise: " + CHOSEN.format(1, 60) + " But window 60 cannot "
-        "move far enough: it has 61 places in 220 points, and 38.2 % of the samples match best "
+        "move far enough: it has 61 positions in 220 points, and 38.2 % of the samples match best "
         "beyond these (bar 5 %), so that their poses are wrong; try shorter windows or "
         "boundary='partial'.",
     ),
     "can hardly move": (
         choice(1, places=50),
         SMALLEST + "1 component is above noise: " + CHOSEN.format(1, 60) + " But window 60 can "
-        "hardly move: it has 50 places in 220 points.",
+        "hardly move: it has 50 positions in 220 points.",
     ),
     "longest": (
         choice(1, tried=(20, 60, 1, 3)),
         SMALLEST + "1 component is above noise: " + CHOSEN.format(1, 60) + " But window 60 is the "
-        "longest that was to be tried: a longer one may be better.",
+        "longest that was tried: a longer one may be better.",
     ),
     "shortest, and fewer than wanted": (
         choice(1, tried=(60, 200, 2, 3)),
         SMALLEST + "1 component is above noise: " + CHOSEN.format(1, 60) + " But window 60 is the "
-        "shortest that was to be tried: a shorter one may be better. But at least 2 components "
-        "were to be tried, and only 1 component is above noise.",
+        "shortest that was tried: a shorter one may be better. But at least 2 components "
+        "were requested, but only 1 component is above noise.",
     ),
     "piled up": (
         choice(1, ends=np.array([0, 0.15, 0])),
         SMALLEST + "1 component is above noise: " + CHOSEN.format(1, 60) + " But 15 % of the "
-        "samples sit at the first or last place of window 60 (bar 10 %): patterns may lie beyond "
-        "these.",
+        "samples are at the first or last position of window 60 (bar 10 %): patterns may lie "
+        "beyond these.",
     ),
     "few samples": (
         choice(1, n_samples=19),
@@ -206,13 +206,13 @@ CASES = {
     ),
     "nothing to choose": (
         choice(0),
-        "No component is above noise: component 1 explains 30 % of what is left (noise 5 %, level "
-        "0.05, not corrected for the choice of the window on the same samples); to look at one all "
-        'the same, `gtpca fit a.csv -o a.gtpca -k 1 --family "shift(window=60)"`.',
+        "No component is above noise: component 1 explains 30 % of the residual (noise 5 %, level "
+        "0.05, not corrected for the choice of the window on the same samples); to look at one "
+        'anyway, `gtpca fit a.csv -o a.gtpca -k 1 --family "shift(window=60)"`.',
     ),
     "a number only": (
         choice(1, None, windows=np.array([], int), errors=np.zeros((0, 2)), tried=(1, 3)),
-        "1 component is above noise: component 2 explains 2 % of what is left (noise 3 %, level "
+        "1 component is above noise: component 2 explains 2 % of the residual (noise 3 %, level "
         "0.05); next `gtpca fit a.csv -o a.gtpca -k 1 --family shift`.",
     ),
 }
@@ -309,7 +309,7 @@ def test_what_no_command_can_say_is_said_in_python():
 def test_ends_of_other_ranges_are_no_matter_of_windows():
     found = replace(poses(), ends={"factor": np.array([0.5])}, end_bars={"factor": 0.2})
     assert found.advice("a.gtpca", "a.csv") == (
-        "50 % of the samples sit at the first or last factor of component 1 (bar 20 %): the range "
+        "50 % of the samples are at the first or last factor of component 1 (bar 20 %): the range "
         "may be too narrow; see `gtpca plot poses a.gtpca a.csv -o poses.png`."
     )
 
@@ -417,7 +417,7 @@ def test_poses_of_a_faint_pattern_say_how_faint_it_is():
     assert said.startswith(
         "The pattern is faint: its norm is 2 standard deviations of the noise (about 4 are needed "
         "for poses of single samples; averages of 4 samples in one pose would have it, or as many "
-        "channels with noise of their own). Poses are not all to be trusted: 50 %"
+        "channels with noise of their own). Not all poses can be trusted: 50 %"
     )
     clear = Check(noise(3), again(3), poses(0.5), strength=6.0).advice("a.gtpca", "a.csv")
-    assert clear.startswith("Poses are not all to be trusted")
+    assert clear.startswith("Not all poses can be trusted")

@@ -1,4 +1,4 @@
-"""Samples are judged where every transform shows something, and nowhere else."""
+"""Samples are compared where every transform is defined, and nowhere else."""
 
 from __future__ import annotations
 
@@ -138,13 +138,13 @@ def test_inside_a_shift_the_domain_moves_with_the_window():
 
 def test_a_small_domain_warns_and_an_empty_one_is_an_error():
     X = np.random.default_rng(0).standard_normal((20, 12, 12))
-    with pytest.warns(UserWarning, match=r"judges samples of shape \(12, 12\) on 11 % of their"):
+    with pytest.warns(UserWarning, match=r"compares samples of shape \(12, 12\) on 11 % of their"):
         GTPCA(1, Scaling((0.4, 1), axes=(0, 1)), random_state=0).fit(X)
     with pytest.warns(UserWarning, match="of their points, where every transform"):
         ProbabilisticGTPCA(0, Scaling((0.4, 1), axes=(0, 1)), random_state=0).fit(X)
     far = Affine([[[1, 0, 0], [0, 1, 0]], [[1, 0, 50], [0, 1, 0]]])
     with pytest.raises(
-        ValueError, match=r"no point of samples of shape \(12, 12\) is shown by every"
+        ValueError, match=r"no point of samples of shape \(12, 12\) is covered by every"
     ):
         far.bind((12, 12))
     with pytest.raises(ValueError, match="Rotation: domain='half' must be"):

@@ -213,12 +213,12 @@ def test_chunks_of_a_zarr_store_that_are_not_stored_are_told(tmp_path):
 
 
 def test_options_and_endings_that_make_no_sense(tmp_path):
-    refused(samples.npy(tmp_path), "key='X' has no meaning", key="X")
+    refused(samples.npy(tmp_path), "key='X' does not apply", key="X")
     refused(
-        samples.csv(tmp_path), "labels='kind' has no meaning with a window", labels="kind", window=3
+        samples.csv(tmp_path), "labels='kind' does not apply with a window", labels="kind", window=3
     )
     (tmp_path / "a.xyz").write_text("1")
-    refused(tmp_path / "a.xyz", r"ending '\.xyz' is none of \.npy, .*\.edf")
+    refused(tmp_path / "a.xyz", r"extension '\.xyz' is none of \.npy, .*\.edf")
     (tmp_path / "b.npy").write_bytes(b"")
     refused(tmp_path / "b.npy", "is empty")
     with pytest.raises(FileNotFoundError, match="nothing"):

@@ -97,7 +97,7 @@ def test_errors_are_one_line(tmp_path):
     for name, how, words in (
         ("cube.npy", {}, "time and channels"),
         ("a.wav", {}, "a.wav"),
-        ("a.xyz", {}, "the ending '.xyz' is none of"),
+        ("a.xyz", {}, "the extension '.xyz' is none of"),
         ("a.npy", {"key": "y"}, "leave key='y' out"),
         ("a.npy", {"channels": ["3"]}, "no channel '3'"),
     ):

@@ -78,7 +78,7 @@ def test_wrong_columns(columns, message, tmp_path):
 
 
 def test_wrong_endings_and_folders(tmp_path):
-    with pytest.raises(ValueError, match=r"ending '\.xls' is none of \.csv, \.npy, \.parquet"):
+    with pytest.raises(ValueError, match=r"extension '\.xls' is none of \.csv, \.npy, \.parquet"):
         write_table(tmp_path / "a.xls", COLUMNS)
     with pytest.raises(FileNotFoundError):
         write_table(tmp_path / "nowhere" / "a.csv", COLUMNS)

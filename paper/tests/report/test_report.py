@@ -47,7 +47,7 @@ def test_report(tmp_path):
     for title in ("Who wins", "What was reproduced", "What does not hold"):
         assert f"## {title}" in first
     assert "(figures/who-wins.png)" in first
-    assert "Oscillations (i): GT-PCs coincide with conventional PCs | holds |" in claims
+    assert "GT-PCA has a significantly lower error over all components | holds |" in claims
     for text in (html, markdown):
         assert "Error potentials" in text
         assert "is better at all 10 k compared, by up to 10.0 %" in text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,6 +26,7 @@ from gtpca.commands.options import (
     SharedPose,
     Sign,
     Source,
+    number_range,
     reads_data,
 )
 from gtpca.commands.output import check_output
@@ -43,14 +43,6 @@ DIRECTIONS = (
     "Of a fit with --probabilistic, components are directions of the pattern and its components\n"
     "together, in the order of their energy: one more than -k.\n"
 )
-
-
-def _pair(text: str) -> tuple[int, int]:
-    """``16:256`` as (16, 256), and ``16`` as (16, 16)."""
-    if not re.fullmatch(r"\d{1,9}(:\d{1,9})?", text):
-        raise typer.BadParameter(f"{text!r} is not a range; write it as 16:256.")
-    low, _, high = text.partition(":")
-    return int(low), int(high or low)
 
 
 def _model_file(data) -> Path:
@@ -74,12 +66,12 @@ def choose(
     ],
     windows: Annotated[
         Any,
-        typer.Option(parser=_pair, metavar="RANGE", help="Windows to try, such as 16:256."),
+        typer.Option(parser=number_range, metavar="RANGE", help="Windows to try, such as 16:256."),
     ] = None,
     k: Annotated[
         Any,
         typer.Option(
-            "-k", parser=_pair, metavar="RANGE", help="Numbers of components, such as 1:10."
+            "-k", parser=number_range, metavar="RANGE", help="Numbers of components, such as 1:10."
         ),
     ] = "1:5",
     ridge: Ridge = "auto",
@@ -91,7 +83,7 @@ def choose(
     folds: Annotated[int, typer.Option(help="Of the cross-validation.")] = 4,
     keep: Annotated[
         Path | None,
-        typer.Option(help="A file for the results: an interrupted search goes on from there."),
+        typer.Option(help="A file for the results: an interrupted search continues from there."),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
     jobs: Jobs = None,
@@ -145,7 +137,7 @@ def check(
     as_json: Json = False,
     max_size: MaxSize = None,
 ) -> None:
-    """Say which components are real.
+    """Test which components are real.
 
     Each is compared with what the same fit finds in noise, and with what halves of the samples and
     other seeds have; poses are compared with the next best ones. The last line is advice, and the

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from gtpca import EventGTPCA
+from gtpca import EventGTPCA, MixtureGTPCA
 from gtpca.commands.checking import check_watched
 from gtpca.commands.models import from_zero, load_model
 from gtpca.commands.options import MaxSize, Model, Source, numbers, output_option, reads_data
@@ -40,14 +40,15 @@ class Kind(StrEnum):
     perturbation = "perturbation"
     events = "events"
     intervals = "intervals"
+    kinds = "kinds"
 
 
-NO_DATA, ANY_DATA = (Kind.components, Kind.history, Kind.noise), (Kind.energy,)
+NO_DATA, ANY_DATA = (Kind.components, Kind.history, Kind.noise), (Kind.energy, Kind.kinds)
 OF_RECORDINGS = (Kind.events, Kind.intervals)  # and components and noise, for any model
 TAKES = {  # which options apply to which kind
     "components": (Kind.components, Kind.perturbation, Kind.scores, Kind.poses),
     "rows": (Kind.reconstructions, Kind.pose_posterior),
-    "labels-file": (Kind.scores,),
+    "labels-file": (Kind.scores, Kind.kinds),
 }
 
 
@@ -73,7 +74,7 @@ def plot(
     channel: Channels = None,
     max_size: MaxSize = None,
 ) -> None:
-    """Draw one picture of a model.
+    """Draw one plot of a model.
 
     \b
     Of the model alone:
@@ -90,6 +91,8 @@ def plot(
     Of templates of recordings, and a recording:
       events           a piece of it, with its events
       intervals        times from one event to the next
+    Of kinds, alone or with DATA:
+      kinds            their patterns; samples of each, and their classes
 
     \b
     Examples:
@@ -99,9 +102,11 @@ def plot(
     check_output(output, PICTURES, model, source.path)
     given = {"components": components, "rows": rows, "labels-file": labels_file}
     _check_kind(kind, source.path, given)
-    fitted = load_model(model, max_size, recordings=None)
+    fitted = load_model(model, max_size, recordings=None, kinds=kind == Kind.kinds)
     recorded = isinstance(fitted, EventGTPCA)
     _check_model(kind, model, recorded, channel)
+    if kind == Kind.kinds and not isinstance(fitted, MixtureGTPCA):
+        raise ValueError(f"{shown(model)} holds no kinds of samples; `gtpca kinds` finds them.")
     if components is not None:
         components = [from_zero(fitted, "--components", number) for number in components]
     options = _options(kind, components, rows)
@@ -114,7 +119,7 @@ def plot(
             figure = _draw(kind, (fitted, values), options)
     else:
         with source.open(fitted) as data:
-            if kind == Kind.scores:
+            if kind in (Kind.scores, Kind.kinds):
                 options["labels"] = _numbers_if_all(_labels(data, labels_file))
             figure = _draw(kind, (fitted, data.rows), options)
     with binary_output(output) as file:
@@ -127,15 +132,15 @@ def _check_kind(kind, data, options) -> None:
         raise ValueError(f"gtpca plot {kind} needs DATA after MODEL: {kind} are not in a model.")
     for name, value in options.items():
         if value is not None and kind not in TAKES[name]:
-            raise ValueError(f"--{name} has no meaning for {kind}; only for {_listed(name)}.")
+            raise ValueError(f"--{name} does not apply to {kind}; only for {_listed(name)}.")
 
 
 def _check_model(kind, path, recorded, channel) -> None:
     """Recordings have events, samples have scores and poses."""
     if recorded and kind not in (*OF_RECORDINGS, Kind.components, Kind.noise):
         raise ValueError(
-            f"{shown(path)} holds templates of recordings: gtpca plot {kind} has no meaning for "
-            "it; components, noise, events and intervals have."
+            f"{shown(path)} holds templates of recordings: gtpca plot {kind} does not apply to "
+            "it; components, noise, events and intervals do."
         )
     if not recorded and kind in OF_RECORDINGS:
         raise ValueError(
@@ -177,7 +182,7 @@ def report(
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     text: Annotated[str | None, typer.Option(help="Text below the heading.")] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Also say what is real, as `gtpca check` does.")
+        bool, typer.Option("--check", help="Include the diagnostics of `gtpca check`.")
     ] = False,
     channel: Channels = None,
     max_size: MaxSize = None,
@@ -200,7 +205,7 @@ def report(
     check_channel(recorded, channel)
     if recorded:
         if labels_file is not None:
-            raise ValueError("--labels-file has no meaning for templates of recordings.")
+            raise ValueError("--labels-file does not apply to templates of recordings.")
         _report_recording(fitted, source, channel, output, check, title, text)
         return
     from gtpca.diagnostics.wording import Commands

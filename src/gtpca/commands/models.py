@@ -15,7 +15,9 @@ from gtpca._typing import HAS_CALLBACKS
 from gtpca.commands.advice import warn_of_columns, warn_of_recording
 from gtpca.commands.densities import density_facts, density_summary, fit_density, no_pattern
 from gtpca.commands.event_facts import event_facts, event_summary
+from gtpca.commands.kinds import kind_facts, kind_summary
 from gtpca.commands.options import (
+    Artefacts,
     Center,
     Colour,
     Jobs,
@@ -41,7 +43,7 @@ from gtpca.fitting.wording import speak_of_colour
 from gtpca.operators.grid import axis_of, axis_texts
 from gtpca.readers.reading import is_data, is_model
 from gtpca.text import shortened, shown, table, typed
-from gtpca.views.measures import domain_text
+from gtpca.views.measures import domain_text, set_aside
 from gtpca.views.parts import is_density
 
 __all__ = ["fit", "from_zero", "info", "load_model"]
@@ -75,6 +77,9 @@ def fit(
         Path | None,
         typer.Option(help="A file of noise alone, such as baseline periods: its spectrum."),
     ] = None,
+    outliers: Annotated[
+        Artefacts | None, typer.Option(help="Set aside bad rows, bad values, or both.")
+    ] = None,
     sample_shape: SampleShape = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     restarts: Annotated[
@@ -82,7 +87,7 @@ def fit(
         typer.Option(
             parser=auto_or_count,
             metavar="NUMBER",
-            help="Fit so often, from other starts; the best is kept.",
+            help="Number of fits, from different starts; the best is kept.",
         ),
     ] = "auto",
     batch_size: Annotated[int | None, typer.Option(help="Rows that are read at a time.")] = None,
@@ -105,6 +110,7 @@ def fit(
           --family "shift(128, axes=0)"
       gtpca fit beats.csv -o b.gtpca -k 1 --probabilistic --family "shift(120)"
       gtpca fit trials.npy -o t.gtpca -k 1 --noise stationary --family "shift(64)"
+      gtpca fit epochs.npy -o e.gtpca -k 2 --outliers both --family "shift(64)"
 
     \b
     Families: identity, shift, rotation, reflection, scaling, timewarp, affine,
@@ -117,6 +123,7 @@ def fit(
         "shared_pose": shared_pose,
         "center": center.parameter,
         "n_restarts": restarts,
+        "outliers": None if outliers is None else str(outliers),
     }
     both = {
         "sample_shape": sample_shape,
@@ -131,7 +138,8 @@ def fit(
     with source.open(model) as data:
         warn_of_columns(data)
         warn_of_recording(data)
-        _fit_watched(model, Labelled(data.rows, source.labels(data)), source)
+        rows = data.rows if outliers is None else np.asarray(data.rows[:])  # in memory
+        _fit_watched(model, Labelled(rows, source.labels(data)), source)
     with path_for_output(output) as path:
         model.save(path)
     said = json.dumps(_facts(model)) if as_json else _summary(model)
@@ -159,7 +167,7 @@ def _density(family, k, fraction, given, **parameters):
     if fraction is not None or wrong:
         name = "fraction" if not wrong else wrong[0].removeprefix("n_").replace("_", "-")
         raise ValueError(
-            f"--{name} has no meaning with --probabilistic: all components share the pose, nothing "
+            f"--{name} does not apply with --probabilistic: all components share the pose, nothing "
             "is centred, and -k says how many there are. Leave it out."
         )
     return ProbabilisticGTPCA(2 if k is None else k, parse_family(family), **parameters)
@@ -185,11 +193,16 @@ def _fit_watched(model, rows, source) -> None:
     model.fit(rows).set_callbacks()
 
 
-def load_model(path: Path, max_size: int | None = None, recordings: bool | None = False):
-    """The model in a file: of samples, or of ``recordings``; None: either."""
+def load_model(
+    path: Path,
+    max_size: int | None = None,
+    recordings: bool | None = False,
+    kinds: bool = False,
+):
+    """The model in a file: of samples, or of ``recordings``; None: either; also of ``kinds``."""
     try:
         found = load(path) if max_size is None else load(path, max_size)
-        _check_kind(path, found, recordings)
+        _check_kind(path, found, recordings, kinds)
         return found
     except (ValueError, IsADirectoryError) as error:
         if path.is_dir() or (is_data(path) and not is_model(path)):
@@ -200,12 +213,14 @@ def load_model(path: Path, max_size: int | None = None, recordings: bool | None 
         raise
 
 
-def _check_kind(path, model, recordings) -> None:
-    """Templates of recordings and components of samples have commands of their own, kinds none."""
+def _check_kind(path, model, recordings, kinds=False) -> None:
+    """Templates of recordings, kinds and components of samples have commands of their own."""
     if isinstance(model, MixtureGTPCA):
+        if kinds:
+            return
         raise ValueError(
-            f"{shown(path)} holds a MixtureGTPCA, which commands do not take; gtpca.load reads it "
-            "in Python."
+            f"{shown(path)} holds kinds of samples, which `gtpca kinds` found; use gtpca info, "
+            "transform or plot kinds with it."
         )
     is_events = isinstance(model, EventGTPCA)
     if recordings is True and not is_events:
@@ -232,11 +247,33 @@ def info(model: Model, as_json: Json = False, max_size: MaxSize = None) -> None:
       gtpca info signals.gtpca
       gtpca info signals.gtpca --json
     """
-    fitted = load_model(model, max_size, recordings=None)
+    fitted = load_model(model, max_size, recordings=None, kinds=True)
+    if isinstance(fitted, MixtureGTPCA):
+        typer.echo(_kind_description(fitted, as_json))
+        return
     if isinstance(fitted, EventGTPCA):
         typer.echo(_event_description(fitted, as_json))
         return
     typer.echo(json.dumps(_facts(fitted)) if as_json else _description(fitted))
+
+
+def _kind_description(model, as_json) -> str:
+    """What is in a model of several kinds."""
+    facts = kind_facts(model) | {"family": family_name(model), "parameters": _parameters(model)}
+    if as_json:
+        return json.dumps(facts)
+    weights = "x".join(map(str, model.operator_.weight_shape))
+    lines = {
+        "family": shortened(facts["family"], 300),
+        "samples": f"of shape {'x'.join(map(str, model.sample_shape_))}",
+        "kinds": f"{len(model.kind_weights_)}, each with a pattern and {model.n_components_} "
+        f"components of shape {weights}",
+        "parameters": shortened(_changed(model), 300) or "all at their defaults",
+        "passes": f"{model.n_iter_} over all rows",
+    }
+    said = [f"{caution[0].upper()}{caution[1:]}" for caution in model.cautions_]
+    facts_and_sizes = [*(f"{k:<12}{v}" for k, v in lines.items()), "", kind_summary(model)]
+    return "\n\n".join(["\n".join(facts_and_sizes), *said])
 
 
 def _event_description(model, as_json) -> str:
@@ -297,7 +334,18 @@ def _energy_facts(model) -> dict[str, Any]:
         "n_iter": model.n_iter_.tolist(),
         "data_resmse": None if model.data_resmse_ is None else model.data_resmse_.tolist(),
         "residual_correlation": model.residual_correlation_,
+        **_aside_facts(model),
     }
+
+
+def _aside_facts(model) -> dict[str, Any]:
+    """Which rows and how many values were set aside, where that was asked for."""
+    found, facts = set_aside(model), {}
+    if found.weight is not None:
+        facts["rows_set_aside"] = found.rows.tolist()
+    if found.rejected is not None:
+        facts["values_set_aside"] = int(found.rejected.sum())
+    return facts
 
 
 def _poses(facts) -> list[str]:
@@ -345,7 +393,9 @@ def _summary(model) -> str:
     share = model.explained_energy_ratio_
     shares = zip(share, np.cumsum(share), strict=True)
     rows = [[str(k), f"{own:.2%}", f"{sum_:.2%}"] for k, (own, sum_) in enumerate(shares, 1)]
-    return table(["component", "energy", "so far"], rows)
+    aside = set_aside(model).text
+    said = table(["component", "energy", "so far"], rows)
+    return f"{said}\n\nSet aside: {aside}." if aside else said
 
 
 def _description(model) -> str:

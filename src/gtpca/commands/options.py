@@ -22,6 +22,7 @@ from gtpca.text import shown
 from gtpca.views.parts import known_labels
 
 __all__ = [
+    "Artefacts",
     "Center",
     "Colour",
     "Jobs",
@@ -41,6 +42,7 @@ __all__ = [
     "Source",
     "auto_or_count",
     "check_finite",
+    "number_range",
     "numbers",
     "output_option",
     "rate_of",
@@ -49,7 +51,7 @@ __all__ = [
 ]
 
 Model = Annotated[Path, typer.Argument(help="A file that `gtpca fit` wrote.", metavar="MODEL")]
-Json = Annotated[bool, typer.Option("--json", help="Say it in JSON, on standard output.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
 Jobs = Annotated[int | None, typer.Option(help="Threads; default: 1.")]
 MaxSize = Annotated[
     int | None,
@@ -63,6 +65,14 @@ DATA = typer.Argument(
     help="File of samples: .npy .npz .csv .tsv .txt .csv.gz .parquet .h5 .zarr .mat .ts .fif .edf "
     ".bdf .hea .wav, or a folder of images.",
 )
+
+
+def number_range(text: str) -> tuple[int, int]:
+    """``16:256`` as (16, 256), and ``16`` as (16, 16)."""
+    if not re.fullmatch(r"\d{1,9}(:\d{1,9})?", text):
+        raise typer.BadParameter(f"{text!r} is not a range; write it as 16:256.")
+    low, _, high = text.partition(":")
+    return int(low), int(high or low)
 
 
 class Means(StrEnum):
@@ -98,6 +108,14 @@ class PlainColour(StrEnum):
 
     white = "white"
     stationary = "stationary"
+
+
+class Artefacts(StrEnum):
+    """What a fit sets aside."""
+
+    rows = "rows"
+    values = "values"
+    both = "both"
 
 
 class Missing(StrEnum):
@@ -156,7 +174,7 @@ DATA_OPTIONS: dict[str, Any] = {
     ],
     "long": Annotated[
         str | None,
-        typer.Option(help="Tables of one value a line: columns time,value,trial[,channel]."),
+        typer.Option(help="Tables with one value per line: columns time,value,trial[,channel]."),
     ],
     "header": Annotated[
         bool | None,
@@ -166,7 +184,7 @@ DATA_OPTIONS: dict[str, Any] = {
         ),
     ],
     "decimal": Annotated[
-        str | None, typer.Option(help="Tables: what stands before the decimals, such as ,.")
+        str | None, typer.Option(help="Tables: the decimal separator, such as ,.")
     ],
     "encoding": Annotated[
         str | None, typer.Option(help="Text: its encoding, such as latin-1; default: utf-8.")
@@ -176,7 +194,7 @@ DATA_OPTIONS: dict[str, Any] = {
         typer.Option(parser=rate_of, metavar="<rate>", help="Points per second, such as 250Hz."),
     ],
     "window": _length("--window", "length of sliding windows"),
-    "step": _length("--step", "distance of the windows, default: their length"),
+    "step": _length("--step", "distance between windows, default: their length"),
     "event": Annotated[str | None, typer.Option(help="Recordings: name of the events to use.")],
     "tmin": Annotated[
         float | None, typer.Option(help="Recordings: windows around events begin here, in seconds.")
@@ -184,7 +202,7 @@ DATA_OPTIONS: dict[str, Any] = {
     "tmax": Annotated[float | None, typer.Option(help="Recordings: and end here.")],
     "missing": Annotated[
         Missing | None,
-        typer.Option(help="What NaN and empty fields are; default: an error, or as in the model."),
+        typer.Option(help="NaN and empty fields; default: an error, or as in the model."),
     ],
     "sizes": Annotated[
         Sizes | None, typer.Option(help="Images of unequal size: pad or resize them.")
@@ -245,7 +263,7 @@ class Source:
         ways of saying so are tried, until one leads to the same samples.
         """
         given = self.given | {"missing": None}
-        labels = known_labels(model)
+        labels = None if model is None else known_labels(model)
         if labels is None or not labels.reading:
             return reading_words(_typed(given))
         known, old = options_of(self.path), labels.reading
@@ -403,7 +421,7 @@ Ridge = Annotated[
     typer.Option(
         parser=auto_or_number,
         metavar="NUMBER",
-        help="Penalty on coefficients, for windows that samples see in part; 0 is none.",
+        help="Penalty on coefficients, for windows that samples see only partly; 0 is none.",
     ),
 ]
 

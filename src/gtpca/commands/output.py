@@ -67,7 +67,7 @@ def check_output(
         return
     if endings and output.suffix.lower() not in endings:
         raise ValueError(
-            f"{option} {output}: the ending {output.suffix!r} is none of {', '.join(endings)}."
+            f"{option} {output}: the extension {output.suffix!r} is none of {', '.join(endings)}."
         )
     _check_file(output, option)
     for path in inputs:

@@ -75,7 +75,7 @@ def reproduce(
     try:
         return reproduction.reproduce(name, out, workers=jobs, say=typer.echo, wanted=wanted)
     except KeyboardInterrupt:
-        typer.echo("The same command goes on from here.", err=True)
+        typer.echo("The same command continues from here.", err=True)
         raise
 
 

@@ -42,7 +42,7 @@ Recordings = Annotated[
 Key = Annotated[str | None, typer.Option(help="Which array of a .npz, .h5, .zarr or .mat file.")]
 Channels = Annotated[
     list[str] | None,
-    typer.Option("--channel", help="Take this channel, by name or number from 0 on; repeat it."),
+    typer.Option("--channel", help="Use this channel, by name or number from 0 on; repeatable."),
 ]
 Rate = Annotated[
     Any, typer.Option(parser=rate_of, metavar="<rate>", help="Points per second, such as 250Hz.")
@@ -69,7 +69,7 @@ def _opened(paths, key, rate, channels):
 def check_channel(recorded: bool, channels) -> None:
     """Refuse a channel option unless the model has templates of recordings."""
     if channels and not recorded:
-        raise ValueError("--channel has no meaning for components of samples; leave it out.")
+        raise ValueError("--channel does not apply to components of samples; leave it out.")
 
 
 @contextmanager
@@ -79,8 +79,8 @@ def opened_recording(model, source, channels):
     wrong = [name for name in source.given if name not in known]
     if wrong:
         raise ValueError(
-            f"--{wrong[0].replace('_', '-')} has no meaning for templates of recordings; "
-            "--key, --rate and --channel have."
+            f"--{wrong[0].replace('_', '-')} does not apply to templates of recordings; "
+            "--key, --rate and --channel do."
         )
     given = source.given
     with _opened([source.path], given.get("key"), given.get("rate"), channels) as (values, rate):
@@ -98,17 +98,18 @@ def events(
     ],
     k: Annotated[int, typer.Option("-k", help="Number of templates.")] = 1,
     false_alarms: Annotated[
-        float, typer.Option(help="Events that noise may give, per recording and template.")
+        float, typer.Option(help="Events that noise may produce, per recording and template.")
     ] = 1.0,
     refractory: Annotated[
         str | None,
-        typer.Option(help="Least distance of events of a template, such as 0.2s; default: half."),
+        typer.Option(help="Minimum distance of events of a template, such as 0.2s; default: half."),
     ] = None,
     polarity: Annotated[
         Sign, typer.Option(help="both: events may be upside down.")
     ] = Sign.positive,
     shared_pose: Annotated[
-        bool, typer.Option("--shared-pose", help="One place per event, with a score on every one.")
+        bool,
+        typer.Option("--shared-pose", help="One position per event, a score on every template."),
     ] = False,
     noise: PlainNoise = PlainColour.white,
     counts: Annotated[
@@ -168,7 +169,7 @@ def detect(
     recordings: Recordings,
     output: Annotated[Path, output_option("a .csv, .npy or .parquet file")],
     false_alarms: Annotated[
-        float | None, typer.Option(help="Other than in the fit: events that noise may give.")
+        float | None, typer.Option(help="If not as in the fit: events that noise may produce.")
     ] = None,
     key: Key = None,
     channel: Channels = None,

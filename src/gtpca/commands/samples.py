@@ -13,6 +13,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from gtpca import MixtureGTPCA
 from gtpca.commands.models import from_zero, load_model
 from gtpca.commands.options import (
     MaxSize,
@@ -71,11 +72,15 @@ def transform(
 
     With --poses there are further columns, such as gtpca0_start: where the window of the first
     component stands. The README's table of families says what they mean. Probabilistic models
-    also say how sure they are: pose_probability, start_std and the like, log_likelihood.
+    also say how sure they are: pose_probability, start_std and the like, log_likelihood. Of a
+    model of kinds, columns are kind, its probability, and scores on the components of that kind.
     Of windows of a recording, recording_gtpca0_start is where that is in the recording.
     """
     check_output(output, TABLES, model, source.path, is_text=True)
-    fitted = load_model(model, max_size)
+    fitted = load_model(model, max_size, kinds=True)
+    if isinstance(fitted, MixtureGTPCA):
+        _write_kinds(fitted, source, output, poses, prefix)
+        return
     if fitted.n_components_ == 0 and not poses:
         raise ValueError(f"{model} holds a pattern alone, which has no scores; add --poses.")
     told = "scores+units" if poses else "scores"
@@ -107,6 +112,32 @@ def in_recording(columns, starts, unit) -> dict[str, np.ndarray]:
     }
 
 
+def _write_kinds(model, source, output, poses, prefix) -> None:
+    """The kind of every sample, how sure it is, its scores, and where its pattern lies."""
+    named = ["kind", "kind_probability", *(f"score{k}" for k in range(model.n_components_))]
+    quantities = list(model.operator_.describe(np.zeros(1, dtype=int))) if poses else []
+    with source.open(model) as data:
+        beside = _beside(data, output)
+        _check_names(source.path, beside, [*named, *quantities, "log_likelihood"], prefix)
+        parts = list(
+            _pieces(model, partial(_kind_columns, model, poses), source.path, data.rows, "kinds")
+        )
+    found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    write_table(output, beside | {f"{prefix}{name}": v for name, v in found.items()})
+    tell(output, f"Kinds of {len(found['kind'])} samples are")
+
+
+def _kind_columns(model, poses, X) -> dict[str, np.ndarray]:
+    """What is known of some samples, by the names of columns."""
+    codes, share = model.encode(X), model.predict_proba(X)
+    columns = {"kind": codes.kind, "kind_probability": share.max(axis=1)}
+    columns |= {f"score{k}": column for k, column in enumerate(codes.scores.T)}
+    if poses:
+        columns |= {name: values[:, 0] for name, values in model.poses(codes).items()}
+        columns["log_likelihood"] = model.score_samples(X)
+    return columns
+
+
 def _check_names(path, beside, columns, prefix) -> None:
     """Refuse, before any work is done, input columns that results would overwrite."""
     taken = [name for name in beside if name in {f"{prefix}{column}" for column in columns}]
@@ -134,7 +165,7 @@ def reconstruct(
     prefix: Prefix = "",
     max_size: MaxSize = None,
 ) -> None:
-    """Write samples as the model rebuilds them.
+    """Write the reconstructions of samples.
 
     That is the sum of the moved components, each times its score.
 
@@ -178,7 +209,7 @@ def align(
     prefix: Prefix = "",
     max_size: MaxSize = None,
 ) -> None:
-    """Write samples moved to where a component is at rest.
+    """Write samples moved to the rest position of a component.
 
     Each sample is seen through the window of the component, or turned or flipped back.
 

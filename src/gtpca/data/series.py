@@ -152,7 +152,7 @@ def as_one_array(X, missing, shape=None):
     low, high = (tuple(map(int, s)) for s in (sizes.min(axis=0), sizes.max(axis=0)))
     raise ValueError(
         f"X holds {len(shapes)} samples of unequal shape, {low} to {high}; "
-        'missing="ignore" takes them, with nothing observed behind their ends (gtpca.pad).'
+        'missing="ignore" accepts them, with values beyond their ends not observed (gtpca.pad).'
     )
 
 

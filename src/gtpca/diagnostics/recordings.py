@@ -79,7 +79,7 @@ class EventCheck:
     def sentence(self) -> str:
         """What matters most, and what to do next."""
         first, *others = self.sentences
-        unstable = self.halves is not None and np.any(self.halves < self.threshold)
+        unstable = self.halves is not None and (self.n_stable or 0) < len(self.halves)
         return others[0] if unstable and self.counts.above_noise else first
 
     @property

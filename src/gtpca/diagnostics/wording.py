@@ -28,6 +28,7 @@ __all__ = [
     "events_beside_noise",
     "faint",
     "fit_options",
+    "kinds",
     "new_file",
     "no_pattern",
     "noise_floor",
@@ -78,6 +79,7 @@ def fit_options(model) -> dict[str, Any]:
         "center": center,
         "noise": noise if noise in ("stationary", "features") else None,
         "noise_from": None,
+        "outliers": _unless(model, "outliers", None),
         "ridge": _unless(model, "ridge", "auto"),
         "refine": _unless(model, "refine", 0),
         "probabilistic": True if density else None,
@@ -318,7 +320,7 @@ def _of_an_offset(share, commands, count) -> str:
     """A test of what is mostly a constant says nothing."""
     seen = (
         f"The means of samples hold {percent(share)} of the energy (bar {percent(MOST_OFFSET)}): "
-        "what component 1 explains of a constant says nothing of a pattern"
+        "what component 1 explains of a constant says nothing about a pattern"
     )
     if commands.density or commands.changed is not None:
         return f"{seen}; subtract the mean of each sample, and fit again."
@@ -358,11 +360,11 @@ def templates_of_halves(found) -> str:
     """Whether both halves of recordings have the same templates."""
     least, bar = float(np.min(found.halves)), f"{found.threshold:g} is needed"
     if found.n_stable == len(found.halves):
-        return f"Both halves have the same templates: they are alike by {least:.2f} ({bar})."
+        return f"Both halves have the same templates: their similarity is {least:.2f} ({bar})."
     k = int(np.argmin(found.halves)) + 1
     fewer = "" if found.n_stable == 0 else f"; fit {found.n_stable} with `-k {found.n_stable}`"
     more = fewer or "; a longer recording or another window may help"
-    return f"Halves differ in template {k}: they are alike by {least:.2f} ({bar}){more}."
+    return f"Halves differ in template {k}: their similarity is {least:.2f} ({bar}){more}."
 
 
 SINGLE = 0.8  # share of the energy of a component in one point
@@ -378,19 +380,19 @@ def _beside_noise(found, k) -> str:
     tried = int((found.surrogates[k] == found.surrogates[k]).sum())
     kind = KINDS.get(found.kinds[k], "") if k < len(found.kinds) else ""
     seen = (
-        f"explains {percent(found.gains[k])} of what is left, and of {tried} surrogates of "
+        f"explains {percent(found.gains[k])} of the residual; for {tried} surrogates of "
         f"noise{kind} the bar is {percent(found.band[k])} (p = {found.p_values[k]:.2g}, level "
         f"{found.level:g})"
     )
     if found.peaks is not None and found.peaks[k] > SINGLE:
         seen += (
             f", it is hardly more than a single point ({percent(found.peaks[k])} of its energy; "
-            f"bar {percent(SINGLE)}), as outliers make it"
+            f"bar {percent(SINGLE)}), as is typical of outliers"
         )
     if found.kurtosis > HEAVY:
         seen += (
-            f", and what is left has heavy tails (excess kurtosis {found.kurtosis:.2g}, of "
-            f"Gaussian noise 0; bar {HEAVY:g})"
+            f", and the residual has heavy tails (excess kurtosis {found.kurtosis:.2g}, 0 "
+            f"for Gaussian noise; bar {HEAVY:g})"
         )
     return seen
 
@@ -407,14 +409,14 @@ def pose_confidence(found, commands, bar) -> str:
     )
     if found.ambiguous[k] > bar:
         after = commands.poses()
-        return f"Poses are not all to be trusted: {seen}; look at them with `{after}`."
+        return f"Not all poses can be trusted: {seen}; look at them with `{after}`."
     return f"Poses are clear: {seen}; look at them with `{commands.report()}`."
 
 
 def _at_ends(found, name, k, commands):
     """Too many poses are at the ends of their range."""
     seen = (
-        f"{percent(found.ends[name][k])} of the samples sit at the first or last {name} of "
+        f"{percent(found.ends[name][k])} of the samples are at the first or last {name} of "
         f"component {k + 1} (bar {percent(found.end_bars[name])})"
     )
     if name.startswith(("start", "centre")) and commands.any_window is not None:
@@ -448,7 +450,7 @@ def choice(found, commands) -> str:
     k, most = found.n_components, len(found.gains)
     last = min(k, most - 1)
     seen = (
-        f"component {last + 1} explains {percent(found.gains[last])} of what is left (noise "
+        f"component {last + 1} explains {percent(found.gains[last])} of the residual (noise "
         f"{percent(found.band[last])}, level {found.level:g}"
     )
     chosen = len(found.windows) > 1
@@ -458,7 +460,7 @@ def choice(found, commands) -> str:
         fit = "found.estimator.fit(X)"
     doubts = "".join(f" But {doubt}." for doubt in found.doubts)
     if k == 0:
-        text = f"No component is above noise: {seen}; to look at one all the same, `{fit}`."
+        text = f"No component is above noise: {seen}; to look at one anyway, `{fit}`."
     elif found.window is None:
         text = f"{counted(k)} above noise: {seen}; next `{fit}`."
     else:
@@ -480,6 +482,40 @@ def _best_window(found) -> str:
         f"{percent(error)} (flat from {first} to {last}: within one standard error of the "
         "difference)"
     )
+
+
+def kinds(found) -> str:
+    """Numbers of kinds and components that are suggested, and what speaks against them."""
+    count, components = found.n_kinds, found.n_components
+    rest = np.delete(np.arange(len(found.pairs)), found.chosen)
+    text = f"Take {_kinds(count, components)}, the simplest within one standard error of the best"
+    if len(rest):
+        means = found.likelihoods.mean(axis=1)
+        second = rest[means[rest].argmax()]
+        behind = means[found.chosen] - means[second]
+        text += (
+            f": held-out samples are {abs(behind):.2g} nats {'less' if behind < 0 else 'more'} "
+            f"likely each than with {_kinds(*found.pairs[second])}"
+        )
+    text += "; next `found.estimator.fit(X)`."
+    if len(found.stand_ins):
+        others = " and ".join(_kinds(*pair) for pair in found.stand_ins)
+        text += (
+            f" But kinds and components can stand for each other here: {others} would do as well, "
+            "up to a standard error."
+        )
+    if found.rises:
+        text += (
+            f" But the likelihood rises up to {count} kinds, the most that were tried: try more; "
+            "if it never falls, samples vary without end, and there is no number of kinds."
+        )
+    return text
+
+
+def _kinds(count, components) -> str:
+    """So many kinds with so many components."""
+    many = f"{count} kind{'' if count == 1 else 's'}"
+    return f"{many} with {components} component{'' if components == 1 else 's'}"
 
 
 def length(found, window) -> str:
@@ -504,10 +540,10 @@ def choice_doubts(found, most_beyond, few_places, few_rows) -> list[str]:
     doubts = [] if found.window is None else _window_doubts(found, most_beyond, few_places)
     *_, low, high = found.tried
     if low < found.n_components == high:
-        doubts.append(f"{high} were the most components to be tried: there may be more")
+        doubts.append(f"at most {high} components were tried: there may be more")
     if 0 < found.n_components < low:
         doubts.append(
-            f"at least {low} components were to be tried, and only {counted(found.n_components)} "
+            f"at least {low} components were requested, but only {counted(found.n_components)} "
             "above noise"
         )
     folds = found.errors.shape[1]
@@ -529,9 +565,9 @@ def _window_doubts(found, most_beyond, few_places) -> list[str]:
     for end, word in ((longest, "longest"), (shortest, "shortest")):
         if found.window == end and shortest < longest and not (confined and end == longest):
             doubts.append(
-                f"{named} is the {word} that was to be tried: a {word[:-3]}er one may be better"
+                f"{named} is the {word} that was tried: a {word[:-3]}er one may be better"
             )
-    room = "" if found.places is None else f"it has {found.places} places in {found.size} points"
+    room = "" if found.places is None else f"it has {found.places} positions in {found.size} points"
     if confined:
         doubts.append(
             f"{named} cannot move far enough: {room}, and {percent(found.beyond[place])} of the "
@@ -542,7 +578,7 @@ def _window_doubts(found, most_beyond, few_places) -> list[str]:
         doubts.append(f"{named} can hardly move: {room}")
     if found.places is not None and found.ends[place] > end_bar(found.places):
         doubts.append(
-            f"{percent(found.ends[place])} of the samples sit at the first or last place of "
+            f"{percent(found.ends[place])} of the samples are at the first or last position of "
             f"{named} (bar {percent(end_bar(found.places))}): patterns may lie beyond these"
         )
     return doubts

@@ -55,8 +55,8 @@ def on_common_domain(family: Family, operators: list) -> list:
     if not domain.any():
         raise ValueError(
             f"{shortened(repr(family), 80)}: no point of samples of shape "
-            f"{shape_text(operators[0].grid)} is shown by every transform; use a smaller range of "
-            "transforms, or domain='all' where the background is zero."
+            f"{shape_text(operators[0].grid)} is covered by every transform; use a smaller range "
+            "of transforms, or domain='all' if the background is zero."
         )
     read = domain
     for operator in operators:

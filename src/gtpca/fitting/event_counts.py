@@ -1,4 +1,4 @@
-"""How many events are more than noise: counts by templates of other data, and in noise alone."""
+"""Whether there are more events than noise would give: counts with templates of other data."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def count_events(signals, fitted: int, recipe, raw, whiten, halves=None) -> Even
 
 
 def too_short(signals, recipe) -> bool:
-    """Whether a recording is too short to be cut into halves."""
+    """Whether a recording is too short to be divided into halves."""
     return any(signal.n_points < SHORT * recipe.length for signal in signals)
 
 
@@ -127,5 +127,5 @@ def fitted_halves(signals, recipe) -> list:
 
 
 def _generator(rng) -> np.random.Generator:
-    """A generator that follows from a RandomState."""
+    """A generator derived from a RandomState."""
     return np.random.default_rng(rng.randint(2**31 - 1))

@@ -1,4 +1,4 @@
-"""Noise of recordings that is not white, and noise like a recording."""
+"""Noise of recordings that is not white, and noise that resembles a recording."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ SURROGATE_WINDOWS = 8  # or so many windows, if that is more
 
 
 def rows_of(arrays, length) -> np.ndarray:
-    """Recordings (n, C) cut into rows of one length, (m, length, C); what is left over is not."""
+    """Recordings (n, C) cut into rows of one length, (m, length, C), without the remainder."""
     length = min([length, *(len(Y) for Y in arrays)])
     cut = [Y[: len(Y) // length * length].reshape(-1, length, Y.shape[1]) for Y in arrays]
     return np.concatenate(cut)
 
 
 def noise_of(arrays) -> StationaryNoise:
-    """The noise of arrays (n, C) in which there is nothing else."""
+    """The noise of arrays (n, C) that contain nothing else."""
     return estimate_noise(rows_of(arrays, ROW), {0: False})
 
 
 def recording_noise(parts: list[Piecewise], recipe: EventRecipe) -> StationaryNoise:
-    """The noise of recordings, estimated twice: of all that is in them, then without events.
+    """The noise of recordings, estimated twice: from everything in them, then without events.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def recording_noise(parts: list[Piecewise], recipe: EventRecipe) -> StationaryNo
 
 
 def checked_noise(noise, n_channels: int) -> StationaryNoise | None:
-    """A noise that was given: that of another model, or recordings of noise alone."""
+    """A noise that was passed: that of another model, or recordings of noise alone."""
     if isinstance(noise, str):
         return None
     if isinstance(noise, StationaryNoise):

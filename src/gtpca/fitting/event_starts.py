@@ -1,4 +1,4 @@
-"""Where templates begin: loud windows of a recording that others are like."""
+"""Starts for templates: loud windows of a recording that resemble others."""
 
 from __future__ import annotations
 
@@ -104,9 +104,9 @@ def _normed(W):
 
 
 def loud_windows(arrays, length, pad, rng) -> np.ndarray:
-    """Windows with much energy and what is around them, (n, L + 2 pad, C).
+    """Windows with much energy and their surroundings, (n, L + 2 pad, C).
 
-    Half of them are the loudest, the others are drawn by their energy above the usual.
+    Half of them are the loudest, the others are drawn by their energy in excess of the usual.
     """
     places, weights = [], []
     for number, Y in enumerate(arrays):
@@ -131,7 +131,7 @@ def loud_windows(arrays, length, pad, rng) -> np.ndarray:
 
 
 def deviation(arrays, W):
-    """A typical deviation of correlations of templates with recordings, by their median."""
+    """A typical deviation of correlations of templates with recordings, from their median."""
     found = [np.median(np.abs(correlations(np.nan_to_num(Y), W)), axis=1) for Y in arrays]
     return float(np.median(found)) / MAD
 
@@ -180,7 +180,7 @@ def facilities(gains, count):
 
 
 def spaced(starts, apart):
-    """The first of starts, in the order given, that are so far apart; ascending."""
+    """The first starts, in the given order, that are far enough apart; ascending."""
     kept: dict[int, list[int]] = {}
     apart = max(1, apart)
     for start in starts.tolist():

@@ -91,7 +91,7 @@ class EventRecipe:
     report: Callable | None = None
 
     def say(self, words: str) -> None:
-        """Tell whoever listens."""
+        """Report to whoever listens."""
         if self.report is not None:
             self.report(words)
 
@@ -111,7 +111,7 @@ class EventFit:
         Of every recording.
     objective : float
     history : list of float
-        The objective after each pass with frozen prices.
+        The objective after each pass with fixed prices.
     converged : bool
     """
 
@@ -187,7 +187,7 @@ def _moments(placed, group, size):
 
 
 def orthonormal(W, moments, old):
-    """Orthonormal templates (Q, d) of the same span, and what scores are multiplied with.
+    """Orthonormal templates (Q, d) with the same span, and the factors of the scores.
 
     In descending order of the energy of their scores; ``old`` ones where the new are degenerate.
     """
@@ -202,7 +202,7 @@ def orthonormal(W, moments, old):
 
 
 def one_pass(fit, signals, recipe, *, thorough, estimate=False, pad=0, warm=False, ease=1.0):
-    """Decode with the templates that are there, then new prices if wanted, then an update."""
+    """Decode with the present templates, then estimate prices if requested, then update."""
     before = fit.placed if warm else None
     prices = ease * fit.prices
     placed, samples = decode_all(signals, fit.dictionary, prices, recipe, before, thorough)
@@ -241,7 +241,7 @@ def judged(fit, signals, recipe) -> EventFit:
 
 
 def start(signals, recipe) -> EventFit:
-    """The best of some starts, on recordings that are short enough to be held in memory."""
+    """The best of several starts, on recordings that are short enough to be held in memory."""
     arrays = [signal.read(0, signal.n_points) for signal in signals]
     own, found = replace(recipe, shared_pose=False), []
     for number in range(recipe.n_init):
@@ -342,7 +342,7 @@ def companions(placed, count, length) -> list[tuple[int, int, int, float]]:
 
 
 def aligned_modes(fit, arrays, recipe) -> np.ndarray:
-    """Templates (1, K, L, C) that share a pose: the main modes of all events of a fit, aligned."""
+    """Templates (1, K, L, C) that share a pose: the main modes of all aligned events of a fit."""
     W, length = fit.dictionary.weights[:, 0], recipe.length
     counts = sum(np.bincount(events.group, minlength=len(W)) for events in fit.placed)
     padded = np.pad(W[int(np.argmax(counts))], ((length - 1, length - 1), (0, 0)))
@@ -395,7 +395,7 @@ def fit_events(signals: list[Piecewise], recipe: EventRecipe, parts=None, first=
 
 
 def _spread(prices, signals, parts):
-    """First prices of recordings, of those of their parts: the mean of them."""
+    """First prices of recordings from those of their parts: the mean of them."""
     if parts is signals:
         return prices
     found = []

@@ -1,4 +1,4 @@
-"""From a problem to a fitted model: directly, greedily, or in one pose; then refined."""
+"""From a problem to a fitted model: directly, greedily, or with a shared pose; then refined."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from gtpca.data.energies import energy, exponent_of, loud_share, totals
 from gtpca.data.missing import warn_of_blank
 from gtpca.fitting.annealing import annealed
 from gtpca.fitting.cautions import cautions
+from gtpca.fitting.outliers import Aside, Screen
 from gtpca.fitting.shared_pose import grow_block, principal_order
 from gtpca.fitting.threads import SINGLE_BLAS_THREAD
 from gtpca.model.coding import deflate, energy_shares, nested_energies, rematch, restore
@@ -39,10 +41,10 @@ from gtpca.solvers.pca import solve_directly
 __all__ = ["Fit", "Progress", "Recipe", "check_finite", "fit", "show_log"]
 
 logger = logging.getLogger("gtpca")
-GONE = 1e-7  # share of the energy below which nothing is left to explain
-MOST_LOUD = 0.1  # share of the energy that loud rows may have for themselves before optima are many
-LOUD_TRIES = 4  # then every component with poses of its own is looked for so often
-BETTER = 1e-3  # what another try must explain more, relatively
+GONE = 1e-7  # share of the energy below which there is nothing left to explain
+MOST_LOUD = 0.1  # share of the energy in excess of loud rows from which on there are many optima
+LOUD_TRIES = 4  # then every component with separate poses is searched for this often
+BETTER = 1e-3  # relative improvement that another try needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +61,12 @@ class Fit:
     results : list of SolverResult
     n_rows : int
     cautions : tuple of str
-        What speaks against trusting it, in words.
+        Reasons to distrust it, in words.
     data_left : array or None
-        Where rows were whitened, the energy of rows in the data that is left after 0, 1, .., k
-        components; after 0 and all, if they share a pose.
+        If rows were whitened, the residual energy of rows in the data after 0, 1, .., k components;
+        after 0 and all, if they share a pose.
+    aside : Aside or None
+        What was set aside; energies are those of the rest.
     """
 
     model: Model
@@ -72,6 +76,7 @@ class Fit:
     n_rows: int = 0
     cautions: tuple[str, ...] = ()
     data_left: np.ndarray | None = None
+    aside: Aside | None = None
 
     def scaled(self, exponent) -> Fit:
         """The same fit for rows times ``2**exponent``."""
@@ -82,6 +87,7 @@ class Fit:
             explained=np.ldexp(self.explained, squared),
             total=float(np.ldexp(self.total, squared)),
             results=[replace(r, history=h) for r, h in zip(self.results, histories, strict=True)],
+            aside=None if self.aside is None else self.aside.scaled(squared),
         )
 
 
@@ -97,10 +103,13 @@ class Components:
         The energy that each explains.
     results : list of SolverResult
     sides : array (2, k)
-        How many scores are positive and how many negative.
+        The numbers of positive and of negative scores.
     poses : list of TakenPoses
-        Those that rows take, for each component, or for all if they share them; none if nothing
-        moves.
+        The poses of rows, for each component, or for all if they share them; none if nothing moves.
+    total : float
+        Energy of the rows.
+    aside : Aside or None
+        What they were found without.
     """
 
     weights: np.ndarray
@@ -108,17 +117,26 @@ class Components:
     results: list
     sides: np.ndarray
     poses: list[TakenPoses] = field(default_factory=list)
+    total: float = 0.0
+    aside: Aside | None = None
 
     def sorted(self) -> Components:
         """The same in descending order of explained energy."""
         order = np.argsort(-self.explained, kind="stable")
         results, poses = ([each[k] for k in order] for each in (self.results, self.poses))
         explained, sides = self.explained[order], self.sides[:, order]
-        return Components(self.weights[order], explained, results, sides, poses)
+        return replace(
+            self,
+            weights=self.weights[order],
+            explained=explained,
+            results=results,
+            sides=sides,
+            poses=poses,
+        )
 
 
 class Goal:
-    """How many components are wanted: a number, or a share of the energy."""
+    """The desired number of components, or the share of the energy."""
 
     def __init__(self, n_components, total):
         self.n_components, self.total = n_components, total
@@ -127,18 +145,19 @@ class Goal:
         self.least = max((1 - n_components) * total if share else 0.0, GONE * total)
 
     def reached(self, found, left):
-        """Whether ``found`` components that leave the energy ``left`` are enough."""
+        """Whether ``found`` components with residual energy ``left`` are enough."""
         return (self.count is not None and found >= self.count) or left <= self.least
 
     def enough(self, left):
-        """The least number of components after which little enough is ``left``, (k + 1,)."""
+        """The smallest number of components whose residual energy ``left`` (k + 1,) suffices."""
         most = len(left) - 1 if self.count is None else min(len(left) - 1, self.count)
         reached = np.flatnonzero(left[1 : most + 1] <= self.least)
         return int(reached[0]) + 1 if len(reached) else most
 
     def check(self, found):
         """Warn if the fit had to stop before the goal."""
-        short = self.total - np.sum(found.explained) > self.least if self.count is None else True
+        left = 1 - np.sum(found.explained) / found.total
+        short = left * self.total > self.least if self.count is None else True
         if short and len(found.explained) != self.count:
             checks.warn(
                 f"n_components={self.n_components} is out of reach: nothing is left to explain "
@@ -149,7 +168,7 @@ class Goal:
 
 @dataclass
 class Progress:
-    """Tells scikit-learn's callbacks and the logger "gtpca" how a fit goes.
+    """Reports the progress of a fit to scikit-learn's callbacks and to the logger "gtpca".
 
     Callbacks see the tasks fit > component > iteration, which is a pass over all rows, and
     fit > component > search for each step of the search before it; in one pose, also fit > growth.
@@ -158,9 +177,9 @@ class Progress:
     ----------
     estimator : GTPCA
     root : callback context of scikit-learn
-        That of the fit.
+        The context of the fit.
     stop : bool
-        Whether a callback has asked for no further component.
+        Whether a callback has asked to stop after this component.
     """
 
     estimator: Any
@@ -180,13 +199,13 @@ class Progress:
         self.stop = bool(context.call_on_fit_task_end(estimator=self.estimator))
 
     def step(self, context, name):
-        """Tell of a task that has no parts; True if it asks to stop."""
+        """Report a task without parts; True if a callback asks to stop."""
         leaf = context.subcontext(name)
         leaf.call_on_fit_task_begin(estimator=self.estimator)
         return leaf.call_on_fit_task_end(estimator=self.estimator)
 
     def log(self, message, *args):
-        """Tell the logger "gtpca": everybody if the estimator is verbose, else who debugs."""
+        """Write to the logger "gtpca": as info if the estimator is verbose, else as debug."""
         logger.log(logging.INFO if self.estimator.verbose else logging.DEBUG, message, *args)
 
     def explained(self, number, share, result):
@@ -201,24 +220,24 @@ class Progress:
 
 
 class CurrentStderr(logging.StreamHandler):
-    """Writes to standard error as it is now: tests, notebooks and daemons exchange it."""
+    """Writes to the current standard error, which tests, notebooks and daemons may replace."""
 
     def __init__(self):
         logging.Handler.__init__(self)
 
     @property
     def stream(self):
-        """``sys.stderr``, whatever that is; StreamHandler would keep the first."""
+        """The current ``sys.stderr``; StreamHandler would keep the first one."""
         return sys.stderr
 
     def emit(self, record):
-        """Write the record, where there is anything to write to."""
+        """Write the record, if there is anything to write to."""
         if sys.stderr is not None:
             super().emit(record)
 
 
 def show_log():
-    """Make the messages of ``verbose`` visible where nobody has set up logging."""
+    """Make the messages of ``verbose`` visible if logging is not configured."""
     logger.setLevel(logging.INFO)
     if not logger.hasHandlers():
         logger.addHandler(CurrentStderr())
@@ -226,7 +245,7 @@ def show_log():
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to fit: what :class:`gtpca.GTPCA` was told, checked.
+    """How to fit: the checked parameters of :class:`gtpca.GTPCA`.
 
     Attributes
     ----------
@@ -239,10 +258,12 @@ class Recipe:
     shared_pose : bool
     n_restarts : int or "auto"
     loud : bool
-        Whether a few rows have much of the energy for themselves, so that optima are many.
+        Whether a few rows hold much of the energy, so that there are many optima.
     anneal : bool
-        Whether noise has unit variance, so that poses can be taken by their probability: where
-        there are many more weights than rows, searches go on so.
+        Whether noise has unit variance, so that poses can be weighted by probability: with many
+        more weights than rows, searches continue in this way.
+    outliers : {None, "rows", "values", "both"}
+        What is set aside.
     """
 
     n_components: int | float
@@ -255,6 +276,7 @@ class Recipe:
     n_restarts: int | str = 1
     loud: bool = False
     anneal: bool = False
+    outliers: str | None = None
 
     @property
     def is_auto(self) -> bool:
@@ -268,7 +290,7 @@ class Recipe:
 
     @property
     def n_tries(self) -> int:
-        """How often a component with poses of its own is looked for."""
+        """How often a component with separate poses is searched for."""
         return LOUD_TRIES if self.is_auto and self.loud else 1
 
     def seed(self) -> int:
@@ -277,19 +299,19 @@ class Recipe:
 
 
 def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
-    """The model of the rows in ``problem``, which were preprocessed as it says.
+    """The model of the rows in ``problem``, which were preprocessed accordingly.
 
-    Very large or small rows are fitted in other units, a power of two, and so exactly.
+    Very large or small rows are fitted in other units, scaled exactly by a power of two.
     """
     if problem.chunks.n_rows <= SETTLE_ROWS:
         problem = replace(problem, chunks=problem.chunks.to_memory())
     rows = _totals(problem.chunks)
     total, exponent = rows.energy, int(exponent_of(np.sqrt(rows.live)))
-    problem = replace(problem, complete=rows.hidden == 0)
+    problem = replace(problem, complete=rows.hidden == 0 and recipe.outliers is None)
     if exponent:
         problem = replace(problem, chunks=problem.chunks.scaled(-exponent))
     goal = Goal(recipe.n_components, float(np.ldexp(total, -2 * exponent)))
-    if recipe.is_auto and not _is_direct(problem):
+    if recipe.is_auto and recipe.outliers is None and not _is_direct(problem):
         recipe = replace(recipe, loud=loud_share(problem.chunks) > MOST_LOUD)
     found = _best_components(problem, recipe, goal)
     if not recipe.progress.stop:
@@ -307,30 +329,31 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
     done = Fit(
         model=model,
         explained=found.explained,
-        total=goal.total,
+        total=found.total,
         results=found.results,
         n_rows=problem.chunks.n_rows,
+        aside=found.aside,
         cautions=cautions(model.operator, rows.offset / total, taken, less_mean),
     )
     return done.scaled(exponent)
 
 
 def _best_components(problem, recipe, goal):
-    """The components of the best restart: the fewest, if these differ, that explain most."""
+    """The components of the best restart: the fewest, if these differ, that leave least."""
     found = [_components(problem, recipe, goal)]
     wanted = 1 if _is_direct(problem) else recipe.n_fits
     while len(found) < wanted and not recipe.progress.stop:
         found.append(_components(problem, recipe, goal))
     if recipe.progress.stop and len(found) > 1:
         found.pop()  # stopped half-way
-    return min(found, key=lambda one: (len(one.weights), -one.explained.sum()))
+    return min(found, key=lambda one: (len(one.weights), -one.explained.sum() / one.total))
 
 
 def _components(problem, recipe, goal):
-    """All components, in the sign that is kept."""
+    """All components, with their final signs."""
     if _is_direct(problem):
         found = _direct(problem, recipe, goal)
-    else:  # products are too small for threads, which would only wait for one another
+    else:  # products are too small for threads, which would only wait for each other
         with SINGLE_BLAS_THREAD:
             found = (_shared if recipe.shared_pose else _greedy)(problem, recipe, goal)
     if problem.polarity == "both":
@@ -339,7 +362,7 @@ def _components(problem, recipe, goal):
 
 
 def _totals(chunks):
-    """What there is in the rows, whose energy must not be zero."""
+    """Totals of the rows, whose energy must not be zero."""
     found = chunks.sum(totals)
     check_finite(found.energy, found.live)
     if found.energy <= 0:
@@ -385,11 +408,14 @@ def _direct(problem, recipe, goal):
     W = np.concatenate([result.weights for result in found])
     if recipe.shared_pose:
         found = [SolverResult(W, [float(explained.sum())], 1)]
-    return Components(W, explained, found, problem.chunks.sum(product_sides, W))
+    sides = problem.chunks.sum(product_sides, W)
+    return Components(W, explained, found, sides, total=goal.total)
 
 
 def _greedy(problem, recipe, goal):
-    """One component after the other, each on what the ones before it left over."""
+    """One component after the other, each on the residual of the previous ones."""
+    if recipe.outliers is not None:
+        return _screened(problem, recipe, goal)
     results: list[SolverResult] = []
     blocks: list[Block] = []
     left = [goal.total]
@@ -400,13 +426,42 @@ def _greedy(problem, recipe, goal):
         chunks = problem.chunks.update(deflate, blocks[-1], blocks=list(blocks))
         left.append(chunks.sum(energy))
         if results and left[-2] - left[-1] <= GONE * goal.total:
-            left.pop()  # the family has no way to the rest of the energy
+            left.pop()  # the family cannot explain the rest of the energy
             break
-        problem = replace(problem, chunks=chunks, ridge=result.ridge)  # without it, once it costs
+        problem = replace(problem, chunks=chunks, ridge=result.ridge)  # 0 once it costs too much
         results.append(result)
         recipe.progress.explained(len(results), 1 - left[-1] / goal.total, result)
     W, sides = np.concatenate([r.weights for r in results]), np.zeros((2, len(results)))
-    return _finished(problem, recipe, Components(W, -np.diff(left), results, sides), goal.total)
+    found = Components(W, -np.diff(left), results, sides, total=goal.total)
+    return _finished(problem, recipe, found)
+
+
+def _screened(problem, recipe, goal):
+    """The same, with bad rows and values set aside; energies are those of what is kept at last."""
+    screen, rest = Screen(problem, recipe.outliers), 1.0
+    results: list[SolverResult] = []
+    while not (goal.reached(len(results), rest * goal.total) or recipe.progress.stop):
+        solve = partial(_solve, recipe=recipe, more=len(results) + 1 != goal.count, n_tries=1)
+        result = screen.solve(solve, recipe.solver)
+        before, rest = rest, screen.share_left
+        if results and before - rest <= GONE:
+            screen.forget()
+            break
+        screen.problem = replace(screen.problem, ridge=result.ridge)
+        results.append(result)
+        recipe.progress.explained(len(results), 1 - rest, result)
+    blocks: list[Block] = []
+    results = screen.sweep(recipe.solver)
+    problem = screen.kept
+    left = [problem.chunks.sum(energy)]
+    for result in results:
+        blocks.append(problem.block_for_codes(result.weights))
+        chunks = problem.chunks.update(deflate, blocks[-1], blocks=list(blocks))
+        problem = replace(problem, chunks=chunks)
+        left.append(chunks.sum(energy))
+    W, sides = np.concatenate([r.weights for r in results]), np.zeros((2, len(results)))
+    how = {"total": left[0], "aside": screen.aside}
+    return _finished(problem, recipe, Components(W, -np.diff(left), results, sides, **how))
 
 
 def _solve(problem, recipe, more, n_tries):
@@ -433,15 +488,15 @@ def _solve(problem, recipe, more, n_tries):
 
 
 def other_seeds(seed, count):
-    """More seeds, of which no random number of the fit depends."""
+    """More seeds, which do not affect the random numbers of the fit."""
     return np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=count).tolist()
 
 
-def _finished(problem, recipe, found, total):
+def _finished(problem, recipe, found):
     """Greedy components after the sweeps of ``refine``, in the conventional pose."""
     chunks = problem.chunks
     if recipe.refine:
-        chunks = _refine(problem, recipe, found, total)
+        chunks = _refine(problem, recipe, found)
     found.poses = [chunks.sum(code_poses, k) for k in range(len(found.weights))]
     if recipe.refine or not problem.chunks.operator.crops:
         for w, poses in zip(found.weights, found.poses, strict=True):
@@ -450,8 +505,8 @@ def _finished(problem, recipe, found, total):
     return found.sorted() if recipe.refine else found
 
 
-def _refine(problem, recipe, found, total):
-    """Joint sweeps: each component solved and matched again beside all the others."""
+def _refine(problem, recipe, found):
+    """Joint sweeps: each component is solved and matched again, given all the others."""
     chunks, blocks = problem.chunks, [problem.block_for_codes(w[None]) for w in found.weights]
     for sweep in range(recipe.refine):
         for k, block in enumerate(blocks):
@@ -461,7 +516,7 @@ def _refine(problem, recipe, found, total):
             result = recipe.solver.polish(own, block.weights)
             blocks[k] = problem.block_for_codes(result.weights)
             chunks = chunks.update(rematch, blocks[k], k, blocks=list(blocks))
-        share = 1 - chunks.sum(energy) / total
+        share = 1 - chunks.sum(energy) / found.total
         recipe.progress.log("sweep %d: %.2f %% explained", sweep + 1, 100 * share)
     found.weights = np.concatenate([block.weights for block in blocks])
     found.explained = chunks.sum(energy_shares, blocks)
@@ -469,15 +524,26 @@ def _refine(problem, recipe, found, total):
 
 
 def _shared(problem, recipe, goal):
-    """All components at once, in one pose per row."""
-    result = grow_block(problem, recipe, goal)
+    """All components at once, with one pose per row."""
+    aside = None
+    if recipe.outliers is None:
+        result = grow_block(problem, recipe, goal)
+    else:
+        screen = Screen(problem, recipe.outliers)
+        grow = partial(grow_block, recipe=recipe, goal=goal)
+        result = screen.solve(grow, recipe.solver, shared=True)
+        problem, aside = screen.kept, screen.aside
     W = principal_order(problem, result.weights)
     poses = problem.chunks.sum(match_poses, problem.block_for_codes(W))
     W, left, order = _falling_order(problem, conventional(problem.chunks.operator, W, poses))
-    nothing = np.flatnonzero(-np.diff(left)[1:] <= GONE * goal.total)
+    total = goal.total if aside is None else left[0]
+    goal = goal if aside is None else Goal(goal.n_components, total)
+    nothing = np.flatnonzero(-np.diff(left)[1:] <= GONE * total)
     count = min(goal.enough(left), 1 + int(nothing[0]) if len(nothing) else len(W))
     sides = poses.sides[:, order[:count]]
-    return Components(W[:count], -np.diff(left)[:count], [result], sides, [poses])
+    return Components(
+        W[:count], -np.diff(left)[:count], [result], sides, [poses], total=total, aside=aside
+    )
 
 
 def _falling_order(problem, W, tries=5):

@@ -1,8 +1,8 @@
-"""What a fit found, as one value: estimators read their fitted attributes from it.
+"""The result of a fit as one value, from which estimators read their fitted attributes.
 
-A value holds what a user reads and a file keeps, in the units of the data; ``model`` is what
-:mod:`gtpca.model` computes with. It does not change: a fit, a batch of ``partial_fit`` and a file
-make a new one, which an estimator takes over in one assignment.
+A value holds what a user reads and a file stores, in the units of the data; ``model`` is what
+:mod:`gtpca.model` computes with. It is immutable: a fit, a batch of ``partial_fit`` and a file
+create a new one, which an estimator adopts in one assignment.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ TINY = np.finfo(float).tiny
 
 
 class Read:
-    """A fitted attribute, ``name_``: what the value ``fit_`` of an estimator has under ``name``.
+    """A fitted attribute, ``name_``: the field ``name`` of the value ``fit_`` of an estimator.
 
-    Before a fit there is none. To set one makes a new value that differs in it.
+    Before a fit there is none. Setting one creates a new value that differs in this field.
 
     Parameters
     ----------
     optional : bool
-        Whether the attribute is missing where the value has None.
+        Whether the attribute is missing if the value is None.
     """
 
     def __init__(self, optional=False):
@@ -78,25 +78,25 @@ class Read:
 
 
 def read(optional: bool = False) -> Any:
-    """A :class:`Read`, which type checkers take for what the annotation beside it says."""
+    """A :class:`Read`, which type checkers treat as the annotation next to it."""
     return Read(optional)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fitted:
-    """What every fit finds.
+    """The result of any fit.
 
     Attributes
     ----------
     operator : Operator
-        The family, bound to the shape of a sample. It is not in files.
+        The family, bound to the shape of a sample. It is not stored in files.
     components : array
     labels : Labels or None
-        What is known of the samples beside their values.
+        What is known about the samples besides their values.
     cautions : list of str
-        What the fit warned of.
+        The warnings of the fit.
     noise : StationaryNoise or None
-        What rows were whitened by.
+        The noise by which rows were whitened.
     """
 
     operator: Operator
@@ -109,7 +109,7 @@ class Fitted:
 
     @property
     def n_components(self) -> int:
-        """How many there are."""
+        """The number of components."""
         return len(self.components)
 
     @property
@@ -124,18 +124,18 @@ class Fitted:
 
     @classmethod
     def needed(cls) -> list[str]:
-        """Names of what has no default."""
+        """Names of the fields without a default."""
         return [field.name for field in fields(cls) if field.default is MISSING]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedRows(Fitted):
-    """What a fit to samples of one shape finds.
+    """The result of a fit to samples of one shape.
 
     Attributes
     ----------
     row_shape : tuple of int
-        Shape of a row as it came.
+        The original shape of a row.
     feature_names_in : array of str or None
         Names of the columns of a table.
     """
@@ -146,7 +146,7 @@ class FittedRows(Fitted):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedComponents(FittedRows):
-    """What :class:`gtpca.GTPCA` reads; see its attributes of the same names."""
+    """The fitted value of :class:`gtpca.GTPCA`; see its attributes of the same names."""
 
     explained_energy: np.ndarray
     explained_energy_ratio: np.ndarray
@@ -161,11 +161,14 @@ class FittedComponents(FittedRows):
     whitened_components: np.ndarray | None = None
     data_resmse: np.ndarray | None = None
     residual_correlation: float | None = None
+    row_weight: np.ndarray | None = None
+    rejected: np.ndarray | None = None
+    losses: list[np.ndarray] | None = None
     online: dict[str, Any] | None = None
 
     @classmethod
     def of(cls, found: Fit, **more: Any) -> Self:
-        """The value of a model and of how it was found; ``more`` are other attributes."""
+        """The value from a model and how it was found; ``more`` are other attributes."""
         model, operator = found.model, found.model.operator
         mean, per_sample = model.preprocessing.mean, model.preprocessing.per_sample
         shape, shown, left = (-1, *operator.weight_shape), model.data_weights, found.data_left
@@ -184,6 +187,7 @@ class FittedComponents(FittedRows):
             mean=None if mean is None else mean.reshape(operator.sample_shape),
             n_samples_seen=found.n_rows,
             cautions=list(found.cautions),
+            **_set_aside(found.aside, operator.sample_shape),
             polarity=model.polarity,
             shared_pose=model.shared_pose,
             center="samples" if per_sample else mean is not None,
@@ -225,7 +229,7 @@ class FittedComponents(FittedRows):
 
     @property
     def stream(self) -> Stream:
-        """Where the stream stands; after a fit, what is known of its rows."""
+        """The state of the stream; after a fit, what is known about its rows."""
         if self.online is not None:
             return Stream(**{n: value for n, value in self.online.items() if n != "kept"})
         if self.n_samples_seen == 0:  # the weights of a network
@@ -250,9 +254,17 @@ class FittedComponents(FittedRows):
         )
 
 
+def _set_aside(aside, shape):
+    """What says which rows and values were set aside, by name."""
+    if aside is None:
+        return {}
+    rejected = None if aside.rejected is None else aside.rejected.reshape(-1, *shape)
+    return {"row_weight": aside.row_weight, "rejected": rejected, "losses": aside.losses}
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedDensity(FittedRows):
-    """What :class:`gtpca.ProbabilisticGTPCA` reads; see its attributes of the same names."""
+    """The fitted value of :class:`gtpca.ProbabilisticGTPCA`; see its attributes of these names."""
 
     mean_pattern: np.ndarray
     explained_variance: np.ndarray
@@ -272,9 +284,9 @@ class FittedDensity(FittedRows):
 
     @classmethod
     def of(cls, model: ProbabilisticModel, trust: Trust, by_feature: bool, **more: Any) -> Self:
-        """The value of a model and of how far it can be trusted; ``more`` are other attributes.
+        """The value from a model and how far it can be trusted; ``more`` are other attributes.
 
-        ``by_feature`` says whether every feature has a noise of its own.
+        ``by_feature`` says whether every feature has its own noise variance.
         """
         operator, shape = model.operator, model.operator.weight_shape
         one = float(model.noise[0])
@@ -298,13 +310,13 @@ class FittedDensity(FittedRows):
 
     @property
     def trust(self) -> Trust:
-        """What held-out rows and surrogates of noise say of the pattern."""
+        """The evidence for the pattern from held-out rows and surrogates of noise."""
         found = (self.held_out_gain, self.smoothing, self.shrinkage, self.held_out_total)
         return Trust(*found, self.halves_gain, tuple(self.noise_gains or ()))
 
     @property
     def shared_pose(self) -> bool:
-        """Pattern and components take one pose."""
+        """Pattern and components share one pose."""
         return True
 
     @property
@@ -314,7 +326,7 @@ class FittedDensity(FittedRows):
 
     @property
     def mean(self) -> None:
-        """That of features, which nothing subtracts."""
+        """The mean of features, of which nothing is subtracted."""
         return None
 
     @property
@@ -326,7 +338,7 @@ class FittedDensity(FittedRows):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedMixture(FittedRows):
-    """What :class:`gtpca.MixtureGTPCA` reads; see its attributes of the same names."""
+    """The fitted value of :class:`gtpca.MixtureGTPCA`; see its attributes of the same names."""
 
     kind_weights: np.ndarray
     mean_patterns: np.ndarray
@@ -337,11 +349,12 @@ class FittedMixture(FittedRows):
     doubts: np.ndarray
     history: np.ndarray
     n_iter: int
+    smoothing: float = 0.0
     whitened_weights: np.ndarray | None = None
 
     @classmethod
     def of(cls, model: MixtureModel, **more: Any) -> Self:
-        """The value of a model; ``more`` are other attributes."""
+        """The value from a model; ``more`` are other attributes."""
         kinds, shape = model.kinds, model.operator.weight_shape
         return cls(
             operator=model.operator,
@@ -358,7 +371,7 @@ class FittedMixture(FittedRows):
 
     @property
     def n_components(self) -> int:
-        """How many every kind has."""
+        """The number of components of every kind."""
         return self.components.shape[1]
 
     @property
@@ -373,7 +386,7 @@ class FittedMixture(FittedRows):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedEvents(Fitted):
-    """What :class:`gtpca.EventGTPCA` reads; see its attributes of the same names."""
+    """The fitted value of :class:`gtpca.EventGTPCA`; see its attributes of the same names."""
 
     whitened_components: np.ndarray | None
     event_counts: EventCounts
@@ -393,12 +406,12 @@ class FittedEvents(Fitted):
 
     @property
     def n_channels(self) -> int:
-        """Of a recording."""
+        """The number of channels of a recording."""
         return 1 if len(self.sample_shape) == 1 else self.sample_shape[1]
 
     @property
     def n_features_in(self) -> int:
-        """Number of values at a point of time."""
+        """Number of values at a point in time."""
         return self.n_channels
 
     @property
@@ -427,7 +440,7 @@ def unit_loadings(model: ProbabilisticModel) -> np.ndarray:
 
 
 def _whitened(kinds, shape):
-    """Patterns and loadings as whitened rows show them; None where nothing is whitened."""
+    """Patterns and loadings as they appear in whitened rows; None if nothing is whitened."""
     if kinds[0].data_weights is None:
         return None
     return np.array([kind.weights for kind in kinds]).reshape(shape)

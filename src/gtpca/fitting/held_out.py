@@ -34,7 +34,10 @@ from gtpca.model.probabilistic import ProbabilisticModel, total_likelihood
 from gtpca.model.surrogates import InnovationSurrogates, channels_back, channels_last
 from gtpca.operators.base import smoothed
 
-__all__ = ["NEEDED", "Trust", "beside_noise", "held_out", "nats_per_weight", "trusted"]
+__all__ = [
+    *("ENOUGH", "FOLDS", "NEEDED", "WIDTHS"),
+    *("Trust", "beside_noise", "changed", "held_out", "nats_per_weight", "row_folds", "trusted"),
+]
 
 FOLDS = 5
 ENOUGH = 100.0  # nats per weight from which on no rows are held out: weights are good enough

@@ -1,4 +1,4 @@
-"""Expectation maximisation for several kinds of samples: starts, and passes that raise likelihood.
+"""Expectation maximisation for several kinds of samples: starts, and passes until convergence.
 
 Starts are groups of rows around single components, found by energy on rows of unit norm: rows are
 drawn as in k-means++ by the share of them that no kind so far explains,
@@ -6,8 +6,8 @@ drawn as in k-means++ by the share of them that no kind so far explains,
     1 - max_g,t <x, T_t w_g>^2 / |T_t w_g|^2,
 
 and hard passes assign every row to the kind that explains most of it. The best of them is also
-improved by moves that put the kind that is cheapest to do without elsewhere. Energy is a poor judge
-of groups of unequal sizes: which start is the best one, a few passes of EM from each say.
+improved by moves that relocate the kind that costs least to lose. Energy is a poor criterion for
+groups of unequal sizes: which start is best is decided by a few passes of EM from each.
 """
 
 from __future__ import annotations
@@ -27,23 +27,31 @@ from gtpca.fitting.em import (
     start_at,
     with_data_weights,
 )
+from gtpca.fitting.held_out import (
+    ENOUGH,
+    FOLDS,
+    WIDTHS,
+    changed,
+    nats_per_weight,
+    row_folds,
+)
 from gtpca.model.matching import Stats, coded_statistics, match, orthonormal, update
-from gtpca.model.mixture import MixtureModel, kind_data_sums, kind_sums
+from gtpca.model.mixture import MixtureModel, kind_data_sums, kind_sums, log_likelihoods
 from gtpca.model.probabilistic import ProbabilisticModel
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem
 
-__all__ = ["find_kinds", "kinds_in_data_units", "maximised_kinds"]
+__all__ = ["find_kinds", "kinds_in_data_units", "maximised_kinds", "smoothed_kinds"]
 
-START_ROWS = 2048  # kinds are looked for on so many rows
+START_ROWS = 2048  # rows on which kinds are searched for
 N_STARTS = 8
 HARD_PASSES = 6  # of a start, and after every move
 MOVES = 6
-EM_PASSES = 8  # by which starts are judged
-GO_ON = 2  # starts that are climbed from
+EM_PASSES = 8  # by which starts are compared
+GO_ON = 2  # starts from which to climb
 SAMPLE_TOL = 1e-4  # of EM on some of the rows, in nats per row
-LEAST_SHARE = 1e-12  # of a kind that no row takes: its logarithm is finite
-SAME = 1e-6  # starts that explain the same up to this share are the same
+LEAST_SHARE = 1e-12  # of a kind without rows: its logarithm is finite
+SAME = 1e-6  # starts whose explained energies differ by less than this share are the same
 
 
 def find_kinds(chunks: Chunks, recipe: DensityRecipe, n_kinds: int, rng):
@@ -54,7 +62,7 @@ def find_kinds(chunks: Chunks, recipe: DensityRecipe, n_kinds: int, rng):
     model : MixtureModel
         The kind of the largest weight first.
     history : list of float
-        Mean over the rows of ``log p(x)`` at every pass; it never falls but by rounding.
+        Mean over the rows of ``log p(x)`` at every pass; it never decreases except by rounding.
     converged : bool
     """
     few, whole = _few_rows(chunks, recipe, rng)
@@ -74,15 +82,15 @@ def _climbed(chunks, recipe, model):
 
 
 def _most_likely(found):
-    """Climbs by the likelihood that they reached, the most likely first."""
+    """Climbs sorted by the likelihood that they reached, the most likely first."""
     return sorted(found, key=lambda one: -one[1][-1])
 
 
 def maximised_kinds(model, e_steps, sums, floor, learn_prior=False) -> MixtureModel:
     """The mixture under which the sums of a pass are most likely.
 
-    Pattern and loadings of every kind as those of a density; the noise is the mean square of what
-    all of them leave.
+    Pattern and loadings of every kind are found as for a single density; the noise is the mean
+    square of the residual of all of them.
     """
     stack = [fitted_weights(*pair) for pair in zip(e_steps, sums.each, strict=True)]
     noise = common_noise(e_steps, sums.each, stack, floor)
@@ -95,25 +103,67 @@ def maximised_kinds(model, e_steps, sums, floor, learn_prior=False) -> MixtureMo
 
 
 def _prior(kind, mass):
-    """The logarithm of the share that every transform has; as before if no row takes any."""
+    """The logarithm of the share of every transform; unchanged if no row takes any."""
     return log_shares(mass) if mass.sum() > 0 else kind.log_prior
 
 
 def _log_weights(counts):
-    """``log pi_g`` from the number of rows that a kind has."""
+    """``log pi_g`` from the number of rows of each kind."""
     share = np.maximum(np.asarray(counts) / np.sum(counts), LEAST_SHARE)
     return np.log(share / share.sum())
 
 
-def kinds_in_data_units(chunks: Chunks, model: MixtureModel) -> MixtureModel:
+def kinds_in_data_units(chunks: Chunks, model: MixtureModel, width=0.0) -> MixtureModel:
     """:func:`gtpca.fitting.em.density_in_data_units` of every kind."""
     sums = chunks.sum(kind_data_sums, model.e_step())
     pairs = zip(model.kinds, sums.each, strict=True)
-    return replace(model, kinds=tuple(with_data_weights(*pair) for pair in pairs))
+    return replace(model, kinds=tuple(with_data_weights(*pair, width) for pair in pairs))
+
+
+def smoothed_kinds(chunks: Chunks, recipe: DensityRecipe, model: MixtureModel, history, rng):
+    """Kinds whose patterns and loadings are smoothed, and the width, as held-out rows say.
+
+    As in :mod:`gtpca.fitting.held_out`, but that the fits to parts of the rows go on from the model
+    of all of them, and nothing is made smaller: weights of few rows contain noise, which takes
+    samples from one kind to another. Nothing is done where rows say enough of every weight.
+    """
+    few, _ = _few_rows(chunks, recipe, rng)
+    moves = model.operator.n_transforms > 1 and model.operator.edges
+    if not moves or few.n_rows < 2 * FOLDS or _nats_per_weight(few, model, history) >= ENOUGH:
+        return model, 0.0
+    chunk = few.take(np.arange(few.n_rows))
+    fold = row_folds(chunk.rows, rounded=recipe.whitening is not None)
+    short = replace(recipe, max_iter=min(EM_PASSES, recipe.max_iter), tol=0.0)
+    totals = dict.fromkeys(WIDTHS, 0.0)
+    for number in range(FOLDS):
+        fitted, new = (_rows_of(chunk, part, recipe) for part in (fold != number, fold == number))
+        if fitted is None or new is None:
+            continue
+        part = _climbed(fitted, short, model)[0]
+        for width in WIDTHS:
+            totals[width] += float(new.sum(_total_likelihood, _smoothed(part, width).e_step()))
+    width = max(totals, key=lambda width: totals[width])
+    return (_smoothed(model, width).canonical() if width else model), width
+
+
+def _smoothed(model, width):
+    """All weights smoothed; what they no longer show becomes noise, which stays a common one."""
+    kinds = [changed(kind, width, 1.0) for kind in model.kinds]
+    noise = np.average([kind.noise for kind in kinds], axis=0, weights=np.exp(model.log_weights))
+    return replace(model, kinds=tuple(replace(kind, noise=noise) for kind in kinds))
+
+
+def _nats_per_weight(chunks, model, history):
+    """How much more likely rows are than by noise alone, in nats for each weight of all kinds."""
+    return nats_per_weight(chunks, model.kinds[0], history) / len(model.kinds)
+
+
+def _total_likelihood(chunk, e_steps):
+    return float(np.sum(chunk.weigh(log_likelihoods(chunk, e_steps))))
 
 
 def _few_rows(chunks, recipe, rng):
-    """Some rows in memory, and whether they are all of them."""
+    """Some rows in memory, and whether these are all rows."""
     whole = chunks.n_rows <= START_ROWS
     numbers = np.arange(chunks.n_rows)
     if not whole:
@@ -123,7 +173,7 @@ def _few_rows(chunks, recipe, rng):
 
 
 def hard_starts(problem, n_kinds, order, rng) -> list[np.ndarray]:
-    """Components (G, 1, L) of as many kinds, by energy: different ones, the best first."""
+    """Components (G, 1, L) of as many kinds, by energy: distinct ones, the best first."""
     found = []
     for _ in range(N_STARTS if n_kinds > 1 else 1):
         found.append(hard_climb(problem, seeded(problem, n_kinds, order, rng)))
@@ -136,7 +186,7 @@ def hard_starts(problem, n_kinds, order, rng) -> list[np.ndarray]:
 
 
 def _unit_rows(chunks, recipe):
-    """The rows of chunks in memory, each of unit norm; empty ones stay."""
+    """The rows of chunks in memory, each scaled to unit norm; empty ones are kept."""
     chunk = chunks.take(np.arange(chunks.n_rows))
     norms = np.sqrt(chunk.energies)
     rows = chunk.rows / np.where(norms > 0, norms, 1.0)[:, None]
@@ -153,7 +203,7 @@ def explained_each(chunk, blocks):
 
 
 def seeded(problem, n_kinds, order, rng) -> np.ndarray:
-    """Rows as components (G, 1, L), each drawn by what those before it leave of it."""
+    """Rows as components (G, 1, L), each drawn by the residual of the previous ones."""
     chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
     explained, stack = np.zeros(len(chunk.rows)), []
     for _ in range(n_kinds):
@@ -164,10 +214,10 @@ def seeded(problem, n_kinds, order, rng) -> np.ndarray:
 
 
 def drawn_row(chunk, left, order, rng) -> np.ndarray:
-    """A row drawn by what is left of each, (n,), where it has most energy, as (1, 1, L).
+    """A row drawn by the residual of each, (n,), where it has most energy, as (1, 1, L).
 
-    In a given ``order`` of the rows, so that theirs does not matter, and weight 2 is the same as a
-    row given twice.
+    The rows are taken in a given ``order``, so that their own order does not matter, and weight 2
+    is equivalent to repeating a row.
     """
     mass = np.cumsum(chunk.weigh(np.clip(left, 0.0, None))[order])
     if not mass[-1] > 0:
@@ -181,7 +231,7 @@ def drawn_row(chunk, left, order, rng) -> np.ndarray:
 
 
 def hard_statistics(chunk, blocks) -> Stats:
-    """:class:`Stats` of G components, each of the rows that it explains most of."""
+    """:class:`Stats` of G components, each over the rows that it explains best."""
     found = [match(chunk, block) for block in blocks]
     explained = np.stack([one.explained for one in found])
     best, parts = explained.argmax(axis=0), []
@@ -203,7 +253,7 @@ def hard_climb(problem, stack):
 
 
 def moved_kinds(problem, stack, explained, order, rng):
-    """Kinds after moves that explain more: the one that is cheapest to lose goes elsewhere."""
+    """Kinds after moves that explain more: the one that costs least to lose is relocated."""
     chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
     for _ in range(MOVES if len(stack) > 1 else 0):
         each = problem.chunks.concat(explained_each, problem.blocks_for_fit(stack))
@@ -219,10 +269,10 @@ def moved_kinds(problem, stack, explained, order, rng):
 
 
 def first_model(chunks, units, recipe, stack, rng) -> MixtureModel:
-    """Patterns, loadings, noise and weights of rows that are assigned to components (G, 1, L).
+    """Patterns, loadings, noise and weights of rows assigned to components (G, 1, L).
 
     The assignment is that of ``units``, the problem of the same rows with unit norm. Components of
-    windows that can slide are brought to where they explain most.
+    windows that can slide are moved to where they explain most.
     """
     kind = units.chunks.concat(explained_each, units.blocks_for_fit(stack)).argmax(axis=1)
     chunk, kinds, counts = chunks.take(np.arange(chunks.n_rows)), [], []

@@ -51,10 +51,10 @@ def still_family(family, operator) -> str:
 def small_domain(family, operator) -> str:
     """Only a small part of a sample is covered by every transform."""
     return (
-        f"{shortened(repr(family), 80)} judges samples of shape {shape_text(operator.grid)} on "
-        f"{100 * operator.domain_share:.0f} % of their points, where every transform shows "
-        "something; a smaller range of transforms leaves more, and domain='all' takes all points, "
-        "which is right where the background is zero."
+        f"{shortened(repr(family), 80)} compares samples of shape {shape_text(operator.grid)} on "
+        f"{100 * operator.domain_share:.0f} % of their points, where every transform is "
+        "defined; a smaller range of transforms keeps more, and domain='all' uses all points, "
+        "which is right if the background is zero."
     )
 
 
@@ -62,7 +62,7 @@ def offset(share, center=False) -> str:
     """Most of the energy is in the means of samples; ``center`` None: no option helps."""
     seen = (
         f"{OFFSET} {100 * share:.3g} % of the energy: the first component is "
-        "mostly a constant, and poses are decided by what is left."
+        "mostly a constant, and poses are decided by the rest."
     )
     if center is None:
         return f"{seen} Subtract the mean of each sample before the fit."
@@ -111,8 +111,8 @@ def pile(found, operator) -> str:
 
 
 _TURNED = (
-    "what does not turn with the samples may decide, such as{} an offset (center='samples' "
-    "subtracts it)."
+    "something that does not rotate with the samples may decide, such as{} an offset "
+    "(center='samples' subtracts it)."
 )
 _ENDS = "the range may be too narrow, or the window too short or too long."
 _STILL = "samples may hardly move, or something that stands still, such as a background, decides."
@@ -122,14 +122,14 @@ def many_components(count, n_rows) -> str:
     """There are more components than rows."""
     return (
         f"n_components={count} is more than the {n_rows} rows of X: there are components for "
-        "single rows, and finding all of them may take long."
+        "single rows, and finding all of them may take a long time."
     )
 
 
 def transposed(found, n_rows, n_features) -> str:
     """Rows look like the points of a series."""
     return (
-        f"X may be transposed: of its {n_rows} rows of {n_features} features neighbours correlate "
+        f"X may be transposed: neighbouring rows of its {n_rows} x {n_features} values correlate "
         f"by {found.rows:.2f}, neighbouring features by {found.features:.2f}, as if each column "
         "were a sample. Rows are samples: if they are not, fit X.T."
     )
@@ -186,7 +186,7 @@ def _below_nothing(trust, needed):
         ""
         if trust.total is None
         else (
-            f", and made smoother and smaller it gains {trust.total:.2g} nats in all ({needed:g} "
+            f", and smoothed and shrunk it gains {trust.total:.2g} nats in total ({needed:g} "
             "are needed)"
         )
     )
@@ -199,8 +199,9 @@ def _below_nothing(trust, needed):
 def _as_in_noise(trust):
     """The same is found in noise of the same colour, tails and loudness."""
     return (
-        f"held-out halves gain {trust.halves:.3g} nats per row by it, and of {len(trust.noise)} "
-        f"surrogates of noise like the rows one gains {max(trust.noise):.3g} (less is needed)"
+        f"held-out halves gain {trust.halves:.3g} nats per row from it, and one of "
+        f"{len(trust.noise)} surrogates of noise like the rows gains {max(trust.noise):.3g} "
+        "(less is needed)"
     )
 
 
@@ -221,6 +222,6 @@ def event_counts(counts) -> str:
 def clipped(label, share) -> str:
     """A recording is clipped at its largest or smallest value."""
     return (
-        f"{label} may be clipped: {100 * share:.0f} % of its values are the largest or the least. "
-        "Templates and amplitudes are cut as well; mark such values as NaN to leave them out."
+        f"{label} may be clipped: {100 * share:.0f} % of its values are the largest or smallest. "
+        "Templates and amplitudes are clipped as well; mark such values as NaN to leave them out."
     )

@@ -1,4 +1,4 @@
-"""Events of recordings: the fitted templates as a value, and the table of what they find."""
+"""Events of recordings: the fitted templates as a value, and the table of their events."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Events:
 
     @property
     def step(self) -> float:
-        """Distance of points in the unit of time; 1 if that is not known."""
+        """Distance between points in the unit of time; 1 if that is not known."""
         known = None if self.axis is None else self.axis.step
         return 1.0 if known is None else float(known)
 
@@ -116,7 +116,7 @@ class Events:
         return table | {"gain": self.gain}
 
     def to_frame(self) -> Any:
-        """The table as a DataFrame of pandas."""
+        """The table as a pandas DataFrame."""
         return require("pandas", "io").DataFrame(self.columns())
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -129,7 +129,7 @@ class Events:
         write_table(path, self.columns())
 
     def of(self, recording: int) -> Events:
-        """Those of one recording."""
+        """The events of one recording."""
         return self[self.recording == recording]
 
     @property
@@ -179,7 +179,7 @@ class EventModel:
 
     @property
     def dictionary(self) -> Dictionary:
-        """Templates with what their copies have in common."""
+        """Templates with the overlaps of their copies."""
         return Dictionary(self.weights, self.positive, self.refractory)
 
     def seen(self, signals) -> list[Piecewise]:
@@ -187,13 +187,13 @@ class EventModel:
         return [Piecewise.of(signal, self.center, self.noise) for signal in signals]
 
     def raw(self, signals) -> list[Piecewise]:
-        """Recordings in their own units, less their level."""
+        """Recordings in their own units, minus their level."""
         return [Piecewise.of(signal, self.center) for signal in signals]
 
     def prices(self, seen) -> np.ndarray:
-        """``theta^2`` of every recording and group, (R, S), by the noise of each recording.
+        """``theta^2`` of every recording and group, (R, S), from the noise of each recording.
 
-        By that of the fit where a recording is too short to tell.
+        From the noise of the fit if a recording is too short to estimate it.
         """
         dictionary, found = self.dictionary, []
         for signal in seen:
@@ -225,7 +225,7 @@ class EventModel:
         return Events(number, every.start, every.group, scores, every.gain, sizes, axis)
 
     def render(self, events: Events, recording: int, start: int, stop: int) -> np.ndarray:
-        """What events add up to on some points of a recording, in the units of the data, (n, C)."""
+        """The sum of events on some points of a recording, in the units of the data, (n, C)."""
         mine = events[
             (events.recording == recording)
             & (events.start > start - self.weights.shape[2])
@@ -245,14 +245,14 @@ def decode_all(signals, dictionary, prices, recipe, before=None, thorough=True):
     prices : array (R, S)
     recipe : EventRecipe
     before : list of Placed or None
-        Events to improve; None: they are found anew.
+        Events to improve; None: they are found from scratch.
     thorough : bool
         Whether pairs of events are swept over.
 
     Returns
     -------
     placed : list of Placed
-        With ``gain``: what the residual would gain without each, over its price.
+        With ``gain``: what the residual would gain without each, relative to its price.
     samples : list of NoiseSample
     """
     dictionary.prepare()
@@ -310,8 +310,8 @@ def joined(parts: list[Placed]) -> Placed:
 def statistics(signals, placed, weights, recipe, pad=0):
     """Right-hand sides ``sum_e a_e y(t_e + l)`` of the update, and the energy of the residual.
 
-    Windows are longer by ``pad`` on both sides. What was not observed is as the events have it:
-    then least squares on complete recordings lowers the energy of what was observed.
+    Windows are longer by ``pad`` on both sides. Unobserved values are predicted by the events: then
+    least squares on complete recordings lowers the energy of the observed values.
     """
 
     def given(span):
@@ -355,9 +355,9 @@ def cost_of(placed, prices) -> float:
 
 
 def estimated_prices(signals, dictionary, recipe, n_passes=ESTIMATED):
-    """Prices of templates that stay as they are, by what decoding leaves; and the noise.
+    """Prices of templates that stay fixed, from the residual of decoding; and the noise.
 
-    The first ones are those of the recordings as they are, in which the events are.
+    The first prices are those of the recordings including the events.
     """
     none = np.full((len(signals), dictionary.n_groups), np.inf)
     samples = decode_all(signals, dictionary, none, recipe, thorough=False)[1]

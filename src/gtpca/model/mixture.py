@@ -1,14 +1,14 @@
-r"""Several kinds of samples, each with a density of its own: what a row says about its kind.
+r"""Several kinds of samples, each with its own density: the posterior of kinds.
 
     p(x) = sum_g pi_g p_g(x),    r_g = pi_g p_g(x) / p(x)
 
 where ``p_g`` is the density of :mod:`gtpca.model.probabilistic` with its own pattern, loadings and
-prior, and one noise for all kinds. With ``log pi_g`` in the prior of the transforms of a kind, its
-joint density of row, kind and transform is that of a single model, and :class:`KindSums` are the
-sums of every kind over rows that count ``r_ig`` times.
+prior, and one noise for all kinds. With ``log pi_g`` included in the prior of the transforms of a
+kind, its joint density of row, kind and transform is that of a single model, and :class:`KindSums`
+are the sums of every kind over rows weighted by ``r_ig``.
 
-A pose is one of a kind: two kinds have no common zero. Where one is asked for, it is that of the
-most likely kind.
+A pose belongs to a kind: two kinds have no common zero. Where a single pose is needed, it is that
+of the most likely kind.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class MixtureModel:
 
     @property
     def operator(self) -> Operator:
-        """That of all kinds."""
+        """The operator of all kinds."""
         return self.kinds[0].operator
 
     @property
@@ -94,7 +94,7 @@ class MixtureModel:
         return replace(self, kinds=tuple(kind.with_weights(W, noise) for kind, W in pairs))
 
     def e_step(self) -> tuple[EStep, ...]:
-        """What a pass over rows needs to know of every kind, ``log pi_g`` included."""
+        """What a pass over rows needs to know about every kind, including ``log pi_g``."""
         pairs = zip(self.kinds, self.log_weights, strict=True)
         each = (replace(kind, log_prior=kind.log_prior + log_weight) for kind, log_weight in pairs)
         return tuple(kind.e_step() for kind in each)
@@ -120,11 +120,11 @@ class MixtureModel:
         return Codes(found["scores"], found["index"], kind=found["kind"])
 
     def align(self, chunks: Chunks) -> np.ndarray:
-        """Every row brought back from the pose of its kind, (n, \\*weight_shape)."""
+        """Every row moved back from the pose of its kind, (n, \\*weight_shape)."""
         return chunks.concat(align, self.e_step())
 
     def impute(self, chunks: Chunks) -> np.ndarray:
-        """Rows with what their kind shows in its most likely pose where nothing was observed."""
+        """Rows with unobserved values predicted by their kind in its most likely pose."""
         return chunks.concat(impute, self.e_step())
 
     def decode(self, codes: Codes) -> np.ndarray:
@@ -141,7 +141,7 @@ class MixtureModel:
         return total
 
     def poses(self, codes: Codes) -> Poses:
-        """The transforms of codes in physical units; every kind has a zero of its own."""
+        """The transforms of codes in physical units; every kind has its own zero."""
         return self.described(codes.index)
 
     def described(self, index) -> Poses:
@@ -187,20 +187,20 @@ class KindSums:
 
 
 def kind_sums(chunk, e_steps, by_feature=False) -> KindSums:
-    """The :class:`KindSums` of a chunk, over all kinds and transforms by their probability."""
+    """The :class:`KindSums` of a chunk, over all kinds and transforms weighted by probability."""
     pieces = e_steps[0].pieces(chunk)
     return reduce(add, (_sums(e_steps, piece, piece, by_feature) for piece in pieces))
 
 
 def kind_data_sums(chunk, e_steps) -> KindSums:
-    """Those of rows as they came, with the kinds, poses and scores of whitened ones."""
+    """The sums of the original rows, with the kinds, poses and scores of whitened ones."""
     first = e_steps[0]
     pairs = zip(first.pieces(first.whitened(chunk)), first.pieces(chunk), strict=True)
     return reduce(add, (_sums(e_steps, *pair) for pair in pairs))
 
 
 def _sums(e_steps, seen, piece, by_feature=False):
-    """Sums of a piece, with the probabilities that the piece that is ``seen`` has."""
+    """Sums of a piece, with the probabilities from the piece that is ``seen``."""
     joints = [e_step.joint(seen) for e_step in e_steps]
     found = [normalised(joint) for joint, _, _ in joints]
     fit, share = normalised(np.stack([logs for logs, _ in found], axis=1))
@@ -212,13 +212,13 @@ def _sums(e_steps, seen, piece, by_feature=False):
 
 
 def _told(share):
-    """Probabilities, 0 for those that say nothing: sums of what is all but 0 cannot be divided."""
+    """Probabilities, with 0 for negligible ones: sums of tiny values cannot be divided."""
     return np.where(share < FAINT, 0.0, share)
 
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What is known of the rows of a piece.
+    """What is known about the rows of a piece.
 
     Attributes
     ----------
@@ -263,7 +263,7 @@ def encode(chunk, e_steps, sizes):
 
 
 def _shown(operator, stack, codes):
-    """What the kinds show, with weights (G, 1 + K, L) and scores in units of the prior, (n, d)."""
+    """The reconstruction by the kinds, with weights (G, 1 + K, L) and prior-unit scores, (n, d)."""
     rows = np.zeros((len(codes), operator.n_features))
     for g, W in enumerate(stack):
         mine = codes.kind == g
@@ -272,19 +272,19 @@ def _shown(operator, stack, codes):
 
 
 def rest_of_rows(chunk, e_steps):
-    """Rows less what their most likely kind shows in its most likely pose, (n, d)."""
+    """Rows minus the reconstruction by their most likely kind in its most likely pose, (n, d)."""
     codes = _coded(chunk, e_steps)
     return chunk.rows - _shown(chunk.operator, [e_step.weights for e_step in e_steps], codes)
 
 
 def align(chunk, e_steps):
-    """Rows brought back from the most likely transform of their kind, (n, \\*weight_shape)."""
+    """Rows moved back from the most likely transform of their kind, (n, \\*weight_shape)."""
     index = _coded(e_steps[0].whitened(chunk), e_steps).index[:, 0]
     return bring_back(chunk.rows, chunk.operator, index).reshape(-1, *chunk.operator.weight_shape)
 
 
 def impute(chunk, e_steps):
-    """Rows with what their kind shows in the gaps within the domain, (n, \\*sample_shape)."""
+    """Rows whose gaps within the domain are filled by their kind, (n, \\*sample_shape)."""
 
     def shown():
         codes = _coded(e_steps[0].whitened(chunk), e_steps)
@@ -311,7 +311,7 @@ def probabilities(chunk, e_steps):
 
 
 def kind_counts(chunk, e_steps):
-    """How many rows are most likely of each kind, and what they lack of certainty, (2, G).
+    """The number of rows assigned to each kind, and their lack of certainty, (2, G).
 
     ``sum_i q_i`` and ``sum_i q_i (1 - r_ig)`` over the rows of kind g, with sample weights ``q``.
     """

@@ -25,7 +25,7 @@ class Poses(dict):
     Attributes
     ----------
     units : dict of str to str
-        Of the quantities that have one, such as "s"; others are points, degrees or factors.
+        Units of the quantities that have one, such as "s"; others are points, degrees or factors.
     shared : bool
         Whether all components of a sample share the pose.
     """
@@ -39,7 +39,7 @@ class Poses(dict):
 
 
 class CodedModel(Protocol):
-    """What may be asked of every fitted model of samples, with a likelihood or not."""
+    """The protocol of every fitted model of samples, with or without a likelihood."""
 
     @property
     def operator(self) -> Operator: ...
@@ -65,27 +65,27 @@ class CodedModel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Components on a grid, and how rows meet them.
+    """Components on a grid, and how rows are encoded with them.
 
-    Rows come as :class:`~gtpca.data.chunks.Chunks`, preprocessed unless it is said otherwise. For
-    Dask arrays the answers are lazy, with the same chunks along the samples, but for energies.
+    Rows come as :class:`~gtpca.data.chunks.Chunks`, preprocessed unless stated otherwise. For Dask
+    arrays the results are lazy, with the same chunks along the samples, except for energies.
 
     Parameters
     ----------
     operator : Operator
     weights : array (k, L)
-        One component a row, as preprocessed rows show it. Blocks are made of them for the data type
-        of the rows.
+        One component per row, as it appears in preprocessed rows. The model holds weights and not
+        blocks, because a block depends on the data type of the rows.
     polarity : {"both", "positive"}
     shared_pose : bool
-        Whether all components take one pose together.
+        Whether all components share one pose.
     sweeps : int
-        How often each component is matched again beside all the others.
+        How often each component is matched again, given all the others.
     preprocessing : Preprocessing
     data_weights : array (k, L) or None
-        The same components in the units of the data, where rows are whitened: with the coefficient
-        ``a`` that a component has in whitened rows, ``a T w`` is there what ``a T v`` of these is
-        in the data. Scores are those of these.
+        The same components in the units of the data, if rows are whitened: a component with the
+        coefficient ``a`` in whitened rows is ``a T w`` there, and ``a T v`` with these weights
+        ``v`` in the data. Scores refer to these.
     """
 
     operator: Operator
@@ -103,11 +103,11 @@ class Model:
 
     @property
     def n_poses(self) -> int:
-        """How many poses a sample has."""
+        """The number of poses of a sample."""
         return 1 if self.shared_pose else len(self.weights)
 
     def blocks(self, dtype=np.float64, count=None) -> list[Block]:
-        """The first ``count`` components, as blocks that take one pose each."""
+        """The first ``count`` components, as blocks that have one pose each."""
         return self._blocks_of(self.weights[:count], dtype)
 
     def data_blocks(self, dtype=np.float64, count=None) -> list[Block]:
@@ -122,9 +122,9 @@ class Model:
 
     @property
     def units(self) -> np.ndarray | None:
-        """What makes scores in whitened rows scores in the data: ``|T_t v_k| / |T_t w_k|``.
+        """The factors that convert scores in whitened rows to the data: ``|T_t v_k| / |T_t w_k|``.
 
-        Of shape (m, k), or (1, k) for isometries; None where both are the same.
+        Of shape (m, k), or (1, k) for isometries; None if both are the same.
         """
         if self.data_weights is None:
             return None
@@ -151,13 +151,13 @@ class Model:
         return chunks.concat(coding.explained_shares, self.blocks(chunks.dtype), self.sweeps)
 
     def align(self, chunks: Chunks, component: int = 0) -> np.ndarray:
-        """Rows that are not preprocessed, in the reference pose of a component."""
+        """Rows that are not preprocessed, moved to the reference pose of a component."""
         column = 0 if self.shared_pose else component
         how = (self.blocks(chunks.dtype), self.sweeps)
         return chunks.concat(coding.align, self.preprocessing, column, *how)
 
     def impute(self, chunks: Chunks) -> np.ndarray:
-        """Rows that are not preprocessed, with predictions for what was not observed."""
+        """Rows that are not preprocessed, with predictions for unobserved values."""
         how = (self.blocks(chunks.dtype), self.sweeps, self.units, self.data_blocks(chunks.dtype))
         return chunks.concat(coding.impute, self.preprocessing, *how)
 
@@ -182,6 +182,6 @@ class Model:
         return flat.reshape(len(scores), *self.operator.sample_shape)
 
     def poses(self, codes: Codes) -> Poses:
-        """The transforms of codes in a person's units."""
+        """The transforms of codes in physical units."""
         told = by_rows(self.operator.describe, codes.index)
         return Poses(told, self.operator.pose_units, self.shared_pose)

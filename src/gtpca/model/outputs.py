@@ -1,4 +1,4 @@
-"""What ``transform`` puts out: scores, with or without transforms or poses; and the way back."""
+"""The output of ``transform``: scores, with or without transforms or poses; and its inverse."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gtpca.model.model import CodedModel
 __all__ = ["OUTPUTS", "codes_of", "inverse", "named_columns", "names", "side_by_side"]
 
 OUTPUTS = ("scores", "scores+poses", "scores+units")
-EXACT = 2**24  # float32 holds the integers up to here
+EXACT = 2**24  # float32 represents all integers up to this one
 
 
 def names(model: CodedModel, output: str) -> list[str]:
-    """Of the columns: ``gtpca0, ..``, then ``gtpca0_index, ..`` or ``gtpca0_start, ..``.
+    """Names of the columns: ``gtpca0, ..``, then ``gtpca0_index, ..`` or ``gtpca0_start, ..``.
 
-    If the pose is shared, ``gtpca_index`` or ``start``; ``start_s`` where the unit is known.
+    If the pose is shared, ``gtpca_index`` or ``start``; ``start_s`` if the unit is known.
     """
     checks.choice("output", output, OUTPUTS)
     scores = [f"gtpca{k}" for k in range(model.n_components)]
@@ -36,23 +36,23 @@ def _pose_names(scores, pose, shared):
 
 
 def named_columns(model: CodedModel, codes: Codes, output: str) -> dict[str, np.ndarray]:
-    """The columns (n,) by name, each of its own type."""
+    """The columns (n,) by name, each with its own type."""
     tables = (codes.scores, *_beside(model, codes, output))
     columns = (column for table in tables for column in table.T)
     return dict(zip(names(model, output), columns, strict=True))
 
 
 def _beside(model, codes, output):
-    """Arrays (n, k), or (n, 1) if the pose is shared, that stand beside the scores."""
+    """Arrays (n, k), or (n, 1) if the pose is shared, that accompany the scores."""
     if output == "scores+poses":
         return [codes.index]
     return list(model.poses(codes).values()) if output == "scores+units" else []
 
 
 def side_by_side(model: CodedModel, output: str, scores, index) -> np.ndarray:
-    """All columns in one array (n, columns) of floats, in which nothing is rounded.
+    """All columns in one array (n, columns) of floats, without rounding.
 
-    Transforms have the type of the scores, unless float32 does not hold the number of each.
+    Transforms have the type of the scores, unless float32 cannot represent their numbers.
     """
     checks.choice("output", output, OUTPUTS)
     tables = _beside(model, Codes(scores, index), output)
@@ -68,7 +68,7 @@ def side_by_side(model: CodedModel, output: str, scores, index) -> np.ndarray:
 
 
 def codes_of(model: CodedModel, output: str, X) -> Codes:
-    """The codes that :func:`side_by_side` put out; plain scores are in the reference pose."""
+    """The codes from the output of :func:`side_by_side`; plain scores are in the reference pose."""
     if output == "scores+units":
         raise ValueError(
             f"output={output!r} cannot be inverted; use output='scores+poses', or decode(codes)."
@@ -86,6 +86,6 @@ def codes_of(model: CodedModel, output: str, X) -> Codes:
 
 
 def inverse(model: CodedModel, row_shape, output: str, X) -> np.ndarray:
-    """Samples in the shape in which rows came, from what ``transform`` put out."""
+    """Samples in the original shape of rows, from the output of ``transform``."""
     codes = codes_of(model, output, X)
     return model.decode(codes).reshape(len(codes), *row_shape)

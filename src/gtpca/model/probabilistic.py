@@ -1,4 +1,4 @@
-r"""One pose per sample, as a probability: what a row says about its pose, and what EM must know.
+r"""One pose per sample, as a probability: the posterior of poses, and the sums that EM needs.
 
     x = T_t (m + sum_k z_k u_k) + noise,    z ~ N(0, I),    t ~ prior,    noise ~ N(0, diag(v))
 
@@ -11,9 +11,9 @@ Gram matrix ``G_t`` of ``T_t m, T_t u_1, ..`` and ``c = b_{1..} - G_{1..,0}``, u
 with ``M_t = I + G_{1..,1..}``; given ``x`` and ``t`` the scores are ``z ~ N(M_t^-1 c, M_t^-1)``.
 For isometries ``G`` and ``M`` do not depend on ``t``.
 
-NaN in a row is not observed: all of this is then over the other features alone, so that ``G``,
-``M`` and the constant depend on the row as well. What is hidden of the Gram matrix, one correlation
-of the masks for every pair, is taken away from it.
+NaN in a row means not observed: all of this is then over the other features alone, so that ``G``,
+``M`` and the constant also depend on the row. The hidden part of the Gram matrix, one correlation
+of the masks for every pair, is subtracted from it.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ __all__ = [
     "with_one",
 ]
 
-PIECE = 2**16  # products that are made at once: beyond, new memory costs more than the sums
+PIECE = 2**16  # products that are computed at once: with more, new memory costs more than the sums
 
 
 @dataclass(frozen=True, eq=False)
 class ProbabilisticModel:
-    """Pattern, loadings, noise and prior on a grid: a density of rows (n, d) in double precision.
+    """Pattern, loadings, noise and prior on a grid: a density of rows (n, d), in double precision.
 
     Parameters
     ----------
@@ -75,9 +75,9 @@ class ProbabilisticModel:
         Variance of the noise, of all features or of each.
     log_prior : array (m,)
     whitening : StationaryNoise or None
-        What rows were whitened by; densities are those of the rows before that.
+        The noise by which rows were whitened; densities are those of the original rows.
     data_weights : array (1 + K, L) or None
-        Pattern and loadings in the units of the data, where rows are whitened.
+        Pattern and loadings in the units of the data, if rows are whitened.
     """
 
     operator: Operator
@@ -90,12 +90,12 @@ class ProbabilisticModel:
 
     @property
     def shared_pose(self) -> bool:
-        """Pattern and components take one pose."""
+        """Pattern and components share one pose."""
         return True
 
     @property
     def n_poses(self) -> int:
-        """How many poses a sample has."""
+        """The number of poses of a sample."""
         return 1
 
     @property
@@ -123,7 +123,7 @@ class ProbabilisticModel:
         return replace(self, pattern=weights[0], loadings=weights[1:], noise=noise)
 
     def e_step(self) -> EStep:
-        """What a pass over rows needs to know of the model, computed once."""
+        """What a pass over rows needs to know about the model, computed once."""
         one, operator = len(self.noise) == 1, self.operator
         operator = operator if one else with_feature_weight(operator, 1 / self.noise)
         scale = 1 / float(self.noise[0]) if one else 1.0
@@ -148,7 +148,7 @@ class ProbabilisticModel:
     def canonical(self) -> ProbabilisticModel:
         """The same density with orthogonal loadings, the largest first, each with a sign.
 
-        The covariance ``U' U`` of the pattern does not say which rotation of ``z`` is meant.
+        The covariance ``U' U`` of the pattern does not determine the rotation of ``z``.
         """
         _, sizes, axes = np.linalg.svd(self.loadings, full_matrices=False)
         largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1, keepdims=True), axis=1)
@@ -176,7 +176,7 @@ class ProbabilisticModel:
         return chunks.sum(left_energies, self.e_step())
 
     def data_energies(self, chunks: Chunks) -> np.ndarray:
-        """:meth:`energies` of rows as they came, in the units of the data."""
+        """:meth:`energies` of the original rows, in the units of the data."""
         return chunks.sum(data_energies, self.e_step())
 
     def part_energies(self) -> np.ndarray:
@@ -186,11 +186,11 @@ class ProbabilisticModel:
         return squares[0] if len(G) == 1 else np.exp(self.log_prior) @ squares
 
     def align(self, chunks: Chunks, component: int = 0) -> np.ndarray:
-        """Every row brought back from its most likely pose, (n, \\*weight_shape)."""
+        """Every row moved back from its most likely pose, (n, \\*weight_shape)."""
         return chunks.concat(align, self.e_step())
 
     def impute(self, chunks: Chunks) -> np.ndarray:
-        """Rows with what is shown in the most likely pose where nothing was observed."""
+        """Rows with unobserved values predicted in the most likely pose."""
         return chunks.concat(impute, self.e_step())
 
     def decode(self, codes: Codes) -> np.ndarray:
@@ -203,11 +203,11 @@ class ProbabilisticModel:
         return self.shown(z, index[:, 0]).reshape(-1, *self.operator.sample_shape)
 
     def poses(self, codes: Codes) -> Poses:
-        """The transforms of codes in a person's units."""
+        """The transforms of codes in physical units."""
         return self.described(codes.index)
 
     def described(self, index) -> Poses:
-        """Some transforms in a person's units."""
+        """Some transforms in physical units."""
         told = by_rows(self.operator.describe, index)
         return Poses(told, self.operator.pose_units, shared=True)
 
@@ -227,7 +227,7 @@ class ProbabilisticModel:
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What of ``log p(x, t)`` does not depend on the values of a row, only on what was observed.
+    """The terms of ``log p(x, t)`` that depend only on which values of a row were observed.
 
     Attributes
     ----------
@@ -247,7 +247,7 @@ class Terms:
 
     @classmethod
     def of(cls, G, base) -> Terms:
-        """Those of Gram matrices (.., m, 1 + K, 1 + K) and of what is beside them, (.., m)."""
+        """The terms from Gram matrices (.., m, 1 + K, 1 + K) and the other constants, (.., m)."""
         M = np.eye(G.shape[-1] - 1) + G[..., 1:, 1:]
         constant = base - G[..., 0, 0] / 2 - np.linalg.slogdet(M)[1] / 2
         offset = np.moveaxis(G[..., 1:, 0], -1, 0)
@@ -258,7 +258,7 @@ class Terms:
         return _each_times(self.inverse, c)
 
     def rest(self, c, z) -> np.ndarray:
-        """``z' (c - M_t z)``, (n, m), which is 0 but for rounding."""
+        """``z' (c - M_t z)``, (n, m), which is 0 up to rounding."""
         return np.einsum("knt,knt->nt", z, c - _each_times(self.matrix, z))
 
     def spread(self, g) -> np.ndarray:
@@ -290,8 +290,7 @@ class RowPiece:
         The rows times the weight of each feature.
     energies : array (n,)
         Of the rows in the inner product of the operator.
-    prepared : what the operator prepared of the weighed rows
-    weight : array (n,)
+    prepared : what the operator prepared from the weighed rows weight : array (n,)
         Sample weights.
     """
 
@@ -311,11 +310,11 @@ class RowPiece:
         return np.full(self.rows.shape[1], self.weight.sum())
 
     def terms(self, e_step) -> Terms:
-        """What of ``log p(x, t)`` does not depend on the values of the rows."""
+        """The terms of ``log p(x, t)`` that do not depend on the values of the rows."""
         return e_step.terms
 
     def jacobian(self, e_step) -> np.ndarray:
-        """What whitening adds to ``log p(x)``, (1,), or (n,) in gaps."""
+        """What whitening adds to ``log p(x)``, (1,), or (n,) with gaps."""
         return e_step.jacobian()
 
     def lack(self, e_step, g, z, terms) -> Any:
@@ -352,8 +351,8 @@ class GappyPiece(RowPiece):
     Attributes
     ----------
     hidden : bool array (n, d)
-        Where nothing was observed.
-    masks : what the operator prepared of that
+        Where values were not observed.
+    masks : what the operator prepared from it
     """
 
     hidden: np.ndarray
@@ -367,7 +366,7 @@ class GappyPiece(RowPiece):
         return self.weight @ ~self.hidden
 
     def terms(self, e_step):
-        """Those of every row: without what is hidden of the Gram matrices and of the noise."""
+        """The terms of every row, without the hidden parts of Gram matrices and noise."""
         n, W, operator = len(self.rows), e_step.weights, e_step.operator
         G = np.tile(e_step.gram, (n, operator.n_transforms // len(e_step.gram), 1, 1))
         for j, k in zip(*np.tril_indices(len(W)), strict=True):
@@ -399,7 +398,7 @@ class GappyPiece(RowPiece):
         return total
 
     def sums_at(self, e_step, by_feature, index, joint, z, terms):
-        """Those of rows that take every transform, with a share of 1 or 0."""
+        """The sums of rows that take every transform, with a share of 1 or 0."""
         each, share = np.arange(len(index)), np.zeros(joint.shape)
         share[each, index] = 1.0
         return shared_sums(e_step, by_feature, self, joint[each, index], share, z, terms)
@@ -407,15 +406,15 @@ class GappyPiece(RowPiece):
 
 @dataclass(frozen=True, eq=False)
 class EStep:
-    """A model as a pass over rows sees it. Small: it travels to workers.
+    """What a pass over rows needs to know about a model. Small, since it is sent to workers.
 
     Attributes
     ----------
     operator : Operator
-        In the inner product of ``1 / v`` if every feature has a noise of its own.
+        In the inner product of ``1 / v`` if every feature has its own noise variance.
     weights : array (1 + K, L)
     scale : float
-        ``1 / v`` of isotropic noise, else 1: what makes products ``b`` of rows.
+        ``1 / v`` for isotropic noise, else 1: the factor of the products ``b``.
     gram : array (m, 1 + K, 1 + K), or (1, 1 + K, 1 + K) for isometries
         ``G_t``.
     terms : Terms
@@ -440,13 +439,13 @@ class EStep:
     visible: np.ndarray
 
     def whitened(self, chunk):
-        """A chunk of rows as they came, as the model sees them."""
+        """A chunk of original rows, as the model sees them."""
         if self.whitening is None:
             return chunk
         return replace(chunk, rows=self.whitening.whiten(chunk.rows))
 
     def jacobian(self, hidden=None):
-        """What is added to ``log p(F x)`` for ``log p(x)``, (n,) with gaps, else (1,)."""
+        """What is added to ``log p(F x)`` to get ``log p(x)``, (n,) with gaps, else (1,)."""
         if self.whitening is None:
             return np.zeros(1)
         return -self.whitening.log_determinants(hidden)
@@ -473,7 +472,7 @@ class EStep:
         c = b[1:] - terms.offset
         z = terms.scores(c)
         total = b[0] + np.einsum("knt,knt->nt", c, z) / 2 + terms.constant
-        if self.operator.feature_weight is not None:  # whose inverses are less exact
+        if self.operator.feature_weight is not None:  # where inverses are less accurate
             total += terms.rest(c, z) / 2
         total -= self.scale / 2 * piece.energies[:, None]
         return total, z, terms
@@ -482,7 +481,7 @@ class EStep:
 def most_likely(e_step, piece, joint):
     """The most likely transform of every row, (n,); the first of those that tie up to rounding.
 
-    A log-likelihood is a sum of terms that are as large as ``|x|^2`` in units of the noise.
+    A log-likelihood is a sum of terms as large as ``|x|^2`` in units of the noise.
     """
     best = joint.max(axis=1)
     size = e_step.scale * piece.energies + np.abs(best)
@@ -513,7 +512,7 @@ def moved(operator, W, coef, index):
 
 @dataclass(frozen=True)
 class Sums:
-    """All that an update needs to know of the rows: additive over pieces and chunks.
+    """All that an update needs to know about the rows: additive over pieces and chunks.
 
     With the coefficients ``a = (1, z)`` and the probability ``g_it`` of a transform, which for hard
     EM is 1 for the best of them:
@@ -523,7 +522,7 @@ class Sums:
     log_likelihood : float
         ``sum_i log p(x_i)``, or ``sum_i max_t log p(x_i, t)``.
     count, energy : float
-        Number of rows, and the energy that they have, in units of the noise if there are several.
+        Number of rows, and their energy, in units of the noise if there are several.
     observed : array (d,)
         Number of rows in which each feature was observed.
     mass : array (m,)
@@ -531,12 +530,12 @@ class Sums:
     rhs : array (1, 1 + K, L)
         ``sum_it g_it E[a] T_t* x_i``.
     moments : Moments
-        Of ``sum_it g_it E[a a'] T_t* diag(o_i) T_t``, where ``o_i`` says what was observed.
-    squares : array (d,), or 0 where nobody asks
-        ``sum_i x_ij^2 - 2 x_ij E[T_t (m + U z)]_j``, less ``E[T_t (m + U z)]_j^2`` in gaps, in the
+        Of ``sum_it g_it E[a a'] T_t* diag(o_i) T_t``, where ``o_i`` is 1 for observed values.
+    squares : array (d,), or 0 if not needed
+        ``sum_i x_ij^2 - 2 x_ij E[T_t (m + U z)]_j``, minus ``E[T_t (m + U z)]_j^2`` in gaps, in the
         units of the rows.
 
-    Rows count as often as their sample weights say.
+    Rows are weighted by their sample weights.
     """
 
     log_likelihood: float
@@ -554,17 +553,17 @@ class Sums:
 
 
 def soft_sums(chunk, e_step, by_feature=False) -> Sums:
-    """The :class:`Sums` of a chunk, over all transforms by their probability."""
+    """The :class:`Sums` of a chunk, over all transforms weighted by probability."""
     return reduce(add, (_soft(e_step, by_feature, piece) for piece in e_step.pieces(chunk)))
 
 
 def hard_sums(chunk, e_step, by_feature=False) -> Sums:
-    """The :class:`Sums` of a chunk, of the most likely transform of every row."""
+    """The :class:`Sums` of a chunk, over the most likely transform of every row."""
     return reduce(add, (_hard(e_step, by_feature, piece) for piece in e_step.pieces(chunk)))
 
 
 def data_sums(chunk, e_step, hard=False) -> Sums:
-    """The :class:`Sums` of rows as they came, with the poses and scores of whitened ones."""
+    """The :class:`Sums` of the original rows, with the poses and scores of whitened ones."""
     pairs = zip(e_step.pieces(e_step.whitened(chunk)), e_step.pieces(chunk), strict=True)
     return reduce(add, (_both(e_step, hard, *pair) for pair in pairs))
 
@@ -578,7 +577,7 @@ def _both(e_step, hard, seen, piece):
 
 
 def rest_of_rows(chunk, e_step):
-    """Rows less what is shown in their most likely pose, (n, d)."""
+    """Rows minus their reconstruction in the most likely pose, (n, d)."""
     codes = encode(chunk, e_step, 1.0)
     return chunk.rows - moved(
         chunk.operator, e_step.weights, with_one(codes.scores), codes.index[:, 0]
@@ -610,7 +609,7 @@ def shared_sums(e_step, by_feature, piece, fit, share, z, terms):
 
 
 def _counts(e_step, piece, fit):
-    """The sums that no transform changes."""
+    """The sums that do not depend on transforms."""
     weight, domain = piece.weight, e_step.operator.domain
     observed = piece.observed()
     return {
@@ -622,7 +621,7 @@ def _counts(e_step, piece, fit):
 
 
 def _mean(e_step, coef):
-    """The mean of what is shown, over transforms and scores, (n, d)."""
+    """The mean reconstruction over transforms and scores, (n, d)."""
     return sum(c @ e_step.operator.apply(w) for c, w in zip(coef, e_step.weights, strict=True))
 
 
@@ -651,7 +650,7 @@ def _hard(e_step, by_feature, piece):
 
 
 def _squares(piece, mean):
-    """``sum_i x_ij^2 - 2 x_ij mean_ij`` of means that the sample weights are in already."""
+    """``sum_i x_ij^2 - 2 x_ij mean_ij`` for means that include the sample weights."""
     return np.einsum("nj,nj->j", piece.rows, piece.weight[:, None] * piece.rows - 2 * mean)
 
 
@@ -688,7 +687,7 @@ def encode(chunk, e_step, sizes) -> Codes:
 
 
 def measure(chunk, e_step, sizes):
-    """Codes of a chunk as a dict, and ``energies`` (n, K + 2) that are left of its rows.
+    """Codes of a chunk as a dict, and residual ``energies`` (n, K + 2) of its rows.
 
     With nothing, with the pattern ``|x_i - T_i m|^2``, and with the first 1, .., K components.
     """
@@ -707,7 +706,7 @@ def left_energies(chunk, e_step):
 
 
 def data_energies(chunk, e_step):
-    """``sum_i`` of what is left of rows as they came, in the units of the data, (K + 2,)."""
+    """``sum_i`` of residual energies of the original rows, in the units of the data, (K + 2,)."""
     codes = encode(e_step.whitened(chunk), e_step, 1.0)
     rest = Preprocessing()(chunk.rows, chunk.operator)
     columns, coef = [row_energies(rest)], with_one(codes.scores)
@@ -718,15 +717,15 @@ def data_energies(chunk, e_step):
 
 
 def align(chunk, e_step):
-    """Rows brought back from their most likely transform, (n, \\*weight_shape)."""
+    """Rows moved back from their most likely transform, (n, \\*weight_shape)."""
     index = encode(e_step.whitened(chunk), e_step, 1.0).index[:, 0]
     return bring_back(chunk.rows, chunk.operator, index).reshape(-1, *chunk.operator.weight_shape)
 
 
 def impute(chunk, e_step):
-    """Rows with what is shown in their most likely pose in the gaps, (n, \\*sample_shape).
+    """Rows whose gaps are filled by the prediction in their most likely pose, (n, \\*sample_shape).
 
-    Outside the domain nothing is known of them.
+    Outside the domain there is no prediction.
     """
 
     def shown():
@@ -737,7 +736,7 @@ def impute(chunk, e_step):
 
 
 def pose_summary(chunk, e_step, n_poses):
-    """The probabilities of transforms in short.
+    """A summary of the probabilities of transforms.
 
     Returns
     -------
@@ -754,7 +753,7 @@ def pose_summary(chunk, e_step, n_poses):
 
 
 def posterior_in_short(operator, share, first, n_poses):
-    """That of probabilities (n, m), of which the ``first`` (n,) is the largest but for rounding."""
+    """The summary of probabilities (n, m), of which the ``first`` (n,) is the largest."""
     falling = -share
     falling[np.arange(len(share)), first] = -np.inf
     index = np.argsort(falling, axis=1, kind="stable")[:, :n_poses]
@@ -771,9 +770,9 @@ def posterior_in_short(operator, share, first, n_poses):
 
 
 def _deviation(share, values, period=None):
-    """Standard deviation of values (m,) with probabilities (n, m); on a circle if they go round.
+    """Standard deviation of values (m,) with probabilities (n, m); circular if periodic.
 
-    There it is ``sqrt(-2 log R)`` with the length ``R`` of the mean direction.
+    In that case it is ``sqrt(-2 log R)`` with the length ``R`` of the mean direction.
     """
     if period is None:
         centre = (share @ values)[:, None]

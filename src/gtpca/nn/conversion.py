@@ -1,4 +1,4 @@
-"""Between networks and estimators: the same numbers on both sides."""
+"""Conversion between networks and estimators, with the same numbers on both sides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["check_convertible", "make_estimator"]
 
 
 def check_convertible(estimator) -> None:
-    """Raise an error for estimators that encode otherwise than a network."""
+    """Raise an error for estimators that encode differently from a network."""
     check_is_fitted(estimator)
     if estimator.shared_pose_ and estimator.n_components_ > 1:
         raise ValueError(
@@ -37,7 +37,7 @@ def check_convertible(estimator) -> None:
 
 
 def make_estimator(network) -> GTPCA:
-    """A fitted estimator with the weights of a network, in unit norm."""
+    """A fitted estimator with the weights of a network, scaled to unit norm."""
     if network.family is not None and not isinstance(network.family, Family):
         raise ValueError(f"family={network.family!r} has no estimator: only families of gtpca do.")
     operator, energies = network.operator, network.energies_
@@ -71,7 +71,7 @@ def to_numpy(tensor):
 
 
 def _result(network, k, W):
-    """How the weights ``W`` (1, L) of a layer were found, as far as it is known."""
+    """How the weights ``W`` (1, L) of a layer were found, as far as known."""
     if k >= len(network.history_):
         return SolverResult(W, stopped="not trained")
     record = network.history_[k]

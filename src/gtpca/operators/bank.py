@@ -65,7 +65,7 @@ class BankOperator(Operator):
         self._coarser: dict[tuple[int, ...], BankOperator] = {}
         self._matrix = sparse.csr_array(matrix, dtype=np.float64)
         self._poses, self.reference, self.on_grid = poses, int(reference), on_grid
-        self.angles, self.unordered = frozenset(angles), frozenset(unordered)
+        self.angles, self.unordered = tuple(angles), tuple(unordered)
         self.periods = dict.fromkeys(self.angles, 360.0)
         single = np.diff(self._matrix.indptr).max(initial=0) <= 1
         self.selects = bool(single and np.all(self._matrix.data == 1.0))

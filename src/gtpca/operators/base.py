@@ -4,6 +4,12 @@ An operator holds the transforms :math:`T_1, .., T_m`, each of which maps *weigh
 one component) to a *sample* (``d`` numbers). Both are flat vectors here. Only
 :meth:`Operator.apply` and :meth:`Operator.adjoint` must be written; everything else has a slow but
 obvious default, which also serves as the reference that fast versions are tested against.
+
+A fit spends its time in :meth:`Operator.correlate` (matching), :meth:`Operator.adjoint_at` (the
+update), and, unless the operator selects or is isometric, in ``apply`` and ``adjoint`` (each step
+of conjugate gradients). Override these first, and run :func:`~gtpca.testing.check_operator` after
+each. :meth:`Operator.prepare` is overridden together with ``correlate`` and ``adjoint_sum``: both
+receive what it returns. docs/howto/add-family.md has an example.
 """
 
 from __future__ import annotations
@@ -45,6 +51,7 @@ class Operator(ABC):
     moved_axes : tuple of int, optional
         The sample axes that the transforms act on; the others are channels. Default: all.
     domain : bool array (d,), optional
+        See the attribute.
 
     Attributes
     ----------
@@ -77,9 +84,9 @@ class Operator(ABC):
     periods : dict of str to float
         The quantities of :meth:`describe` that are periodic, with their periods. Needed, like
         ``edges``, for poses with probabilities.
-    angles : frozenset of str
+    angles : tuple of str
         The quantities that are angles, in degrees; their period is 360.
-    unordered : frozenset of str
+    unordered : tuple of str
         The quantities that only number the transforms: neighbours need not be alike, and a range of
         them has no ends.
     circular : dict of int to bool
@@ -96,8 +103,8 @@ class Operator(ABC):
     reference = 0
     pose_units: dict[str, str] = {}  # noqa: RUF012 - none of them is ever changed
     periods: dict[str, float] = {}  # noqa: RUF012
-    angles: frozenset[str] = frozenset()
-    unordered: frozenset[str] = frozenset({"transform"})
+    angles: tuple[str, ...] = ()
+    unordered: tuple[str, ...] = ("transform",)
     circular: dict[int, bool] = {}  # noqa: RUF012
 
     def __init__(self, sample_shape, weight_shape, n_transforms, moved_axes=None, domain=None):
@@ -122,7 +129,7 @@ class Operator(ABC):
 
     @abstractmethod
     def apply(self, w: np.ndarray) -> np.ndarray:
-        """All transforms of ``w`` (L,): the rows ``T_t w``, shape (m, d)."""
+        """All transforms of ``w`` (L,): the rows ``T_t w``, shape (m, d), linear in ``w``."""
 
     @abstractmethod
     def adjoint(self, M: np.ndarray) -> np.ndarray:
@@ -131,7 +138,10 @@ class Operator(ABC):
     # --- may be written: descriptions, and moves that the solver tries ---
 
     def describe(self, index: np.ndarray) -> dict[str, np.ndarray]:
-        """The transforms ``index`` as physical quantities: one named column per quantity."""
+        """The transforms ``index`` as physical quantities: one named column per quantity.
+
+        ``index`` is an array of any shape, and so is each column.
+        """
         return {"transform": np.asarray(index)}
 
     @property
@@ -191,11 +201,18 @@ class Operator(ABC):
         return sparse.csr_array(sparse.hstack(columns))
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
-        """What every :meth:`correlate` needs from the rows ``X`` (n, d), computed once, (n, ..)."""
+        """What every :meth:`correlate` needs from the rows ``X`` (n, d), computed once, (n, ..).
+
+        :meth:`correlate` and :meth:`adjoint_sum` take it, so all three are overridden together. The
+        first axis remains that of the rows, and so does their precision.
+        """
         return X
 
     def correlate(self, P: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """``<x_i, T_t w_s>`` of weights (S, L) with all rows, (S, n, m); ``P = prepare(X)``."""
+        """``<x_i, T_t w_s>`` of weights (S, L) with all rows, (S, n, m); ``P = prepare(X)``.
+
+        In the precision of the rows: float32 rows give float32, whatever the weights are.
+        """
         if len(W) == 1:
             return self._correlate(P, W[0])[None]
         return np.stack([self._correlate(P, w) for w in W])
@@ -216,8 +233,8 @@ class Operator(ABC):
     def gram(self, stack: np.ndarray) -> np.ndarray:
         """``sum_j q_j (T_t v)_j (T_t w)_j`` of blocks of weights (S, K, L), (S, m, K, K).
 
-        ``q`` is the feature weight; the shape is (S, 1, K, K) if the result is the same for all
-        transforms.
+        ``q`` is the feature weight; the shape is (S, 1, K, K) if the operator is isometric and has
+        no feature weight, so that the result is the same for all transforms.
         """
         if self._alike:
             return (stack @ stack.transpose(0, 2, 1))[:, None]

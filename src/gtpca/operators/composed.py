@@ -50,10 +50,8 @@ class ComposedOperator(Operator):
         self.weight_grid, self.edges = inner.weight_grid, inner.edges
         self.pose_units = self._joined_words(lambda part: part.pose_units)
         self.periods = self._joined_words(lambda part: part.periods)
-        self.angles = frozenset(self._joined_words(lambda part: dict.fromkeys(part.angles, True)))
-        self.unordered = frozenset(
-            self._joined_words(lambda part: dict.fromkeys(part.unordered, True))
-        )
+        self.angles = tuple(self._joined_words(lambda part: dict.fromkeys(part.angles, True)))
+        self.unordered = tuple(self._joined_words(lambda part: dict.fromkeys(part.unordered, True)))
         self.reference = inner.reference * outer.n_transforms + outer.reference
         self.selects = outer.selects and inner.selects
         self.isometric = outer.isometric and inner.isometric

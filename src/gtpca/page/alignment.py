@@ -1,4 +1,4 @@
-"""All samples before and after they are brought to the place of the first component."""
+"""All samples before and after they are moved to the rest position of the first component."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gtpca.views.samples import component_view, sample_view
 
 __all__ = ["gather_alignment", "pack_map"]
 
-ROWS, POINTS = 150, 200  # of a heat map, at most
-CHANNELS = 4  # those in which the component is strongest
+ROWS, POINTS = 150, 200  # largest number of rows of a heat map
+CHANNELS = 4  # channels in which the component is strongest
 BATCH = 256  # samples that are aligned at a time
 
 
 def gather_alignment(model, X, codes, poses, numbers) -> dict | None:
-    """Heat maps sorted by pose and averages, or for images the averages alone.
+    """Heat maps sorted by pose, and averages; for images only the averages.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def gather_alignment(model, X, codes, poses, numbers) -> dict | None:
     codes : Codes
         Of all samples.
     poses : dict of str to Pose
-        Those that say something.
+        The informative poses.
     numbers : int array (m,)
         The samples that are drawn, ascending.
 
@@ -73,7 +73,7 @@ def _strongest(view, weights):
 
 
 def _curves(model, X, numbers, views, channels):
-    """Samples and what align makes of them, (m, channels, points) each, few points."""
+    """Samples and their aligned versions, (m, channels, points) each, with few points."""
     parts: tuple[list, list] = ([], [])
     for start in range(0, len(numbers), BATCH):
         seen = measures.as_seen(model, X, numbers[start : start + BATCH])
@@ -88,7 +88,7 @@ def _factor(view):
 
 
 def _blocks(values):
-    """Means of neighbouring rows, so that there are not too many."""
+    """Means of neighbouring rows, to limit their number."""
     return block_means(np.asarray(values), -(-len(values) // ROWS), 0)
 
 

@@ -20,30 +20,30 @@ from gtpca.views.samples import component_view, sample_view
 __all__ = ["Contents", "gather"]
 
 COMPONENTS = 32  # that are shown
-CLASSES = 10  # labels that get a colour
+CLASSES = 10  # labels with a colour
 NAMES = 2048  # features, or poses in words, whose names are shown
 BASE64 = 4 / 3  # characters per byte
-POINTS_SHARE = 0.4  # of the room, for the numbers of the points; the rest is for pictures
-PARTS_SHARE = 0.15  # of the room for pictures, for what each component adds
-BARS, BINS = 60, 50  # single values up to here have a bar each
+POINTS_SHARE = 0.4  # share of the room for the numbers of the points; the rest is for pictures
+PARTS_SHARE = 0.15  # share of the room for pictures that is used for what each component adds
+BARS, BINS = 60, 50  # up to this number, single values have a bar each
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What was gathered.
+    """The contents of the page.
 
     Parameters
     ----------
     data : dict
         For the scripts, as JSON.
     n_rows, n_points, n_pictures : int
-        All samples, those in the scatter, and those of which there is a picture.
+        Numbers of all samples, those in the scatter plot, and those with a picture.
     explained : list of float
         Share of the energy after 1, 2, .. components.
     pca : UncentredPCA or None
     sample_layout : dict
     labels : list of str
-        The different ones, if they are few.
+        The distinct labels, if there are few.
     """
 
     data: dict[str, Any]
@@ -60,7 +60,7 @@ def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) 
     """Encode all rows of ``X``, choose some, and pack what is shown into ``room`` characters.
 
     All rows are read once; some of them again for PCA, and those that are shown. ``labels`` are the
-    first of the ``columns`` (by name), and ``ids`` a name with one text per sample.
+    first of the ``columns`` (by name), and ``ids`` is a name with one text per sample.
     """
     codes, left = measures.measure(model, X)
     sure = measures.doubts(model, X)
@@ -100,7 +100,7 @@ def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) 
 def _pictured(model, X, codes, order, layout, room):
     """Numbers and pictures of the first samples in an order, as many as there is room for.
 
-    What each component adds is stored for as many of them as fit into what is left.
+    What each component adds is stored for as many of them as fit into the remaining room.
     """
     for_parts = PARTS_SHARE * room if _n_parts(model) else 0
     most = _n_pictures(layout, room - for_parts, gaps=model.missing == "ignore")
@@ -121,7 +121,7 @@ def _line(pca):
 
 
 def _drawn(labels, n, rng):
-    """All row numbers in random order; every beginning has the labels in their proportions."""
+    """All row numbers in random order; every prefix has the labels in proportion."""
     groups = np.zeros(n, int) if labels is None else np.unique(labels, return_inverse=True)[1]
     place = np.empty(n)
     for group in range(groups.max() + 1):
@@ -131,7 +131,7 @@ def _drawn(labels, n, rng):
 
 
 def _n_points(codes, poses, room, most):
-    """So many points that their numbers take their share of the room."""
+    """A number of points whose numbers take their share of the room."""
     columns = min(COMPONENTS, codes.scores.shape[1])
     poses_of = sum(1 + min(COMPONENTS, v.values.shape[1]) for v in poses.values())
     width = 4 * (columns + poses_of + 6)
@@ -139,18 +139,18 @@ def _n_points(codes, poses, room, most):
 
 
 def _n_parts(model):
-    """How many components, and patterns, are told apart by colour within a sample."""
+    """How many components, and patterns, are distinguished by colour within a sample."""
     count = _n_patterns(model) + model.n_components_
     return min(count, len(palette.CYCLE)) if count > 1 else 0
 
 
 def _n_patterns(model):
-    """One in front of the components of a density."""
+    """The number of patterns: one in front of the components of a density."""
     return int(is_density(model))
 
 
 def _n_divided(model, layout, room):
-    """Of so many samples it is stored what each component adds."""
+    """The number of samples for which it is stored what each component adds."""
     size = np.prod(layout.described()["shape"]) + 20
     return int(max(1, room / (BASE64 * size * max(1, _n_parts(model)))))
 
@@ -161,7 +161,7 @@ def _n_pictures(layout: Layout, room, gaps):
 
 
 def _levels(layout):
-    """How many values a stored number has, and its bytes: a curve shows more than a picture."""
+    """The number of levels of a stored number, and its bytes: curves have more than pictures."""
     return (2**16, 2) if layout.kind == "lines" else (256, 1)
 
 
@@ -174,7 +174,7 @@ def _components(model):
 
 
 def _builder(model, codes, layout):
-    """Every component in the reference pose with score 1, and where its slider may go."""
+    """Every component in the reference pose with score 1, and the range of its slider."""
     count = model.n_components_
     if count == 0:
         return None
@@ -207,7 +207,7 @@ def _histograms(poses, explained, sure):
 
 
 def histogram(values, possible) -> dict:
-    """Counts of each of the ``possible`` values, or of bins between them if they are many."""
+    """Counts of each of the ``possible`` values, or of bins between them if there are many."""
     possible = np.unique(np.asarray(possible, dtype=np.float64))
     values = np.asarray(values, dtype=np.float64)
     if len(possible) <= BARS:
@@ -219,7 +219,7 @@ def histogram(values, possible) -> dict:
 
 
 def _in_numbers(pose):
-    """A pose in numbers, and the words that the numbers 0, 1, .. stand for, if any."""
+    """A pose in numbers, and the words for the numbers 0, 1, .., if any."""
     values, possible = pose
     if values.dtype == bool:
         return pose, ["no", "yes"]
@@ -231,7 +231,7 @@ def _in_numbers(pose):
 
 
 def _points(codes, poses, explained, sure, numbers):
-    """Scores, poses, explained shares and what is said of doubts, of some rows."""
+    """Scores, poses, explained shares and uncertainties of some rows."""
     columns = []
     for name, pose in poses.items():
         (values, _), words = _in_numbers(pose)
@@ -254,7 +254,7 @@ def _points(codes, poses, explained, sure, numbers):
 
 
 def _say_units(model, columns) -> None:
-    """Put the units of quantities that have one behind their names."""
+    """Append the units of quantities that have one to their names."""
     units = model.operator_.pose_units
     for column in columns:
         if column["name"] in units:
@@ -267,7 +267,7 @@ def _ids(ids, numbers):
 
 
 def _columns(columns, numbers):
-    """Columns of labels: words, or a quantity if they are more different numbers than colours."""
+    """Columns of labels: words, or a quantity if there are more distinct numbers than colours."""
     return [{"name": clipped(name)} | _column(texts, numbers) for name, texts in columns.items()]
 
 
@@ -288,7 +288,7 @@ def _as_quantity(texts):
 
 
 def _labels(labels, numbers):
-    """The labels of some rows, and all different ones if there are not many."""
+    """The labels of some rows, and all distinct ones if there are not many."""
     if labels is None:
         return {"labels": None, "classes": []}
     classes = list(dict.fromkeys(clipped(label) for label in sorted(set(labels), key=_rank)))
@@ -297,7 +297,7 @@ def _labels(labels, numbers):
 
 
 def _rank(label):
-    """Numbers by their size, then words."""
+    """Sort key: numbers by size, then words."""
     try:
         return 0, float(label), label
     except ValueError:
@@ -312,7 +312,7 @@ def _samples(model, X, codes, numbers, layout):
     )
     levels, hidden = _levels(layout)[0], np.isnan(drawn)
     drawn = np.where(hidden, rebuilt, drawn)
-    ends = np.quantile(drawn, [0.001, 0.999])  # few values must not hide all others
+    ends = np.quantile(drawn, [0.001, 0.999])  # a few values must not hide all others
     return {
         "layout": layout.described(),
         "original": pack_rows(drawn, levels),
@@ -339,7 +339,7 @@ def _parts(model, codes, layout):
 
 
 def _names(model):
-    """Names of the points of a series, if they have any and it is not known where they lie."""
+    """Names of the points of a series, if they have any and their positions are unknown."""
     axis = sample_view(model).axes[0] if sample_view(model).axes else Axis()
     names = model.fit_.feature_names_in
     if names is None and axis.points is None:

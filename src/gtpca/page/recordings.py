@@ -1,4 +1,4 @@
-"""What the page of a recording shows: its trace and events, templates, amplitudes, intervals."""
+"""The page of a recording: its trace and events, templates, amplitudes, intervals."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gtpca.views.samples import component_view
 __all__ = ["RecordingContents", "gather_recording"]
 
 CHANNELS = 4  # those in which the templates are strongest
-OVERVIEW = 1500  # parts of a recording, of which the least and the largest value are drawn
-BYTES = 2.8  # of a point in the file: two, in base64
-SHARE = 0.75  # of the room that goes to the recording itself
-MOST_EVENTS = 20_000  # that can be looked at
+OVERVIEW = 1500  # parts of a recording, of which the smallest and the largest value are drawn
+BYTES = 2.8  # bytes of a point in the file: two, in base64
+SHARE = 0.75  # share of the room for the recording itself
+MOST_EVENTS = 20_000  # that can be displayed
 MOST_POINTS = 3000  # of the amplitudes over time
 ROWS, COLUMNS = 150, 200  # of a heat map, at most
-PILE = 2000  # events of a template that are piled up, at most
+PILE = 2000  # largest number of superimposed events of a template
 QUANTILES = (0.1, 0.5, 0.9)
 
 
@@ -42,11 +42,11 @@ class RecordingContents:
     explained : float
         Share of the energy.
     n_drawn : int
-        Points of the first recording that can be looked at, from its beginning on.
+        Points of the first recording that can be displayed, from its beginning on.
     sizes : tuple of int
         Points of each recording.
     step : float
-        Distance of points in the unit of time.
+        Distance between points in the unit of time.
     unit : str
     hidden : int
         Channels that are not drawn.
@@ -70,11 +70,11 @@ def gather_recording(model, X, room: int, rng) -> RecordingContents:
     ----------
     model : EventGTPCA
     X : recordings
-        As ``encode`` takes them; the first is drawn.
+        As for ``encode``; the first is drawn.
     room : int
         Bytes.
     rng : Generator
-        For the events that are drawn where there are too many.
+        For choosing the events that are drawn, if there are too many.
     """
     opened, events = model.opened(X), model.encode(X)
     channels = _strongest(model)
@@ -126,16 +126,15 @@ def gather_recording(model, X, room: int, rng) -> RecordingContents:
 
 
 def _names(model) -> list[str]:
-    """What the lines of charts are called."""
+    """Names of the lines of charts."""
     if model.shared_pose_:
         return ["event"]
     return [f"template {k + 1}" for k in range(model.n_components_)]
 
 
 def _channel_names(model) -> list[str]:
-    known = None
-    if model.labels_ is not None and len(model.sample_shape_) == 2:
-        known = model.labels_.axes[1].names
+    axes = [] if model.labels_ is None else list(model.labels_.axes)
+    known = axes[1].names if len(axes) == 2 else None
     return list(known or (str(c + 1) for c in range(model.n_channels_)))
 
 
@@ -156,13 +155,13 @@ def _weights(model, channel) -> np.ndarray:
 
 
 def _n_drawn(signal, events, n_channels, room) -> int:
-    """How many points of a recording fit on the page, and no more than so many events of it."""
+    """The number of points of a recording that fit on the page, with a limit on events."""
     n = min(signal.n_points, int(SHARE * room / BYTES / n_channels))
     return n if len(events) <= MOST_EVENTS else min(n, int(events.start[MOST_EVENTS]))
 
 
 def _overview(signal, channels) -> dict[str, Any]:
-    """The least and the largest value in parts of a recording, read piece by piece."""
+    """The smallest and the largest value in parts of a recording, read piece by piece."""
     count = min(OVERVIEW, signal.n_points)
     ends = np.linspace(0, signal.n_points, count + 1).astype(int)
     low, high = np.full((2, len(channels), count), np.nan)
@@ -175,12 +174,12 @@ def _overview(signal, channels) -> dict[str, Any]:
 
 
 def _with_gaps(rows) -> list[list[float | None]]:
-    """Numbers in six digits, None where nothing was observed."""
+    """Numbers with six digits, None for unobserved values."""
     return [[None if np.isnan(v) else float(f"{v:.6g}") for v in row] for row in rows]
 
 
 def _trace(signal, channels, n_drawn) -> dict[str, Any]:
-    """The first points of a recording, channel by channel, and where nothing was observed."""
+    """The first points of a recording, channel by channel, and where values are missing."""
     values = signal.read(0, n_drawn)[:, channels].T
     hidden = np.isnan(values)
     found = pack_rows(np.where(hidden, 0.0, values))
@@ -189,7 +188,7 @@ def _trace(signal, channels, n_drawn) -> dict[str, Any]:
 
 
 def _events(events, poses, n_drawn) -> dict[str, Any]:
-    """The events that can be looked at."""
+    """The events that can be displayed."""
     shown = events.start < n_drawn
     return {
         "start": pack(events.start[shown]),
@@ -225,7 +224,7 @@ def _intervals(events, groups) -> dict[str, Any] | None:
 
 
 def _quantiles(cut) -> np.ndarray:
-    """Quantiles over windows (n, L, C), 0 where nothing was observed in any, (3, L, C)."""
+    """Quantiles over windows (n, L, C), 0 if nothing was observed in any, (3, L, C)."""
     seen = ~np.isnan(cut).all(axis=0)
     found = np.zeros((len(QUANTILES), *cut.shape[1:]))
     found[:, seen] = np.nanquantile(cut[:, seen], QUANTILES, axis=0)

@@ -1,4 +1,4 @@
-"""``write_page``: checks, the template, and a file that is complete or not there."""
+"""``write_page``: checks, the template, and a file that is complete or does not exist."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from gtpca.views.spectra import noise_spectra
 __all__ = ["write_page"]
 
 LARGEST = 7_800_000  # bytes of the page
-ROOM_LEFT = 150_000  # of them for text, styles and our own scripts
+ROOM_LEFT = 150_000  # of these for text, styles and our own scripts
 SCRIPTS = ("data.js", "figures.js", "draw.js", "samples.js", "alignment.js", "page.js")
 RECORDING_SCRIPTS = ("data.js", "figures.js", "draw.js", "alignment.js", "recording.js")
 
@@ -51,31 +51,33 @@ def write_page(
     max_samples: int = 2000,
     random_state: RandomState = 0,
 ) -> Path:
-    """Write one HTML file that shows a fitted model: it needs no server and no connection.
+    """Write one HTML file that shows a fitted model; it needs no server and no connection.
 
-    On the page are the components, what they explain beside "PCA (uncentred)", the scores, single
-    samples with their reconstructions and poses, sliders that build a sample
-    ``sum_k s_k T w_k`` in the reference pose, and histograms of the poses. It stays below 8 MB:
-    samples are drawn at random, in the proportions of the labels, and large ones are averaged over
-    neighbours; the page says so. Shares and histograms count all samples.
+    The page shows the components, what they explain compared with "PCA (uncentred)", the scores,
+    single samples with their reconstructions and poses, sliders that build a sample ``sum_k s_k T
+    w_k`` in the reference pose, and histograms of the poses. It stays below 8 MB: samples are drawn
+    at random, in the proportions of the labels, and large ones are averaged over neighbours; the
+    page says so. Shares and histograms count all samples.
 
     Parameters
     ----------
     model : GTPCA, ProbabilisticGTPCA or EventGTPCA
-        Fitted. A pattern is shown beside the components, and poses with their standard deviations
-        and probabilities. Of templates of recordings the page shows the trace with its events,
-        amplitudes over time, intervals, and events piled up.
+        Fitted. For a density, the pattern is shown with the components, and poses with their
+        standard deviations and probabilities. Of templates of recordings the page shows the trace
+        with its events, amplitudes over time, intervals, and events piled up.
     X : array (n, \\*sample_shape) or (n, d), or recordings
-        Samples, those of the fit or new ones; whatever ``model.encode`` reads, chunk by chunk.
+        Samples, those of the fit or new ones; anything that ``model.encode`` accepts, read chunk by
+        chunk.
     path : path
-        Where the page goes. An existing file is replaced once the new one is complete.
+        The file to write. An existing file is replaced once the new one is complete.
     labels : array (n,), dict of str to array (n,), or None
-        Shown beside the samples; up to ten different ones are told apart in the scatter, more that
-        are numbers are a quantity with a colour scale. Several columns can be chosen from by name.
+        Shown next to the samples; up to ten distinct labels are distinguished in the scatter plot,
+        and more that are numbers are a quantity with a colour scale. Several columns can be
+        selected by name.
     ids : array (n,), dict of one str to array (n,), or None
-        What the samples are called.
+        Names of the samples.
     check : Check or None
-        What :func:`gtpca.diagnostics.check` found, for the section "Is it real?".
+        The result of :func:`gtpca.diagnostics.check`, for the section "Is it real?".
     commands : tuple of str or None
         What to run for that section, and what to do where there is no evidence for a pattern, as
         ``gtpca report`` says it; default: what to call in Python.
@@ -84,7 +86,7 @@ def write_page(
     text : str or None
         Shown below the heading, as plain text; a blank line begins a new paragraph.
     max_samples : int
-        At most so many points in the scatter.
+        Largest number of points in the scatter plot.
     random_state : int, RandomState or None
         For the samples that are shown.
 
@@ -117,6 +119,9 @@ def write_page(
         return _write(environment, "recording.html", context, path)
     X = counted(X, model)
     columns = _columns("labels", labels, X, "label")
+    weight = measures.set_aside(model, X.shape[0] if hasattr(X, "shape") else len(X)).weight
+    if weight is not None:
+        columns.setdefault("row weight", np.array([f"{v:.3g}" for v in weight], dtype=object))
     called = next(iter(_columns("ids", ids, X, "id").items()), None)
     contents = gather(
         model,
@@ -143,8 +148,10 @@ def _write(environment, template, context, path) -> Path:
 
 
 def _check(model, path, **words):
-    """The path, if everything is as it should be."""
+    """The path, if all arguments are valid."""
     recordings = isinstance(model, BaseFitted) and model.of_recordings
+    if hasattr(model, "n_kinds"):
+        raise TypeError("a page of a MixtureGTPCA is not offered; plot_kinds draws its kinds.")
     if not recordings and not isinstance(model, BaseGTPCA):
         raise TypeError(
             f"model={clipped(repr(model))} is not a GTPCA, a density or an EventGTPCA; fit one."
@@ -178,7 +185,7 @@ def _check_labels(option, labels, X):
 
 
 def _texts(model, X, contents, title):
-    """What the template says in words."""
+    """The texts for the template."""
     count = model.n_components_
     return {
         "title": title or _heading(model),
@@ -246,20 +253,20 @@ def _recording_facts(model, contents):
 
 
 def _calls(model) -> tuple[str, str]:
-    """What to call in Python to see what is real, and where there is no pattern."""
+    """What to call in Python for the diagnostics, and if there is no pattern."""
     other = "another family or more samples may help"
     found = "`gtpca.diagnostics.choose(X, model.family)` tries other windows"
     return "gtpca.diagnostics.check(model, X)", found if as_family(model.family).windows else other
 
 
 def _paragraphs(text) -> list[str]:
-    """A text, cut where a line is blank."""
+    """A text, split at blank lines."""
     found = re.split(r"\n\s*\n", text.replace("\r\n", "\n"))
     return [paragraph.strip() for paragraph in found if paragraph.strip()]
 
 
 def _heading(model):
-    """What is shown, where nobody says."""
+    """The default heading."""
     count, name = model.n_components_, "ProbabilisticGTPCA" if is_density(model) else "GTPCA"
     said = "a pattern" if count == 0 else f"{count} component{'' if count == 1 else 's'}"
     return f"{name}: {said}"
@@ -286,6 +293,8 @@ def _facts(model, X, contents):
     }
     if model.operator_.domain_share < 1:
         facts["samples are judged on"] = measures.domain_text(model.operator_)
+    if aside := measures.set_aside(model).text:
+        facts["set aside as artefacts"] = aside
     facts |= _likelihoods(model) if is_density(model) else {}
     if model.noise_ is not None:
         facts |= _whitened(model)
@@ -298,7 +307,7 @@ def _facts(model, X, contents):
 
 
 def _likelihoods(model):
-    """What a likelihood says of the fit, as pairs."""
+    """The likelihood of the fit, as pairs."""
     found = {
         "norm of the pattern": f"{np.linalg.norm(model.mean_pattern_):.4g}",
         "standard deviations of scores": ", ".join(
@@ -313,7 +322,7 @@ def _likelihoods(model):
 
 
 def _whitened(model):
-    """What was done to rows before the fit, as pairs."""
+    """The whitening before the fit, as pairs."""
     orders = ", ".join(map(str, model.noise_.orders))
     found = {"noise": f"stationary, whitened by an autoregression of order {orders}"}
     left = None if is_density(model) else model.data_resmse_
@@ -346,12 +355,12 @@ def _spectra(model) -> list[dict[str, str]]:
 
 
 def _noise(model):
-    """Standard deviation of a value; the mean square over features, if they differ."""
+    """Standard deviation of a value; the root mean square over features, if they differ."""
     return f"{np.sqrt(np.mean(model.noise_variance_)):.3g}"
 
 
 def _parts(plotly, data, scripts=SCRIPTS) -> dict[str, Any]:
-    """The scripts, the styles, the data, and the policy that allows just these."""
+    """The scripts, the styles, the data, and the policy that allows only these."""
     own = "\n".join(_resource(name) for name in scripts)
     allowed = f"{script_hash(plotly)} {script_hash(own)}"
     return {

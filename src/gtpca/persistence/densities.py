@@ -12,11 +12,11 @@ from gtpca.persistence.shapes import is_array, is_floats
 
 __all__ = ["check_density_file", "check_mixture_file"]
 
-SUM = 1e-6  # how far probabilities may be from 1 in sum
+SUM = 1e-6  # tolerance for the sum of probabilities
 
 
 def check_density_file(model) -> None:
-    """Raise an error unless the fitted attributes of a density can be what a fit found."""
+    """Raise an error unless the fitted attributes of a density are a possible result of a fit."""
     operator = model.operator_
     count = checks.integer("n_components_", model.n_components_, 0)
     _check_floats(model, "components_", (count, *operator.weight_shape))
@@ -32,7 +32,7 @@ def check_density_file(model) -> None:
 
 
 def check_mixture_file(model) -> None:
-    """Raise an error unless the fitted attributes of a mixture can be what a fit found."""
+    """Raise an error unless the fitted attributes of a mixture are a possible result of a fit."""
     operator = model.operator_
     count = checks.integer("n_components_", model.n_components_, 0)
     kinds = checks.integer("number of kind_weights_", np.size(model.kind_weights_), 1)
@@ -71,9 +71,9 @@ def _check_floats(model, name, shape) -> None:
 
 
 def _check_noise(model, one) -> None:
-    """One variance, or one for each feature, all of them positive."""
+    """Check that there is one variance, or one for each feature, all of them positive."""
     noise = model.noise_variance_
-    one = one or (model.n_features_in_ == 1 and np.ndim(noise) == 0)  # as older files have it
+    one = one or (model.n_features_in_ == 1 and np.ndim(noise) == 0)  # as in older files
     good = isinstance(noise, float) if one else is_array(noise, "f", model.sample_shape_)
     if not good or not np.all(np.isfinite(noise)) or np.any(np.asarray(noise) <= 0):
         raise ValueError("noise_variance_ must be positive: a number, or one for each feature")

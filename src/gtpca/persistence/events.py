@@ -16,7 +16,7 @@ __all__ = ["check_event_file", "check_template_shape"]
 
 
 def check_template_shape(fitted, max_size) -> None:
-    """Raise an error unless ``sample_shape_`` is that of templates that are not too large."""
+    """Raise an error unless ``sample_shape_`` is that of templates of moderate size."""
     shape = fitted["sample_shape_"]
     if not isinstance(shape, tuple) or len(shape) not in (1, 2):
         raise ValueError("sample_shape_ must be that of a template")
@@ -29,7 +29,7 @@ def check_template_shape(fitted, max_size) -> None:
 
 
 def check_event_file(model) -> None:
-    """Raise an error unless the fitted attributes of templates can be what a fit found."""
+    """Raise an error unless the fitted attributes of templates are a possible result of a fit."""
     count = checks.integer("n_components_", model.n_components_, 1)
     for name, value, allowed in (
         ("shared_pose_", model.shared_pose_, (False, True)),
@@ -48,7 +48,7 @@ def check_event_file(model) -> None:
 
 
 def _check_arrays(model, shape, count) -> None:
-    """Templates of unit norm, and positive numbers for each group of them."""
+    """Check for templates of unit norm, and positive numbers for each group of them."""
     groups = 1 if model.shared_pose_ else count
     rows = len(model.prices_) if np.ndim(model.prices_) == 2 else 0
     wanted = {

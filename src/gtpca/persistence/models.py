@@ -1,4 +1,4 @@
-"""Models in files: no pickle, nothing that is run on loading, every byte checked.
+"""Models in files: no pickle, nothing is executed on loading, every byte is checked.
 
 The operator is never stored: a family is bound again to the shape of a sample.
 """
@@ -46,7 +46,7 @@ from gtpca.text import one_line
 __all__ = ["load", "save"]
 
 LARGEST_FAMILY = 2**24
-DOMAINS = 3  # files of earlier formats know no domain: samples were judged everywhere
+DOMAINS = 3  # files of earlier formats have no domain: samples were compared everywhere
 MOST_SWEEPS, MOST_JOBS = 10_000, 4096
 FITTED_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
 KINDS = {kind.__name__: kind for kind in (GTPCA, ProbabilisticGTPCA, MixtureGTPCA, EventGTPCA)}
@@ -56,7 +56,8 @@ VALUES: dict[type, type[Fitted]] = {
     MixtureGTPCA: FittedMixture,
     EventGTPCA: FittedEvents,
 }
-LEFT_OUT = ("feature_names_in_", "online_")  # of files, where there is nothing to say
+ASIDE = ("row_weight_", "rejected_", "losses_")
+LEFT_OUT = ("feature_names_in_", "online_", *ASIDE)  # of files, if there is nothing to store
 
 
 def save(model: BaseFitted, path: str | PathLike[str]) -> None:
@@ -83,18 +84,19 @@ def save(model: BaseFitted, path: str | PathLike[str]) -> None:
 
 
 def load(path: str | PathLike[str], max_size: int = LARGEST_FAMILY) -> Any:
-    """Read a model that ``save`` of one of the estimators wrote.
+    """Read a model that was written by ``save`` of one of the estimators.
 
-    What ``transform`` and the other methods return is the same, to the last bit, as before saving
-    (on the same machine and versions of NumPy and SciPy).
+    ``transform`` and the other methods return the same results as before saving, to the last bit
+    (on the same machine and with the same versions of NumPy and SciPy).
 
     Parameters
     ----------
     path : path
     max_size : int
-        A family may need that many numbers (``family.size(sample_shape).n_values``), which is
-        found out before anything is allocated, so that a hostile file cannot fill the memory or
-        run for ever. Raise it for a large model of your own.
+        The largest number of values that a family may need
+        (``family.size(sample_shape).n_values``), which is checked before anything is allocated, so
+        that a hostile file cannot fill the memory or run for ever. Increase it for your own large
+        models.
 
     Returns
     -------
@@ -121,30 +123,30 @@ def load(path: str | PathLike[str], max_size: int = LARGEST_FAMILY) -> Any:
         raise
     except MemoryError:
         raise ValueError(f"{path} needs more memory than there is.") from None
-    except Exception as error:  # of the estimator's checks, whatever they meet
+    except Exception as error:  # any exception of the estimator's checks
         raise ValueError(f"{path} holds no valid model: {one_line(error)}") from None
 
 
 def _parameters(model) -> dict:
-    """All parameters; of samples of noise what was estimated from them."""
+    """All parameters; samples of noise are replaced by what was estimated from them."""
     told = model.get_params(deep=False)
     return told if isinstance(told["noise"], str) else told | {"noise": model.noise_}
 
 
 def _name(field: str) -> str:
-    """The name in files of what a fitted value holds or has."""
+    """The name of a field of a fitted value in files."""
     return "_row_shape" if field == "row_shape" else f"{field}_"
 
 
 def _told(fit) -> dict:
-    """All that a fitted value holds but the operator, and what follows from that."""
+    """All fields of a fitted value except the operator and what follows from it."""
     names = [field.name for field in fields(fit) if field.name != "operator"]
     told = {_name(name): getattr(fit, name) for name in (*names, *fit.follows)}
     return {n: value for n, value in told.items() if n not in LEFT_OUT or value is not None}
 
 
 def _others(model) -> dict:
-    """What others have set on an estimator, such as what ``set_output`` was told."""
+    """What other code has set on an estimator, such as the choice of ``set_output``."""
     names = {*inspect.signature(type(model)).parameters, "fit_"}
     found = {k: v for k, v in vars(model).items() if k not in names and "callback" not in k}
     for name in found:
@@ -153,14 +155,14 @@ def _others(model) -> dict:
 
 
 def _check_other(kind, name) -> None:
-    """Attributes of others end in an underscore or begin with one, and hide none of the class."""
+    """Check that other attributes begin or end with an underscore and hide none of the class."""
     known = inspect.getattr_static(kind, name, None) is not None
     if known or "callback" in name or name == "fit_" or not FITTED_NAME.fullmatch(name):
         raise ValueError(f"the attribute {name[:80]!r} is not one of a fitted model")
 
 
 def _parted(kind, fitted) -> tuple[dict, dict]:
-    """What a file tells of the fitted value of an estimator, and what others have set on it."""
+    """The fitted value of an estimator in a file, and what other code has set on it."""
     value = VALUES[kind]
     known = {_name(n) for n in (*(field.name for field in fields(value)), *value.follows)}
     known -= {"operator_"}
@@ -199,7 +201,7 @@ def _rebuild(content, decoder, max_size) -> Any:
 
 
 def _kind_of(content):
-    """The class of the model in a file; files of older versions do not tell, and have a GTPCA."""
+    """The class of the model in a file; older files do not state it, and have a GTPCA."""
     name = content.get("estimator", "GTPCA")
     if not isinstance(name, str) or name not in KINDS:
         raise ValueError(f"there is no estimator {str(name)[:40]!r} in this version")
@@ -207,7 +209,7 @@ def _kind_of(content):
 
 
 def _untold(model, fitted):
-    """What older files do not tell: parameters that a fit keeps; no ridge, labels or cautions."""
+    """What older files lack: parameters that a fit keeps; no ridge, labels or cautions."""
     known: dict[str, Any] = {"cautions_": []}
     if isinstance(model, GTPCA):
         known |= {f"{name}_": getattr(model, name) for name in FROZEN}
@@ -216,7 +218,7 @@ def _untold(model, fitted):
 
 
 def _check_complete(kind, fitted) -> None:
-    """Raise an error unless all is there that has no default."""
+    """Raise an error unless all fields without a default are present."""
     value = VALUES[kind]
     for name in (*value.needed(), *value.follows):
         if name != "operator" and _name(name) not in fitted:
@@ -224,7 +226,7 @@ def _check_complete(kind, fitted) -> None:
 
 
 def _check_parameters(model, fitted) -> None:
-    """The checks of ``fit``, and bounds that keep a forged model from running for ever."""
+    """The checks of ``fit``, and bounds that prevent a forged model from running for ever."""
     if isinstance(model, EventGTPCA):
         check_event_parameters(model)
     elif isinstance(model, BaseDensity):
@@ -242,7 +244,7 @@ def _check_parameters(model, fitted) -> None:
 
 
 def _check_shapes(model, fitted, max_size) -> None:
-    """What the fitted attributes say about the shape of a sample must agree."""
+    """Check that the fitted attributes are consistent with the shape of a sample."""
     components, count = fitted["components_"], fitted["n_components_"]
     if not is_array(components, "f", np.shape(components)) or components.ndim < 2:
         raise ValueError("components_ must be finite numbers, one component a row")
@@ -291,7 +293,7 @@ CHECKS: dict[type, Callable] = {
 
 
 def _check_record(model, count) -> None:
-    """What is told of the fit, for each component or for all together."""
+    """Check the record of the fit, for each component or for all together."""
     for name in ("explained_energy_", "explained_energy_ratio_"):
         if not is_array(getattr(model, name), "f", (count,)):
             raise ValueError(f"{name} must be {count} numbers")
@@ -304,6 +306,20 @@ def _check_record(model, count) -> None:
         raise ValueError(f"history_ must be a list of {len(passes)} arrays")
     if not all(is_array(values, "f", (np.size(values),)) for values in history):
         raise ValueError("history_ must hold arrays of numbers")
+    _check_aside(model)
+
+
+def _check_aside(model) -> None:
+    """What is told of rows and values that were set aside."""
+    weight, rejected, losses = (getattr(model, name) for name in ASIDE)
+    if weight is not None and not is_floats(weight, (np.size(weight),)):
+        raise ValueError("row_weight_ must hold a number for every row")
+    shape = (len(rejected) if np.ndim(rejected) else 0, *model.sample_shape_)
+    if rejected is not None and not is_array(rejected, "b", shape):
+        raise ValueError("rejected_ must say of every value whether it was set aside")
+    known = losses is None or isinstance(losses, list)
+    if not known or not all(is_array(each, "f", (np.size(each),)) for each in losses or ()):
+        raise ValueError("losses_ must be a list of arrays of numbers")
 
 
 def _bind(model, fitted, max_size):
@@ -323,7 +339,7 @@ def _bind(model, fitted, max_size):
 
 
 def _check_operator(model) -> None:
-    """The family must still be what was fitted, for it is what the file holds."""
+    """Check that the family is still the one that was fitted, as stored in the file."""
     old, new = model.operator_, model.bind(model.grid_)
     probe = np.random.default_rng(0).standard_normal((1, old.n_features))
     w = np.random.default_rng(1).standard_normal(old.n_weights)

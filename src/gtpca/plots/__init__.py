@@ -30,6 +30,7 @@ from gtpca.plots.diagnostics import (
     plot_stability,
 )
 from gtpca.plots.events import plot_events, plot_intervals
+from gtpca.plots.kinds import plot_kinds
 from gtpca.plots.noise import plot_noise
 from gtpca.plots.perturbation import plot_perturbation
 from gtpca.plots.poses import plot_pose_posterior, plot_poses
@@ -43,6 +44,7 @@ __all__ = [
     "plot_events",
     "plot_history",
     "plot_intervals",
+    "plot_kinds",
     "plot_noise",
     "plot_noise_floor",
     "plot_perturbation",

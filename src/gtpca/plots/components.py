@@ -18,7 +18,7 @@ from gtpca.plots.panels import (
     pick_rows,
     take_axes,
 )
-from gtpca.views.measures import as_seen, encode
+from gtpca.views.measures import as_seen, encode, set_aside
 from gtpca.views.palette import BLACK, BLUE, GREY, ORANGE, RED, SKY, Scale
 from gtpca.views.parts import PATTERN, is_density, picked
 from gtpca.views.samples import component_view, sample_view
@@ -91,8 +91,9 @@ def plot_reconstructions(
     Others take a panel for the sample, one for each reconstruction, all on the same scale, and one
     for the residual, with colours for both signs. With ``center="samples"`` a sample is drawn
     without its mean. Gaps are left blank, grey in pictures; predictions for them are a separate
-    line, or tinted, in pink. Reconstructions are blank outside the domain on which samples are
-    compared.
+    line, or tinted, in pink. Values that the fit set aside have crosses or a veil in red, and rows
+    that it set aside show their weight, if ``X`` has as many rows as the fit. Reconstructions are
+    blank outside the domain on which samples are compared.
 
     Parameters
     ----------
@@ -118,13 +119,19 @@ def plot_reconstructions(
     rebuilt = np.stack([model.decode(codes.first(c)) for c in counts], axis=1)
     rebuilt = np.where(judged(model), rebuilt, np.nan)
     shares = left_over(model, values, rebuilt[:, -1])
+    aside = set_aside(model, X.shape[0] if hasattr(X, "shape") else len(X))
     columns = 2 if view.is_curve else len(counts) + 2
     given, axes = take_axes(ax, (len(values), columns), size=_panel_size(view))
     draw = _draw_curve_row if view.is_curve else partial(_draw_panel_row, bool(np.any(values < 0)))
     for j, (x, parts) in enumerate(zip(values, rebuilt, strict=True)):
         panels = axes[j * columns : (j + 1) * columns]
         draw(panels, view, x, parts, counts, first=j == 0, last=j == len(values) - 1)
-        panels[0].set_ylabel(samples.row_name(view, f"sample {numbers[j]}"), fontsize=8)
+        name = f"sample {numbers[j]}"
+        if aside.rejected is not None:
+            samples.draw_rejected(panels[0], view, x, aside.rejected[numbers[j]])
+        if aside.weight is not None and numbers[j] in aside.rows:
+            name += f"\nweight {aside.weight[numbers[j]]:.2g}"
+        panels[0].set_ylabel(samples.row_name(view, name), fontsize=8)
         panels[-1].set_title(f"residual, {100 * shares[j]:.1f} %", fontsize=9)
     return given
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gtpca.plots.style import integer_ticks, mapping, quiet
-from gtpca.views.palette import BLACK, CYCLE, GREY, PREDICTED
+from gtpca.views.palette import BLACK, CYCLE, GREY, PREDICTED, RED
 from gtpca.views.samples import TILES, evenly
 
 __all__ = [
@@ -92,8 +92,20 @@ def draw_predicted(ax, view, x, part):
         _tint(ax, view, hidden)
 
 
-def _tint(ax, view, hidden):
-    """Tint the points of a picture that were predicted."""
+def draw_rejected(ax, view, x, rejected):
+    """Where values of the sample ``x`` were set aside: crosses, or a veil."""
+    if not rejected.any():
+        return
+    if view.kind == "lines":
+        values = view.channels(np.where(rejected, x, np.nan))[0].T
+        look = {"color": RED, "linestyle": "", "marker": "x", "markersize": 4}
+        ax.plot(view.positions, values, **look)[0].set_label("set aside")
+    else:
+        _tint(ax, view, rejected, RED)
+
+
+def _tint(ax, view, hidden, colour=PREDICTED):
+    """Tint points of a picture, such as those that were predicted."""
     from matplotlib.colors import to_rgba
 
     channels, extent = view.channels(hidden), ax.images[0].get_extent()
@@ -101,8 +113,8 @@ def _tint(ax, view, hidden):
         channels = channels[:, evenly(view.n_channels, TILES)]
     veil = view.picture(channels)[0]
     veil = veil.max(axis=-1) if view.kind == "colours" else veil
-    colour = np.array(to_rgba(PREDICTED, 0.35)) * (veil > 0)[..., None]
-    ax.imshow(colour, interpolation="nearest", extent=extent, aspect=ax.get_aspect())
+    veil = np.array(to_rgba(colour, 0.35)) * (veil > 0)[..., None]
+    ax.imshow(veil, interpolation="nearest", extent=extent, aspect=ax.get_aspect())
 
 
 def draw_panel(ax, view, values, scale):

@@ -19,7 +19,7 @@ from gtpca.plots.panels import (
     take_single,
 )
 from gtpca.plots.style import quiet
-from gtpca.views.measures import as_seen, encode
+from gtpca.views.measures import as_seen, encode, set_aside
 from gtpca.views.palette import BLACK, BLUE, CYCLE, GREY, LEVELS, MARKERS, Scale
 from gtpca.views.samples import sample_view
 
@@ -42,7 +42,8 @@ def plot_scores(
     """Plot scores on two components, one point per sample.
 
     Classes have a colour and a marker each, and a legend, if there are at most 56 of them; labels
-    with more than 20 distinct numbers are a quantity, with a colour bar.
+    with more than 20 distinct numbers are a quantity, with a colour bar. Rows that the fit set
+    aside have a cross, if ``X`` has as many rows as the fit.
 
     Parameters
     ----------
@@ -72,6 +73,10 @@ def plot_scores(
     points = _points(scores, numbers)
     ax = take_single(ax, (5.6, 4.2))
     colours = _draw_points(ax, points, labels)
+    aside = set_aside(model, len(points)).rows
+    if len(aside):
+        ax.scatter(*points[aside].T, marker="x", s=36, linewidth=1, color=BLACK, label="set aside")
+        ax.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1))
     _label(ax, numbers)
     _limit(ax, points)
     if thumbnails:

@@ -224,7 +224,7 @@ def _no_meaning(option, value, kind, known) -> str:
     typed = sorted(known - {*REMEMBERED, "sample_shape"})
     here = ", ".join(typed)
     return (
-        f"{option}={value!r} has no meaning for this kind of file, {kind.name}: {where}. Options "
+        f"{option}={value!r} does not apply to this kind of file, {kind.name}: {where}. Options "
         f"here: {here or 'none'}."
     )
 
@@ -250,7 +250,7 @@ def _cut(path, given, rate) -> Data:
     wrong = [n for n, v in given.items() if n not in (*always, *CUT, "key") and v is not None]
     if wrong:
         raise ValueError(
-            f"{wrong[0]}={given[wrong[0]]!r} has no meaning with a window: leave it out"
+            f"{wrong[0]}={given[wrong[0]]!r} does not apply with a window: leave it out"
         )
     known = {name: given[name] for name in (*CUT, "key") if name in given}
     return read_windows(path, rate=rate, **known)
@@ -290,7 +290,7 @@ def _kind(path: Path) -> str:
             )
         known = ", ".join(kind for kind in KINDS if kind not in ("folder", ".zarr"))
         raise ValueError(
-            f"{shown(path)}: the ending {ending!r} is none of {known}, and it is not a folder."
+            f"{shown(path)}: the extension {ending!r} is none of {known}, and it is not a folder."
         )
     check_regular(path)
     if size == 0:

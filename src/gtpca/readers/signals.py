@@ -121,7 +121,7 @@ def read_signal(
     ending = _ending(path)
     if ending not in SIGNALS:
         known = ", ".join(SIGNALS)
-        raise ValueError(f"{shown(path)}: the ending {ending!r} is none of {known}.")
+        raise ValueError(f"{shown(path)}: the extension {ending!r} is none of {known}.")
     if ending != ".zarr":
         check_regular(path)
     try:

@@ -75,7 +75,7 @@ def write_array(path: str | PathLike[str], array: ArrayLike) -> None:
 def _write(path, arrays) -> None:
     ending = ".csv" if str(path) == "-" else Path(path).suffix.lower()
     if ending not in ENDINGS:
-        raise ValueError(f"{path}: the ending {ending!r} is none of {', '.join(ENDINGS)}.")
+        raise ValueError(f"{path}: the extension {ending!r} is none of {', '.join(ENDINGS)}.")
     if str(path) == "-":
         sys.stdout.write(_csv(arrays))
     elif ending == ".csv":

@@ -1,4 +1,4 @@
-"""Times from one event to the next, counted."""
+"""Histograms of the times from one event to the next."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 __all__ = ["interval_counts"]
 
 BINS = 60
-LAST = 0.99  # the share of intervals that is drawn
+LAST = 0.99  # share of intervals that is drawn
 
 
 def interval_counts(events, groups: int):
@@ -17,14 +17,14 @@ def interval_counts(events, groups: int):
     ----------
     events : Events
     groups : int
-        Templates with events of their own; 1 if they share a pose.
+        Number of templates with separate events; 1 if they share a pose.
 
     Returns
     -------
     edges : array (61,)
     counts : int array (groups, 60)
     intervals : list of arrays
-        All of them, of each template; None instead of these three if there is none.
+        All intervals of each template; None instead of these three if there are none.
     """
     each = [events[events.component == k].intervals for k in range(groups)]
     every = np.concatenate(each)

@@ -13,19 +13,23 @@ from gtpca.model.preprocessing import sample_means
 from gtpca.views.parts import is_density
 
 __all__ = [
+    "ASIDE",
     "PCA",
     "Pose",
     "UncentredPCA",
     "as_seen",
+    "confusion",
     "doubts",
     "encode",
     "measure",
     "pose_columns",
+    "set_aside",
     "shares",
     "spread_runs",
     "uncentred_pca",
 ]
 
+ASIDE = 0.1  # a row of the fit that counted less is reported as set aside
 PCA = "PCA (uncentred)"  # its name wherever it is shown
 PCA_COST = 5e10  # largest number of multiplications for it
 PCA_VALUES = 2**25  # largest number of values read for it
@@ -56,6 +60,55 @@ def _in_memory(*arrays):
     import dask
 
     return dask.compute(*arrays)
+
+
+class Aside(NamedTuple):
+    """What a fit set aside of its rows.
+
+    Attributes
+    ----------
+    weight : array (n,) or None
+        How much each row counted.
+    rejected : bool array (n, \\*sample_shape) or None
+        Which values were hidden.
+    """
+
+    weight: np.ndarray | None = None
+    rejected: np.ndarray | None = None
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Numbers of the rows that hardly counted."""
+        return np.flatnonzero(np.asarray([] if self.weight is None else self.weight) < ASIDE)
+
+    @property
+    def text(self) -> str:
+        """How much of what, in words; empty where nothing could be set aside."""
+        said = []
+        if self.weight is not None:
+            said.append(f"{len(self.rows)} of {len(self.weight)} rows (weight below {ASIDE:g})")
+        if self.rejected is not None:
+            said.append(f"{self.rejected.sum()} of {self.rejected.size} values")
+        return ", ".join(said)
+
+
+def set_aside(model, n_rows=None) -> Aside:
+    """What a fit set aside; nothing of rows that are not as many as those of the fit."""
+    weight, rejected = (getattr(model, name, None) for name in ("row_weight_", "rejected_"))
+    known = next((len(each) for each in (weight, rejected) if each is not None), None)
+    return Aside() if n_rows not in (None, known) else Aside(weight, rejected)
+
+
+def confusion(kind, labels, n_kinds=None) -> tuple[np.ndarray, np.ndarray]:
+    """Classes (C,), and how many samples of each are of every kind, (C, G)."""
+    kind, labels = np.asarray(kind), np.asarray(labels)
+    if labels.shape != kind.shape:
+        raise ValueError(f"labels has shape {labels.shape}, but there are {len(kind)} samples.")
+    classes, place = np.unique(labels.astype(str), return_inverse=True)
+    n_kinds = int(kind.max(initial=-1)) + 1 if n_kinds is None else n_kinds
+    counts = np.zeros((len(classes), n_kinds), dtype=int)
+    np.add.at(counts, (place, kind), 1)
+    return classes, counts
 
 
 def doubts(model, X) -> dict[str, np.ndarray]:
@@ -89,7 +142,7 @@ def as_seen(model, X, numbers=None) -> np.ndarray:
 def domain_text(operator) -> str:
     """The part of a sample, or of the moving window, on which samples are compared, in words."""
     whole = "its points" if operator.domain is not None else "the points of the window"
-    return f"{100 * operator.domain_share:.0f} % of {whole}, where every transform shows something"
+    return f"{100 * operator.domain_share:.0f} % of {whole}, where every transform is defined"
 
 
 def shares(energies) -> np.ndarray:

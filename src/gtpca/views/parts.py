@@ -1,4 +1,4 @@
-"""What a model consists of: components, and before them the pattern of a density."""
+"""The parts of a model: components, preceded by the pattern of a density."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 __all__ = ["PATTERN", "Part", "is_density", "known_labels", "parts", "picked"]
 
-PATTERN = "pattern"  # what it is called wherever it is shown
+PATTERN = "pattern"  # its name wherever it is shown
 
 
 class Part(NamedTuple):
@@ -21,10 +21,10 @@ class Part(NamedTuple):
     weights : array (\\*weight_shape)
         A component has unit norm, a pattern its own.
     share : float or None
-        Of the energy of the training rows; of a density, as it expects it. None for templates of
-        recordings, which overlap.
+        Share of the energy of the training rows; for a density, the expected share. None for
+        templates of recordings, which overlap.
     size : float or None
-        Norm of the pattern, or standard deviation of the scores, as a density has it.
+        Norm of the pattern, or standard deviation of the scores, for a density.
     """
 
     name: str
@@ -43,12 +43,12 @@ class Part(NamedTuple):
 
 
 def is_density(model) -> bool:
-    """Whether the model has a likelihood: then a pattern and all components take one pose."""
+    """Whether the model has a likelihood: a pattern and all components then share one pose."""
     return model.has_likelihood
 
 
 def known_labels(model):
-    """What a model knows of its samples beside their values; None before a fit."""
+    """What a model knows about its samples besides their values; None before a fit."""
     return model.labels_ if model.__sklearn_is_fitted__() else None
 
 
@@ -69,7 +69,7 @@ def parts(model) -> list[Part]:
 
 
 def picked(model, numbers) -> list[Part]:
-    """The components ``numbers``, counted from 0; None is all parts."""
+    """The components ``numbers``, counted from 0; None means all parts."""
     every = parts(model)
     first = len(every) - model.n_components_
     return every if numbers is None else [every[first + k] for k in numbers]

@@ -1,4 +1,4 @@
-"""Spectra of the noise that a model knows, in physical units where these are known."""
+"""Spectra of the noise of a model, in physical units if these are known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gtpca.views.parts import is_density
 __all__ = ["Spectrum", "noise_spectra"]
 
 SECONDS = ("s", "sec", "second", "seconds")
-FINE = 512  # points of a sample for which frequencies are taken
+FINE = 512  # points of a sample for which frequencies are computed
 
 
 class Spectrum(NamedTuple):
@@ -36,7 +36,7 @@ class Spectrum(NamedTuple):
 
 
 def noise_spectra(model) -> list[Spectrum]:
-    """One for each axis along which noise is stationary; a flat one where it is white."""
+    """One for each axis along which noise is stationary; a flat one if it is white."""
     if model.noise_ is None:
         frequency = np.linspace(0.0, 0.5, 2)
         power = np.full((1, 2), _white_variance(model))
@@ -57,7 +57,7 @@ def noise_spectra(model) -> list[Spectrum]:
 
 
 def _white_variance(model) -> float:
-    """Mean square of what a model leaves, or of its noise."""
+    """Mean square of the residual of a model, or of its noise."""
     if is_density(model):
         return float(np.mean(model.noise_variance_))
     if model.of_recordings:  # of correlations with templates of unit norm

@@ -28,7 +28,7 @@ from gtpca_paper.baselines.networks import torch  # or what to install
 
 __all__ = ["Poses", "ShiftPoses", "make_poses", "train_together"]
 
-PART = 1024  # rows that are looked at together outside of the training
+PART = 4096  # rows that are looked at together outside of the training
 LARGEST = 2**28  # numbers in all rows up to which their spectra are kept too
 
 
@@ -46,7 +46,23 @@ class Poses:
         columns, values = padded_rows(matrix)
         self.copies = columns.shape[1] == 1 and bool((values == 1).all())  # every entry is a weight
         self.columns = torch.from_numpy(columns[:, 0]).reshape(operator.n_transforms, -1)
-        self.there, self.back = (None, None) if self.copies else map(_sparse, (matrix, matrix.T))
+        both: Any = (None, None) if self.copies else map(_sparse, (matrix, matrix.T))
+        self.there, self.back = both
+        self.crops = self.copies and self._are_crops()
+
+    def _are_crops(self):
+        """Whether transforms are all pieces of the weights, from the last to the first."""
+        if len(self.operator.sample_shape) != len(self.operator.weight_shape):
+            return False
+        bank = self._pieces(torch.arange(float(self.operator.n_weights))[None])
+        return bank.shape[1:] == self.columns.shape and bool((bank[0] == self.columns).all())
+
+    def _pieces(self, W):
+        grid = W.reshape(-1, *self.operator.weight_shape)
+        for axis, size in enumerate(self.operator.sample_shape, start=1):
+            grid = grid.unfold(axis, size, 1)
+        moved = range(1, len(self.operator.sample_shape) + 1)
+        return grid.flip(*moved).flatten(len(moved) + 1).flatten(1, len(moved))
 
     def prepare(self, rows):
         """What :meth:`look` would compute of rows each time; None: nothing."""
@@ -54,6 +70,8 @@ class Poses:
 
     def spread(self, W):
         """All ``T_t w`` of weights (G, L), shape (G, m, d)."""
+        if self.crops:
+            return self._pieces(W)
         if self.copies:
             bank = W.index_select(1, self.columns.reshape(-1))
         else:

@@ -320,7 +320,10 @@ def _published(key, cell) -> float:
 
 
 def compared(tables, metric) -> DataFrame:
-    """Cells of all tables with a published counterpart, with ``deviation`` and ``table``."""
+    """Cells of all tables with a published counterpart, with ``deviation`` and ``table``.
+
+    Those of an earlier solver are left out.
+    """
     parts = [
         table.cells.assign(deviation=table.deviations(table.cells), table=table.key.short_title)
         for table in tables
@@ -328,7 +331,7 @@ def compared(tables, metric) -> DataFrame:
     ]
     none = _pandas().DataFrame(columns=[*EXPORTED, "deviation", "table"])
     cells = _pandas().concat(parts, ignore_index=True) if parts else none
-    return cells[cells["verdict"] != ""]
+    return cells[(cells["verdict"] != "") & ~cells["earlier"].astype(bool)]
 
 
 def write_tables(tables, out) -> list[Path]:

@@ -1,0 +1,395 @@
+r"""Bad rows and bad values: components of what is left when they are set aside.
+
+With the residual ``r_i`` of row ``i`` after a component and sample weights ``q_i``, a fit lowers
+
+    sum_i q_i phi(g_i),    phi(g) = 2 s arctan(g / 2 s),
+    g_i = sum over values of min(r_ij^2, tau^2 + rho p_ij^2),
+
+where ``p_i`` is the projection on the component. A row counts ``phi'(g) = 1 / (1 + (g / 2 s)^2)``
+times: little if it has many times the residual energy ``s`` of the row in the middle, and the less
+the worse it fits. A value that is farther than ``tau`` from its projection is *hidden*, as a gap is
+(:mod:`gtpca.model.gaps`, which has ``rho``). ``phi`` is concave and lies below its tangents, so for
+frozen ``s`` and ``tau`` every step lowers the loss: new row weights, a new mask, and a climb with
+both fixed.
+
+The first weights are those of the energies of rows, not of residuals, so that no row has more to
+say than an ordinary one, however loud it is: a search begins where bad rows cannot take it over.
+Where values are to be set aside it begins on rows whose values are clipped, and once more on rows
+as they are, since a clipped pattern may stay one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from scipy.special import ndtri
+
+from gtpca.data.chunks import as_chunks
+from gtpca.data.energies import energy, row_energies
+from gtpca.model.coding import projection
+from gtpca.model.gaps import HIDDEN_WEIGHT
+from gtpca.model.matching import match
+from gtpca.solvers.base import Problem, SolverResult
+
+__all__ = ["ASIDE", "OUTLIERS", "Aside", "Screen", "feature_medians", "row_weights"]
+
+OUTLIERS = (None, "rows", "values", "both")
+BEND = 2.0  # times the median: residual energy at which a row counts half
+FALSE = 0.05  # share of the hidden values that may be ordinary ones of Gaussian noise
+LEAST_FAR = 3.5  # standard deviations from which a value may be hidden
+NORMAL_MAD = 1.4826  # median absolute deviation of Gaussian noise, times this, is its deviation
+ROUNDS = 30  # of weights, mask and climb, at most
+FREE_ROUNDS = 3  # in which the scale still follows the residual
+LOUDEST = (3.0, 8.0)  # times the median: energy that no row exceeds when a search begins
+FLOOR = 1e-9  # least residual energy of a row in the middle, as a share of its energy
+ASIDE = 0.1  # a row that counts less is said to be set aside
+PASSES = 8  # of a climb between two of them
+SETTLED = 1e-4  # share of the loss that a round must lower it by
+
+
+@dataclass(frozen=True, eq=False)
+class Aside:
+    """What a fit set aside.
+
+    Attributes
+    ----------
+    row_weight : array (n,) or None
+        How much every row counted, from 0 to 1.
+    rejected : bool array (n, d) or None
+        Which values were hidden.
+    losses : list of arrays
+        For each component, or for all in one pose, the loss after every round with a frozen scale:
+        it never rises but by rounding.
+    """
+
+    row_weight: np.ndarray | None
+    rejected: np.ndarray | None
+    losses: list[np.ndarray]
+
+    def scaled(self, exponent) -> Aside:
+        """The same with losses times ``2**exponent``."""
+        return replace(self, losses=[np.ldexp(each, exponent) for each in self.losses])
+
+
+def row_weights(left, scale):
+    """``1 / (1 + (g / 2 s)^2)`` of residual energies (n,)."""
+    return 1 / (1 + (left / (BEND * scale)) ** 2)
+
+
+def middle(values, weight) -> float:
+    """The weighted median of values (n,)."""
+    order = np.argsort(values, kind="stable")
+    up_to = np.cumsum(weight[order])
+    return float(values[order[np.searchsorted(up_to, 0.5 * up_to[-1])]])
+
+
+def feature_medians(chunks) -> np.ndarray:
+    """The weighted median of every feature over rows in memory, (d,); 0 where none was observed."""
+    chunk = chunks.take(np.arange(chunks.n_rows))
+    rows, weight = chunk.rows, chunk.weigh(np.ones(len(chunk.rows)))
+    order = np.argsort(rows, axis=0, kind="stable")  # NaN comes last
+    seen = ~np.isnan(rows) * weight[:, None]
+    up_to = np.cumsum(np.take_along_axis(seen, order, axis=0), axis=0)
+    place = (up_to >= 0.5 * up_to[-1]).argmax(axis=0)
+    columns = np.arange(rows.shape[1])
+    values = rows[order[place, columns], columns].astype(np.float64)
+    return np.where(up_to[-1] > 0, values, 0.0)
+
+
+def threshold(rest, weight, least=0.0) -> float:
+    """How far values of a residual (n, d) may lie from 0, NaN being gaps.
+
+    From where on at most a twentieth of the values beyond it are expected in Gaussian noise with
+    the median absolute deviation of all of them; at least 3.5 standard deviations. Without outliers
+    hardly any value lies beyond. The deviation is taken to be ``least`` at least.
+    """
+    sizes = np.abs(rest[weight > 0])
+    sizes = np.sort(sizes[sizes > 0])  # neither NaN, nor zeros, which say nothing of noise
+    if not len(sizes):
+        return np.inf
+    deviation = max(NORMAL_MAD * float(sizes[len(sizes) // 2]), least)
+    beyond = np.arange(len(sizes), 0, -1)  # values at least as large as each
+    rare = -ndtri(0.5 * np.minimum(FALSE * beyond / len(sizes), 0.5))
+    far = np.flatnonzero(sizes >= np.maximum(rare, LEAST_FAR) * deviation)
+    return float(sizes[far[0]]) * (1 - 1e-9) if len(far) else np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """What is ordinary: residual energy ``s`` of a row, and size ``tau`` of a residual value."""
+
+    energy: float = np.inf
+    value: float = np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What is set aside.
+
+    Attributes
+    ----------
+    share : array (n,)
+        How much every row counts.
+    hidden : bool array (n, d) or None
+    loss : float
+    """
+
+    share: np.ndarray
+    hidden: np.ndarray | None = None
+    loss: float = np.inf
+
+    @property
+    def sets_aside(self) -> bool:
+        """Whether there is a value that is hidden, or a row that hardly counts."""
+        hides = self.hidden is not None and bool(self.hidden.any())
+        return hides or bool(self.share.min(initial=1.0) < ASIDE)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A component, or a block, with its projections (n, d) and the penalty of its ridge (n,)."""
+
+    result: SolverResult
+    shown: np.ndarray
+    penalty: np.ndarray
+
+    @property
+    def little(self) -> np.ndarray:
+        """``rho p^2`` of all values: what a component costs where they are hidden."""
+        return HIDDEN_WEIGHT * self.shown.astype(np.float64) ** 2
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """Where a screen stands: a component, what is ordinary beside it, and what is not."""
+
+    fitted: Fitted
+    limits: Limits
+    verdict: Verdict
+    losses: tuple[float, ...] = ()
+
+
+class Screen:
+    """The residual of rows in memory, and what is set aside of it while components are found.
+
+    Parameters
+    ----------
+    problem : Problem
+    kind : {"rows", "values", "both"}
+    """
+
+    def __init__(self, problem, kind):
+        chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
+        self.problem, self.operator, self.rows = problem, chunk.operator, chunk.rows
+        self.rest = chunk.rows.copy()
+        self.weight = np.ones(len(chunk.rows)) if chunk.weight is None else chunk.weight
+        self.by_row, self.by_value = kind in ("rows", "both"), kind in ("values", "both")
+        self.rounds: list[Round] = []
+        self.beside = np.zeros((1, 1))  # what the loss has of components that are taken out
+        self.penalty = np.zeros(1)
+        self.least = 0.0
+        energies = row_energies(chunk.rows, self.operator.feature_weight)
+        self.least = FLOOR * self._middle(energies)
+        self.faint = float(np.sqrt(self.least / chunk.rows.shape[1]))
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the last component was found without."""
+        return self.rounds[-1].verdict
+
+    @property
+    def aside(self) -> Aside:
+        """What was set aside at last."""
+        share, hidden = self.verdict.share, self.verdict.hidden
+        if self.by_value and hidden is None:
+            hidden = np.zeros(self.rest.shape, dtype=bool)
+        losses = [np.array(one.losses) for one in self.rounds]
+        return Aside(share if self.by_row else None, hidden, losses)
+
+    @property
+    def kept(self) -> Problem:
+        """The rows as they were at first, less what was set aside at last."""
+        return self._problem(self.rows, self.verdict)
+
+    @property
+    def share_left(self) -> float:
+        """The share of the energy of what is kept that is still left."""
+        parts = (self._problem(rows, self.verdict).chunks for rows in (self.rest, self.rows))
+        left, total = (chunks.sum(energy) for chunks in parts)
+        return left / total if total > 0 else 0.0
+
+    def forget(self) -> None:
+        """Take back the last component, which was one too many."""
+        self._move(self.rounds.pop().fitted, 1)
+
+    def _move(self, fitted, sign):
+        """Take what a component shows out of the residual (-1), or put it back (1)."""
+        self.rest = self.rest + sign * fitted.shown
+        self.beside = self.beside - sign * fitted.little
+        self.penalty = self.penalty - sign * fitted.penalty
+
+    def solve(self, solve: Callable, solver, shared=False) -> SolverResult:
+        """A component, or a block, of the residual, which it leaves a new one of.
+
+        Parameters
+        ----------
+        solve : callable
+            ``solve(problem) -> SolverResult``.
+        solver : Solver
+            What climbs from known weights.
+        shared : bool
+            Whether it is a block in one pose, which has many optima: then there are more starts.
+        """
+        tau = threshold(self.rest, self.weight, self.faint) if self.by_value else np.inf
+        rows = np.clip(self.rest, -tau, tau)
+        loudest = LOUDEST[: 2 if self.by_row and shared else 1]
+        shares = [self._first_share(rows, most) for most in loudest]
+        best = self._best([self._begun(rows, share, solve, solver) for share in shares])
+        if np.nanmax(np.abs(self.rest), initial=0.0) > tau:
+            start = best.fitted.result.weights
+            climb = partial(
+                solver.solve, random_state=0, n_jobs=self.problem.chunks.n_jobs, start=start
+            )
+            share = self._first_share(self.rest, LOUDEST[0])
+            best = self._best([best, self._begun(self.rest, share, climb, solver)])
+        if shared and best.verdict.sets_aside:
+            best = self._best([best, self._begun(*self._cleaned(best), solve, solver)])
+        best = self._settled(best, solver)
+        self.rounds.append(best)
+        self._move(best.fitted, -1)
+        return best.fitted.result
+
+    def sweep(self, solver) -> list[SolverResult]:
+        """All components, each climbed once more beside the others: the largest comes first.
+
+        While a component was looked for, what those after it show was among its residual, and in
+        part taken for artefacts.
+        """
+        last = self.rounds[-1]
+        losses = list(last.losses)
+        for k, one in enumerate(self.rounds if len(self.rounds) > 1 else ()):
+            self._move(one.fitted, 1)
+            now = replace(one, limits=last.limits, verdict=self._judged(one.fitted, last.limits))
+            fitted = self._climbed(now, solver)
+            self.rounds[k] = replace(now, fitted=fitted)
+            last = replace(last, verdict=self._judged(fitted, last.limits))
+            losses.append(last.verdict.loss)
+            self._move(fitted, -1)
+        self.rounds[-1] = replace(self.rounds[-1], verdict=last.verdict, losses=tuple(losses))
+        shares = self.weight * last.verdict.share
+        sizes = [shares @ np.sum(one.fitted.shown**2, axis=1) for one in self.rounds]
+        order = np.argsort(np.negative(sizes), kind="stable")
+        return [self.rounds[k].fitted.result for k in order]
+
+    def _cleaned(self, now) -> tuple[np.ndarray, np.ndarray]:
+        """Rows with what a component shows where values are hidden, and how much each counts."""
+        hidden, share = now.verdict.hidden, now.verdict.share
+        rows = self.rest if hidden is None else np.where(hidden, now.fitted.shown, self.rest)
+        return rows, share
+
+    def _first_share(self, rows, loudest):
+        """Weights with which no row has more than some times the energy of an ordinary one."""
+        if not self.by_row:
+            return np.ones(len(rows))
+        energies = row_energies(rows, self.operator.feature_weight)
+        most = loudest * self._middle(energies)
+        return np.minimum(1.0, most / np.maximum(energies, np.finfo(float).tiny))
+
+    def _best(self, rounds):
+        """That of several which leaves least, judged by the narrowest limits among them."""
+        limits = [one.limits for one in rounds]
+        least = Limits(min(one.energy for one in limits), min(one.value for one in limits))
+        return min(rounds, key=lambda one: self._judged(one.fitted, least).loss)
+
+    def _begun(self, rows, share, solve, solver) -> Round:
+        """A search on some rows with their weights, and rounds in which limits follow it."""
+        problem = self._problem(rows, Verdict(share))
+        fitted = self._fitted(problem, solve(problem))
+        for number in range(FREE_ROUNDS):
+            limits = self._limits(fitted)
+            now = Round(fitted, limits, self._judged(fitted, limits))
+            if number < FREE_ROUNDS - 1:
+                fitted = self._climbed(now, solver)
+        return now
+
+    def _settled(self, now, solver) -> Round:
+        """The last of the rounds that lower the loss at frozen limits."""
+        losses = [now.verdict.loss]
+        while len(losses) < ROUNDS and now.fitted.result.stopped != "callback":
+            fitted = self._climbed(now, solver)
+            now = Round(fitted, now.limits, self._judged(fitted, now.limits))
+            losses.append(now.verdict.loss)
+            if losses[-2] - losses[-1] <= SETTLED * losses[-2]:
+                break
+        return replace(now, losses=tuple(losses))
+
+    def _climbed(self, now, solver) -> Fitted:
+        """The component after a climb with what is set aside."""
+        problem, old = self._problem(self.rest, now.verdict), now.fitted.result
+        result = solver.polish(replace(problem, ridge=old.ridge), old.weights, PASSES)
+        passes = old.n_iter + result.n_iter
+        return self._fitted(problem, replace(result, n_iter=passes, ridge=old.ridge))
+
+    def _problem(self, rows, verdict):
+        """The problem of some rows without what is set aside."""
+        if verdict.hidden is not None and verdict.hidden.any():
+            rows = np.where(verdict.hidden, rows.dtype.type(np.nan), rows)
+        old = self.problem.chunks
+        how = {"n_jobs": old.n_jobs, "batch_size": getattr(old, "batch_size", None)}
+        weight = self.weight * verdict.share if self.by_row else self.weight
+        return replace(
+            self.problem, chunks=as_chunks(rows, self.operator, weight, **how), complete=False
+        )
+
+    def _fitted(self, problem, result) -> Fitted:
+        """What a result shows of the rows."""
+        problem = replace(problem, ridge=result.ridge)
+        [block] = problem.blocks_for_fit(result.weights[None])
+        found = problem.chunks.concat(_matched, block)
+        penalty = result.ridge * np.sum((found["coef"] @ block.weights) ** 2, axis=1)
+        shown = projection(self.operator, block, found["index"], found["coef"], self.rest.dtype)
+        return Fitted(result, shown, penalty)
+
+    def _limits(self, fitted) -> Limits:
+        """What is ordinary beside a component."""
+        tau = (
+            threshold(self.rest - fitted.shown, self.weight, self.faint)
+            if self.by_value
+            else np.inf
+        )
+        left = self._left(fitted, Limits(value=tau))[0]
+        return Limits(self._middle(left) if self.by_row else np.inf, tau)
+
+    def _left(self, fitted, limits):
+        """``g_i`` (n,), and what is hidden, (n, d) or None."""
+        squares = (self.rest - fitted.shown).astype(np.float64) ** 2
+        little, hidden = fitted.little + self.beside, None
+        if limits.value < np.inf:
+            hidden = squares > limits.value**2 + little
+            squares = np.where(hidden, limits.value**2 + little, squares)
+        squares = np.where(np.isnan(squares), little, squares)
+        q = self.operator.feature_weight
+        left = np.sum(squares if q is None else squares * q, axis=1)
+        return left + fitted.penalty + self.penalty, hidden
+
+    def _judged(self, fitted, limits) -> Verdict:
+        """What is to be set aside beside a component."""
+        left, hidden = self._left(fitted, limits)
+        if not limits.energy < np.inf:
+            return Verdict(np.ones(len(left)), hidden, float(self.weight @ left))
+        bend = BEND * limits.energy
+        loss = float(self.weight @ (bend * np.arctan(left / bend)))
+        return Verdict(row_weights(left, limits.energy), hidden, loss)
+
+    def _middle(self, left):
+        """The median of energies (n,), of rows that have any."""
+        alive = np.where(left > 0, self.weight, 0.0)
+        return max(middle(left, alive), self.least) if alive.any() else 1.0
+
+
+def _matched(chunk, block):
+    found = match(chunk, block)
+    return {"index": found.index, "coef": found.coef}
