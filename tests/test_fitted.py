@@ -95,7 +95,7 @@ def test_pickles_and_files_hold_it(case, tmp_path):
     with zipfile.ZipFile(tmp_path / "model.gtpca") as file:
         told = json.loads(file.read("model.json"))["fitted"]
     names = {field.name for field in fields(model.fit_)} - {"operator", "row_shape"}
-    optional = {"online_", "feature_names_in_"}
+    optional = {"online_", "feature_names_in_", "row_weight_", "rejected_", "losses_"}
     assert {f"{name}_" for name in names} - optional <= set(told)
     for same in (gtpca.load(tmp_path / "model.gtpca"), pickle.loads(pickle.dumps(model))):
         assert type(same.fit_) is type(model.fit_)

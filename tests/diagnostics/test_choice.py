@@ -120,7 +120,9 @@ def at_places(places, window=20, size=80, seed=0):
 def test_a_window_that_cannot_move_far_enough_is_not_taken():
     places = np.random.default_rng(1).integers(61, size=120)
     X = at_places(places) + 0.3  # a level everywhere, of which long windows hold more
-    with pytest.warns(UserWarning, match=r"choose: window 60 cannot move far enough: it has 21 pl"):
+    with pytest.warns(
+        UserWarning, match=r"choose: window 60 cannot move far enough: it has 21 pos"
+    ):
         alone = choose(X, windows=[60], n_components=1, n_folds=2, shared_pose=True)
     assert alone.confined.all()
     assert "window 60 cannot move far enough: it has 21 positions in 80 points" in alone.sentence

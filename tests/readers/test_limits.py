@@ -122,6 +122,6 @@ def test_names_with_new_lines(tmp_path):
     with pytest.raises(ValueError, match=r"two\\nlines\.csv: column 'b' holds text") as caught:
         read_data(path)
     assert "\n" not in str(caught.value)
-    with pytest.raises(ValueError, match=r"two\\nlines\.foo: the ending") as caught:
+    with pytest.raises(ValueError, match=r"two\\nlines\.foo: the extension") as caught:
         read_data(path.rename(tmp_path / "two\nlines.foo"))
     assert "\n" not in str(caught.value)

@@ -13,6 +13,7 @@ from helpers import QUICK, noise
 from gtpca import GTPCA, ProbabilisticGTPCA, Shift, page, plots
 from gtpca.plots.diagnostics import __all__ as OF_RESULTS
 from gtpca.plots.events import __all__ as OF_EVENTS
+from gtpca.plots.kinds import __all__ as OF_KINDS
 
 pyplot = pytest.importorskip("matplotlib.pyplot", reason='needs matplotlib: "gtpca[plot]"')
 
@@ -126,7 +127,7 @@ def expected(model, tmp_path_factory):
 
 
 def test_every_public_function_is_in_the_table():
-    without = {*OF_RESULTS, *OF_EVENTS, "plot_noise"}  # which needs no samples
+    without = {*OF_RESULTS, *OF_EVENTS, *OF_KINDS, "plot_noise"}  # which needs no samples
     of_models = {*plots.__all__} - without
     drawn = {name.removeprefix("plot_") for name in of_models} | {"page"}
     assert drawn == set(FUNCTIONS)

@@ -95,8 +95,9 @@ class Aside(NamedTuple):
 def set_aside(model, n_rows=None) -> Aside:
     """What a fit set aside; nothing of rows that are not as many as those of the fit."""
     weight, rejected = (getattr(model, name, None) for name in ("row_weight_", "rejected_"))
-    known = next((len(each) for each in (weight, rejected) if each is not None), None)
-    return Aside() if n_rows not in (None, known) else Aside(weight, rejected)
+    sizes = [len(each) for each in (weight, rejected) if each is not None]
+    alike = sizes and (n_rows is None or int(n_rows) == sizes[0])
+    return Aside(weight, rejected) if alike else Aside()
 
 
 def confusion(kind, labels, n_kinds=None) -> tuple[np.ndarray, np.ndarray]:
