@@ -9,6 +9,10 @@ from command import call
 
 import gtpca
 
+pytest.importorskip("typer", reason='needs typer: pip install "gtpca[cli]"')
+pytest.importorskip("rich", reason='needs rich: pip install "gtpca[cli]"')
+pytest.importorskip("matplotlib", reason='drawings need matplotlib: pip install "gtpca[plot]"')
+
 SHAPES = np.array([[1, 3, 5, 3, 1], [5, 1, -2, 1, 5]])
 
 

@@ -1,10 +1,15 @@
 """Plots of kinds, and of what a fit set aside."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from gtpca import GTPCA, MixtureGTPCA, Shift
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("jinja2")  # of the page
+
+import matplotlib.pyplot as plt
+
 from gtpca.page import write_page
 from gtpca.plots import plot_kinds, plot_reconstructions, plot_scores
 from gtpca.views.measures import confusion, set_aside
