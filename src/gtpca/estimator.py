@@ -226,7 +226,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         With ``outliers="values"`` or "both", which values were hidden in the end.
     losses_ : list of arrays or None
         With ``outliers``, the loss after every round of weights, mask and climb, for each entry of
-        ``n_iter_``: it never increases except by rounding. See :mod:`gtpca.fitting.outliers`.
+        ``n_iter_``: it never increases except by rounding. See ``gtpca.fitting.outliers``.
     data_resmse_ : array (k,), or (1,) if the pose is shared, or None
         Residual energy relative to the energy of the training rows in the units of the data, after
         1, .., k components, or after all.

@@ -5,7 +5,7 @@ Every function takes a fitted model, GTPCA or ProbabilisticGTPCA, and samples; :
 results have a ``table``, a ``sentence`` that says what to do next, and mostly ``plot()``; printing
 one shows the table and the sentence.
 
-Sentences are written in :mod:`gtpca.diagnostics.wording` and nowhere else; each names the quantity,
+Sentences are written in ``gtpca.diagnostics.wording`` and nowhere else; each names the quantity,
 its value, the threshold and the next command. A test of :func:`noise_floor` is a ``Trial``: a gain,
 what is signal and what is noise, and a function that measures the gain of other samples.
 """

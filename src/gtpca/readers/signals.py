@@ -35,7 +35,9 @@ EVEN = 1e-3
 class Recording:
     """A recording from a file.
 
-    Attributes ---------- values : array (time,) or (time, channels), memory map, or MNE Raw
+    Attributes
+    ----------
+    values : array (time,) or (time, channels), memory map, or MNE Raw
         Input for ``EventGTPCA.fit``.
     rate : float or None
         Points per second.
