@@ -166,7 +166,9 @@ def labelled(
     For arrays without names, such as the collections of aeon, (n, channels, time). Results are
     plain arrays, but families accept axes by name and lengths in seconds, and poses are in seconds.
 
-    Parameters ---------- X : array (n, \\*sample_shape), or MNE Epochs
+    Parameters
+    ----------
+    X : array (n, \\*sample_shape), or MNE Epochs
         Anything that ``GTPCA.fit`` accepts.
     axes : tuple of str or None
         Names of the axes of a sample. Default: ``("time",)`` for flat rows, and ``("channel",
