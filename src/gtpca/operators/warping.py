@@ -7,8 +7,8 @@ A warp is piecewise linear between knots ``s_0 < .. < s_J`` that are spread even
 
 with linear interpolation of ``w``. Fixed ends have no entry in the pose: it has one per *moving*
 knot. Beyond its ends, which only warps with free ends reach, ``w`` continues with its last value.
-The component is read at ``L`` of the ``d`` points alone, its *nodes*, and is linear in between: with
-fewer nodes than points it is smooth, which keeps warps from pinching single points.
+The component is read at ``L`` of the ``d`` points alone, its *nodes*, and is linear in between:
+with fewer nodes than points it is smooth, which keeps warps from pinching single points.
 
 For a row ``x`` with weights ``v`` of its values and coefficients ``c`` of K components, a warp is
 worth
@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solveh_banded
 
-__all__ = ["Lattice", "Warped", "solve_chain", "search"]
+__all__ = ["Lattice", "Warped", "search", "solve_chain"]
 
 PIECE = 2**21  # numbers of a table of products; rows are searched some at a time
 ALTERNATIONS = 2  # of coefficients and path on the lattice
@@ -383,7 +383,7 @@ def _within(lattice, whole, step, moves):
     return (np.abs(sides[0]) <= most[:, None, :-1]) & (np.abs(sides[1]) <= most[:, None, 1:])
 
 
-def search(lattice, rows, W, starts, positive=False, thorough=True) -> Warped:
+def search(lattice, rows, W, starts, positive=False, thorough=True, rough=False) -> Warped:
     """The poses of rows, from the best of several starting poses; never worth less than that.
 
     Parameters
@@ -403,7 +403,7 @@ def search(lattice, rows, W, starts, positive=False, thorough=True) -> Warped:
         part = slice(first, first + size)
         some = X[part], V if len(V) == 1 else V[part], energy[part]
         begin = [pose[part] for pose in starts]
-        found.append(_search(lattice, some, W, begin, positive, thorough))
+        found.append(_search(lattice, some, W, begin, positive, thorough, rough))
     return Warped(*(np.concatenate(each) for each in zip(*map(_values, found), strict=True)))
 
 
@@ -411,22 +411,35 @@ def _values(found):
     return vars(found).values()
 
 
-def _search(lattice, rows, W, starts, positive, thorough):
+def _search(lattice, rows, W, starts, positive, thorough, rough):
     """:func:`search` for some rows."""
     best, *others = (project(lattice, rows, W, pose, positive) for pose in starts)
     for other in others:
         best = best.better(other)
     if thorough:
-        tables, found = _Tables(lattice, rows, W), best
-        for _ in range(ALTERNATIONS):
-            found = project(lattice, rows, W, tables.best(found.coef), positive)
+        tables = _Tables(lattice, rows, W)
+        first = _first_alone(rows, W)
+        coefs = [best.coef, first] if positive else [best.coef, first, -first]
+        for coef in coefs:
+            best = best.better(project(lattice, rows, W, tables.best(coef), positive))
+        for _ in range(0 if rough else ALTERNATIONS - 1):
+            found = project(lattice, rows, W, tables.best(best.coef), positive)
             best = best.better(found)
     step = lattice.step
-    for _ in range(lattice.n_halvings):
+    for _ in range(0 if rough else lattice.n_halvings):
         step /= 2
         found = project(lattice, rows, W, in_tube(lattice, rows, W, best, step), positive)
         best = best.better(found)
     return best
+
+
+def _first_alone(rows, W):
+    """Coefficients (n, K) with which the first component alone has the energy of each row."""
+    X, V, energy = rows
+    squares = np.tensordot(V, W[0] ** 2, axes=2)
+    coef = np.zeros((len(X), len(W)))
+    coef[:, 0] = np.sqrt(np.divide(energy, squares, out=np.zeros_like(energy), where=squares > 0))
+    return coef
 
 
 def adjoint(lattice: Lattice, X: np.ndarray, pose: np.ndarray) -> np.ndarray:
