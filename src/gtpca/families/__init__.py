@@ -2,6 +2,7 @@
 
 from gtpca.families.base import Family, Size
 from gtpca.families.compose import Compose
+from gtpca.families.free_warp import FreeWarp
 from gtpca.families.shift import Shift
 from gtpca.families.simple import Custom, Identity, Reflection
 from gtpca.families.warps import Affine, Deformation, Rotation, Scaling, TimeWarp
@@ -14,6 +15,7 @@ FAMILIES = (
     Reflection,
     Scaling,
     TimeWarp,
+    FreeWarp,
     Affine,
     Deformation,
     Custom,
@@ -27,6 +29,7 @@ __all__ = [
     "Custom",
     "Deformation",
     "Family",
+    "FreeWarp",
     "Identity",
     "Reflection",
     "Rotation",

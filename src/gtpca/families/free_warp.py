@@ -80,7 +80,7 @@ class FreeWarp(Family):
         knots: int = 9,
         ends: Literal["fixed", "free"] = "fixed",
         weights: int | None = None,
-        reach: float = 0.35,
+        reach: float = 0.4,
         slopes: ArrayLike = (0.1, 8.0),
         stiffness: float = 0.01,
         axes: int | str | tuple[int | str, ...] | None = None,

@@ -213,6 +213,10 @@ def bring_back(rows, operator, index):
     Absolute values are used because the entries of a difference would cancel. Unobserved values are
     left out of both.
     """
+    if is_pose(index):
+        back = operator.continuous.bring_back(rows, index)
+        if back is not None:
+            return back.astype(rows.dtype)
     chunk, whole, one = Chunk(rows, operator), operator.magnitude, np.ones(operator.n_weights)
     if chunk.hidden is None and not is_pose(index):
         used, place = np.unique(index, return_inverse=True)

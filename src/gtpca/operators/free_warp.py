@@ -101,7 +101,6 @@ class Warps(Continuous):
     """
 
     from_nodes = False
-    n_starts = 8
 
     def __init__(self, sample_shape, axis, lattice):
         self.layout, self.lattice = Layout(sample_shape, axis), lattice
@@ -149,6 +148,7 @@ class Warps(Continuous):
         return warping.search(self.lattice, rows, self._smooth(W), begin, positive, rough=rough).pose
 
     def price(self, pose, energies):
+        """``rho |x|^2 int (gamma' - 1)^2``."""
         return self.lattice.rho * energies * self.lattice.roughness(pose)
 
     def _rows(self, X, V):
@@ -159,6 +159,11 @@ class Warps(Continuous):
     def describe(self, pose):
         scale = 1.0 if self.step is None else self.step
         return {axis.name: scale * pose[..., j] for j, axis in enumerate(self.axes)}
+
+    def standardised(self, W, pose):
+        """``w(mean(t))``, where the mean warp of the rows is that of the pose (q,)."""
+        reads = self.lattice.reads(self.lattice.warp(pose[None])[0])
+        return self.layout.join(self.lattice.smooth(warping.interpolated(self._smooth(W), *reads)))
 
     def bring_back(self, X, pose):
         """Rows (n, C d) in the time of the component; NaN next to values that are NaN."""

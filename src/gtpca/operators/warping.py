@@ -19,7 +19,8 @@ where the integral runs over the sample as an interval of length 1. All three ar
 segments between knots, and each depends on the displacements of two neighbouring knots only. So the
 best path through a lattice of displacements is found exactly by dynamic programming (Viterbi, 1967;
 Sakoe and Chiba, 1978). Coefficients and path alternate; then the path is refined in a *tube* of
-three displacements per knot around itself, with ever smaller steps.
+three displacements per knot around itself, with ever smaller steps. Paths begin from the
+coefficients at the best of a few poses, and from those of the first component alone.
 
 Letters: ``n`` rows, ``K`` components, ``C`` channels, ``d`` times, ``L`` nodes, ``q`` moving knots.
 Samples are (n, C, d) here, and components (K, C, d), linear between their nodes.
@@ -39,7 +40,6 @@ from scipy.linalg import solveh_banded
 __all__ = ["Lattice", "Warped", "search", "solve_chain"]
 
 PIECE = 2**21  # numbers of a table of products; rows are searched some at a time
-ALTERNATIONS = 2  # of coefficients and path on the lattice
 FINEST = 0.5  # of a point: the step at which the tube ends
 ROUNDING = 1e-9
 SINGULAR = 1e-10  # eigenvalues of Gram matrices below this share of the largest count as zero
@@ -54,14 +54,15 @@ class Segment(NamedTuple):
         The times of the segment.
     index, share : arrays (M, M', P)
         The point at or before the place that is read, and the share of the next point.
-    price : array (M, M')
-        Roughness of the warp; infinite if its slope is not allowed.
+    price, barrier : arrays (M, M')
+        Roughness of the warp, and what keeps its slope in the range: 0, or infinite beyond.
     """
 
     points: slice
     index: np.ndarray
     share: np.ndarray
     price: np.ndarray
+    barrier: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +156,11 @@ class Lattice:
 
     def whole(self, pose: np.ndarray) -> np.ndarray:
         """The displacements of all knots, fixed ends included, (n, J + 1)."""
-        return pose if self.free else np.pad(pose, ((0, 0), (1, 1)))
+        if self.free:
+            return pose
+        whole = np.zeros((len(pose), len(self.knots)))
+        whole[:, 1:-1] = pose
+        return whole
 
     def warp(self, pose: np.ndarray) -> np.ndarray:
         """``gamma(t)`` of poses (n, q), (n, d)."""
@@ -163,12 +168,11 @@ class Lattice:
 
     def roughness(self, pose: np.ndarray) -> np.ndarray:
         """``int (gamma' - 1)^2`` of poses (n, q), (n,)."""
-        gap = np.diff(self.knots)
-        return np.sum(np.diff(self.whole(pose)) ** 2 / gap, axis=1) / (self.n_times - 1)
+        return self.costs(np.diff(self.whole(pose)), slice(None))[0].sum(axis=1)
 
     def is_allowed(self, pose: np.ndarray) -> np.ndarray:
         """Whether all slopes of poses (n, q) lie in the range, up to rounding, bool (n,)."""
-        return np.isfinite(self.price(np.diff(self.whole(pose)), slice(None))).all(axis=1)
+        return np.all(self.costs(np.diff(self.whole(pose)), slice(None))[1] == 0, axis=1)
 
     def reads(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Places (..) as the point at or before each, and the share of the next point."""
@@ -197,15 +201,20 @@ class Lattice:
         share = (self.times[points] - left) / (right - left)
         before, after = self.levels_of(j)[:, None], self.levels_of(j + 1)[None]
         places = self.times[points] + before[..., None] * (1 - share) + after[..., None] * share
-        return Segment(points, *self.reads(places), self.price(after - before, j))
+        return Segment(points, *self.reads(places), *self.costs(after - before, j))
 
-    def price(self, change: np.ndarray, segment: int | slice) -> np.ndarray:
-        """Roughness of a segment whose ends move apart by ``change``; infinite if not allowed."""
-        length = np.diff(self.knots)[segment]
-        slope = 1 + change / length
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """The lengths of all segments, (J,)."""
+        return np.diff(self.knots)
+
+    def costs(self, change: np.ndarray, segment: int | slice) -> tuple[np.ndarray, np.ndarray]:
+        """Price and barrier of segments whose ends move apart by ``change`` (..), see Segment."""
+        slope = change / self.lengths[segment]
         low, high = self.slopes
-        allowed = (slope >= low - ROUNDING) & (slope <= high + ROUNDING)
-        return np.where(allowed, (slope - 1) ** 2 * length / (self.n_times - 1), np.inf)
+        allowed = (slope >= low - 1 - ROUNDING) & (slope <= high - 1 + ROUNDING)
+        price = slope**2 * (self.lengths[segment] / (self.n_times - 1))
+        return price, np.where(allowed, 0.0, np.inf)
 
     @cached_property
     def tube(self) -> tuple[np.ndarray, np.ndarray]:
@@ -335,9 +344,9 @@ class _Tables:
         for segment, b, G in zip(lattice.segments, self.products, self.grams, strict=True):
             quadratic = pairs @ G[0] if len(G) == 1 else np.einsum("np,npm->nm", pairs, G)
             worth = 2 * np.einsum("nk,nkm->nm", coef, b) - quadratic
-            worth = worth.reshape(-1, *segment.price.shape)
-            energy = self.energy[:, None, None]
-            scores.append(worth - _priced(lattice, energy, segment.price))
+            worth -= (lattice.rho * self.energy)[:, None] * segment.price.ravel()
+            worth -= segment.barrier.ravel()
+            scores.append(worth.reshape(-1, *segment.price.shape))
         path = viterbi(scores)
         whole = [lattice.levels_of(j)[path[:, j]] for j in range(len(lattice.knots))]
         return np.stack(whole, axis=1)[:, lattice.moving]
@@ -347,12 +356,6 @@ def _products(x, bank):
     """``<x_i, bank_km>`` of rows (n, p) with (K, m, p), (n, K, m)."""
     flat = x @ bank.reshape(-1, bank.shape[2]).T
     return flat.reshape(len(x), *bank.shape[:2])
-
-
-def _priced(lattice, energy, price):
-    """``rho |x_i|^2`` times prices; infinite where these are, even if there is no energy."""
-    allowed = np.isfinite(price)
-    return np.where(allowed, lattice.rho * energy * np.where(allowed, price, 0.0), np.inf)
 
 
 def in_tube(lattice, rows, W, found, step):
@@ -367,10 +370,10 @@ def in_tube(lattice, rows, W, found, step):
     gain = np.sum(read * (2 * X[:, :, None] - V[:, :, None] * read), axis=1)
     scores = np.add.reduceat(gain, lattice.bounds[:-1], axis=2)  # (n, 9, J)
     change = np.diff(whole)[:, None] + step * (moves[:, 1] - moves[:, 0])[:, None]
-    price = np.where(
-        _within(lattice, whole, step, moves), lattice.price(change, slice(None)), np.inf
-    )
-    scores = (scores - _priced(lattice, energy[:, None, None], price)).reshape(n, 3, 3, -1)
+    price, barrier = lattice.costs(change, slice(None))
+    barrier = np.where(_within(lattice, whole, step, moves), barrier, np.inf)
+    scores = scores - (lattice.rho * energy)[:, None, None] * price - barrier
+    scores = scores.reshape(n, 3, 3, -1)
     path = viterbi([scores[..., j] for j in range(scores.shape[-1])])
     return (whole + step * (path - 1))[:, lattice.moving]
 
@@ -383,7 +386,7 @@ def _within(lattice, whole, step, moves):
     return (np.abs(sides[0]) <= most[:, None, :-1]) & (np.abs(sides[1]) <= most[:, None, 1:])
 
 
-def search(lattice, rows, W, starts, positive=False, thorough=True, rough=False) -> Warped:
+def search(lattice, rows, W, starts, positive=False, rough=False) -> Warped:
     """The poses of rows, from the best of several starting poses; never worth less than that.
 
     Parameters
@@ -392,8 +395,8 @@ def search(lattice, rows, W, starts, positive=False, thorough=True, rough=False)
         See :func:`project`.
     starts : list of arrays (n, q)
         Poses to begin with, such as those of an earlier pass.
-    thorough : bool
-        Whether the whole lattice is searched; otherwise only the tube around the best start.
+    rough : bool
+        Whether the path is refined only once.
     """
     X, V, energy = rows
     per_row = len(W) * sum(segment.price.size for segment in lattice.segments)
@@ -403,7 +406,7 @@ def search(lattice, rows, W, starts, positive=False, thorough=True, rough=False)
         part = slice(first, first + size)
         some = X[part], V if len(V) == 1 else V[part], energy[part]
         begin = [pose[part] for pose in starts]
-        found.append(_search(lattice, some, W, begin, positive, thorough, rough))
+        found.append(_search(lattice, some, W, begin, positive, rough))
     return Warped(*(np.concatenate(each) for each in zip(*map(_values, found), strict=True)))
 
 
@@ -411,25 +414,19 @@ def _values(found):
     return vars(found).values()
 
 
-def _search(lattice, rows, W, starts, positive, thorough, rough):
+def _search(lattice, rows, W, starts, positive, rough):
     """:func:`search` for some rows."""
     best, *others = (project(lattice, rows, W, pose, positive) for pose in starts)
     for other in others:
         best = best.better(other)
-    if thorough:
-        tables = _Tables(lattice, rows, W)
-        first = _first_alone(rows, W)
-        coefs = [best.coef, first] if positive else [best.coef, first, -first]
-        for coef in coefs:
-            best = best.better(project(lattice, rows, W, tables.best(coef), positive))
-        for _ in range(0 if rough else ALTERNATIONS - 1):
-            found = project(lattice, rows, W, tables.best(best.coef), positive)
-            best = best.better(found)
-    step = lattice.step
-    for _ in range(0 if rough else lattice.n_halvings):
-        step /= 2
-        found = project(lattice, rows, W, in_tube(lattice, rows, W, best, step), positive)
-        best = best.better(found)
+    tables, first = _Tables(lattice, rows, W), _first_alone(rows, W)
+    for coef in [best.coef, first] if positive else [best.coef, first, -first]:
+        best = best.better(project(lattice, rows, W, tables.best(coef), positive))
+    if not rough:
+        best = best.better(project(lattice, rows, W, tables.best(best.coef), positive))
+    for halving in range(1, 2 if rough else lattice.n_halvings + 1):
+        pose = in_tube(lattice, rows, W, best, lattice.step / 2**halving)
+        best = best.better(project(lattice, rows, W, pose, positive))
     return best
 
 
