@@ -63,32 +63,32 @@ class FreeWarpOperator(Operator):
 
     def __init__(self, sample_shape, axis, lattice: Lattice):
         super().__init__(sample_shape, sample_shape, 1, moved_axes=(axis,))
-        self.continuous = Warps(sample_shape, axis, lattice)
+        self.warps = self.continuous = Warps(sample_shape, axis, lattice)
         unit = axis_of(sample_shape, axis).unit
-        names = [axis.name for axis in self.continuous.axes]
-        self.pose_units = dict.fromkeys(names, unit) if unit and self.continuous.step else {}
+        names = [axis.name for axis in self.warps.axes]
+        self.pose_units = dict.fromkeys(names, unit) if unit and self.warps.step else {}
 
     @property
     def lattice(self) -> Lattice:
         """The warps that a search may choose from."""
-        return self.continuous.lattice
+        return self.warps.lattice
 
     def apply(self, w):
-        return self.continuous.apply(w, self.nodes)
+        return self.warps.apply(w, self.nodes)
 
     def adjoint(self, M):
-        return self.continuous.adjoint(M, self.nodes)[0]
+        return self.warps.adjoint(M, self.nodes)[0]
 
     @property
     def nodes(self):
         """The pose of the identity, (1, q)."""
-        return np.zeros((1, len(self.continuous.axes)))
+        return np.zeros((1, len(self.warps.axes)))
 
     def node_near(self, pose):
         return np.zeros(pose.shape[:-1], dtype=np.int64) if is_pose(pose) else pose
 
     def describe(self, index):
-        return self.continuous.describe(self.pose_at(np.asarray(index)))
+        return self.warps.describe(self.pose_at(np.asarray(index)))
 
 
 class Warps(Continuous):
@@ -130,7 +130,7 @@ class Warps(Continuous):
 
     def sums(self, pose, coef, V):
         V = self.layout.split(np.asarray(V, dtype=np.float64))
-        alike = len(V) == 1 and np.all(V == V[:, :1])
+        alike = len(V) == 1 and np.all(V[:, :1] == V)
         found = warping.chain_sums(self.lattice, V[:, :1] if alike else V, pose, coef.T)
         shape = (len(coef), V.shape[1], *found.shape[2:])
         return np.broadcast_to(found, shape).reshape(len(coef), -1)
@@ -145,7 +145,9 @@ class Warps(Continuous):
         begin = [np.broadcast_to(pose, (len(X), len(self.axes))) for pose in begin]
         if starts is not None:
             begin = [*np.moveaxis(starts, 1, 0), *begin]
-        return warping.search(self.lattice, rows, self._smooth(W), begin, positive, rough=rough).pose
+        return warping.search(
+            self.lattice, rows, self._smooth(W), begin, positive, rough=rough
+        ).pose
 
     def price(self, pose, energies):
         """``rho |x|^2 int (gamma' - 1)^2``."""

@@ -32,7 +32,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import solveh_banded
@@ -45,7 +44,8 @@ ROUNDING = 1e-9
 SINGULAR = 1e-10  # eigenvalues of Gram matrices below this share of the largest count as zero
 
 
-class Segment(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Segment:
     """All warps of the times between two knots, for M displacements of one and M' of the other.
 
     Attributes
