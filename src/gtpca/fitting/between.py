@@ -22,7 +22,7 @@ from gtpca.solvers.als import UPDATE_STEPS, extrapolate
 __all__ = ["at_codes", "codes_poses", "nested_at_codes", "refined", "stepped"]
 
 MOST_PASSES = 30
-TOLERANCE = 2e-4  # relative gain of a pass below which there are no more
+TOLERANCE = 3e-5  # relative gain of a pass below which there are no more
 
 
 def refined(problem, result, blocks):
