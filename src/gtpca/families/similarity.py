@@ -145,7 +145,10 @@ class Similarity(Family):
     def _shifts(self, shape):
         """The longest shifts in pixels."""
         given = (self.shifts,) * 2 if np.ndim(self.shifts) == 0 else tuple(self.shifts)  # type: ignore[arg-type]
-        most = [s if isinstance(s, (int, np.integer)) else s * n for s, n in zip(given, shape)]
+        most = [
+            s if isinstance(s, (int, np.integer)) else s * n
+            for s, n in zip(given, shape, strict=False)
+        ]
         if len(given) != 2 or not all(0 <= s < n for s, n in zip(most, shape, strict=True)):
             raise ValueError(
                 f"Similarity: shifts={self.shifts!r} must be one or two lengths of at most "

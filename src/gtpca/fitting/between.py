@@ -14,15 +14,35 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gtpca.data.codes import Codes
+from gtpca.data.sampling import nested_samples
 from gtpca.model.coding import nested_energies_at
 from gtpca.model.conventions import summarise
-from gtpca.model.matching import coded_statistics, match, match_at, update
-from gtpca.solvers.als import UPDATE_STEPS, extrapolate
+from gtpca.model.matching import coded_statistics, match, match_at, orthonormal, update
+from gtpca.solvers.als import SETTLE_ROWS, UPDATE_STEPS, Coarse, coarsened, extrapolate
 
-__all__ = ["at_codes", "codes_poses", "nested_at_codes", "refined", "stepped"]
+__all__ = ["at_codes", "codes_poses", "nested_at_codes", "refined", "rough", "spread", "stepped"]
 
 MOST_PASSES = 30
 TOLERANCE = 3e-5  # relative gain of a pass below which there are no more
+
+
+def rough(problem, recipe):
+    """Where components are searched for on the nodes, as a :class:`Coarse` problem.
+
+    If poses are refined afterwards: few rows, on the coarsest grid that they allow.
+    """
+    between = problem.chunks.operator.continuous
+    if between is None or not between.from_nodes:
+        return Coarse(problem)
+    [chunks], _ = nested_samples(problem.chunks, [SETTLE_ROWS], recipe.rng, recipe.n_jobs)
+    return coarsened(replace(problem, chunks=chunks, rough=True))
+
+
+def spread(coarse, result):
+    """What was found on a coarse grid, on the fine one: only its weights hold there."""
+    if coarse.pool is None:
+        return result
+    return replace(result, weights=orthonormal(coarse.spread(result.weights)), history=[])
 
 
 def refined(problem, result, blocks):

@@ -21,6 +21,8 @@ from gtpca.fitting.between import (
     codes_poses,
     nested_at_codes,
     refined,
+    rough,
+    spread,
     stepped,
 )
 from gtpca.fitting.cautions import cautions
@@ -428,7 +430,8 @@ def _greedy(problem, recipe, goal):
     left = [goal.total]
     while not (goal.reached(len(results), left[-1]) or recipe.progress.stop):
         more = len(results) + 1 != goal.count
-        result = _solve(problem, recipe, more, recipe.n_tries)
+        few = rough(problem, recipe)
+        result = spread(few, _solve(few.problem, recipe, more, recipe.n_tries))
         chunks, result = _deflated(problem, recipe, result, blocks)
         left.append(chunks.sum(energy))
         if results and left[-2] - left[-1] <= GONE * goal.total:
@@ -553,7 +556,8 @@ def _shared(problem, recipe, goal):
     """All components at once, with one pose per row."""
     aside = None
     if recipe.outliers is None:
-        result = grow_block(problem, recipe, goal)
+        few = rough(problem, recipe)
+        result = spread(few, grow_block(few.problem, recipe, goal))
     else:
         screen = Screen(problem, recipe.outliers)
         grow = partial(grow_block, recipe=recipe, goal=goal)
