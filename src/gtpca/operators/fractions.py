@@ -249,7 +249,12 @@ class FractionalShiftOperator(Operator):
         return self._added(lambda places: self.whole.apply_at(V, places), index)
 
     def adjoint_rows(self, X, index):
-        return self._added(lambda places: self.whole.adjoint_rows(X, places), index)
+        if self._broad is None:
+            return self._added(lambda places: self.whole.adjoint_rows(X, places), index)
+        pieces, total = self._pieces(X, index), 0.0
+        for j, under in enumerate(self._under):
+            total = total + pieces[under] * _columns(self._shares[index, j], pieces)
+        return total.reshape(len(X), -1)
 
     def _added(self, moved_by, index):
         """``sum_j h_j`` times the rows that whole shifts of ``index`` (n,) give, (n, ..)."""
@@ -263,12 +268,48 @@ class FractionalShiftOperator(Operator):
         return self._adjoint_block(X, index, np.asarray(coef)[:, None])[0]
 
     def _adjoint_block(self, X, index, coef):
-        """The part of each row under all taps at once, if no circle prevents that."""
-        total = 0.0
-        for j in range(self._shares.shape[1]):
-            weighted = coef * self._shares[index, j, None]
-            total = total + self.whole._adjoint_block(X, self._places[index, j], weighted)
-        return total
+        q = self._shares.shape[1]
+        each = (coef[:, :, None] * self._shares[index][:, None]).reshape(len(coef), -1)
+        sums = self._sums_at_taps(X, index, each, np.tile(np.arange(q), coef.shape[1]))
+        return sums.reshape(coef.shape[1], q, -1).sum(axis=1)
+
+    def _sums_at_taps(self, X, index, coef, taps):
+        """``sum_i coef_ic T_o* x_i`` with the whole shift that tap ``taps_c`` reads, (C, L)."""
+        sums = np.empty((len(taps), self.n_weights))
+        if self._broad is None:
+            for j in np.unique(taps):
+                places = self._places[index, j]
+                sums[taps == j] = self.whole._adjoint_block(X, places, coef[:, taps == j])
+            return sums
+        coef = coef.astype(np.result_type(X, np.float32))
+        pieces = self._pieces(X, index)
+        whole = (coef.T @ pieces.reshape(len(X), -1)).reshape(-1, *pieces.shape[1:])
+        for j, under in enumerate(self._under):
+            sums[taps == j] = whole[taps == j][under].reshape(-1, self.n_weights)
+        return sums
+
+    @cached_property
+    def _broad(self):
+        """The whole shifts of a window that is wide enough for all taps; None in a short circle."""
+        tracks = [_broadened(axis) for axis in self.fine]
+        if any(track.circular and track.window > track.size for track in tracks):
+            return None
+        return ShiftOperator(tracks, self.moved_axes)
+
+    @cached_property
+    def _under(self):
+        """The part of the broad window that each tap reads."""
+        each = itertools.product(*(range(axis.places.shape[1]) for axis in self.fine))
+        shape = self.weight_shape
+        ends = (zip(taps, shape, strict=True) for taps in each)
+        return [(slice(None), *(slice(j, j + size) for j, size in pairs)) for pairs in ends]
+
+    def _pieces(self, X, index):
+        """The part of each row under the broad window, (n, \\*its shape)."""
+        numbers = np.unravel_index(index, self.counts)
+        whole = [t // axis.parts for axis, t in zip(self.fine, numbers, strict=True)]
+        places = np.ravel_multi_index(whole, self._broad.counts)
+        return self._broad.adjoint_rows(X, places).reshape(len(X), *self._broad.weight_shape)
 
     # --- products of weights with themselves, and of what is hidden ---
 
@@ -354,13 +395,14 @@ class FractionalShiftOperator(Operator):
 
     def _mask_sums(self, H, index, coef):
         """The bands of ``sum_i coef_is T_i* diag(h_i) T_i``, (S, lags L)."""
-        bands = np.zeros((coef.shape[1], len(self._pairs), self.n_weights))
-        for number, (_, first, second, _) in enumerate(self._pairs):
-            for i, j in zip(first, second, strict=True):
-                both = self._shares[index, i] * self._shares[index, j]
-                places = self._places[index, i]
-                bands[:, number] += self.whole._adjoint_block(H, places, coef * both[:, None])
-        return bands.reshape(len(bands), -1)
+        taps = np.concatenate([first for _, first, _, _ in self._pairs])
+        others = np.concatenate([second for _, _, second, _ in self._pairs])
+        both = self._shares[index][:, taps] * self._shares[index][:, others]
+        each = (coef[:, :, None] * both[:, None]).reshape(len(coef), -1)
+        sums = self._sums_at_taps(H, index, each, np.tile(taps, coef.shape[1]))
+        starts = np.cumsum([0, *(len(first) for _, first, _, _ in self._pairs[:-1])])
+        sums = sums.reshape(coef.shape[1], len(taps), -1)
+        return np.add.reduceat(sums, starts, axis=1).reshape(len(sums), -1)
 
     def _mask_sum(self, H, coef):
         P = self.prepare_mask(H)
@@ -461,6 +503,19 @@ class FractionalShiftOperator(Operator):
         numbers = np.unravel_index(whole, self.base.counts)
         fine = [n * axis.parts for n, axis in zip(numbers, self.fine, strict=True)]
         return super().translate(w, int(np.ravel_multi_index(fine, self.counts)[0]))
+
+
+def _columns(values, like):
+    """Values (n,) in the shape and type for a product with rows (n, ..)."""
+    return values.reshape(-1, *[1] * (like.ndim - 1)).astype(like.dtype)
+
+
+def _broadened(axis):
+    """The whole offsets of a window that reaches as far as the taps of every fraction."""
+    if axis.parts == 1:
+        return axis.track
+    reach = len(TAPS) - 1
+    return replace(axis.track, window=axis.track.window + reach, first=axis.track.first - 1)
 
 
 def _moved_along(grid, lag, axis, track):
