@@ -165,10 +165,9 @@ class BaseModel(BaseFitted):
         return self._known(self.model_.encode(self._seen(rows)), rows)
 
     def _known(self, codes, rows):
-        """Codes with the container of the samples, or the sizes of a list of unequal samples."""
-        if rows.container is None and rows.shapes is None:
-            return codes
-        return replace(codes, container=rows.container, shapes=rows.shapes)
+        """Codes with their transforms, and the container or the sizes of the samples."""
+        how = {"container": rows.container, "shapes": rows.shapes}
+        return replace(codes, operator=self.operator_, **how)
 
     def decode(self, codes: Codes[ArrayT]) -> ArrayT:
         """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape).

@@ -101,4 +101,10 @@ class Compose(Family):
                 raise TypeError(
                     f"Compose: {family!r} is not a family such as Shift() or Rotation()."
                 )
+            if getattr(family, "refine_poses", False) is True:
+                raise ValueError(
+                    f"Compose: {family!r} cannot refine poses as a part of others; leave out "
+                    "refine_poses, or use Similarity() for images that are turned, scaled and "
+                    "shifted."
+                )
         return self.parts

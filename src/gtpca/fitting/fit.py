@@ -383,7 +383,7 @@ def check_finite(*sums):
 
 def _is_direct(problem):
     """Whether the components are principal components, of rows without gaps."""
-    still = problem.chunks.operator.n_transforms == 1
+    still = problem.chunks.operator.still
     return still and problem.polarity == "both" and problem.complete
 
 

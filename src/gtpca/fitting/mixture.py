@@ -128,7 +128,7 @@ def smoothed_kinds(chunks: Chunks, recipe: DensityRecipe, model: MixtureModel, h
     samples from one kind to another. Nothing is done where rows say enough of every weight.
     """
     few, _ = _few_rows(chunks, recipe, rng)
-    moves = model.operator.n_transforms > 1 and model.operator.edges
+    moves = not model.operator.still and model.operator.edges
     if not moves or few.n_rows < 2 * FOLDS or _nats_per_weight(few, model, history) >= ENOUGH:
         return model, 0.0
     chunk = few.take(np.arange(few.n_rows))

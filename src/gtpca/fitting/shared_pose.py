@@ -162,11 +162,23 @@ def principal_order(problem, W):
     """The same span in descending order of energy, unit norm, (K, L)."""
     if len(W) == 1:
         return W
-    block = problem.block_for_codes(W)
-    return principal_axes(block, problem.chunks.sum(statistics, [block]).moments)[0]
+    block, operator = problem.block_for_codes(W), problem.chunks.operator
+    return principal_axes(operator, block, problem.chunks.sum(statistics, [block]).moments)[0]
 
 
-def principal_axes(block, moments):
+def mean_gram(operator, block, moments):
+    """The mean Gram matrix (K, K) of a block in the poses of the rows."""
+    [nodes] = moments.nodes
+    share = np.einsum("tkk->t", nodes)
+    if not moments.posed:
+        return np.tensordot(share / share.sum(), block.gram, axes=1)
+    alone = np.einsum("skkq->sq", moments.between)[:, None, None] / share.sum()
+    moved = [operator.continuous.normal(alone).times(w[None, None])[0, 0] for w in block.weights]
+    gram = block.weights @ np.array(moved).T
+    return (gram + gram.T) / 2
+
+
+def principal_axes(operator, block, moments):
     """The span of a block as principal axes, and the energy along each, (K, L) and (K,).
 
     With coefficients of second moment ``C`` and the mean Gram matrix ``G`` of the rows' poses,
@@ -175,7 +187,7 @@ def principal_axes(block, moments):
     """
     [nodes] = moments.nodes
     share = np.einsum("tkk->t", nodes)
-    values, vectors = np.linalg.eigh(np.tensordot(share / share.sum(), block.gram, axes=1))
+    values, vectors = np.linalg.eigh(mean_gram(operator, block, moments))
     root = np.sqrt(np.maximum(values, values[-1] * block.floor))[:, None] * vectors.T
     exponent = np.frexp(share.sum())[1]  # LAPACK rounds differently for very large values
     second = np.ldexp(nodes.sum(axis=0), -exponent)

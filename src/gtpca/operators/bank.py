@@ -13,6 +13,7 @@ from scipy.spatial import KDTree
 from gtpca.operators.base import LARGE_BANK, Operator
 from gtpca.operators.normal import Stencil
 from gtpca.operators.pooling import pooled_shape, pooling
+from gtpca.operators.poses import is_pose
 
 __all__ = ["BankOperator"]
 
@@ -46,6 +47,8 @@ class BankOperator(Operator):
     angles, unordered : iterable of str
         Names of poses that are angles in degrees, and of those that only number the transforms.
     """
+
+    read: np.ndarray | None = None  # weights (L,) that others are tied to; None: there are no ties
 
     def __init__(
         self,
@@ -91,7 +94,10 @@ class BankOperator(Operator):
             matrix = rows_kept(matrix, np.tile(domain, self.n_transforms))
         if read is not None:
             matrix = matrix @ ties(read, self.weight_shape)
-        return BankOperator(matrix, self.grid, self.weight_shape, self._poses, domain=domain, **how)
+        shapes = (self.grid, self.weight_shape)
+        found = BankOperator(matrix, *shapes, self._poses, domain=domain, **how)
+        found.read = read
+        return found
 
     def largest_shares(self, kept: np.ndarray) -> np.ndarray:
         """``max_t sum_j T_t[j, l]^2`` over the features that are ``kept`` (d,), (L,)."""
@@ -156,6 +162,8 @@ class BankOperator(Operator):
         return self._each_row(V, index, np.empty((len(V), self.n_features), V.dtype), lambda A: A)
 
     def adjoint_rows(self, X, index):
+        if is_pose(index):
+            return super().adjoint_rows(X, index)
         return self._each_row(X, index, np.empty((len(X), self.n_weights)), lambda A: A.T)
 
     def _each_row(self, rows, index, out, direction):
@@ -260,6 +268,8 @@ class BankOperator(Operator):
         return self._matrix
 
     def describe(self, index):
+        if self.continuous is not None and is_pose(index):
+            return self.continuous.describe(index)
         return {name: np.asarray(values)[index] for name, values in self._poses.items()}
 
 
