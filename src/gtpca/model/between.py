@@ -74,9 +74,9 @@ class _Search:
         self.operator, self.root, self.owner = operator, root, owner
         self.positive = positive
         [self.axis] = [axis for axis in operator.fine if axis.parts > 1]
-        self.wide = products
         if self.axis.closed:
-            self.wide = np.concatenate([products[..., -1:], products, products[..., :2]], axis=-1)
+            products = np.concatenate([products[..., -1:], products, products[..., :2]], axis=-1)
+        self.wide = np.ascontiguousarray(products)
         self.taps = keys_taps(np.arange(self.axis.parts + 1) / self.axis.parts)
         self.taps = self.taps.astype(products.dtype)
         self.bounds = self._bounds(stack)
@@ -89,11 +89,21 @@ class _Search:
             factor, inverse = (each.astype(u.dtype) for each in _factors(stack))
             stretch = np.linalg.norm(self.root @ factor[:, None], 2, (2, 3))
             u = np.einsum("rjk,rkt->rjt", inverse[self.owner], u)
-        stretch = stretch[:, nodes].max(axis=2)[self.owner]
-        bend = u[..., :-2] - 2 * u[..., 1:-1] + u[..., 2:]
-        size = self._size(u[..., 1:-1]), self._size(-bend)
-        ends, bends = (np.maximum(each[:, :-1], each[:, 1:]) for each in size)
-        return stretch * (ends + np.maximum(bends, 0) / 8)
+        sizes, bends = self._size(u[..., 1:-1]), self._size(self._bend(u))
+        bounds = np.maximum(bends[:, :-1], bends[:, 1:])
+        if self.positive:
+            np.maximum(bounds, 0, out=bounds)
+        bounds /= 8
+        bounds += np.maximum(sizes[:, :-1], sizes[:, 1:])
+        each = bounds.reshape(len(stretch), -1, bounds.shape[1])
+        each *= stretch[:, nodes].max(axis=2)[:, None]
+        return bounds
+
+    @staticmethod
+    def _bend(u):
+        """Second differences ``-b_{o-1} + 2 b_o - b_{o+1}`` along the last axis."""
+        slope = u[..., :-1] - u[..., 1:]
+        return slope[..., 1:] - slope[..., :-1]
 
     def _size(self, u):
         """Lengths of vectors (R, K, ..), or values where only positive ones count."""
@@ -108,13 +118,14 @@ class _Search:
 
     def _values(self, rows, intervals):
         """What the transforms of an interval explain of rows, as a length, (r, parts + 1)."""
-        places = intervals[:, None] + np.arange(len(TAPS))
-        each = np.arange(self.wide.shape[1])[:, None]
-        b = self.wide[rows[:, None, None], each, places[:, None]] @ self.taps.T
-        nodes = self._nodes(intervals)
-        root = self.root[self.owner[rows][:, None], nodes]
-        if b.shape[1] == 1:
-            return self._size(b * root[:, None, :, 0, 0])
+        _, K, width = self.wide.shape
+        first = (rows * (K * width) + intervals)[:, None] + width * np.arange(K)
+        b = self.wide.ravel().take(first[:, :, None] + np.arange(len(TAPS))) @ self.taps.T
+        places = self.owner[rows, None] * self.root.shape[1] + self._nodes(intervals)
+        root = self.root.reshape(-1, K, K).take(places, axis=0)
+        if K == 1:
+            b *= root[:, None, :, 0, 0]
+            return self._size(b)
         return self._size(np.einsum("rtjk,rkt->rjt", root, b))
 
     def products_at(self, index, rows=slice(None)):
@@ -132,16 +143,17 @@ class _Search:
         """The best transform of every row, (R,)."""
         R, parts = self.bounds.shape[0], self.axis.parts
         index, best = np.zeros(R, dtype=np.int64), np.full(R, -np.inf, self.bounds.dtype)
-        rows = np.arange(R)
+        rows, interval = np.arange(R), self.bounds.argmax(axis=1)
         for _ in range(ROUNDS):
-            mine = self.bounds if len(rows) == R else self.bounds[rows]
-            interval = mine.argmax(axis=1)
             values = self._values(rows, interval)
             part = values.argmax(axis=1)
             value = values[np.arange(len(rows)), part]
             self._keep(rows, index, best, interval * parts + part, value)
             self.bounds[rows, interval] = -np.inf
-            rows = rows[self.bounds[rows].max(axis=1) > self._enough(best[rows])]
+            left = self.bounds if len(rows) == R else self.bounds[rows]
+            interval = left.argmax(axis=1)
+            more = left[np.arange(len(rows)), interval] > self._enough(best[rows])
+            rows, interval = rows[more], interval[more]
             if not len(rows):
                 break
         if self.positive:  # bounds are for products that are
