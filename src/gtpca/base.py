@@ -264,6 +264,30 @@ class BaseGTPCA(TransformerMixin, BaseModel):
         codes, energies = self.model_.measure(self._seen(rows))
         return self._known(codes, rows), energies
 
+    def pose_errors(self, X: Any) -> Any:
+        """Standard errors of the poses of new samples, in the units of :meth:`poses`.
+
+        From the curvature of the objective at the pose, with scores projected out, and from the
+        steps ``h`` of a grid of poses, to which they are rounded: ``h^2 / 12`` of the variance. The
+        noise is that of the residual of each sample, or that of the density. They hold where the
+        noise is low enough for the pose to lie in the right maximum, see
+        :func:`gtpca.diagnostics.pose_confidence`.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape) or (n, d)
+
+        Returns
+        -------
+        dict of str to array (n, k)
+            The same quantities as :meth:`poses`, (n, 1) if the pose is shared. NaN for those
+            without an order, such as ``flipped``, and where nothing determines the pose. A Dataset,
+            if X is a DataArray.
+        """
+        rows = self._new_rows(X)
+        found = self.model_.pose_errors(self._seen(rows))
+        return found if rows.container is None else rows.container.poses(found)
+
     def resmse(self, X: Any, *, in_data: bool = False) -> np.ndarray:
         """Residual energy relative to the energy, after 1, 2, .., k components, shape (k,).
 

@@ -205,7 +205,10 @@ class Operator(ABC):
 
     @property
     def magnitude(self) -> Operator:
-        """The operator with the entries ``|T_t|``: the operator itself if none is negative."""
+        """The operator with the entries ``|T_t|``: the operator itself if none is negative.
+
+        Entries of a composition may be larger, where terms of the product cancel.
+        """
         return self
 
     def coarser(self, axes: tuple[int, ...]) -> Operator | None:
@@ -426,6 +429,11 @@ class Operator(ABC):
         return system + (-1.0) * self._lacking(moments) if moments.lack else system
 
     # --- helpers of the defaults ---
+
+    @property
+    def _averaging(self) -> Operator:
+        """Where rows that are brought back come from: entries as in ``magnitude``, or positive."""
+        return self.magnitude
 
     @property
     def _alike(self) -> bool:
@@ -677,7 +685,7 @@ def with_feature_weight(operator, feature_weight):
         return operator  # including everything it has computed
     other = copy.copy(operator)
     other.feature_weight = feature_weight
-    for name in ("_prepared_weight", "_weight_rows", "_coupling"):
+    for name in ("_prepared_weight", "_weight_rows", "_coupling", "_weighted_whole"):
         vars(other).pop(name, None)
     return other
 

@@ -65,6 +65,10 @@ class ComposedOperator(Operator):
             return self  # interpolation adds no signs
         return ComposedOperator(self.outer.magnitude, self.inner.magnitude)
 
+    @property
+    def _averaging(self):
+        return ComposedOperator(self.outer._averaging, self.inner._averaging)
+
     def _split(self, index):
         m = self.outer.n_transforms
         return index // m, index % m
