@@ -459,6 +459,7 @@ CHECKS = {
     "correlate_mask": _check_masks,
     "mask_sums": _check_masks,
     "describe": _check_words,
+    "own_search": _check_poses,
     "still": _check_poses,
     "pose_at": _check_poses,
     "node_near": _check_poses,

@@ -394,15 +394,9 @@ def check_finite(*sums):
         raise ValueError("X is too large: its energy overflows; divide it by a suitable constant.")
 
 
-<<<<<<< HEAD
 def _is_direct(problem, recipe):
     """Whether all components are principal components, of rows without gaps."""
-    still = problem.chunks.operator.n_transforms == 1 and not len(recipe.templates)
-=======
-def _is_direct(problem):
-    """Whether the components are principal components, of rows without gaps."""
-    still = problem.chunks.operator.still
->>>>>>> i35b
+    still = problem.chunks.operator.still and not len(recipe.templates)
     return still and problem.polarity == "both" and problem.complete
 
 
@@ -439,21 +433,14 @@ def _greedy(problem, recipe, goal):
     blocks: list[Block] = []
     left = [goal.total]
     while not (goal.reached(len(results), left[-1]) or recipe.progress.stop):
-<<<<<<< HEAD
         is_given = len(results) < len(recipe.templates)
         if is_given:
-            result = _taken(problem, recipe.templates[[len(results)]])
+            result = _given(problem, recipe.templates[[len(results)]])
         else:
             more = len(results) + 1 != goal.count
-            result = _solve(problem, recipe, more, recipe.n_tries)
-        blocks.append(problem.block_for_codes(result.weights))
-        chunks = problem.chunks.update(deflate, blocks[-1], blocks=list(blocks))
-=======
-        more = len(results) + 1 != goal.count
-        few = rough(problem, recipe)
-        result = spread(few, _solve(few.problem, recipe, more, recipe.n_tries))
+            few = rough(problem, recipe)
+            result = spread(few, _solve(few.problem, recipe, more, recipe.n_tries))
         chunks, result = _deflated(problem, recipe, result, blocks)
->>>>>>> i35b
         left.append(chunks.sum(energy))
         if results and not is_given and left[-2] - left[-1] <= GONE * goal.total:
             left.pop()  # the family cannot explain the rest of the energy
@@ -469,10 +456,10 @@ def _greedy(problem, recipe, goal):
 def _deflated(problem, recipe, result, blocks):
     """The residual after a component, which is appended to ``blocks``, and the component.
 
-    Where poses may lie between the nodes, it is refined with them first.
+    Where poses may lie between the nodes, it is refined with them first, unless it was given.
     """
     chunks, between = problem.chunks, problem.chunks.operator.continuous is not None
-    if between and not recipe.progress.stop:
+    if between and not recipe.progress.stop and result.stopped != "given":
         chunks, result = refined(problem, result, blocks)
     blocks.append(problem.block_for_codes(result.weights))
     if between and chunks is not problem.chunks:
@@ -508,7 +495,7 @@ def _screened(problem, recipe, goal):
     return _finished(problem, recipe, Components(W, -np.diff(left), results, sides, **how))
 
 
-def _taken(problem, W):
+def _given(problem, W):
     """Templates (K, L) in one pose as the result of a search, with the energy they explain."""
     found = problem.chunks.sum(statistics, [problem.block_for_codes(W)])
     return SolverResult(W, found.explained.tolist(), stopped="given")
@@ -565,15 +552,9 @@ def _refine(problem, recipe, found):
         for k, block in enumerate(blocks):
             others = [*blocks[:k], None, *blocks[k + 1 :]]
             chunks = chunks.update(restore, block, k, blocks=others)
-<<<<<<< HEAD
             if k >= len(recipe.templates):
                 own = replace(problem, chunks=chunks, ridge=found.results[k].ridge)
-                result = recipe.solver.polish(own, block.weights)
-                blocks[k] = problem.block_for_codes(result.weights)
-=======
-            own = replace(problem, chunks=chunks, ridge=found.results[k].ridge)
-            blocks[k] = problem.block_for_codes(_polished(own, recipe, block, k))
->>>>>>> i35b
+                blocks[k] = problem.block_for_codes(_polished(own, recipe, block, k))
             chunks = chunks.update(rematch, blocks[k], k, blocks=list(blocks))
         share = 1 - chunks.sum(energy) / found.total
         recipe.progress.log("sweep %d: %.2f %% explained", sweep + 1, 100 * share)
@@ -618,17 +599,17 @@ def _shared(problem, recipe, goal):
     )
 
 
-<<<<<<< HEAD
 def _shared_templates(problem, recipe, goal):
     """Templates with one pose per row."""
-    result = _taken(problem, recipe.templates)
+    result = _given(problem, recipe.templates)
     block = problem.block_for_codes(result.weights)
     left = problem.chunks.sum(nested_energies, [block])
     poses = problem.chunks.sum(match_poses, block)
     return Components(
         result.weights, -np.diff(left), [result], poses.sides, [poses], total=goal.total
     )
-=======
+
+
 def _taken(problem, W):
     """The poses of rows on a block (K, L): those of its codes, if there are any."""
     block, known = problem.block_for_codes(W), problem.chunks.operator.continuous is not None
@@ -641,7 +622,6 @@ def _left_after(problem, W):
     if problem.chunks.operator.continuous is not None:
         return problem.chunks.sum(nested_at_codes, block)
     return problem.chunks.sum(nested_energies, [block])
->>>>>>> i35b
 
 
 def _falling_order(problem, W, tries=5):

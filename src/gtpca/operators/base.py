@@ -140,6 +140,11 @@ class Operator(ABC):
         self.weight_grid = self.grid if same else resized(self.grid, self.weight_shape)
 
     @property
+    def own_search(self) -> bool:
+        """Whether poses are found row by row, without a list of transforms."""
+        return self.continuous is not None and not self.continuous.from_nodes
+
+    @property
     def still(self) -> bool:
         """Whether nothing moves: there is one transform only."""
         return self.n_transforms == 1 and self.continuous is None
