@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
@@ -14,6 +15,7 @@ from gtpca.data.rows import by_rows
 from gtpca.model import coding
 from gtpca.model.matching import Block, make_block
 from gtpca.model.preprocessing import Preprocessing
+from gtpca.model.row_coder import RowCoder
 from gtpca.operators import Operator
 
 __all__ = ["CodedModel", "Model", "Poses"]
@@ -54,6 +56,7 @@ class CodedModel(Protocol):
     @property
     def n_poses(self) -> int: ...
     def encode(self, chunks: Chunks) -> Codes: ...
+    def coder(self, dtype: np.dtype) -> Callable[[np.ndarray], Codes]: ...
     def measure(self, chunks: Chunks) -> tuple[Codes, np.ndarray]: ...
     def energies(self, chunks: Chunks) -> np.ndarray: ...
     def data_energies(self, chunks: Chunks) -> np.ndarray: ...
@@ -135,6 +138,10 @@ class Model:
     def encode(self, chunks: Chunks) -> Codes:
         """Scores and transforms of all rows."""
         return chunks.concat(coding.encode, self.blocks(chunks.dtype), self.sweeps, self.units)
+
+    def coder(self, dtype: np.dtype) -> RowCoder:
+        """A function from few rows (n, d) that are not preprocessed to their codes."""
+        return RowCoder(self, dtype)
 
     def measure(self, chunks: Chunks) -> tuple[Codes, np.ndarray]:
         """Codes, and the energy of every row after 0, 1, .., k components, (n, k + 1)."""

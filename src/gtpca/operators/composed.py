@@ -9,6 +9,7 @@ from gtpca.operators.backend import is_numpy, namespace
 from gtpca.operators.bank import BankOperator
 from gtpca.operators.base import Operator
 from gtpca.operators.normal import Masked
+from gtpca.operators.ready import ReadyPairs
 
 __all__ = ["ComposedOperator", "composed"]
 
@@ -82,6 +83,9 @@ class ComposedOperator(Operator):
 
     def prepare(self, X):
         return self.outer.prepare(X)
+
+    def ready(self, w, dtype=np.float64):
+        return ReadyPairs(self, w, dtype)
 
     def _correlate(self, P, w):
         if is_numpy(w):
