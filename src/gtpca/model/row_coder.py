@@ -2,8 +2,8 @@
 
 Matches are those of :mod:`gtpca.model.matching`, one row and one component at a time: from the same
 blocks, the same products of the operator (:mod:`gtpca.operators.ready`) and the same rule for ties,
-but without chunks. Rows with gaps, blocks that share a pose and rows whose squares would overflow
-are coded by :mod:`gtpca.model.coding`.
+but without chunks. Rows with gaps and blocks that share a pose are coded by
+:mod:`gtpca.model.coding`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,13 @@ import numpy as np
 
 from gtpca.data.chunks import Chunk
 from gtpca.data.codes import Codes
-from gtpca.data.energies import ORDINARY, row_energies
+from gtpca.data.energies import ORDINARY, row_energies, row_exponents
 from gtpca.model import coding
 from gtpca.model.ties import first_of_row
 
 __all__ = ["FEW_ROWS", "ChunkCoder", "RowCoder"]
 
 FEW_ROWS = 8  # rows up to which one after the other is faster than all at once
-LARGEST = 4.0 ** (ORDINARY - 1)  # energies below it need no scaling, nor do those
-SMALLEST = 4.0 ** (1 - ORDINARY)  # above it, for every feature
 
 
 class Component:
@@ -104,6 +102,12 @@ class RowCoder:
         self.blocks, self.preprocessing = model.blocks(dtype), model.preprocessing
         mean = model.preprocessing.mean
         self._known = (model.weights.copy(), None if mean is None else mean.copy())
+        largest = (
+            1.0 if self.operator.feature_weight is None else self.operator.feature_weight.max()
+        )
+        # energies between them are those of rows of ordinary size, whatever their features are
+        self._most = 4.0 ** (ORDINARY - 1) / largest
+        self._least = 4.0 ** (1 - ORDINARY) / largest * self.operator.n_features
         self._as_is = model.preprocessing.changes_nothing and model.operator.domain is None
         self._components: list[Component] = []
         if all(len(block) == 1 for block in self.blocks):
@@ -117,34 +121,43 @@ class RowCoder:
 
     def __call__(self, rows: np.ndarray) -> Codes:
         """Codes of rows (n, d), which may have gaps."""
-        rows = self._seen(rows)
-        if not all(map(self._plain, rows)):
-            return coding.encode(Chunk(rows, self.operator), self.blocks, self.sweeps, self.units)
-        found = [self._coded(x) for x in rows]
-        return Codes(*(np.array(parts) for parts in zip(*found, strict=True)))
+        found = [self._coded(x) for x in self._seen(rows)]
+        scores, index = (np.array(parts) for parts in zip(*found, strict=True))
+        return Codes(scores, index)
 
     def one(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Scores (k,) and transforms of one row (d,), which may have gaps."""
-        if self._as_is and self._plain(x):
-            return self._coded(x)
-        codes = self(x[None])
-        return codes.scores[0], codes.index[0]
+        return self._coded(x if self._as_is else self._seen(x[None])[0])
 
     def _seen(self, rows):
         """Rows (n, d) as components see them."""
         return rows if self._as_is else self.preprocessing(rows, self.operator)
 
-    def _plain(self, x):
-        """Whether a row (d,) has no gaps, no square of it overflows or vanishes, and no components
-        share their pose.
-        """
-        energy = float(np.vdot(x, x))  # says nothing of an overflow
-        ordinary = energy < LARGEST and (energy > SMALLEST * len(x) or energy == 0)
-        return ordinary and len(self._components) > 0
-
     def _coded(self, x):
-        """Scores and transforms of a row (d,): greedy, then swept."""
-        codes, components = [], self._components
+        """Scores and transforms of a row (d,), in units in which no square overflows."""
+        energy = float(np.vdot(x, x))  # a dot product would warn of an overflow
+        if not self._components or math.isnan(energy):
+            chunk = Chunk(x[None], self.operator)
+            codes = coding.encode(chunk, self.blocks, self.sweeps, self.units)
+            return codes.scores[0], codes.index[0]
+        exponent = 0
+        if not self._least < energy < self._most and energy != 0:
+            exponent = int(row_exponents(x[None], self.operator.feature_weight)[0, 0])
+        codes = self._matched(np.ldexp(x, -exponent) if exponent else x)
+        index, _, scores = zip(*codes, strict=True)
+        return self._in_units(np.array(scores), np.array(index, np.int32), exponent, x.dtype)
+
+    def _in_units(self, scores, index, exponent, dtype):
+        """Scores and transforms (k,), with scores in the units and the precision of the rows."""
+        if self.units is not None:
+            scores = coding.in_units(scores[None], index[None], self.units)[0]
+        scores = np.ldexp(scores, exponent) if exponent else scores
+        return scores.astype(dtype, copy=False), index
+
+    def _matched(self, x):
+        """The matches of all components with a row (d,): greedy, then swept."""
+        components = self._components
+        codes: list[tuple[int, float, float]] = []
         for k, component in enumerate(components):
             if k:
                 x = x - components[k - 1].part(*codes[-1][:2])
@@ -156,11 +169,4 @@ class RowCoder:
                     x = x + component.part(*codes[k][:2])
                     codes[k] = component.match(x)
                     x = x - component.part(*codes[k][:2])
-        index, _, scores = zip(*codes, strict=True)
-        return self._in_units(np.array(scores), np.array(index, dtype=np.int32), x.dtype)
-
-    def _in_units(self, scores, index, dtype):
-        """Scores and transforms (k,), with scores in the units and the precision of the rows."""
-        if self.units is not None:
-            scores = coding.in_units(scores[None], index[None], self.units)[0]
-        return scores.astype(dtype, copy=False), index
+        return codes
