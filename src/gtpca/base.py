@@ -34,6 +34,7 @@ from gtpca.data.series import cut
 from gtpca.families.text import as_family
 from gtpca.fitting.fitted import FittedComponents, FittedDensity, FittedRows, read
 from gtpca.model import outputs
+from gtpca.model.encoder import Encoder
 from gtpca.model.model import CodedModel
 from gtpca.model.stationary import StationaryNoise
 from gtpca.operators import Operator
@@ -162,7 +163,21 @@ class BaseModel(BaseFitted):
             With ``scores`` (n, k) and ``index`` (n, k), or (n, 1) if the pose is shared.
         """
         rows = self._new_rows(X)
-        return self._known(self.model_.encode(self._seen(rows)), rows)
+        return self._known(self._encoded(rows), rows)
+
+    def _encoded(self, rows):
+        """Codes of checked rows."""
+        return self.model_.encode(self._seen(rows))
+
+    def encoder(self) -> Encoder:
+        """The fitted model, prepared for one sample after the other, or a few at a time.
+
+        It is a snapshot: a later fit does not change it. ``scores, poses = encoder(x)`` returns
+        what ``encode`` and ``poses`` do, in a fraction of their time, as nothing but the shape and
+        gaps of samples is checked.
+        """
+        check_is_fitted(self)
+        return Encoder(self.model_, self.grid_, self.missing)
 
     def _known(self, codes, rows):
         """Codes with their transforms, and the container or the sizes of the samples."""
