@@ -141,6 +141,7 @@ class MixtureGTPCA(BaseDensity):
     array([0.33, 0.33, 0.33])
     """
 
+    has_kinds = True
     _rules = RULES
     _pose_summary = staticmethod(pose_summary)
     fit_: FittedMixture

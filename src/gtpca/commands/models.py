@@ -220,7 +220,7 @@ def _check_kind(path, model, recordings, kinds=False) -> None:
             return
         raise ValueError(
             f"{shown(path)} holds kinds of samples, which `gtpca kinds` found; use gtpca info, "
-            "transform or plot kinds with it."
+            "transform, report or plot kinds with it."
         )
     is_events = isinstance(model, EventGTPCA)
     if recordings is True and not is_events:

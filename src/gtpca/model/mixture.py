@@ -21,6 +21,7 @@ import numpy as np
 
 from gtpca.data.chunks import Chunks
 from gtpca.data.codes import Codes
+from gtpca.data.energies import row_energies
 from gtpca.data.rows import by_rows
 from gtpca.model.coding import bring_back, filled_in
 from gtpca.model.model import Poses
@@ -45,6 +46,7 @@ __all__ = [
     "kind_data_sums",
     "kind_sums",
     "log_likelihoods",
+    "measure",
     "pose_summary",
     "probabilities",
     "rest_of_rows",
@@ -118,6 +120,11 @@ class MixtureModel:
         """Most likely kind of every row, its most likely pose there, and the mean scores."""
         found = chunks.concat(encode, self.e_step(), self.sizes)
         return Codes(found["scores"], found["index"], kind=found["kind"])
+
+    def measure(self, chunks: Chunks) -> tuple[Codes, np.ndarray]:
+        """Codes, and the energy of every row with nothing, its pattern, 1, .., K components."""
+        found = chunks.concat(measure, self.e_step(), self.sizes)
+        return Codes(found["scores"], found["index"], kind=found["kind"]), found["energies"]
 
     def align(self, chunks: Chunks) -> np.ndarray:
         """Every row moved back from the pose of its kind, (n, \\*weight_shape)."""
@@ -262,13 +269,33 @@ def encode(chunk, e_steps, sizes):
     return {"scores": codes.scores * sizes[codes.kind], "index": codes.index, "kind": codes.kind}
 
 
-def _shown(operator, stack, codes):
-    """The reconstruction by the kinds, with weights (G, 1 + K, L) and prior-unit scores, (n, d)."""
+def measure(chunk, e_steps, sizes):
+    """:func:`encode` of a chunk, and residual ``energies`` (n, K + 2) of its rows.
+
+    With nothing, with the pattern of their kind, and with its first 1, .., K components.
+    """
+    codes, rest = _coded(chunk, e_steps), chunk.rows
+    columns, coef = [row_energies(rest)], with_one(codes.scores)
+    for k in range(coef.shape[1]):
+        stack = [e_step.weights[[k]] for e_step in e_steps]
+        rest = rest - _moved_by_kind(chunk.operator, stack, coef[:, [k]], codes)
+        columns.append(row_energies(rest))
+    scores, energies = codes.scores * sizes[codes.kind], np.stack(columns, axis=1)
+    return {"scores": scores, "index": codes.index, "kind": codes.kind, "energies": energies}
+
+
+def _moved_by_kind(operator, stack, coef, codes):
+    """``T_i sum_q coef_iq w_gq`` with the weights (G, q, L) of the kind ``g`` of row i, (n, d)."""
     rows = np.zeros((len(codes), operator.n_features))
     for g, W in enumerate(stack):
         mine = codes.kind == g
-        rows[mine] = moved(operator, W, with_one(codes.scores[mine]), codes.index[mine, 0])
+        rows[mine] = moved(operator, W, coef[mine], codes.index[mine, 0])
     return rows
+
+
+def _shown(operator, stack, codes):
+    """The reconstruction by the kinds, with weights (G, 1 + K, L) and prior-unit scores, (n, d)."""
+    return _moved_by_kind(operator, stack, with_one(codes.scores), codes)
 
 
 def rest_of_rows(chunk, e_steps):
