@@ -104,6 +104,9 @@ def test_what_is_refused_in_one_line(model, table, tmp_path, capsys):
     ):
         done = call(capsys, *words)
         assert done.refused("holds kinds of samples, which `gtpca kinds` found"), words
+    pair = gtpca.GTPCAClassifier(gtpca.GTPCA(1, gtpca.Shift(5), random_state=0))
+    pair.fit(signals(), np.arange(60) % 2).save(tmp_path / "pair.gtpca")
+    assert call(capsys, "info", tmp_path / "pair.gtpca").refused("holds a classifier")
     words = ("report", model, table, "-o", tmp_path / "a.html", "--check")
     assert call(capsys, *words).refused("--check does not apply to kinds")
     words = ("kinds", table, "-o", tmp_path / "a.gtpca", "--kinds", "two", "--family", "shift(5)")
