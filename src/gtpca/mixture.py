@@ -27,6 +27,7 @@ SAME_RULES = ("prior", "polarity", "missing", "shrink", "max_iter", "tol", "batc
 RULES = {name: DENSITY_RULES[name] for name in SAME_RULES} | {
     "n_kinds": checks.at_least(1),
     "noise": partial(check_noise, names=("isotropic", "white", "stationary")),
+    "progress": checks.one_of("auto", True, False),
 }
 
 
@@ -81,6 +82,9 @@ class MixtureGTPCA(BaseDensity):
         Rows per chunk; default: a few megabytes.
     n_jobs : int or None
         Threads over chunks of rows. It does not change the result.
+    progress : {"auto", True, False}
+        Whether to show the current step of a fit that takes some seconds, in notebooks and on
+        terminals, as in :class:`GTPCA`.
     random_state : int, RandomState or None
 
     Attributes
@@ -168,6 +172,7 @@ class MixtureGTPCA(BaseDensity):
         tol: float = 1e-5,
         batch_size: int | None = None,
         n_jobs: int | None = None,
+        progress: Literal["auto", True, False] = "auto",
         random_state: RandomState = None,
     ):
         self.n_kinds = n_kinds
@@ -184,6 +189,7 @@ class MixtureGTPCA(BaseDensity):
         self.tol = tol
         self.batch_size = batch_size
         self.n_jobs = n_jobs
+        self.progress = progress
         self.random_state = random_state
 
     def fit_predict(

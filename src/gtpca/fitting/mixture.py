@@ -68,6 +68,7 @@ def find_kinds(chunks: Chunks, recipe: DensityRecipe, n_kinds: int, rng):
     few, whole = _few_rows(chunks, recipe, rng)
     units = Problem(_unit_rows(few, recipe), recipe.polarity)
     order = np.argsort(np.concatenate(few.collect(_energies)), kind="stable")
+    recipe.say(f"starts of {n_kinds} kinds")
     starts = hard_starts(units, n_kinds, order, rng)
     models = [first_model(few, units, recipe, W, rng) for W in starts]
     short = replace(recipe, max_iter=min(EM_PASSES, recipe.max_iter), tol=0.0)
@@ -139,6 +140,7 @@ def smoothed_kinds(chunks: Chunks, recipe: DensityRecipe, model: MixtureModel, h
         fitted, new = (_rows_of(chunk, part, recipe) for part in (fold != number, fold == number))
         if fitted is None or new is None:
             continue
+        recipe.say(f"held-out rows, part {number + 1} of {FOLDS}")
         part = _climbed(fitted, short, model)[0]
         for width in WIDTHS:
             totals[width] += float(new.sum(_total_likelihood, _smoothed(part, width).e_step()))
