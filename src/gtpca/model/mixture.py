@@ -52,8 +52,6 @@ __all__ = [
     "rest_of_rows",
 ]
 
-FAINT = 1e-60
-
 
 @dataclass(frozen=True, eq=False)
 class MixtureModel:
@@ -213,14 +211,9 @@ def _sums(e_steps, seen, piece, by_feature=False):
     fit, share = normalised(np.stack([logs for logs, _ in found], axis=1))
     each = []
     for g, (e_step, (_, z, terms)) in enumerate(zip(e_steps, joints, strict=True)):
-        mine = replace(piece, weight=piece.weight * _told(share[:, g]))
-        each.append(shared_sums(e_step, by_feature, mine, fit, _told(found[g][1]), z, terms))
+        mine = replace(piece, weight=piece.weight * share[:, g])
+        each.append(shared_sums(e_step, by_feature, mine, fit, found[g][1], z, terms))
     return KindSums(tuple(each))
-
-
-def _told(share):
-    """Probabilities, with 0 for negligible ones: sums of tiny values cannot be divided."""
-    return np.where(share < FAINT, 0.0, share)
 
 
 @dataclass(frozen=True, eq=False)
