@@ -11,9 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from gtpca import checks
 from gtpca._typing import ArrayLike, DaskT, Eager, KindT, Others, RandomState, Samples, Shape
 from gtpca.data.containers import samples_in
+from gtpca.data.energies import loud_share
 from gtpca.families import Family
 from gtpca.fitting import wording
-from gtpca.fitting.cautions import cautions
+from gtpca.fitting.cautions import cautions, loud_cautions
 from gtpca.fitting.coloured import check_noise
 from gtpca.fitting.fitted import FittedMixture, read
 from gtpca.fitting.mixture import find_kinds, kinds_in_data_units, smoothed_kinds
@@ -119,7 +120,8 @@ class MixtureGTPCA(BaseDensity):
     smoothing_ : float
         The width of the Gaussian by which patterns and components were smoothed, in points.
     cautions_ : list of str
-        Warnings of the fit: an offset that holds most of the energy, poses that accumulate.
+        Warnings of the fit: an offset that holds most of the energy, poses that accumulate, loud
+        samples.
     n_components_ : int
     sample_shape_ : tuple of int
     labels_ : Labels or None
@@ -213,6 +215,8 @@ class MixtureGTPCA(BaseDensity):
         if recipe.whitening is not None:
             model = kinds_in_data_units(data.raw, model, width)
         counts, doubt = chunks.sum(kind_counts, model.e_step())
+        said = [*cautions(chunks.operator, *offset_and_poses(chunks, model))]
+        said += loud_cautions(loud_share(chunks))
         return FittedMixture.of(
             model,
             kind_counts=counts,
@@ -220,7 +224,7 @@ class MixtureGTPCA(BaseDensity):
             history=np.array(history),
             n_iter=len(history) - 1,
             smoothing=width,
-            cautions=list(cautions(chunks.operator, *offset_and_poses(chunks, model))),
+            cautions=said,
             **data.told,
         )
 

@@ -34,6 +34,7 @@ from gtpca.fitting.held_out import (
     changed,
     nats_per_weight,
     row_folds,
+    too_few,
 )
 from gtpca.model.matching import Stats, coded_statistics, match, orthonormal, update
 from gtpca.model.mixture import MixtureModel, kind_data_sums, kind_sums, log_likelihoods
@@ -130,7 +131,7 @@ def smoothed_kinds(chunks: Chunks, recipe: DensityRecipe, model: MixtureModel, h
     """
     few, _ = _few_rows(chunks, recipe, rng)
     moves = model.operator.n_transforms > 1 and model.operator.edges
-    if not moves or few.n_rows < 2 * FOLDS or _nats_per_weight(few, model, history) >= ENOUGH:
+    if not moves or too_few(few) or _nats_per_weight(few, model, history) >= ENOUGH:
         return model, 0.0
     chunk = few.take(np.arange(few.n_rows))
     fold = row_folds(chunk.rows, rounded=recipe.whitening is not None)
