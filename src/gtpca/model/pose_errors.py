@@ -26,7 +26,7 @@ from gtpca.model.coding import ordinary, sweep
 from gtpca.operators.base import add_projection
 from gtpca.operators.poses import is_pose
 
-__all__ = ["PosedPart", "PoseSteps", "errors_of_parts", "pose_errors", "pose_steps", "seen_values"]
+__all__ = ["PoseSteps", "PosedPart", "errors_of_parts", "pose_errors", "pose_steps", "seen_values"]
 
 PIECE = 2**22  # values of moved components and derivatives that are computed at once
 SMALL = 1e-9  # eigenvalues of A, relative to the largest, along which poses are not determined
