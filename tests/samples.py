@@ -16,12 +16,13 @@ SIGNAL = np.random.default_rng(2).integers(-999, 999, (2, 400))  # channels, tim
 RATE = 100
 NEEDS = {"parquet": "pyarrow", "h5": "h5py", "mat73": "h5py", "zarr": "zarr", "zarr2": "zarr"}
 NEEDS |= {"png": "PIL", "jpeg": "PIL", "fif": "mne", "edf": "mne", "bdf": "mne"}
+NEEDS |= {"vhdr": "mne pybv", "eeglab": "mne eeglabio"}
 KINDS = ("npy", "npz", "csv", "tsv", "mat5", "ts", "wav", "hea", *NEEDS)
-RECORDINGS = ("fif", "edf", "bdf", "wav", "hea")
+RECORDINGS = ("fif", "edf", "bdf", "wav", "hea", "vhdr", "eeglab")
 
 
 def available(kind) -> bool:
-    return kind not in NEEDS or importlib.util.find_spec(NEEDS[kind]) is not None
+    return all(importlib.util.find_spec(name) for name in NEEDS.get(kind, "").split())
 
 
 def options(kind) -> dict:
@@ -165,14 +166,28 @@ def write_212(path, numbers):
     path.write_bytes(found.astype(np.uint8).tobytes())
 
 
-def fif(folder):
+def as_raw():
     import mne
 
     info = mne.create_info(["Fz", "Cz"], RATE, "eeg")
     raw = mne.io.RawArray(SIGNAL * 1e-6, info, verbose="error")
-    raw.set_annotations(mne.Annotations([0.05, 1.0, 2.5], 0.1, ["go", "go", "stop"]))
-    raw.save(folder / "a_raw.fif", overwrite=True, verbose="error")
+    return raw.set_annotations(mne.Annotations([0.05, 1.0, 2.5], 0.1, ["go", "go", "stop"]))
+
+
+def fif(folder):
+    as_raw().save(folder / "a_raw.fif", overwrite=True, verbose="error")
     return folder / "a_raw.fif"
+
+
+def vhdr(folder):
+    """BrainVision, through pybv: a header, its markers and its signals."""
+    as_raw().export(folder / "a.vhdr", overwrite=True, verbose="error")
+    return folder / "a.vhdr"
+
+
+def eeglab(folder):
+    as_raw().export(folder / "a.set", overwrite=True, verbose="error")
+    return folder / "a.set"
 
 
 def edf(folder, ending="edf", width=2):

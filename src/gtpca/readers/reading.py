@@ -61,6 +61,8 @@ KINDS = {
     ".fif": RECORDING,
     ".edf": RECORDING,
     ".bdf": RECORDING,
+    ".vhdr": RECORDING,
+    ".set": RECORDING,
     ".hea": Kind("record of WFDB", read_windows, CUT),
     ".wav": Kind("sound", read_windows, CUT),
 }
