@@ -23,6 +23,8 @@ WINDOWS = SIGNAL.reshape(2, 8, 50).transpose(1, 2, 0)
 ROWS |= {"wav": WINDOWS} | dict.fromkeys(
     ("fif", "edf", "bdf", "hea", "vhdr", "eeglab"), 1e-6 * WINDOWS
 )
+ROWS |= dict.fromkeys(("tif", "ome", "tiffs"), IMAGES)
+ROWS |= dict.fromkeys(("fits", "fits_folder"), IMAGES[..., 0])
 ROUGH = dict.fromkeys(("fif", "vhdr", "eeglab"), 1e-6)  # 32 bits
 LAZY = {"npy": np.memmap} | dict.fromkeys(("h5", "mat73", "zarr", "zarr2", "fif"), FileRows)
 
