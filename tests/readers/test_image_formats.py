@@ -116,7 +116,10 @@ def test_a_cut_stack(tmp_path):
     path = tmp_path / "a.tif"
     tifffile.imwrite(path, STACK, photometric="minisblack")
     path.write_bytes(path.read_bytes()[:-50])
-    refused(path, "is cut")
+    refused(path, "cannot be read as TIFF file")
+    tifffile.imwrite(path, STACK[0])
+    path.write_bytes(path.read_bytes()[:-50])
+    refused(path, "is cut: its values are not all there")
     path.write_bytes(b"II*\x00" + bytes(40))
     refused(path, "a.tif")
 

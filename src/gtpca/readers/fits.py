@@ -85,8 +85,8 @@ def _values(path, image) -> np.ndarray:
     """The values of an image, (n, .., rows, columns), scaled, with NaN for blank ones."""
     stored, shape = path.stat().st_size, tuple(image.shape)
     check_inflated(needed=math.prod(shape) * BYTES, stored=stored)
-    if path.suffix.lower() != ".gz" and image.size > stored:
-        raise ValueError(f"is cut: {stored} bytes claim to hold {image.size} bytes of values")
+    if path.suffix.lower() != ".gz" and image.fileinfo()["datLoc"] + image.size > stored:
+        raise ValueError(f"is cut: {image.size} bytes of values are not all there")
     rows = native(np.asarray(image.data))
     rows = rows if rows.ndim > 2 else rows[None]
     check_rows(rows.shape, rows.dtype)
