@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Rotation,
         Scaling,
         Shift,
+        Similarity,
         TimeWarp,
     )
     from gtpca.mixture import MixtureGTPCA
@@ -67,6 +68,7 @@ __all__ = [
     "Rotation",
     "Scaling",
     "Shift",
+    "Similarity",
     "TimeWarp",
     "labelled",
     "load",

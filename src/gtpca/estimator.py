@@ -52,6 +52,7 @@ from gtpca.model.matching import POLARITIES
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
 from gtpca.model.ridge import AUTO, COST
+from gtpca.model.row_coder import FEW_ROWS
 from gtpca.operators.base import weigh_features, with_feature_weight
 from gtpca.operators.grid import Grid
 from gtpca.solvers.als import ALS
@@ -549,6 +550,11 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         found = replace(found, labels=fit.labels, feature_names_in=fit.feature_names_in)
         found = found.with_signs_of(fit)
         return found, self._stream_of(found, *self._batch(X, weight))
+
+    def _encoded(self, rows):
+        if not rows.in_memory or rows.n_rows > FEW_ROWS:
+            return super()._encoded(rows)
+        return self.fit_.coder(self.model_, rows.dtype)(rows.read(0, rows.n_rows))
 
     def _seen(self, rows, weight=None):
         return self._open(preprocessed(rows, self.fit_.model), self.operator_, weight)

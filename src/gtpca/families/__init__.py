@@ -4,6 +4,7 @@ from gtpca.families.base import Family, Size
 from gtpca.families.compose import Compose
 from gtpca.families.free_warp import FreeWarp
 from gtpca.families.shift import Shift
+from gtpca.families.similarity import Similarity
 from gtpca.families.simple import Custom, Identity, Reflection
 from gtpca.families.warps import Affine, Deformation, Rotation, Scaling, TimeWarp
 
@@ -14,6 +15,7 @@ FAMILIES = (
     Rotation,
     Reflection,
     Scaling,
+    Similarity,
     TimeWarp,
     FreeWarp,
     Affine,
@@ -35,6 +37,7 @@ __all__ = [
     "Rotation",
     "Scaling",
     "Shift",
+    "Similarity",
     "Size",
     "TimeWarp",
 ]

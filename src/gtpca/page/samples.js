@@ -158,11 +158,20 @@ function tell(i, hint) {
   byId("told").textContent = (hint ? `${hint} ${said}` : said) + sure;
 }
 
-/** How sure its pose is, where there is more than one, and how likely the sample. */
+/** How sure its pose is, where there is more than one, how likely the sample, and of which kind. */
 function likelihoodOf(i) {
   const [probability, likelihood] = points.sure.map((one) => one.values[i]);
   const pose = points.poses.length ? `Its pose has probability ${percent(probability)}; its` : "Its";
-  return `${pose} log-likelihood is ${short(likelihood)}.`;
+  return `${pose} log-likelihood is ${short(likelihood)}.${kindsOf(i)}`;
+}
+
+/** The kinds that a sample may be of, if there are several, the most likely first. */
+function kindsOf(i) {
+  if (!points.kinds) return "";
+  const width = points.kinds.length / points.n, share = Array.from(points.kinds.subarray(i * width, (i + 1) * width));
+  const order = share.map((_, g) => g).sort((a, b) => share[b] - share[a]);
+  const told = order.filter((g, rank) => rank === 0 || share[g] >= 0.001).map((g) => `${g} (${percent(share[g])})`);
+  return ` Kind ${told.join(", or ")}.`;
 }
 
 /** What each component adds to a sample, if that is asked for. */
@@ -229,12 +238,12 @@ function chooseNumber(wanted) {
   choose(best, there ? "" : `Sample ${wanted} is not on this page; the nearest one is shown.`);
 }
 
-/** The sample with a picture that is explained least. */
-function leastExplained() {
+/** The sample with a picture that has the least of some values. */
+function leastOf(values) {
   let best = -1;
   for (let i = 0; i < points.n; i++) {
     if (points.picture[i] < 0) continue;
-    if (best < 0 || points.explained[i] < points.explained[best]) best = i;
+    if (best < 0 || values[i] < values[best]) best = i;
   }
   return best;
 }
@@ -294,6 +303,7 @@ function startSamples() {
   });
   byId("previous").addEventListener("click", () => choose(chosen.point - 1));
   byId("next").addEventListener("click", () => choose(chosen.point + 1));
-  byId("least").addEventListener("click", () => choose(leastExplained()));
+  byId("least").addEventListener("click", () => choose(leastOf(points.explained)));
+  if (byId("least-sure")) byId("least-sure").addEventListener("click", () => choose(leastOf(points.sure[2].values)));
   choose(chosen.point);
 }
