@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gtpca.data.codes import Codes
+from gtpca.data.energies import energy
 from gtpca.data.sampling import nested_samples
 from gtpca.model.coding import nested_energies_at
 from gtpca.model.conventions import summarise
@@ -23,7 +24,7 @@ from gtpca.solvers.als import SETTLE_ROWS, UPDATE_STEPS, Coarse, coarsened, extr
 __all__ = ["at_codes", "codes_poses", "nested_at_codes", "refined", "rough", "spread", "stepped"]
 
 MOST_PASSES = 30
-TOLERANCE = 3e-5  # relative gain of a pass below which there are no more
+TOLERANCE = 1e-4  # gain of a pass, relative to what is left, below which there are no more
 
 
 def rough(problem, recipe):
@@ -64,7 +65,7 @@ def refined(problem, result, blocks):
     result : SolverResult
     """
     chunks, k, start = problem.chunks, len(blocks), result.weights
-    one = Climb(start, start)
+    one = Climb(start, start, chunks.sum(energy))
     while len(one.history) < MOST_PASSES and not one.done:
         block = problem.block_for_codes(one.point)
         chunks = chunks.update(posed, block, k, one.age > 0, blocks=[*blocks, None, None])
@@ -88,12 +89,15 @@ class Climb:
     Attributes
     ----------
     point, weights : arrays (K, L)
+    total : float
+        Energy of the rows.
     age : int
         The number of points that were accepted one after the other; 0 after a rejection.
     """
 
     point: np.ndarray
     weights: np.ndarray
+    total: float
     history: list[float] = field(default_factory=list)
     age: int = 0
     n_iter: int = 0
@@ -110,7 +114,7 @@ class Climb:
         self.age += 1
         [self.point] = extrapolate(new[None], self.weights[None], np.array([self.age]))
         self.weights = new
-        self.done = gain <= TOLERANCE * explained
+        self.done = gain <= TOLERANCE * (self.total - explained)
 
 
 def stepped(problem, stats, W):

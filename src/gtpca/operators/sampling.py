@@ -28,6 +28,7 @@ from gtpca.operators.poses import Continuous
 __all__ = ["Neighbours", "Path", "Sampling"]
 
 PIECE = 2**16  # points of rows that are interpolated at once: they should fit into the cache
+EDGE = 2  # zeros beyond each end of the grid: far points read, and have slopes, of nothing
 FINE = 8  # poses of a bank on either side of a node
 CANDIDATES = 2  # nodes at which a search in one parameter begins,
 SEVERAL = 4  # and in several
@@ -84,12 +85,12 @@ class Sampling(Continuous):
         self.features = self.flat[kept]  # (P, C)
         grid = np.indices(self.shape, dtype=np.float64).reshape(len(self.shape), -1)
         self.points = grid[:, kept]
-        self.padded = tuple(size + 2 for size in self.shape)
+        self.padded = tuple(size + 2 * EDGE for size in self.shape)
         strides = [math.prod(self.padded[j + 1 :]) for j in range(len(self.shape))]
         self.strides = strides
         corners = list(itertools.product((0, 1), repeat=len(self.shape)))
         self.corners = [(corner, int(np.dot(corner, strides))) for corner in corners]
-        inner = np.indices(self.shape).reshape(len(self.shape), -1) + 1
+        inner = np.indices(self.shape).reshape(len(self.shape), -1) + EDGE
         self.inner = np.ravel_multi_index(tuple(inner), self.padded)  # of the padded grid
         self.size = math.prod(self.padded)
 
@@ -125,10 +126,10 @@ class Sampling(Continuous):
         place, shares = 0, []
         for j, (size, stride) in enumerate(zip(self.shape, self.strides, strict=True)):
             source = sources[:, j]
-            source += 1
-            np.clip(source, 0, size + 1, out=source)
+            source += EDGE
+            np.clip(source, 0, size + 2 * EDGE - 1, out=source)
             low = source.astype(np.int32)
-            np.minimum(low, size, out=low)
+            np.minimum(low, size + 2 * EDGE - 2, out=low)
             source -= low
             shares.append(source)
             low *= stride
