@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 from gtpca import GTPCA, Codes, Compose, Rotation, Scaling, Shift, Similarity, TimeWarp, load
 from gtpca.data.chunks import Chunk, as_chunks
 from gtpca.families.text import format_family, parse_family
-from gtpca.fitting.between import at_codes, posed
+from gtpca.fitting.between import at_found, posed
 from gtpca.model.matching import make_block, update
 from gtpca.operators.sampling import Newton
+from gtpca.testing import check_operator
 
 REFINED = {
     "rotation": (Rotation(8, refine_poses=True), (9, 9)),
@@ -28,6 +30,26 @@ EACH = pytest.mark.parametrize("name", list(REFINED))
 def poses_of(operator, n, seed=0):
     ends = np.array([(axis.low, axis.high) for axis in operator.pose_axes])
     return np.random.default_rng(seed).uniform(ends[:, 0], ends[:, 1], (n, len(ends)))
+
+
+@EACH
+def test_operators_keep_their_meaning(name):
+    family, shape = REFINED[name]
+    check_operator(family.bind(shape))
+
+
+def test_similarities_read_where_their_formula_says():
+    operator, rng = Similarity().bind((12, 14)), np.random.default_rng(0)
+    w, pose = rng.standard_normal((12, 14)), poses_of(operator, 4)
+    points = np.indices((12, 14)).reshape(2, -1) - np.array([[5.5], [6.5]])
+    for found, (degrees, factor, *shift) in zip(
+        operator.apply_at(w.ravel(), pose), pose, strict=True
+    ):
+        a = np.deg2rad(degrees)
+        R = np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
+        at = R.T @ (points - np.array(shift)[:, None]) / factor + np.array([[5.5], [6.5]])
+        wanted = ndimage.map_coordinates(np.pad(w, 9), at + 9, order=1)
+        assert np.allclose(found, wanted)
 
 
 @EACH
@@ -87,7 +109,7 @@ def test_passes_at_poses_are_monotone(name, gaps, K):
     for number in range(6):
         block = make_block(operator, W)
         chunks = chunks.update(posed, block, 0, number > 0, blocks=[None, None])
-        stats = chunks.sum(at_codes, block, 1)
+        stats = chunks.sum(at_found, 0)
         history.append(float(stats.explained[0]))
         [W] = update(operator, stats, W[None], 4)
     assert np.all(np.diff(history) >= -1e-9 * history[-1])
@@ -124,7 +146,7 @@ def degrees_off(found, wanted):
 
 
 def test_eight_angles_find_any_angle():
-    X, degrees = spots(120)
+    X, _ = spots(120)
     new, truth = spots(60, seed=1)
     model = GTPCA(1, Rotation(8, refine_poses=True), random_state=0).fit(X)
     found = model.poses(model.encode(new))["degrees"][:, 0]
