@@ -21,7 +21,7 @@ REFINED = {
     "scaling": (Scaling((0.7, 1, 1.4), refine_poses=True), (21,)),
     "scaling-2d": (Scaling((0.8, 1.25), axes=(0, 1), domain="all", refine_poses=True), (9, 9)),
     "warp-power": (TimeWarp(refine_poses=True), (20,)),
-    "warp-sine": (TimeWarp((-0.6, 0.6), "sine", axes=0, refine_poses=True), (20, 2)),
+    "warp-sine": (TimeWarp((-0.6, -0.2, 0.2, 0.6), "sine", axes=0, refine_poses=True), (20, 2)),
     "similarity": (Similarity((0.9, 1.1), shifts=(1, 2), angles=5), (8, 9)),
 }
 EACH = pytest.mark.parametrize("name", list(REFINED))
