@@ -71,7 +71,17 @@ def uncut(family, shape):
     x = np.indices(shape, dtype=float).reshape(len(shape), -1)
     grid = np.indices(weight_shape).reshape(len(shape), 1, -1)
     read = [y[:, :, None] - grid for y in SOURCES[kind](family, x, list(axes), shape, weight_shape)]
+    if kind == "Shift" and family.fractions > 1:
+        return keys_cubic(read, family.boundary == "circular", shape), tuple(weight_shape)
     return np.prod(np.maximum(1 - np.abs(read), 0), axis=1), tuple(weight_shape)  # multilinear
+
+
+def keys_cubic(read, wraps, shape):
+    """Keys' kernel of distances (m, r, d, L) between where points read and where weights are."""
+    size = np.array(shape)[:, None, None]
+    s = np.abs((np.array(read) + size / 2) % size - size / 2 if wraps else read)
+    near, far = 1.5 * s**3 - 2.5 * s**2 + 1, -0.5 * s**3 + 2.5 * s**2 - 4 * s + 2
+    return np.prod(np.where(s <= 1, near, np.where(s < 2, far, 0.0)), axis=1)
 
 
 def shifted(family, x, axes, shape, windows):
@@ -85,6 +95,10 @@ def shifted(family, x, axes, shape, windows):
         steps = {o: o - (D - L) // 2 for o in inside if inside[o] >= least * min(D, L) - 1e-9}
         reach = np.inf if family.max_shift is None else family.max_shift
         places[j] = [o for o, s in steps.items() if abs(s) <= reach and s % family.step == 0]
+        if len(places[j]) > 1:
+            first, last, F = places[j][0], places[j][-1], family.fractions
+            closed = wraps and len(places[j]) == D
+            places[j] = [o / F for o in range(first * F, (last + closed) * F + (not closed))]
     read = [x - np.array(o)[:, None] for o in product(*places)]
     return [y % np.array(shape)[:, None] for y in read] if wraps else read
 

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from gtpca import checks
 from gtpca._typing import RandomState
-from gtpca.operators import Operator
+from gtpca.operators import ComposedOperator, Operator
 from gtpca.operators.base import with_feature_weight
 from gtpca.operators.normal import Moments
 
@@ -227,6 +227,16 @@ def _check_correlate(case, rng):
     _close(single, slow, "correlate in float32", 1e-4)
 
 
+def _check_ready(case, rng):
+    operator, X, w = case.operator, case.X, case.W[0]
+    for dtype, rtol in ((np.float64, 1e-9), (np.float32, 1e-4)):
+        ready = operator.ready(w, dtype)
+        found = ready.products(operator.prepare(X.astype(dtype)))
+        _close(found, X @ case.banks[0].T, f"ready: products in {dtype.__name__}", rtol)
+        for t in np.unique(case.index[0]):
+            _close(ready.moved(int(t)), case.banks[0, t], f"ready: moved in {dtype.__name__}", rtol)
+
+
 def _check_move_prepared(case, rng):
     operator, index, coef = case.operator, case.index[0], case.coef.T
     P = operator.prepare(case.X.copy())
@@ -334,7 +344,10 @@ def _check_words(case, rng):
     unknown -= told.keys()
     assert not unknown, f"periods or pose_units name {sorted(unknown)}, which describe does not"
     assert 0 <= operator.reference < case.m, "reference is not a transform"
-    _close(operator.magnitude.matrix().toarray(), np.abs(operator.matrix().toarray()), "magnitude")
+    found, least = operator.magnitude.matrix().toarray(), np.abs(operator.matrix().toarray())
+    if isinstance(operator, ComposedOperator):  # terms of a product may cancel
+        found = np.minimum(found, least)
+    _close(found, least, "magnitude")
 
 
 def _check_poses(case, rng):
@@ -446,6 +459,7 @@ CHECKS = {
     "add_moved": _check_gather,
     "prepare": _check_correlate,
     "correlate": _check_correlate,
+    "ready": _check_ready,
     "move_prepared": _check_move_prepared,
     "gram": _check_gram,
     "adjoint_at": _check_adjoints,
@@ -457,6 +471,7 @@ CHECKS = {
     "correlate_mask": _check_masks,
     "mask_sums": _check_masks,
     "describe": _check_words,
+    "own_search": _check_poses,
     "still": _check_poses,
     "pose_at": _check_poses,
     "node_near": _check_poses,

@@ -212,10 +212,15 @@ def _single(blocks, k):
 def bring_back(rows, operator, index):
     """``T_i* x_i / |T_i|* |T_i| 1`` of every row: the average value at each weight, (n, L).
 
-    Absolute values are used because the entries of a difference would cancel. Unobserved values are
-    left out of both.
+    Absolute values are used because the entries of a difference would cancel; between samples,
+    linear interpolation takes their place, since cubic taps already add up to 1. Unobserved values
+    are left out of both.
     """
-    chunk, whole, one = Chunk(rows, operator), operator.magnitude, np.ones(operator.n_weights)
+    if is_pose(index):
+        back = operator.continuous.bring_back(rows, index)
+        if back is not None:
+            return back.astype(rows.dtype)
+    chunk, whole, one = Chunk(rows, operator), operator._averaging, np.ones(operator.n_weights)
     if chunk.hidden is None and not is_pose(index):
         used, place = np.unique(index, return_inverse=True)
         seen = whole.apply_at(one, used)

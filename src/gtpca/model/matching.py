@@ -21,6 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
+from gtpca.model.between import best_between, searches
 from gtpca.model.gaps import (
     HIDDEN_WEIGHT,
     Factors,
@@ -227,6 +228,7 @@ def _match_between(chunk, block, before, anew):
             block.weights,
             np.concatenate(starts, axis=1) if starts else None,
             block.polarity == "positive" and len(block) == 1,
+            block.rough,
         ),
     )
     return found if before is None else found.or_better(match_at(chunk, block, before))
@@ -318,6 +320,10 @@ def _pick_joint(z, lengths):
 def _pick_whitened(chunk, P, block):
     """Best transform (n,) of ``root_t b``, and its value there, (n, K)."""
     operator = chunk.operator
+    if searches(operator):
+        stack, root = block.weights[None], block.root[None]
+        [index], [z] = best_between(operator, P, stack, root, lengths=_lengths(chunk, block))
+        return index, z
     if len(block.root) == 1:
         z = _correlated(operator, P, block.root[0] @ block.weights)
         return _pick_joint(z, _lengths(chunk, block))
@@ -346,6 +352,8 @@ def _coded_each(chunk, P, blocks):
     """Best transforms, ``z`` and coefficients of S separate components, (S, n) each."""
     W = np.concatenate([block.weights for block in blocks])
     root = np.concatenate([block.root for block in blocks]).reshape(len(W), -1)
+    if chunk.hidden is None and searches(chunk.operator):
+        return _coded_between(chunk, P, blocks[0], W, root)
     products, lengths = _products(P, chunk.operator, W, root), None
     if chunk.hidden is not None:
         masks = _prepared_masks(chunk, widest(blocks, chunk.rows.dtype))
@@ -356,6 +364,15 @@ def _coded_each(chunk, P, blocks):
     if lengths is not None:
         coef /= np.take_along_axis(lengths, index[:, :, None], axis=2)[:, :, 0]
     return index, z, coef
+
+
+def _coded_between(chunk, P, block, W, root):
+    """:func:`_coded_each` of weights (S, L) and roots (S, m), for shifts between samples."""
+    positive, lengths = block.polarity == "positive", _lengths(chunk, block)
+    each = W[:, None], root[:, :, None, None]
+    index, z = best_between(chunk.operator, P, *each, positive, lengths)
+    z = np.maximum(z[:, :, 0], 0.0) if positive else z[:, :, 0]
+    return index, z, z * root[np.arange(len(root))[:, None], index]
 
 
 def _pick_each(products, polarity, lengths):
@@ -429,7 +446,10 @@ def statistics(chunk, blocks) -> Stats:
 def _statistics(chunk, block):
     """:class:`Stats` of a block of several components."""
     found = match(chunk, block)
-    explained = np.array([np.sum(chunk.weigh(found.explained))])
+    worth = found.explained
+    if is_pose(found.index):
+        worth = worth - chunk.operator.continuous.price(found.index, chunk.energies)
+    explained = np.array([np.sum(chunk.weigh(worth))])
     return coded_statistics(chunk, found.index, found.coef, explained)
 
 

@@ -29,6 +29,7 @@ from gtpca.operators.backend import cast, is_numpy, namespace
 from gtpca.operators.grid import resized
 from gtpca.operators.normal import ByNode, Diagonal, Masked, Moments, Normal, Scalar
 from gtpca.operators.poses import Continuous, PoseAxis, is_pose
+from gtpca.operators.ready import Ready, ReadyBank
 
 __all__ = [
     "Operator",
@@ -45,6 +46,7 @@ FEW_GROUPS = 32  # up to this number a dense product is faster than a sparse one
 FAINT = 1e-12  # coverage of a weight, relative to the largest, that is rounding error
 LARGE_WEIGHT = 2**22  # largest size of all ``T_t* q`` of a feature weight
 LARGE_BANK = 2**24  # entries of moved weights up to which they are kept
+READY_BANK = 2**20  # the same for each component of an encoder
 
 
 class Operator(ABC):
@@ -140,6 +142,11 @@ class Operator(ABC):
         self.weight_grid = self.grid if same else resized(self.grid, self.weight_shape)
 
     @property
+    def own_search(self) -> bool:
+        """Whether poses are found row by row, without a list of transforms."""
+        return self.continuous is not None and not self.continuous.from_nodes
+
+    @property
     def still(self) -> bool:
         """Whether nothing moves: there is one transform only."""
         return self.n_transforms == 1 and self.continuous is None
@@ -205,7 +212,10 @@ class Operator(ABC):
 
     @property
     def magnitude(self) -> Operator:
-        """The operator with the entries ``|T_t|``: the operator itself if none is negative."""
+        """The operator with the entries ``|T_t|``: the operator itself if none is negative.
+
+        Entries of a composition may be larger, where terms of the product cancel.
+        """
         return self
 
     def coarser(self, axes: tuple[int, ...]) -> Operator | None:
@@ -275,6 +285,15 @@ class Operator(ABC):
         if len(W) == 1:
             return self._correlate(P, W[0])[None]
         return np.stack([self._correlate(P, w) for w in W])
+
+    def ready(self, w: np.ndarray, dtype=np.float64) -> Ready:
+        """Weights (L,) prepared for matches with few rows of a data type, one after the other.
+
+        All moved weights if they are few and rows are not prepared, else the weights themselves.
+        """
+        plain = type(self).prepare is Operator.prepare
+        few = self.n_transforms * self.n_features <= READY_BANK
+        return ReadyBank(self, w, dtype) if plain and few else Ready(self, w)
 
     def prepare_mask(self, H: np.ndarray) -> np.ndarray:
         """What :meth:`correlate_mask` needs from masks ``H`` (n, d), computed once, (n, ..)."""
@@ -426,6 +445,11 @@ class Operator(ABC):
         return system + (-1.0) * self._lacking(moments) if moments.lack else system
 
     # --- helpers of the defaults ---
+
+    @property
+    def _averaging(self) -> Operator:
+        """Where rows that are brought back come from: entries as in ``magnitude``, or positive."""
+        return self.magnitude
 
     @property
     def _alike(self) -> bool:
@@ -677,7 +701,7 @@ def with_feature_weight(operator, feature_weight):
         return operator  # including everything it has computed
     other = copy.copy(operator)
     other.feature_weight = feature_weight
-    for name in ("_prepared_weight", "_weight_rows", "_coupling"):
+    for name in ("_prepared_weight", "_weight_rows", "_coupling", "_weighted_whole"):
         vars(other).pop(name, None)
     return other
 
