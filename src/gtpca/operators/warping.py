@@ -359,7 +359,10 @@ def _products(x, bank):
 
 
 def in_tube(lattice, rows, W, found, step):
-    """The best poses with every knot moved by -step, 0 or step, for the coefficients found."""
+    """The best poses with every knot moved by -step, 0 or step, for the coefficients found.
+
+    Poses around which no warp is allowed remain as they are.
+    """
     X, V, energy = rows
     n, C, d = X.shape
     moves, moved_times = lattice.tube
@@ -375,7 +378,8 @@ def in_tube(lattice, rows, W, found, step):
     scores = scores - (lattice.rho * energy)[:, None, None] * price - barrier
     scores = scores.reshape(n, 3, 3, -1)
     path = viterbi([scores[..., j] for j in range(scores.shape[-1])])
-    return (whole + step * (path - 1))[:, lattice.moving]
+    after = (whole + step * (path - 1))[:, lattice.moving]
+    return np.where(lattice.is_allowed(after)[:, None], after, found.pose)
 
 
 def _within(lattice, whole, step, moves):
