@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gtpca import GTPCA, Compose, Custom, ProbabilisticGTPCA, Rotation, Shift
+from gtpca import GTPCA, Compose, Custom, FreeWarp, ProbabilisticGTPCA, Rotation, Shift
 from gtpca.diagnostics import Check, Choice, NoiseFloor, PoseConfidence, Stability
+from gtpca.diagnostics.warps import WarpChoice
 from gtpca.diagnostics.wording import Commands
 from gtpca.fitting.cautions import colour_cautions
 from gtpca.fitting.wording import in_order
@@ -223,6 +224,35 @@ def test_sentences(name):
     found, expected = CASES[name]
     assert found.advice("a.gtpca", "a.csv") == expected
     assert str(found).endswith(found.sentence)
+
+
+def warps(chosen):
+    """Three things that were tried: two warps, and 4 components without any."""
+    estimator = GTPCA(2, FreeWarp(knots=5, weights=20), shared_pose=True)
+    return WarpChoice(
+        knots=np.array([1, 5, 0]),
+        weights=np.array([20, 20, 80]),
+        n_components=np.array([2, 2, 4]),
+        errors=np.array([[0.3, 0.4], [0.1, 0.1], [0.2, 0.3]]),
+        energies=np.array([1.0, 1.0]),
+        chosen=chosen,
+        plain=2,
+        estimator=estimator,
+        commands=Commands.of(estimator),
+    )
+
+
+def test_what_hidden_points_say_of_warps():
+    beside = (
+        "at hidden points the error is 10 % with the best warp and 25 % with 4 components and no "
+        "warp (difference 15 +- 5 %); "
+    )
+    assert warps(1).sentence == (
+        f"Take 5 knots, 20 weights and 2 components: {beside}next `gtpca fit DATA -o MODEL -k 2 "
+        '--family "freewarp(knots=5, weights=20)" --shared-pose`.'
+    )
+    assert warps(2).sentence.startswith(f"No warp is supported: {beside}without warps, `gtpca fit")
+    assert warps(2).table["best"].tolist() == [False, False, True]
 
 
 def test_the_advice_of_a_check_is_what_matters_most():

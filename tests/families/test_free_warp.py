@@ -78,8 +78,13 @@ def test_one_component_leaves_little_variance(data):
     X, _ = data
     model = GTPCA(1, FreeWarp(), random_state=0).fit(X)
     assert left(model.align(X), X) < 0.1
-    history = model.history_[0] if np.ndim(model.history_[0]) else model.history_
-    assert np.all(np.diff(history) >= 0)
+
+
+@pytest.mark.parametrize("how", [{}, {"shared_pose": True}, {"polarity": "positive"}], ids=str)
+def test_the_explained_energy_of_a_fit_never_falls(how):
+    X = np.random.default_rng(0).standard_normal((30, 24))
+    for history in GTPCA(2, FreeWarp(2), random_state=0, **how).fit(X).history_:
+        assert np.all(np.diff(history) >= 0)
 
 
 def test_components_are_linear_between_their_weights(model):
