@@ -35,8 +35,9 @@ class FreeWarp(Family):
     Use it with ``shared_pose=True``: then all components describe the same aligned curves. With
     poses of their own, every further component finds warps that fit noise.
 
-    During a fit, the pose of every sample is carried from pass to pass, so that the explained energy
-    never falls; ``encode`` searches anew, and may find poses that explain slightly less or more.
+    During a fit, the pose of every sample is carried from pass to pass, so that the explained
+    energy never falls; ``encode`` searches anew, and may find poses that explain slightly less or
+    more.
 
     A warp can explain much by itself. To keep it from pinching single points, components have fewer
     free values than there are points; ``knots`` and ``weights`` are chosen by values that were not
