@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from gtpca import GTPCA, EventGTPCA
+from gtpca import GTPCA, EventGTPCA, FreeWarp
 from gtpca.commands.models import load_model
 from gtpca.commands.options import (
     Center,
@@ -92,7 +92,8 @@ def choose(
     """Choose a window and a number of components.
 
     The window has the smallest held-out error; components are counted that explain more than the
-    same fit finds in noise. The last line is advice, and the command to run next.
+    same fit finds in noise. For free warps, knots, weights and components are chosen by points that
+    were hidden, in one pose per sample. The last line is advice, and the command to run next.
 
     \b
     Examples:
@@ -116,7 +117,7 @@ def choose(
             random_state=seed,
             progress=_bar,
             ridge=ridge,
-            shared_pose=shared_pose,
+            shared_pose=shared_pose or isinstance(reader.family, FreeWarp),
             polarity=str(polarity),
             center=center.parameter,
             noise=str(noise),
