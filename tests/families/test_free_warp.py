@@ -180,6 +180,13 @@ def test_models_and_codes_survive_files(data, model, tmp_path):
     )
 
 
+def test_commands_say_that_poses_are_found_sample_by_sample(model):
+    pytest.importorskip("typer")
+    from gtpca.commands.models import _description
+
+    assert "transforms  found sample by sample: knot_1, knot_2" in _description(model)
+
+
 def test_batches_and_threads_change_nothing(data, model):
     X, _ = data
     parts = GTPCA(2, FreeWarp(), shared_pose=True, batch_size=7, n_jobs=2, random_state=0).fit(X)

@@ -440,6 +440,8 @@ def _description(model) -> str:
     }
     if not facts["poses"]:
         lines["transforms"] = str(facts["n_transforms"])
+    elif model.operator_.own_search:
+        lines["transforms"] = f"found sample by sample: {', '.join(_poses(facts))}"
     if model.operator_.domain_share < 1:
         lines["judged on"] = domain_text(model.operator_)
     if model.labels_ is not None:

@@ -293,7 +293,9 @@ def _facts(model, X, contents):
         "shape of a sample": shape,
         "values": f"{getattr(X, 'dtype', 'numbers')}",
         "shape of a component": " × ".join(map(str, model.operator_.weight_shape)),
-        "transforms": f"{model.operator_.n_transforms:,}",
+        "transforms": "found sample by sample"
+        if model.operator_.own_search
+        else f"{model.operator_.n_transforms:,}",
         "poses per sample": "one" if model.shared_pose_ else "one per component",
         "passes of the fit": ", ".join(map(str, np.ravel(model.n_iter_))),
     }
