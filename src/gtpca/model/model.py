@@ -191,6 +191,4 @@ class Model:
     def pose_errors(self, chunks: Chunks) -> Poses:
         """Standard errors of the poses of all rows, in physical units."""
         how = (pose_steps(self.operator), self.blocks(chunks.dtype), self.sweeps)
-        return Poses(
-            chunks.concat(pose_errors, *how), self.operator.pose_units, self.shared_pose
-        )
+        return Poses(chunks.concat(pose_errors, *how), self.operator.pose_units, self.shared_pose)

@@ -26,7 +26,16 @@ from gtpca.model.coding import ordinary, sweep
 from gtpca.operators.base import add_projection
 from gtpca.operators.poses import is_pose
 
-__all__ = ["PosedPart", "PoseSteps", "errors_of_parts", "pose_errors", "pose_steps", "seen_values"]
+__all__ = [
+    "PoseSteps",
+    "PosedPart",
+    "errors_of_parts",
+    "ordered",
+    "parameters",
+    "pose_errors",
+    "pose_steps",
+    "seen_values",
+]
 
 PIECE = 2**22  # values of moved components and derivatives that are computed at once
 SMALL = 1e-9  # eigenvalues of A, relative to the largest, along which poses are not determined
@@ -93,6 +102,20 @@ def pose_steps(operator) -> PoseSteps:
     shape = (0, operator.n_transforms)
     parts = [np.stack(each) for each in zip(*found, strict=True)] or [np.empty(shape)] * 4
     return PoseSteps(tuple(told), columns, *parts, [axes[name] for name in kept])
+
+
+def ordered(operator) -> list[str]:
+    """The names of quantities that have standard errors."""
+    if operator.continuous is not None:
+        return [axis.name for axis in operator.pose_axes]
+    return list(pose_steps(operator).columns)
+
+
+def parameters(operator) -> list[str]:
+    """Of these, one for each parameter: not the centre of a window besides its start."""
+    if operator.continuous is not None:
+        return ordered(operator)
+    return [axis.name for axis in pose_steps(operator).axes]
 
 
 def _same(a, b):

@@ -63,7 +63,8 @@ def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) 
     first of the ``columns`` (by name), and ``ids`` is a name with one text per sample.
     """
     codes, left = measures.measure(model, X)
-    sure = measures.doubts(model, X)
+    sure = measures.doubts(model, X) if is_density(model) else {}
+    errors = measures.pose_errors(model, X)
     poses, each = measures.pose_columns(model, codes), measures.shares(left)[:, -1]
     layout = lay_out(sample_view(model))
     explained = measures.shares(left.sum(axis=0, keepdims=True))[0].tolist()
@@ -78,7 +79,7 @@ def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) 
     room -= len(safe_json(data))
     order = _drawn(labels, len(codes), rng)
     numbers = np.sort(order[: _n_points(codes, poses, room, max_samples)])
-    points = _points(codes, poses, each, sure, numbers) | _labels(labels, numbers)
+    points = _points(codes, poses, each, sure, errors, numbers) | _labels(labels, numbers)
     points |= {"columns": _columns(columns or {}, numbers), "ids": _ids(ids, numbers)}
     data["alignment"] = gather_alignment(model, X, codes, poses, numbers)
     _say_units(model, points["poses"] + data["histograms"]["poses"])
@@ -133,7 +134,7 @@ def _drawn(labels, n, rng):
 def _n_points(codes, poses, room, most):
     """A number of points whose numbers take their share of the room."""
     columns = min(COMPONENTS, codes.scores.shape[1])
-    poses_of = sum(1 + min(COMPONENTS, v.values.shape[1]) for v in poses.values())
+    poses_of = sum(1 + 2 * min(COMPONENTS, v.values.shape[1]) for v in poses.values())
     width = 4 * (columns + poses_of + 6)
     return int(min(len(codes), most, max(1, POINTS_SHARE * room / (BASE64 * width + 100))))
 
@@ -230,7 +231,7 @@ def _in_numbers(pose):
     return measures.Pose(np.searchsorted(levels, values), np.arange(len(levels))), words
 
 
-def _points(codes, poses, explained, sure, numbers):
+def _points(codes, poses, explained, sure, errors, numbers):
     """Scores, poses, explained shares and uncertainties of some rows."""
     columns = []
     for name, pose in poses.items():
@@ -239,6 +240,8 @@ def _points(codes, poses, explained, sure, numbers):
         column = {"name": clipped(name), "words": words, "width": shown.shape[1]}
         spread = sure.get(f"{name}_std")
         column["std"] = None if spread is None else pack(spread[numbers])
+        se = errors.get(name)
+        column["se"] = None if se is None else pack(se[numbers, :COMPONENTS].astype(np.float64))
         columns.append(column | {"values": pack(shown)})
     told = [name for name in ("pose_probability", "log_likelihood") if name in sure]
     scores = codes.scores[numbers, :COMPONENTS]
