@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Rotation,
         Scaling,
         Shift,
+        Similarity,
         TimeWarp,
     )
     from gtpca.mixture import MixtureGTPCA
@@ -65,6 +66,7 @@ __all__ = [
     "Rotation",
     "Scaling",
     "Shift",
+    "Similarity",
     "TimeWarp",
     "labelled",
     "load",

@@ -3,6 +3,7 @@
 from gtpca.families.base import Family, Size
 from gtpca.families.compose import Compose
 from gtpca.families.shift import Shift
+from gtpca.families.similarity import Similarity
 from gtpca.families.simple import Custom, Identity, Reflection
 from gtpca.families.warps import Affine, Deformation, Rotation, Scaling, TimeWarp
 
@@ -13,6 +14,7 @@ FAMILIES = (
     Rotation,
     Reflection,
     Scaling,
+    Similarity,
     TimeWarp,
     Affine,
     Deformation,
@@ -32,6 +34,7 @@ __all__ = [
     "Rotation",
     "Scaling",
     "Shift",
+    "Similarity",
     "Size",
     "TimeWarp",
 ]

@@ -15,6 +15,7 @@ import numpy as np
 
 from gtpca.data.energies import energy
 from gtpca.data.sampling import nested_samples
+from gtpca.fitting.between import at_codes
 from gtpca.model.coding import deflate
 from gtpca.model.matching import statistics
 from gtpca.solvers.base import SolverResult
@@ -132,7 +133,8 @@ def widen(problem, W, size, rng):
     By a few subspace iterations from directions drawn among the weights, so that weight 2 is
     equivalent to repeating a row.
     """
-    rows = problem.chunks.concat(aligned_residual, problem.block_for_codes(W))
+    [block] = problem.plain.blocks_for_fit(W[None])
+    rows = problem.chunks.concat(aligned_residual, block)
     wanted = size - len(W)
     Q = rng.standard_normal((W.shape[1], min(W.shape[1], wanted + SPARE)))
 
@@ -163,7 +165,11 @@ def principal_order(problem, W):
     if len(W) == 1:
         return W
     block, operator = problem.block_for_codes(W), problem.chunks.operator
-    return principal_axes(operator, block, problem.chunks.sum(statistics, [block]).moments)[0]
+    if operator.continuous is None:
+        stats = problem.chunks.sum(statistics, [block])
+    else:
+        stats = problem.chunks.sum(at_codes, block, 0)
+    return principal_axes(operator, block, stats.moments)[0]
 
 
 def mean_gram(operator, block, moments):

@@ -14,12 +14,13 @@ from gtpca.data.chunks import Chunk
 from gtpca.data.codes import Codes
 from gtpca.data.energies import row_exponents, zero_filled
 from gtpca.model.gaps import gram_at
-from gtpca.model.matching import match
+from gtpca.model.matching import match, match_at
 from gtpca.operators.base import add_projection
 from gtpca.operators.poses import is_pose
 
 __all__ = [
     "align",
+    "appended",
     "bring_back",
     "code",
     "data_energies",
@@ -33,6 +34,7 @@ __all__ = [
     "in_units",
     "measure",
     "nested_energies",
+    "nested_energies_at",
     "rematch",
     "restore",
 ]
@@ -51,11 +53,11 @@ def deflate(chunk, block, before=None):
     Poses ``before`` (n, p) between the nodes, if there are any, do not become worse.
     """
     found = match(chunk, block, before)
-    codes = _append(chunk.codes, found)
+    codes = appended(chunk.codes, found)
     return chunk.plus(block.weights, found.index, -found.coef, codes)
 
 
-def _append(codes, found):
+def appended(codes, found):
     """The codes, extended by those of a match."""
     index = found.index if is_pose(found.index) else found.index.astype(np.int32)
     new = Codes(found.score, index[:, None])
@@ -101,7 +103,7 @@ def code(chunk, blocks, sweeps=0) -> Codes:
     if sweeps and len(blocks) > 1:
         return sweep(chunk, blocks, sweeps).codes
     rest = sweep(chunk, blocks[:-1])
-    return _append(rest.codes, match(rest, blocks[-1]))
+    return appended(rest.codes, match(rest, blocks[-1]))
 
 
 def ordinary(chunk):
@@ -271,6 +273,16 @@ def measure(chunk, blocks, sweeps=0, units=None):
 def nested_energies(chunk, blocks, sweeps=0):
     """Residual energies of a chunk after 0, 1, .., k components, (k + 1,), weighted."""
     return chunk.weigh(measure(chunk, blocks, sweeps)["energies"].T).sum(axis=1)
+
+
+def nested_energies_at(chunk, block, index):
+    """Residual energies after 0, 1, .., K components of a block in fixed poses, weighted."""
+    found = match_at(chunk, block, index)
+    left = chunk.energies_of(
+        chunk.rows - projection(chunk.operator, block, index, found.coef, chunk.rows.dtype)
+    )
+    each = _nested_energies(chunk, block, index) if len(block) > 1 else []
+    return chunk.weigh(np.stack([chunk.energies, *each, left])).sum(axis=1)
 
 
 def _nested_energies(chunk, block, index):

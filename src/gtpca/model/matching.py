@@ -236,7 +236,7 @@ def _match_between(chunk, block, before, anew):
 def match_at(chunk, block, pose) -> Match:
     """The projection of the rows of a chunk on a block at given poses (n, p)."""
     V, K = chunk.value_weights(HIDDEN_WEIGHT), len(block)
-    moved = np.stack([chunk.operator.apply_at(w, pose) for w in block.weights], axis=1)
+    moved = chunk.operator.continuous.apply_each(block.weights, pose).transpose(1, 0, 2)
     weighed = moved * V[:, None]
     b = np.einsum("nd,nkd->nk", chunk.filled, weighed, dtype=np.float64)
     G = weighed @ moved.transpose(0, 2, 1)

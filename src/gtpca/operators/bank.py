@@ -226,6 +226,8 @@ class BankOperator(Operator):
     def _normal(self, nodes):
         """Assembled on the common sparsity pattern of all ``T_t* T_t``, if that is small."""
         K = nodes.shape[2]
+        if self.continuous is not None and not self.selects:
+            return self._normal_between(nodes)
         small = K == 1 or NEIGHBOURS * self.n_weights * K * K <= LARGE_BANK
         if self.selects or self._coupling is None or not small:
             return super()._normal(nodes)
@@ -236,6 +238,13 @@ class BankOperator(Operator):
             each = [values.T @ one.reshape(len(one), -1) for one in nodes]
             entries = np.stack(each).reshape(len(nodes), -1, K, K)
         return Stencil(indices, indptr, entries)
+
+    def _normal_between(self, nodes):
+        """The same in the form that holds for all poses: nothing is kept for each transform."""
+        q = np.ones(self.n_features) if self.feature_weight is None else self.feature_weight
+        pairs = nodes.transpose(0, 2, 3, 1)
+        sums = self.continuous.sums(self.nodes, pairs.reshape(-1, nodes.shape[1]), q[None])
+        return self.continuous.normal(sums.reshape(*pairs.shape[:3], -1))
 
     def _node_times(self, nodes, W):
         if len(W) == 1:

@@ -84,6 +84,10 @@ class Continuous(ABC):
     def apply(self, w: np.ndarray, pose: np.ndarray) -> np.ndarray:
         """``T_{theta_i} w``, or ``T_{theta_i} w_i`` of weights (n, L), shape (n, d)."""
 
+    def apply_each(self, W: np.ndarray, pose: np.ndarray) -> np.ndarray:
+        """``T_{theta_i} w_k`` of weights (K, L), (K, n, d)."""
+        return np.stack([self.apply(w, pose) for w in W])
+
     @abstractmethod
     def adjoint(self, X: np.ndarray, pose: np.ndarray) -> np.ndarray:
         """``T_{theta_i}* x_i`` of every row, (n, d) to (n, L), float64."""

@@ -28,7 +28,7 @@ from gtpca.operators.poses import Continuous
 __all__ = ["Neighbours", "Path", "Sampling"]
 
 PIECE = 2**16  # points of rows that are interpolated at once: they should fit into the cache
-FINE = 16  # poses of a bank on either side of a node
+FINE = 8  # poses of a bank on either side of a node
 CANDIDATES = 2  # nodes at which a search in one parameter begins,
 SEVERAL = 4  # and in several
 FIRST_STEPS, NEXT_STEPS = 8, 3  # of Gauss and Newton from a node, and from the pose so far
@@ -86,7 +86,7 @@ class Sampling(Continuous):
         self.points = grid[:, kept]
         self.padded = tuple(size + 2 for size in self.shape)
         strides = [math.prod(self.padded[j + 1 :]) for j in range(len(self.shape))]
-        self.strides = np.array(strides)
+        self.strides = strides
         corners = list(itertools.product((0, 1), repeat=len(self.shape)))
         self.corners = [(corner, int(np.dot(corner, strides))) for corner in corners]
         inner = np.indices(self.shape).reshape(len(self.shape), -1) + 1
@@ -120,13 +120,19 @@ class Sampling(Continuous):
 
     def _cells(self, pose, dtype=np.float64):
         """Where cells begin on the padded grid, (n, P), and positions in them, (r, n, P)."""
-        sources = np.moveaxis(self.path.sources(pose, self.points), 1, 0)
+        points = self.points.astype(dtype, copy=False)
+        sources = self.path.sources(pose.astype(dtype, copy=False), points)
         place, shares = 0, []
-        for source, size, stride in zip(sources, self.shape, self.strides, strict=True):
-            within = np.clip(source + 1.0, 0.0, size + 1.0)
-            low = np.minimum(within.astype(np.int32), size)
-            shares.append((within - low).astype(dtype, copy=False))
-            place = place + low * stride
+        for j, (size, stride) in enumerate(zip(self.shape, self.strides, strict=True)):
+            source = sources[:, j]
+            source += 1
+            np.clip(source, 0, size + 1, out=source)
+            low = source.astype(np.int32)
+            np.minimum(low, size, out=low)
+            source -= low
+            shares.append(source)
+            low *= stride
+            place = low if j == 0 else place + low
         return place, shares
 
     def _shares(self, shares):
@@ -141,24 +147,40 @@ class Sampling(Continuous):
         step = max(1, PIECE // max(1, self.features.size))
         return [slice(i, i + step) for i in range(0, n, step)]
 
+    def apply_each(self, W, pose, dtype=np.float64):
+        """``T_{theta_i} w_k`` of weights (K, L), (K, n, d)."""
+        padded = self._pad(W.astype(dtype, copy=False))
+        out = np.zeros((len(W), len(pose), self.flat.size), dtype)
+        for part in self._pieces(len(pose)):
+            place, shares = self._cells(pose[part], dtype)
+            read = list(self._shares(shares))
+            for k in range(len(W)):
+                moved = self._read(padded[k : k + 1], place, read)
+                out[k, part][:, self.features] = moved.transpose(0, 2, 1)
+        return out
+
     def apply(self, w, pose):
         padded = self._pad(np.atleast_2d(w))
         out = np.zeros((len(pose), self.flat.size), w.dtype)
         for part in self._pieces(len(pose)):
             own = padded if w.ndim == 1 else padded[part]
-            moved = self._read(own, *self._cells(pose[part], w.dtype))
+            place, shares = self._cells(pose[part])
+            moved = self._read(own, place, list(self._shares(shares)))
             out[part, self.features] = moved.transpose(0, 2, 1)
         return out
 
-    def _read(self, padded, place, shares):
-        """Interpolated values of padded weights (1, C, size) or (n, C, size), (n, C, P)."""
+    def _read(self, padded, place, read):
+        """Interpolated values of padded weights (1, C, size) or (n, C, size), (n, C, P).
+
+        ``read`` are the offsets and shares of all corners.
+        """
         n, C = len(place), padded.shape[1]
         if len(padded) > 1:
             place = place + (np.arange(n) * C * self.size)[:, None]
         flat, total = padded.ravel(), np.zeros((n, C, place.shape[1]), padded.dtype)
-        for offset, share in self._shares(shares):
+        for offset, share in read:
             for c in range(C):
-                total[:, c] += share * flat[place + (offset + c * self.size)]
+                total[:, c] += share * flat.take(place + (offset + c * self.size))
         return total
 
     def adjoint(self, X, pose):
@@ -311,11 +333,13 @@ class FineBank:
     def energies(self, X, mine, poses):
         """``b' G^-1 b`` of rows ``mine`` at poses (F,), (n, F)."""
         K, F = len(self.W), len(poses)
-        moved = np.stack([self.sampling.apply(w, poses[:, None]) for w in self.W])  # (K, F, d)
+        moved = self.sampling.apply_each(self.W, poses[:, None], np.float32)  # (K, F, d)
+        moved = moved.astype(X.dtype, copy=False)
         if len(self.V) == 1:
-            weighed = (moved * self.V[0]).reshape(K * F, -1)
-            b = (X[mine] @ weighed.T.astype(X.dtype)).reshape(-1, K, F).astype(np.float64)
-            G = np.einsum("jfd,kfd->fjk", moved * self.V[0], moved)[None]
+            weighed = moved * self.V[0].astype(X.dtype)
+            b = X[mine] @ weighed.reshape(K * F, -1).T
+            b = b.reshape(-1, K, F).astype(np.float64)
+            G = (weighed.transpose(1, 0, 2) @ moved.transpose(1, 2, 0)).astype(np.float64)[None]
         else:
             V = self.V[mine]
             b = ((X[mine] * V) @ moved.reshape(K * F, -1).T).reshape(-1, K, F)
