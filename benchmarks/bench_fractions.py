@@ -1,4 +1,4 @@
-"""Latencies between samples: what fractions of a sample cost and gain, and standard errors of poses.
+"""Latencies between samples: what fractions of a sample cost and gain; standard errors of poses.
 
 Spikes have a trough that is three samples wide at half its depth. Each is the same analytic
 waveform, evaluated at sample times minus a latency that is any real number; nothing is interpolated

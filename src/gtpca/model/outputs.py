@@ -66,7 +66,7 @@ def error_columns(model: CodedModel, errors) -> dict[str, np.ndarray]:
     One per parameter: the start of a window and its centre have the same.
     """
     scores, units = [f"gtpca{k}" for k in range(model.n_components)], model.operator.pose_units
-    columns = {}
+    columns: dict[str, np.ndarray] = {}
     for pose in parameters(model.operator):
         told = f"{pose}_{units[pose]}" if pose in units else pose
         names_here = _pose_names(scores, told, model.shared_pose)
