@@ -64,7 +64,7 @@ def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) 
     """
     codes, left = measures.measure(model, X)
     sure = measures.doubts(model, X) if is_density(model) else {}
-    errors = measures.pose_errors(model, X)
+    errors = {} if sure else measures.pose_errors(model, X)
     poses, each = measures.pose_columns(model, codes), measures.shares(left)[:, -1]
     layout = lay_out(sample_view(model))
     explained = measures.shares(left.sum(axis=0, keepdims=True))[0].tolist()

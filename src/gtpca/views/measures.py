@@ -133,12 +133,7 @@ def doubts(model, X) -> dict[str, np.ndarray]:
 
 
 def pose_errors(model, X) -> dict[str, np.ndarray]:
-    """Standard errors of poses (n, poses) by quantity, of models without a likelihood.
-
-    Only of quantities that have an order.
-    """
-    if is_density(model):
-        return {}
+    """Standard errors of poses (n, poses), by quantity; only of those that have an order."""
     names, found = ordered(model.operator_), model.pose_errors(X)
     values = _in_memory(*(found[name] for name in names))
     return dict(zip(names, map(np.asarray, values), strict=True))
