@@ -3,9 +3,10 @@
 import re
 from pathlib import Path
 
-from gtpca.plots import plot_poses
-from gtpca.plots.style import new_figure
-from gtpca.views.palette import BLUE
+import numpy as np
+
+from gtpca.plots.style import new_figure, quiet
+from gtpca.views.palette import BLUE, SKY
 
 DOCS = Path(__file__).parent
 
@@ -17,6 +18,12 @@ def run_page(count):
     for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL)[:count]:
         exec(code, names)
     return names
+
+
+def errors(model, spikes, latency):
+    """Errors of latencies, up to a common offset, and their standard errors, (n,) each."""
+    wrong = model.poses(model.encode(spikes))["start"][:, 0] - latency
+    return wrong - np.median(wrong), model.pose_errors(spikes)["start"][:, 0]
 
 
 def main(folder=DOCS / "images"):
@@ -33,7 +40,15 @@ def main(folder=DOCS / "images"):
         ax.set_title(f"aligned spikes, {title}", fontsize=9)
         ax.set_xlabel("points of the window", fontsize=9)
         ax.tick_params(labelsize=8)
-    plot_poses(names["fine"], spikes, errors=True, ax=last)
+        quiet(ax)
+    for name, colour in (("coarse", SKY), ("fine", BLUE)):
+        wrong, se = errors(names[name], names["spikes"], names["latency"])
+        bars = {"fmt": "o", "color": colour, "markersize": 2, "elinewidth": 1}
+        last.errorbar(np.arange(40), wrong[:40], 2 * se[:40], **bars)
+    last.set_title("errors of latencies, \N{PLUS-MINUS SIGN} 2 se", fontsize=9)
+    last.set_xlabel("spikes", fontsize=9)
+    last.set_ylabel("samples", fontsize=9)
+    quiet(last)
     figure.savefig(folder / "between-samples.png", dpi=100, metadata={"Software": None})
 
 
