@@ -227,6 +227,16 @@ def _check_correlate(case, rng):
     _close(single, slow, "correlate in float32", 1e-4)
 
 
+def _check_ready(case, rng):
+    operator, X, w = case.operator, case.X, case.W[0]
+    for dtype, rtol in ((np.float64, 1e-9), (np.float32, 1e-4)):
+        ready = operator.ready(w, dtype)
+        found = ready.products(operator.prepare(X.astype(dtype)))
+        _close(found, X @ case.banks[0].T, f"ready: products in {dtype.__name__}", rtol)
+        for t in np.unique(case.index[0]):
+            _close(ready.moved(int(t)), case.banks[0, t], f"ready: moved in {dtype.__name__}", rtol)
+
+
 def _check_move_prepared(case, rng):
     operator, index, coef = case.operator, case.index[0], case.coef.T
     P = operator.prepare(case.X.copy())
@@ -448,6 +458,7 @@ CHECKS = {
     "add_moved": _check_gather,
     "prepare": _check_correlate,
     "correlate": _check_correlate,
+    "ready": _check_ready,
     "move_prepared": _check_move_prepared,
     "gram": _check_gram,
     "adjoint_at": _check_adjoints,
@@ -459,6 +470,7 @@ CHECKS = {
     "correlate_mask": _check_masks,
     "mask_sums": _check_masks,
     "describe": _check_words,
+    "own_search": _check_poses,
     "still": _check_poses,
     "pose_at": _check_poses,
     "node_near": _check_poses,

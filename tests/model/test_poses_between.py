@@ -62,7 +62,7 @@ class Slides(Continuous):
     def normal(self, sums):
         return DenseNormal(sums.reshape(*sums.shape[:3], SIZE, SIZE))
 
-    def search(self, X, V, W, starts, positive=False):
+    def search(self, X, V, W, starts, positive=False, rough=False):
         if starts is None:
             starts = np.broadcast_to(np.linspace(-REACH, REACH, 13)[:, None], (len(X), 13, 1))
         best, most = starts[:, 0].copy(), np.full(len(X), -1.0)
@@ -126,7 +126,7 @@ class WrongSums(Slides):
 
 
 class WrongSearch(Slides):
-    def search(self, X, V, W, starts, positive=False):
+    def search(self, X, V, W, starts, positive=False, rough=False):
         return self.axes[0].within(starts[:, 0] + 1.7)
 
 

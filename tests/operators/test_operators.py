@@ -13,6 +13,7 @@ from gtpca.operators import Operator
 from gtpca.operators.backend import window_sums
 from gtpca.operators.base import with_feature_weight
 from gtpca.operators.normal import Moments, conjugate_gradients
+from gtpca.operators.ready import Ready
 from gtpca.testing import check_operator, public_methods
 
 
@@ -41,6 +42,8 @@ def wrong(value, arguments):
         return 2.0 * value
     if hasattr(value, "solve"):
         return 2.0 * value
+    if isinstance(value, Ready):
+        return Ready(value.operator, 2.0 * value.w)
     return [v[1:] for v in value]
 
 

@@ -2,6 +2,7 @@
 
 from gtpca.families.base import Family, Size
 from gtpca.families.compose import Compose
+from gtpca.families.free_warp import FreeWarp
 from gtpca.families.shift import Shift
 from gtpca.families.similarity import Similarity
 from gtpca.families.simple import Custom, Identity, Reflection
@@ -16,6 +17,7 @@ FAMILIES = (
     Scaling,
     Similarity,
     TimeWarp,
+    FreeWarp,
     Affine,
     Deformation,
     Custom,
@@ -29,6 +31,7 @@ __all__ = [
     "Custom",
     "Deformation",
     "Family",
+    "FreeWarp",
     "Identity",
     "Reflection",
     "Rotation",

@@ -40,7 +40,7 @@ from gtpca.model.conventions import (
     product_sides,
     signs,
 )
-from gtpca.model.matching import Block
+from gtpca.model.matching import Block, statistics
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.solvers.als import SETTLE_ROWS
@@ -273,6 +273,8 @@ class Recipe:
         more weights than rows, searches continue in this way.
     outliers : {None, "rows", "values", "both"}
         What is set aside.
+    templates : array (t, L)
+        The first components, of unit norm, where these are given; the others are searched for.
     """
 
     n_components: int | float
@@ -286,6 +288,7 @@ class Recipe:
     loud: bool = False
     anneal: bool = False
     outliers: str | None = None
+    templates: np.ndarray | tuple = ()
 
     @property
     def is_auto(self) -> bool:
@@ -320,7 +323,7 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
     if exponent:
         problem = replace(problem, chunks=problem.chunks.scaled(-exponent))
     goal = Goal(recipe.n_components, float(np.ldexp(total, -2 * exponent)))
-    if recipe.is_auto and recipe.outliers is None and not _is_direct(problem):
+    if recipe.is_auto and recipe.outliers is None and not _is_direct(problem, recipe):
         recipe = replace(recipe, loud=loud_share(problem.chunks) > MOST_LOUD)
     found = _best_components(problem, recipe, goal)
     if not recipe.progress.stop:
@@ -350,7 +353,7 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
 def _best_components(problem, recipe, goal):
     """The components of the best restart: the fewest, if these differ, that leave least."""
     found = [_components(problem, recipe, goal)]
-    wanted = 1 if _is_direct(problem) else recipe.n_fits
+    wanted = 1 if _is_direct(problem, recipe) else recipe.n_fits
     while len(found) < wanted and not recipe.progress.stop:
         found.append(_components(problem, recipe, goal))
     if recipe.progress.stop and len(found) > 1:
@@ -360,13 +363,14 @@ def _best_components(problem, recipe, goal):
 
 def _components(problem, recipe, goal):
     """All components, with their final signs."""
-    if _is_direct(problem):
+    if _is_direct(problem, recipe):
         found = _direct(problem, recipe, goal)
     else:  # products are too small for threads, which would only wait for each other
         with SINGLE_BLAS_THREAD:
             found = (_shared if recipe.shared_pose else _greedy)(problem, recipe, goal)
     if problem.polarity == "both":
-        found.weights *= signs(found.weights, found.sides)[:, None]
+        n_given = len(recipe.templates)
+        found.weights[n_given:] *= signs(found.weights, found.sides)[n_given:, None]
     return found
 
 
@@ -390,9 +394,9 @@ def check_finite(*sums):
         raise ValueError("X is too large: its energy overflows; divide it by a suitable constant.")
 
 
-def _is_direct(problem):
-    """Whether the components are principal components, of rows without gaps."""
-    still = problem.chunks.operator.still
+def _is_direct(problem, recipe):
+    """Whether all components are principal components, of rows without gaps."""
+    still = problem.chunks.operator.still and not len(recipe.templates)
     return still and problem.polarity == "both" and problem.complete
 
 
@@ -429,12 +433,16 @@ def _greedy(problem, recipe, goal):
     blocks: list[Block] = []
     left = [goal.total]
     while not (goal.reached(len(results), left[-1]) or recipe.progress.stop):
-        more = len(results) + 1 != goal.count
-        few = rough(problem, recipe)
-        result = spread(few, _solve(few.problem, recipe, more, recipe.n_tries))
+        is_given = len(results) < len(recipe.templates)
+        if is_given:
+            result = _given(problem, recipe.templates[[len(results)]])
+        else:
+            more = len(results) + 1 != goal.count
+            few = rough(problem, recipe)
+            result = spread(few, _solve(few.problem, recipe, more, recipe.n_tries))
         chunks, result = _deflated(problem, recipe, result, blocks)
         left.append(chunks.sum(energy))
-        if results and left[-2] - left[-1] <= GONE * goal.total:
+        if results and not is_given and left[-2] - left[-1] <= GONE * goal.total:
             left.pop()  # the family cannot explain the rest of the energy
             break
         problem = replace(problem, chunks=chunks, ridge=result.ridge)  # 0 once it costs too much
@@ -448,10 +456,10 @@ def _greedy(problem, recipe, goal):
 def _deflated(problem, recipe, result, blocks):
     """The residual after a component, which is appended to ``blocks``, and the component.
 
-    Where poses may lie between the nodes, it is refined with them first.
+    Where poses may lie between the nodes, it is refined with them first, unless it was given.
     """
     chunks, between = problem.chunks, problem.chunks.operator.continuous is not None
-    if between and not recipe.progress.stop:
+    if between and not recipe.progress.stop and result.stopped != "given":
         chunks, result = refined(problem, result, blocks)
     blocks.append(problem.block_for_codes(result.weights))
     if between and chunks is not problem.chunks:
@@ -487,6 +495,12 @@ def _screened(problem, recipe, goal):
     return _finished(problem, recipe, Components(W, -np.diff(left), results, sides, **how))
 
 
+def _given(problem, W):
+    """Templates (K, L) in one pose as the result of a search, with the energy they explain."""
+    found = problem.chunks.sum(statistics, [problem.block_for_codes(W)])
+    return SolverResult(W, found.explained.tolist(), stopped="given")
+
+
 def _solve(problem, recipe, more, n_tries):
     """The next component; of a window that rows see in part, centred and complete.
 
@@ -516,16 +530,19 @@ def other_seeds(seed, count):
 
 
 def _finished(problem, recipe, found):
-    """Greedy components after the sweeps of ``refine``, in the conventional pose."""
-    chunks = problem.chunks
+    """Greedy components after the sweeps of ``refine``, in the conventional pose.
+
+    Templates keep theirs, and their place in the order.
+    """
+    chunks, n_given = problem.chunks, len(recipe.templates)
     if recipe.refine:
         chunks = _refine(problem, recipe, found)
     found.poses = [chunks.sum(code_poses, k) for k in range(len(found.weights))]
     if recipe.refine or not problem.chunks.operator.crops:
-        for w, poses in zip(found.weights, found.poses, strict=True):
+        for w, poses in list(zip(found.weights, found.poses, strict=True))[n_given:]:
             w[:] = conventional(problem.chunks.operator, w[None], poses)[0]
     found.sides = chunks.sum(code_sides)
-    return found.sorted() if recipe.refine else found
+    return found.sorted() if recipe.refine and not n_given else found
 
 
 def _refine(problem, recipe, found):
@@ -535,8 +552,9 @@ def _refine(problem, recipe, found):
         for k, block in enumerate(blocks):
             others = [*blocks[:k], None, *blocks[k + 1 :]]
             chunks = chunks.update(restore, block, k, blocks=others)
-            own = replace(problem, chunks=chunks, ridge=found.results[k].ridge)
-            blocks[k] = problem.block_for_codes(_polished(own, recipe, block, k))
+            if k >= len(recipe.templates):
+                own = replace(problem, chunks=chunks, ridge=found.results[k].ridge)
+                blocks[k] = problem.block_for_codes(_polished(own, recipe, block, k))
             chunks = chunks.update(rematch, blocks[k], k, blocks=list(blocks))
         share = 1 - chunks.sum(energy) / found.total
         recipe.progress.log("sweep %d: %.2f %% explained", sweep + 1, 100 * share)
@@ -554,6 +572,8 @@ def _polished(problem, recipe, block, k):
 
 def _shared(problem, recipe, goal):
     """All components at once, with one pose per row."""
+    if len(recipe.templates):
+        return _shared_templates(problem, recipe, goal)
     aside = None
     if recipe.outliers is None:
         few = rough(problem, recipe)
@@ -576,6 +596,17 @@ def _shared(problem, recipe, goal):
     sides = poses.sides[:, order[:count]]
     return Components(
         W[:count], -np.diff(left)[:count], [result], sides, [poses], total=total, aside=aside
+    )
+
+
+def _shared_templates(problem, recipe, goal):
+    """Templates with one pose per row."""
+    result = _given(problem, recipe.templates)
+    block = problem.block_for_codes(result.weights)
+    left = problem.chunks.sum(nested_energies, [block])
+    poses = problem.chunks.sum(match_poses, block)
+    return Components(
+        result.weights, -np.diff(left), [result], poses.sides, [poses], total=goal.total
     )
 
 

@@ -24,6 +24,7 @@ __all__ = ["grow_block", "leading_axes", "n_growths", "principal_axes", "princip
 
 GROW_ROWS = 1024  # rows on which the block grows
 ONCE, AUTO, AMONG_LOUD = (2, 1), (2, 2), (6, 3)  # starts, and how many of them are finished
+ONE = (1, 1)  # if poses are found row by row, which takes time, and rows are good starts
 OF_FEW = (3, 2)  # instead of AUTO, if the block grows on all rows
 RACE = 4  # components up to which all starts are grown
 GROW_PASSES = 8  # for each size but the last, or fewer
@@ -52,6 +53,8 @@ def grow_block(problem, recipe, goal):
     few = replace(problem.plain, chunks=chunks, rough=True)
     few_rows = problem.chunks.n_rows <= GROW_ROWS
     n_begun, n_finished = n_growths(recipe.is_auto, recipe.loud, few_rows)
+    if operator.own_search:
+        n_begun, n_finished = ONE
     grown = _until_stopped(
         recipe,
         (_grow(few, recipe, goal, _solve(few, recipe), min(RACE, most)) for _ in range(n_begun)),

@@ -216,6 +216,10 @@ def bring_back(rows, operator, index):
     linear interpolation takes their place, since cubic taps already add up to 1. Unobserved values
     are left out of both.
     """
+    if is_pose(index):
+        back = operator.continuous.bring_back(rows, index)
+        if back is not None:
+            return back.astype(rows.dtype)
     chunk, whole, one = Chunk(rows, operator), operator._averaging, np.ones(operator.n_weights)
     if chunk.hidden is None and not is_pose(index):
         used, place = np.unique(index, return_inverse=True)

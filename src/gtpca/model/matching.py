@@ -228,6 +228,7 @@ def _match_between(chunk, block, before, anew):
             block.weights,
             np.concatenate(starts, axis=1) if starts else None,
             block.polarity == "positive" and len(block) == 1,
+            block.rough,
         ),
     )
     return found if before is None else found.or_better(match_at(chunk, block, before))
@@ -448,7 +449,10 @@ def statistics(chunk, blocks) -> Stats:
 def _statistics(chunk, block):
     """:class:`Stats` of a block of several components."""
     found = match(chunk, block)
-    explained = np.array([np.sum(chunk.weigh(found.explained))])
+    worth = found.explained
+    if is_pose(found.index):
+        worth = worth - chunk.operator.continuous.price(found.index, chunk.energies)
+    explained = np.array([np.sum(chunk.weigh(worth))])
     return coded_statistics(chunk, found.index, found.coef, explained)
 
 

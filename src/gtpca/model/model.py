@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
@@ -15,6 +16,7 @@ from gtpca.model import coding
 from gtpca.model.matching import Block, make_block
 from gtpca.model.pose_errors import pose_errors, pose_steps
 from gtpca.model.preprocessing import Preprocessing
+from gtpca.model.row_coder import RowCoder
 from gtpca.operators import Operator
 
 __all__ = ["CodedModel", "Model", "Poses"]
@@ -55,6 +57,7 @@ class CodedModel(Protocol):
     @property
     def n_poses(self) -> int: ...
     def encode(self, chunks: Chunks) -> Codes: ...
+    def coder(self, dtype: np.dtype) -> Callable[[np.ndarray], Codes]: ...
     def measure(self, chunks: Chunks) -> tuple[Codes, np.ndarray]: ...
     def energies(self, chunks: Chunks) -> np.ndarray: ...
     def data_energies(self, chunks: Chunks) -> np.ndarray: ...
@@ -137,6 +140,10 @@ class Model:
     def encode(self, chunks: Chunks) -> Codes:
         """Scores and transforms of all rows."""
         return chunks.concat(coding.encode, self.blocks(chunks.dtype), self.sweeps, self.units)
+
+    def coder(self, dtype: np.dtype) -> RowCoder:
+        """A function from few rows (n, d) that are not preprocessed to their codes."""
+        return RowCoder(self, dtype)
 
     def measure(self, chunks: Chunks) -> tuple[Codes, np.ndarray]:
         """Codes, and the energy of every row after 0, 1, .., k components, (n, k + 1)."""

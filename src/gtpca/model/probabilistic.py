@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
@@ -34,6 +34,7 @@ from gtpca.model.coding import bring_back, filled_in
 from gtpca.model.model import Poses
 from gtpca.model.pose_errors import PosedPart, errors_of_parts, pose_steps, seen_values
 from gtpca.model.preprocessing import Preprocessing
+from gtpca.model.row_coder import ChunkCoder
 from gtpca.model.stationary import StationaryNoise
 from gtpca.model.ties import TIED, first_within
 from gtpca.operators import Operator
@@ -167,6 +168,16 @@ class ProbabilisticModel:
     def encode(self, chunks: Chunks) -> Codes:
         """Most likely pose of every row, and the mean of its scores there."""
         return chunks.concat(encode, self.e_step(), self.sizes)
+
+    def coder(self, dtype: np.dtype) -> ChunkCoder:
+        """A function from few rows (n, d) that are not preprocessed to their codes."""
+        code = partial(encode, e_step=self.e_step(), sizes=self.sizes)
+        return ChunkCoder(self.operator, self.seen, code)
+
+    def seen(self, rows: np.ndarray) -> np.ndarray:
+        """Rows (n, d) as the model sees them: in double precision, whitened."""
+        rows = Preprocessing()(rows.astype(np.float64, copy=False), self.operator)
+        return rows if self.whitening is None else self.whitening.whiten(rows)
 
     def measure(self, chunks: Chunks) -> tuple[Codes, np.ndarray]:
         """Codes, and the energy of every row with nothing, the pattern, 1, .., K components."""

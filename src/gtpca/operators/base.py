@@ -29,6 +29,7 @@ from gtpca.operators.backend import cast, is_numpy, namespace
 from gtpca.operators.grid import resized
 from gtpca.operators.normal import ByNode, Diagonal, Masked, Moments, Normal, Scalar
 from gtpca.operators.poses import Continuous, PoseAxis, is_pose
+from gtpca.operators.ready import Ready, ReadyBank
 
 __all__ = [
     "Operator",
@@ -45,6 +46,7 @@ FEW_GROUPS = 32  # up to this number a dense product is faster than a sparse one
 FAINT = 1e-12  # coverage of a weight, relative to the largest, that is rounding error
 LARGE_WEIGHT = 2**22  # largest size of all ``T_t* q`` of a feature weight
 LARGE_BANK = 2**24  # entries of moved weights up to which they are kept
+READY_BANK = 2**20  # the same for each component of an encoder
 
 
 class Operator(ABC):
@@ -138,6 +140,11 @@ class Operator(ABC):
         self.domain_share = self.n_judged / self.n_features
         same = self.weight_shape == self.sample_shape
         self.weight_grid = self.grid if same else resized(self.grid, self.weight_shape)
+
+    @property
+    def own_search(self) -> bool:
+        """Whether poses are found row by row, without a list of transforms."""
+        return self.continuous is not None and not self.continuous.from_nodes
 
     @property
     def still(self) -> bool:
@@ -278,6 +285,15 @@ class Operator(ABC):
         if len(W) == 1:
             return self._correlate(P, W[0])[None]
         return np.stack([self._correlate(P, w) for w in W])
+
+    def ready(self, w: np.ndarray, dtype=np.float64) -> Ready:
+        """Weights (L,) prepared for matches with few rows of a data type, one after the other.
+
+        All moved weights if they are few and rows are not prepared, else the weights themselves.
+        """
+        plain = type(self).prepare is Operator.prepare
+        few = self.n_transforms * self.n_features <= READY_BANK
+        return ReadyBank(self, w, dtype) if plain and few else Ready(self, w)
 
     def prepare_mask(self, H: np.ndarray) -> np.ndarray:
         """What :meth:`correlate_mask` needs from masks ``H`` (n, d), computed once, (n, ..)."""

@@ -10,6 +10,7 @@ from gtpca.operators.bank import BankOperator
 from gtpca.operators.base import Operator
 from gtpca.operators.normal import Masked
 from gtpca.operators.poses import is_pose
+from gtpca.operators.ready import ReadyPairs
 
 __all__ = ["ComposedOperator", "composed"]
 
@@ -89,6 +90,9 @@ class ComposedOperator(Operator):
 
     def prepare(self, X):
         return self.outer.prepare(X)
+
+    def ready(self, w, dtype=np.float64):
+        return ReadyPairs(self, w, dtype)
 
     def _correlate(self, P, w):
         if is_numpy(w):

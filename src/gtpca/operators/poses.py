@@ -111,6 +111,7 @@ class Continuous(ABC):
         W: np.ndarray,
         starts: np.ndarray | None,
         positive: bool = False,
+        rough: bool = False,
     ) -> np.ndarray:
         """A pose for each row that explains as much of it as possible, (n, p).
 
@@ -126,7 +127,24 @@ class Continuous(ABC):
             Poses to begin with: nodes, the pose so far, or both. None: there are no such poses.
         positive : bool
             Whether a single component must have a positive product.
+        rough : bool
+            Whether rows are a sample on which components are compared: poses need not be refined.
         """
+
+    def price(self, pose: np.ndarray, energies: np.ndarray) -> np.ndarray | float:
+        """What the poses (n, p) of rows cost, in units of energy, (n,); 0 for most.
+
+        A search maximises the explained energy minus this price.
+        """
+        return 0.0
+
+    def standardised(self, W: np.ndarray, pose: np.ndarray) -> np.ndarray:
+        """Weights (K, L), moved so that the mean pose of rows, ``pose`` (p,), becomes neutral."""
+        return W
+
+    def bring_back(self, X: np.ndarray, pose: np.ndarray) -> np.ndarray | None:
+        """Rows (n, d) moved back from their poses, (n, L); None: by the adjoint."""
+        return None
 
     def best_nodes(self, energies: np.ndarray) -> np.ndarray:
         """The nodes at which to begin, (n, C), from what each node explains of a row, (n, m).

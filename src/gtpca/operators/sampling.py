@@ -262,7 +262,7 @@ class Sampling(Continuous):
         order = np.argsort(-np.take_along_axis(flat, best, axis=1), axis=1, kind="stable")
         return self.lattice.ravel()[np.take_along_axis(best, order, axis=1)]
 
-    def search(self, X, V, W, starts, positive=False):
+    def search(self, X, V, W, starts, positive=False, rough=False):
         if len(self.axes) == 1:
             return self._search_line(X, V, W, starts[:, :, 0], positive)[:, None]
         return self._search_space(X, V, W, starts, positive)

@@ -136,7 +136,8 @@ class SolverResult:
     n_iter : int
         Number of passes over all rows, including those of rejected moves.
     stopped : str
-        Why it stopped: "converged", "max_iter", "callback" or "no energy".
+        Why it stopped: "converged", "max_iter", "callback" or "no energy"; "given" for
+        templates, which were not searched for.
     ridge : float
         The ridge with which the component was found.
     """

@@ -25,14 +25,17 @@ __all__ = [
     "doubts",
     "encode",
     "measure",
+    "mixed_up",
     "pose_columns",
     "pose_errors",
     "set_aside",
     "shares",
     "spread_runs",
     "uncentred_pca",
+    "uncertain",
 ]
 
+ODDS = 19  # a sample is uncertain if another kind is at most so many times less likely
 ASIDE = 0.1  # a row of the fit that counted less is reported as set aside
 PCA = "PCA (uncentred)"  # its name wherever it is shown
 PCA_COST = 5e10  # largest number of multiplications for it
@@ -43,8 +46,7 @@ MOST_TRANSFORMS = 2**20  # with more, only those that occur are considered
 
 def encode(model, X) -> Codes:
     """The codes of ``X`` in memory, whatever the type of ``X``."""
-    codes = model.encode(X)
-    return Codes(*_in_memory(codes.scores, codes.index))
+    return _codes_in_memory(model.encode(X))[0]
 
 
 def measure(model, X) -> tuple[Codes, np.ndarray]:
@@ -52,9 +54,15 @@ def measure(model, X) -> tuple[Codes, np.ndarray]:
 
     For a density, those with the pattern alone come after the first column.
     """
-    codes, energies = model.measure(X)
-    scores, index, energies = _in_memory(codes.scores, codes.index, energies)
-    return Codes(scores, index), energies
+    codes, energies = _codes_in_memory(*model.measure(X))
+    return codes, energies
+
+
+def _codes_in_memory(codes, *more):
+    """Codes, and other arrays, of which Dask arrays are computed together."""
+    kind = () if codes.kind is None else (codes.kind,)
+    scores, index, *found = _in_memory(codes.scores, codes.index, *kind, *more)
+    return Codes(scores, index, kind=found.pop(0) if kind else None), *found
 
 
 def _in_memory(*arrays):
@@ -116,11 +124,27 @@ def confusion(kind, labels, n_kinds=None) -> tuple[np.ndarray, np.ndarray]:
     return classes, counts
 
 
+def uncertain(share) -> np.ndarray:
+    """Which samples have another kind within odds of 19 to 1, by probabilities (n, G), (n,)."""
+    best = np.sort(share, axis=1)[:, ::-1][:, :2]
+    return best[:, 1] * ODDS >= best[:, 0] if share.shape[1] > 1 else np.zeros(len(share), bool)
+
+
+def mixed_up(share) -> np.ndarray:
+    """How many uncertain samples have kind g as the most, h as the next most likely, (G, G)."""
+    counts = np.zeros((share.shape[1],) * 2, dtype=int)
+    order = np.argsort(-share[uncertain(share)], axis=1, kind="stable")
+    if share.shape[1] > 1:
+        np.add.at(counts, (order[:, 0], order[:, 1]), 1)
+    return counts
+
+
 def doubts(model, X) -> dict[str, np.ndarray]:
     """Columns (n,) that say how sure poses are.
 
     Standard errors, such as ``gtpca0_start_se``; of a model with a likelihood, ``pose_probability``
-    of the most likely pose, ``<quantity>_std`` over all poses, and ``log_likelihood``.
+    of the most likely pose, ``<quantity>_std`` over all poses, and ``log_likelihood``, and of
+    several kinds also ``kinds``, their probabilities (n, G).
     """
     if not is_density(model):
         columns = error_columns(model.model_, model.pose_errors(X))
@@ -129,6 +153,8 @@ def doubts(model, X) -> dict[str, np.ndarray]:
     columns = {"pose_probability": found.probability[:, 0]}
     columns |= {f"{name}_std": values for name, values in found.std.items()}
     columns["log_likelihood"] = model.score_samples(X)
+    if model.has_kinds:
+        columns["kinds"] = model.predict_proba(X)
     return dict(zip(columns, _in_memory(*columns.values()), strict=True))
 
 
