@@ -237,10 +237,7 @@ def _match_between(chunk, block, before, anew):
 def match_at(chunk, block, pose) -> Match:
     """The projection of the rows of a chunk on a block at given poses (n, p)."""
     V, K = chunk.value_weights(HIDDEN_WEIGHT), len(block)
-    moved = chunk.operator.continuous.apply_each(block.weights, pose).transpose(1, 0, 2)
-    weighed = moved * V[:, None]
-    b = np.einsum("nd,nkd->nk", chunk.filled, weighed, dtype=np.float64)
-    G = weighed @ moved.transpose(0, 2, 1)
+    b, G = chunk.operator.continuous.products(chunk.filled, V, block.weights, pose)
     if chunk.hidden is None:
         lengths = np.sqrt(np.einsum("nkk->nk", G))
     else:
