@@ -16,7 +16,7 @@ CASES = {
     "crop": (Shift(30, fractions=3), (20,)),
     "partial-channels": (Shift(10, boundary="partial", fractions=4, axes=0), (20, 2)),
 }
-SMOOTH = np.exp(-np.linspace(-2, 2, 9) ** 2)
+SMOOTH = np.exp(-(np.linspace(-2, 2, 9) ** 2))
 
 
 def chunk_and_weights(name, K, smooth, n=300, dtype=np.float64):

@@ -28,7 +28,7 @@ def test_half_a_sample_by_hand():
     moved = operator.apply(w)
     np.testing.assert_allclose(moved[2], [0, *w, 0, 0, 0])  # start 1
     np.testing.assert_allclose(moved[3], [*np.convolve(w, HALF), 0])  # start 1.5, from 0 to 6
-    np.testing.assert_allclose(moved[1], np.convolve(w, HALF)[1:].tolist() + [0, 0])  # cut
+    np.testing.assert_allclose(moved[1], [*np.convolve(w, HALF)[1:], 0, 0])  # cut
 
 
 def test_a_circle_has_no_ends():
