@@ -469,8 +469,8 @@ def _(d):
         yield page, line, *values
     yield (
         page,
-        "phase correlation has an error of {:.3f}, and the parabola through the largest correlation "
-        "and its neighbours one of {:.3f}",
+        "phase correlation has an error of {:.3f}, and the parabola through the largest "
+        "correlation and its neighbours one of {:.3f}",
         *(mean(low, "peers", peer) for peer in ("phase", "parabola")),
     )
     text = "on whole samples leave {:.2f} of the noise, three {:.2f}"

@@ -88,7 +88,7 @@ def test_the_posterior_of_a_density_agrees():
 
 
 def test_refined_poses_are_not_rounded():
-    X, place = pictures(0, 0.03, n=60)
+    X, _ = pictures(0, 0.03, n=60)
     model = GTPCA(1, Rotation(12, refine_poses=True), solver=QUICK, random_state=0).fit(X)
     coarse = GTPCA(1, Rotation(12), solver=QUICK, random_state=0).fit(X)
     se, rounded = model.pose_errors(X)["degrees"], coarse.pose_errors(X)["degrees"]
