@@ -450,6 +450,35 @@ def _(d):
         yield page, f"| {title} | {fields} |", *np.ravel([runs.mean(axis=0), errors], order="F")
 
 
+@of("bench_fractions.json")
+def _(d):
+    page, low = "docs/howto/between-samples.md", "noise 0.0023"
+
+    def mean(noise, *names):
+        found = [run[names[0]][names[1]] for run in d[noise].values()]
+        return float(np.mean(found))
+
+    for F in (1, 2, 4, 8, 16):
+        name = "whole samples" if F == 1 else f"`fractions={F}`"
+        values = [mean(low, f"fractions {F}", key) for key in ("residual", "rms", "se", "covered")]
+        line = "| " + name + " | {:.2f} | {:.3f} | {:.3f} | {:.0f} % |"
+        values[3] *= 100
+        if F > 1:
+            line += " {:.1f} |"
+            values.append(np.mean(list(d["pass"][str(F)].values())))
+        yield page, line, *values
+    yield (
+        page,
+        "phase correlation has an error of {:.3f}, and the parabola through the largest "
+        "correlation and its neighbours one of {:.3f}",
+        *(mean(low, "peers", peer) for peer in ("phase", "parabola")),
+    )
+    text = "on whole samples leave {:.2f} of the noise, three {:.2f}"
+    yield page, text, *(mean(low, "shared", k) for k in "23")
+    text = "the error is {:.2f} samples with whole samples and {:.2f} with eighths"
+    yield page, text, *(mean("noise 0.5", f"fractions {F}", "rms") for F in (1, 8))
+
+
 @of("bench_ridge.json")
 def _(d):
     page, spikes = "docs/guide.md", ("spikes-classification", "spikes-outlier")
