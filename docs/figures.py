@@ -648,6 +648,30 @@ def _(d):
         yield page, text, *one.values(), *three.values()
 
 
+@of("bench_warps.json")
+def _(d):
+    page, noises = "docs/howto/own-timing.md", ("0.02", "0.1", "0.3")
+
+    def left(name):
+        found = d["curves"][name]
+        return found["one parameter"]["mean"], found["free"]["mean"], found["seconds"]
+
+    def wrong(name):
+        return [d["clean"][name][noise]["mean"] for noise in noises]
+
+    errors = " {:.3f} | {:.3f} | {:.3f} |"
+    text = "| `FreeWarp()` | {:.3f} | {:.3f} | {:.2f} |" + errors
+    yield page, text, *left("FreeWarp"), *wrong("FreeWarp")
+    few = "FreeWarp(weights=14)"
+    yield page, f"| `{few}` | | | |{errors}", *wrong(few)
+    yield page, "| `TimeWarp`, 21 strengths | {:.3f} | {:.3f} | {:.2f} |", *left("TimeWarp")
+    if "fdasrsf" in d["clean"]:
+        text = "| elastic (fdasrsf) | {:.3f} | {:.3f} | {:.1f} |" + errors
+        yield page, text, *left("fdasrsf"), *wrong("fdasrsf")
+    noise = [d["noise"][kind]["suggested"] for kind in ("white", "AR(.9)")]
+    yield page, "it suggested one in {:d} and {:d}.", *noise
+
+
 RECORDED = {
     "noise .1": "noise 0.1",
     "noise .25": "noise 0.25",
