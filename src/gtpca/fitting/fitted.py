@@ -279,8 +279,27 @@ def _set_aside(aside, shape):
     return {"row_weight": aside.row_weight, "rejected": rejected, "losses": aside.losses}
 
 
+class FittedPatterns(FittedRows):
+    """The result of a fit of patterns, which share a pose with their components."""
+
+    @property
+    def shared_pose(self) -> bool:
+        """Pattern and components share one pose."""
+        return True
+
+    @property
+    def center(self) -> bool:
+        """Nothing is subtracted: patterns are a part of the model."""
+        return False
+
+    @property
+    def mean(self) -> None:
+        """The mean of features, of which nothing is subtracted."""
+        return None
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedDensity(FittedRows):
+class FittedDensity(FittedPatterns):
     """The fitted value of :class:`gtpca.ProbabilisticGTPCA`; see its attributes of these names."""
 
     mean_pattern: np.ndarray
@@ -332,21 +351,6 @@ class FittedDensity(FittedRows):
         return Trust(*found, self.halves_gain, tuple(self.noise_gains or ()))
 
     @property
-    def shared_pose(self) -> bool:
-        """Pattern and components share one pose."""
-        return True
-
-    @property
-    def center(self) -> bool:
-        """Nothing is subtracted: the pattern is a part of the model."""
-        return False
-
-    @property
-    def mean(self) -> None:
-        """The mean of features, of which nothing is subtracted."""
-        return None
-
-    @property
     def model(self) -> ProbabilisticModel:
         """The density."""
         parts = (self.mean_pattern, self.components, self.explained_variance, self.pose_prior)
@@ -354,7 +358,7 @@ class FittedDensity(FittedRows):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedMixture(FittedRows):
+class FittedMixture(FittedPatterns):
     """The fitted value of :class:`gtpca.MixtureGTPCA`; see its attributes of the same names."""
 
     kind_weights: np.ndarray

@@ -14,6 +14,7 @@ from gtpca.data.codes import Codes
 from gtpca.data.rows import by_rows
 from gtpca.model import coding
 from gtpca.model.matching import Block, make_block
+from gtpca.model.pose_errors import pose_errors, pose_steps
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.model.row_coder import RowCoder
 from gtpca.operators import Operator
@@ -64,6 +65,7 @@ class CodedModel(Protocol):
     def impute(self, chunks: Chunks) -> np.ndarray: ...
     def decode(self, codes: Codes) -> np.ndarray: ...
     def poses(self, codes: Codes) -> Poses: ...
+    def pose_errors(self, chunks: Chunks) -> Poses: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,3 +194,8 @@ class Model:
         """The transforms of codes in physical units."""
         told = by_rows(self.operator.describe, codes.index)
         return Poses(told, self.operator.pose_units, self.shared_pose)
+
+    def pose_errors(self, chunks: Chunks) -> Poses:
+        """Standard errors of the poses of all rows, in physical units."""
+        how = (pose_steps(self.operator), self.blocks(chunks.dtype), self.sweeps)
+        return Poses(chunks.concat(pose_errors, *how), self.operator.pose_units, self.shared_pose)
