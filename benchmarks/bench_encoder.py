@@ -3,7 +3,7 @@
 encoder  one window of 256 points, Shift(64, boundary="partial"), beside ``PCA.transform`` of
          scikit-learn of one row: medians and 99th percentiles of 2,000 calls, in turns of 100
 families the encoder of other families, k = 1, beside the same
-stream   a recording of 200,000 points at 1 kHz, played to ``EventGTPCA.stream`` in pieces of 1, 100
+stream   a recording of 100,000 points at 1 kHz, played to ``EventGTPCA.stream`` in pieces of 1, 100
          and 1,000 points: processor time per point and template
 
 Run: python benchmarks/bench_encoder.py [encoder families stream] [--out result.json]
@@ -114,7 +114,7 @@ def played(model, y, size):
 
 
 def stream():
-    y = beats(200_000)
+    y = beats(100_000)
     model = EventGTPCA(2, Shift(600), rate=1000.0, counts=False, random_state=0).fit(y)
     events, found = model.encode(y), {"n_events": 0, "delay": model.stream(y).delay}
     for size in (1, 100, 1000):

@@ -831,10 +831,13 @@ def _eeg_floor(lines, page):
 
 @of("bench_encoder.json")
 def _(d):
-    page, (one, three) = "docs/howto/real-time.md", (d["encoder"][k]["over_pca"] for k in d["encoder"])
+    page, (one, three) = (
+        "docs/howto/real-time.md",
+        (d["encoder"][k]["over_pca"] for k in d["encoder"]),
+    )
     yield (
         page,
-        "the encoder takes {:.2f} times as long with one component and {:.2f} times with three, and "
+        "takes {:.2f} times as long with one component and {:.2f} times with three, and "
         "`transform` of one row {:.2f} and {:.2f} times.",
         *(one["encoder"], three["encoder"], one["transform"], three["transform"]),
     )
