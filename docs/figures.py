@@ -882,6 +882,27 @@ def _eeg_floor(lines, page):
     yield page, text, *full[0], full[1][0], *half
 
 
+@of("bench_encoder.json")
+def _(d):
+    page, (one, three) = (
+        "docs/howto/real-time.md",
+        (d["encoder"][k]["over_pca"] for k in d["encoder"]),
+    )
+    yield (
+        page,
+        "takes {:.2f} times as long with one component and {:.2f} times with three, and "
+        "`transform` of one row {:.2f} and {:.2f} times.",
+        *(one["encoder"], three["encoder"], one["transform"], three["transform"]),
+    )
+    cost = [d["stream"][f"us_per_point_and_template, pieces of {n}"] for n in (1, 100, 1000)]
+    yield (
+        page,
+        "costs {:.1f}, {:.2f} and {:.2f} microseconds of a processor per point and template in "
+        "pieces of 1, 100 and 1,000 points.",
+        *cost,
+    )
+
+
 def others() -> Iterator[str]:
     """Decimals and percentages in the text of pages, outside of code, that no figure covers."""
     covered = {
