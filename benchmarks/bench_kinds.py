@@ -11,6 +11,11 @@ guessing) of ten draws, the seeds 0 to 9, of
 - ``fft``: k-means on the absolute values of the Fourier transform, which do not move
 - ``aligned``: k-means on rows that ``GTPCA(1)`` aligned
 - ``kshape``: k-Shape of tslearn on z-scored rows, if it is installed
+- ``dba``: k-means by dynamic time warping with barycentres (DBA) of aeon 1.6, z-scored rows
+- ``kasba``: KASBA of aeon 1.6 with its defaults, z-scored rows
+- ``sbd``: no groups are looked for: each row is assigned to the nearest of the *true* patterns by
+  the distance of k-Shape, the largest correlation over shifts of zero-padded z-scored rows
+- ``circular``: the same with circular correlations
 - ``truth``: the kind that is most likely by the density that rows were drawn from
 
 ``--cost`` measures processor seconds instead: one pass of EM over rows of a mixture and of a single
@@ -137,9 +142,47 @@ def by_kshape(cell, drawn):
     """k-Shape, the best of three starts."""
     from tslearn.clustering import KShape
 
-    rows = drawn.rows - drawn.rows.mean(axis=1, keepdims=True)
-    rows = rows / rows.std(axis=1, keepdims=True)
+    rows = scored(drawn.rows)
     return KShape(cell.kinds, n_init=3, random_state=0).fit_predict(rows[:, :, None])
+
+
+def scored(rows):
+    """Rows of mean 0 and standard deviation 1."""
+    rows = rows - rows.mean(axis=1, keepdims=True)
+    return rows / rows.std(axis=1, keepdims=True)
+
+
+def by_dba(cell, drawn):
+    """k-means by dynamic time warping, with barycentres."""
+    from aeon.clustering import TimeSeriesKMeans
+
+    model = TimeSeriesKMeans(cell.kinds, distance="dtw", averaging_method="ba", random_state=0)
+    return model.fit_predict(scored(drawn.rows)[:, None])
+
+
+def by_kasba(cell, drawn):
+    """KASBA."""
+    from aeon.clustering import KASBA
+
+    return KASBA(cell.kinds, random_state=0).fit_predict(scored(drawn.rows)[:, None])
+
+
+def by_sbd(cell, drawn):
+    """The nearest true pattern by the distance of k-Shape."""
+    return nearest(drawn, 2 * SIZE)
+
+
+def by_circular(cell, drawn):
+    """The nearest true pattern by circular correlations."""
+    return nearest(drawn, SIZE)
+
+
+def nearest(drawn, size):
+    """The true pattern with the largest correlation over shifts of rows padded to a size."""
+    patterns = np.array([kind.pattern for kind in drawn.truth.kinds])
+    rows, patterns = (np.fft.rfft(scored(each), size) for each in (drawn.rows, patterns))
+    products = np.fft.irfft(rows[:, None] * patterns[None].conj(), size)
+    return products.max(axis=2).argmax(axis=1)
 
 
 def by_truth(cell, drawn):
@@ -159,7 +202,12 @@ METHODS = {
     "aligned": by_aligned,
     "truth": by_truth,
     "kshape": by_kshape,
+    "dba": by_dba,
+    "kasba": by_kasba,
+    "sbd": by_sbd,
+    "circular": by_circular,
 }
+KNOWN_PATTERNS = ("truth", "sbd", "circular")  # do not look for groups
 
 
 def run(cell, method, known):
@@ -182,7 +230,7 @@ def mean_and_error(values):
 
 def above(cell):
     """By how much the mixture is above every other method, with the error of the difference."""
-    names = [name for name in cell if name not in ("mixture", "truth")]
+    names = [name for name in cell if name not in ("mixture", *KNOWN_PATTERNS)]
     first = np.asarray(cell["mixture"]["draws"])
     return {name: mean_and_error(first - cell[name]["draws"]) for name in names}
 
