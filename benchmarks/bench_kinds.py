@@ -204,7 +204,7 @@ def centre_of(rows, old, size, rng):
         shift = correlations(rows, old[None], size)[:, 0].argmax(axis=1)
         rows = np.take_along_axis(padded, (np.arange(d) + shift[:, None]) % size, axis=1)
     centred = rows - rows.mean(axis=1, keepdims=True)
-    values, vectors = np.linalg.eigh(centred.T @ centred)
+    _, vectors = np.linalg.eigh(centred.T @ centred)
     centre = vectors[:, -1] - vectors[:, -1].mean()
     return centre if np.sum(rows @ centre) >= 0 else -centre
 
