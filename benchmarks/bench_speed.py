@@ -8,6 +8,7 @@ speed/cases.py. With GTPCA_DATA set, digits are those of MNIST and EEG is record
     python benchmarks/bench_speed.py --cases spikes eeg --threads 1 --repeat 1
     python benchmarks/bench_speed.py --quick            under 3 minutes; fails if it got slower
     python benchmarks/bench_speed.py --quality          held-out residuals over 20 seeds
+    python benchmarks/bench_speed.py --fresh            the same over 20 other seeds
     python benchmarks/bench_speed.py --spread           the same over 20 starts on one data set
     python benchmarks/bench_speed.py --profile FOLDER   where the time goes
     python benchmarks/bench_speed.py --first-use        imports, the command line
@@ -118,7 +119,7 @@ def parsed():
     add("--base-src", type=Path, metavar="FOLDER", help="source of the base, if it is at hand")
     add("--new-src", type=Path, metavar="FOLDER", default=HERE.parent / "src")
     add("--out", type=Path, default=HERE / "bench_speed.json")
-    for mode in ("quick", "quality", "spread", "first-use", "docs"):
+    for mode in ("quick", "quality", "fresh", "spread", "first-use", "docs"):
         add(f"--{mode}", action="store_true")
     add("--profile", type=Path, metavar="FOLDER", help="full tables go there")
     return parser.parse_args()
@@ -133,8 +134,10 @@ def main():
     runner = Runner({"base": base_source(args.base_src), "new": args.new_src})
     if args.quick:
         quick(args, runner, store)
-    elif args.quality:
-        good = [quality.check(case, args.versions, runner, store, say) for case in chosen(args)]
+    elif args.quality or args.fresh:
+        kind = "fresh" if args.fresh else "quality"
+        how = (args.versions, runner, store, say, kind)
+        good = [quality.check(case, *how) for case in chosen(args)]
         sys.exit(not all(good))
     elif args.spread:
         for case in chosen(args):

@@ -16,12 +16,15 @@ SIGNAL = np.random.default_rng(2).integers(-999, 999, (2, 400))  # channels, tim
 RATE = 100
 NEEDS = {"parquet": "pyarrow", "h5": "h5py", "mat73": "h5py", "zarr": "zarr", "zarr2": "zarr"}
 NEEDS |= {"png": "PIL", "jpeg": "PIL", "fif": "mne", "edf": "mne", "bdf": "mne"}
+NEEDS |= dict.fromkeys(("tif", "ome", "tiffs"), "tifffile") | {"fits": "astropy"}
+NEEDS |= {"fits_folder": "astropy", "rgba": "PIL"}
+NEEDS |= {"vhdr": "mne pybv", "eeglab": "mne eeglabio"}
 KINDS = ("npy", "npz", "csv", "tsv", "mat5", "ts", "wav", "hea", *NEEDS)
-RECORDINGS = ("fif", "edf", "bdf", "wav", "hea")
+RECORDINGS = ("fif", "edf", "bdf", "wav", "hea", "vhdr", "eeglab")
 
 
 def available(kind) -> bool:
-    return kind not in NEEDS or importlib.util.find_spec(NEEDS[kind]) is not None
+    return all(importlib.util.find_spec(name) for name in NEEDS.get(kind, "").split())
 
 
 def options(kind) -> dict:
@@ -144,6 +147,64 @@ def jpeg(folder):
     return png(folder, "jpeg")
 
 
+def rgba(folder):
+    """The same with an alpha channel, in which one pixel of each image is transparent."""
+    from PIL import Image
+
+    (folder / "images").mkdir(exist_ok=True)
+    for i, pixels in enumerate(IMAGES):
+        alpha = np.full((*pixels.shape[:2], 1), 255, np.uint8)
+        alpha[i, 1] = 0
+        Image.fromarray(np.dstack([pixels, alpha])).save(folder / "images" / f"{i}.png")
+    return folder / "images"
+
+
+def tif(folder):
+    """A stack of three pages in colour, compressed."""
+    import tifffile
+
+    how = {"photometric": "rgb", "compression": "zlib"}
+    tifffile.imwrite(folder / "a.tif", IMAGES, **how)
+    return folder / "a.tif"
+
+
+def ome(folder):
+    """The same with colours as channels, three times."""
+    import tifffile
+
+    about = {"axes": "TCYX", "Channel": {"Name": ["red", "green", "blue"]}}
+    path = folder / "a.ome.tif"
+    tifffile.imwrite(path, IMAGES.transpose(0, 3, 1, 2), metadata=about)
+    return path
+
+
+def tiffs(folder):
+    import tifffile
+
+    (folder / "images").mkdir(exist_ok=True)
+    for i, pixels in enumerate(IMAGES):
+        tifffile.imwrite(folder / "images" / f"{i}.tiff", pixels, photometric="rgb")
+    return folder / "images"
+
+
+def fits(folder):
+    """A cube of floats behind an empty first part."""
+    from astropy.io import fits
+
+    parts = [fits.PrimaryHDU(), fits.ImageHDU(IMAGES[..., 0].astype(np.float32), name="SCI")]
+    fits.HDUList(parts).writeto(folder / "a.fits", overwrite=True)
+    return folder / "a.fits"
+
+
+def fits_folder(folder):
+    from astropy.io import fits
+
+    (folder / "images").mkdir(exist_ok=True)
+    for i, pixels in enumerate(IMAGES[..., 0]):
+        fits.PrimaryHDU(pixels.astype(np.int16)).writeto(folder / "images" / f"{i}.fits")
+    return folder / "images"
+
+
 def wav(folder):
     wavfile.write(folder / "a.wav", RATE, SIGNAL.T.astype(np.int16))
     return folder / "a.wav"
@@ -165,14 +226,28 @@ def write_212(path, numbers):
     path.write_bytes(found.astype(np.uint8).tobytes())
 
 
-def fif(folder):
+def as_raw():
     import mne
 
     info = mne.create_info(["Fz", "Cz"], RATE, "eeg")
     raw = mne.io.RawArray(SIGNAL * 1e-6, info, verbose="error")
-    raw.set_annotations(mne.Annotations([0.05, 1.0, 2.5], 0.1, ["go", "go", "stop"]))
-    raw.save(folder / "a_raw.fif", overwrite=True, verbose="error")
+    return raw.set_annotations(mne.Annotations([0.05, 1.0, 2.5], 0.1, ["go", "go", "stop"]))
+
+
+def fif(folder):
+    as_raw().save(folder / "a_raw.fif", overwrite=True, verbose="error")
     return folder / "a_raw.fif"
+
+
+def vhdr(folder):
+    """BrainVision, through pybv: a header, its markers and its signals."""
+    as_raw().export(folder / "a.vhdr", overwrite=True, verbose="error")
+    return folder / "a.vhdr"
+
+
+def eeglab(folder):
+    as_raw().export(folder / "a.set", overwrite=True, verbose="error")
+    return folder / "a.set"
 
 
 def edf(folder, ending="edf", width=2):

@@ -74,9 +74,9 @@ LATE = {
 
 
 PUBLIC = {
-    "gtpca": """ALS EventGTPCA Events GTPCA Affine Codes Compose Custom Deformation Family
+    "gtpca": """ALS EventGTPCA Events GTPCA Affine Codes Compose Custom Deformation Family FreeWarp
         GTPCAClassifier Identity MixtureGTPCA Operator PosePosterior ProbabilisticGTPCA Reflection
-        Rotation Scaling Shift TimeWarp labelled load pad quadrature""",
+        Rotation Scaling Shift Similarity TimeWarp labelled load pad quadrature""",
     "gtpca.families": "Compose Custom Family Identity Reflection Shift",
     "gtpca.operators": "BankOperator Operator",
     "gtpca.solvers": "ALS",

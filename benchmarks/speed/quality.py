@@ -5,21 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 BAR = 1.01  # of the mean ratio new / base with all components, plus two standard errors
+FRESH = 200  # the first of the seeds of --fresh
 
 
-def check(case, versions, runner, store, say) -> bool:
-    """Run what is missing, print a line for every number of components, and tell the verdict."""
-    for seed in case.seeds:
+def check(case, versions, runner, store, say, kind="quality") -> bool:
+    """Run what is missing, print a line for every number of components, and tell the verdict.
+
+    ``kind`` is "quality" for the seeds of the case, or "fresh" for as many from ``FRESH`` on, which
+    no setting of the library was chosen on.
+    """
+    for seed in case.seeds if kind == "quality" else [FRESH + seed for seed in case.seeds]:
         for version in versions:
             source = runner.ids[version]
-            if str(seed) not in store.residuals(case, version, source):
+            if str(seed) not in store.residuals(case, version, source, kind):
                 found = runner.measure(version, case, seed)["resmse"]
-                store.add_residuals(case, version, source, seed, found)
-    kept = store.cases[case.name]["quality"]
+                store.add_residuals(case, version, source, seed, found, kind)
+    kept = store.cases[case.name][kind]
     if not {"base", "new"} <= set(kept):
         return True
     verdict = judged(kept["base"]["seeds"], kept["new"]["seeds"])
-    store.add_verdict(case, verdict)
+    store.add_verdict(case, verdict, kind)
     say(text(case, verdict))
     return verdict["good"]
 

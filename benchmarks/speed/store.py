@@ -87,9 +87,9 @@ class Store:
         self.residuals(case, version, source, kind)[str(seed)] = found
         self._write()
 
-    def add_verdict(self, case, verdict):
+    def add_verdict(self, case, verdict, kind="quality"):
         """Add the comparison of all seeds."""
-        self._entry(case)["quality"]["verdict"] = verdict
+        self._entry(case)[kind]["verdict"] = verdict
         self._write()
 
     def add_first_use(self, found):

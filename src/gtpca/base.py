@@ -34,6 +34,7 @@ from gtpca.data.series import cut
 from gtpca.families.text import as_family
 from gtpca.fitting.fitted import FittedComponents, FittedDensity, FittedRows, read
 from gtpca.model import outputs
+from gtpca.model.encoder import Encoder
 from gtpca.model.model import CodedModel
 from gtpca.model.stationary import StationaryNoise
 from gtpca.operators import Operator
@@ -166,13 +167,26 @@ class BaseModel(BaseFitted):
             With ``scores`` (n, k) and ``index`` (n, k), or (n, 1) if the pose is shared.
         """
         rows = self._new_rows(X)
-        return self._known(self.model_.encode(self._seen(rows)), rows)
+        return self._known(self._encoded(rows), rows)
+
+    def _encoded(self, rows):
+        """Codes of checked rows."""
+        return self.model_.encode(self._seen(rows))
+
+    def encoder(self) -> Encoder:
+        """The fitted model, prepared for one sample after the other, or a few at a time.
+
+        It is a snapshot: a later fit does not change it. ``scores, poses = encoder(x)`` returns
+        what ``encode`` and ``poses`` do, in a fraction of their time, as nothing but the shape and
+        gaps of samples is checked.
+        """
+        check_is_fitted(self)
+        return Encoder(self.model_, self.grid_, self.missing)
 
     def _known(self, codes, rows):
-        """Codes with the container of the samples, or the sizes of a list of unequal samples."""
-        if rows.container is None and rows.shapes is None:
-            return codes
-        return replace(codes, container=rows.container, shapes=rows.shapes)
+        """Codes with their transforms, and the container or the sizes of the samples."""
+        how = {"container": rows.container, "shapes": rows.shapes}
+        return replace(codes, operator=self.operator_, **how)
 
     def measure(self, X: Any) -> tuple[Codes[Any], np.ndarray]:
         """Codes of new samples and the energy of the residual, in one pass.
@@ -265,6 +279,30 @@ class BaseGTPCA(TransformerMixin, BaseModel):
         """The fitted model as a value, which a later fit of this estimator does not change."""
         check_is_fitted(self)
         return self.fit_.model
+
+    def pose_errors(self, X: Any) -> Any:
+        """Standard errors of the poses of new samples, in the units of :meth:`poses`.
+
+        From the curvature of the objective at the pose, with scores projected out, and from the
+        steps ``h`` of a grid of poses, to which they are rounded: ``h^2 / 12`` of the variance. The
+        noise is that of the residual of each sample, or that of the density. They hold where the
+        noise is low enough for the pose to lie in the right maximum, see
+        :func:`gtpca.diagnostics.pose_confidence`.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape) or (n, d)
+
+        Returns
+        -------
+        dict of str to array (n, k)
+            The same quantities as :meth:`poses`, (n, 1) if the pose is shared. NaN for those
+            without an order, such as ``flipped``, and where nothing determines the pose. A Dataset,
+            if X is a DataArray.
+        """
+        rows = self._new_rows(X)
+        found = self.model_.pose_errors(self._seen(rows))
+        return found if rows.container is None else rows.container.poses(found)
 
     def resmse(self, X: Any, *, in_data: bool = False) -> np.ndarray:
         """Residual energy relative to the energy, after 1, 2, .., k components, shape (k,).

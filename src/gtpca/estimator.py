@@ -52,6 +52,7 @@ from gtpca.model.matching import POLARITIES
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
 from gtpca.model.ridge import AUTO, COST
+from gtpca.model.row_coder import FEW_ROWS
 from gtpca.operators.base import weigh_features, with_feature_weight
 from gtpca.operators.grid import Grid
 from gtpca.solvers.als import ALS
@@ -128,6 +129,11 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     feature_weight : array of the shape of a sample or None
         Non-negative weights ``q`` of the inner product ``sum_j q_j x_j y_j``; for functions on an
         uneven grid see :func:`gtpca.quadrature`.
+    templates : array (t, \*component_shape) or None
+        Components that are known, such as the waveform of an earlier study: the first ``t``, at
+        most ``n_components``; the others are learned from the residual. ``fit`` only scales them to
+        unit norm, so that nothing is learned if all are given: encode, align and read poses as
+        after any other fit. In one pose all of them must be given.
     missing : {"error", "ignore"}
         How to treat NaN, masked values, None and pandas' NA: as an error, or as *not observed*. In
         the latter case matches, means and energies are those of the observed values; in gaps a
@@ -290,6 +296,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         polarity: Literal["both", "positive"] = "both",
         center: bool | Literal["samples"] = False,
         feature_weight: ArrayLike | None = None,
+        templates: ArrayLike | None = None,
         missing: Literal["error", "ignore"] = "error",
         noise: Any = "white",
         outliers: Literal["rows", "values", "both"] | None = None,
@@ -314,6 +321,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         self.polarity = polarity
         self.center = center
         self.feature_weight = feature_weight
+        self.templates = templates
         self.missing = missing
         self.noise = noise
         self.outliers = outliers
@@ -383,6 +391,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             shared_pose=self.shared_pose,
             n_restarts=self.n_restarts,
             outliers=self.outliers,
+            templates=check_templates(self, operator, count),
         )
 
         def problem_of(preprocessing):
@@ -477,6 +486,8 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
                 f"outliers={self.outliers!r} needs all samples at once: use fit, or outliers=None "
                 "with partial_fit."
             )
+        if self.templates is not None:
+            raise ValueError("partial_fit learns all components: use fit with templates.")
         if self.horizon is not None:
             checks.integer("horizon", self.horizon, 1)
         if self.__sklearn_is_fitted__():
@@ -540,6 +551,11 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         found = found.with_signs_of(fit)
         return found, self._stream_of(found, *self._batch(X, weight))
 
+    def _encoded(self, rows):
+        if not rows.in_memory or rows.n_rows > FEW_ROWS:
+            return super()._encoded(rows)
+        return self.fit_.coder(self.model_, rows.dtype)(rows.read(0, rows.n_rows))
+
     def _seen(self, rows, weight=None):
         return self._open(preprocessed(rows, self.fit_.model), self.operator_, weight)
 
@@ -590,6 +606,52 @@ def bind_family(family, sample_shape, feature_weight=None):
     if weight is None and isinstance(sample_shape, Grid):
         weight = sample_shape.weight
     return operator if weight is None or weight is False else weigh_features(operator, weight)
+
+
+def check_templates(estimator, operator, count):
+    """Templates as rows of unit norm, (t, L); an error for those that cannot be used."""
+    if estimator.templates is None:
+        return np.empty((0, operator.n_weights))
+    if not is_white(estimator.noise):
+        raise ValueError(
+            "templates need noise='white': a filter that is estimated from the samples would "
+            "change them. Use noise='white', or templates=None."
+        )
+    if estimator.outliers is not None:
+        raise ValueError(
+            f"templates cannot be combined with outliers={estimator.outliers!r}; use outliers=None."
+        )
+    if isinstance(count, float):
+        raise ValueError(
+            f"templates need a number of components, not the share n_components={count!r}."
+        )
+    W = check_template_shape(estimator.templates, operator)
+    if len(W) > count:
+        raise ValueError(f"{len(W)} templates need n_components={len(W)} or more; it is {count}.")
+    if estimator.shared_pose and len(W) < count:
+        raise ValueError(
+            f"In one pose all components must be given: {len(W)} templates for "
+            f"n_components={count}. Use n_components={len(W)}, or shared_pose=False."
+        )
+    norms = np.linalg.norm(W, axis=1, keepdims=True)
+    if not np.all(norms > 0):
+        raise ValueError(f"Template {np.flatnonzero(norms == 0)[0]} is zero everywhere.")
+    return W / norms
+
+
+def check_template_shape(templates, operator):
+    """Templates as flat rows (t, L); one alone may lack the first axis."""
+    W, shape = np.asarray(templates), operator.weight_shape
+    fits = W.shape == shape or W.shape[1:] in (shape, (operator.n_weights,))
+    if W.dtype.kind not in "iufb" or not fits:
+        raise ValueError(
+            f"templates must be numbers of shape (t, {', '.join(map(str, shape))}), each as large "
+            f"as a component of the family; got {W.dtype} of shape {W.shape}."
+        )
+    W = W.reshape(-1, operator.n_weights).astype(np.float64)
+    if not np.isfinite(W).all():
+        raise ValueError("templates contain NaN or infinite values; cut or fill them.")
+    return W
 
 
 def _warn_of_windows(operator):
@@ -651,7 +713,7 @@ def ridge_of(estimator, operator):
     """
     ridged = estimator.solver is None or getattr(estimator.solver, "ridged", False)
     auto, shared = estimator.ridge == "auto", estimator.shared_pose
-    if not ridged or not operator.crops or operator.n_transforms == 1 or (auto and shared):
+    if not ridged or not operator.crops or operator.still or (auto and shared):
         return {}
     return {"ridge": AUTO, "cost": COST} if auto else {"ridge": float(estimator.ridge)}
 
@@ -661,15 +723,15 @@ def warn_early(estimator, operator, n_rows):
     family, count = as_family(estimator.family), estimator.n_components
     _warn_of_windows(operator)
     warn_of_domain(family, operator)
-    if operator.n_transforms == 1 and family.hint_if_still is not None:
+    if operator.still and family.hint_if_still is not None:
         checks.warn(wording.still_family(family, operator), UserWarning)
-    if operator.n_transforms > 1 and count > n_rows:
+    if not operator.still and count > n_rows:
         checks.warn(wording.many_components(count, n_rows), UserWarning)
 
 
 def warn_if_transposed(operator, rows):
     """Warn if flat rows in memory look like the points of series, and features like samples."""
-    if operator.n_transforms == 1 or len(operator.sample_shape) != 1 or not rows.in_memory:
+    if operator.still or len(operator.sample_shape) != 1 or not rows.in_memory:
         return
     found = neighbours(rows.read(0, rows.n_rows))
     if found is not None and found.transposed:
@@ -687,7 +749,7 @@ def check_n_components(n_components, operator, shared_pose=False):
             "energy in (0, 1)."
         )
     most = min(operator.n_weights, operator.n_features)
-    if (operator.n_transforms == 1 or shared_pose) and n_components > most:
+    if (operator.still or shared_pose) and n_components > most:
         raise ValueError(
             f"n_components={n_components} is more than the {most} features; with a single "
             f"transform or a shared pose there are at most {most} components."

@@ -58,6 +58,7 @@ from gtpca.model.probabilistic import (
     pose_summary,
     rest_of_rows,
 )
+from gtpca.operators.base import on_nodes
 
 __all__ = ["BaseDensity", "PosePosterior", "ProbabilisticGTPCA", "offset_and_poses"]
 
@@ -239,8 +240,9 @@ class BaseDensity(BaseModel):
             checks.warn(caution, UserWarning)
 
     def bind(self, sample_shape):
-        """The operator of the family on samples of a shape."""
-        return bind_family(self.family, sample_shape, feature_weight=False)
+        """The operator of the family on samples of a shape; the density sums over its nodes."""
+        operator = bind_family(self.family, sample_shape, feature_weight=False)
+        return on_nodes(operator, "A density")
 
     def _noise_of(self, chunks, recipe, rng):
         """The given noise, or that of the rows, estimated again from the residual of a fit."""

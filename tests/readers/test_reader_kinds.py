@@ -202,12 +202,15 @@ def test_grey_and_colour_images(mode, shape, dtype, tmp_path):
 
 def test_images_must_be_alike(tmp_path):
     image = pytest.importorskip("PIL.Image")
-    refused(tmp_path, "no PNG or JPEG")
+    refused(tmp_path, r"no image in the folder: \.png, \.jpg")
     image.new("L", (6, 4)).save(tmp_path / "a.png")
     image.new("RGB", (6, 4)).save(tmp_path / "b.png")
     refused(tmp_path, "b.png is 6 x 4 RGB, but a.png is 6 x 4 grey")
-    image.new("RGBA", (6, 4)).save(tmp_path / "b.png")
-    refused(tmp_path, "b.png has mode RGBA; convert it")
+    image.fromarray(np.zeros((4, 6), np.uint16)).save(tmp_path / "b.png")
+    refused(tmp_path, "b.png is 6 x 4 grey of uint16, but a.png is 6 x 4 grey;")
+    image.new("CMYK", (6, 4)).save(tmp_path / "c.jpg")
+    refused(tmp_path, "c.jpg is not a readable image: it has mode CMYK; convert it")
+    (tmp_path / "c.jpg").unlink()
     (tmp_path / "b.png").write_bytes((tmp_path / "a.png").read_bytes()[:40])
     refused(tmp_path, "b.png is not a readable image")
 

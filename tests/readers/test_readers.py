@@ -20,7 +20,12 @@ from gtpca.readers import FileRows, read_data
 ROWS = {kind: X for kind in ("npy", "npz", "csv", "tsv", "mat5", "mat73", "parquet", "h5")}
 ROWS |= {"zarr": X, "zarr2": X, "ts": np.stack([X, -X], axis=2), "png": IMAGES}
 WINDOWS = SIGNAL.reshape(2, 8, 50).transpose(1, 2, 0)
-ROWS |= {"wav": WINDOWS} | dict.fromkeys(("fif", "edf", "bdf", "hea"), 1e-6 * WINDOWS)
+ROWS |= {"wav": WINDOWS} | dict.fromkeys(
+    ("fif", "edf", "bdf", "hea", "vhdr", "eeglab"), 1e-6 * WINDOWS
+)
+ROWS |= dict.fromkeys(("tif", "ome", "tiffs"), IMAGES)
+ROWS |= dict.fromkeys(("fits", "fits_folder"), IMAGES[..., 0])
+ROUGH = dict.fromkeys(("fif", "vhdr", "eeglab"), 1e-6)  # 32 bits
 LAZY = {"npy": np.memmap} | dict.fromkeys(("h5", "mat73", "zarr", "zarr2", "fif"), FileRows)
 
 
@@ -36,7 +41,7 @@ def test_every_kind_gives_its_rows(kind, tmp_path):
     with read_data(path, **samples.options(kind)) as data:
         assert isinstance(data.rows, LAZY.get(kind, object))
         rows = np.asarray(data.rows[:])
-        np.testing.assert_allclose(rows, ROWS[kind], rtol=1e-7 if kind == "fif" else 1e-12)
+        np.testing.assert_allclose(rows, ROWS[kind], rtol=ROUGH.get(kind, 1e-12))
         np.testing.assert_array_equal(rows[2:4], np.asarray(data.rows[2:4]))
         np.testing.assert_array_equal(np.asarray(data.rows)[1], rows[1])
 

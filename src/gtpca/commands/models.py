@@ -49,7 +49,7 @@ from gtpca.data.labels import REMEMBERED, Labelled, reading_words
 from gtpca.families.text import as_family, format_family, parse_family
 from gtpca.fitting.wording import speak_of_colour
 from gtpca.operators.grid import axis_of, axis_texts
-from gtpca.readers.reading import is_data, is_model
+from gtpca.readers.reading import is_data, is_model, read_data
 from gtpca.text import shortened, shown, table, typed
 from gtpca.views.measures import domain_text, set_aside
 from gtpca.views.parts import is_density
@@ -88,6 +88,10 @@ def fit(
     outliers: Annotated[
         Artefacts | None, typer.Option(help="Set aside bad rows, bad values, or both.")
     ] = None,
+    templates: Annotated[
+        Path | None,
+        typer.Option(help="A file of known components, one per row; others are learned."),
+    ] = None,
     sample_shape: SampleShape = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     restarts: Annotated[
@@ -119,6 +123,7 @@ def fit(
       gtpca fit beats.csv -o b.gtpca -k 1 --probabilistic --family "shift(120)"
       gtpca fit trials.npy -o t.gtpca -k 1 --noise stationary --family "shift(64)"
       gtpca fit epochs.npy -o e.gtpca -k 2 --outliers both --family "shift(64)"
+      gtpca fit trials.npy -o t.gtpca --templates p300.csv --family "shift(64)"
 
     \b
     Families: identity, shift, rotation, reflection, scaling, timewarp, affine,
@@ -132,7 +137,10 @@ def fit(
         "center": center.parameter,
         "n_restarts": restarts,
         "outliers": None if outliers is None else str(outliers),
+        "templates": None if templates is None else _templates(templates),
     }
+    if k is None and fraction is None and templates is not None:
+        k = len(given["templates"])
     both = {
         "sample_shape": sample_shape,
         "random_state": seed,
@@ -155,6 +163,13 @@ def fit(
     tell(output, "The model is")
 
 
+def _templates(path) -> np.ndarray:
+    """The rows of a file of known components."""
+    with read_data(path) as data:
+        typer.echo(f"Read {shown(path)}: {data.summary()}.", err=True)
+        return np.asarray(data.rows[:], dtype=np.float64)
+
+
 def _set_noise(model, noise, path, source) -> None:
     """Set the noise from ``--noise``, or from samples of noise that are read like DATA."""
     if noise == Colour.features and not is_density(model):
@@ -171,7 +186,7 @@ def _set_noise(model, noise, path, source) -> None:
 def _density(family, k, fraction, given, **parameters):
     """An estimator with a likelihood, to which some options do not apply."""
     default = GTPCA().get_params(deep=False)
-    wrong = [name for name, value in given.items() if value != default[name]]
+    wrong = [name for name, value in given.items() if np.any(value != default[name])]
     if fraction is not None or wrong:
         name = "fraction" if not wrong else wrong[0].removeprefix("n_").replace("_", "-")
         raise ValueError(

@@ -69,7 +69,7 @@ def cautions(operator, offset: float, taken: list, center=None) -> tuple[str, ..
     center : bool or None
         Whether the mean sample was subtracted; None if a model cannot do that.
     """
-    if operator.n_transforms == 1:
+    if operator.still:
         return ()
     said = [wording.offset(offset, center)] if offset > MOST_OFFSET else []
     piles = find_piles(operator, taken)

@@ -16,6 +16,15 @@ from gtpca import checks
 from gtpca.data.energies import energy, exponent_of, loud_share, totals
 from gtpca.data.missing import warn_of_blank
 from gtpca.fitting.annealing import annealed
+from gtpca.fitting.between import (
+    at_codes,
+    codes_poses,
+    nested_at_codes,
+    refined,
+    rough,
+    spread,
+    stepped,
+)
 from gtpca.fitting.cautions import cautions
 from gtpca.fitting.outliers import Aside, Screen
 from gtpca.fitting.shared_pose import grow_block, principal_order
@@ -31,7 +40,7 @@ from gtpca.model.conventions import (
     product_sides,
     signs,
 )
-from gtpca.model.matching import Block
+from gtpca.model.matching import Block, statistics
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.solvers.als import SETTLE_ROWS
@@ -264,6 +273,8 @@ class Recipe:
         more weights than rows, searches continue in this way.
     outliers : {None, "rows", "values", "both"}
         What is set aside.
+    templates : array (t, L)
+        The first components, of unit norm, where these are given; the others are searched for.
     """
 
     n_components: int | float
@@ -277,6 +288,7 @@ class Recipe:
     loud: bool = False
     anneal: bool = False
     outliers: str | None = None
+    templates: np.ndarray | tuple = ()
 
     @property
     def is_auto(self) -> bool:
@@ -311,7 +323,7 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
     if exponent:
         problem = replace(problem, chunks=problem.chunks.scaled(-exponent))
     goal = Goal(recipe.n_components, float(np.ldexp(total, -2 * exponent)))
-    if recipe.is_auto and recipe.outliers is None and not _is_direct(problem):
+    if recipe.is_auto and recipe.outliers is None and not _is_direct(problem, recipe):
         recipe = replace(recipe, loud=loud_share(problem.chunks) > MOST_LOUD)
     found = _best_components(problem, recipe, goal)
     if not recipe.progress.stop:
@@ -341,7 +353,7 @@ def fit(problem: Problem, recipe: Recipe, preprocessing: Preprocessing) -> Fit:
 def _best_components(problem, recipe, goal):
     """The components of the best restart: the fewest, if these differ, that leave least."""
     found = [_components(problem, recipe, goal)]
-    wanted = 1 if _is_direct(problem) else recipe.n_fits
+    wanted = 1 if _is_direct(problem, recipe) else recipe.n_fits
     while len(found) < wanted and not recipe.progress.stop:
         found.append(_components(problem, recipe, goal))
     if recipe.progress.stop and len(found) > 1:
@@ -351,13 +363,14 @@ def _best_components(problem, recipe, goal):
 
 def _components(problem, recipe, goal):
     """All components, with their final signs."""
-    if _is_direct(problem):
+    if _is_direct(problem, recipe):
         found = _direct(problem, recipe, goal)
     else:  # products are too small for threads, which would only wait for each other
         with SINGLE_BLAS_THREAD:
             found = (_shared if recipe.shared_pose else _greedy)(problem, recipe, goal)
     if problem.polarity == "both":
-        found.weights *= signs(found.weights, found.sides)[:, None]
+        n_given = len(recipe.templates)
+        found.weights[n_given:] *= signs(found.weights, found.sides)[n_given:, None]
     return found
 
 
@@ -381,9 +394,9 @@ def check_finite(*sums):
         raise ValueError("X is too large: its energy overflows; divide it by a suitable constant.")
 
 
-def _is_direct(problem):
-    """Whether the components are principal components, of rows without gaps."""
-    still = problem.chunks.operator.n_transforms == 1
+def _is_direct(problem, recipe):
+    """Whether all components are principal components, of rows without gaps."""
+    still = problem.chunks.operator.still and not len(recipe.templates)
     return still and problem.polarity == "both" and problem.complete
 
 
@@ -420,12 +433,16 @@ def _greedy(problem, recipe, goal):
     blocks: list[Block] = []
     left = [goal.total]
     while not (goal.reached(len(results), left[-1]) or recipe.progress.stop):
-        more = len(results) + 1 != goal.count
-        result = _solve(problem, recipe, more, recipe.n_tries)
-        blocks.append(problem.block_for_codes(result.weights))
-        chunks = problem.chunks.update(deflate, blocks[-1], blocks=list(blocks))
+        is_given = len(results) < len(recipe.templates)
+        if is_given:
+            result = _given(problem, recipe.templates[[len(results)]])
+        else:
+            more = len(results) + 1 != goal.count
+            few = rough(problem, recipe)
+            result = spread(few, _solve(few.problem, recipe, more, recipe.n_tries))
+        chunks, result = _deflated(problem, recipe, result, blocks)
         left.append(chunks.sum(energy))
-        if results and left[-2] - left[-1] <= GONE * goal.total:
+        if results and not is_given and left[-2] - left[-1] <= GONE * goal.total:
             left.pop()  # the family cannot explain the rest of the energy
             break
         problem = replace(problem, chunks=chunks, ridge=result.ridge)  # 0 once it costs too much
@@ -434,6 +451,20 @@ def _greedy(problem, recipe, goal):
     W, sides = np.concatenate([r.weights for r in results]), np.zeros((2, len(results)))
     found = Components(W, -np.diff(left), results, sides, total=goal.total)
     return _finished(problem, recipe, found)
+
+
+def _deflated(problem, recipe, result, blocks):
+    """The residual after a component, which is appended to ``blocks``, and the component.
+
+    Where poses may lie between the nodes, it is refined with them first, unless it was given.
+    """
+    chunks, between = problem.chunks, problem.chunks.operator.continuous is not None
+    if between and not recipe.progress.stop and result.stopped != "given":
+        chunks, result = refined(problem, result, blocks)
+    blocks.append(problem.block_for_codes(result.weights))
+    if between and chunks is not problem.chunks:
+        return chunks.update(rematch, blocks[-1], len(blocks) - 1, blocks=list(blocks)), result
+    return chunks.update(deflate, blocks[-1], blocks=list(blocks)), result
 
 
 def _screened(problem, recipe, goal):
@@ -462,6 +493,12 @@ def _screened(problem, recipe, goal):
     W, sides = np.concatenate([r.weights for r in results]), np.zeros((2, len(results)))
     how = {"total": left[0], "aside": screen.aside}
     return _finished(problem, recipe, Components(W, -np.diff(left), results, sides, **how))
+
+
+def _given(problem, W):
+    """Templates (K, L) in one pose as the result of a search, with the energy they explain."""
+    found = problem.chunks.sum(statistics, [problem.block_for_codes(W)])
+    return SolverResult(W, found.explained.tolist(), stopped="given")
 
 
 def _solve(problem, recipe, more, n_tries):
@@ -493,16 +530,19 @@ def other_seeds(seed, count):
 
 
 def _finished(problem, recipe, found):
-    """Greedy components after the sweeps of ``refine``, in the conventional pose."""
-    chunks = problem.chunks
+    """Greedy components after the sweeps of ``refine``, in the conventional pose.
+
+    Templates keep theirs, and their place in the order.
+    """
+    chunks, n_given = problem.chunks, len(recipe.templates)
     if recipe.refine:
         chunks = _refine(problem, recipe, found)
     found.poses = [chunks.sum(code_poses, k) for k in range(len(found.weights))]
     if recipe.refine or not problem.chunks.operator.crops:
-        for w, poses in zip(found.weights, found.poses, strict=True):
+        for w, poses in list(zip(found.weights, found.poses, strict=True))[n_given:]:
             w[:] = conventional(problem.chunks.operator, w[None], poses)[0]
     found.sides = chunks.sum(code_sides)
-    return found.sorted() if recipe.refine else found
+    return found.sorted() if recipe.refine and not n_given else found
 
 
 def _refine(problem, recipe, found):
@@ -512,9 +552,9 @@ def _refine(problem, recipe, found):
         for k, block in enumerate(blocks):
             others = [*blocks[:k], None, *blocks[k + 1 :]]
             chunks = chunks.update(restore, block, k, blocks=others)
-            own = replace(problem, chunks=chunks, ridge=found.results[k].ridge)
-            result = recipe.solver.polish(own, block.weights)
-            blocks[k] = problem.block_for_codes(result.weights)
+            if k >= len(recipe.templates):
+                own = replace(problem, chunks=chunks, ridge=found.results[k].ridge)
+                blocks[k] = problem.block_for_codes(_polished(own, recipe, block, k))
             chunks = chunks.update(rematch, blocks[k], k, blocks=list(blocks))
         share = 1 - chunks.sum(energy) / found.total
         recipe.progress.log("sweep %d: %.2f %% explained", sweep + 1, 100 * share)
@@ -523,18 +563,31 @@ def _refine(problem, recipe, found):
     return chunks
 
 
+def _polished(problem, recipe, block, k):
+    """The weights (1, L) of component ``k`` after one pass on the restored residual."""
+    if problem.chunks.operator.continuous is None:
+        return recipe.solver.polish(problem, block.weights).weights
+    return stepped(problem, problem.chunks.sum(at_codes, block, k), block.weights)
+
+
 def _shared(problem, recipe, goal):
     """All components at once, with one pose per row."""
+    if len(recipe.templates):
+        return _shared_templates(problem, recipe, goal)
     aside = None
     if recipe.outliers is None:
-        result = grow_block(problem, recipe, goal)
+        few = rough(problem, recipe)
+        result = spread(few, grow_block(few.problem, recipe, goal))
     else:
         screen = Screen(problem, recipe.outliers)
         grow = partial(grow_block, recipe=recipe, goal=goal)
         result = screen.solve(grow, recipe.solver, shared=True)
         problem, aside = screen.kept, screen.aside
+    if problem.chunks.operator.continuous is not None:
+        chunks, result = refined(problem, result, [])
+        problem = replace(problem, chunks=chunks)
     W = principal_order(problem, result.weights)
-    poses = problem.chunks.sum(match_poses, problem.block_for_codes(W))
+    poses = _taken(problem, W)
     W, left, order = _falling_order(problem, conventional(problem.chunks.operator, W, poses))
     total = goal.total if aside is None else left[0]
     goal = goal if aside is None else Goal(goal.n_components, total)
@@ -546,6 +599,31 @@ def _shared(problem, recipe, goal):
     )
 
 
+def _shared_templates(problem, recipe, goal):
+    """Templates with one pose per row."""
+    result = _given(problem, recipe.templates)
+    block = problem.block_for_codes(result.weights)
+    left = problem.chunks.sum(nested_energies, [block])
+    poses = problem.chunks.sum(match_poses, block)
+    return Components(
+        result.weights, -np.diff(left), [result], poses.sides, [poses], total=goal.total
+    )
+
+
+def _taken(problem, W):
+    """The poses of rows on a block (K, L): those of its codes, if there are any."""
+    block, known = problem.block_for_codes(W), problem.chunks.operator.continuous is not None
+    return problem.chunks.sum(codes_poses if known else match_poses, block)
+
+
+def _left_after(problem, W):
+    """Residual energies after 0, 1, .., K components of a block (K, L), in the same poses."""
+    block = problem.block_for_codes(W)
+    if problem.chunks.operator.continuous is not None:
+        return problem.chunks.sum(nested_at_codes, block)
+    return problem.chunks.sum(nested_energies, [block])
+
+
 def _falling_order(problem, W, tries=5):
     """Weights sorted until each explains less than the one before; what is left, (K + 1,).
 
@@ -553,7 +631,7 @@ def _falling_order(problem, W, tries=5):
     """
     numbers = np.arange(len(W))
     for _ in range(tries):
-        left = problem.chunks.sum(nested_energies, [problem.block_for_codes(W)])
+        left = _left_after(problem, W)
         order = np.argsort(np.diff(left), kind="stable")
         if len(problem.block_for_codes(W).gram) == 1 or np.all(order == np.arange(len(order))):
             break

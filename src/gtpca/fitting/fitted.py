@@ -8,6 +8,7 @@ create a new one, which an estimator adopts in one assignment.
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, fields, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.model.prices import Noise
 from gtpca.model.probabilistic import ProbabilisticModel
+from gtpca.model.row_coder import RowCoder
 from gtpca.model.stationary import StationaryNoise
 from gtpca.operators import Operator
 from gtpca.solvers.base import SolverResult
@@ -210,6 +212,21 @@ class FittedComponents(FittedRows):
                 self.noise,
             ),
         )
+
+    def coder(self, model: Model, dtype: np.dtype) -> RowCoder:
+        """The coder of few rows of a model of this fit, made once for all calls."""
+        key = (dtype.char, model.sweeps)
+        known = self._coders.get(key)
+        if known is None or not known.belongs_to(model):
+            known = self._coders[key] = model.coder(dtype)
+        return known
+
+    @cached_property
+    def _coders(self) -> dict[tuple[str, int], RowCoder]:
+        return {}
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "_coders"}
 
     def with_signs_of(self, old: FittedComponents) -> FittedComponents:
         """The same with the signs that components had in a fit to fewer rows."""

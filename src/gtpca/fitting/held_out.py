@@ -107,7 +107,7 @@ class Trust:
 
 def trusted(chunks, recipe, model, history, rng) -> tuple[ProbabilisticModel, Trust]:
     """The model with smoothed and shrunken weights, if there is little evidence."""
-    if chunks.operator.n_transforms == 1 or too_few(chunks):
+    if chunks.operator.still or too_few(chunks):
         return model, Trust()
     few = nats_per_weight(chunks, model, history) < ENOUGH
     trust = held_out(chunks, recipe, rng) if few else Trust()

@@ -130,7 +130,7 @@ def smoothed_kinds(chunks: Chunks, recipe: DensityRecipe, model: MixtureModel, h
     samples from one kind to another. Nothing is done where rows say enough of every weight.
     """
     few, _ = _few_rows(chunks, recipe, rng)
-    moves = model.operator.n_transforms > 1 and model.operator.edges
+    moves = not model.operator.still and model.operator.edges
     if not moves or too_few(few) or _nats_per_weight(few, model, history) >= ENOUGH:
         return model, 0.0
     chunk = few.take(np.arange(few.n_rows))

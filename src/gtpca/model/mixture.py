@@ -36,6 +36,7 @@ from gtpca.model.probabilistic import (
     shared_sums,
     with_one,
 )
+from gtpca.model.row_coder import ChunkCoder
 from gtpca.operators import Operator
 
 __all__ = [
@@ -118,6 +119,18 @@ class MixtureModel:
         """Most likely kind of every row, its most likely pose there, and the mean scores."""
         found = chunks.concat(encode, self.e_step(), self.sizes)
         return Codes(found["scores"], found["index"], kind=found["kind"])
+
+    @property
+    def shared_pose(self) -> bool:
+        """Pattern and components of a kind share one pose."""
+        return True
+
+    def coder(self, dtype: np.dtype) -> ChunkCoder:
+        """A function from few rows (n, d) that are not preprocessed to their codes."""
+        e_steps, sizes = self.e_step(), self.sizes
+        return ChunkCoder(
+            self.operator, self.kinds[0].seen, lambda chunk: Codes(**encode(chunk, e_steps, sizes))
+        )
 
     def measure(self, chunks: Chunks) -> tuple[Codes, np.ndarray]:
         """Codes, and the energy of every row with nothing, its pattern, 1, .., K components."""

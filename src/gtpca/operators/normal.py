@@ -58,20 +58,32 @@ class Moments:
     hidden : array (S, K, K, p), or 0 where all values count
         ``sum_i a_ij a_ik T_i* diag(h_i) T_i``, where ``h_i`` (d,) is what the weights of the values
         of a row lack, in the compact form of :meth:`~gtpca.operators.base.Operator.mask_sums`.
+    between : array (S, K, K, q), or 0 where all rows are at nodes
+        ``sum_i a_ij a_ik T_i* diag(v_i) T_i`` of rows at poses that are not nodes, in the compact
+        form of :meth:`~gtpca.operators.poses.Continuous.sums`. It includes gaps; ``nodes`` is then
+        ``sum_i a_i a_i'``, (S, 1, K, K).
     """
 
     nodes: np.ndarray
     hidden: Any = 0.0
+    between: Any = 0.0
 
     def __add__(self, other: Moments) -> Moments:
-        return Moments(self.nodes + other.nodes, self.hidden + other.hidden)
+        hidden, between = self.hidden + other.hidden, self.between + other.between
+        return Moments(self.nodes + other.nodes, hidden, between)
 
     def __rmul__(self, factor: float) -> Moments:
-        return Moments(factor * self.nodes, factor * self.hidden)
+        return Moments(factor * self.nodes, factor * self.hidden, factor * self.between)
 
     def __getitem__(self, part: slice) -> Moments:
         """Some of the S systems."""
-        return Moments(self.nodes[part], self.hidden[part] if self.lack else 0.0)
+        hidden = self.hidden[part] if self.lack else 0.0
+        return Moments(self.nodes[part], hidden, self.between[part] if self.posed else 0.0)
+
+    @property
+    def posed(self) -> bool:
+        """Whether rows are at poses that are not nodes."""
+        return np.ndim(self.between) > 0
 
     @property
     def lack(self) -> bool:
@@ -87,7 +99,8 @@ class Moments:
     def joined(parts: list[Moments]) -> Moments:
         """Several of them, stacked along the first axis."""
         hidden = np.concatenate([p.hidden for p in parts]) if parts[0].lack else 0.0
-        return Moments(np.concatenate([p.nodes for p in parts]), hidden)
+        between = np.concatenate([p.between for p in parts]) if parts[0].posed else 0.0
+        return Moments(np.concatenate([p.nodes for p in parts]), hidden, between)
 
 
 def moments_at(operator, index, weighted, coef):

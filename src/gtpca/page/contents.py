@@ -27,6 +27,7 @@ NAMES = 2048  # features, or poses in words, whose names are shown
 BASE64 = 4 / 3  # characters per byte
 POINTS_SHARE = 0.4  # share of the room for the numbers of the points; the rest is for pictures
 PARTS_SHARE = 0.15  # share of the room for pictures that is used for what each component adds
+SAME_ENERGY = 1e-3  # relative spread up to which all samples count as of unit norm
 BARS, BINS = 60, 50  # up to this number, single values have a bar each
 
 
@@ -85,6 +86,7 @@ def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) 
         "builder": _builder(model, codes, layout),
         "energy": {"explained": explained, "pca": _line(pca), "first": 1 - _n_patterns(model)},
         "histograms": _histograms(poses, each, sure, _by_kind(model, codes)),
+        "axes": _first_axes(codes.scores.shape[1], left[:, 0]),
     }
     room -= len(safe_json(data))
     order = _drawn(labels, len(codes), rng)
@@ -108,6 +110,18 @@ def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) 
         labels=points["classes"],
         kinds=kinds,
     )
+
+
+def _first_axes(count, energies):
+    """Which quantities the scatter shows first: two scores, or the only one over the sample number.
+
+    Where all samples have the same energy, the first score hardly varies, and the next two are
+    shown. The sample number follows the scores in the list of quantities.
+    """
+    if count == 1:
+        return [1, 0]
+    alike = count > 2 and np.std(energies) <= SAME_ENERGY * np.mean(energies)
+    return [1, 2] if alike else [0, 1]
 
 
 def _pictured(model, X, codes, order, layout, room):

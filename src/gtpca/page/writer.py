@@ -193,7 +193,7 @@ def _texts(model, X, contents, title):
         "contents": contents,
         "n_components": count,
         "n_shown": n_shown(model),
-        "moves": model.operator_.n_transforms > 1,
+        "moves": not model.operator_.still,
         "n_transforms": model.operator_.n_transforms,
         "shared": bool(model.shared_pose_),
         "density": is_density(model),

@@ -43,7 +43,8 @@ def labels_of(data: Data, reading=None) -> Labels:
     if timed and "time" not in names:
         names[0] = names[0] or "time"
     clock = names.index("time") if "time" in names else 0
-    known = [data.features, *[data.channels] * (len(shape) - 1)]  # names along the axes
+    known = [data.features, *[None] * (len(shape) - 1)]  # names along the axes
+    known = [*known[:-1], data.channels] if len(shape) > 1 else known
     each = enumerate(zip(names, known, shape, strict=True))
     axes = [_axis(data, *about, timed and j == clock) for j, about in each]
     return Labels(tuple(axes), reading=dict(reading or {}))

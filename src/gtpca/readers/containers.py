@@ -9,11 +9,18 @@ from typing import Any
 
 from gtpca import checks
 from gtpca.optional import require
-from gtpca.readers.data import Data, FileRows, check_pieces, check_rows, choose
+from gtpca.readers.data import (
+    Data,
+    FileRows,
+    check_inflated,
+    check_pieces,
+    check_rows,
+    choose,
+)
 from gtpca.readers.inflating import PACKERS, check_chunks
 from gtpca.text import shown
 
-__all__ = ["read_hdf5", "read_zarr"]
+__all__ = ["check_hdf5", "read_hdf5", "read_zarr"]
 
 DEFLATE = 1  # HDF5's number of this filter
 # Allowed codecs between a chunk and its values. Others, such as "pickle", can run code.
@@ -44,10 +51,25 @@ def read_hdf5(path: Path, key: str | None = None, matlab: bool = False, least: i
     return Data(rows, _close=file.close)
 
 
-def _check_dataset(dataset, key) -> None:
+def check_hdf5(path: Path) -> None:
+    """Check that all arrays of a file are in it, and together not larger than they can be."""
+    h5py = require("h5py", "io")
+    size = path.stat().st_size
+    with h5py.File(path, "r") as file:
+        arrays: list[Any] = []
+        file.visititems(lambda _, node: arrays.append(node) if hasattr(node, "chunks") else None)
+        for dataset in arrays:
+            _check_dataset(dataset, dataset.name, text=True)
+            _check_stored(dataset, (*dataset.shape, 1)[0], size)
+            if dataset.chunks is not None:
+                _check_deflated(dataset, size)
+        check_inflated(needed=sum(dataset.nbytes for dataset in arrays), stored=size)
+
+
+def _check_dataset(dataset, key, text=False) -> None:
     if dataset.is_virtual or dataset.external:
         raise ValueError(f"{key!r} is kept in other files; copy it into one")
-    if dataset.attrs.get("MATLAB_class", b"") == b"char":
+    if not text and dataset.attrs.get("MATLAB_class", b"") == b"char":
         raise ValueError(f"{key!r} is text, but must hold real numbers")
 
 

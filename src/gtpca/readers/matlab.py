@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from gtpca.readers.containers import read_hdf5
-from gtpca.readers.data import Data, check_inflated, check_rows, choose
+from gtpca.readers.containers import check_hdf5, read_hdf5
+from gtpca.readers.data import ANY_FILE, MOST_INFLATED, Data, check_inflated, check_rows, choose
 
-__all__ = ["read_mat"]
+__all__ = ["check_mat", "read_mat"]
 
 HEADER, HEAD = 128, 4096  # bytes of the header, and of a variable within which its name ends
 TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 COMPRESSED, MATRIX = 15, 14
 CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4"}
 CLASSES |= {14: "i8", 15: "u8"}
+CELL, STRUCT, TEXT = 1, 2, 4  # classes that a structure of EEGLAB is made of
+WIDE_TEXT = {16: "u1", 17: "u2", 18: "u4"}  # types of UTF-8, UTF-16 and UTF-32
+DEEPEST = 30  # structures within structures
 OTHERS = {1: "a cell", 2: "a struct", 3: "an object", 4: "text", 5: "sparse"}
 COMPLEX = 0x800
 
@@ -62,31 +66,105 @@ class Variable:
 def read_mat(path: Path, key: str | None = None) -> Data:
     """One variable: loaded if the file is of MATLAB 5 to 7.2, otherwise read row by row."""
     with open(path, "rb") as file:
-        head = file.read(HEADER)
-        if head[124:128] in (b"\x00\x02IM", b"\x02\x00MI"):
+        order = _order(file)
+        if order is None:
             return read_hdf5(path, key, matlab=True)
-        if head[124:128] not in (b"\x00\x01IM", b"\x01\x00MI"):
-            raise ValueError("is not a file of MATLAB 5 or newer; save it with -v7")
-        order = "<" if head.endswith(b"IM") else ">"
         found = _variables(file, path.stat().st_size, order)
         key = choose({name: variable.shape for name, variable in found.items()}, key)
         return Data(_values(file, found[key], order, key))
 
 
+def _order(file) -> str | None:
+    """The order of bytes of a file of MATLAB 5 to 7.2; None if it is of version 7.3."""
+    head = file.read(HEADER)
+    if head[124:128] in (b"\x00\x02IM", b"\x02\x00MI"):
+        return None
+    if head[124:128] not in (b"\x00\x01IM", b"\x01\x00MI"):
+        raise ValueError("is not a file of MATLAB 5 or newer; save it with -v7")
+    return "<" if head.endswith(b"IM") else ">"
+
+
+def check_mat(path: Path) -> None:
+    """Check that a file can be left to another parser: nothing in it is larger than it can be.
+
+    All parts lie inside the one that contains them and have as many values as their sizes say.
+    """
+    size = path.stat().st_size
+    with open(path, "rb") as file:
+        order = _order(file)
+        if order is None:
+            return check_hdf5(path)
+        most, needed = max(ANY_FILE, MOST_INFLATED * size), 0
+        for stored in _elements(file, size, order):
+            data = memoryview(_bytes(file, stored, limit=most + 16))
+            needed += len(data)
+            check_inflated(needed=needed, stored=size)
+            _check_matrix(data, order)
+    return None
+
+
+def _check_matrix(data, order, depth=0) -> None:
+    """Check the contents of an element that holds an array, text, a cell or a structure."""
+    if not len(data):
+        return
+    flags, place = _element(data, 0, order)
+    sizes, place = _element(data, place, order)
+    _, place = _element(data, place, order)  # the name
+    if flags.itemsize != 4 or len(flags) != 2 or not 2 <= len(sizes) <= 32 or min(sizes) < 0:
+        raise ValueError("is damaged: the sizes of an array are not known")
+    kind, count = int(flags[0]) & 0xFF, math.prod(sizes.tolist())
+    if kind in (CELL, STRUCT) and depth < DEEPEST:
+        if kind == STRUCT:
+            length, place = _element(data, place, order)
+            names, place = _element(data, place, order)
+            if len(length) != 1 or length[0] < 1 or names.nbytes % length[0]:
+                raise ValueError("is damaged: the names of a structure are not known")
+            count *= names.nbytes // int(length[0])
+        _check_parts(data, place, order, count, depth)
+        return
+    if kind not in (*CLASSES, TEXT):
+        what = "too deep" if kind in (CELL, STRUCT) else OTHERS.get(kind, "of another kind")
+        raise ValueError(f"contains something that is {what}, which is not read")
+    for _ in range(1 + bool(int(flags[0]) & COMPLEX)):
+        values, place = _element(data, place, order)
+        if len(values) != count:
+            raise ValueError(f"is damaged: {len(values)} values have the sizes {sizes.tolist()}")
+
+
+def _check_parts(data, place, order, count, depth) -> None:
+    """Check ``count`` elements, one after the other."""
+    if 8 * count > len(data):
+        raise ValueError(f"is damaged: {len(data)} bytes hold {count} parts")
+    for _ in range(count):
+        if place + 8 > len(data):
+            raise ValueError("is damaged: it ends within a structure")
+        kind, length = np.frombuffer(data, f"{order}u4", 2, place).tolist()
+        if kind != MATRIX or place + 8 + length > len(data):
+            raise ValueError(f"is damaged: a part of type {kind} with {length} bytes")
+        _check_matrix(data[place + 8 : place + 8 + length], order, depth + 1)
+        place += 8 + length
+
+
 def _variables(file, size, order) -> dict[str, Variable]:
     """All variables by name, from their headers alone."""
-    found, start = {}, HEADER
+    found = {}
+    for stored in _elements(file, size, order):
+        name, variable = _head(file, stored, order)
+        if name:
+            found[name] = variable
+    return found
+
+
+def _elements(file, size, order) -> Iterator[Stored]:
+    """The elements of the file, one after the other."""
+    start = HEADER
     while start + 8 <= size:
         file.seek(start)
         kind, length = np.frombuffer(file.read(8), f"{order}u4").tolist()
         if kind not in (COMPRESSED, MATRIX) or start + 8 + length > size:
             raise ValueError(f"is cut or damaged at byte {start}")
-        stored = Stored(start=start + 8, size=length, compressed=kind == COMPRESSED)
-        name, variable = _head(file, stored, order)
-        if name:
-            found[name] = variable
+        yield Stored(start=start + 8, size=length, compressed=kind == COMPRESSED)
         start += 8 + length
-    return found
 
 
 def _head(file, stored, order) -> tuple[str, Variable]:
@@ -121,9 +199,9 @@ def _element(data, place, order) -> tuple[np.ndarray, int]:
     small = first >> 16
     kind, length = (first & 0xFFFF, small) if small else (first, second)
     begin = place + (4 if small else 8)
-    if kind not in TYPES or length > (4 if small else len(data) - begin):
+    if kind not in (TYPES | WIDE_TEXT) or length > (4 if small else len(data) - begin):
         raise ValueError(f"is damaged: a part of type {kind} with {length} bytes")
-    dtype = np.dtype(order + TYPES[kind])
+    dtype = np.dtype(order + (TYPES | WIDE_TEXT)[kind])
     end = place + 8 if small else begin + -(-length // 8) * 8
     return np.frombuffer(data, dtype, length // dtype.itemsize, begin), end
 

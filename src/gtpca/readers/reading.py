@@ -17,12 +17,14 @@ from gtpca.readers.arrays import read_npy, read_npz
 from gtpca.readers.axes import with_rate
 from gtpca.readers.containers import read_hdf5, read_zarr
 from gtpca.readers.data import Data
+from gtpca.readers.fits import read_fits
 from gtpca.readers.images import read_images
 from gtpca.readers.matlab import read_mat
 from gtpca.readers.recordings import read_recording
 from gtpca.readers.series import read_ts
 from gtpca.readers.signals import read_windows
 from gtpca.readers.tables import read_parquet, read_text
+from gtpca.readers.tiff import read_tiff
 from gtpca.text import one_line, shown
 
 __all__ = ["is_data", "is_model", "options_of", "read_as", "read_data"]
@@ -42,6 +44,8 @@ TABLE = Kind("table", read_text, (*COLUMNS, *TEXT, "window", "step"))
 HDF5 = Kind("HDF5 file", read_hdf5, ("key", "window", "step"))
 CUT = ("window", "step")  # which cut one recording into samples
 RECORDING = Kind("recording", read_recording, ("window", "step", "event", "tmin", "tmax"))
+TIFF = Kind("TIFF file", read_tiff, ("key",))
+FITS = Kind("FITS file", read_fits, ("key",))
 KINDS = {
     ".npy": Kind("array", read_npy, CUT),
     ".npz": Kind("archive of arrays", read_npz, ("key", *CUT)),
@@ -58,9 +62,17 @@ KINDS = {
     ".mat": Kind("MATLAB file", read_mat, ("key", *CUT)),
     ".ts": Kind("file of time series", read_ts, ("missing", "encoding", "sample_shape")),
     "folder": Kind("folder of images", read_images, ("sizes", "sample_shape")),
+    ".tif": TIFF,
+    ".tiff": TIFF,
+    ".fits": FITS,
+    ".fit": FITS,
+    ".fts": FITS,
+    ".fits.gz": FITS,
     ".fif": RECORDING,
     ".edf": RECORDING,
     ".bdf": RECORDING,
+    ".vhdr": RECORDING,
+    ".set": RECORDING,
     ".hea": Kind("record of WFDB", read_windows, CUT),
     ".wav": Kind("sound", read_windows, CUT),
 }

@@ -11,13 +11,17 @@ from gtpca.data.containers.recordings import warn_of_kinds
 from gtpca.datasets import event_windows, sliding_windows
 from gtpca.optional import require
 from gtpca.readers.data import Data, FileRows, check_inflated
+from gtpca.readers.matlab import check_mat
+from gtpca.text import shown
 
-__all__ = ["check_length", "read_recording", "samples", "window_starts"]
+__all__ = ["open_raw", "read_recording", "samples", "window_starts"]
 
 DATA = ("eeg", "mag", "grad", "seeg", "ecog", "dbs", "hbo", "hbr")  # types of channels
 AXES = ("time", "channel")
 BLOCK_START, EPOCHS = 104, 373  # a tag of FIF files, and the type of a block, as written by MNE
 LARGEST_SHARE = 16  # bytes in memory per byte of the file; 16 bits become 64
+BESIDE = ("datafile", "markerfile")  # the files that a header of BrainVision refers to
+SEAMS = ("boundary", "New Segment/")  # annotations where a recording was interrupted: no events
 
 
 def read_recording(path: Path, window=None, step=None, event=None, tmin=None, tmax=None) -> Data:
@@ -27,14 +31,16 @@ def read_recording(path: Path, window=None, step=None, event=None, tmin=None, tm
     """
     mne = require("mne", "eeg")
     if path.suffix.lower() == ".fif" and EPOCHS in _blocks(path):
-        return _read_epochs(mne, path, window, step, event, tmin, tmax)
+        epochs = mne.read_epochs(path, preload=False, verbose="error")
+        return _epochs(mne, epochs, path, window, step, event, tmin, tmax)
+    raw = open_raw(path)
+    if isinstance(raw, mne.BaseEpochs):
+        return _epochs(mne, raw, path, window, step, event, tmin, tmax)
     _check_options(window=window, step=step, event=event, tmin=tmin, tmax=tmax)
-    raw = mne.io.read_raw(path, preload=False, verbose="error")
     kinds = raw.get_channel_types()
     picks = [i for i, kind in enumerate(kinds) if kind in DATA] or None
     warn_of_kinds([kinds[i] for i in picks or ()])
     rate, names = float(raw.info["sfreq"]), np.array(raw.ch_names)
-    check_length(raw)
     x = raw.get_data(picks, verbose="error").T
     channels = [str(name) for name in (names if picks is None else names[picks])]
     about: dict[str, Any] = {"channels": channels, "sampling_rate": rate, "axes": AXES}
@@ -57,14 +63,61 @@ def window_starts(count: int, apart: int, rate: float | None) -> np.ndarray:
     return np.array([f"{apart * i / (rate or 1):.12g}" for i in range(count)])
 
 
-def _read_epochs(mne, path, window, step, event, tmin, tmax) -> Data:
-    """The epochs of a file, or those of one event, (n, n_times, n_channels)."""
+def open_raw(path: Path) -> Any:
+    """MNE's Raw of a recording, or its Epochs if a file of EEGLAB holds these.
+
+    A header cannot claim more than the file can hold, and leads to no file in another folder.
+    """
+    mne, ending = require("mne", "eeg"), path.suffix.lower()
+    if ending == ".vhdr":
+        _check_header(path)
+    elif ending == ".set":
+        check_mat(path)
+        if not _is_continuous(mne, path):
+            return mne.read_epochs_eeglab(path, verbose="error")
+    raw = mne.io.read_raw(path, preload=False, verbose="error")
+    if ending in (".vhdr", ".set"):
+        _check_beside(path, raw.filenames)
+    check_length(raw)
+    return raw
+
+
+def _is_continuous(mne, path) -> bool:
+    """Whether a file of EEGLAB holds one recording; reading epochs as such is a TypeError."""
+    try:
+        mne.io.read_raw_eeglab(path, preload=False, verbose="error")
+    except TypeError as error:
+        if "trials" in str(error):
+            return False
+        raise
+    return True
+
+
+def _check_header(path) -> None:
+    """Check that a header of BrainVision refers to existing files in its own folder."""
+    for line in path.read_bytes().decode("latin-1").splitlines():
+        name, _, value = line.partition("=")
+        value = value.strip()
+        if name.strip().lower() in BESIDE and value:
+            _check_beside(path, [path.parent / value])
+            if name.strip().lower() == "datafile" and not (path.parent / value).is_file():
+                raise ValueError(f"its signals, {value!r}, are not in the same folder")
+
+
+def _check_beside(path, names) -> None:
+    for name in names:
+        if name and Path(name).resolve().parent != path.resolve().parent:
+            raise ValueError(f"refers to {shown(name)}, which is not in the same folder")
+
+
+def _epochs(mne, epochs, path, window, step, event, tmin, tmax) -> Data:
+    """Epochs, or those of one event, (n, n_times, n_channels)."""
     if window is not None or step is not None:
         raise ValueError("holds epochs, which need no window; leave window and step out")
-    epochs = mne.read_epochs(path, preload=False, verbose="error")
     needed = 8 * len(epochs.events) * len(epochs.ch_names) * len(epochs.times)
     stored = path.stat().st_size
-    check_inflated(needed=needed, stored=stored, least=2**20, most=LARGEST_SHARE)
+    if not epochs.preload:
+        check_inflated(needed=needed, stored=stored, least=2**20, most=LARGEST_SHARE)
     with mne.use_log_level("error"):
         epochs.load_data()
     names = {code: name for name, code in epochs.event_id.items()}
@@ -87,11 +140,17 @@ def _read_epochs(mne, path, window, step, event, tmin, tmax) -> Data:
 
 
 def _chosen(names, event) -> np.ndarray:
-    """Which events have the requested name."""
-    if event is not None and str(event) not in names:
+    """Which events have the requested name, or end in it: "S 1" also means "Stimulus/S  1"."""
+    if event is None:
+        return np.ones(len(names), bool)
+    if str(event) in names:
+        return np.asarray(names == str(event))
+    ends = [" ".join(name.rpartition("/")[2].split()) for name in names]
+    chosen = np.array(ends, dtype=str) == " ".join(str(event).split())
+    if not chosen.any():
         there = ", ".join(sorted(set(names))[:20])
         raise ValueError(f"event={event!r} is not there; there are: {there}")
-    return np.ones(len(names), bool) if event is None else names == str(event)
+    return chosen
 
 
 def _check_options(*, window, step, event, tmin, tmax) -> None:
@@ -154,4 +213,6 @@ def _events(mne, raw, event) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError("there are no events: neither annotations nor a stimulus channel")
     names = np.array([name_of[code] for code in found[:, 2]], dtype=str)
     chosen = _chosen(names, event)
+    if event is None:
+        chosen &= ~np.isin(names, SEAMS)
     return found[chosen, 0] - raw.first_samp, names[chosen]

@@ -15,12 +15,11 @@ from scipy.io import wavfile
 from gtpca.datasets import sliding_windows
 from gtpca.datasets.wfdb import read_wfdb
 from gtpca.files import check_regular
-from gtpca.optional import require
 from gtpca.readers.arrays import read_npy, read_npz
 from gtpca.readers.containers import read_hdf5, read_zarr
 from gtpca.readers.data import Data, FileRows, some
 from gtpca.readers.matlab import read_mat
-from gtpca.readers.recordings import check_length, samples, window_starts
+from gtpca.readers.recordings import open_raw, samples, window_starts
 from gtpca.readers.tables import read_parquet, read_text
 from gtpca.text import one_line, shown
 
@@ -29,6 +28,7 @@ __all__ = ["SIGNALS", "Recording", "read_signal", "read_windows"]
 MOST_CHANNELS = 512  # an array with more columns than this, and fewer points, is transposed
 TIMES = ("time", "times", "t", "seconds", "time_s")
 EVEN = 1e-3
+RAW = (".edf", ".bdf", ".fif", ".vhdr", ".set")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ def read_signal(
     path : path
         ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.txt``, compressed text such as ``.csv.gz``,
         ``.parquet``, ``.h5``, ``.hdf5``, ``.zarr``, ``.mat``, ``.edf``, ``.bdf``, ``.fif``,
-        ``.hea`` of WFDB, or ``.wav``.
+        ``.vhdr`` of BrainVision, ``.set`` of EEGLAB, ``.hea`` of WFDB, or ``.wav``.
     key : str or None
         Which array of ``.npz``, ``.h5``, ``.zarr`` and ``.mat``.
     rate : float or None
@@ -259,9 +259,9 @@ def _wfdb(path):
 
 
 def _raw(path):
-    mne = require("mne", "eeg")
-    raw = mne.io.read_raw(path, preload=False, verbose="error")
-    check_length(raw)
+    raw = open_raw(path)
+    if not hasattr(raw, "n_times"):
+        raise ValueError("holds epochs, not one recording; gtpca fit takes them as samples")
     return Recording(raw, float(raw.info["sfreq"]), list(raw.ch_names))
 
 
@@ -308,5 +308,5 @@ SIGNALS |= dict.fromkeys(
 )
 SIGNALS |= {".parquet": _table(read_parquet), ".zarr": _array(read_zarr), ".mat": _mat}
 SIGNALS |= dict.fromkeys((".h5", ".hdf5"), _array(read_hdf5))
-SIGNALS |= {".hea": _wfdb, ".wav": _wav} | dict.fromkeys((".edf", ".bdf", ".fif"), _raw)
+SIGNALS |= {".hea": _wfdb, ".wav": _wav} | dict.fromkeys(RAW, _raw)
 KEYED = {SIGNALS[ending] for ending in (".npz", ".h5", ".zarr", ".mat")}

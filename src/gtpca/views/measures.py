@@ -10,6 +10,7 @@ from scipy import linalg
 from gtpca.data.codes import Codes
 from gtpca.data.rows import counted, is_dask, new_rows
 from gtpca.model.preprocessing import sample_means
+from gtpca.operators.poses import is_pose
 from gtpca.views.parts import is_density
 
 __all__ = [
@@ -221,7 +222,7 @@ def uncentred_pca(model, X, random_state=0) -> UncentredPCA | None:
         None if the components of the model do not move either, if there are none, and where
         values are missing.
     """
-    if model.operator_.n_transforms == 1 or model.n_components_ == 0:
+    if model.operator_.still or model.n_components_ == 0:
         return None
     chunks = model.chunks(counted(X, model))
     n, d = chunks.n_rows, model.operator_.n_features
@@ -278,15 +279,19 @@ def pose_columns(model, codes) -> dict[str, Pose]:
     A quantity with a single value is left out, and so is one that distinguishes the same transforms
     as a later one, such as the start of a window besides its centre.
     """
-    count = model.operator_.n_transforms
+    operator, count = model.operator_, model.operator_.n_transforms
+    if is_pose(codes.index):
+        possible = operator.describe(operator.nodes)
+        values = operator.describe(codes.index)
+        return {n: Pose(np.asarray(v), np.asarray(possible[n])) for n, v in values.items()}
     every = np.arange(count) if count <= MOST_TRANSFORMS else np.unique(codes.index)
-    possible = model.operator_.describe(every)
+    possible = operator.describe(every)
     groups = {name: np.unique(v, return_inverse=True)[1] for name, v in possible.items()}
     names: list[str] = []
     for name in reversed(groups):
         if groups[name].any() and not any(_same(groups[name], groups[kept]) for kept in names):
             names.insert(0, name)
-    values = model.operator_.describe(codes.index)
+    values = operator.describe(codes.index)
     return {name: Pose(np.asarray(values[name]), np.asarray(possible[name])) for name in names}
 
 
