@@ -18,6 +18,8 @@ NEEDS = {"parquet": "pyarrow", "h5": "h5py", "mat73": "h5py", "zarr": "zarr", "z
 NEEDS |= {"png": "PIL", "jpeg": "PIL", "fif": "mne", "edf": "mne", "bdf": "mne"}
 NEEDS |= dict.fromkeys(("tif", "ome", "tiffs"), "tifffile") | {"fits": "astropy"}
 NEEDS |= {"fits_folder": "astropy", "rgba": "PIL"}
+NEEDS |= {"mrcs": "mrcfile", "star": "mrcfile starfile"}
+NEEDS |= {"xlsx": "openpyxl"}
 NEEDS |= {"vhdr": "mne pybv", "eeglab": "mne eeglabio"}
 KINDS = ("npy", "npz", "csv", "tsv", "mat5", "ts", "wav", "hea", *NEEDS)
 RECORDINGS = ("fif", "edf", "bdf", "wav", "hea", "vhdr", "eeglab")
@@ -69,6 +71,16 @@ def csv(folder, ending=".csv", delimiter=","):
     path = folder / f"a{ending}"
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def xlsx(folder):
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in ["abcde", *X.tolist()]:
+        book.active.append(list(row))
+    book.save(folder / "a.xlsx")
+    return folder / "a.xlsx"
 
 
 def tsv(folder):
@@ -203,6 +215,33 @@ def fits_folder(folder):
     for i, pixels in enumerate(IMAGES[..., 0]):
         fits.PrimaryHDU(pixels.astype(np.int16)).writeto(folder / "images" / f"{i}.fits")
     return folder / "images"
+
+
+def mrcs(folder, images=None):
+    """A stack of particles with pixels of 1.5 Angstrom."""
+    import mrcfile
+
+    with mrcfile.new(folder / "a.mrcs", overwrite=True) as file:
+        file.set_data((IMAGES[..., 0] if images is None else images).astype(np.float32))
+        file.set_image_stack()
+        file.voxel_size = 1.5
+    return folder / "a.mrcs"
+
+
+def star(folder, images=None):
+    """The same stack behind a table of its particles."""
+    import pandas
+    import starfile
+
+    (folder / "Extract").mkdir(exist_ok=True)
+    mrcs(folder / "Extract", images)
+    n = len(IMAGES if images is None else images)
+    optics = {"rlnOpticsGroup": [1], "rlnImagePixelSize": [1.5], "rlnOpticsGroupName": ["one"]}
+    names = [f"{i + 1:06d}@Extract/a.mrcs" for i in range(n)]
+    particles = {"rlnImageName": names, "rlnOpticsGroup": 1, "rlnClassNumber": np.arange(n) % 2}
+    blocks = {"optics": pandas.DataFrame(optics), "particles": pandas.DataFrame(particles)}
+    starfile.write(blocks, folder / "a.star", overwrite=True)
+    return folder / "a.star"
 
 
 def wav(folder):

@@ -20,8 +20,10 @@ from gtpca.readers.data import Data
 from gtpca.readers.fits import read_fits
 from gtpca.readers.images import read_images
 from gtpca.readers.matlab import read_mat
+from gtpca.readers.particles import read_mrcs, read_star
 from gtpca.readers.recordings import read_recording
 from gtpca.readers.series import read_ts
+from gtpca.readers.sheets import read_excel
 from gtpca.readers.signals import read_windows
 from gtpca.readers.tables import read_parquet, read_text
 from gtpca.readers.tiff import read_tiff
@@ -56,6 +58,7 @@ KINDS = {
     ".tsv.gz": TABLE,
     ".txt.gz": TABLE,
     ".parquet": Kind("Parquet file", read_parquet, (*COLUMNS, "missing", *CUT)),
+    ".xlsx": Kind("Excel file", read_excel, ("key", *COLUMNS, "header", "missing", *CUT)),
     ".h5": HDF5,
     ".hdf5": HDF5,
     ".zarr": Kind("Zarr store", read_zarr, ("key", *CUT)),
@@ -68,6 +71,8 @@ KINDS = {
     ".fit": FITS,
     ".fts": FITS,
     ".fits.gz": FITS,
+    ".mrcs": Kind("stack of particles", read_mrcs),
+    ".star": Kind("STAR file of particles", read_star, ("labels",)),
     ".fif": RECORDING,
     ".edf": RECORDING,
     ".bdf": RECORDING,
