@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -30,13 +31,16 @@ def read_excel(path: Path, key: str | None = None, **asked) -> Data:
             with archive.open(entry) as file:  # which checks the sum, and that no more comes out
                 while file.read(2**20):
                     pass
-    book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
-    try:
-        sheet = book[_chosen([one.title for one in book.worksheets], key)]
-        sheet.reset_dimensions()  # what is stated may be wrong
-        return read_text(TextInMemory(_text(sheet, stored)), **asked)
-    finally:
-        book.close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about styles and the like
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        try:
+            sheet = book[_chosen([one.title for one in book.worksheets], key)]
+            sheet.reset_dimensions()  # what is stated may be wrong
+            text = _text(sheet, stored)
+        finally:
+            book.close()
+    return read_text(TextInMemory(text), **asked)
 
 
 def _chosen(names, key) -> str:
@@ -44,9 +48,11 @@ def _chosen(names, key) -> str:
     if (key is None and len(names) == 1) or key in names:
         return names[0] if key is None else key
     there = ", ".join(map(repr, names[:20])) or "none"
-    if key is None:
+    if key is None and names:
         raise ValueError(f"holds several sheets; give the key of one: {there}")
-    raise ValueError(f"has no sheet with the key {key!r}; there are: {there}")
+    raise ValueError(
+        f"has no sheet{'' if key is None else f' with the key {key!r}'}; there are: {there}"
+    )
 
 
 def _text(sheet, stored) -> str:
