@@ -12,27 +12,31 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 DOCS = Path(__file__).parent
-N_SHOWN = 9
+N_SHOWN = 8
 
 
-def show(row, pictures, title, cmap="gray"):
-    """One row of pictures with its name on the left."""
-    for ax, picture in zip(row, pictures, strict=True):
-        limit = np.abs(picture).max()
-        low = 0 if cmap == "gray" else -limit
-        ax.imshow(picture, cmap=cmap, vmin=low, vmax=limit)
+def show(row, pictures, title):
+    """One row of pictures with its name on the left, and the mean of all on the right."""
+    for ax, picture in zip(row, [*pictures[:N_SHOWN], None, pictures.mean(axis=0)], strict=True):
         ax.set(xticks=[], yticks=[])
+        if picture is None:
+            ax.axis("off")
+        else:
+            ax.imshow(picture, cmap="gray", vmin=0)
     row[0].set_ylabel(title, fontsize=11)
 
 
 def main(folder: Path = DOCS / "images") -> None:
-    """Galaxies as they are, turned back by their poses, and rebuilt from four components."""
+    """Long galaxies as they are, and turned back by their poses, with the mean of each row."""
     found = runpy.run_path(str(DOCS.parent / "examples" / "plot_galaxies.py"))
-    model, chosen = found["model"], found["cuts"][found["chosen"][:N_SHOWN]]
-    fig, axes = plt.subplots(3, N_SHOWN, figsize=(10, 3.7), layout="constrained")
-    show(axes[0], chosen, "galaxies")
-    show(axes[1], model.align(chosen), "turned back")
-    show(axes[2], model.reconstruct(chosen), "four components")
+    model, long = found["model"], found["cuts"][found["long"]]
+    best = long[np.argsort(-model.score_samples(long))[:40]]
+    wide = [1] * N_SHOWN + [0.25, 1]
+    how = {"figsize": (10, 2.5), "layout": "constrained", "width_ratios": wide}
+    fig, axes = plt.subplots(2, len(wide), **how)
+    show(axes[0], best, "galaxies")
+    show(axes[1], model.align(best), "turned back")
+    axes[0, -1].set_title(f"mean of {len(best)}", fontsize=11)
     fig.savefig(folder / "start.png", dpi=120, metadata={"Software": None})
 
 

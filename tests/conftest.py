@@ -20,6 +20,7 @@ from gtpca import (
     Rotation,
     Scaling,
     Shift,
+    Similarity,
     TimeWarp,
 )
 from gtpca.datasets import make_spikes
@@ -46,14 +47,22 @@ ALL_FAMILIES = {
     "shift-2d-circular": (Shift(boundary="circular", axes=(0, 1)), (8, 6)),
     "shift-2d-colours": (Shift((4, 4)), (9, 9, 3)),
     "shift-3d": (Shift((3, 3, 3)), (6, 5, 5)),
+    "shift-fractions": (Shift(8, fractions=4), (16,)),
+    "shift-fractions-crop": (Shift(20, fractions=2), (14,)),
+    "shift-fractions-circular": (Shift(boundary="circular", fractions=3), (12,)),
+    "shift-fractions-channels": (Shift(6, boundary="partial", axes=0, fractions=2), (10, 2)),
+    "shift-fractions-2d": (Shift((4, 5), fractions=2), (7, 7)),
     "rotation-right": (Rotation(4), (8, 8)),
     "rotation": (Rotation(16), (12, 12)),
     "rotation-oblong": (Rotation([0, 30, 60, 90]), (10, 13)),
     "rotation-colours": (Rotation(8), (9, 9, 3)),
+    "rotation-refined": (Rotation(8, refine_poses=True), (9, 9)),
+    "similarity": (Similarity((0.9, 1.1), shifts=(1, 0), angles=3), (8, 8)),
     "reflection": (Reflection((0, 1)), (7, 8)),
     "reflection-series": (Reflection(), (15,)),
     "scaling": (Scaling((0.7, 1, 1.4)), (31,)),
     "scaling-2d": (Scaling((0.8, 1, 1.25), axes=(0, 1)), (13, 13)),
+    "scaling-refined": (Scaling((0.7, 1, 1.4), domain="all", refine_poses=True), (21,)),
     "warp-power": (TimeWarp(), (40,)),
     "warp-sine": (TimeWarp((-0.6, 0, 0.6), kind="sine", axes=0), (30, 2)),
     "affine": (Affine(SHEARS), (12, 12)),
@@ -70,6 +79,7 @@ ALL_FAMILIES = {
         Compose(Shift(boundary="circular", axes=(0, 1)), Rotation(4), Reflection(0)),
         (6, 6),
     ),
+    "compose-fractions": (Compose(Shift(8, fractions=2), Reflection()), (12,)),
     "compose-rotation-shift": (Compose(Rotation(8), Shift((6, 6))), (10, 10)),
 }
 

@@ -71,7 +71,17 @@ def uncut(family, shape):
     x = np.indices(shape, dtype=float).reshape(len(shape), -1)
     grid = np.indices(weight_shape).reshape(len(shape), 1, -1)
     read = [y[:, :, None] - grid for y in SOURCES[kind](family, x, list(axes), shape, weight_shape)]
+    if kind == "Shift" and family.fractions > 1:
+        return keys_cubic(read, family.boundary == "circular", shape), tuple(weight_shape)
     return np.prod(np.maximum(1 - np.abs(read), 0), axis=1), tuple(weight_shape)  # multilinear
+
+
+def keys_cubic(read, wraps, shape):
+    """Keys' kernel of distances (m, r, d, L) between where points read and where weights are."""
+    size = np.array(shape)[:, None, None]
+    s = np.abs((np.array(read) + size / 2) % size - size / 2 if wraps else read)
+    near, far = 1.5 * s**3 - 2.5 * s**2 + 1, -0.5 * s**3 + 2.5 * s**2 - 4 * s + 2
+    return np.prod(np.where(s <= 1, near, np.where(s < 2, far, 0.0)), axis=1)
 
 
 def shifted(family, x, axes, shape, windows):
@@ -85,6 +95,10 @@ def shifted(family, x, axes, shape, windows):
         steps = {o: o - (D - L) // 2 for o in inside if inside[o] >= least * min(D, L) - 1e-9}
         reach = np.inf if family.max_shift is None else family.max_shift
         places[j] = [o for o, s in steps.items() if abs(s) <= reach and s % family.step == 0]
+        if len(places[j]) > 1:
+            first, last, F = places[j][0], places[j][-1], family.fractions
+            closed = wraps and len(places[j]) == D
+            places[j] = [o / F for o in range(first * F, (last + closed) * F + (not closed))]
     read = [x - np.array(o)[:, None] for o in product(*places)]
     return [y % np.array(shape)[:, None] for y in read] if wraps else read
 
@@ -120,6 +134,20 @@ def warped(family, x, axes, shape, _):
     return read
 
 
+def similar(family, x, axes, shape, _):
+    """``y = c + R^-1 (x - c - b) / s`` of the list that finds poses."""
+    c, read, (low, high) = (np.array(shape)[:, None] - 1) / 2, [], family.factors
+    n = 1 + int(np.ceil(np.log(high / low) / np.log(1.26)))
+    most = [s if isinstance(s, int) else s * D for s, D in zip(family.shifts, shape, strict=True)]
+    steps = [1 + 2 * int(np.ceil(s / (0.1 * D))) for s, D in zip(most, shape, strict=True)]
+    places = [np.linspace(-s, s, m) for s, m in zip(most, steps, strict=True)]
+    turns = 2 * np.pi * np.arange(family.angles) / family.angles
+    for a, s, *b in product(turns, np.geomspace(low, high, n), *places):
+        R = np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
+        read.append(c + R.T @ (x - c - np.array(b)[:, None]) / s)
+    return read
+
+
 def deformed(family, x, axes, shape, _):
     angles = np.pi * (x + 0.5) / np.array(shape)[:, None]
     orders = np.array(list(product(range(family.n_basis), repeat=len(axes))))
@@ -130,6 +158,9 @@ def deformed(family, x, axes, shape, _):
     return [x, *(x + family.amplitude * u / s for u, s in zip(fields, lengths, strict=True))]
 
 
-SOURCES = {"Shift": shifted, "TimeWarp": warped, "Deformation": deformed} | dict.fromkeys(
-    ("Identity", "Reflection", "Rotation", "Scaling", "Affine"), mapped
-)
+SOURCES = {
+    "Shift": shifted,
+    "TimeWarp": warped,
+    "Deformation": deformed,
+    "Similarity": similar,
+} | dict.fromkeys(("Identity", "Reflection", "Rotation", "Scaling", "Affine"), mapped)

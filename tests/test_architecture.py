@@ -39,7 +39,7 @@ LAYERS = {
     "mixture": "probabilistic",
     "classifier": "probabilistic",
     "recordings": "estimator",
-    "persistence": "mixture recordings families files",
+    "persistence": "mixture classifier recordings families files",
     "views": "model",
     "diagnostics": "mixture recordings views",
     "plots": "views",
@@ -48,7 +48,7 @@ LAYERS = {
     "datasets": "checks files optional _typing",
     "readers": "datasets data files optional text",
     "testing": "operators",
-    "gtpca": "optional persistence classifier",
+    "gtpca": "optional persistence",
     "demo": "gtpca datasets plots",
     "commands": "gtpca datasets demo diagnostics nn page plots readers testing",
     "cli": "optional text",
@@ -67,15 +67,16 @@ LATE = {
     ("data", "data.dask"),
     ("diagnostics", "plots"),
     ("base", "persistence"),
+    ("classifier", "persistence"),
     ("base", "plots"),
     ("persistence", "nn"),
 }
 
 
 PUBLIC = {
-    "gtpca": """ALS EventGTPCA Events GTPCA Affine Codes Compose Custom Deformation Family
+    "gtpca": """ALS EventGTPCA Events GTPCA Affine Codes Compose Custom Deformation Family FreeWarp
         GTPCAClassifier Identity MixtureGTPCA Operator PosePosterior ProbabilisticGTPCA Reflection
-        Rotation Scaling Shift TimeWarp labelled load pad quadrature""",
+        Rotation Scaling Shift Similarity TimeWarp labelled load pad quadrature""",
     "gtpca.families": "Compose Custom Family Identity Reflection Shift",
     "gtpca.operators": "BankOperator Operator",
     "gtpca.solvers": "ALS",

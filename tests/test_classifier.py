@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import zipfile
+
 import numpy as np
 import pytest
 from helpers import QUICK
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from gtpca import GTPCA, GTPCAClassifier, MixtureGTPCA, ProbabilisticGTPCA, Shift
+from gtpca import GTPCA, GTPCAClassifier, MixtureGTPCA, ProbabilisticGTPCA, Shift, load
 from gtpca.model.probabilistic import ProbabilisticModel
 
 PATTERNS = np.array([[1.0, 3, 5, 3, 1], [5, 1, -2, 1, 5], [4, 2, 0, -2, -4]])
@@ -102,3 +107,80 @@ def test_errors_name_what_is_wrong():
         GTPCAClassifier(ONE).fit(X, y[:-1])
     with pytest.raises(ValueError, match="no samples"):
         GTPCAClassifier(ONE).fit(X[:0], y[:0])
+
+
+@pytest.mark.parametrize("kind", ["text", "numbers", "default"])
+@pytest.mark.parametrize("of", ["GTPCA", "density", "mixture"])
+def test_a_file_gives_the_same_classifier_back(tmp_path, kind, of):
+    X, y = pulses(60)
+    if kind == "numbers":
+        y = np.unique(y, return_inverse=True)[1] * 2
+    estimators = {"GTPCA": ONE, "density": DENSITY, "mixture": MixtureGTPCA(1, 0, Shift(5), tol=1)}
+    model = GTPCAClassifier(None if kind == "default" else estimators[of]).fit(X, y)
+    model.save(tmp_path / "c.gtpca")
+    same = load(tmp_path / "c.gtpca")
+    assert isinstance(same, GTPCAClassifier)
+    np.testing.assert_array_equal(same.class_scores(X), model.class_scores(X))
+    np.testing.assert_array_equal(same.predict(X), model.predict(X))
+    assert same.predict(X).dtype == model.predict(X).dtype
+    assert repr(same) == repr(model)
+    assert same.n_features_in_ == 20
+    same.save(tmp_path / "again.gtpca")
+    assert (tmp_path / "again.gtpca").read_bytes() == (tmp_path / "c.gtpca").read_bytes()
+
+
+def _rewritten(path, edit):
+    """The file with edited JSON and checksums that fit."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    content = json.loads(members["model.json"])
+    edit(content)
+    members["model.json"] = json.dumps(content).encode()
+    members["model.json.sha256"] = hashlib.sha256(members["model.json"]).hexdigest().encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (lambda c: c.update(models=3), "models must be a list"),
+        (lambda c: c.update(models=[]), "at least one"),
+        (lambda c: c["models"].pop(), "must be 1 numbers or texts"),
+        (lambda c: c["models"][0].update(estimator="EventGTPCA"), "no valid model"),
+        (lambda c: c["fitted"].update({"classes_": {"$strings": ["b", "a"]}}), "sorted"),
+        (lambda c: c["fitted"].update({"classes_": {"$strings": ["a", "a"]}}), "distinct"),
+        (lambda c: c["fitted"].pop("class_prior_"), "class_prior_ must be"),
+        (lambda c: c.update(parameters={"estimator": 7}), "whether the estimator was given"),
+        (lambda c: c["models"][1]["fitted"].update({"n_features_in_": 7}), "no valid model"),
+    ],
+    ids=["list", "none", "fewer", "events", "order", "same", "prior", "given", "sizes"],
+)
+def test_forged_classifiers_are_refused_in_one_line(tmp_path, edit, words):
+    X, y = pulses(40, n_classes=2)
+    GTPCAClassifier(ONE).fit(X, y).save(tmp_path / "c.gtpca")
+    _rewritten(tmp_path / "c.gtpca", edit)
+    with pytest.raises(ValueError, match=words) as caught:
+        load(tmp_path / "c.gtpca")
+    assert "\n" not in str(caught.value)
+
+
+def test_the_largest_size_is_that_of_all_models(tmp_path):
+    X, y = pulses(40, n_classes=2)
+    model = GTPCAClassifier(ONE).fit(X, y)
+    model.save(tmp_path / "c.gtpca")
+    one = int(Shift(5).size((20,)).n_values)
+    load(tmp_path / "c.gtpca", max_size=2 * one + 20)
+    with pytest.raises(ValueError, match="max_size"):
+        load(tmp_path / "c.gtpca", max_size=2 * one - 1)
+
+
+def test_what_cannot_be_saved(tmp_path):
+    X, y = pulses(40, n_classes=2)
+    with pytest.raises(NotFittedError):
+        GTPCAClassifier(ONE).save(tmp_path / "c.gtpca")
+    dates = np.array(["2024-01-01", "2024-01-02"], "datetime64[D]")[(y == "cup").astype(int)]
+    with pytest.raises(ValueError, match=r"classes_ is an array of datetime64|Unknown label"):
+        GTPCAClassifier(ONE).fit(X, dates).save(tmp_path / "c.gtpca")
+    assert not (tmp_path / "c.gtpca").exists()

@@ -34,6 +34,7 @@ from gtpca.data.series import cut
 from gtpca.families.text import as_family
 from gtpca.fitting.fitted import FittedComponents, FittedDensity, FittedRows, read
 from gtpca.model import outputs
+from gtpca.model.encoder import Encoder
 from gtpca.model.model import CodedModel
 from gtpca.model.stationary import StationaryNoise
 from gtpca.operators import Operator
@@ -50,6 +51,7 @@ class BaseFitted(Documented, BaseEstimator):
 
     has_likelihood: ClassVar[bool] = False  # then a pattern and all components share one pose
     of_recordings: ClassVar[bool] = False  # then X is one recording, or several, instead of samples
+    has_kinds: ClassVar[bool] = False  # then there are several patterns, each with its components
     family: Any
     fit_: Any  # a Fitted
     components_: np.ndarray = read()
@@ -107,6 +109,9 @@ class BaseModel(BaseFitted):
     sample_shape: Shape | None
     fit_: FittedRows
     feature_names_in_: np.ndarray = read(optional=True)
+    shared_pose_: bool = read()
+    center_: bool | str = read()
+    mean_: np.ndarray | None = read()
 
     @abstractmethod
     def _open(self, rows, operator, weight=None):
@@ -162,13 +167,44 @@ class BaseModel(BaseFitted):
             With ``scores`` (n, k) and ``index`` (n, k), or (n, 1) if the pose is shared.
         """
         rows = self._new_rows(X)
-        return self._known(self.model_.encode(self._seen(rows)), rows)
+        return self._known(self._encoded(rows), rows)
+
+    def _encoded(self, rows):
+        """Codes of checked rows."""
+        return self.model_.encode(self._seen(rows))
+
+    def encoder(self) -> Encoder:
+        """The fitted model, prepared for one sample after the other, or a few at a time.
+
+        It is a snapshot: a later fit does not change it. ``scores, poses = encoder(x)`` returns
+        what ``encode`` and ``poses`` do, in a fraction of their time, as nothing but the shape and
+        gaps of samples is checked.
+        """
+        check_is_fitted(self)
+        return Encoder(self.model_, self.grid_, self.missing)
 
     def _known(self, codes, rows):
-        """Codes with the container of the samples, or the sizes of a list of unequal samples."""
-        if rows.container is None and rows.shapes is None:
-            return codes
-        return replace(codes, container=rows.container, shapes=rows.shapes)
+        """Codes with their transforms, and the container or the sizes of the samples."""
+        how = {"container": rows.container, "shapes": rows.shapes}
+        return replace(codes, operator=self.operator_, **how)
+
+    def measure(self, X: Any) -> tuple[Codes[Any], np.ndarray]:
+        """Codes of new samples and the energy of the residual, in one pass.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape) or (n, d)
+
+        Returns
+        -------
+        codes : Codes
+        energies : array (n, k + 1), or (n, k + 2) with a pattern
+            ``|r_i|^2`` after 0, 1, .., k components; for a density, without
+            anything, with the pattern alone, and with 1, .., k components; see :meth:`resmse`.
+        """
+        rows = self._new_rows(X)
+        codes, energies = self.model_.measure(self._seen(rows))
+        return self._known(codes, rows), energies
 
     def decode(self, codes: Codes[ArrayT]) -> ArrayT:
         """Samples from codes: ``sum_k a_k T_k w_k`` (+ the mean), (n, \\*sample_shape).
@@ -237,9 +273,6 @@ class BaseGTPCA(TransformerMixin, BaseModel):
     _precisions: tuple[str, ...] = ("float64", "float32")  # that are kept
     output: Any
     fit_: FittedComponents | FittedDensity
-    shared_pose_: bool = read()
-    center_: bool | str = read()
-    mean_: np.ndarray | None = read()
 
     @property
     def model_(self) -> CodedModel:
@@ -247,8 +280,14 @@ class BaseGTPCA(TransformerMixin, BaseModel):
         check_is_fitted(self)
         return self.fit_.model
 
-    def measure(self, X: Any) -> tuple[Codes[Any], np.ndarray]:
-        """Codes of new samples and the energy of the residual, in one pass.
+    def pose_errors(self, X: Any) -> Any:
+        """Standard errors of the poses of new samples, in the units of :meth:`poses`.
+
+        From the curvature of the objective at the pose, with scores projected out, and from the
+        steps ``h`` of a grid of poses, to which they are rounded: ``h^2 / 12`` of the variance. The
+        noise is that of the residual of each sample, or that of the density. They hold where the
+        noise is low enough for the pose to lie in the right maximum, see
+        :func:`gtpca.diagnostics.pose_confidence`.
 
         Parameters
         ----------
@@ -256,14 +295,14 @@ class BaseGTPCA(TransformerMixin, BaseModel):
 
         Returns
         -------
-        codes : Codes
-        energies : array (n, k + 1), or (n, k + 2) with a pattern
-            ``|r_i|^2`` after 0, 1, .., k components; for a :class:`ProbabilisticGTPCA`, without
-            anything, with the pattern alone, and with 1, .., k components; see :meth:`resmse`.
+        dict of str to array (n, k)
+            The same quantities as :meth:`poses`, (n, 1) if the pose is shared. NaN for those
+            without an order, such as ``flipped``, and where nothing determines the pose. A Dataset,
+            if X is a DataArray.
         """
         rows = self._new_rows(X)
-        codes, energies = self.model_.measure(self._seen(rows))
-        return self._known(codes, rows), energies
+        found = self.model_.pose_errors(self._seen(rows))
+        return found if rows.container is None else rows.container.poses(found)
 
     def resmse(self, X: Any, *, in_data: bool = False) -> np.ndarray:
         """Residual energy relative to the energy, after 1, 2, .., k components, shape (k,).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -99,11 +100,19 @@ class GTPCAClassifier(Documented, ClassifierMixin, BaseEstimator):
                 "leave it out of y, or give it a weight."
             )
         found = [_fitted(model, X, number == c, sample_weight) for c in range(len(classes))]
-        self.classes_, self.estimators_, self.class_prior_ = classes, found, mass / mass.sum()
-        self.n_features_in_ = found[0].n_features_in_
-        if hasattr(found[0], "feature_names_in_"):
-            self.feature_names_in_ = found[0].feature_names_in_
-        return self
+        return with_classes(self, classes, found, mass / mass.sum())
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write classes and models to one file, which :func:`gtpca.load` reads; no code is in it.
+
+        Parameters
+        ----------
+        path : path
+            The usual extension is ``.gtpca``.
+        """
+        from gtpca.persistence.models import save
+
+        save(self, path)
 
     def _one(self):
         """The estimator of one class."""
@@ -137,6 +146,15 @@ class GTPCAClassifier(Documented, ClassifierMixin, BaseEstimator):
         tags.input_tags = model.__sklearn_tags__().input_tags
         tags.classifier_tags.poor_score = not isinstance(model, BaseDensity)  # of points in a plane
         return tags
+
+
+def with_classes(classifier, classes, models, prior):
+    """The classifier, of which classes (C,), a model for each, and their shares (C,) are set."""
+    classifier.classes_, classifier.estimators_, classifier.class_prior_ = classes, models, prior
+    classifier.n_features_in_ = models[0].n_features_in_
+    if hasattr(models[0], "feature_names_in_"):
+        classifier.feature_names_in_ = models[0].feature_names_in_
+    return classifier
 
 
 def _targets(X, y):

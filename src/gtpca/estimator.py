@@ -52,6 +52,7 @@ from gtpca.model.matching import POLARITIES
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
 from gtpca.model.ridge import AUTO, COST
+from gtpca.model.row_coder import FEW_ROWS
 from gtpca.operators.base import weigh_features, with_feature_weight
 from gtpca.operators.grid import Grid
 from gtpca.solvers.als import ALS
@@ -550,6 +551,11 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         found = found.with_signs_of(fit)
         return found, self._stream_of(found, *self._batch(X, weight))
 
+    def _encoded(self, rows):
+        if not rows.in_memory or rows.n_rows > FEW_ROWS:
+            return super()._encoded(rows)
+        return self.fit_.coder(self.model_, rows.dtype)(rows.read(0, rows.n_rows))
+
     def _seen(self, rows, weight=None):
         return self._open(preprocessed(rows, self.fit_.model), self.operator_, weight)
 
@@ -707,7 +713,7 @@ def ridge_of(estimator, operator):
     """
     ridged = estimator.solver is None or getattr(estimator.solver, "ridged", False)
     auto, shared = estimator.ridge == "auto", estimator.shared_pose
-    if not ridged or not operator.crops or operator.n_transforms == 1 or (auto and shared):
+    if not ridged or not operator.crops or operator.still or (auto and shared):
         return {}
     return {"ridge": AUTO, "cost": COST} if auto else {"ridge": float(estimator.ridge)}
 
@@ -717,15 +723,15 @@ def warn_early(estimator, operator, n_rows):
     family, count = as_family(estimator.family), estimator.n_components
     _warn_of_windows(operator)
     warn_of_domain(family, operator)
-    if operator.n_transforms == 1 and family.hint_if_still is not None:
+    if operator.still and family.hint_if_still is not None:
         checks.warn(wording.still_family(family, operator), UserWarning)
-    if operator.n_transforms > 1 and count > n_rows:
+    if not operator.still and count > n_rows:
         checks.warn(wording.many_components(count, n_rows), UserWarning)
 
 
 def warn_if_transposed(operator, rows):
     """Warn if flat rows in memory look like the points of series, and features like samples."""
-    if operator.n_transforms == 1 or len(operator.sample_shape) != 1 or not rows.in_memory:
+    if operator.still or len(operator.sample_shape) != 1 or not rows.in_memory:
         return
     found = neighbours(rows.read(0, rows.n_rows))
     if found is not None and found.transposed:
@@ -743,7 +749,7 @@ def check_n_components(n_components, operator, shared_pose=False):
             "energy in (0, 1)."
         )
     most = min(operator.n_weights, operator.n_features)
-    if (operator.n_transforms == 1 or shared_pose) and n_components > most:
+    if (operator.still or shared_pose) and n_components > most:
         raise ValueError(
             f"n_components={n_components} is more than the {most} features; with a single "
             f"transform or a shared pose there are at most {most} components."

@@ -11,9 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from gtpca import checks
 from gtpca._typing import ArrayLike, DaskT, Eager, KindT, Others, RandomState, Samples, Shape
 from gtpca.data.containers import samples_in
+from gtpca.data.energies import loud_share
 from gtpca.families import Family
 from gtpca.fitting import wording
-from gtpca.fitting.cautions import cautions
+from gtpca.fitting.cautions import cautions, loud_cautions
 from gtpca.fitting.coloured import check_noise
 from gtpca.fitting.fitted import FittedMixture, read
 from gtpca.fitting.mixture import find_kinds, kinds_in_data_units, smoothed_kinds
@@ -27,6 +28,7 @@ SAME_RULES = ("prior", "polarity", "missing", "shrink", "max_iter", "tol", "batc
 RULES = {name: DENSITY_RULES[name] for name in SAME_RULES} | {
     "n_kinds": checks.at_least(1),
     "noise": partial(check_noise, names=("isotropic", "white", "stationary")),
+    "progress": checks.one_of("auto", True, False),
 }
 
 
@@ -81,6 +83,9 @@ class MixtureGTPCA(BaseDensity):
         Rows per chunk; default: a few megabytes.
     n_jobs : int or None
         Threads over chunks of rows. It does not change the result.
+    progress : {"auto", True, False}
+        Whether to show the current step of a fit that takes some seconds, in notebooks and on
+        terminals, as in :class:`GTPCA`.
     random_state : int, RandomState or None
 
     Attributes
@@ -115,7 +120,8 @@ class MixtureGTPCA(BaseDensity):
     smoothing_ : float
         The width of the Gaussian by which patterns and components were smoothed, in points.
     cautions_ : list of str
-        Warnings of the fit: an offset that holds most of the energy, poses that accumulate.
+        Warnings of the fit: an offset that holds most of the energy, poses that accumulate, loud
+        samples.
     n_components_ : int
     sample_shape_ : tuple of int
     labels_ : Labels or None
@@ -141,6 +147,7 @@ class MixtureGTPCA(BaseDensity):
     array([0.33, 0.33, 0.33])
     """
 
+    has_kinds = True
     _rules = RULES
     _pose_summary = staticmethod(pose_summary)
     fit_: FittedMixture
@@ -167,6 +174,7 @@ class MixtureGTPCA(BaseDensity):
         tol: float = 1e-5,
         batch_size: int | None = None,
         n_jobs: int | None = None,
+        progress: Literal["auto", True, False] = "auto",
         random_state: RandomState = None,
     ):
         self.n_kinds = n_kinds
@@ -183,6 +191,7 @@ class MixtureGTPCA(BaseDensity):
         self.tol = tol
         self.batch_size = batch_size
         self.n_jobs = n_jobs
+        self.progress = progress
         self.random_state = random_state
 
     def fit_predict(
@@ -206,6 +215,8 @@ class MixtureGTPCA(BaseDensity):
         if recipe.whitening is not None:
             model = kinds_in_data_units(data.raw, model, width)
         counts, doubt = chunks.sum(kind_counts, model.e_step())
+        said = [*cautions(chunks.operator, *offset_and_poses(chunks, model))]
+        said += loud_cautions(loud_share(chunks))
         return FittedMixture.of(
             model,
             kind_counts=counts,
@@ -213,7 +224,7 @@ class MixtureGTPCA(BaseDensity):
             history=np.array(history),
             n_iter=len(history) - 1,
             smoothing=width,
-            cautions=list(cautions(chunks.operator, *offset_and_poses(chunks, model))),
+            cautions=said,
             **data.told,
         )
 

@@ -33,7 +33,7 @@ from gtpca.data.rows import training_rows
 from gtpca.estimator import bind_family, warn_if_transposed, warn_of_domain
 from gtpca.families import Family
 from gtpca.families.text import as_family
-from gtpca.fitting import wording
+from gtpca.fitting import bar, wording
 from gtpca.fitting.cautions import cautions, colour_cautions
 from gtpca.fitting.coloured import (
     check_noise,
@@ -58,6 +58,7 @@ from gtpca.model.probabilistic import (
     pose_summary,
     rest_of_rows,
 )
+from gtpca.operators.base import on_nodes
 
 __all__ = ["BaseDensity", "PosePosterior", "ProbabilisticGTPCA", "offset_and_poses"]
 
@@ -143,6 +144,7 @@ class BaseDensity(BaseModel):
     """
 
     has_likelihood = True
+    progress: Any = False
     n_components: int
     noise: Any
     prior: Literal["uniform", "learned"]
@@ -201,11 +203,13 @@ class BaseDensity(BaseModel):
         n_fits = self._n_densities * (1 + n_first_fits(self.noise, rows.n_rows))
         cost = guess_density(raw, recipe.n_components).times(n_fits)
         check_cost(cost, as_family(self.family), logger.debug)
-        if not is_white(self.noise):
-            recipe = replace(recipe, whitening=self._noise_of(raw, recipe, rng))
-        chunks = self._open(rows, operator, sample_weight, recipe.whitening)
-        data = Training(chunks, raw, sample_weight, rows.in_memory, told)
-        found = self._find(data, recipe, rng)
+        with bar.told(self.progress) as tell:
+            recipe = replace(recipe, report=tell)
+            if not is_white(self.noise):
+                recipe = replace(recipe, whitening=self._noise_of(raw, recipe, rng))
+            chunks = self._open(rows, operator, sample_weight, recipe.whitening)
+            data = Training(chunks, raw, sample_weight, rows.in_memory, told)
+            found = self._find(data, recipe, rng)
         self._warn(found)
         self.fit_ = found
         return self
@@ -236,8 +240,9 @@ class BaseDensity(BaseModel):
             checks.warn(caution, UserWarning)
 
     def bind(self, sample_shape):
-        """The operator of the family on samples of a shape."""
-        return bind_family(self.family, sample_shape, feature_weight=False)
+        """The operator of the family on samples of a shape; the density sums over its nodes."""
+        operator = bind_family(self.family, sample_shape, feature_weight=False)
+        return on_nodes(operator, "A density")
 
     def _noise_of(self, chunks, recipe, rng):
         """The given noise, or that of the rows, estimated again from the residual of a fit."""

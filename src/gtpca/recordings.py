@@ -27,6 +27,7 @@ from gtpca.fitting.events import EventRecipe, fit_events, in_data
 from gtpca.fitting.fitted import FittedEvents, read
 from gtpca.fitting.threads import SINGLE_BLAS_THREAD
 from gtpca.model.conventions import signs
+from gtpca.model.event_stream import DELAY, EventStream
 from gtpca.model.events import EventModel, Events
 from gtpca.model.matching import POLARITIES
 from gtpca.operators.grid import Axis, Grid, length_in_points
@@ -377,6 +378,42 @@ class EventGTPCA(BaseFitted):
         opened = self.opened(X)
         with SINGLE_BLAS_THREAD:
             return self.model_.encode(opened.signals, opened.axis)
+
+    def stream(self, X: Any, *, delay: int | str | None = None) -> EventStream:
+        """Events of a recording that is still going on, reported with a bounded delay.
+
+        Every call of what is returned takes the next points and gives the events that have become
+        certain; they are those that :meth:`encode` would find in the whole recording, if its level
+        and its noise were those of ``X``.
+
+        Parameters
+        ----------
+        X : array (time,) or (time, channels)
+            A recording that tells level and noise, such as the first minute, of 32 windows or more;
+            a shorter one has the noise of the fit. ``false_alarms`` are those in a recording of its
+            length.
+        delay : int, str or None
+            How long after the end of its window an event is reported at the latest, in points or as
+            text such as ``"0.5s"``; at least two windows. None: 16 windows. Events that overlap
+            others over a longer time may differ from those of the whole recording.
+        """
+        opened = self.opened(X)
+        if len(opened.signals) > 1:
+            raise ValueError(f"X holds {len(opened.signals)} recordings, but must be one.")
+        axis, length = opened.axis, self.sample_shape_[0]
+        if delay is None:
+            delay = DELAY * length
+        points = length_in_points("delay", delay, Axis() if axis is None else axis)
+        if points < 2 * length:
+            raise ValueError(
+                f"delay={delay!r} must be at least two windows, {2 * length} points: events that "
+                "overlap are decoded together."
+            )
+        model = self.model_
+        with SINGLE_BLAS_THREAD:
+            [seen] = model.seen(opened.signals)
+            prices = model.prices([seen])[0]
+        return EventStream(model, prices, seen.centre, points, opened.flat, axis)
 
     def fit_encode(self, X: Any, y: Any = None) -> Events:
         """``fit(X).encode(X)``."""

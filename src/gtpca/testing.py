@@ -13,7 +13,7 @@ from scipy import sparse
 
 from gtpca import checks
 from gtpca._typing import RandomState
-from gtpca.operators import Operator
+from gtpca.operators import ComposedOperator, Operator
 from gtpca.operators.base import with_feature_weight
 from gtpca.operators.normal import Moments
 
@@ -227,6 +227,16 @@ def _check_correlate(case, rng):
     _close(single, slow, "correlate in float32", 1e-4)
 
 
+def _check_ready(case, rng):
+    operator, X, w = case.operator, case.X, case.W[0]
+    for dtype, rtol in ((np.float64, 1e-9), (np.float32, 1e-4)):
+        ready = operator.ready(w, dtype)
+        found = ready.products(operator.prepare(X.astype(dtype)))
+        _close(found, X @ case.banks[0].T, f"ready: products in {dtype.__name__}", rtol)
+        for t in np.unique(case.index[0]):
+            _close(ready.moved(int(t)), case.banks[0, t], f"ready: moved in {dtype.__name__}", rtol)
+
+
 def _check_move_prepared(case, rng):
     operator, index, coef = case.operator, case.index[0], case.coef.T
     P = operator.prepare(case.X.copy())
@@ -334,7 +344,68 @@ def _check_words(case, rng):
     unknown -= told.keys()
     assert not unknown, f"periods or pose_units name {sorted(unknown)}, which describe does not"
     assert 0 <= operator.reference < case.m, "reference is not a transform"
-    _close(operator.magnitude.matrix().toarray(), np.abs(operator.matrix().toarray()), "magnitude")
+    found, least = operator.magnitude.matrix().toarray(), np.abs(operator.matrix().toarray())
+    if isinstance(operator, ComposedOperator):  # terms of a product may cancel
+        found = np.minimum(found, least)
+    _close(found, least, "magnitude")
+
+
+def _check_poses(case, rng):
+    """Poses as parameters: those of nodes, and between them."""
+    operator, index = case.operator, case.index[0]
+    still = case.m == 1 and operator.continuous is None
+    assert operator.still == still, f"still is {operator.still}, with {case.m} transforms"
+    pose = operator.pose_at(index)
+    wanted = (len(index), len(operator.pose_axes))
+    assert pose.shape == wanted, f"pose_at: shape {pose.shape}, not {wanted}"
+    _close(pose, operator.nodes[index], "pose_at")
+    near = operator.node_near(pose)
+    assert near.shape == index.shape, f"node_near: shape {near.shape}, not {index.shape}"
+    _close(operator.nodes[near], pose, "node_near")
+    if operator.continuous is not None:
+        _check_between(case, rng)
+
+
+def _check_between(case, rng):
+    """``continuous``: at the nodes, the dot test, the normal equations, and the search."""
+    operator, X, W = case.operator, case.X, case.W
+    between, n, one = operator.continuous, len(X), np.ones((1, operator.n_features))
+    ends = np.array([(axis.low, axis.high) for axis in operator.pose_axes])
+    pose = rng.uniform(ends[:, 0], ends[:, 1], (n, len(ends)))
+    if between.from_nodes:
+        shown = case.banks[0][case.index[0]]
+        _close(operator.apply_at(W[0], operator.pose_at(case.index[0])), shown, "apply at nodes")
+    moved = np.stack([operator.apply_at(w, pose) for w in W])
+    back = operator.adjoint_rows(X, pose)
+    _close(np.sum(moved[0] * X, axis=1), back @ W[0], "continuous: the dot test")
+    each = operator.apply_at(np.repeat(W[:1], n, axis=0), pose)
+    _close(each, moved[0], "continuous: apply to rows of weights")
+    _close(operator.adjoint_at(X, pose, case.coef), case.coef @ back, "adjoint_at poses")
+    V, coef = rng.uniform(size=X.shape), case.coef[:1]
+    for weights in (one, V):
+        normal = between.normal(between.sums(pose, coef, weights)[:, None, None])
+        slow = coef @ operator.adjoint_rows(weights * moved[0], pose)
+        _close(normal.times(W[None, :1])[0], slow, "continuous: sums, normal")
+    _check_search(case, X, one, pose)
+
+
+def _check_search(case, X, V, start):
+    """A search ends no worse than it starts."""
+    operator, W = case.operator, case.W[:2]
+
+    def explained(pose):
+        moved = np.stack([operator.apply_at(w, pose) for w in W], axis=1)
+        b, G = np.einsum("nkd,nd->nk", moved, X), moved @ moved.transpose(0, 2, 1)
+        ridge = 1e-9 * np.einsum("nkk->n", G)[:, None, None] * np.eye(len(W))
+        return np.einsum("nk,nk->n", b, np.linalg.solve(G + ridge, b[:, :, None])[:, :, 0])
+
+    found = operator.continuous.search(X, V, W, start[:, None])
+    assert found.shape == start.shape, f"search: shape {found.shape}, not {start.shape}"
+    for j, axis in enumerate(operator.pose_axes):
+        inside = (found[:, j] >= axis.low - 1e-9) & (found[:, j] <= axis.high + 1e-9)
+        assert inside.all(), f"search: {axis.name} beyond {axis.low} .. {axis.high}"
+    worse = explained(start) - explained(found)
+    assert np.all(worse <= 1e-6 * np.sum(X**2, axis=1)), "search: worse than where it started"
 
 
 def _check_moves(case, rng):
@@ -387,6 +458,7 @@ CHECKS = {
     "add_moved": _check_gather,
     "prepare": _check_correlate,
     "correlate": _check_correlate,
+    "ready": _check_ready,
     "move_prepared": _check_move_prepared,
     "gram": _check_gram,
     "adjoint_at": _check_adjoints,
@@ -398,6 +470,10 @@ CHECKS = {
     "correlate_mask": _check_masks,
     "mask_sums": _check_masks,
     "describe": _check_words,
+    "own_search": _check_poses,
+    "still": _check_poses,
+    "pose_at": _check_poses,
+    "node_near": _check_poses,
     "magnitude": _check_words,
     "moves": _check_moves,
     "translate": _check_moves,

@@ -88,15 +88,27 @@ def test_plot_of_kinds(model, table, tmp_path, capsys):
         assert out.stat().st_size > 1000
 
 
+def test_page_of_kinds(model, table, tmp_path, capsys):
+    pytest.importorskip("plotly", reason='needs plotly: pip install "gtpca[report]"')
+    pytest.importorskip("jinja2", reason='needs jinja2: pip install "gtpca[report]"')
+    out = tmp_path / "a.html"
+    assert call(capsys, "report", model, table, "--labels", "beat", "-o", out).code == 0
+    assert "Samples by beat and kind" in out.read_text(encoding="utf-8")
+
+
 def test_what_is_refused_in_one_line(model, table, tmp_path, capsys):
     for words in (
-        ("report", model, table, "-o", tmp_path / "a.html"),
         ("plot", "components", model, "-o", tmp_path / "a.png"),
         ("check", model, table),
         ("align", model, table, "-o", tmp_path / "a.npy"),
     ):
         done = call(capsys, *words)
         assert done.refused("holds kinds of samples, which `gtpca kinds` found"), words
+    pair = gtpca.GTPCAClassifier(gtpca.GTPCA(1, gtpca.Shift(5), random_state=0))
+    pair.fit(signals(), np.arange(60) % 2).save(tmp_path / "pair.gtpca")
+    assert call(capsys, "info", tmp_path / "pair.gtpca").refused("holds a classifier")
+    words = ("report", model, table, "-o", tmp_path / "a.html", "--check")
+    assert call(capsys, *words).refused("--check does not apply to kinds")
     words = ("kinds", table, "-o", tmp_path / "a.gtpca", "--kinds", "two", "--family", "shift(5)")
     assert "is not a range" in call(capsys, *words).err
 

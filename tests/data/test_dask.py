@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 
@@ -14,6 +15,7 @@ from gtpca.testing import PlantedRows, assert_same_components
 
 dask = pytest.importorskip("dask", reason="needs Dask: gtpca[dask]")
 da = pytest.importorskip("dask.array", reason="needs Dask: gtpca[dask]")
+kept = pytest.importorskip("gtpca.data.dask")
 
 SOLVER = ALS(n_init=2, max_iter=5)
 FAMILY, SHAPE = Shift((5, 5)), (9, 9)
@@ -63,6 +65,39 @@ def test_the_same_fit_with_every_scheduler(scheduler):
             np.testing.assert_allclose(found.explained_energy_, whole.explained_energy_, rtol=1e-8)
         codes = found.encode(chunked(X))
         np.testing.assert_allclose(codes.scores.compute(), whole.encode(X).scores, atol=1e-8)
+
+
+class CountedPool(ThreadPoolExecutor):
+    """A pool that counts how often it is made, and whether it was shut down."""
+
+    made, shut = 0, 0
+
+    def __init__(self, count, context, initializer):
+        super().__init__(count)
+        CountedPool.made += 1
+
+    def shutdown(self, wait=True, **how):
+        CountedPool.shut += 1
+        super().shutdown(wait, **how)
+
+
+def test_processes_are_started_once(monkeypatch):
+    """Dask would start new ones for every pass, which took a minute."""
+    X = planted(700)
+    whole = model().fit(X)
+    monkeypatch.setattr(dask.multiprocessing, "ProcessPoolExecutor", None)  # as Dask would
+    monkeypatch.setattr(kept, "ProcessPoolExecutor", CountedPool)
+    monkeypatch.setattr(kept, "IDLE", 0.05)
+    CountedPool.made = CountedPool.shut = 0
+    with dask.config.set(scheduler="processes", num_workers=2):
+        found = model().fit(chunked(X, 300))
+    assert_same_components(found, whole, atol=1e-8)
+    assert CountedPool.made == 1
+    for _ in range(100):
+        if CountedPool.shut:
+            break
+        time.sleep(0.05)
+    assert CountedPool.shut == 1
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from command import environment, on_a_terminal
 
-from gtpca import GTPCA, Shift
+from gtpca import GTPCA, MixtureGTPCA, Shift
 from gtpca.fitting import bar
 
 pytest.importorskip("rich", reason="draws the bar")
@@ -96,3 +96,24 @@ def test_the_total_grows_where_loud_rows_ask_for_more():
     completed, totals = zip(*mine.bar.seen, strict=True)
     assert all(found <= total for found, total in mine.bar.seen)
     assert completed[-1] == totals[-1] > announced
+
+
+def test_a_mixture_says_its_steps(monkeypatch):
+    said = []
+
+    class Words(Recorder):
+        def update(self, task, *, completed, description):
+            said.append(description)
+
+    monkeypatch.setattr(bar, "new_bar", Words)
+    X = np.random.default_rng(0).standard_normal((40, 12))
+    loud = MixtureGTPCA(2, 0, Shift(5), tol=1e-2, progress=True, random_state=0).fit(X)
+    assert said[0] == "starts of 2 kinds"
+    assert any(words.startswith("pass 2: log-likelihood") for words in said)
+    assert "held-out rows, part 5 of 5" in said
+    count = len(said)
+    quiet = MixtureGTPCA(2, 0, Shift(5), tol=1e-2, progress=False, random_state=0).fit(X)
+    assert len(said) == count
+    np.testing.assert_array_equal(quiet.mean_patterns_, loud.mean_patterns_)
+    with pytest.raises(ValueError, match="progress='sometimes'"):
+        MixtureGTPCA(2, progress="sometimes").fit(X)

@@ -131,7 +131,7 @@ def test_where_a_component_shows_nothing_its_coefficient_is_zero():
     operator = Shift(8).bind((4,))
     block = make_block(operator, np.eye(1, 8))
     index = np.arange(operator.n_transforms)
-    coef = block.coef(np.ones((len(index), 1)), index)
+    coef = block.coef(operator, np.ones((len(index), 1)), index)
     assert np.array_equal(coef[:, 0], np.any(operator.apply(np.eye(8)[0]), axis=1))
     assert np.array_equal(orthonormal(np.zeros((1, 3))), np.zeros((1, 3)))
 

@@ -93,3 +93,18 @@ def test_what_gaps_take_away_is_inside(kind):
     assert isinstance(operator.normal(moments), Diagonal) == operator.selects
     if not operator.selects:
         assert isinstance(operator.normal(moments).second, Masked)
+
+
+@pytest.mark.parametrize("K", [1, 2])
+@pytest.mark.parametrize("made", [Scalar, Diagonal])
+def test_faint_systems_are_solved_or_leave_weights_as_they_were(made, K):
+    rng = np.random.default_rng(0)
+    half = rng.standard_normal((3, K, K)) + 3 * np.eye(K)
+    A, wanted = half @ half.transpose(0, 2, 1), rng.standard_normal((3, K, 4))
+    scale = np.array([1.0, 1e-290, 1e-309])[:, None, None]  # the last one has few digits
+    A, rhs, start = scale * A, scale * (A @ wanted), np.ones((3, K, 4))
+    system = Scalar(A, 4) if made is Scalar else Diagonal(A[..., None] * np.ones(4))
+    with np.errstate(all="raise", under="ignore"):
+        found = system.solve(rhs, start)
+    np.testing.assert_allclose(found[:2], wanted[:2], rtol=1e-9)
+    np.testing.assert_array_equal(found[2], start[2])

@@ -417,3 +417,57 @@ def test_the_policy_stops_scripts_and_requests(browser, opened):
     said = str(browser.get_log("browser"))
     assert "script-src" in said
     assert "img-src" in said
+
+
+def outlier():
+    """A model of 40 rows, one of which is a hundred times as large."""
+    X = np.random.default_rng(0).standard_normal((40, 20))
+    X[7] *= 100
+    return GTPCA(2, Shift(8), solver=QUICK, random_state=0).fit(X), X
+
+
+def unit_norm():
+    X = np.random.default_rng(0).standard_normal((30, 20))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return GTPCA(3, Shift(8), solver=QUICK, random_state=0).fit(X), X
+
+
+KINDS |= {"outlier": outlier, "unit norm": unit_norm}
+RANGE = "return document.getElementById('scatter')._fullLayout.xaxis.range"
+FIGURE = "document.getElementById('scatter').figure"
+
+
+def far_points(browser):
+    return browser.find_element("id", "scatter-far").text
+
+
+def test_one_far_point_does_not_take_the_scatter(browser, opened):
+    model, X = opened("outlier")
+    scores = np.sort(model.transform(X)[:, 0])
+    low, high = browser.execute_script(RANGE)
+    assert high - low < 0.3 * (scores[-1] - scores[0])
+    assert low < scores[1]
+    assert high > scores[-2]
+    assert (
+        browser.find_element("id", "scatter-far").text
+        == 'One point lies outside; "Back" shows all.'
+    )
+    browser.execute_script(f"back({FIGURE})")
+    low, high = browser.execute_script(RANGE)
+    assert low < scores[0]
+    assert high > scores[-1]
+
+
+def test_the_scatter_shows_all_points_where_none_is_far(browser, opened):
+    opened("series")
+    assert browser.find_element("id", "scatter-far").text == ""
+    assert (
+        browser.execute_script("return isZoomed(document.getElementById('scatter').figure)")
+        is False
+    )
+
+
+def test_samples_of_unit_norm_begin_with_the_second_score(browser, opened):
+    opened("unit norm")
+    shown = [browser.find_element("id", f"axis-{axis}").get_attribute("value") for axis in "xy"]
+    assert shown == ["1", "2"]

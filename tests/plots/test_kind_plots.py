@@ -11,7 +11,14 @@ pytest.importorskip("jinja2")  # of the page
 import matplotlib.pyplot as plt
 
 from gtpca.page import write_page
-from gtpca.plots import plot_kinds, plot_reconstructions, plot_scores
+from gtpca.plots import (
+    plot_components,
+    plot_energy,
+    plot_kinds,
+    plot_perturbation,
+    plot_reconstructions,
+    plot_scores,
+)
 from gtpca.views.measures import confusion, set_aside
 
 SHAPES = np.array([[1, 3, 5, 3, 1], [5, 1, -2, 1, 5]])
@@ -59,8 +66,19 @@ def test_what_cannot_be_drawn(mixture, signals):
         plot_kinds(GTPCA(1, Shift(5)).fit(signals))
     with pytest.raises(ValueError, match="give X as well"):
         plot_kinds(mixture, labels=[1, 2])
-    with pytest.raises(TypeError, match="a page of a MixtureGTPCA is not offered"):
-        write_page(mixture, signals, "a.html")
+
+
+def test_other_plots_draw_kinds_or_refuse_them(signals):
+    model = MixtureGTPCA(2, 1, Shift(5), tol=1e-2, random_state=0).fit(signals)
+    names = [ax.get_title().split("\n")[0] for ax in plot_components(model)]
+    assert names[2:] == ["kind 1: pattern", "kind 1: component 1"]
+    names = [ax.get_title().split("\n")[0] for ax in plot_components(model, components=0)]
+    assert names == ["kind 0: component 1", "kind 1: component 1"]
+    axes = plot_reconstructions(model, signals, rows=[3], counts=[1])
+    np.testing.assert_allclose(axes[0, 0].lines[-1].get_ydata(), model.reconstruct(signals)[3])
+    for draw in (plot_scores, plot_perturbation, plot_energy):
+        with pytest.raises(TypeError, match="needs one set of components"):
+            draw(model, signals)
 
 
 def test_confusion():

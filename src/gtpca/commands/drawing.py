@@ -189,8 +189,8 @@ def report(
 ) -> None:
     """Write one interactive page.
 
-    It shows components, scores, samples and poses, or a recording with its events. It is one file,
-    opens in any browser and needs no connection.
+    It shows components, scores, samples and poses, kinds of samples, or a recording with its
+    events. It is one file, opens in any browser and needs no connection.
 
     \b
     Examples:
@@ -200,9 +200,14 @@ def report(
       gtpca report beats.gtpca 100.hea -o beats.html --channel MLII
     """
     check_output(output, (".html",), model, source.path, labels_file)
-    fitted = load_model(model, max_size, recordings=None)
+    fitted = load_model(model, max_size, recordings=None, kinds=True)
     recorded = isinstance(fitted, EventGTPCA)
     check_channel(recorded, channel)
+    if fitted.has_kinds and check:
+        raise ValueError(
+            "--check does not apply to kinds; `gtpca kinds` with a range such as --kinds 1:6 says "
+            "which numbers held-out samples speak for."
+        )
     if recorded:
         if labels_file is not None:
             raise ValueError("--labels-file does not apply to templates of recordings.")
@@ -218,9 +223,9 @@ def report(
         files = (model, source.path, source.fit_words(fitted, data), source.words(max_size))
         found = check_watched(fitted, data.rows).named(*files) if check else None
         said = {"labels-file": labels_file, "title": title, "text": text}
-        commands = _next(Commands.of(fitted).named(*files), output, said)
         known: dict[str, Any] = {"labels": labels, "ids": ids, "check": found}
-        known["commands"] = commands
+        if not fitted.has_kinds:
+            known["commands"] = _next(Commands.of(fitted).named(*files), output, said)
         write_page(fitted, data.rows, path, title=title, text=text, **known)
     tell(output, "The page is")
 

@@ -10,7 +10,15 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from gtpca import GTPCA, EventGTPCA, MixtureGTPCA, ProbabilisticGTPCA, checks, load
+from gtpca import (
+    GTPCA,
+    EventGTPCA,
+    GTPCAClassifier,
+    MixtureGTPCA,
+    ProbabilisticGTPCA,
+    checks,
+    load,
+)
 from gtpca._typing import HAS_CALLBACKS
 from gtpca.commands.advice import warn_of_columns, warn_of_recording
 from gtpca.commands.densities import density_facts, density_summary, fit_density, no_pattern
@@ -230,12 +238,17 @@ def load_model(
 
 def _check_kind(path, model, recordings, kinds=False) -> None:
     """Templates of recordings, kinds and components of samples have commands of their own."""
+    if isinstance(model, GTPCAClassifier):
+        raise ValueError(
+            f"{shown(path)} holds a classifier, for which there are no commands; in Python, "
+            "gtpca.load reads it."
+        )
     if isinstance(model, MixtureGTPCA):
         if kinds:
             return
         raise ValueError(
             f"{shown(path)} holds kinds of samples, which `gtpca kinds` found; use gtpca info, "
-            "transform or plot kinds with it."
+            "transform, report or plot kinds with it."
         )
     is_events = isinstance(model, EventGTPCA)
     if recordings is True and not is_events:

@@ -7,14 +7,17 @@ computed.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
 import numpy as np
 
 from gtpca._typing import ArrayT
 from gtpca.data.containers import Container
+from gtpca.data.rows import by_rows
 from gtpca.files import atomic_file, check_regular
+from gtpca.operators.base import Operator
+from gtpca.operators.poses import is_pose
 
 __all__ = ["Codes"]
 
@@ -29,8 +32,9 @@ class Codes(Generic[ArrayT]):
     ----------
     scores : array (n, k)
         Signed length of each projection.
-    index : int array (n, k) or (n, 1)
-        Which transform each component took; ``GTPCA.poses`` converts it to physical units.
+    index : int array (n, k) or (n, 1), or float array (n, k, p) or (n, 1, p)
+        Which transform each component took; ``GTPCA.poses`` converts it to physical units. For
+        families whose poses lie between the transforms of a list, it holds the poses themselves.
     shapes : int array (n, r) or None
         Shapes of the samples, if these came as a list of unequal sizes: ``GTPCA.decode`` then
         returns such a list.
@@ -39,6 +43,8 @@ class Codes(Generic[ArrayT]):
         return the same type. It is not saved.
     kind : int array (n,) or None
         The kind of each row, if a model has several: see :class:`gtpca.MixtureGTPCA`.
+    operator : Operator or None
+        The transforms, from which :attr:`pose` is computed. It is not saved.
 
     Examples
     --------
@@ -53,6 +59,27 @@ class Codes(Generic[ArrayT]):
     shapes: np.ndarray | None = None
     container: Container | None = None
     kind: ArrayT | None = None
+    operator: Operator | None = field(default=None, repr=False)
+
+    @property
+    def pose(self) -> ArrayT:
+        """The parameters of all poses, (n, k, p), or (n, 1, p) if they are shared.
+
+        ``p`` are the axes ``GTPCA.operator_.pose_axes``. Only for codes of ``GTPCA.encode``, which
+        know their operator, and for poses that are not nodes.
+        """
+        index: Any = self.index
+        if is_pose(index):
+            return index
+        if self.operator is None:
+            raise ValueError(
+                "these codes do not know their transforms; use codes of encode(X), or "
+                "operator_.pose_at(codes.index) of the model."
+            )
+        return by_rows(self.operator.pose_at, index)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "operator": None}
 
     @staticmethod
     def check(codes: Any) -> None:
@@ -71,7 +98,7 @@ class Codes(Generic[ArrayT]):
         shapes = None if self.shapes is None else self.shapes[rows]
         container = None if self.container is None else self.container.take(rows)
         kind = None if self.kind is None else self.kind[rows]
-        return Codes(self.scores[rows], self.index[rows], shapes, container, kind)
+        return Codes(self.scores[rows], self.index[rows], shapes, container, kind, self.operator)
 
     def first(self, n_components: int) -> Codes[ArrayT]:
         """The codes on the first components only; a shared pose is kept."""

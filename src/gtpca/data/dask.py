@@ -7,8 +7,11 @@ is no separate implementation. The scheduler is the one that Dask is configured 
 from __future__ import annotations
 
 import copy
+import os
+import threading
 import uuid
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -26,6 +29,7 @@ from gtpca.optional import missing
 try:
     import dask
     import dask.array as da
+    import dask.multiprocessing
     from dask.highlevelgraph import HighLevelGraph
 except ImportError as error:
     raise missing("dask", "dask") from error
@@ -34,6 +38,74 @@ __all__ = ["DaskChunks", "map_rows", "map_spans", "whole_samples"]
 
 FAN_IN = 8  # number of sums that are added at once
 SUSPECTS = 32  # chunks that are read at once to find the unreadable one
+IDLE = 20.0  # seconds after which processes without work end
+
+
+class Processes:
+    """The processes of Dask's scheduler "processes", kept from one pass over the rows to the next.
+
+    Dask itself starts new ones for every call of ``compute``, of which a fit has dozens: each takes
+    seconds to import what it needs.
+    """
+
+    def __init__(self):
+        self._lock, self._users = threading.RLock(), 0
+        self._pool: ProcessPoolExecutor | None = None
+        self._of: tuple[int, int] | None = None  # this process, and their number
+        self._timer: threading.Timer | None = None
+
+    @contextmanager
+    def kept(self):
+        """Calls of Dask inside use the same processes as those before, if they use any."""
+        if _scheduler() is not dask.multiprocessing.get or dask.config.get("pool", None):
+            yield
+            return
+        pool = self._begin()
+        try:
+            with dask.config.set(pool=pool):
+                yield
+        except BrokenExecutor:
+            self._shut()
+            raise
+        finally:
+            self._end()
+
+    def _begin(self):
+        """The pool, which does not end before as many calls of :meth:`_end`."""
+        count = dask.config.get("num_workers", None) or dask.multiprocessing.CPU_COUNT
+        wanted = (os.getpid(), count)
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            if self._pool is None or self._of != wanted:
+                start = dask.config.get("multiprocessing.initializer", None)
+                context = dask.multiprocessing.get_context()
+                self._pool, self._of = ProcessPoolExecutor(count, context, start), wanted
+            self._users += 1
+            return self._pool
+
+    def _end(self):
+        """Let processes end if there is no work for them for some time."""
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._timer = threading.Timer(IDLE, self._shut)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def _shut(self):
+        with self._lock:
+            if self._pool is not None:
+                self._pool.shutdown(wait=False)
+            self._pool = None
+
+
+PROCESSES = Processes()
+
+
+def _scheduler():
+    """The function by which Dask would compute an array now."""
+    return dask.base.get_scheduler(cls=da.Array)
 
 
 @dataclass(frozen=True)
@@ -138,7 +210,8 @@ def map_spans(signals, pieces, task, given) -> list:
         block = source[:, where] if signal.signal.turned else source[where]
         run = dask.delayed(_on_block, pure=False)
         tasks.append(run(block, signal.holding(None, 0), first, task, span, small))
-    return list(dask.compute(*tasks))
+    with PROCESSES.kept():
+        return list(dask.compute(*tasks))
 
 
 def _on_block(block, signal, first, task, span, small):
@@ -299,7 +372,8 @@ class DaskChunks:
     def _each(self, fn, *args):
         """One delayed ``fn(piece, *args)`` for each chunk of the array."""
         if not self._persisted:
-            (self._plan,), self._persisted = dask.persist(self._plan), True
+            with PROCESSES.kept():
+                (self._plan,), self._persisted = dask.persist(self._plan), True
         return list(self._over(fn, *args).to_delayed().ravel())
 
     def _compute(self, delayed):
@@ -310,7 +384,8 @@ class DaskChunks:
     def _named_errors(self):
         """Errors say in which chunk they happened."""
         try:
-            yield
+            with PROCESSES.kept():
+                yield
         except Exception as error:
             ours = str(error).startswith("X could not be read")
             if not ours and not type(error).__module__.startswith("distributed"):
@@ -360,7 +435,8 @@ def whole_samples(X, known):
             f"X has samples of unknown shape, {X.shape[1:]}; call X.compute_chunk_sizes() first."
         )
     if known and np.isnan(X.shape[0]):
-        X = X.copy().compute_chunk_sizes()
+        with PROCESSES.kept():
+            X = X.copy().compute_chunk_sizes()
     if any(len(sizes) > 1 for sizes in X.chunks[1:]):
         X = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
     if known and 0 in X.chunks[0] and X.shape[0] > 0:

@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from gtpca.operators.base import add_projection, lengths_at
+from gtpca.operators.poses import is_pose
+
 __all__ = ["CACHE_BYTES", "Memory", "Residual", "Subtraction", "keep_freed_pages", "scratch"]
 
 CACHE_BYTES = 2**31
@@ -105,7 +108,7 @@ class Residual:
         Parameters
         ----------
         W : array (K, L)
-        index : int array (n,)
+        index : int array (n,), or poses (n, p)
         coef : array (n, K)
         """
         dtype = self.rows.dtype
@@ -119,14 +122,13 @@ class Residual:
         return after
 
     def _add(self, W, index, coef):
-        each = np.broadcast_to(index[:, None], coef.shape)
-        self.operator.add_moved(self.rows, self.operator.prepare_weights(W), each, coef)
+        add_projection(self.operator, self.rows, W, index, coef)
 
     def _still_true(self, W, index, coef):
         """Names of what was kept about the rows and is still valid after :meth:`plus`."""
         P, names = self.kept.get("prepared"), {"hidden", "prepared_mask"}
         plain = self.hidden is None and self.operator.feature_weight is None
-        moves = P is not None and P is not self.rows and plain
+        moves = P is not None and P is not self.rows and plain and not is_pose(index)
         if P is self.rows or (moves and self.operator.move_prepared(P, W, index, coef)):
             names.add("prepared")
         return names
@@ -168,7 +170,7 @@ class Subtraction:
         if self.used:
             found = [blocks[k] for k in self.used]
             weights = np.concatenate([block.weights for block in found]).astype(dtype)
-            self.prepared = operator.prepare_weights(weights)
+            self.weights, self.prepared = weights, operator.prepare_weights(weights)
             norms = np.concatenate([block.norms for block in found], axis=1)
             self.scale = np.divide(-1.0, norms, out=np.zeros(norms.shape), where=norms > 0)
 
@@ -177,11 +179,20 @@ class Subtraction:
             return rows
         index, rows = codes.index[:, self.used], rows.copy()
         scale = self.scale
-        if len(scale) > 1:
+        if is_pose(index):
+            scale = self._scale_at(index)
+        elif len(scale) > 1:
             scale = scale[index, np.arange(len(self.used))]
         coef = (codes.scores[:, self.used] * scale).astype(rows.dtype)
         self.operator.add_moved(rows, self.prepared, index, coef)
         return rows
+
+    def _scale_at(self, pose):
+        """``-1 / |T w_k|`` of every row at its poses (n, k, p), (n, k)."""
+        each = enumerate(self.weights)
+        norms = [lengths_at(self.operator, w[None], pose[:, k])[:, 0] for k, w in each]
+        lengths = np.stack(norms, axis=1)
+        return np.divide(-1.0, lengths, out=np.zeros(lengths.shape), where=lengths > 0)
 
 
 def scratch(shape, dtype):

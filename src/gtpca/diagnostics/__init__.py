@@ -1,9 +1,9 @@
 """Diagnostics: components compared with noise, stability, certainty of poses, model selection.
 
-Every function takes a fitted model, GTPCA or ProbabilisticGTPCA, and samples; :func:`choose` and
-:func:`choose_kinds` take samples alone, and :func:`check` also an EventGTPCA and recordings. The
-results have a ``table``, a ``sentence`` that says what to do next, and mostly ``plot()``; printing
-one shows the table and the sentence.
+Every function takes a fitted model, GTPCA or ProbabilisticGTPCA, and samples; :func:`choose`,
+:func:`choose_kinds` and :func:`choose_warp` take samples alone, and :func:`check` also an
+EventGTPCA and recordings. The results have a ``table``, a ``sentence`` that says what to do next,
+and mostly ``plot()``; printing one shows the table and the sentence.
 
 Sentences are written in ``gtpca.diagnostics.wording`` and nowhere else; each names the quantity,
 its value, the threshold and the next command. A test of :func:`noise_floor` is a ``Trial``: a gain,
@@ -17,6 +17,7 @@ from gtpca.diagnostics.poses import PoseConfidence, pose_confidence
 from gtpca.diagnostics.recordings import EventCheck
 from gtpca.diagnostics.splits import Stability, stability
 from gtpca.diagnostics.summary import Check, check
+from gtpca.diagnostics.warps import WarpChoice, choose_warp
 
 __all__ = [
     "Check",
@@ -26,9 +27,11 @@ __all__ = [
     "NoiseFloor",
     "PoseConfidence",
     "Stability",
+    "WarpChoice",
     "check",
     "choose",
     "choose_kinds",
+    "choose_warp",
     "noise_floor",
     "pose_confidence",
     "stability",

@@ -20,8 +20,10 @@ from gtpca.diagnostics.common import Diagnosis, each, quietly, refit, seeds_from
 from gtpca.diagnostics.kept import ResultCache, are_numbers, fingerprint
 from gtpca.diagnostics.noise import noise_floor
 from gtpca.diagnostics.poses import ends_of
+from gtpca.diagnostics.warps import WarpChoice, choose_warp
 from gtpca.diagnostics.wording import Commands
 from gtpca.estimator import GTPCA
+from gtpca.families import FreeWarp
 from gtpca.families.text import as_family
 from gtpca.model.coding import deflate
 from gtpca.model.matching import match
@@ -347,7 +349,7 @@ def choose(
     random_state=0,
     progress=None,
     **parameters,
-) -> Choice:
+) -> Choice | WarpChoice:
     """Choose the window by held-out error, and the number of components by what noise explains.
 
     The window is the one with the smallest cross-validated error at a fixed number of components:
@@ -364,6 +366,9 @@ def choose(
     the window can hardly move, if poses accumulate at its ends, or if there are few samples.
     Components are counted on the samples that were used to choose the window, and the level is not
     corrected for that.
+
+    Free warps have knots instead of a window: for :class:`~gtpca.FreeWarp`, this is
+    :func:`choose_warp`.
 
     Parameters
     ----------
@@ -394,7 +399,7 @@ def choose(
 
     Returns
     -------
-    Choice
+    Choice, or WarpChoice of free warps
 
     Examples
     --------
@@ -408,6 +413,11 @@ def choose(
     >>> found.window, found.n_components
     (10, 1)
     """
+    if isinstance(as_family(family), FreeWarp):
+        if windows is not None or kept is not None:
+            raise ValueError("FreeWarp has no window to choose: leave out windows and kept.")
+        how = {"n_folds": n_folds, "n_jobs": n_jobs, "progress": progress} | parameters
+        return choose_warp(X, family, None, None, n_components, random_state=random_state, **how)
     low, high = _range("n_components", n_components)
     seed = seeds_from(check_random_state(random_state), 1)[0]
     estimator = GTPCA(low, as_family(family), random_state=seed, **parameters)

@@ -164,7 +164,7 @@ def choose_kinds(
     """
     kinds, components = _numbers("n_kinds", n_kinds, 1), _numbers("n_components", n_components, 0)
     seed = checks.integer("random_state", random_state, 0)
-    how = {"tol": ROUGH, "shrink": False, "random_state": seed} | parameters
+    how = {"tol": ROUGH, "shrink": False, "random_state": seed, "progress": False} | parameters
     estimator = MixtureGTPCA(kinds[0], components[0], as_family(family), **how)
     samples, labels = _read(clone(estimator), X)
     count = checks.integer("n_folds", n_folds, 2)

@@ -248,7 +248,7 @@ def noise_floor(
 
 def _offset(model, samples):
     """Share of the energy of samples, as the model sees them, in their means."""
-    if model.operator_.n_transforms == 1:
+    if model.operator_.still:
         return 0.0
     chunks = model.chunks(samples)
     total = chunks.sum(energy)

@@ -124,6 +124,8 @@ def pose_confidence(model, X, *, n_jobs=None, progress=None) -> PoseConfidence:
     True
     """
     check_is_fitted(model)
+    if model.operator_.own_search:
+        raise ValueError(wording.OWN_POSES)
     chunks = _with_jobs(model, n_jobs).chunks(counted(X, model))
     if not all(chunks.collect(_is_whole)):
         raise ValueError("X has gaps: pose_confidence needs all values; see GTPCA.impute.")
@@ -147,7 +149,9 @@ def _with_jobs(model, n_jobs):
 
 
 def confidence_if_complete(model, X, **how) -> PoseConfidence | None:
-    """:func:`pose_confidence`; None if some values of the samples were not observed."""
+    """:func:`pose_confidence`; None if values were not observed, or there is no list of poses."""
+    if model.operator_.own_search:
+        return None
     whole = all(model.chunks(counted(X, model)).collect(_is_whole))
     return pose_confidence(model, X, **how) if whole else None
 

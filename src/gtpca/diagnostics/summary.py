@@ -26,13 +26,16 @@ class Check:
     noise : NoiseFloor
     stability : Stability
     poses : PoseConfidence or None
-        None if samples have gaps: their poses are not compared.
+        None if samples have gaps, or if the family has no list of transforms: poses are not
+        compared then.
     doubt : str or None
         Evidence of held-out rows against a pattern of a density: its ``doubt_``.
     cautions : tuple of str
         The warnings of the fit: ``cautions_`` of the model.
     strength : float or None
         Norm of the pattern of a density, in standard deviations of the noise: its ``strength_``.
+    no_poses : str
+        Why poses are not compared, if they are not.
     """
 
     noise: NoiseFloor
@@ -41,6 +44,7 @@ class Check:
     doubt: str | None = None
     cautions: tuple[str, ...] = ()
     strength: float | None = None
+    no_poses: str = wording.GAPS
 
     @property
     def sentence(self) -> str:
@@ -79,7 +83,7 @@ class Check:
     @property
     def unanswered(self) -> list[str]:
         """Why a result is missing, in words."""
-        return [wording.GAPS] if self.poses is None else []
+        return [self.no_poses] if self.poses is None else []
 
     @property
     def _no_pattern(self) -> str:
@@ -95,7 +99,8 @@ class Check:
 def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check | EventCheck:
     """Run :func:`noise_floor`, :func:`stability` and :func:`pose_confidence`.
 
-    The last needs samples without gaps, and is omitted if there are any. For recordings, events are
+    The last needs samples without gaps, and a family with a list of transforms; otherwise it is
+    omitted. For recordings, events are
     counted with templates of halves and in noise, and templates of halves are compared.
 
     Parameters
@@ -125,4 +130,5 @@ def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check | Ev
         model.doubt_ if density else None,
         tuple(model.cautions_),
         model.strength_ if density else None,
+        wording.OWN_POSES if model.operator_.own_search else wording.GAPS,
     )

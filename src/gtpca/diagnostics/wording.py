@@ -35,6 +35,7 @@ __all__ = [
     "pose_confidence",
     "stability",
     "templates_of_halves",
+    "warp_choice",
 ]
 
 # Options of `gtpca fit` that `gtpca choose` has as well.
@@ -110,6 +111,12 @@ def _words(options) -> list[str]:
 GAPS = (
     "Samples have gaps: their poses were not compared with the next best ones, which needs all "
     "values; fill them with `impute` to see how clear poses are."
+)
+
+
+OWN_POSES = (
+    "Poses were not compared with the next best ones: this family has no list of transforms; "
+    "whether warps are supported, `gtpca.diagnostics.choose_warp(X)` tells."
 )
 
 
@@ -516,6 +523,32 @@ def _kinds(count, components) -> str:
     """So many kinds with so many components."""
     many = f"{count} kind{'' if count == 1 else 's'}"
     return f"{many} with {components} component{'' if components == 1 else 's'}"
+
+
+def warp_choice(found, commands) -> str:
+    """The suggested warp and what it gains beside no warp; or that no warp is supported."""
+    gain, error = found.gain
+    warp, plain = (found.shares[number] for number in (found.best_warp, found.plain))
+    without = counted_components(found.n_components[found.plain])
+    beside = (
+        f"at hidden points the error is {percent(warp)} with the best warp and {percent(plain)} "
+        f"with {without} and no warp (difference {100 * gain:.2g} +- {100 * error:.2g} %)"
+    )
+    fit = commands.fit(max(1, int(found.n_components[found.chosen])), new_file(commands.model))
+    if commands.changed is not None:
+        fit = "found.estimator.fit(X)"
+    if not found.supported:
+        return f"No warp is supported: {beside}; without warps, `{fit}`."
+    knots, weights = int(found.knots[found.chosen]), int(found.weights[found.chosen])
+    return (
+        f"Take {knots} knot{'' if knots == 1 else 's'}, {weights} weights and "
+        f"{counted_components(found.n_components[found.chosen])}: {beside}; next `{fit}`."
+    )
+
+
+def counted_components(count) -> str:
+    """So many components."""
+    return f"{count} component{'' if count == 1 else 's'}"
 
 
 def length(found, window) -> str:

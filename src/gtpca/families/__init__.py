@@ -2,7 +2,9 @@
 
 from gtpca.families.base import Family, Size
 from gtpca.families.compose import Compose
+from gtpca.families.free_warp import FreeWarp
 from gtpca.families.shift import Shift
+from gtpca.families.similarity import Similarity
 from gtpca.families.simple import Custom, Identity, Reflection
 from gtpca.families.warps import Affine, Deformation, Rotation, Scaling, TimeWarp
 
@@ -13,7 +15,9 @@ FAMILIES = (
     Rotation,
     Reflection,
     Scaling,
+    Similarity,
     TimeWarp,
+    FreeWarp,
     Affine,
     Deformation,
     Custom,
@@ -27,11 +31,13 @@ __all__ = [
     "Custom",
     "Deformation",
     "Family",
+    "FreeWarp",
     "Identity",
     "Reflection",
     "Rotation",
     "Scaling",
     "Shift",
+    "Similarity",
     "Size",
     "TimeWarp",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 from gtpca._typing import Shape
 from gtpca.families.base import Family, Size, everywhere
 from gtpca.families.domains import on_common_domain
+from gtpca.families.free_warp import FreeWarp
 from gtpca.operators import Operator
 from gtpca.operators.composed import composed
 
@@ -100,5 +101,16 @@ class Compose(Family):
             if not isinstance(family, Family):
                 raise TypeError(
                     f"Compose: {family!r} is not a family such as Shift() or Rotation()."
+                )
+            if isinstance(family, FreeWarp):
+                raise ValueError(
+                    f"Compose: {family!r} has no list of transforms that could be combined with "
+                    "others; FreeWarp(ends='free') includes shifts of time."
+                )
+            if getattr(family, "refine_poses", False) is True:
+                raise ValueError(
+                    f"Compose: {family!r} cannot refine poses as a part of others; leave out "
+                    "refine_poses, or use Similarity() for images that are turned, scaled and "
+                    "shifted."
                 )
         return self.parts

@@ -12,6 +12,7 @@ from gtpca import checks
 from gtpca._typing import Shape
 from gtpca.families.base import Family, Size, moved_axes, resolve_axes
 from gtpca.operators import Operator
+from gtpca.operators.fractions import FractionalShiftOperator, fine_axis
 from gtpca.operators.grid import Grid, axis_of, length_in_points, resized, shape_text
 from gtpca.operators.shift import ShiftAxis, ShiftOperator
 
@@ -23,7 +24,9 @@ RULES = {
     "window": checks.optional(checks.sizes),
     "max_shift": checks.optional(checks.at_least(0)),
     "min_overlap": checks.share,
+    "fractions": checks.at_least(1),
 }
+SHORT_CIRCLE = 7  # points of a circle on which all taps of two fractions are distinct
 
 
 class Shift(Family):
@@ -57,6 +60,10 @@ class Shift(Family):
         Distance between neighbouring offsets; the centred position is one of them.
     min_overlap : float in (0, 1]
         For "partial".
+    fractions : int
+        Number of offsets per sample: with 8, offsets are multiples of 1/8. Between samples the
+        window is interpolated by Keys' cubic. Needs ``step=1``. For sharp features at any latency;
+        see the how-to "Latencies between samples".
 
     Examples
     --------
@@ -65,6 +72,8 @@ class Shift(Family):
     array([0, 2])
     >>> Shift(window=(28, 28)).bind((56, 56)).n_transforms
     841
+    >>> Shift(window=3, fractions=4).bind((5,)).describe([0, 1, 8])["start"]
+    array([0.  , 0.25, 2.  ])
     """
 
     hint_if_still = "A smaller window can move."
@@ -83,6 +92,7 @@ class Shift(Family):
         max_shift: int | str | None = None,
         step: int | str = 1,
         min_overlap: float = 0.5,
+        fractions: int = 1,
     ):
         self.window = window
         self.axes = axes
@@ -90,11 +100,14 @@ class Shift(Family):
         self.max_shift = max_shift
         self.step = step
         self.min_overlap = min_overlap
+        self.fractions = fractions
 
     def bind(self, sample_shape: Shape) -> Operator:
         """All shifts of the window on samples of ``sample_shape``."""
         family = self._in_points(sample_shape)
         tracks, axes = family._tracks(sample_shape), family._axes(sample_shape)
+        if self.fractions > 1:
+            return FractionalShiftOperator(tracks, axes, self.fractions, grid=sample_shape)
         return ShiftOperator(tracks, axes, grid=sample_shape)
 
     def size(self, sample_shape: Shape) -> Size:
@@ -103,7 +116,7 @@ class Shift(Family):
         windows = tuple(track.window for track in tracks)
         if isinstance(sample_shape, Grid):
             windows = resized(sample_shape, windows)
-        n_transforms = math.prod(float(track.count) for track in tracks)
+        n_transforms = math.prod(float(fine_axis(t, self.fractions).count) for t in tracks)
         n_grid = math.prod(float(track.extent) for track in tracks)
         n_weights = math.prod(map(float, windows))
         return Size(n_transforms, windows, n_grid + n_weights + n_transforms)
@@ -128,11 +141,24 @@ class Shift(Family):
     def _tracks(self, sample_shape):
         checks.parameters(self, RULES, "Shift: ")
         axes = self._axes(sample_shape)
+        self._check_fractions([sample_shape[a] for a in axes])
         windows = dict(zip(axes, self._windows(sample_shape, axes), strict=True))
         return [
             self._track(size, windows[j]) if j in windows else ShiftAxis(size, size)
             for j, size in enumerate(sample_shape)
         ]
+
+    def _check_fractions(self, sizes):
+        if self.fractions > 1 and self.step != 1:
+            raise ValueError(
+                f"Shift: fractions={self.fractions} needs step=1, but step={self.step}; offsets "
+                f"are then 1/{self.fractions} of a sample apart."
+            )
+        if self.fractions > 1 and self.boundary == "circular" and min(sizes) < SHORT_CIRCLE:
+            raise ValueError(
+                f"Shift: fractions={self.fractions} needs at least {SHORT_CIRCLE} points on a "
+                f"circular axis, but there are {min(sizes)}; use fractions=1."
+            )
 
     def _axes(self, sample_shape):
         rank = len(sample_shape)

@@ -24,8 +24,11 @@ from gtpca.families.base import (
     single_axis,
 )
 from gtpca.families.domains import on_common_domain
+from gtpca.families.paths import Bending, Stretching, Turning
 from gtpca.operators import Operator
-from gtpca.operators.bank import BankOperator
+from gtpca.operators.bank import BankOperator, ties
+from gtpca.operators.poses import PoseAxis
+from gtpca.operators.sampling import Sampling
 
 __all__ = ["Affine", "Deformation", "Rotation", "Scaling", "TimeWarp"]
 
@@ -35,16 +38,48 @@ def _size(n_maps, sample_shape, axes):
     return bank_size(n_maps, sample_shape, n_reads=2.0 ** len(axes))
 
 
-def _operator(family, sources, sample_shape, axes, *, nearest=False, **words):
+def _operator(family, sources, sample_shape, axes, *, nearest=False, between=None, **words):
     """The operator of the maps that read the weights at ``sources``, one (r, p) per map.
 
-    ``words`` are what :class:`~gtpca.operators.bank.BankOperator` is told of their poses.
+    ``words`` are what :class:`~gtpca.operators.bank.BankOperator` is told of their poses, and
+    ``between`` says how poses lie between these maps: their path, axes and lattice.
     """
     checks.choice(f"{type(family).__name__}: domain", family.domain, ("common", "all"))
     matrix = grids.sampling_matrix(sources, sample_shape, axes, nearest)
     shapes = (sample_shape, sample_shape)
     operator = BankOperator(matrix, *shapes, moved_axes=axes, on_grid=True, **words)
-    return operator if family.domain == "all" else on_common_domain(family, [operator])[0]
+    operator = operator if family.domain == "all" else on_common_domain(family, [operator])[0]
+    if between is not None:
+        tied = None if operator.read is None else ties(operator.read, sample_shape)
+        poses = np.stack(list(words["poses"].values()), axis=1).astype(np.float64)
+        how = (operator.sample_shape, axes)
+        operator.continuous = Sampling(*between, *how, poses, operator.domain, tied)
+    return operator
+
+
+def _line(family, path, name, values, period=None):
+    """How poses of one parameter lie between its ``values``; None if they do not.
+
+    Parameters
+    ----------
+    family : Family
+        With the parameter ``refine_poses``.
+    path : Path
+    name : str
+    values : array (m,)
+    period : float or None
+        If the values go all the way round.
+    """
+    label = f"{type(family).__name__}: refine_poses"
+    checks.choice(label, family.refine_poses, (True, False))
+    if not family.refine_poses:
+        return None
+    if len(np.unique(values)) < 2 and period is None:
+        raise ValueError(
+            f"{label}=True needs at least two different values of {name} to lie between."
+        )
+    low, high = (0.0, period) if period else (float(np.min(values)), float(np.max(values)))
+    return path, [PoseAxis(name, low, high, period=period)], np.argsort(values, kind="stable")
 
 
 def _affine_sources(matrices, offsets, sample_shape, axes):
@@ -72,6 +107,9 @@ class Rotation(Family):
         "common": samples are compared where every rotation is defined, the disc inside the image;
         beyond it samples and reconstructions count as zero. "all": everywhere; right angles then
         win if corners are not black, since only they cover them.
+    refine_poses : bool
+        Whether poses may lie between the angles: these find the best ones, and each pose is then
+        refined. Fewer angles are needed then, and poses are as fine as the data allow.
 
     Examples
     --------
@@ -90,11 +128,13 @@ class Rotation(Family):
         axes: int | str | tuple[int | str, ...] | None = (0, 1),
         interpolation: Literal["linear", "nearest"] = "linear",
         domain: Literal["common", "all"] = "common",
+        refine_poses: bool = False,
     ):
         self.angles = angles
         self.axes = axes
         self.interpolation = interpolation
         self.domain = domain
+        self.refine_poses = refine_poses
 
     def bind(self, sample_shape: Shape) -> Operator:
         """All rotations for images of ``sample_shape``."""
@@ -106,7 +146,20 @@ class Rotation(Family):
         upright = np.abs((degrees + 180) % 360 - 180).argmin()
         how = {"reference": upright, "nearest": self.interpolation == "nearest"}
         words = {"poses": {"degrees": degrees}, "angles": ["degrees"], **how}
+        words["between"] = self._between(tuple(sample_shape[a] for a in axes), degrees)
         return _operator(self, sources, sample_shape, axes, **words)
+
+    def _between(self, shape, degrees):
+        """How poses lie between the angles."""
+        found = _line(
+            self, Turning(shape), "degrees", degrees, 360.0 if np.ndim(self.angles) == 0 else None
+        )
+        if found is not None and self.interpolation == "nearest":
+            raise ValueError(
+                "Rotation: refine_poses=True needs interpolation='linear': what is read from the "
+                "nearest pixel does not change smoothly with the angle."
+            )
+        return found
 
     def size(self, sample_shape: Shape) -> Size:
         """A bank of all rotations."""
@@ -149,6 +202,9 @@ class Scaling(Family):
         "common": samples are compared where every scaling is defined, the part that the smallest
         factor covers; beyond it samples and reconstructions count as zero. "all": everywhere; large
         factors then win if the background is not zero, since they cover more of it.
+    refine_poses : bool
+        Whether poses may lie between the factors: these find the best ones, and each pose is then
+        refined. Fewer factors are needed then, and poses are as fine as the data allow.
 
     Examples
     --------
@@ -165,10 +221,12 @@ class Scaling(Family):
         factors: ArrayLike = (0.8, 1.0, 1.25),
         axes: int | str | tuple[int | str, ...] | None = None,
         domain: Literal["common", "all"] = "common",
+        refine_poses: bool = False,
     ):
         self.factors = factors
         self.axes = axes
         self.domain = domain
+        self.refine_poses = refine_poses
 
     def bind(self, sample_shape: Shape) -> Operator:
         """All scalings for samples of ``sample_shape``."""
@@ -176,10 +234,10 @@ class Scaling(Family):
         matrices = [np.eye(len(axes)) * s for s in factors]
         offsets = np.zeros((len(factors), len(axes)))
         sources = _affine_sources(matrices, offsets, sample_shape, axes)
-        same = np.abs(np.log(factors)).argmin()
-        return _operator(
-            self, sources, sample_shape, axes, poses={"factor": factors}, reference=same
-        )
+        path = Stretching(tuple(sample_shape[a] for a in axes))
+        how = {"reference": np.abs(np.log(factors)).argmin()}
+        how["between"] = _line(self, path, "factor", factors)
+        return _operator(self, sources, sample_shape, axes, poses={"factor": factors}, **how)
 
     def size(self, sample_shape: Shape) -> Size:
         """A bank of all scalings."""
@@ -208,6 +266,9 @@ class TimeWarp(Family):
         The time axis; samples of rank 1 need none.
     domain : {"common", "all"}
         Both are equivalent here: ends stay in place, so that every warp covers all points.
+    refine_poses : bool
+        Whether poses may lie between the strengths: these find the best ones, and each pose is then
+        refined. Fewer strengths are needed then, and poses are as fine as the data allow.
 
     Examples
     --------
@@ -224,11 +285,13 @@ class TimeWarp(Family):
         kind: str = "power",
         axes: int | str | tuple[int | str, ...] | None = None,
         domain: Literal["common", "all"] = "common",
+        refine_poses: bool = False,
     ):
         self.strengths = strengths
         self.kind = kind
         self.axes = axes
         self.domain = domain
+        self.refine_poses = refine_poses
 
     def bind(self, sample_shape: Shape) -> Operator:
         """All warps for samples of ``sample_shape``."""
@@ -236,8 +299,9 @@ class TimeWarp(Family):
         length = sample_shape[axes[0]]
         u = np.linspace(0, 1, length)
         sources = [self._map(s)(u)[None] * (length - 1) for s in strengths]
-        poses, still = {"strength": strengths}, np.abs(strengths).argmin()
-        return _operator(self, sources, sample_shape, axes, poses=poses, reference=still)
+        how = {"poses": {"strength": strengths}, "reference": np.abs(strengths).argmin()}
+        how["between"] = _line(self, Bending((length,), self.kind), "strength", strengths)
+        return _operator(self, sources, sample_shape, axes, **how)
 
     def size(self, sample_shape: Shape) -> Size:
         """A bank of all warps."""

@@ -15,6 +15,7 @@ __all__ = [
     "colour_cautions",
     "find_piles",
     "has_ends",
+    "loud_cautions",
     "scale_of",
 ]
 
@@ -24,6 +25,7 @@ TIMES = 2.0  # which must be so many times what chance gives,
 ERRORS = 4.0  # and so many standard errors above it
 FEW_VALUES = 4  # quantities with fewer values are left alone
 MANY_TRANSFORMS = 2**20  # and so are larger families
+MOST_LOUD = 0.1  # share of the energy by which loud samples exceed the others
 COLOURED = 0.5  # correlation of neighbours from which on noise is said not to be white
 NEGATIVE = -0.2  # where it is negative, whitening gains from there on
 MOSTLY_NOISE = 0.5  # share of the energy that is left, from which on it counts as noise
@@ -67,11 +69,16 @@ def cautions(operator, offset: float, taken: list, center=None) -> tuple[str, ..
     center : bool or None
         Whether the mean sample was subtracted; None if a model cannot do that.
     """
-    if operator.n_transforms == 1:
+    if operator.still:
         return ()
     said = [wording.offset(offset, center)] if offset > MOST_OFFSET else []
     piles = find_piles(operator, taken)
     return (*said, *(wording.pile(pile, operator) for pile in piles[:1]))
+
+
+def loud_cautions(share: float) -> tuple[str, ...]:
+    """The warning if loud rows exceed the others by a share of the energy: a sentence or none."""
+    return (wording.loud(share),) if share > MOST_LOUD else ()
 
 
 def colour_cautions(correlation: float | None, share: float, count: int) -> tuple[str, ...]:

@@ -180,7 +180,7 @@ def residual_correlation(chunks, rest_of) -> float | None:
         ``rest_of(chunk)`` returns the residual of rows, (n, d).
     """
     operator = chunks.operator
-    if operator.n_transforms == 1 or not shifts(operator):
+    if operator.still or not shifts(operator):
         return None
     chunk = chunks.take(_spread(chunks.n_rows, max(2, LOOKED_AT // operator.n_features)))
     return lag_one(_grid(rest_of(chunk), operator), operator.moved_axes)
@@ -386,8 +386,9 @@ def coded(chunk, preprocessing, operator, blocks, sweeps):
     rows = preprocessing.whitened(chunk.rows, operator)
     seen = replace(chunk, rows=rows, operator=operator, codes=None)
     codes, first, found = code(seen, blocks, sweeps), 0, []
-    for block, index in zip(blocks, codes.index.T, strict=True):
-        found.append(block.coef(codes.scores[:, first : first + len(block)], index))
+    for k, block in enumerate(blocks):
+        scores = codes.scores[:, first : first + len(block)]
+        found.append(block.coef(chunk.operator, scores, codes.index[:, k]))
         first += len(block)
     return chunk.with_codes(Codes(np.concatenate(found, axis=1), codes.index))
 

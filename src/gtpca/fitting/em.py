@@ -11,6 +11,7 @@ A pass over rows needs an operator's ``adjoint_sum`` (``sum_i,t coef_it T_t* x_i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -69,6 +70,8 @@ class DensityRecipe:
     n_jobs : int or None
     whitening : StationaryNoise or None
         The noise by which the rows were whitened.
+    report : callable or None
+        Gets the current step of the fit, in words.
     """
 
     n_components: int
@@ -80,6 +83,12 @@ class DensityRecipe:
     tol: float = 1e-7
     n_jobs: int | None = None
     whitening: StationaryNoise | None = None
+    report: Callable[[str], None] | None = None
+
+    def say(self, words: str) -> None:
+        """Report a step of the fit, if anybody listens."""
+        if self.report is not None:
+            self.report(words)
 
 
 def expectation_maximisation(chunks: Chunks, recipe: DensityRecipe, rng):
@@ -126,6 +135,7 @@ def climb_likelihood(chunks, recipe, model, sums_of=None, step=None):
         if history and not likelihood >= history[-1] - FALL * abs(history[-1]):
             return best.canonical(), history, True
         history.append(likelihood)
+        recipe.say(f"pass {len(history)}: log-likelihood {likelihood:.6g} per row")
         best = model
         if len(history) > SPAN + 1 and history[-1] - history[-1 - SPAN] <= recipe.tol:
             return model.canonical(), history, True

@@ -16,6 +16,15 @@ from gtpca import checks
 from gtpca.data.energies import energy, exponent_of, loud_share, totals
 from gtpca.data.missing import warn_of_blank
 from gtpca.fitting.annealing import annealed
+from gtpca.fitting.between import (
+    at_codes,
+    codes_poses,
+    nested_at_codes,
+    refined,
+    rough,
+    spread,
+    stepped,
+)
 from gtpca.fitting.cautions import cautions
 from gtpca.fitting.outliers import Aside, Screen
 from gtpca.fitting.shared_pose import grow_block, principal_order
@@ -387,7 +396,7 @@ def check_finite(*sums):
 
 def _is_direct(problem, recipe):
     """Whether all components are principal components, of rows without gaps."""
-    still = problem.chunks.operator.n_transforms == 1 and not len(recipe.templates)
+    still = problem.chunks.operator.still and not len(recipe.templates)
     return still and problem.polarity == "both" and problem.complete
 
 
@@ -426,12 +435,12 @@ def _greedy(problem, recipe, goal):
     while not (goal.reached(len(results), left[-1]) or recipe.progress.stop):
         is_given = len(results) < len(recipe.templates)
         if is_given:
-            result = _taken(problem, recipe.templates[[len(results)]])
+            result = _given(problem, recipe.templates[[len(results)]])
         else:
             more = len(results) + 1 != goal.count
-            result = _solve(problem, recipe, more, recipe.n_tries)
-        blocks.append(problem.block_for_codes(result.weights))
-        chunks = problem.chunks.update(deflate, blocks[-1], blocks=list(blocks))
+            few = rough(problem, recipe)
+            result = spread(few, _solve(few.problem, recipe, more, recipe.n_tries))
+        chunks, result = _deflated(problem, recipe, result, blocks)
         left.append(chunks.sum(energy))
         if results and not is_given and left[-2] - left[-1] <= GONE * goal.total:
             left.pop()  # the family cannot explain the rest of the energy
@@ -442,6 +451,20 @@ def _greedy(problem, recipe, goal):
     W, sides = np.concatenate([r.weights for r in results]), np.zeros((2, len(results)))
     found = Components(W, -np.diff(left), results, sides, total=goal.total)
     return _finished(problem, recipe, found)
+
+
+def _deflated(problem, recipe, result, blocks):
+    """The residual after a component, which is appended to ``blocks``, and the component.
+
+    Where poses may lie between the nodes, it is refined with them first, unless it was given.
+    """
+    chunks, between = problem.chunks, problem.chunks.operator.continuous is not None
+    if between and not recipe.progress.stop and result.stopped != "given":
+        chunks, result = refined(problem, result, blocks)
+    blocks.append(problem.block_for_codes(result.weights))
+    if between and chunks is not problem.chunks:
+        return chunks.update(rematch, blocks[-1], len(blocks) - 1, blocks=list(blocks)), result
+    return chunks.update(deflate, blocks[-1], blocks=list(blocks)), result
 
 
 def _screened(problem, recipe, goal):
@@ -472,7 +495,7 @@ def _screened(problem, recipe, goal):
     return _finished(problem, recipe, Components(W, -np.diff(left), results, sides, **how))
 
 
-def _taken(problem, W):
+def _given(problem, W):
     """Templates (K, L) in one pose as the result of a search, with the energy they explain."""
     found = problem.chunks.sum(statistics, [problem.block_for_codes(W)])
     return SolverResult(W, found.explained.tolist(), stopped="given")
@@ -531,8 +554,7 @@ def _refine(problem, recipe, found):
             chunks = chunks.update(restore, block, k, blocks=others)
             if k >= len(recipe.templates):
                 own = replace(problem, chunks=chunks, ridge=found.results[k].ridge)
-                result = recipe.solver.polish(own, block.weights)
-                blocks[k] = problem.block_for_codes(result.weights)
+                blocks[k] = problem.block_for_codes(_polished(own, recipe, block, k))
             chunks = chunks.update(rematch, blocks[k], k, blocks=list(blocks))
         share = 1 - chunks.sum(energy) / found.total
         recipe.progress.log("sweep %d: %.2f %% explained", sweep + 1, 100 * share)
@@ -541,20 +563,31 @@ def _refine(problem, recipe, found):
     return chunks
 
 
+def _polished(problem, recipe, block, k):
+    """The weights (1, L) of component ``k`` after one pass on the restored residual."""
+    if problem.chunks.operator.continuous is None:
+        return recipe.solver.polish(problem, block.weights).weights
+    return stepped(problem, problem.chunks.sum(at_codes, block, k), block.weights)
+
+
 def _shared(problem, recipe, goal):
     """All components at once, with one pose per row."""
     if len(recipe.templates):
         return _shared_templates(problem, recipe, goal)
     aside = None
     if recipe.outliers is None:
-        result = grow_block(problem, recipe, goal)
+        few = rough(problem, recipe)
+        result = spread(few, grow_block(few.problem, recipe, goal))
     else:
         screen = Screen(problem, recipe.outliers)
         grow = partial(grow_block, recipe=recipe, goal=goal)
         result = screen.solve(grow, recipe.solver, shared=True)
         problem, aside = screen.kept, screen.aside
+    if problem.chunks.operator.continuous is not None:
+        chunks, result = refined(problem, result, [])
+        problem = replace(problem, chunks=chunks)
     W = principal_order(problem, result.weights)
-    poses = problem.chunks.sum(match_poses, problem.block_for_codes(W))
+    poses = _taken(problem, W)
     W, left, order = _falling_order(problem, conventional(problem.chunks.operator, W, poses))
     total = goal.total if aside is None else left[0]
     goal = goal if aside is None else Goal(goal.n_components, total)
@@ -568,13 +601,27 @@ def _shared(problem, recipe, goal):
 
 def _shared_templates(problem, recipe, goal):
     """Templates with one pose per row."""
-    result = _taken(problem, recipe.templates)
+    result = _given(problem, recipe.templates)
     block = problem.block_for_codes(result.weights)
     left = problem.chunks.sum(nested_energies, [block])
     poses = problem.chunks.sum(match_poses, block)
     return Components(
         result.weights, -np.diff(left), [result], poses.sides, [poses], total=goal.total
     )
+
+
+def _taken(problem, W):
+    """The poses of rows on a block (K, L): those of its codes, if there are any."""
+    block, known = problem.block_for_codes(W), problem.chunks.operator.continuous is not None
+    return problem.chunks.sum(codes_poses if known else match_poses, block)
+
+
+def _left_after(problem, W):
+    """Residual energies after 0, 1, .., K components of a block (K, L), in the same poses."""
+    block = problem.block_for_codes(W)
+    if problem.chunks.operator.continuous is not None:
+        return problem.chunks.sum(nested_at_codes, block)
+    return problem.chunks.sum(nested_energies, [block])
 
 
 def _falling_order(problem, W, tries=5):
@@ -584,7 +631,7 @@ def _falling_order(problem, W, tries=5):
     """
     numbers = np.arange(len(W))
     for _ in range(tries):
-        left = problem.chunks.sum(nested_energies, [problem.block_for_codes(W)])
+        left = _left_after(problem, W)
         order = np.argsort(np.diff(left), kind="stable")
         if len(problem.block_for_codes(W).gram) == 1 or np.all(order == np.arange(len(order))):
             break

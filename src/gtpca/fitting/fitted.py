@@ -8,6 +8,7 @@ create a new one, which an estimator adopts in one assignment.
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, fields, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing
 from gtpca.model.prices import Noise
 from gtpca.model.probabilistic import ProbabilisticModel
+from gtpca.model.row_coder import RowCoder
 from gtpca.model.stationary import StationaryNoise
 from gtpca.operators import Operator
 from gtpca.solvers.base import SolverResult
@@ -211,6 +213,21 @@ class FittedComponents(FittedRows):
             ),
         )
 
+    def coder(self, model: Model, dtype: np.dtype) -> RowCoder:
+        """The coder of few rows of a model of this fit, made once for all calls."""
+        key = (dtype.char, model.sweeps)
+        known = self._coders.get(key)
+        if known is None or not known.belongs_to(model):
+            known = self._coders[key] = model.coder(dtype)
+        return known
+
+    @cached_property
+    def _coders(self) -> dict[tuple[str, int], RowCoder]:
+        return {}
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "_coders"}
+
     def with_signs_of(self, old: FittedComponents) -> FittedComponents:
         """The same with the signs that components had in a fit to fewer rows."""
         new = self.components
@@ -262,8 +279,27 @@ def _set_aside(aside, shape):
     return {"row_weight": aside.row_weight, "rejected": rejected, "losses": aside.losses}
 
 
+class FittedPatterns(FittedRows):
+    """The result of a fit of patterns, which share a pose with their components."""
+
+    @property
+    def shared_pose(self) -> bool:
+        """Pattern and components share one pose."""
+        return True
+
+    @property
+    def center(self) -> bool:
+        """Nothing is subtracted: patterns are a part of the model."""
+        return False
+
+    @property
+    def mean(self) -> None:
+        """The mean of features, of which nothing is subtracted."""
+        return None
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedDensity(FittedRows):
+class FittedDensity(FittedPatterns):
     """The fitted value of :class:`gtpca.ProbabilisticGTPCA`; see its attributes of these names."""
 
     mean_pattern: np.ndarray
@@ -315,21 +351,6 @@ class FittedDensity(FittedRows):
         return Trust(*found, self.halves_gain, tuple(self.noise_gains or ()))
 
     @property
-    def shared_pose(self) -> bool:
-        """Pattern and components share one pose."""
-        return True
-
-    @property
-    def center(self) -> bool:
-        """Nothing is subtracted: the pattern is a part of the model."""
-        return False
-
-    @property
-    def mean(self) -> None:
-        """The mean of features, of which nothing is subtracted."""
-        return None
-
-    @property
     def model(self) -> ProbabilisticModel:
         """The density."""
         parts = (self.mean_pattern, self.components, self.explained_variance, self.pose_prior)
@@ -337,7 +358,7 @@ class FittedDensity(FittedRows):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedMixture(FittedRows):
+class FittedMixture(FittedPatterns):
     """The fitted value of :class:`gtpca.MixtureGTPCA`; see its attributes of the same names."""
 
     kind_weights: np.ndarray

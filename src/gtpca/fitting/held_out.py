@@ -35,8 +35,18 @@ from gtpca.model.surrogates import InnovationSurrogates, channels_back, channels
 from gtpca.operators.base import smoothed
 
 __all__ = [
-    *("ENOUGH", "FOLDS", "NEEDED", "WIDTHS"),
-    *("Trust", "beside_noise", "changed", "held_out", "nats_per_weight", "row_folds", "trusted"),
+    "ENOUGH",
+    "FOLDS",
+    "NEEDED",
+    "WIDTHS",
+    "Trust",
+    "beside_noise",
+    "changed",
+    "held_out",
+    "nats_per_weight",
+    "row_folds",
+    "too_few",
+    "trusted",
 ]
 
 FOLDS = 5
@@ -97,13 +107,31 @@ class Trust:
 
 def trusted(chunks, recipe, model, history, rng) -> tuple[ProbabilisticModel, Trust]:
     """The model with smoothed and shrunken weights, if there is little evidence."""
-    if chunks.operator.n_transforms == 1 or chunks.n_rows < 2 * FOLDS:
+    if chunks.operator.still or too_few(chunks):
         return model, Trust()
     few = nats_per_weight(chunks, model, history) < ENOUGH
     trust = held_out(chunks, recipe, rng) if few else Trust()
     halves, noise = beside_noise(chunks, recipe, rng)
     trust = replace(trust, halves=halves, noise=noise)
     return (changed(model, trust.width, trust.scale).canonical() if few else model), trust
+
+
+def too_few(chunks) -> bool:
+    """Whether there are too few rows to hold some out: equal ones and those of weight 0 apart."""
+    found: set[int] = set()
+    for some in chunks.collect(_distinct):
+        found |= some
+    return len(found) < 2 * FOLDS
+
+
+def _distinct(chunk):
+    """Hashes of different rows that count, as many as are needed."""
+    rows, found = chunk.rows if chunk.weight is None else chunk.rows[chunk.weight > 0], set()
+    for row in rows:
+        found.add(zlib.crc32(np.ascontiguousarray(row).tobytes()))
+        if len(found) == 2 * FOLDS:
+            break
+    return found
 
 
 def nats_per_weight(chunks, model, history) -> float:

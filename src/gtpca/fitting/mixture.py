@@ -34,6 +34,7 @@ from gtpca.fitting.held_out import (
     changed,
     nats_per_weight,
     row_folds,
+    too_few,
 )
 from gtpca.model.matching import Stats, coded_statistics, match, orthonormal, update
 from gtpca.model.mixture import MixtureModel, kind_data_sums, kind_sums, log_likelihoods
@@ -68,6 +69,7 @@ def find_kinds(chunks: Chunks, recipe: DensityRecipe, n_kinds: int, rng):
     few, whole = _few_rows(chunks, recipe, rng)
     units = Problem(_unit_rows(few, recipe), recipe.polarity)
     order = np.argsort(np.concatenate(few.collect(_energies)), kind="stable")
+    recipe.say(f"starts of {n_kinds} kinds")
     starts = hard_starts(units, n_kinds, order, rng)
     models = [first_model(few, units, recipe, W, rng) for W in starts]
     short = replace(recipe, max_iter=min(EM_PASSES, recipe.max_iter), tol=0.0)
@@ -128,8 +130,8 @@ def smoothed_kinds(chunks: Chunks, recipe: DensityRecipe, model: MixtureModel, h
     samples from one kind to another. Nothing is done where rows say enough of every weight.
     """
     few, _ = _few_rows(chunks, recipe, rng)
-    moves = model.operator.n_transforms > 1 and model.operator.edges
-    if not moves or few.n_rows < 2 * FOLDS or _nats_per_weight(few, model, history) >= ENOUGH:
+    moves = not model.operator.still and model.operator.edges
+    if not moves or too_few(few) or _nats_per_weight(few, model, history) >= ENOUGH:
         return model, 0.0
     chunk = few.take(np.arange(few.n_rows))
     fold = row_folds(chunk.rows, rounded=recipe.whitening is not None)
@@ -139,6 +141,7 @@ def smoothed_kinds(chunks: Chunks, recipe: DensityRecipe, model: MixtureModel, h
         fitted, new = (_rows_of(chunk, part, recipe) for part in (fold != number, fold == number))
         if fitted is None or new is None:
             continue
+        recipe.say(f"held-out rows, part {number + 1} of {FOLDS}")
         part = _climbed(fitted, short, model)[0]
         for width in WIDTHS:
             totals[width] += float(new.sum(_total_likelihood, _smoothed(part, width).e_step()))

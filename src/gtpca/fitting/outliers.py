@@ -106,13 +106,15 @@ def threshold(rest, weight, least=0.0) -> float:
     the median absolute deviation of all of them; at least 3.5 standard deviations. Without outliers
     hardly any value lies beyond. The deviation is taken to be ``least`` at least.
     """
-    sizes = np.abs(rest[weight > 0])
-    sizes = np.sort(sizes[sizes > 0])  # neither NaN, nor zeros, which say nothing of noise
-    if not len(sizes):
+    sizes = np.abs(rest if np.all(weight > 0) else rest[weight > 0])
+    sizes = sizes[sizes > 0]  # neither NaN, nor zeros, which say nothing of noise
+    count = len(sizes)
+    if not count:
         return np.inf
-    deviation = max(NORMAL_MAD * float(sizes[len(sizes) // 2]), least)
+    deviation = max(NORMAL_MAD * float(np.partition(sizes, count // 2)[count // 2]), least)
+    sizes = np.sort(sizes[sizes >= LEAST_FAR * deviation])  # the others cannot lie beyond
     beyond = np.arange(len(sizes), 0, -1)  # values at least as large as each
-    rare = -ndtri(0.5 * np.minimum(FALSE * beyond / len(sizes), 0.5))
+    rare = -ndtri(0.5 * np.minimum(FALSE * beyond / count, 0.5))
     far = np.flatnonzero(sizes >= np.maximum(rare, LEAST_FAR) * deviation)
     return float(sizes[far[0]]) * (1 - 1e-9) if len(far) else np.inf
 

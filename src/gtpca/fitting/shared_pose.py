@@ -15,6 +15,7 @@ import numpy as np
 
 from gtpca.data.energies import energy
 from gtpca.data.sampling import nested_samples
+from gtpca.fitting.between import at_codes
 from gtpca.model.coding import deflate
 from gtpca.model.matching import statistics
 from gtpca.solvers.base import SolverResult
@@ -23,6 +24,7 @@ __all__ = ["grow_block", "leading_axes", "n_growths", "principal_axes", "princip
 
 GROW_ROWS = 1024  # rows on which the block grows
 ONCE, AUTO, AMONG_LOUD = (2, 1), (2, 2), (6, 3)  # starts, and how many of them are finished
+ONE = (1, 1)  # if poses are found row by row, which takes time, and rows are good starts
 OF_FEW = (3, 2)  # instead of AUTO, if the block grows on all rows
 RACE = 4  # components up to which all starts are grown
 GROW_PASSES = 8  # for each size but the last, or fewer
@@ -51,6 +53,8 @@ def grow_block(problem, recipe, goal):
     few = replace(problem.plain, chunks=chunks, rough=True)
     few_rows = problem.chunks.n_rows <= GROW_ROWS
     n_begun, n_finished = n_growths(recipe.is_auto, recipe.loud, few_rows)
+    if operator.own_search:
+        n_begun, n_finished = ONE
     grown = _until_stopped(
         recipe,
         (_grow(few, recipe, goal, _solve(few, recipe), min(RACE, most)) for _ in range(n_begun)),
@@ -132,7 +136,8 @@ def widen(problem, W, size, rng):
     By a few subspace iterations from directions drawn among the weights, so that weight 2 is
     equivalent to repeating a row.
     """
-    rows = problem.chunks.concat(aligned_residual, problem.block_for_codes(W))
+    [block] = problem.plain.blocks_for_fit(W[None])
+    rows = problem.chunks.concat(aligned_residual, block)
     wanted = size - len(W)
     Q = rng.standard_normal((W.shape[1], min(W.shape[1], wanted + SPARE)))
 
@@ -162,11 +167,27 @@ def principal_order(problem, W):
     """The same span in descending order of energy, unit norm, (K, L)."""
     if len(W) == 1:
         return W
-    block = problem.block_for_codes(W)
-    return principal_axes(block, problem.chunks.sum(statistics, [block]).moments)[0]
+    block, operator = problem.block_for_codes(W), problem.chunks.operator
+    if operator.continuous is None:
+        stats = problem.chunks.sum(statistics, [block])
+    else:
+        stats = problem.chunks.sum(at_codes, block, 0)
+    return principal_axes(operator, block, stats.moments)[0]
 
 
-def principal_axes(block, moments):
+def mean_gram(operator, block, moments):
+    """The mean Gram matrix (K, K) of a block in the poses of the rows."""
+    [nodes] = moments.nodes
+    share = np.einsum("tkk->t", nodes)
+    if not moments.posed:
+        return np.tensordot(share / share.sum(), block.gram, axes=1)
+    alone = np.einsum("skkq->sq", moments.between)[:, None, None] / share.sum()
+    moved = [operator.continuous.normal(alone).times(w[None, None])[0, 0] for w in block.weights]
+    gram = block.weights @ np.array(moved).T
+    return (gram + gram.T) / 2
+
+
+def principal_axes(operator, block, moments):
     """The span of a block as principal axes, and the energy along each, (K, L) and (K,).
 
     With coefficients of second moment ``C`` and the mean Gram matrix ``G`` of the rows' poses,
@@ -175,7 +196,7 @@ def principal_axes(block, moments):
     """
     [nodes] = moments.nodes
     share = np.einsum("tkk->t", nodes)
-    values, vectors = np.linalg.eigh(np.tensordot(share / share.sum(), block.gram, axes=1))
+    values, vectors = np.linalg.eigh(mean_gram(operator, block, moments))
     root = np.sqrt(np.maximum(values, values[-1] * block.floor))[:, None] * vectors.T
     exponent = np.frexp(share.sum())[1]  # LAPACK rounds differently for very large values
     second = np.ldexp(nodes.sum(axis=0), -exponent)

@@ -54,6 +54,8 @@ class Stream:
         The ridge with which each block is updated.
     data : array (B, K, L) or 0
         The weights in the units of the data, if rows are whitened.
+    between : array (B, K, K, q) or 0
+        Of the stats of each block, if poses lie between the nodes.
     """
 
     weights: np.ndarray
@@ -66,6 +68,7 @@ class Stream:
     hidden: np.ndarray | float = 0.0
     ridge: np.ndarray | float = 0.0
     data: np.ndarray | float = 0.0
+    between: np.ndarray | float = 0.0
 
     @classmethod
     def begin(cls, model: Model, explained=None, energy=0.0, n_rows=0, ridge=0.0) -> Stream:
@@ -88,9 +91,9 @@ class Stream:
             sizes = np.linalg.norm(W, axis=2, keepdims=True)
             W, data = W / sizes, model.data_weights.reshape(W.shape) / sizes
         shares = np.zeros(W.shape[:2]) if explained is None else explained.reshape(W.shape[:2])
-        m = model.blocks()[0].gram.shape[0]
-        spread = np.array([np.repeat(np.diag(share)[None] / m, m, axis=0) for share in shares])
-        rhs = operator.normal(Moments(spread)).times(W)
+        moments = spread_evenly(operator, shares)
+        spread = moments.nodes
+        rhs = operator.normal(moments).times(W)
         rhs += np.reshape(ridge, (-1, 1, 1)) * (spread.sum(axis=1) @ W)
         return cls(
             weights=W,
@@ -102,6 +105,7 @@ class Stream:
             n_rows=n_rows,
             ridge=ridge,
             data=data,
+            between=moments.between,
         )
 
     def advance(self, problem: Problem, horizon) -> Stream:
@@ -134,6 +138,7 @@ class Stream:
             hidden=np.array([lacks(stats.moments) for stats in sums]),
             ridge=self.ridge,
             data=self.data,
+            between=sum_or_zero([stats.moments.between for stats in sums]),
         )
 
     def in_data(self, before: Stream, chunks, model: Model, horizon) -> Stream:
@@ -168,7 +173,8 @@ class Stream:
     def stats(self) -> list[Stats]:
         """The statistics of the rows, for each block."""
         gaps = np.ndim(self.hidden) > 1
-        moments = Moments(self.weight, np.asarray(self.hidden) if gaps else 0.0)
+        between = np.asarray(self.between) if np.ndim(self.between) else 0.0
+        moments = Moments(self.weight, np.asarray(self.hidden) if gaps else 0.0, between)
         known = Stats(self.rhs, moments, self.explained)
         return [known[b : b + 1] for b in range(len(self.weights))]
 
@@ -190,7 +196,7 @@ class Stream:
         V = data[:, 0] if whitened else W
         if self.weights.shape[1] > 1:
             (block,) = replace(model, weights=self.weights[0]).blocks()
-            W, explained = principal_axes(block, self.stats[0].moments)
+            W, explained = principal_axes(model.operator, block, self.stats[0].moments)
             V = W @ np.linalg.pinv(self.weights[0]) @ data[0] if whitened else W
             if np.any(self.hidden):  # these would include the energies in gaps
                 explained = explained * (self.explained[0] / explained.sum())
@@ -217,6 +223,26 @@ def _statistics(problem, W):
     explained = problem.chunks.sum(explained_energy, problem.block_for_codes(W))
     stats = problem.chunks.sum(statistics, problem.blocks_for_fit(W[None]))
     return replace(stats, explained=np.array([explained]))
+
+
+def spread_evenly(operator, shares):
+    """:class:`Moments` of rows that are spread evenly over all transforms.
+
+    ``shares`` (B, K) are the sums of the squared coefficients of each component.
+    """
+    squares = np.array([np.diag(share) for share in shares])
+    if operator.continuous is None:
+        m = 1 if operator._alike else operator.n_transforms
+        return Moments(np.repeat(squares[:, None] / m, m, axis=1))
+    q, m = operator.feature_weight, operator.n_transforms
+    V = np.ones((1, operator.n_features)) if q is None else np.asarray(q)[None]
+    every = operator.continuous.sums(operator.nodes, np.full((1, m), 1 / m), V)[0]
+    return Moments(squares[:, None], between=squares[..., None] * every)
+
+
+def sum_or_zero(parts):
+    """The arrays (1, ..) of all blocks, or 0 if there are none."""
+    return np.concatenate(parts) if np.ndim(parts[0]) else 0.0
 
 
 def lacks(moments):

@@ -73,6 +73,16 @@ def offset(share, center=False) -> str:
     )
 
 
+def loud(share) -> str:
+    """A few samples hold much of the energy, and decide what the kinds are."""
+    return (
+        f"loud samples hold {100 * share:.0f} % of the energy beyond four times what three "
+        "quarters of them have: they take kinds of their own, or become the noise of all. If size "
+        "says nothing, divide each sample by its norm before the fit; if they are artefacts, leave "
+        "them out (row_weight_ of GTPCA(outliers='rows') says which they are)."
+    )
+
+
 def coloured_residual(correlation, share, bar) -> str:
     """The residual, which holds a share of the energy, is not white."""
     side = "above" if correlation > 0 else "below"

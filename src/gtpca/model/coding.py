@@ -14,10 +14,13 @@ from gtpca.data.chunks import Chunk
 from gtpca.data.codes import Codes
 from gtpca.data.energies import row_exponents, zero_filled
 from gtpca.model.gaps import gram_at
-from gtpca.model.matching import match
+from gtpca.model.matching import match, match_at
+from gtpca.operators.base import add_projection
+from gtpca.operators.poses import is_pose
 
 __all__ = [
     "align",
+    "appended",
     "bring_back",
     "code",
     "data_energies",
@@ -31,6 +34,7 @@ __all__ = [
     "in_units",
     "measure",
     "nested_energies",
+    "nested_energies_at",
     "rematch",
     "restore",
 ]
@@ -39,22 +43,24 @@ __all__ = [
 def projection(operator, block, index, coef, dtype):
     """The rows ``sum_k coef_ik T_{index_i} w_k`` in ``dtype``, shape (n, d)."""
     total = np.zeros((len(index), operator.n_features), dtype=dtype)
-    Q = operator.prepare_weights(block.weights.astype(dtype))
-    index = np.broadcast_to(index[:, None], coef.shape)
-    operator.add_moved(total, Q, index, coef.astype(dtype))
+    add_projection(operator, total, block.weights.astype(dtype), index, coef.astype(dtype))
     return total
 
 
-def deflate(chunk, block):
-    """Match a chunk, subtract the projection and add the codes: the next residual."""
-    found = match(chunk, block)
-    codes = _append(chunk.codes, found)
+def deflate(chunk, block, before=None):
+    """Match a chunk, subtract the projection and add the codes: the next residual.
+
+    Poses ``before`` (n, p) between the nodes, if there are any, do not become worse.
+    """
+    found = match(chunk, block, before)
+    codes = appended(chunk.codes, found)
     return chunk.plus(block.weights, found.index, -found.coef, codes)
 
 
-def _append(codes, found):
+def appended(codes, found):
     """The codes, extended by those of a match."""
-    new = Codes(found.score, found.index[:, None].astype(np.int32))
+    index = found.index if is_pose(found.index) else found.index.astype(np.int32)
+    new = Codes(found.score, index[:, None])
     if codes is None:
         return new
     return Codes(np.hstack([codes.scores, new.scores]), np.hstack([codes.index, new.index]))
@@ -63,13 +69,13 @@ def _append(codes, found):
 def restore(chunk, block, k):
     """Add the contribution of component ``k`` back to the residual."""
     index = chunk.codes.index[:, k]
-    coef = block.coef(chunk.codes.scores[:, k, None], index)
+    coef = block.coef(chunk.operator, chunk.codes.scores[:, k, None], index)
     return chunk.plus(block.weights, index, coef, chunk.codes)
 
 
 def rematch(chunk, block, k):
     """Match component ``k`` again on a restored residual and subtract it again."""
-    done = deflate(chunk.with_codes(None), block)
+    done = deflate(chunk.with_codes(None), block, chunk.codes.index[:, k])
     scores, index = chunk.codes.scores.copy(), chunk.codes.index.copy()
     scores[:, k], index[:, k] = done.codes.scores[:, 0], done.codes.index[:, 0]
     return done.with_codes(Codes(scores, index))
@@ -97,7 +103,7 @@ def code(chunk, blocks, sweeps=0) -> Codes:
     if sweeps and len(blocks) > 1:
         return sweep(chunk, blocks, sweeps).codes
     rest = sweep(chunk, blocks[:-1])
-    return _append(rest.codes, match(rest, blocks[-1]))
+    return appended(rest.codes, match(rest, blocks[-1]))
 
 
 def ordinary(chunk):
@@ -122,7 +128,7 @@ def encode(chunk, blocks, sweeps=0, units=None) -> Codes:
     """
     chunk, exponent = ordinary(chunk)
     codes = code(chunk, blocks, sweeps)
-    scores = in_units(codes.scores, codes.index, units)
+    scores = in_units(codes.scores, chunk.operator.node_near(codes.index), units)
     return Codes(np.ldexp(scores, exponent).astype(chunk.rows.dtype), codes.index)
 
 
@@ -206,16 +212,22 @@ def _single(blocks, k):
 def bring_back(rows, operator, index):
     """``T_i* x_i / |T_i|* |T_i| 1`` of every row: the average value at each weight, (n, L).
 
-    Absolute values are used because the entries of a difference would cancel. Unobserved values are
-    left out of both.
+    Absolute values are used because the entries of a difference would cancel; between samples,
+    linear interpolation takes their place, since cubic taps already add up to 1. Unobserved values
+    are left out of both.
     """
-    chunk, whole, one = Chunk(rows, operator), operator.magnitude, np.ones(operator.n_weights)
-    if chunk.hidden is None:
+    if is_pose(index):
+        back = operator.continuous.bring_back(rows, index)
+        if back is not None:
+            return back.astype(rows.dtype)
+    chunk, whole, one = Chunk(rows, operator), operator._averaging, np.ones(operator.n_weights)
+    if chunk.hidden is None and not is_pose(index):
         used, place = np.unique(index, return_inverse=True)
         seen = whole.apply_at(one, used)
     else:
         used, place = index, np.arange(len(index))
-        seen = whole.apply_at(one, used) * ~chunk.hidden
+        seen = whole.apply_at(one, used)
+        seen = seen if chunk.hidden is None else seen * ~chunk.hidden
     cover = whole.adjoint_rows(seen, used)
     shown = cover > 1e-9 * cover.max(axis=1, keepdims=True, initial=0.0)
     scale = np.divide(1.0, cover, out=np.zeros_like(cover), where=shown)
@@ -227,8 +239,9 @@ def decode(codes, operator, blocks, dtype=np.float64):
     total = np.zeros((len(codes), operator.n_features), dtype=dtype)
     exponent = row_exponents(codes.scores)
     scores, used = np.ldexp(codes.scores.astype(np.float64), -exponent), 0
-    for block, index in zip(blocks, codes.index.T, strict=False):
-        coef = block.coef(scores[:, used : used + len(block)], index)
+    for k, block in enumerate(blocks[: codes.index.shape[1]]):
+        index = codes.index[:, k]
+        coef = block.coef(operator, scores[:, used : used + len(block)], index)
         total += projection(operator, block, index, coef, dtype)
         used += len(block)
     return np.ldexp(total, exponent) if np.any(exponent) else total
@@ -255,7 +268,7 @@ def measure(chunk, blocks, sweeps=0, units=None):
             columns += list(_nested_energies(before, block, rest.codes.index[:, -1]))
         swept = rest if sweeps == 0 else sweep(chunk, blocks[:number], sweeps)
         columns.append(swept.energies)
-    scores = in_units(swept.codes.scores, swept.codes.index, units)
+    scores = in_units(swept.codes.scores, chunk.operator.node_near(swept.codes.index), units)
     scores = np.ldexp(scores, exponent).astype(chunk.rows.dtype)
     energies = np.ldexp(np.stack(columns, axis=1), 2 * exponent)
     return {"scores": scores, "index": swept.codes.index, "energies": energies}
@@ -266,20 +279,33 @@ def nested_energies(chunk, blocks, sweeps=0):
     return chunk.weigh(measure(chunk, blocks, sweeps)["energies"].T).sum(axis=1)
 
 
+def nested_energies_at(chunk, block, index):
+    """Residual energies after 0, 1, .., K components of a block in fixed poses, weighted."""
+    found = match_at(chunk, block, index)
+    left = chunk.energies_of(
+        chunk.rows - projection(chunk.operator, block, index, found.coef, chunk.rows.dtype)
+    )
+    each = _nested_energies(chunk, block, index) if len(block) > 1 else []
+    return chunk.weigh(np.stack([chunk.energies, *each, left])).sum(axis=1)
+
+
 def _nested_energies(chunk, block, index):
     """``|r_i|^2`` after 1, .., K - 1 components of a block in fixed poses.
 
     With ``G_t = C C'`` and ``z = C^-1 b``, the first k components explain ``z_1^2 + .. + z_k^2``.
     """
     b = np.array([products_at(chunk, w, index) for w in block.weights])
-    if chunk.hidden is not None:
+    if chunk.hidden is not None or is_pose(index):
         return _nested_energies_in_gaps(chunk, block, index, b)
     z = np.einsum("njk,kn->jn", block.at(block.nested_root, index), b)
     return np.maximum(chunk.energies - np.cumsum(z**2, axis=0), 0.0)[:-1]
 
 
 def _nested_energies_in_gaps(chunk, block, index, b):
-    """The same over observed values, where what is explained counts for more than these."""
+    """The same over observed values, where what is explained counts for more than these.
+
+    And at poses between the nodes, of which there is no table of Gram matrices.
+    """
     G = gram_at(chunk, block, index)
     for k in range(1, len(block)):
         coef = np.linalg.solve(G[:, :k, :k], b[:k].T[:, :, None])[:, :, 0]
@@ -303,7 +329,7 @@ def energy_shares(chunk, blocks):
     scores, index = chunk.codes.scores, chunk.codes.index
     parts = []
     for k, block in enumerate(blocks):
-        coef = block.coef(scores[:, k, None], index[:, k])
+        coef = block.coef(chunk.operator, scores[:, k, None], index[:, k])
         parts.append(projection(chunk.operator, block, index[:, k], coef, np.float64))
     both = zero_filled(np.sum(parts, axis=0) + 2.0 * chunk.rows)
     both = both if chunk.operator.feature_weight is None else both * chunk.operator.feature_weight

@@ -120,9 +120,12 @@ def match_poses(chunk, block):
 
 
 def summarise(chunk, scores, explained, index):
-    """:class:`TakenPoses` of scores (n, K), of what they explain, and of transforms, (n,) each."""
+    """:class:`TakenPoses` of scores (n, K), of what they explain, and of transforms, (n,) each.
+
+    Poses between the nodes count as the nearest nodes.
+    """
     sides, count = score_sides(chunk, scores), np.flatnonzero(chunk.weigh(explained) > 0)
-    sizes, index = np.abs(scores[count, 0]), index[count]
+    sizes, index = np.abs(scores[count, 0]), chunk.operator.node_near(index[count])
     if not len(sizes):
         return TakenPoses(-1.0, 0, index, index, sides)
     row = int(sizes.argmax())

@@ -23,6 +23,7 @@ __all__ = [
     "Events",
     "cost_of",
     "decode_all",
+    "decode_span",
     "estimated_prices",
     "joined",
     "price_table",
@@ -262,7 +263,7 @@ def decode_all(signals, dictionary, prices, recipe, before=None, thorough=True):
         r = span.recording
         return dictionary, prices[r], nothing[r], thorough
 
-    pieces, parts = over_spans(signals, recipe, dictionary.length, _decode_span, given)
+    pieces, parts = over_spans(signals, recipe, dictionary.length, decode_span, given)
     sizes = [signal.n_points for signal in signals]
     found: list[list[Placed]] = [[] for _ in sizes]
     samples = [NoiseSample.none(dictionary) for _ in sizes]
@@ -284,7 +285,7 @@ def over_spans(signals, recipe, length, task, given):
     return pieces, map_pieces(signals, pieces, task, map(given, pieces), recipe.n_jobs)
 
 
-def _decode_span(signal, span: Span, dictionary, prices, before, thorough):
+def decode_span(signal, span: Span, dictionary, prices, before, thorough):
     """Events that begin in a piece, and its sample of noise."""
     Y = signal.read(span.low, span.high)
     old = None

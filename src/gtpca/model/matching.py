@@ -7,6 +7,9 @@ explains is ``b' G_t^-1 b = |z|^2`` with ``z = root_t b`` and ``root_t = G_t^(-1
 takes the transform with the largest ``|z|^2``, or the first of those that tie up to rounding
 (:mod:`gtpca.model.ties`).
 
+Where poses may lie between the nodes of an operator (:mod:`gtpca.operators.poses`), the best nodes
+are where its own search for a pose begins, and ``index`` holds poses (n, p) instead of numbers.
+
 With ``polarity="positive"``, scores are clipped at 0: a row that nothing fits upright does not take
 part, instead of being fitted upside down. Otherwise the explained energy would not be monotone.
 """
@@ -18,7 +21,9 @@ from functools import cached_property
 
 import numpy as np
 
+from gtpca.model.between import best_between, searches
 from gtpca.model.gaps import (
+    HIDDEN_WEIGHT,
     Factors,
     factor_dtype,
     hidden_sums,
@@ -28,7 +33,9 @@ from gtpca.model.gaps import (
     widest,
 )
 from gtpca.model.ties import first_best, lengths_of
+from gtpca.operators.base import Operator, lengths_at
 from gtpca.operators.normal import CG_STEPS, Moments, moments_at, moments_each
+from gtpca.operators.poses import is_pose
 
 __all__ = [
     "POLARITIES",
@@ -40,6 +47,7 @@ __all__ = [
     "make_block",
     "make_blocks",
     "match",
+    "match_at",
     "orthonormal",
     "rows_as_weights",
     "statistics",
@@ -71,6 +79,8 @@ class Block:
         nothing fits upright has score 0.
     rough : bool
         Whether ties between transforms are decided by rounding, as in a search among few rows.
+    fine : bool
+        Whether rows are matched at poses between the nodes.
     """
 
     weights: np.ndarray
@@ -80,6 +90,7 @@ class Block:
     floor: float
     polarity: str = "both"
     rough: bool = False
+    fine: bool = False
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -94,9 +105,12 @@ class Block:
         """Rows of ``root`` or ``norms`` for the transforms ``index``."""
         return values[np.zeros_like(index)] if len(values) == 1 else values[index]
 
-    def coef(self, score: np.ndarray, index: np.ndarray) -> np.ndarray:
+    def coef(self, operator: Operator, score: np.ndarray, index: np.ndarray) -> np.ndarray:
         """Coefficients of the ``T w_k`` from scores (n, K): ``score_k / |T w_k|``."""
-        norms = self.at(self.norms, index)
+        if is_pose(index):
+            norms = lengths_at(operator, self.weights, index)
+        else:
+            norms = self.at(self.norms, index)
         return np.divide(score, norms, out=np.zeros(score.shape), where=norms > 0)
 
 
@@ -106,15 +120,21 @@ def make_block(operator, W, dtype=np.float64, polarity="both", ridge=0.0) -> Blo
 
 
 def make_blocks(
-    operator, stack, dtype=np.float64, polarity="both", ridge=0.0, rough=False
+    operator, stack, dtype=np.float64, polarity="both", ridge=0.0, rough=False, fine=True
 ) -> list[Block]:
-    """The blocks of several weights (S, K, L), for rows of ``dtype``."""
+    """The blocks of several weights (S, K, L), for rows of ``dtype``.
+
+    With ``fine``, rows are matched at poses between the nodes, if the operator has any; operators
+    whose nodes do not lead to them are matched there in any case.
+    """
+    between = operator.continuous
+    fine = between is not None and (fine or not between.from_nodes)
     grams, floor = operator.gram(stack), max(np.finfo(dtype).eps, SINGULAR)
     norms = np.sqrt(np.einsum("stkk->stk", grams).clip(0.0))
     if ridge:
         grams = grams + ridge * (stack @ stack.transpose(0, 2, 1))[:, None]
     each = zip(stack, _inverse_roots(grams, floor), norms, grams, strict=True)
-    return [Block(*parts, floor, polarity, rough) for parts in each]
+    return [Block(*parts, floor, polarity, rough, fine) for parts in each]
 
 
 def _inverse_roots(G, floor):
@@ -143,7 +163,7 @@ class Match:
 
     Attributes
     ----------
-    index : int array (n,)
+    index : int array (n,), or poses (n, p) between the nodes
     score : array (n, K)
         ``coef_k |T w_k|``, the signed length of each part of the projection.
     coef : array (n, K)
@@ -157,9 +177,31 @@ class Match:
     coef: np.ndarray
     explained: np.ndarray
 
+    def or_better(self, other: Match) -> Match:
+        """For each row, this match, or another one that explains more."""
+        more = (other.explained > self.explained)[:, None]
+        return Match(
+            np.where(more, other.index, self.index),
+            np.where(more, other.score, self.score),
+            np.where(more, other.coef, self.coef),
+            np.maximum(self.explained, other.explained),
+        )
 
-def match(chunk, block) -> Match:
-    """For each row of a chunk, the transform under which a block explains most of it."""
+
+def match(chunk, block, before=None, anew=True) -> Match:
+    """For each row of a chunk, the transform under which a block explains most of it.
+
+    Parameters
+    ----------
+    chunk : Chunk
+    block : Block
+    before : poses (n, p) or None
+        Poses that must not become worse, for blocks that are matched between the nodes.
+    anew : bool
+        Whether to search everywhere, and not only around the poses ``before``.
+    """
+    if block.fine:
+        return _match_between(chunk, block, before, anew)
     P = chunk.prepared
     if len(block) == 1:
         index, z, coef = (found.T for found in _coded_each(chunk, P, [block]))
@@ -167,6 +209,74 @@ def match(chunk, block) -> Match:
     else:
         index, z, coef = _coded(chunk, P, block)
     return Match(index, coef * block.at(block.norms, index), coef, np.sum(z**2, axis=1))
+
+
+def _match_between(chunk, block, before, anew):
+    """The :class:`Match` of a block at poses between the nodes."""
+    between, starts = chunk.operator.continuous, []
+    if before is not None:
+        before = chunk.operator.pose_at(before)
+        starts.append(before[:, None])
+    if between.from_nodes and (anew or before is None):
+        starts.append(chunk.operator.nodes[_best_nodes(chunk, block)])
+    found = match_at(
+        chunk,
+        block,
+        between.search(
+            chunk.filled,
+            chunk.value_weights(HIDDEN_WEIGHT),
+            block.weights,
+            np.concatenate(starts, axis=1) if starts else None,
+            block.polarity == "positive" and len(block) == 1,
+            block.rough,
+        ),
+    )
+    return found if before is None else found.or_better(match_at(chunk, block, before))
+
+
+def match_at(chunk, block, pose) -> Match:
+    """The projection of the rows of a chunk on a block at given poses (n, p)."""
+    V, K = chunk.value_weights(HIDDEN_WEIGHT), len(block)
+    moved = chunk.operator.continuous.apply_each(block.weights, pose).transpose(1, 0, 2)
+    weighed = moved * V[:, None]
+    b = np.einsum("nd,nkd->nk", chunk.filled, weighed, dtype=np.float64)
+    G = weighed @ moved.transpose(0, 2, 1)
+    if chunk.hidden is None:
+        lengths = np.sqrt(np.einsum("nkk->nk", G))
+    else:
+        lengths = lengths_at(chunk.operator, block.weights, pose)
+    if K == 1:
+        squares = G[:, 0]
+        coef = np.divide(b, squares, out=np.zeros_like(b), where=squares > 0)
+        coef = np.maximum(coef, 0.0) if block.polarity == "positive" else coef
+    else:
+        least = block.floor * np.einsum("nkk->n", G)[:, None, None]
+        G = G + np.where(least > 0, least, 1.0) * np.eye(K)
+        coef = np.linalg.solve(G, b[:, :, None])[:, :, 0]
+    explained = np.einsum("nk,nk->n", coef, 2 * b - np.einsum("njk,nk->nj", G, coef))
+    return Match(pose, coef * lengths, coef, np.maximum(explained, 0.0))
+
+
+def _best_nodes(chunk, block):
+    """The numbers of the nodes from which a search begins, best first, (n, C)."""
+    energies = _node_energies(chunk, block)
+    return chunk.operator.continuous.best_nodes(energies)
+
+
+def _node_energies(chunk, block):
+    """The energy that a block explains of each row at every node, (n, m)."""
+    operator, P = chunk.operator, chunk.prepared
+    b = _correlated(operator, P, block.weights).astype(np.float64, copy=False)
+    if chunk.hidden is not None:
+        masks = _prepared_masks(chunk, np.dtype(np.float64))
+        z = Factors(masks, operator, block).whiten(b)
+    elif len(block.root) == 1:
+        z = np.einsum("jk,knm->jnm", block.root[0], b)
+    else:
+        z = np.einsum("mjk,knm->jnm", block.root, b)
+    if len(block) == 1 and block.polarity == "positive":
+        z = np.maximum(z, 0.0)
+    return np.einsum("knm,knm->nm", z, z)
 
 
 def _coded(chunk, P, block):
@@ -213,6 +323,10 @@ def _pick_joint(z, lengths):
 def _pick_whitened(chunk, P, block):
     """Best transform (n,) of ``root_t b``, and its value there, (n, K)."""
     operator = chunk.operator
+    if searches(operator):
+        stack, root = block.weights[None], block.root[None]
+        [index], [z] = best_between(operator, P, stack, root, lengths=_lengths(chunk, block))
+        return index, z
     if len(block.root) == 1:
         z = _correlated(operator, P, block.root[0] @ block.weights)
         return _pick_joint(z, _lengths(chunk, block))
@@ -241,6 +355,8 @@ def _coded_each(chunk, P, blocks):
     """Best transforms, ``z`` and coefficients of S separate components, (S, n) each."""
     W = np.concatenate([block.weights for block in blocks])
     root = np.concatenate([block.root for block in blocks]).reshape(len(W), -1)
+    if chunk.hidden is None and searches(chunk.operator):
+        return _coded_between(chunk, P, blocks[0], W, root)
     products, lengths = _products(P, chunk.operator, W, root), None
     if chunk.hidden is not None:
         masks = _prepared_masks(chunk, widest(blocks, chunk.rows.dtype))
@@ -251,6 +367,15 @@ def _coded_each(chunk, P, blocks):
     if lengths is not None:
         coef /= np.take_along_axis(lengths, index[:, :, None], axis=2)[:, :, 0]
     return index, z, coef
+
+
+def _coded_between(chunk, P, block, W, root):
+    """:func:`_coded_each` of weights (S, L) and roots (S, m), for shifts between samples."""
+    positive, lengths = block.polarity == "positive", _lengths(chunk, block)
+    each = W[:, None], root[:, :, None, None]
+    index, z = best_between(chunk.operator, P, *each, positive, lengths)
+    z = np.maximum(z[:, :, 0], 0.0) if positive else z[:, :, 0]
+    return index, z, z * root[np.arange(len(root))[:, None], index]
 
 
 def _pick_each(products, polarity, lengths):
@@ -314,7 +439,7 @@ class Stats:
 
 def statistics(chunk, blocks) -> Stats:
     """Match a chunk with each of several blocks separately, and reduce it to its :class:`Stats`."""
-    if len(blocks[0]) > 1:
+    if len(blocks[0]) > 1 or blocks[0].fine:
         return Stats.joined([_statistics(chunk, block) for block in blocks])
     P, size = chunk.prepared, _stack_size(chunk)
     parts = [_stacked(chunk, P, blocks[i : i + size]) for i in range(0, len(blocks), size)]
@@ -324,19 +449,36 @@ def statistics(chunk, blocks) -> Stats:
 def _statistics(chunk, block):
     """:class:`Stats` of a block of several components."""
     found = match(chunk, block)
-    explained = np.array([np.sum(chunk.weigh(found.explained))])
+    worth = found.explained
+    if is_pose(found.index):
+        worth = worth - chunk.operator.continuous.price(found.index, chunk.energies)
+    explained = np.array([np.sum(chunk.weigh(worth))])
     return coded_statistics(chunk, found.index, found.coef, explained)
 
 
 def coded_statistics(chunk, index, coef, explained) -> Stats:
-    """:class:`Stats` of a chunk in the poses ``index`` (n,), with coefficients (n, K).
+    """:class:`Stats` of a chunk in the poses ``index`` (n,) or (n, p), with coefficients (n, K).
 
     ``explained`` (1,) is passed through.
     """
     operator, weighted = chunk.operator, chunk.weigh(coef.T).T
     rhs = operator.adjoint_at(chunk.weighed, index, weighted.T)[None]
+    if is_pose(index):
+        return Stats(rhs, _moments_between(chunk, index, weighted, coef), explained)
     nodes = moments_at(operator, index, weighted, coef)[None]
     return Stats(rhs, Moments(nodes, hidden_sums(chunk, index, weighted, coef)), explained)
+
+
+def _moments_between(chunk, pose, weighted, coef):
+    """:class:`Moments` of a chunk at poses (n, p); gaps are part of them."""
+    K = coef.shape[1]
+    first, second = np.tril_indices(K)
+    products = (weighted[:, first] * coef[:, second]).T
+    V = chunk.value_weights(HIDDEN_WEIGHT)
+    sums = chunk.operator.continuous.sums(pose, products, V)
+    total = np.empty((1, K, K, sums.shape[1]))
+    total[0, first, second] = total[0, second, first] = sums
+    return Moments((weighted.T @ coef)[None, None], between=total)
 
 
 def explained_energy(chunk, block) -> float:

@@ -21,6 +21,7 @@ import numpy as np
 
 from gtpca.data.chunks import Chunks
 from gtpca.data.codes import Codes
+from gtpca.data.energies import row_energies
 from gtpca.data.rows import by_rows
 from gtpca.model.coding import bring_back, filled_in
 from gtpca.model.model import Poses
@@ -35,6 +36,7 @@ from gtpca.model.probabilistic import (
     shared_sums,
     with_one,
 )
+from gtpca.model.row_coder import ChunkCoder
 from gtpca.operators import Operator
 
 __all__ = [
@@ -45,12 +47,11 @@ __all__ = [
     "kind_data_sums",
     "kind_sums",
     "log_likelihoods",
+    "measure",
     "pose_summary",
     "probabilities",
     "rest_of_rows",
 ]
-
-FAINT = 1e-60
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +119,23 @@ class MixtureModel:
         """Most likely kind of every row, its most likely pose there, and the mean scores."""
         found = chunks.concat(encode, self.e_step(), self.sizes)
         return Codes(found["scores"], found["index"], kind=found["kind"])
+
+    @property
+    def shared_pose(self) -> bool:
+        """Pattern and components of a kind share one pose."""
+        return True
+
+    def coder(self, dtype: np.dtype) -> ChunkCoder:
+        """A function from few rows (n, d) that are not preprocessed to their codes."""
+        e_steps, sizes = self.e_step(), self.sizes
+        return ChunkCoder(
+            self.operator, self.kinds[0].seen, lambda chunk: Codes(**encode(chunk, e_steps, sizes))
+        )
+
+    def measure(self, chunks: Chunks) -> tuple[Codes, np.ndarray]:
+        """Codes, and the energy of every row with nothing, its pattern, 1, .., K components."""
+        found = chunks.concat(measure, self.e_step(), self.sizes)
+        return Codes(found["scores"], found["index"], kind=found["kind"]), found["energies"]
 
     def align(self, chunks: Chunks) -> np.ndarray:
         """Every row moved back from the pose of its kind, (n, \\*weight_shape)."""
@@ -206,14 +224,9 @@ def _sums(e_steps, seen, piece, by_feature=False):
     fit, share = normalised(np.stack([logs for logs, _ in found], axis=1))
     each = []
     for g, (e_step, (_, z, terms)) in enumerate(zip(e_steps, joints, strict=True)):
-        mine = replace(piece, weight=piece.weight * _told(share[:, g]))
-        each.append(shared_sums(e_step, by_feature, mine, fit, _told(found[g][1]), z, terms))
+        mine = replace(piece, weight=piece.weight * share[:, g])
+        each.append(shared_sums(e_step, by_feature, mine, fit, found[g][1], z, terms))
     return KindSums(tuple(each))
-
-
-def _told(share):
-    """Probabilities, with 0 for negligible ones: sums of tiny values cannot be divided."""
-    return np.where(share < FAINT, 0.0, share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,13 +275,33 @@ def encode(chunk, e_steps, sizes):
     return {"scores": codes.scores * sizes[codes.kind], "index": codes.index, "kind": codes.kind}
 
 
-def _shown(operator, stack, codes):
-    """The reconstruction by the kinds, with weights (G, 1 + K, L) and prior-unit scores, (n, d)."""
+def measure(chunk, e_steps, sizes):
+    """:func:`encode` of a chunk, and residual ``energies`` (n, K + 2) of its rows.
+
+    With nothing, with the pattern of their kind, and with its first 1, .., K components.
+    """
+    codes, rest = _coded(chunk, e_steps), chunk.rows
+    columns, coef = [row_energies(rest)], with_one(codes.scores)
+    for k in range(coef.shape[1]):
+        stack = [e_step.weights[[k]] for e_step in e_steps]
+        rest = rest - _moved_by_kind(chunk.operator, stack, coef[:, [k]], codes)
+        columns.append(row_energies(rest))
+    scores, energies = codes.scores * sizes[codes.kind], np.stack(columns, axis=1)
+    return {"scores": scores, "index": codes.index, "kind": codes.kind, "energies": energies}
+
+
+def _moved_by_kind(operator, stack, coef, codes):
+    """``T_i sum_q coef_iq w_gq`` with the weights (G, q, L) of the kind ``g`` of row i, (n, d)."""
     rows = np.zeros((len(codes), operator.n_features))
     for g, W in enumerate(stack):
         mine = codes.kind == g
-        rows[mine] = moved(operator, W, with_one(codes.scores[mine]), codes.index[mine, 0])
+        rows[mine] = moved(operator, W, coef[mine], codes.index[mine, 0])
     return rows
+
+
+def _shown(operator, stack, codes):
+    """The reconstruction by the kinds, with weights (G, 1 + K, L) and prior-unit scores, (n, d)."""
+    return _moved_by_kind(operator, stack, with_one(codes.scores), codes)
 
 
 def rest_of_rows(chunk, e_steps):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
@@ -13,7 +14,9 @@ from gtpca.data.codes import Codes
 from gtpca.data.rows import by_rows
 from gtpca.model import coding
 from gtpca.model.matching import Block, make_block
+from gtpca.model.pose_errors import pose_errors, pose_steps
 from gtpca.model.preprocessing import Preprocessing
+from gtpca.model.row_coder import RowCoder
 from gtpca.operators import Operator
 
 __all__ = ["CodedModel", "Model", "Poses"]
@@ -54,6 +57,7 @@ class CodedModel(Protocol):
     @property
     def n_poses(self) -> int: ...
     def encode(self, chunks: Chunks) -> Codes: ...
+    def coder(self, dtype: np.dtype) -> Callable[[np.ndarray], Codes]: ...
     def measure(self, chunks: Chunks) -> tuple[Codes, np.ndarray]: ...
     def energies(self, chunks: Chunks) -> np.ndarray: ...
     def data_energies(self, chunks: Chunks) -> np.ndarray: ...
@@ -61,6 +65,7 @@ class CodedModel(Protocol):
     def impute(self, chunks: Chunks) -> np.ndarray: ...
     def decode(self, codes: Codes) -> np.ndarray: ...
     def poses(self, codes: Codes) -> Poses: ...
+    def pose_errors(self, chunks: Chunks) -> Poses: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +141,10 @@ class Model:
         """Scores and transforms of all rows."""
         return chunks.concat(coding.encode, self.blocks(chunks.dtype), self.sweeps, self.units)
 
+    def coder(self, dtype: np.dtype) -> RowCoder:
+        """A function from few rows (n, d) that are not preprocessed to their codes."""
+        return RowCoder(self, dtype)
+
     def measure(self, chunks: Chunks) -> tuple[Codes, np.ndarray]:
         """Codes, and the energy of every row after 0, 1, .., k components, (n, k + 1)."""
         how = (self.blocks(chunks.dtype), self.sweeps, self.units)
@@ -185,3 +194,8 @@ class Model:
         """The transforms of codes in physical units."""
         told = by_rows(self.operator.describe, codes.index)
         return Poses(told, self.operator.pose_units, self.shared_pose)
+
+    def pose_errors(self, chunks: Chunks) -> Poses:
+        """Standard errors of the poses of all rows, in physical units."""
+        how = (pose_steps(self.operator), self.blocks(chunks.dtype), self.sweeps)
+        return Poses(chunks.concat(pose_errors, *how), self.operator.pose_units, self.shared_pose)

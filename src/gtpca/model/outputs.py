@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from sklearn.utils import check_array
 
 from gtpca import checks
 from gtpca.data.codes import Codes
 from gtpca.model.model import CodedModel
+from gtpca.operators.poses import is_pose
 
 __all__ = ["OUTPUTS", "codes_of", "inverse", "named_columns", "names", "side_by_side"]
 
@@ -18,15 +21,21 @@ EXACT = 2**24  # float32 represents all integers up to this one
 def names(model: CodedModel, output: str) -> list[str]:
     """Names of the columns: ``gtpca0, ..``, then ``gtpca0_index, ..`` or ``gtpca0_start, ..``.
 
-    If the pose is shared, ``gtpca_index`` or ``start``; ``start_s`` if the unit is known.
+    If the pose is shared, ``gtpca_index`` or ``start``; ``start_s`` if the unit is known. Where
+    poses lie between the transforms of a list, both outputs name their parameters.
     """
     checks.choice("output", output, OUTPUTS)
     scores = [f"gtpca{k}" for k in range(model.n_components)]
     if output == "scores":
         return scores
-    if output == "scores+poses":
+    operator = model.operator
+    if output == "scores+poses" and operator.continuous is None:
         return scores + (["gtpca_index"] if model.shared_pose else [f"{s}_index" for s in scores])
-    told, units = model.operator.describe(np.zeros(1, dtype=np.int64)), model.operator.pose_units
+    if output == "scores+poses":
+        told: Iterable[str] = [axis.name for axis in operator.pose_axes]
+    else:
+        told = operator.describe(np.zeros(1, dtype=np.int64))
+    units = operator.pose_units
     poses = [f"{pose}_{units[pose]}" if pose in units else pose for pose in told]
     return scores + [n for pose in poses for n in _pose_names(scores, pose, model.shared_pose)]
 
@@ -44,6 +53,8 @@ def named_columns(model: CodedModel, codes: Codes, output: str) -> dict[str, np.
 
 def _beside(model, codes, output):
     """Arrays (n, k), or (n, 1) if the pose is shared, that accompany the scores."""
+    if output == "scores+poses" and is_pose(codes.index):
+        return list(np.moveaxis(codes.index, 2, 0))
     if output == "scores+poses":
         return [codes.index]
     return list(model.poses(codes).values()) if output == "scores+units" else []
@@ -56,7 +67,7 @@ def side_by_side(model: CodedModel, output: str, scores, index) -> np.ndarray:
     """
     checks.choice("output", output, OUTPUTS)
     tables = _beside(model, Codes(scores, index), output)
-    if output == "scores+poses":
+    if output == "scores+poses" and not is_pose(index):
         exact = model.operator.n_transforms <= EXACT
         return np.hstack([scores, *tables], dtype=scores.dtype if exact else np.float64)
     if not all(table.dtype.kind in "biuf" for table in tables):
@@ -79,6 +90,9 @@ def codes_of(model: CodedModel, output: str, X) -> Codes:
         raise ValueError(f"X has {scores.shape[1]} columns, but {wanted} are needed.")
     if output == "scores":
         return Codes(scores, np.full((len(scores), model.n_poses), model.operator.reference))
+    if model.operator.continuous is not None:
+        pose = scores[:, k:].reshape(len(scores), len(model.operator.pose_axes), model.n_poses)
+        return Codes(scores[:, :k], np.moveaxis(pose, 1, 2).astype(np.float64))
     index = np.rint(scores[:, k:]).astype(np.int64)
     if index.min() < 0 or index.max() >= model.operator.n_transforms:
         raise ValueError("X holds transform indices that the family does not have.")

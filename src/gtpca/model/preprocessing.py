@@ -34,6 +34,11 @@ class Preprocessing:
     per_sample: bool = False
     noise: StationaryNoise | None = None
 
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether rows are neither centred nor whitened."""
+        return self.mean is None and not self.per_sample and self.noise is None
+
     def __call__(self, rows, operator, hidden=None):
         """``F (x - mean)`` of rows (n, d), zero outside the operator's domain.
 

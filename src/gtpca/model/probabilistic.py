@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
@@ -32,7 +32,9 @@ from gtpca.data.energies import row_energies
 from gtpca.data.rows import by_rows
 from gtpca.model.coding import bring_back, filled_in
 from gtpca.model.model import Poses
+from gtpca.model.pose_errors import PosedPart, errors_of_parts, pose_steps, seen_values
 from gtpca.model.preprocessing import Preprocessing
+from gtpca.model.row_coder import ChunkCoder
 from gtpca.model.stationary import StationaryNoise
 from gtpca.model.ties import TIED, first_within
 from gtpca.operators import Operator
@@ -44,6 +46,7 @@ __all__ = [
     "ProbabilisticModel",
     "Sums",
     "data_sums",
+    "density_errors",
     "encode",
     "hard_sums",
     "log_likelihoods",
@@ -166,6 +169,16 @@ class ProbabilisticModel:
         """Most likely pose of every row, and the mean of its scores there."""
         return chunks.concat(encode, self.e_step(), self.sizes)
 
+    def coder(self, dtype: np.dtype) -> ChunkCoder:
+        """A function from few rows (n, d) that are not preprocessed to their codes."""
+        code = partial(encode, e_step=self.e_step(), sizes=self.sizes)
+        return ChunkCoder(self.operator, self.seen, code)
+
+    def seen(self, rows: np.ndarray) -> np.ndarray:
+        """Rows (n, d) as the model sees them: in double precision, whitened."""
+        rows = Preprocessing()(rows.astype(np.float64, copy=False), self.operator)
+        return rows if self.whitening is None else self.whitening.whiten(rows)
+
     def measure(self, chunks: Chunks) -> tuple[Codes, np.ndarray]:
         """Codes, and the energy of every row with nothing, the pattern, 1, .., K components."""
         found = chunks.concat(measure, self.e_step(), self.sizes)
@@ -205,6 +218,12 @@ class ProbabilisticModel:
     def poses(self, codes: Codes) -> Poses:
         """The transforms of codes in physical units."""
         return self.described(codes.index)
+
+    def pose_errors(self, chunks: Chunks) -> Poses:
+        """Standard errors of the most likely poses, in physical units."""
+        steps = pose_steps(self.operator)
+        found = chunks.concat(density_errors, self.e_step(), steps)
+        return Poses(found, self.operator.pose_units, shared=True)
 
     def described(self, index) -> Poses:
         """Some transforms in physical units."""
@@ -714,6 +733,18 @@ def data_energies(chunk, e_step):
         rest = rest - moved(chunk.operator, w[None], coef[:, [k]], codes.index[:, 0])
         columns.append(row_energies(rest))
     return chunk.weigh(np.stack(columns)).sum(axis=1)
+
+
+def density_errors(chunk, e_step, steps):
+    """Standard errors of most likely poses, (n, 1) of each quantity.
+
+    See :mod:`gtpca.model.pose_errors`.
+    """
+    codes, variance = encode(chunk, e_step, 1.0), 1 / e_step.scale
+    free = np.arange(len(e_step.weights)) > 0
+    part = PosedPart(e_step.weights, codes.index[:, 0], with_one(codes.scores), free)
+    noise = np.full(len(codes), variance)
+    return errors_of_parts(e_step.operator, steps, [part], seen_values(chunk), noise, variance)
 
 
 def align(chunk, e_step):

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["TIED", "first_best", "first_within", "lengths_of"]
+__all__ = ["TIED", "first_best", "first_of_row", "first_within", "lengths_of"]
 
 TIED = 8  # times eps |x|: largest difference of products that tie
+ROUNDING = {c: TIED * float(np.finfo(c).eps) for c in "fd"}  # by the type of the products
 FAINT = 2.0**-6  # ties are not checked for rows of which a product holds less than this share
 
 
@@ -32,7 +33,7 @@ def first_best(values, lengths, power=1):
     if lengths is None:
         return index
     best = values[(*np.indices(index.shape, sparse=True), index)]
-    wrong = TIED * np.finfo(values.dtype).eps
+    wrong = ROUNDING[values.dtype.char]
     near = values >= (best - power * wrong / FAINT * np.abs(best))[..., None]
     if np.count_nonzero(near) == index.size:
         return index
@@ -41,6 +42,17 @@ def first_best(values, lengths, power=1):
     least = least if power == 1 else np.maximum(least, 0.0) ** power
     index[where] = first_within(values[where], least)
     return index
+
+
+def first_of_row(values, length) -> int:
+    """:func:`first_best` of the products (m,) of a single row; ``length()`` is ``|x|``."""
+    index = int(values.argmax())
+    best, wrong = float(values[index]), ROUNDING[values.dtype.char]
+    near = values >= best - wrong / FAINT * abs(best)
+    if np.count_nonzero(near) == 1:
+        return index
+    least = np.array([best - wrong * length()])
+    return int(first_within(values[None], least)[0])
 
 
 def first_within(values, least):

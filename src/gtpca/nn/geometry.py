@@ -18,7 +18,7 @@ from gtpca.estimator import bind_family
 from gtpca.families import Family
 from gtpca.model.gaps import HIDDEN_WEIGHT
 from gtpca.model.ties import TIED
-from gtpca.operators.base import Operator, weigh_features
+from gtpca.operators.base import Operator, on_nodes, weigh_features
 from gtpca.operators.composed import ComposedOperator
 from gtpca.operators.shift import ShiftOperator
 
@@ -149,12 +149,12 @@ def on_tensors(operator, constants):
 
 
 def make_operator(family, sample_shape, weight_shape=None, feature_weight=None):
-    """The operator of a family or of a callable; an operator is returned unchanged."""
+    """The operator of a family or of a callable, on its nodes; an operator remains as it is."""
     if isinstance(family, Operator):
-        return family
+        return on_nodes(family, "A layer")
     shape = checks.sizes("sample_shape", sample_shape)
     if isinstance(family, Family):
-        operator = bind_family(family, shape)
+        operator = on_nodes(bind_family(family, shape), "A layer")
     elif callable(family) and not isinstance(family, type):
         given = shape if weight_shape is None else checks.sizes("weight_shape", weight_shape)
         operator = CallableBank(family, shape, given)

@@ -12,6 +12,7 @@ from gtpca.model.matching import explained_energy, orthonormal
 from gtpca.nn.geometry import Geometry
 from gtpca.nn.layer import GTPCLayer
 from gtpca.nn.training import RowBatches, Schedule, Trainer
+from gtpca.operators.base import on_nodes
 from gtpca.solvers.base import SolverResult
 
 __all__ = ["Adam"]
@@ -103,7 +104,7 @@ class Adam(BaseEstimator):
         return short.solve(problem, 0, start=W)
 
     def _layer(self, problem, seed, start):
-        operator = problem.chunks.operator
+        operator = on_nodes(problem.chunks.operator, "solver=Adam()")
         dtype = torch.from_numpy(np.empty(0, problem.chunks.dtype)).dtype
         options = {"polarity": problem.polarity, "random_state": seed, "device": self.device}
         layer = GTPCLayer(Geometry(operator), operator.sample_shape, dtype=dtype, **options)

@@ -13,6 +13,7 @@ from scipy.spatial import KDTree
 from gtpca.operators.base import LARGE_BANK, Operator
 from gtpca.operators.normal import Stencil
 from gtpca.operators.pooling import pooled_shape, pooling
+from gtpca.operators.poses import is_pose
 
 __all__ = ["BankOperator"]
 
@@ -46,6 +47,8 @@ class BankOperator(Operator):
     angles, unordered : iterable of str
         Names of poses that are angles in degrees, and of those that only number the transforms.
     """
+
+    read: np.ndarray | None = None  # weights (L,) that others are tied to; None: there are no ties
 
     def __init__(
         self,
@@ -91,7 +94,10 @@ class BankOperator(Operator):
             matrix = rows_kept(matrix, np.tile(domain, self.n_transforms))
         if read is not None:
             matrix = matrix @ ties(read, self.weight_shape)
-        return BankOperator(matrix, self.grid, self.weight_shape, self._poses, domain=domain, **how)
+        shapes = (self.grid, self.weight_shape)
+        found = BankOperator(matrix, *shapes, self._poses, domain=domain, **how)
+        found.read = read
+        return found
 
     def largest_shares(self, kept: np.ndarray) -> np.ndarray:
         """``max_t sum_j T_t[j, l]^2`` over the features that are ``kept`` (d,), (L,)."""
@@ -156,6 +162,8 @@ class BankOperator(Operator):
         return self._each_row(V, index, np.empty((len(V), self.n_features), V.dtype), lambda A: A)
 
     def adjoint_rows(self, X, index):
+        if is_pose(index):
+            return super().adjoint_rows(X, index)
         return self._each_row(X, index, np.empty((len(X), self.n_weights)), lambda A: A.T)
 
     def _each_row(self, rows, index, out, direction):
@@ -218,6 +226,8 @@ class BankOperator(Operator):
     def _normal(self, nodes):
         """Assembled on the common sparsity pattern of all ``T_t* T_t``, if that is small."""
         K = nodes.shape[2]
+        if self.continuous is not None and not self.selects:
+            return self._normal_between(nodes)
         small = K == 1 or NEIGHBOURS * self.n_weights * K * K <= LARGE_BANK
         if self.selects or self._coupling is None or not small:
             return super()._normal(nodes)
@@ -228,6 +238,13 @@ class BankOperator(Operator):
             each = [values.T @ one.reshape(len(one), -1) for one in nodes]
             entries = np.stack(each).reshape(len(nodes), -1, K, K)
         return Stencil(indices, indptr, entries)
+
+    def _normal_between(self, nodes):
+        """The same in the form that holds for all poses: nothing is kept for each transform."""
+        q = np.ones(self.n_features) if self.feature_weight is None else self.feature_weight
+        pairs = nodes.transpose(0, 2, 3, 1)
+        sums = self.continuous.sums(self.nodes, pairs.reshape(-1, nodes.shape[1]), q[None])
+        return self.continuous.normal(sums.reshape(*pairs.shape[:3], -1))
 
     def _node_times(self, nodes, W):
         if len(W) == 1:
@@ -260,6 +277,8 @@ class BankOperator(Operator):
         return self._matrix
 
     def describe(self, index):
+        if self.continuous is not None and is_pose(index):
+            return self.continuous.describe(index)
         return {name: np.asarray(values)[index] for name, values in self._poses.items()}
 
 

@@ -28,13 +28,25 @@ from gtpca import checks
 from gtpca.operators.backend import cast, is_numpy, namespace
 from gtpca.operators.grid import resized
 from gtpca.operators.normal import ByNode, Diagonal, Masked, Moments, Normal, Scalar
+from gtpca.operators.poses import Continuous, PoseAxis, is_pose
+from gtpca.operators.ready import Ready, ReadyBank
 
-__all__ = ["Operator", "smoothed", "sum_by_index", "weigh_features", "with_feature_weight"]
+__all__ = [
+    "Operator",
+    "add_projection",
+    "lengths_at",
+    "on_nodes",
+    "smoothed",
+    "sum_by_index",
+    "weigh_features",
+    "with_feature_weight",
+]
 
 FEW_GROUPS = 32  # up to this number a dense product is faster than a sparse one
 FAINT = 1e-12  # coverage of a weight, relative to the largest, that is rounding error
 LARGE_WEIGHT = 2**22  # largest size of all ``T_t* q`` of a feature weight
 LARGE_BANK = 2**24  # entries of moved weights up to which they are kept
+READY_BANK = 2**20  # the same for each component of an encoder
 
 
 class Operator(ABC):
@@ -94,6 +106,9 @@ class Operator(ABC):
     edges : dict of int to str
         How weights continue beyond their ends along each moving axis, in the words of
         ``numpy.pad``: smoothing needs it.
+    continuous : Continuous or None
+        The transforms at poses between the nodes, if there are any. Methods that take the
+        transforms of rows as ``index`` then also take poses, see :mod:`gtpca.operators.poses`.
     """
 
     selects = False
@@ -106,6 +121,7 @@ class Operator(ABC):
     angles: tuple[str, ...] = ()
     unordered: tuple[str, ...] = ("transform",)
     circular: dict[int, bool] = {}  # noqa: RUF012
+    continuous: Continuous | None = None
 
     def __init__(self, sample_shape, weight_shape, n_transforms, moved_axes=None, domain=None):
         self.grid = sample_shape
@@ -124,6 +140,16 @@ class Operator(ABC):
         self.domain_share = self.n_judged / self.n_features
         same = self.weight_shape == self.sample_shape
         self.weight_grid = self.grid if same else resized(self.grid, self.weight_shape)
+
+    @property
+    def own_search(self) -> bool:
+        """Whether poses are found row by row, without a list of transforms."""
+        return self.continuous is not None and not self.continuous.from_nodes
+
+    @property
+    def still(self) -> bool:
+        """Whether nothing moves: there is one transform only."""
+        return self.n_transforms == 1 and self.continuous is None
 
     # --- must be written ---
 
@@ -144,9 +170,52 @@ class Operator(ABC):
         """
         return {"transform": np.asarray(index)}
 
+    @cached_property
+    def pose_axes(self) -> tuple[PoseAxis, ...]:
+        """The parameters of a pose: one axis for each quantity of :meth:`describe`.
+
+        A quantity that is not a number is replaced by the number of the transform.
+        """
+        if self.continuous is not None:
+            return self.continuous.axes
+        names = self.describe(np.zeros(1, dtype=np.int64))
+        ends = zip(names, self.nodes.min(axis=0), self.nodes.max(axis=0), strict=True)
+        return tuple(
+            PoseAxis(n, float(a), float(b), self.pose_units.get(n, ""), self.periods.get(n))
+            for n, a, b in ends
+        )
+
+    @cached_property
+    def nodes(self) -> np.ndarray:
+        """The poses of all transforms, (m, p), in the order of :attr:`pose_axes`."""
+        every = np.arange(self.n_transforms)
+        columns = [np.asarray(values) for values in self.describe(every).values()]
+        numbers = [values if values.dtype.kind in "biuf" else every for values in columns]
+        return np.array(numbers, dtype=np.float64).reshape(len(numbers), len(every)).T
+
+    def pose_at(self, index: np.ndarray) -> np.ndarray:
+        """The parameters (.., p) of transforms (..); poses remain as they are."""
+        return index if is_pose(index) else self.nodes[index]
+
+    def node_near(self, pose: np.ndarray) -> np.ndarray:
+        """The numbers (..) of the nodes nearest to poses (.., p); numbers remain as they are.
+
+        Differences are compared with the range of their axis.
+        """
+        if not is_pose(pose):
+            return pose
+        far = np.zeros((*pose.shape[:-1], self.n_transforms))
+        for j, axis in enumerate(self.pose_axes):
+            steps = axis.difference(pose[..., j, None], self.nodes[:, j])
+            far += (steps / max(axis.high - axis.low, np.finfo(float).tiny)) ** 2
+        return far.argmin(axis=-1)
+
     @property
     def magnitude(self) -> Operator:
-        """The operator with the entries ``|T_t|``: the operator itself if none is negative."""
+        """The operator with the entries ``|T_t|``: the operator itself if none is negative.
+
+        Entries of a composition may be larger, where terms of the product cancel.
+        """
         return self
 
     def coarser(self, axes: tuple[int, ...]) -> Operator | None:
@@ -217,6 +286,15 @@ class Operator(ABC):
             return self._correlate(P, W[0])[None]
         return np.stack([self._correlate(P, w) for w in W])
 
+    def ready(self, w: np.ndarray, dtype=np.float64) -> Ready:
+        """Weights (L,) prepared for matches with few rows of a data type, one after the other.
+
+        All moved weights if they are few and rows are not prepared, else the weights themselves.
+        """
+        plain = type(self).prepare is Operator.prepare
+        few = self.n_transforms * self.n_features <= READY_BANK
+        return ReadyBank(self, w, dtype) if plain and few else Ready(self, w)
+
     def prepare_mask(self, H: np.ndarray) -> np.ndarray:
         """What :meth:`correlate_mask` needs from masks ``H`` (n, d), computed once, (n, ..)."""
         return self.prepare(H) if self.selects else H
@@ -251,6 +329,8 @@ class Operator(ABC):
 
     def apply_at(self, w: np.ndarray, index: np.ndarray) -> np.ndarray:
         """The rows ``T_{index_i} w``, or ``T_{index_i} w_i`` of weights (n, L), shape (n, d)."""
+        if self.continuous is not None and is_pose(index):
+            return self.continuous.apply(w, index)
         return self._apply_at(w, index) if w.ndim == 1 else self._apply_rows(w, index)
 
     def prepare_weights(self, W: np.ndarray) -> np.ndarray:
@@ -258,6 +338,8 @@ class Operator(ABC):
 
         All moved weights (K, m, d) if they are not too many, else the weights themselves.
         """
+        if self.continuous is not None:
+            return W
         if len(W) * self.n_transforms * self.n_features > LARGE_BANK:
             return W
         return np.stack([self.apply(w) for w in W]).astype(W.dtype, copy=False)
@@ -273,8 +355,8 @@ class Operator(ABC):
             entries = (coef.ravel(), places, np.arange(0, n * K + 1, K, dtype=index.dtype))
             X += sparse.csr_array(entries, shape=(n, K * m)) @ Q.reshape(K * m, -1)
             return
-        for w, t, c in zip(Q, index.T, coef.T, strict=True):
-            moved = self.apply_at(w, t).astype(X.dtype, copy=False)
+        for k, (w, c) in enumerate(zip(Q, coef.T, strict=True)):
+            moved = self.apply_at(w, index[:, k]).astype(X.dtype, copy=False)
             moved *= c[:, None]
             X += moved
 
@@ -302,12 +384,16 @@ class Operator(ABC):
 
         Coefficients are (S, n); transforms are (S, n), or (n,) if they are the same for all S.
         """
+        if self.continuous is not None and is_pose(index):
+            return coef @ self.continuous.adjoint(X, index)
         if index.ndim == 1:
             return self._adjoint_block(X, index, coef.T)
         return self._adjoint_each(X, index, coef)
 
     def adjoint_rows(self, X: np.ndarray, index: np.ndarray) -> np.ndarray:
         """The adjoint of each row, ``T_{index_i}* x_i``, shape (n, L)."""
+        if self.continuous is not None and is_pose(index):
+            return self.continuous.adjoint(X, index)
         one = np.ones(1)
         return np.array(
             [self._adjoint_at(x[None], np.array([t]), one) for x, t in zip(X, index, strict=True)]
@@ -353,10 +439,17 @@ class Operator(ABC):
 
     def normal(self, moments: Moments) -> Normal:
         """The normal equations of rows with these moments."""
+        if self.continuous is not None and moments.posed:
+            return self.continuous.normal(moments.between)
         system = self._normal(moments.nodes)
         return system + (-1.0) * self._lacking(moments) if moments.lack else system
 
     # --- helpers of the defaults ---
+
+    @property
+    def _averaging(self) -> Operator:
+        """Where rows that are brought back come from: entries as in ``magnitude``, or positive."""
+        return self.magnitude
 
     @property
     def _alike(self) -> bool:
@@ -540,6 +633,48 @@ def blurred(a, width, axis, edge):
     return padded @ (taps / taps.sum())
 
 
+def on_nodes(operator, what: str):
+    """The operator with its nodes alone, for what sums over all transforms.
+
+    Raises a ValueError that names ``what`` if the nodes do not stand for all poses.
+    """
+    if operator.continuous is None:
+        return operator
+    if not operator.continuous.from_nodes:
+        raise ValueError(
+            f"{what} sums over a list of transforms, which this family does not have: its poses "
+            "are found row by row. Use GTPCA, or a family with a list of transforms."
+        )
+    other = copy.copy(operator)
+    other.continuous = None
+    for name in ("nodes", "pose_axes"):
+        vars(other).pop(name, None)
+    return other
+
+
+def add_projection(operator, X, W, index, coef) -> None:
+    """Add ``sum_k coef_ik T_{index_i} w_k`` to the rows ``X`` (n, d), in place.
+
+    Weights are (K, L), coefficients (n, K), and all K share the transform of a row: ``index`` (n,),
+    or poses (n, p).
+    """
+    if is_pose(index):
+        X += operator.apply_at(coef @ W, index).astype(X.dtype, copy=False)
+        return
+    each = np.broadcast_to(index[:, None], coef.shape)
+    operator.add_moved(X, operator.prepare_weights(W), each, coef)
+
+
+def lengths_at(operator, W, index) -> np.ndarray:
+    """``|T_{index_i} w_k|`` in the inner product of the operator, (n, K), at poses (n, p)."""
+    q = operator.feature_weight
+    squares = (
+        operator.apply_at(w, index) ** 2 @ (np.ones(operator.n_features) if q is None else q)
+        for w in W
+    )
+    return np.sqrt(np.stack(list(squares), axis=1))
+
+
 def sum_by_index(X, index, coef, n_groups):
     """``M_t = sum_{i: index_i = t} coef_i x_i``, (n, d) to (n_groups, d), float64.
 
@@ -566,7 +701,7 @@ def with_feature_weight(operator, feature_weight):
         return operator  # including everything it has computed
     other = copy.copy(operator)
     other.feature_weight = feature_weight
-    for name in ("_prepared_weight", "_weight_rows", "_coupling"):
+    for name in ("_prepared_weight", "_weight_rows", "_coupling", "_weighted_whole"):
         vars(other).pop(name, None)
     return other
 

@@ -9,6 +9,8 @@ from gtpca.operators.backend import is_numpy, namespace
 from gtpca.operators.bank import BankOperator
 from gtpca.operators.base import Operator
 from gtpca.operators.normal import Masked
+from gtpca.operators.poses import is_pose
+from gtpca.operators.ready import ReadyPairs
 
 __all__ = ["ComposedOperator", "composed"]
 
@@ -60,7 +62,13 @@ class ComposedOperator(Operator):
 
     @property
     def magnitude(self):
+        if self.continuous is not None:
+            return self  # interpolation adds no signs
         return ComposedOperator(self.outer.magnitude, self.inner.magnitude)
+
+    @property
+    def _averaging(self):
+        return ComposedOperator(self.outer._averaging, self.inner._averaging)
 
     def _split(self, index):
         m = self.outer.n_transforms
@@ -82,6 +90,9 @@ class ComposedOperator(Operator):
 
     def prepare(self, X):
         return self.outer.prepare(X)
+
+    def ready(self, w, dtype=np.float64):
+        return ReadyPairs(self, w, dtype)
 
     def _correlate(self, P, w):
         if is_numpy(w):
@@ -190,6 +201,8 @@ class ComposedOperator(Operator):
         return np.array([self.inner.adjoint(M[:, k]) for k in range(len(W))])
 
     def adjoint_rows(self, X, index):
+        if is_pose(index):
+            return super().adjoint_rows(X, index)
         inside, outside = self._split(index)
         return self.inner.adjoint_rows(self.outer.adjoint_rows(X, outside), inside)
 
@@ -204,6 +217,8 @@ class ComposedOperator(Operator):
         return sparse.csr_array(sparse.vstack(blocks))
 
     def describe(self, index):
+        if self.continuous is not None and is_pose(np.asarray(index)):
+            return self.continuous.describe(index)
         inside, outside = self._split(np.asarray(index))
         return _joined(self.outer.describe(outside), self.inner.describe(inside))
 

@@ -43,6 +43,7 @@ __all__ = [
 CG_TOLERANCE, CG_STEPS = 1e-10, 200
 FORCING = 0.1  # reduction of the residual that is enough: codes change afterwards
 SINGULAR = 1e-12  # eigenvalues below this share of the largest count as zero
+FAINT = np.finfo(np.float64).tiny  # numbers below have fewer digits, and their inverse overflows
 SEEN = 1e-9  # coverage of a weight, relative to the largest, below which it is unseen
 
 
@@ -57,20 +58,32 @@ class Moments:
     hidden : array (S, K, K, p), or 0 where all values count
         ``sum_i a_ij a_ik T_i* diag(h_i) T_i``, where ``h_i`` (d,) is what the weights of the values
         of a row lack, in the compact form of :meth:`~gtpca.operators.base.Operator.mask_sums`.
+    between : array (S, K, K, q), or 0 where all rows are at nodes
+        ``sum_i a_ij a_ik T_i* diag(v_i) T_i`` of rows at poses that are not nodes, in the compact
+        form of :meth:`~gtpca.operators.poses.Continuous.sums`. It includes gaps; ``nodes`` is then
+        ``sum_i a_i a_i'``, (S, 1, K, K).
     """
 
     nodes: np.ndarray
     hidden: Any = 0.0
+    between: Any = 0.0
 
     def __add__(self, other: Moments) -> Moments:
-        return Moments(self.nodes + other.nodes, self.hidden + other.hidden)
+        hidden, between = self.hidden + other.hidden, self.between + other.between
+        return Moments(self.nodes + other.nodes, hidden, between)
 
     def __rmul__(self, factor: float) -> Moments:
-        return Moments(factor * self.nodes, factor * self.hidden)
+        return Moments(factor * self.nodes, factor * self.hidden, factor * self.between)
 
     def __getitem__(self, part: slice) -> Moments:
         """Some of the S systems."""
-        return Moments(self.nodes[part], self.hidden[part] if self.lack else 0.0)
+        hidden = self.hidden[part] if self.lack else 0.0
+        return Moments(self.nodes[part], hidden, self.between[part] if self.posed else 0.0)
+
+    @property
+    def posed(self) -> bool:
+        """Whether rows are at poses that are not nodes."""
+        return np.ndim(self.between) > 0
 
     @property
     def lack(self) -> bool:
@@ -86,7 +99,8 @@ class Moments:
     def joined(parts: list[Moments]) -> Moments:
         """Several of them, stacked along the first axis."""
         hidden = np.concatenate([p.hidden for p in parts]) if parts[0].lack else 0.0
-        return Moments(np.concatenate([p.nodes for p in parts]), hidden)
+        between = np.concatenate([p.between for p in parts]) if parts[0].posed else 0.0
+        return Moments(np.concatenate([p.nodes for p in parts]), hidden, between)
 
 
 def moments_at(operator, index, weighted, coef):
@@ -201,8 +215,7 @@ class Scalar(Normal):
     def solve(self, rhs, start, steps=CG_STEPS):
         if rhs.shape[1] == 1:
             return divide(rhs, self.A, start)
-        inverse = np.linalg.pinv(self.A, rcond=SINGULAR, hermitian=True)
-        return start + inverse @ (rhs - self.A @ start)
+        return start + shortest(self.A, rhs - self.A @ start)
 
     def __add__(self, other):
         if isinstance(other, Scalar):
@@ -236,8 +249,7 @@ class Diagonal(Normal):
             return divide(rhs, self.entries[:, 0], start)
         A = self.entries.transpose(0, 3, 1, 2)
         first, wanted = (each.transpose(0, 2, 1)[..., None] for each in (start, rhs))
-        step = np.linalg.pinv(A, rcond=SINGULAR, hermitian=True) @ (wanted - A @ first)
-        return start + step[..., 0].transpose(0, 2, 1)
+        return start + shortest(A, wanted - A @ first)[..., 0].transpose(0, 2, 1)
 
     def __add__(self, other):
         if isinstance(other, Diagonal):
@@ -363,9 +375,22 @@ class Both(Normal):
 
 
 def divide(rhs, diagonal, w0):
-    """``rhs / diagonal``, and ``w0`` where the diagonal is zero."""
-    seen = diagonal > 0
+    """``rhs / diagonal``, and ``w0`` where the diagonal is zero, or too faint to divide by."""
+    seen = diagonal >= FAINT
     return np.where(seen, rhs / np.where(seen, diagonal, 1.0), w0)
+
+
+def shortest(A, rest):
+    """The shortest solutions of ``A step = rest`` (.., K, n), for symmetric ``A`` (.., K, K).
+
+    They are 0 where all of ``A`` is too faint to divide by. Each system is scaled by a power of
+    two, which changes no digit: the inverse of what is small might overflow.
+    """
+    size = np.abs(A).max(axis=(-2, -1), keepdims=True)
+    seen = size >= FAINT
+    unit = np.ldexp(0.5, np.frexp(np.where(seen, size, 1.0))[1])
+    scaled = np.where(seen, A, 0.0) / unit
+    return np.linalg.pinv(scaled, rcond=SINGULAR, hermitian=True) @ (rest / unit)
 
 
 def conjugate_gradients(times, rhs, w, steps=CG_STEPS, tolerance=CG_TOLERANCE):

@@ -35,9 +35,10 @@ from gtpca.operators.backend import (
     window_sums,
     zeros,
 )
-from gtpca.operators.base import Operator, sum_by_index
+from gtpca.operators.base import READY_BANK, Operator, sum_by_index
 from gtpca.operators.extrapolation import predict_unseen
 from gtpca.operators.lags import SHORT_AXIS, coarser_track, conjugate_spectra, lag_matrix
+from gtpca.operators.ready import Ready, ReadyBank, ReadyShift
 from gtpca.operators.windows import describe_windows, window_grid, window_periods, window_units
 
 __all__ = ["ShiftAxis", "ShiftOperator"]
@@ -270,7 +271,7 @@ class ShiftOperator(Operator):
         large = self.n_transforms * self.n_features > few_products
         self.by_fft = large and self.n_transforms > FEW_TRANSFORMS
         self.stacked = FEW_STACKED if self.by_fft else Operator.stacked
-        whole = self.isometric and not any(track.unrolled for track in self.tracks)
+        whole = self.isometric and not self._unrolled
         self._moves_prepared = self.by_fft and whole and len(moved) > 1
         self._placed = self.isometric and not any(track.circular for track in self.tracks)
         self._covered = all(t.covers or not (t.moves or t.first) for t in self.tracks)
@@ -385,8 +386,21 @@ class ShiftOperator(Operator):
     def prepare(self, X):
         if not self.by_fft:
             return X
-        grid = self._each_axis("unroll", X.reshape(-1, *self.sample_shape), first=1)
+        grid = X.reshape(-1, *self.sample_shape)
+        grid = self._each_axis("unroll", grid, first=1) if self._unrolled else grid
+        if len(self._fft_axes) == 1:
+            return fft_of(X).rfft(grid, self._fft_shape[0], self._fft_axes[0])
         return fft_of(X).rfftn(grid, self._fft_shape, self._fft_axes)
+
+    def ready(self, w, dtype=np.float64):
+        if self.by_fft:
+            return ReadyShift(self, w, dtype)
+        few = self.n_transforms * self.n_features <= READY_BANK
+        return ReadyBank(self, w, dtype) if few else Ready(self, w)
+
+    def padded(self, w):
+        """The padded window, and where every ``T_t w`` starts in it along each axis, (m,) each."""
+        return self._each_axis("pad", w.reshape(self.weight_shape)), self._all_starts
 
     def move_prepared(self, P, W, index, coef):
         """A shift multiplies a spectrum by phases, if no part of the window leaves the sample."""
@@ -419,15 +433,23 @@ class ShiftOperator(Operator):
     def _correlate(self, P, w):
         if not self.by_fft:
             return super()._correlate(P, w)
-        lags = self._multiply(P, cast(self._spectrum(w), P))
-        *others, (last, track) = enumerate((self.tracks[j] for j in self._moving), start=1)
-        for axis, each in others:
-            lags = each.keep_lags(inverse_fft(lags, axis), axis)
-        if others and is_numpy(P) and track.fft_length <= SHORT_AXIS:
+        return self.lags(P, cast(self.spectrum(w), P))
+
+    def lags(self, P, spectrum):
+        """``<x_i, T_t w>``, (n, m), from the spectra of rows and of weights."""
+        lags, track = self._multiply(P, spectrum), self.tracks[self._moving[-1]]
+        axis = len(self._moving)
+        for other in range(1, axis):
+            lags = self.tracks[self._moving[other - 1]].keep_lags(inverse_fft(lags, other), other)
+        if axis > 1 and is_numpy(P) and track.fft_length <= SHORT_AXIS:
             lags = lags.view(lags.real.dtype) @ cast(self._last_lags, lags.real)
         else:
-            lags = track.keep_lags(fft_of(lags).irfft(lags, track.fft_length, last), last)
+            lags = track.keep_lags(fft_of(lags).irfft(lags, track.fft_length, axis), axis)
         return lags.reshape(-1, self.n_transforms)
+
+    @cached_property
+    def _unrolled(self):
+        return any(track.unrolled for track in self.tracks)
 
     @cached_property
     def _last_lags(self):
@@ -458,7 +480,8 @@ class ShiftOperator(Operator):
         tracks = [coarser_track(t) if j in axes else t for j, t in enumerate(self.tracks)]
         return ShiftOperator(tracks, self.moved_axes, FEW_PRODUCTS)
 
-    def _spectrum(self, w):
+    def spectrum(self, w):
+        """The conjugate spectrum of weights (L,), with their first offset at lag 0."""
         grid = self._each_axis("lay_out", w.reshape(self.weight_shape))
         return fft_of(w).rfftn(grid, self._fft_shape, self._moving).conj()
 

@@ -24,12 +24,14 @@ function drawMap(host, given, channel, scale) {
   return chart(host, [trace], { xaxis: { title: { text: plain(name) }, zeroline: false }, yaxis, margin: MARGIN });
 }
 
-/** The average of all samples, on the scale of both averages. */
+/** The average of all samples, or of each kind, on the scale of both averages. */
 function drawMean(host, given, channel, colour, range) {
-  const trace = { type: "scatter", mode: "lines", x: Array.from(numbers(given.x)),
-    y: Array.from(numbers(given.means[channel])), line: { color: colour, width: 2 }, hovertemplate: "%{x:.4~g}: %{y:.4~g}<extra></extra>" };
-  const xaxis = { title: { text: plain(given.name) }, range: edgesOf(trace.x) };
-  return chart(host, [trace], { xaxis, yaxis: { title: { text: "average" }, range }, margin: MARGIN });
+  const { groups } = page.alignment, x = Array.from(numbers(given.x)), { cycle } = COLOURS;
+  const traces = inRows(numbers(given.means[channel]), groups.length).map((y, g) => ({ type: "scatter", mode: "lines", x, y,
+    name: groups[g], line: { color: groups.length > 1 ? cycle[g % cycle.length] : colour, width: 2 },
+    hovertemplate: "%{x:.4~g}: %{y:.4~g}<extra></extra>" }));
+  const xaxis = { title: { text: plain(given.name) }, range: edgesOf(x) };
+  return chart(host, traces, { xaxis, yaxis: { title: { text: "average" }, range }, margin: MARGIN, showlegend: groups.length > 1 });
 }
 
 /** From half a step before the first position to half a step behind the last, as in a heat map. */
@@ -63,11 +65,12 @@ function drawAligned() {
 
 /** The averages of images. */
 function drawAverages() {
-  const { layouts, means } = page.alignment;
-  const pictures = means.map((mean) => rowsOf(mean).get(0));
-  const scale = page.samples.scale.signed ? aroundZero(reach(pictures[1])) : page.samples.scale;
+  const { layouts, means, groups } = page.alignment;
+  const pictures = means.map((mean) => groups.map((_, g) => rowsOf(mean).get(g)));
+  const scale = page.samples.scale.signed ? aroundZero(Math.max(...pictures[1].map(reach))) : page.samples.scale;
   ["before", "after"].forEach((when, i) => {
-    drawPictures(byId(`average-${when}`), layouts[i], [{ name: `average ${when} alignment`, values: pictures[i], scale }]);
+    const name = (g) => (groups.length > 1 ? `${groups[g]} ${when} alignment` : `average ${when} alignment`);
+    drawPictures(byId(`average-${when}`), layouts[i], pictures[i].map((values, g) => ({ name: name(g), values, scale })));
   });
 }
 

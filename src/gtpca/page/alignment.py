@@ -40,22 +40,33 @@ def gather_alignment(model, X, codes, poses, numbers) -> dict | None:
         return None
     views = sample_view(model), component_view(model)
     if any(view.kind not in ("lines", "rows") for view in views):
-        return _pictures(model, X, numbers, views)
+        return _pictures(model, X, codes, numbers, views)
     name, values = _sorted_by(poses, numbers)
-    order = np.argsort(values, kind="stable")
+    group, names = _groups(codes, numbers)
+    order = np.lexsort((values, group))
     channels = _strongest(views[1], parts(model)[0].weights)
     maps = _curves(model, X, numbers, views, channels)
     unit = model.operator_.pose_units.get(name)
+    pose = f"{name} ({unit})" if unit else name
     return {
         "kind": "curves",
-        "pose": clipped(f"{name} ({unit})" if unit else name),
+        "groups": names,
+        "pose": clipped(f"kind, then {pose}" if names != [""] else pose),
         "places": pack(_blocks(values[order])),
         "per_row": -(-len(order) // ROWS),
         "count": len(order),
         "channels": [clipped(views[0].channel_names[c]) for c in channels],
-        "before": _packed(maps[0], order, views[0]),
-        "after": _packed(maps[1], order, views[1]),
+        "before": _packed(maps[0], order, views[0], group),
+        "after": _packed(maps[1], order, views[1], group),
     }
+
+
+def _groups(codes, numbers):
+    """The group of each sample whose average is drawn: its kind, if there are several; names."""
+    if codes.kind is None:
+        return np.zeros(len(numbers), dtype=int), [""]
+    found, group = np.unique(codes.kind[numbers], return_inverse=True)
+    return group, [f"kind {g}" for g in found]
 
 
 def _sorted_by(poses, numbers):
@@ -92,9 +103,10 @@ def _blocks(values):
     return block_means(np.asarray(values), -(-len(values) // ROWS), 0)
 
 
-def _packed(values, order, view):
-    """Heat maps and averages of each channel."""
-    means = np.asarray(np.nanmean(values, axis=0, dtype=np.float64))
+def _packed(values, order, view, group):
+    """Heat maps of each channel, and averages of each group of samples."""
+    each = [np.nanmean(values[group == g], axis=0, dtype=np.float64) for g in np.unique(group)]
+    means = np.stack(each, axis=1)
     rows = _blocks(values[order])
     return {
         "x": pack(block_means(view.positions.astype(np.float64), _factor(view), 0)),
@@ -114,20 +126,30 @@ def pack_map(values) -> dict:
     return {"low": low, "step": step, "values": pack(rounded.astype(np.uint8))}
 
 
-def _pictures(model, X, numbers, views):
-    """The average of images before and after."""
+def _pictures(model, X, codes, numbers, views):
+    """The averages of images before and after, of each kind if there are several."""
+    group, names = _groups(codes, numbers)
+    layouts = [lay_out(view) for view in views]
+    means: list[list[np.ndarray]] = [[], []]
+    for g in range(len(names)):
+        for part, mean in zip(means, _averages(model, X, numbers[group == g]), strict=True):
+            part.append(mean)
+    drawn = [layout(np.stack(mean)) for layout, mean in zip(layouts, means, strict=True)]
+    return {
+        "kind": "pictures",
+        "groups": names,
+        "count": len(numbers),
+        "layouts": [layout.described() for layout in layouts],
+        "means": [pack_rows(picture) for picture in drawn],
+    }
+
+
+def _averages(model, X, numbers):
+    """The average of some images before and after."""
     sums, counts = [np.zeros(1), np.zeros(1)], [np.zeros(1, int), np.zeros(1, int)]
     for start in range(0, len(numbers), BATCH):
         seen = measures.as_seen(model, X, numbers[start : start + BATCH])
         for i, values in enumerate((seen, model.align(seen))):
             sums[i] = sums[i] + np.nansum(values, axis=0, dtype=np.float64)
             counts[i] = counts[i] + (~np.isnan(values)).sum(axis=0)
-    means = [total / np.maximum(count, 1) for total, count in zip(sums, counts, strict=True)]
-    layouts = [lay_out(view) for view in views]
-    drawn = [layout(mean[None]) for layout, mean in zip(layouts, means, strict=True)]
-    return {
-        "kind": "pictures",
-        "count": len(numbers),
-        "layouts": [layout.described() for layout in layouts],
-        "means": [pack_rows(picture) for picture in drawn],
-    }
+    return [total / np.maximum(count, 1) for total, count in zip(sums, counts, strict=True)]

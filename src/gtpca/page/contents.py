@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,21 +10,24 @@ import numpy as np
 from gtpca.data.codes import Codes
 from gtpca.operators.grid import Axis
 from gtpca.page.alignment import gather_alignment
+from gtpca.page.kinds import Kinds, kind_column, kind_tables
 from gtpca.page.layouts import Layout, lay_out
 from gtpca.page.packing import clipped, pack, pack_rows, safe_json
 from gtpca.views import measures, palette
 from gtpca.views.palette import Scale
-from gtpca.views.parts import is_density, parts
+from gtpca.views.parts import PATTERN, is_density, parts
 from gtpca.views.samples import component_view, sample_view
 
 __all__ = ["Contents", "gather"]
 
 COMPONENTS = 32  # that are shown
+CARDS = 96  # patterns and components of all kinds that are shown
 CLASSES = 10  # labels with a colour
 NAMES = 2048  # features, or poses in words, whose names are shown
 BASE64 = 4 / 3  # characters per byte
 POINTS_SHARE = 0.4  # share of the room for the numbers of the points; the rest is for pictures
 PARTS_SHARE = 0.15  # share of the room for pictures that is used for what each component adds
+SAME_ENERGY = 1e-3  # relative spread up to which all samples count as of unit norm
 BARS, BINS = 60, 50  # up to this number, single values have a bar each
 
 
@@ -44,6 +47,8 @@ class Contents:
     sample_layout : dict
     labels : list of str
         The distinct labels, if there are few.
+    kinds : Kinds or None
+        Tables of the kinds of samples.
     """
 
     data: dict[str, Any]
@@ -54,6 +59,7 @@ class Contents:
     pca: measures.UncentredPCA | None
     sample_layout: dict[str, Any]
     labels: list[str]
+    kinds: Kinds | None = None
 
 
 def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) -> Contents:
@@ -63,23 +69,31 @@ def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) 
     first of the ``columns`` (by name), and ``ids`` is a name with one text per sample.
     """
     codes, left = measures.measure(model, X)
-    sure = measures.doubts(model, X)
+    sure, kinds = measures.doubts(model, X), None
+    columns = columns or {}
+    if model.has_kinds:
+        share = sure.pop("kinds")
+        sure["kind_probability"], kinds = share.max(axis=1), kind_tables(model, share, columns)
+        columns = kind_column(codes.kind, columns)
+        labels = next(iter(columns.values())) if labels is None else labels
     poses, each = measures.pose_columns(model, codes), measures.shares(left)[:, -1]
     layout = lay_out(sample_view(model))
     explained = measures.shares(left.sum(axis=0, keepdims=True))[0].tolist()
-    pca = measures.uncentred_pca(model, X)
+    pca = None if model.has_kinds else measures.uncentred_pca(model, X)
     data = {
         "palette": palette.for_page(),
         "components": _components(model),
         "builder": _builder(model, codes, layout),
         "energy": {"explained": explained, "pca": _line(pca), "first": 1 - _n_patterns(model)},
-        "histograms": _histograms(poses, each, sure),
+        "histograms": _histograms(poses, each, sure, _by_kind(model, codes)),
+        "axes": _first_axes(codes.scores.shape[1], left[:, 0]),
     }
     room -= len(safe_json(data))
     order = _drawn(labels, len(codes), rng)
     numbers = np.sort(order[: _n_points(codes, poses, room, max_samples)])
     points = _points(codes, poses, each, sure, numbers) | _labels(labels, numbers)
-    points |= {"columns": _columns(columns or {}, numbers), "ids": _ids(ids, numbers)}
+    points |= {"columns": _columns(columns, numbers), "ids": _ids(ids, numbers)}
+    points["kinds"] = pack(share[numbers]) if model.has_kinds else None
     data["alignment"] = gather_alignment(model, X, codes, poses, numbers)
     _say_units(model, points["poses"] + data["histograms"]["poses"])
     room -= len(safe_json(points)) + len(safe_json(data["alignment"]))
@@ -94,7 +108,20 @@ def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) 
         pca=pca,
         sample_layout=layout.described(),
         labels=points["classes"],
+        kinds=kinds,
     )
+
+
+def _first_axes(count, energies):
+    """Which quantities the scatter shows first: two scores, or the only one over the sample number.
+
+    Where all samples have the same energy, the first score hardly varies, and the next two are
+    shown. The sample number follows the scores in the list of quantities.
+    """
+    if count == 1:
+        return [1, 0]
+    alike = count > 2 and np.std(energies) <= SAME_ENERGY * np.mean(energies)
+    return [1, 2] if alike else [0, 1]
 
 
 def _pictured(model, X, codes, order, layout, room):
@@ -139,13 +166,19 @@ def _n_points(codes, poses, room, most):
 
 
 def _n_parts(model):
-    """How many components, and patterns, are distinguished by colour within a sample."""
+    """The number of patterns and components that are distinguished by colour within a sample."""
     count = _n_patterns(model) + model.n_components_
     return min(count, len(palette.CYCLE)) if count > 1 else 0
 
 
+def n_shown(model) -> int:
+    """The number of components that are shown, of each kind if there are several."""
+    most = COMPONENTS if not model.has_kinds else max(0, CARDS // len(model.kind_weights_) - 1)
+    return min(model.n_components_, most)
+
+
 def _n_patterns(model):
-    """The number of patterns: one in front of the components of a density."""
+    """The number of patterns of a sample: one in front of the components of a density."""
     return int(is_density(model))
 
 
@@ -167,16 +200,31 @@ def _levels(layout):
 
 def _components(model):
     """The components as they were found, after a pattern, in the shape of the weights."""
-    layout, shown = lay_out(component_view(model)), parts(model)[: _n_patterns(model) + COMPONENTS]
+    layout, every = lay_out(component_view(model)), parts(model)
+    of_each = _n_patterns(model) + model.n_components_
+    few = _n_patterns(model) + n_shown(model)
+    shown = [part for j, part in enumerate(every) if j % of_each < few]
     drawn = layout(np.stack([part.weights for part in shown]))
     names = [part.name for part in shown]
-    return {"layout": layout.described(), "values": pack_rows(drawn), "names": names}
+    notes = [_size(part) for part in shown] if model.has_kinds else None
+    return {
+        "layout": layout.described(),
+        "values": pack_rows(drawn),
+        "names": names,
+        "notes": notes,
+    }
+
+
+def _size(part):
+    """The size of a part of a kind, in words."""
+    what = "norm" if part.is_pattern else "standard deviation of scores"
+    return f"{what} {part.size:.3g}"
 
 
 def _builder(model, codes, layout):
     """Every component in the reference pose with score 1, and the range of its slider."""
     count = model.n_components_
-    if count == 0:
+    if count == 0 or model.has_kinds:
         return None
     index = np.full((count + 1, 1 if model.shared_pose_ else count), model.operator_.reference)
     base, *each = model.decode(Codes(np.eye(count + 1, count, k=-1), index))
@@ -193,11 +241,22 @@ def _builder(model, codes, layout):
     }
 
 
-def _histograms(poses, explained, sure):
+def _by_kind(model, codes):
+    """Which samples are of each kind, (G, n); None if there is only one."""
+    if not model.has_kinds:
+        return None
+    return codes.kind == np.arange(len(model.kind_weights_))[:, None]
+
+
+def _histograms(poses, explained, sure, by_kind=None):
+    """Histograms of the poses of each component, or of each kind, and of explained shares."""
     columns = []
     for name, pose in poses.items():
         (values, possible), words = _in_numbers(pose)
-        bars = [histogram(v, possible) for v in values.T[:COMPONENTS]]
+        every = values.T[:COMPONENTS]
+        if by_kind is not None:
+            every = [values[mine, 0] for mine in by_kind]
+        bars = [histogram(v, possible) for v in every]
         columns.append({"name": clipped(name), "words": words, "bars": bars})
     floor = min(0.0, float(explained.min()))
     found = {"poses": columns, "explained": histogram(explained, np.linspace(floor, 1, 99))}
@@ -240,7 +299,8 @@ def _points(codes, poses, explained, sure, numbers):
         spread = sure.get(f"{name}_std")
         column["std"] = None if spread is None else pack(spread[numbers])
         columns.append(column | {"values": pack(shown)})
-    told = [name for name in ("pose_probability", "log_likelihood") if name in sure]
+    likely = ("pose_probability", "log_likelihood", "kind_probability")
+    told = [name for name in likely if name in sure]
     scores = codes.scores[numbers, :COMPONENTS]
     return {
         "number": pack(numbers),
@@ -328,13 +388,14 @@ def _parts(model, codes, layout):
     """What a pattern and each component add to each sample, one after the other."""
     if not _n_parts(model):
         return None
-    base = model.decode(Codes(np.zeros(codes.scores.shape), codes.index))
+    base = model.decode(replace(codes, scores=np.zeros(codes.scores.shape)))
     drawn = [layout(base)] * _n_patterns(model)
     for k in range(_n_parts(model) - len(drawn)):
         alone = np.where(np.arange(codes.scores.shape[1]) == k, codes.scores, 0)
-        drawn.append(layout(model.decode(Codes(alone, codes.index)) - base))
+        drawn.append(layout(model.decode(replace(codes, scores=alone)) - base))
     each = np.stack(drawn, axis=1)
-    names = [part.name for part in parts(model)[: len(drawn)]]
+    names = [PATTERN] * _n_patterns(model) + [f"component {k + 1}" for k in range(len(drawn))]
+    names = names[: len(drawn)]
     return pack_rows(each.reshape(-1, *each.shape[2:]), 256) | {"names": names}
 
 

@@ -47,6 +47,7 @@ function readPoints() {
   return {
     n, number, scores, picture, poses, sure, labels: given.labels, classes: given.classes,
     width: scores.length / n, explained: numbers(given.explained), ids: given.ids,
+    kinds: given.kinds ? numbers(given.kinds) : null,
     columns: given.columns.map((one) => ({ ...one, values: one.values ? numbers(one.values) : null })),
   };
 }

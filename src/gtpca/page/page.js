@@ -34,9 +34,10 @@ function drawReal() {
 
 /** A card with a name for part k; returns the place of its chart or picture. */
 function addCard(k) {
-  const { explained } = page.energy, gain = explained[k] - (k ? explained[k - 1] : 0);
+  const { explained } = page.energy, { notes } = page.components;
+  const note = notes ? notes[k] : `adds ${percent(explained[k] - (k ? explained[k - 1] : 0))}`;
   const card = element("div", "card"), view = element("div", "view");
-  card.append(element("h3", "", partName(k)), element("p", "soft", `adds ${percent(gain)}`), view);
+  card.append(element("h3", "", partName(k)), element("p", "soft", note), view);
   byId("components").append(card);
   return view;
 }

@@ -6,6 +6,7 @@ const isGap = gapsOf(page.samples.gaps, page.samples.original.size);
 const contributions = page.samples.parts ? rowsOf(page.samples.parts) : null;
 const divided = page.samples.parts ? Array.from(numbers(page.samples.parts.rows)) : [];
 const chosen = { point: 0 };
+const FEW = 20;  // points up to which all are shown at first
 
 /** All quantities that an axis of the scatter may show: name and values. */
 function quantities() {
@@ -28,18 +29,39 @@ function quantities() {
 
 const axes = quantities();
 
-/** Fill the lists of axes; the first two scores, the only one over the sample number, or none. */
+/** Fill the lists of axes, and choose those that are shown first. */
 function fillAxes() {
-  const one = points.width === 1;
-  for (const [id, start] of [["axis-x", one ? 1 : 0], ["axis-y", one ? 0 : 1]]) {
+  for (const [id, start] of [["axis-x", page.axes[0]], ["axis-y", page.axes[1]]]) {
     axes.forEach((axis, i) => byId(id).append(new Option(axis.name, String(i))));
     byId(id).value = String(start);
     byId(id).addEventListener("change", () => {
       byId("scatter").figure.part = {};
       drawScatter();
+      showMost();
       showZoomed(byId("scatter").figure);
     });
   }
+}
+
+/** Where most values lie: without one percent at each end, at least one value, and half as far on both sides. */
+function mostOf(values) {
+  const sorted = values.filter(Number.isFinite).sort((a, b) => a - b), cut = Math.max(1, Math.floor(0.01 * sorted.length));
+  const low = sorted[cut], high = sorted[sorted.length - 1 - cut];
+  return [low - (high - low) / 2, high + (high - low) / 2];
+}
+
+/** Zoom into the axes of which a few far points would take most, and say that there are more. */
+function showMost() {
+  const { figure } = byId("scatter"), part = {}, outside = new Set();
+  for (const [id, name] of [["axis-x", "xaxis"], ["axis-y", "yaxis"]]) {
+    const { values } = axes[byId(id).value], [from, to] = mostOf(values), [low, high] = figure.home[name];
+    if (points.n < FEW || to - from <= 0 || (to - from) / (high - low) > 0.3) continue;
+    part[name] = [(from - low) / (high - low), (to - low) / (high - low)];
+    values.forEach((value, i) => { if (value < from || value > to) outside.add(i); });
+  }
+  zoomTo(figure, part);
+  const said = outside.size === 1 ? "One point lies" : `${outside.size} points lie`;
+  byId("scatter-far").textContent = outside.size ? `${said} outside; "Back" shows all.` : "";
 }
 
 /** The column of labels that gives the colours, or nothing. */
@@ -88,6 +110,7 @@ function groupTrace(group, g, x, y) {
     marker: { size: 7, color: COLOURS.cycle[g % COLOURS.cycle.length],
       symbol: COLOURS.symbols[g % COLOURS.symbols.length], opacity: faint, line: { width: 0 },
       ...(by && by.values ? quantityMarker(by) : {}) },
+    zorder: -group.members.length,  // rare labels above common ones
   };
 }
 
@@ -135,11 +158,20 @@ function tell(i, hint) {
   byId("told").textContent = (hint ? `${hint} ${said}` : said) + sure;
 }
 
-/** How sure its pose is, where there is more than one, and how likely the sample. */
+/** How sure its pose is, where there is more than one, how likely the sample, and of which kind. */
 function likelihoodOf(i) {
   const [probability, likelihood] = points.sure.map((one) => one.values[i]);
   const pose = points.poses.length ? `Its pose has probability ${percent(probability)}; its` : "Its";
-  return `${pose} log-likelihood is ${short(likelihood)}.`;
+  return `${pose} log-likelihood is ${short(likelihood)}.${kindsOf(i)}`;
+}
+
+/** The kinds that a sample may be of, if there are several, the most likely first. */
+function kindsOf(i) {
+  if (!points.kinds) return "";
+  const width = points.kinds.length / points.n, share = Array.from(points.kinds.subarray(i * width, (i + 1) * width));
+  const order = share.map((_, g) => g).sort((a, b) => share[b] - share[a]);
+  const told = order.filter((g, rank) => rank === 0 || share[g] >= 0.001).map((g) => `${g} (${percent(share[g])})`);
+  return ` Kind ${told.join(", or ")}.`;
 }
 
 /** What each component adds to a sample, if that is asked for. */
@@ -206,12 +238,12 @@ function chooseNumber(wanted) {
   choose(best, there ? "" : `Sample ${wanted} is not on this page; the nearest one is shown.`);
 }
 
-/** The sample with a picture that is explained least. */
-function leastExplained() {
+/** The sample with a picture that has the least of some values. */
+function leastOf(values) {
   let best = -1;
   for (let i = 0; i < points.n; i++) {
     if (points.picture[i] < 0) continue;
-    if (best < 0 || points.explained[i] < points.explained[best]) best = i;
+    if (best < 0 || values[i] < values[best]) best = i;
   }
   return best;
 }
@@ -263,6 +295,7 @@ function startSamples() {
   if (byId("parts")) byId("parts").addEventListener("change", () => drawSample(chosen.point));
   byId("download").addEventListener("click", () => saveFile(new Blob([scoreTable()], { type: "text/csv" }), "scores.csv"));
   drawScatter();
+  showMost();
   byId("scatter").on("plotly_click", (event) => choose(event.points[0].customdata));
   byId("scatter").addEventListener("keydown", scatterKey);
   byId("number").addEventListener("change", () => {
@@ -270,6 +303,7 @@ function startSamples() {
   });
   byId("previous").addEventListener("click", () => choose(chosen.point - 1));
   byId("next").addEventListener("click", () => choose(chosen.point + 1));
-  byId("least").addEventListener("click", () => choose(leastExplained()));
+  byId("least").addEventListener("click", () => choose(leastOf(points.explained)));
+  if (byId("least-sure")) byId("least-sure").addEventListener("click", () => choose(leastOf(points.sure[2].values)));
   choose(chosen.point);
 }

@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 import gtpca
 from gtpca import checks
 from gtpca._typing import RandomState, Samples
-from gtpca.base import BaseFitted, BaseGTPCA
+from gtpca.base import BaseFitted, BaseModel
 from gtpca.data.rows import counted
 from gtpca.families.text import as_family
 from gtpca.files import atomic_file
 from gtpca.operators.grid import Grid, axis_texts
 from gtpca.optional import require
-from gtpca.page.contents import COMPONENTS, gather
+from gtpca.page.contents import gather, n_shown
 from gtpca.page.packing import clipped, safe_json, script_hash
 from gtpca.page.reality import reality, reality_chart
 from gtpca.page.recordings import gather_recording
@@ -61,10 +61,12 @@ def write_page(
 
     Parameters
     ----------
-    model : GTPCA, ProbabilisticGTPCA or EventGTPCA
+    model : GTPCA, ProbabilisticGTPCA, MixtureGTPCA or EventGTPCA
         Fitted. For a density, the pattern is shown with the components, and poses with their
-        standard deviations and probabilities. Of templates of recordings the page shows the trace
-        with its events, amplitudes over time, intervals, and events piled up.
+        standard deviations and probabilities. Of several kinds the page shows patterns, samples
+        and poses by kind, which kinds uncertain samples are between, and classes by kind if there
+        are labels. Of templates of recordings it shows the trace with its events, amplitudes over
+        time, intervals, and events piled up.
     X : array (n, \\*sample_shape) or (n, d), or recordings
         Samples, those of the fit or new ones; anything that ``model.encode`` accepts, read chunk by
         chunk.
@@ -150,9 +152,7 @@ def _write(environment, template, context, path) -> Path:
 def _check(model, path, **words):
     """The path, if all arguments are valid."""
     recordings = isinstance(model, BaseFitted) and model.of_recordings
-    if hasattr(model, "n_kinds"):
-        raise TypeError("a page of a MixtureGTPCA is not offered; plot_kinds draws its kinds.")
-    if not recordings and not isinstance(model, BaseGTPCA):
+    if not recordings and not isinstance(model, BaseModel):
         raise TypeError(
             f"model={clipped(repr(model))} is not a GTPCA, a density or an EventGTPCA; fit one."
         )
@@ -192,13 +192,14 @@ def _texts(model, X, contents, title):
         "family": clipped("Identity()" if model.family is None else str(model.family), 200),
         "contents": contents,
         "n_components": count,
-        "n_shown": min(count, COMPONENTS),
-        "moves": model.operator_.n_transforms > 1,
+        "n_shown": n_shown(model),
+        "moves": not model.operator_.still,
         "n_transforms": model.operator_.n_transforms,
         "shared": bool(model.shared_pose_),
         "density": is_density(model),
         "noise": _noise(model) if is_density(model) else "",
-        "doubt": model.doubt_ if is_density(model) else None,
+        "n_kinds": len(contents.kinds.rows) if contents.kinds else 0,
+        "doubt": model.doubt_ if is_density(model) and not model.has_kinds else None,
         "cautions": model.cautions_,
         "spectra": _spectra(model),
         "center": model.center_,
@@ -256,6 +257,8 @@ def _calls(model) -> tuple[str, str]:
     """What to call in Python for the diagnostics, and if there is no pattern."""
     other = "another family or more samples may help"
     found = "`gtpca.diagnostics.choose(X, model.family)` tries other windows"
+    if model.has_kinds:
+        return "gtpca.diagnostics.choose_kinds(X, model.family)", other
     return "gtpca.diagnostics.check(model, X)", found if as_family(model.family).windows else other
 
 
@@ -268,6 +271,9 @@ def _paragraphs(text) -> list[str]:
 def _heading(model):
     """The default heading."""
     count, name = model.n_components_, "ProbabilisticGTPCA" if is_density(model) else "GTPCA"
+    if model.has_kinds:
+        n_kinds = len(model.kind_weights_)
+        return f"MixtureGTPCA: {n_kinds} kind{'' if n_kinds == 1 else 's'}"
     said = "a pattern" if count == 0 else f"{count} component{'' if count == 1 else 's'}"
     return f"{name}: {said}"
 
@@ -309,13 +315,17 @@ def _facts(model, X, contents):
 def _likelihoods(model):
     """The likelihood of the fit, as pairs."""
     found = {
+        "standard deviation of the noise": _noise(model),
+        "log-likelihood of a training sample": f"{model.history_[-1]:.4g}",
+    }
+    if model.has_kinds:
+        return found | {"patterns were smoothed by": f"{model.smoothing_:g} points"}
+    found = {
         "norm of the pattern": f"{np.linalg.norm(model.mean_pattern_):.4g}",
         "standard deviations of scores": ", ".join(
             f"{size:.4g}" for size in np.sqrt(model.explained_variance_)
         ),
-        "standard deviation of the noise": _noise(model),
-        "log-likelihood of a training sample": f"{model.history_[-1]:.4g}",
-    }
+    } | found
     if model.held_out_gain_ is not None:
         found["held-out gain over noise alone"] = f"{model.held_out_gain_:.3g} nats per sample"
     return {name: said for name, said in found.items() if said}

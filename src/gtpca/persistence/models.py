@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 import gtpca
 from gtpca import checks
 from gtpca.base import BaseFitted, BaseModel
+from gtpca.classifier import GTPCAClassifier, with_classes
 from gtpca.estimator import FROZEN, GTPCA, check_n_components, check_parameters
 from gtpca.families.base import everywhere
 from gtpca.families.text import as_family
@@ -32,6 +33,7 @@ from gtpca.fitting.fitted import (
     FittedMixture,
 )
 from gtpca.mixture import MixtureGTPCA
+from gtpca.persistence.classifiers import check_classes, class_names
 from gtpca.persistence.container import read_container, write_container
 from gtpca.persistence.densities import check_density_file, check_mixture_file
 from gtpca.persistence.events import check_event_file, check_template_shape
@@ -60,10 +62,18 @@ ASIDE = ("row_weight_", "rejected_", "losses_")
 LEFT_OUT = ("feature_names_in_", "online_", *ASIDE)  # of files, if there is nothing to store
 
 
-def save(model: BaseFitted, path: str | PathLike[str]) -> None:
+def save(model: BaseFitted | GTPCAClassifier, path: str | PathLike[str]) -> None:
     """Write a fitted model to a file; :meth:`gtpca.GTPCA.save`."""
+    encoder = Encoder()
+    write = _classifier if type(model) is GTPCAClassifier else _content
+    content = {"gtpca_version": gtpca.__version__, **write(model, encoder)}
+    write_container(path, content, encoder.arrays)
+
+
+def _content(model, encoder, place="") -> dict[str, Any]:
+    """A model as JSON; names of its arrays begin with ``place``."""
     if type(model) not in KINDS.values():
-        *others, last = KINDS
+        *others, last = (*KINDS, GTPCAClassifier.__name__)
         names = f"{', '.join(others)} and {last}"
         raise ValueError(f"a {type(model).__name__} cannot be saved; only {names} themselves can.")
     check_is_fitted(model)
@@ -71,16 +81,24 @@ def save(model: BaseFitted, path: str | PathLike[str]) -> None:
     if not isinstance(model, EventGTPCA):
         as_family(model.family).check_repeatable()
         _check_operator(model)
-    encoder, fitted = Encoder(), _told(model.fit_) | _others(model)
-    content = {
-        "gtpca_version": gtpca.__version__,
+    parameters, fitted = _parameters(model), _told(model.fit_) | _others(model)
+    return {
         **({} if type(model) is GTPCA else {"estimator": type(model).__name__}),
-        "parameters": {
-            name: encoder.encode(value, name) for name, value in _parameters(model).items()
-        },
-        "fitted": {name: encoder.encode(value, name) for name, value in fitted.items()},
+        "parameters": {n: encoder.encode(value, f"{place}{n}") for n, value in parameters.items()},
+        "fitted": {n: encoder.encode(value, f"{place}{n}") for n, value in fitted.items()},
     }
-    write_container(path, content, encoder.arrays)
+
+
+def _classifier(model, encoder) -> dict[str, Any]:
+    """A classifier as JSON: its classes, and a model for each."""
+    check_is_fitted(model)
+    fitted = {"classes_": class_names(model.classes_), "class_prior_": model.class_prior_}
+    return {
+        "estimator": GTPCAClassifier.__name__,
+        "parameters": {"estimator": None if model.estimator is None else 0},
+        "fitted": {name: encoder.encode(value, name) for name, value in fitted.items()},
+        "models": [_content(one, encoder, f"{c}.") for c, one in enumerate(model.estimators_)],
+    }
 
 
 def load(path: str | PathLike[str], max_size: int = LARGEST_FAMILY) -> Any:
@@ -95,12 +113,12 @@ def load(path: str | PathLike[str], max_size: int = LARGEST_FAMILY) -> Any:
     max_size : int
         The largest number of values that a family may need
         (``family.size(sample_shape).n_values``), which is checked before anything is allocated, so
-        that a hostile file cannot fill the memory or run for ever. Increase it for your own large
-        models.
+        that a hostile file cannot fill the memory or run for ever; for the models of a classifier
+        together. Increase it for your own large models.
 
     Returns
     -------
-    GTPCA, ProbabilisticGTPCA, MixtureGTPCA or EventGTPCA
+    GTPCA, ProbabilisticGTPCA, MixtureGTPCA, EventGTPCA or GTPCAClassifier
 
     Examples
     --------
@@ -118,7 +136,9 @@ def load(path: str | PathLike[str], max_size: int = LARGEST_FAMILY) -> Any:
     checks.integer("max_size", max_size, 1)
     content, arrays = read_container(path)
     try:
-        return _rebuild(content, Decoder(arrays), max_size)
+        known = content.get("estimator") == GTPCAClassifier.__name__
+        rebuild = _rebuild_classifier if known else _rebuild
+        return rebuild(content, Decoder(arrays), max_size)
     except ImportError:
         raise
     except MemoryError:
@@ -198,6 +218,22 @@ def _rebuild(content, decoder, max_size) -> Any:
     CHECKS[kind](model)
     vars(model).update(others)
     return model
+
+
+def _rebuild_classifier(content, decoder, max_size) -> GTPCAClassifier:
+    """The classifier, with all of its models."""
+    parameters, fitted = (decoder.decode(content.get(k)) for k in ("parameters", "fitted"))
+    if not isinstance(fitted, dict) or parameters not in ({"estimator": None}, {"estimator": 0}):
+        raise ValueError("parameters must say whether the estimator was given")
+    given, found, version = content.get("models"), [], content["format_version"]
+    if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+        raise ValueError("models must be a list")
+    for each in given:
+        found.append(_rebuild(each | {"format_version": version}, decoder, max_size))
+        max_size -= int(as_family(found[-1].family).size(found[-1].grid_).n_values)
+    classes = check_classes(fitted.get("classes_"), fitted.get("class_prior_"), found)
+    model = GTPCAClassifier(None if parameters["estimator"] is None else clone(found[0]))
+    return with_classes(model, classes, found, fitted["class_prior_"])
 
 
 def _kind_of(content):

@@ -41,8 +41,8 @@ def plot_components(model: Any, *, components: Sequence[int] | None = None, ax: 
 
     Parameters
     ----------
-    model : GTPCA, ProbabilisticGTPCA or EventGTPCA
-        Fitted.
+    model : GTPCA, ProbabilisticGTPCA, MixtureGTPCA or EventGTPCA
+        Fitted. Patterns and components of several kinds follow each other.
     components : int, list of int or None
         Numbers counted from 0; default: all, and the pattern. Titles count from 1.
     ax : Axes, array of Axes or None
@@ -61,7 +61,7 @@ def plot_components(model: Any, *, components: Sequence[int] | None = None, ax: 
     for j, (ax, part) in enumerate(zip(axes, shown, strict=True)):
         seen = _on_one_scale(shown, part) if lines else part.weights
         samples.draw_panel(ax, view, part.weights, Scale.of(seen, signed=True))
-        scaled = j % shape[1] == 0 or shown[j - 1].name == PATTERN  # which has its own scale
+        scaled = j % shape[1] == 0 or shown[j - 1].is_pattern  # which has its own scale
         samples.finish(ax, view, part.title, first=scaled)
     samples.name_channels(axes[min(shape[1], len(axes)) - 1])
     for ax in axes[:: shape[1]]:
@@ -71,7 +71,7 @@ def plot_components(model: Any, *, components: Sequence[int] | None = None, ax: 
 
 def _on_one_scale(shown, part):
     """The weights of all parts of the same kind: a pattern does not have unit norm."""
-    alike = [each.weights for each in shown if (each.name == PATTERN) == (part.name == PATTERN)]
+    alike = [each.weights for each in shown if each.is_pattern == part.is_pattern]
     return np.stack(alike)
 
 
@@ -97,7 +97,7 @@ def plot_reconstructions(
 
     Parameters
     ----------
-    model : GTPCA or ProbabilisticGTPCA
+    model : GTPCA, ProbabilisticGTPCA or MixtureGTPCA
         Fitted.
     X : array (n, \\*sample_shape) or (n, d)
     rows : int, list of int or None

@@ -108,6 +108,15 @@ def need_samples(model, X, what):
         )
 
 
+def need_one_kind(model, what):
+    """Raise an error for several kinds of samples, whose scores cannot be compared."""
+    if model.has_kinds:
+        raise TypeError(
+            f"a plot of {what} needs one set of components, but a {type(model).__name__} has one "
+            "for each kind; plot_kinds, plot_components and plot_reconstructions draw them."
+        )
+
+
 def need_components(model):
     """Raise an error for a density that consists of its pattern alone."""
     if model.n_components_ == 0:

@@ -17,6 +17,7 @@ from gtpca.plots.panels import (
     check_components,
     grid_shape,
     need_components,
+    need_one_kind,
     need_samples,
     take_axes,
 )
@@ -122,6 +123,7 @@ def plot_perturbation(
     ax : as given, or a new array of Axes (len(components),) or (len(components), 3)
     """
     need_samples(model, X, "scores, their mean and their spread")
+    need_one_kind(model, "their effect")
     need_components(model)
     numbers = check_components(model, components)
     checks.positive("multiple", multiple)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca._typing import Samples
-from gtpca.plots.panels import take_single
+from gtpca.plots.panels import need_one_kind, take_single
 from gtpca.plots.style import labelled
 from gtpca.views.measures import PCA, uncentred_pca
 from gtpca.views.palette import BLUE, CYCLE, MARKERS, RED
@@ -43,6 +43,7 @@ def plot_energy(model: Any, X: Samples = None, *, ax: Any = None) -> Any:
     Axes
     """
     check_is_fitted(model)
+    need_one_kind(model, "energies")
     own = np.cumsum([part.share for part in parts(model)]) if X is None else 1 - model.resmse(X)
     other = None if X is None else uncentred_pca(model, X)
     ax = take_single(ax, (4.4, 3.2))

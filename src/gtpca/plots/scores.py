@@ -14,6 +14,7 @@ from gtpca.plots import samples
 from gtpca.plots.panels import (
     check_components,
     need_components,
+    need_one_kind,
     need_samples,
     pick_rows,
     take_single,
@@ -65,6 +66,7 @@ def plot_scores(
     Axes
     """
     need_samples(model, X, "scores")
+    need_one_kind(model, "scores")
     need_components(model)
     numbers = _check_pair(model, components)
     checks.integer("thumbnails", thumbnails, 0)

@@ -77,6 +77,7 @@ UPDATE_STEPS = 10  # of conjugate gradients: codes change before an exact soluti
 SCREEN_STEPS = 5  # the same in short climbs
 SMOOTH = 0.2  # rows must be at least this far from white noise to be pooled
 LEAST = {1: (24, 24, 64), 2: (12, 20, 32)}  # points per axis after pooling, by moving axes
+MOST_OWN = 8  # starts if poses are found row by row
 LOOK_INIT = 16  # starts for the next component; half of them are rows,
 NEXT_PASSES = 3  # and passes for each of them
 RULES = {
@@ -322,7 +323,7 @@ class _Search:
 
     def settle(self, W):
         """Climb, then move and climb again while it helps."""
-        best = self._climb(self.middle, W)
+        best = self._climb(self.middle, standardised(self.middle, W))
         while len(W) <= MOVE_COMPONENTS and not self.stop:
             moved = self._moved(best.weights)
             if moved is None:
@@ -380,6 +381,7 @@ class _Search:
         """The last climbs, on many and on all rows."""
         for problem in self.many:
             best = self._climb(problem, best.weights)
+        best = replace(best, weights=standardised(self.middle, best.weights))
         return replace(self._climb(self.all, best.weights, self.report), ridge=self.all.ridge)
 
     def _starts(self, white, draws):
@@ -404,6 +406,23 @@ class _Search:
         if report is None:
             self.tell(result)
         return result
+
+
+def standardised(problem, W):
+    """Weights (K, L) for which the mean pose of the rows is neutral, where that has a meaning."""
+    if not problem.chunks.operator.own_search:
+        return W
+    *total, count = problem.chunks.sum(pose_sums, problem.block_for_codes(W))
+    if not count > 0:
+        return W
+    return orthonormal(problem.chunks.operator.continuous.standardised(W, np.array(total) / count))
+
+
+def pose_sums(chunk, block):
+    """The sum of the poses of rows that a block partly explains, and their number, (p + 1,)."""
+    found = match(chunk, block)
+    counts = chunk.weigh((found.explained > 0).astype(np.float64))
+    return np.append(counts @ found.index, counts.sum())
 
 
 def extrapolate(new, last, ages):
@@ -453,7 +472,9 @@ class _Climb:
         """Continue with what the point explains, its update, and a step beyond that, (K, L)."""
         result = self.result
         result.n_iter += 1
-        if explained < result.explained and self.age:
+        if explained < result.explained:
+            if not self.age:  # a search for poses without a list may miss those of the last pass
+                result.stopped = "converged"
             self.point, self.age = result.weights, 0
             return
         gain = explained - result.explained
@@ -484,10 +505,17 @@ def best_of(results, n):
 
 
 def draw_starts(rng, n_init, operator):
-    """White weights (n_init, L), and one uniform number for each start that begins at a row."""
+    """White weights (n_init, L), and one uniform number for each start that begins at a row.
+
+    That is half of them; all, and fewer, if poses are found row by row: white noise tells nothing
+    about these, and each search takes time.
+    """
+    n_rows = n_init // 2
+    if operator.own_search:
+        n_init = n_rows = min(n_init, MOST_OWN)
     white = rng.standard_normal((n_init, operator.n_weights))
     white *= operator.coverage(np.ones((1, operator.n_transforms)))[0] > 0  # weights that are seen
-    return white, rng.uniform(size=n_init // 2)
+    return white, rng.uniform(size=n_rows)
 
 
 def row_starts(problem, draws, white):
@@ -497,7 +525,11 @@ def row_starts(problem, draws, white):
     """
     chunk = Chunk(pick_rows(problem.chunks, draws), problem.chunks.operator)
     white = orthonormal(white[: len(draws), None])
-    starts = rows_as_weights(chunk, problem.blocks_for_fit(white))[:, None]
+    if chunk.operator.own_search:
+        still = np.full(len(draws), chunk.operator.reference)
+        starts = chunk.operator.adjoint_rows(chunk.weighed, still)[:, None]
+    else:
+        starts = rows_as_weights(chunk, problem.blocks_for_fit(white))[:, None]
     return orthonormal(np.where(starts.any(axis=2, keepdims=True), starts, white))
 
 

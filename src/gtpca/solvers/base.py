@@ -110,12 +110,13 @@ class Problem:
 
     def block_for_codes(self, W: np.ndarray) -> Block:
         """The block of weights ``W`` (K, L) for encoding these rows: without the ridge."""
-        return self.plain.blocks_for_fit(W[None])[0]
+        how = (self.chunks.dtype, self.polarity, 0.0, self.rough)
+        return make_blocks(self.chunks.operator, W[None], *how)[0]
 
     def blocks_for_fit(self, stack: np.ndarray) -> list[Block]:
-        """The blocks of several weights (S, K, L) during the search: with the ridge."""
+        """The blocks of several weights (S, K, L) during the search: with the ridge, on nodes."""
         how = (self.chunks.dtype, self.polarity, self.ridge, self.rough)
-        return make_blocks(self.chunks.operator, stack, *how)
+        return make_blocks(self.chunks.operator, stack, *how, fine=False)
 
     def left(self, W: np.ndarray) -> float:
         """The energy of the residual of these rows on the block of weights ``W`` (K, L)."""

@@ -10,6 +10,7 @@ from scipy import linalg
 from gtpca.data.codes import Codes
 from gtpca.data.rows import counted, is_dask, new_rows
 from gtpca.model.preprocessing import sample_means
+from gtpca.operators.poses import is_pose
 from gtpca.views.parts import is_density
 
 __all__ = [
@@ -22,13 +23,16 @@ __all__ = [
     "doubts",
     "encode",
     "measure",
+    "mixed_up",
     "pose_columns",
     "set_aside",
     "shares",
     "spread_runs",
     "uncentred_pca",
+    "uncertain",
 ]
 
+ODDS = 19  # a sample is uncertain if another kind is at most so many times less likely
 ASIDE = 0.1  # a row of the fit that counted less is reported as set aside
 PCA = "PCA (uncentred)"  # its name wherever it is shown
 PCA_COST = 5e10  # largest number of multiplications for it
@@ -39,8 +43,7 @@ MOST_TRANSFORMS = 2**20  # with more, only those that occur are considered
 
 def encode(model, X) -> Codes:
     """The codes of ``X`` in memory, whatever the type of ``X``."""
-    codes = model.encode(X)
-    return Codes(*_in_memory(codes.scores, codes.index))
+    return _codes_in_memory(model.encode(X))[0]
 
 
 def measure(model, X) -> tuple[Codes, np.ndarray]:
@@ -48,9 +51,15 @@ def measure(model, X) -> tuple[Codes, np.ndarray]:
 
     For a density, those with the pattern alone come after the first column.
     """
-    codes, energies = model.measure(X)
-    scores, index, energies = _in_memory(codes.scores, codes.index, energies)
-    return Codes(scores, index), energies
+    codes, energies = _codes_in_memory(*model.measure(X))
+    return codes, energies
+
+
+def _codes_in_memory(codes, *more):
+    """Codes, and other arrays, of which Dask arrays are computed together."""
+    kind = () if codes.kind is None else (codes.kind,)
+    scores, index, *found = _in_memory(codes.scores, codes.index, *kind, *more)
+    return Codes(scores, index, kind=found.pop(0) if kind else None), *found
 
 
 def _in_memory(*arrays):
@@ -112,11 +121,27 @@ def confusion(kind, labels, n_kinds=None) -> tuple[np.ndarray, np.ndarray]:
     return classes, counts
 
 
+def uncertain(share) -> np.ndarray:
+    """Which samples have another kind within odds of 19 to 1, by probabilities (n, G), (n,)."""
+    best = np.sort(share, axis=1)[:, ::-1][:, :2]
+    return best[:, 1] * ODDS >= best[:, 0] if share.shape[1] > 1 else np.zeros(len(share), bool)
+
+
+def mixed_up(share) -> np.ndarray:
+    """How many uncertain samples have kind g as the most, h as the next most likely, (G, G)."""
+    counts = np.zeros((share.shape[1],) * 2, dtype=int)
+    order = np.argsort(-share[uncertain(share)], axis=1, kind="stable")
+    if share.shape[1] > 1:
+        np.add.at(counts, (order[:, 0], order[:, 1]), 1)
+    return counts
+
+
 def doubts(model, X) -> dict[str, np.ndarray]:
     """Columns (n,) that only a likelihood provides: certainty of poses, likelihood of samples.
 
     ``pose_probability`` of the most likely pose, ``<quantity>_std`` over all poses, and
-    ``log_likelihood``; none if the model has no likelihood.
+    ``log_likelihood``; of several kinds also ``kinds``, their probabilities (n, G). None if the
+    model has no likelihood.
     """
     if not is_density(model):
         return {}
@@ -124,6 +149,8 @@ def doubts(model, X) -> dict[str, np.ndarray]:
     columns = {"pose_probability": found.probability[:, 0]}
     columns |= {f"{name}_std": values for name, values in found.std.items()}
     columns["log_likelihood"] = model.score_samples(X)
+    if model.has_kinds:
+        columns["kinds"] = model.predict_proba(X)
     return dict(zip(columns, _in_memory(*columns.values()), strict=True))
 
 
@@ -195,7 +222,7 @@ def uncentred_pca(model, X, random_state=0) -> UncentredPCA | None:
         None if the components of the model do not move either, if there are none, and where
         values are missing.
     """
-    if model.operator_.n_transforms == 1 or model.n_components_ == 0:
+    if model.operator_.still or model.n_components_ == 0:
         return None
     chunks = model.chunks(counted(X, model))
     n, d = chunks.n_rows, model.operator_.n_features
@@ -252,15 +279,19 @@ def pose_columns(model, codes) -> dict[str, Pose]:
     A quantity with a single value is left out, and so is one that distinguishes the same transforms
     as a later one, such as the start of a window besides its centre.
     """
-    count = model.operator_.n_transforms
+    operator, count = model.operator_, model.operator_.n_transforms
+    if is_pose(codes.index):
+        possible = operator.describe(operator.nodes)
+        values = operator.describe(codes.index)
+        return {n: Pose(np.asarray(v), np.asarray(possible[n])) for n, v in values.items()}
     every = np.arange(count) if count <= MOST_TRANSFORMS else np.unique(codes.index)
-    possible = model.operator_.describe(every)
+    possible = operator.describe(every)
     groups = {name: np.unique(v, return_inverse=True)[1] for name, v in possible.items()}
     names: list[str] = []
     for name in reversed(groups):
         if groups[name].any() and not any(_same(groups[name], groups[kept]) for kept in names):
             names.insert(0, name)
-    values = model.operator_.describe(codes.index)
+    values = operator.describe(codes.index)
     return {name: Pose(np.asarray(values[name]), np.asarray(possible[name])) for name in names}
 
 
