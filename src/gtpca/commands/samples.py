@@ -30,7 +30,7 @@ from gtpca.data.missing import warn_of_blank
 from gtpca.files import write_npy
 from gtpca.model.outputs import named_columns, names
 from gtpca.operators.grid import axis_of
-from gtpca.readers import write_table
+from gtpca.readers import write_star, write_table
 from gtpca.readers.data import is_number
 from gtpca.readers.images import write_images
 from gtpca.views.measures import doubts
@@ -39,6 +39,7 @@ from gtpca.views.parts import is_density
 __all__ = ["align", "impute", "reconstruct", "transform"]
 
 TABLES = (".csv", ".npy", ".parquet")
+STAR = ".star"  # which may only be written like one that was read
 SAMPLES = "a .npy file, or .csv, .parquet for rows of numbers, or a new folder for images"
 Samples = Annotated[Path, output_option(SAMPLES)]
 WINDOW = "window_start"  # how the ids of windows of a recording are called, or window_start_s
@@ -53,7 +54,7 @@ BLANK = ".*hold no observed value"  # warnings that each piece would otherwise r
 def transform(
     model: Model,
     source: Source,
-    output: Annotated[Path, output_option("a .csv, .npy or .parquet file")],
+    output: Annotated[Path, output_option("a .csv, .npy or .parquet file; .star of particles")],
     poses: Annotated[
         bool, typer.Option("--poses", help="Also where each component lies in each sample.")
     ] = False,
@@ -76,7 +77,8 @@ def transform(
     model of kinds, columns are kind, its probability, and scores on the components of that kind.
     Of windows of a recording, recording_gtpca0_start is where that is in the recording.
     """
-    check_output(output, TABLES, model, source.path, is_text=True)
+    endings = (*TABLES, STAR) if source.path.suffix.lower() == STAR else TABLES
+    check_output(output, endings, model, source.path, is_text=True)
     fitted = load_model(model, max_size, kinds=True)
     if isinstance(fitted, MixtureGTPCA):
         _write_kinds(fitted, source, output, poses, prefix)
@@ -94,6 +96,10 @@ def transform(
         sure = _doubts(fitted, source.path, data.rows) if poses else {}
     scores, index = (np.concatenate([getattr(c, n) for c in parts]) for n in ("scores", "index"))
     codes = Codes(scores, index)
+    if output.suffix.lower() == STAR:
+        write_star(output, source.path, fitted, codes)
+        tell(output, f"Poses of {len(codes)} particles are")
+        return
     found = named_columns(fitted.model_, codes, told) | sure
     if starts is not None:
         found |= in_recording(found, starts.astype(float), begins.removeprefix(WINDOW))

@@ -114,12 +114,16 @@ def read_data(
     ----------
     path : path
         ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.txt``, compressed text such as ``.csv.gz``,
-        ``.parquet``, ``.h5``, ``.hdf5``, ``.zarr``, ``.mat``, ``.ts``, ``.fif`` (recordings and
-        epochs), ``.edf``, ``.bdf``, WFDB ``.hea``, ``.wav``, or a folder of PNG or JPEG images.
+        ``.xlsx``, ``.parquet``, ``.h5``, ``.hdf5``, ``.zarr``, ``.mat``, ``.ts``, ``.tif`` (also
+        OME-TIFF), ``.fits``, ``.mrcs``, ``.star`` of RELION, ``.fif`` and ``.set`` of EEGLAB
+        (recordings and epochs), ``.edf``, ``.bdf``, ``.vhdr`` of BrainVision, WFDB ``.hea``,
+        ``.wav``, or a folder of PNG, JPEG, TIFF or FITS images.
     key : str or None
-        Which array of ``.npz``, ``.h5``, ``.zarr`` and ``.mat``; needed if there are several.
+        Which array of ``.npz``, ``.h5``, ``.zarr`` and ``.mat``, series of ``.tif``, part of
+        ``.fits`` or sheet of ``.xlsx``; needed if there are several.
     labels : str, int, list of these or None
-        Tables: names or numbers of the columns that hold labels, which may be text.
+        Tables: names or numbers of the columns that hold labels, which may be text; names alone
+        for ``.star``.
     id : str, int or None
         Tables: the column that holds ids of the samples.
     drop, columns : str, int, list of these or None
@@ -153,7 +157,8 @@ def read_data(
         beyond the recording is left out.
     missing : {"error", "ignore"}
         How to treat empty fields in tables, and series that end early in ``.ts`` files: as an
-        error, or as NaN, which ``GTPCA(missing="ignore")`` accepts. NaN in arrays is kept.
+        error, or as NaN, which ``GTPCA(missing="ignore")`` accepts. NaN in arrays and images is
+        kept, as is that of transparent pixels, whose alpha is zero.
     sizes : {"pad", "resize"} or None
         How to treat images of unequal size: pad with NaN to the largest height and width, or resize
         to the median ones; None: raise an error.
