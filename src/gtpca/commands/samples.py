@@ -77,8 +77,8 @@ def transform(
     model of kinds, columns are kind, its probability, and scores on the components of that kind.
     Of windows of a recording, recording_gtpca0_start is where that is in the recording.
     """
-    endings = (*TABLES, STAR) if source.path.suffix.lower() == STAR else TABLES
-    check_output(output, endings, model, source.path, is_text=True)
+    listed = source.path if source.path and source.path.suffix.lower() == STAR else None
+    check_output(output, (*TABLES, STAR) if listed else TABLES, model, source.path, is_text=True)
     fitted = load_model(model, max_size, kinds=True)
     if isinstance(fitted, MixtureGTPCA):
         _write_kinds(fitted, source, output, poses, prefix)
@@ -96,8 +96,8 @@ def transform(
         sure = _doubts(fitted, source.path, data.rows) if poses else {}
     scores, index = (np.concatenate([getattr(c, n) for c in parts]) for n in ("scores", "index"))
     codes = Codes(scores, index)
-    if output.suffix.lower() == STAR:
-        write_star(output, source.path, fitted, codes)
+    if listed and output.suffix.lower() == STAR:
+        write_star(output, listed, fitted, codes)
         tell(output, f"Poses of {len(codes)} particles are")
         return
     found = named_columns(fitted.model_, codes, told) | sure
