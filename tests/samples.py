@@ -31,6 +31,8 @@ def available(kind) -> bool:
 
 def options(kind) -> dict:
     """What ``read_data`` needs to be told."""
+    if kind == "rgba":
+        return {"missing": "ignore"}
     return {"window": 50} if kind in RECORDINGS else {}
 
 

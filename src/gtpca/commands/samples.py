@@ -39,6 +39,7 @@ from gtpca.views.parts import is_density
 __all__ = ["align", "impute", "reconstruct", "transform"]
 
 TABLES = (".csv", ".npy", ".parquet")
+PICTURES = (".png", ".jpg", ".jpeg")
 STAR = ".star"  # which may only be written like one that was read
 SAMPLES = "a .npy file, or .csv, .parquet for rows of numbers, or a new folder for images"
 Samples = Annotated[Path, output_option(SAMPLES)]
@@ -266,6 +267,11 @@ def _write_folder(model, source, output, function, shape, text) -> None:
     with source.open(model) as data:
         if data.id_name != "file":
             raise ValueError(f"-o {output}: only images become a folder; give it an ending.")
+        if data.rows.dtype.kind == "f" and not all(n.lower().endswith(PICTURES) for n in data.ids):
+            raise ValueError(
+                f"-o {output}: the pixels of a PNG image are integers from 0 on, but values of "
+                f"{source.path} are not; write them to .npy."
+            )
         pieces = list(_pieces(model, function, source.path, data.rows, text))
         same = shape == data.rows.shape[1:]
         write_images(output, np.concatenate(pieces), data.ids, data.shapes if same else None)
