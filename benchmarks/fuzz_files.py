@@ -247,7 +247,18 @@ def inside_zip(data: bytes, rng) -> bytes:
     return out.getvalue()
 
 
-FORMATS = ("vhdr", "eeglab", "tif", "ome", "tiffs", "rgba", "fits", "fits_folder", "fits.gz")
+FORMATS = (
+    "vhdr",
+    "eeglab",
+    "eeglab73",
+    "tif",
+    "ome",
+    "tiffs",
+    "rgba",
+    "fits",
+    "fits_folder",
+    "fits.gz",
+)
 FORMATS += ("mrcs", "star", "xlsx", "xlsx, inside")
 
 

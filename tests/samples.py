@@ -20,9 +20,9 @@ NEEDS |= dict.fromkeys(("tif", "ome", "tiffs"), "tifffile") | {"fits": "astropy"
 NEEDS |= {"fits_folder": "astropy", "rgba": "PIL"}
 NEEDS |= {"mrcs": "mrcfile", "star": "mrcfile starfile"}
 NEEDS |= {"xlsx": "openpyxl"}
-NEEDS |= {"vhdr": "mne pybv", "eeglab": "mne eeglabio"}
+NEEDS |= {"vhdr": "mne pybv", "eeglab": "mne eeglabio", "eeglab73": "mne pymatreader h5py"}
 KINDS = ("npy", "npz", "csv", "tsv", "mat5", "ts", "wav", "hea", *NEEDS)
-RECORDINGS = ("fif", "edf", "bdf", "wav", "hea", "vhdr", "eeglab")
+RECORDINGS = ("fif", "edf", "bdf", "wav", "hea", "vhdr", "eeglab", "eeglab73")
 
 
 def available(kind) -> bool:
@@ -289,6 +289,35 @@ def vhdr(folder):
 def eeglab(folder):
     as_raw().export(folder / "a.set", overwrite=True, verbose="error")
     return folder / "a.set"
+
+
+def eeglab73(folder):
+    """The same as MATLAB 7.3 writes it: HDF5, where texts and lists are references."""
+    import h5py
+
+    path = folder / "a.set"
+    with h5py.File(path, "w", userblock_size=512) as file:
+        kept, eeg = file.create_group("#refs#"), file.create_group("EEG")
+        sizes = {"nbchan": 2, "pnts": SIGNAL.shape[1], "trials": 1, "srate": RATE, "xmin": 0}
+        for name, value in sizes.items():
+            eeg[name] = np.array([[float(value)]])
+        eeg.create_dataset("data", data=SIGNAL.T.astype(np.float32), chunks=True, compression=1)
+        types, places = ["go", "go", "stop"], [[6.0], [101.0], [251.0]]
+        fields = {"chanlocs/labels": ["Fz", "Cz"], "event/type": types, "event/latency": places}
+        for field, values in fields.items():
+            found = []
+            for i, value in enumerate(values):
+                letters = [ord(letter) for letter in value] if isinstance(value, str) else value
+                number = np.uint16 if isinstance(value, str) else np.float64
+                one = kept.create_dataset(f"{field}/{i}", data=np.array([letters], number).T)
+                one.attrs["MATLAB_class"] = np.bytes_("char" if number is np.uint16 else "double")
+                found.append([one.ref])
+            eeg[field] = np.array(found, dtype=h5py.ref_dtype)
+        for group in (eeg, eeg["chanlocs"], eeg["event"]):
+            group.attrs["MATLAB_class"] = np.bytes_("struct")
+    with open(path, "r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
+    return path
 
 
 def edf(folder, ending="edf", width=2):

@@ -15,7 +15,7 @@ from scipy.io import savemat
 from gtpca.readers import read_data, read_signal
 
 mne = pytest.importorskip("mne")
-KINDS = ["vhdr", "eeglab"]
+KINDS = ["vhdr", "eeglab", "eeglab73"]
 
 
 def written(kind, folder):
