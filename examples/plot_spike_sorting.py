@@ -52,8 +52,8 @@ near = np.abs(peak + lag - times[nearest]) < 6e-4
 plot_kinds(sorter, windows[near], labels=np.array(["a", "b", "c"])[true[nearest[near]]])
 
 # %%
-# A quarter of a second, with a mark for each spike. Where two overlap, their window is like no kind,
-# and the likelihood says so: these are the least likely ones.
+# A quarter of a second, with a mark for each spike. Where two overlap, their window is like no
+# kind, and the likelihood says so: these are the least likely ones.
 
 likelihood = sorter.score_samples(windows)
 start, stop = 2.0, 2.25
