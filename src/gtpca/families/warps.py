@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 from numbers import Integral
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,7 +51,7 @@ def _operator(family, sources, sample_shape, axes, *, nearest=False, between=Non
     if between is None:
         return operator if family.domain == "all" else on_common_domain(family, [operator])[0]
     poses = np.stack(list(words["poses"].values()), axis=1).astype(np.float64)
-    how = (*between, operator.sample_shape, axes, poses)
+    how: Any = (*between, operator.sample_shape, axes, poses)
     if family.domain == "common":
         within = covered(Sampling(*how), operator.n_weights)
         operator = on_common_domain(family, [operator], within)[0]
