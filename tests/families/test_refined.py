@@ -290,3 +290,15 @@ def test_a_chunk_is_matched_row_by_row(fitted):
     whole, part = model.encode(X).pose, model.encode(X[:7]).pose
     assert np.allclose(whole[:7], part, atol=0.05)
     assert isinstance(Chunk(X.reshape(len(X), -1), model.operator_).rows, np.ndarray)
+
+
+def test_many_rows_begin_with_some(monkeypatch):
+    X, _ = spots(60)
+    family = Rotation(8, refine_poses=True)
+    whole = GTPCA(2, family, shared_pose=True, random_state=0).fit(X)
+    monkeypatch.setattr("gtpca.fitting.between.SETTLE_ROWS", 20)
+    some = GTPCA(2, family, shared_pose=True, random_state=0).fit(X)
+    left = [1 - model.explained_energy_ratio_.sum() for model in (whole, some)]
+    assert left[1] < 1.02 * left[0]
+    own = GTPCA(2, family, random_state=0).fit(X)
+    assert np.all(np.diff(own.history_[1]) >= 0)

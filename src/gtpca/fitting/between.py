@@ -24,6 +24,7 @@ from gtpca.solvers.als import SETTLE_ROWS, UPDATE_STEPS, Coarse, coarsened, extr
 __all__ = ["at_codes", "codes_poses", "nested_at_codes", "refined", "rough", "spread", "stepped"]
 
 MOST_PASSES = 30
+MANY = 2  # times SETTLE_ROWS: rows from which on some of them come first
 TOLERANCE = 1e-4  # gain of a pass, relative to what is left, below which there are no more
 
 
@@ -39,20 +40,23 @@ def rough(problem, recipe):
     return coarsened(replace(problem, chunks=chunks, rough=True))
 
 
-def spread(coarse, result):
-    """What was found on a coarse grid, on the fine one: only its weights hold there."""
-    if coarse.pool is None:
+def spread(coarse, problem, result):
+    """What was found on few rows of a coarse grid: only its weights hold for the problem."""
+    if coarse.problem is problem:
         return result
     return replace(result, weights=orthonormal(coarse.spread(result.weights)), history=[])
 
 
-def refined(problem, result, blocks):
+def refined(problem, recipe, result, blocks):
     """A component, or a block, after passes at poses between the nodes.
+
+    If there are many rows, first on some of them, so that few passes touch all.
 
     Parameters
     ----------
     problem : Problem
         The residual of the components before.
+    recipe : Recipe
     result : SolverResult
         What was found on the nodes.
     blocks : list of Block
@@ -64,7 +68,13 @@ def refined(problem, result, blocks):
         The same residual, with codes of the component in its last column.
     result : SolverResult
     """
-    chunks, k, start = problem.chunks, len(blocks), result.weights
+    chunks, k = problem.chunks, len(blocks)
+    if chunks.n_rows > MANY * SETTLE_ROWS:
+        [few], _ = nested_samples(chunks, [SETTLE_ROWS], recipe.rng, recipe.n_jobs)
+        begun = replace(result, history=[])
+        begun = refined(replace(problem, chunks=few), recipe, begun, [])[1]
+        result = replace(result, weights=begun.weights)
+    start = result.weights
     one = Climb(start, start, chunks.sum(energy))
     while len(one.history) < MOST_PASSES and not one.done:
         block = problem.block_for_codes(one.point)

@@ -216,7 +216,8 @@ def _match_between(chunk, block, before, anew):
     between, starts = chunk.operator.continuous, []
     if before is not None:
         before = chunk.operator.pose_at(before)
-        starts.append(before[:, None])
+        if between.from_nodes or not anew:
+            starts.append(before[:, None])
     if between.from_nodes and (anew or before is None):
         starts.append(chunk.operator.nodes[_best_nodes(chunk, block)])
     found = match_at(
