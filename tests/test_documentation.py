@@ -26,12 +26,16 @@ FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 SHAPE = re.compile(r"\(\d+,( \d+)*\)|\(\d+(, \d+)+\)")
 VALUE = re.compile(r"[-\d\[{'\"]|True\b|False\b")
 OPTIONAL = {
+    "onnx",
+    "onnxruntime",
     *(
         "dask",
         "distributed",
         "h5py",
         "jinja2",
         "matplotlib",
+        "onnx",
+        "onnxruntime",
         "mne",
         "pandas",
         "plotly",
