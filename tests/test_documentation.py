@@ -26,8 +26,6 @@ FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 SHAPE = re.compile(r"\(\d+,( \d+)*\)|\(\d+(, \d+)+\)")
 VALUE = re.compile(r"[-\d\[{'\"]|True\b|False\b")
 OPTIONAL = {
-    "onnx",
-    "onnxruntime",
     *(
         "dask",
         "distributed",
