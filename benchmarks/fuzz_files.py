@@ -8,13 +8,16 @@ as is allowed; folders hold as much together. A case is good if it loads, or is 
 line, within 600 MB and 20 seconds.
 
 Run: python benchmarks/fuzz_files.py [--cases 20000] [--first 0] [--out result.json]
-Case i is always the same file. Linux only.
+     python benchmarks/fuzz_files.py --only formats --cases 7500 --out benchmarks/fuzz_formats.json
+With --only, kinds are taken in turn instead of drawn: those named, or "formats", which are images,
+particles, sheets, BrainVision and EEGLAB. Case i is always the same file. Linux only.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import io
 import json
 import os
 import select
@@ -23,6 +26,7 @@ import sys
 import tempfile
 import time
 import warnings
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,7 +52,7 @@ BATCH = 200  # cases of one process
 SHARES = {"small": 0.74, "full": 0.25, "packed": 0.01}
 # Rows of five random numbers, so that a file has nearly 1 MB.
 ROWS = {"npy": 24_000, "npz": 26_000, "csv": 28_000, "tsv": 28_000, "ts": 12_000, "mat5": 26_000}
-ROWS |= {"parquet": 22_000, "h5": 8_000, "mat73": 24_000, "zarr": 400, "zarr2": 400}
+ROWS |= {"xlsx": 20_000, "parquet": 22_000, "h5": 8_000, "mat73": 24_000, "zarr": 400, "zarr2": 400}
 
 
 @dataclass
@@ -59,7 +63,7 @@ class Subject:
     size: str
     write: Callable[[Path], Path]
     options: dict[str, Any] = field(default_factory=dict)
-    inside: bool = False  # whether text is mutated before it is packed
+    inside: Callable | None = None  # how contents are mutated before they are packed
 
     def prepare(self, folder: Path) -> None:
         """Write the file that is mutated."""
@@ -69,7 +73,7 @@ class Subject:
 
     def mutate(self, rng) -> Path:
         """Write a mutant, and return its path."""
-        return self.sample.mutate(rng, inside if self.inside else fuzzing.mutate)
+        return self.sample.mutate(rng, self.inside or fuzzing.mutate)
 
     def read(self, path: Path) -> None:
         with read_data(path, **self.options) as data:
@@ -102,7 +106,7 @@ class EventModelFiles(ModelFiles):
         self.models = fuzzing.EventModels(folder, 400 if self.size == "full" else 8)
 
 
-def inside(data: bytes, rng) -> bytes:
+def inside_gzip(data: bytes, rng) -> bytes:
     """Packed text that was mutated before it was packed."""
     return gzip.compress(fuzzing.mutate(gzip.decompress(data), rng), 1)
 
@@ -211,6 +215,61 @@ def packed_png(folder):
     return folder / "images"
 
 
+def packed_tif(folder):
+    import tifffile
+
+    tifffile.imwrite(folder / "a.tif", np.zeros((40, 1100, 1100), np.uint8), compression="zlib")
+    return folder / "a.tif"
+
+
+def packed_fits(folder):
+    from astropy.io import fits
+
+    plain = folder / "b.fits"
+    fits.PrimaryHDU(np.zeros((40, 440, 440))).writeto(plain)
+    (folder / "a.fits.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    plain.unlink()
+    return folder / "a.fits.gz"
+
+
+def inside_zip(data: bytes, rng) -> bytes:
+    """An archive of which one member was mutated before it was packed."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
+        names = old.namelist()
+        chosen = names[rng.integers(len(names))] if rng.integers(4) == 0 else names[-1]
+        sheet = next((name for name in names if "sheet1" in name), chosen)
+        chosen = sheet if rng.integers(2) else chosen
+        for name in names:
+            content = old.read(name)
+            content = fuzzing.mutate(content, rng) if name == chosen else content
+            new.writestr(name, content, zipfile.ZIP_DEFLATED)
+    return out.getvalue()
+
+
+FORMATS = (
+    "vhdr",
+    "eeglab",
+    "eeglab73",
+    "tif",
+    "ome",
+    "tiffs",
+    "rgba",
+    "fits",
+    "fits_folder",
+    "fits.gz",
+)
+FORMATS += ("mrcs", "star", "xlsx", "xlsx, inside")
+
+
+def formats() -> list[Subject]:
+    """What is there of these formats besides the samples."""
+    found = [Subject("tif", "packed", packed_tif), Subject("fits.gz", "packed", packed_fits)]
+    for size, write in (("small", sampled), ("full", enlarged)):
+        found += [Subject("xlsx, inside", size, write("xlsx"), {"missing": "ignore"}, inside_zip)]
+    return found
+
+
 def all_subjects() -> list[Subject]:
     found = [Subject(k, "small", sampled(k), samples.options(k)) for k in samples.KINDS]
     found += [Subject(k, "full", enlarged(k), samples.options(k)) for k in samples.KINDS]
@@ -229,7 +288,7 @@ def all_subjects() -> list[Subject]:
         found += [ModelFiles("model", size, sampled("npy"))]
         found += [EventModelFiles("model of events", size, sampled("npy"))]
     row = ",".join(["0"] * 50)
-    for inside in (False, True):
+    for inside in (None, inside_gzip):
         name = "csv.gz, inside" if inside else "csv.gz"
         found += [Subject(name, "small", text_gz(30, "1.5,2,3"), gaps, inside)]
         found += [Subject(name, "packed", text_gz(150_000, row), inside=inside)]
@@ -238,11 +297,15 @@ def all_subjects() -> list[Subject]:
     found += [Subject("parquet", "packed", packed_parquet, labelled)]
     packed = {"npz": packed_npz, "mat5": packed_mat, "h5": packed_h5, "zarr": packed_zarr}
     found += [Subject(kind, "packed", write) for kind, write in packed.items()]
-    return [*found, Subject("png", "packed", packed_png)]
+    return [*found, Subject("png", "packed", packed_png), *formats()]
+
+
+WARM = ("fif", "epochs", "edf", "bdf", "png", "csv", *FORMATS)
 
 
 def warm(subjects) -> None:
     """Import all that reading needs, in this process; threads would not live on in others."""
+    import astropy.io.fits  # noqa: F401
     import h5py  # noqa: F401
     import mne
     import PIL.Image  # noqa: F401
@@ -251,7 +314,7 @@ def warm(subjects) -> None:
 
     mne.set_log_level("error")
     for one in subjects:
-        if one.size == "small" and one.name in ("fif", "epochs", "edf", "bdf", "png", "csv"):
+        if one.size == "small" and one.name in WARM:
             one.read(one.sample.path)
 
 
@@ -340,15 +403,25 @@ def judged(said) -> str:
 
 
 def drawn(subjects, i: int):
-    """The subject of a case, a size by its share and then any of that size, and its numbers."""
+    """The subject of a case, a size by its share and then any of that size, and its numbers.
+
+    Those of single kinds are taken in turn.
+    """
     rng = np.random.default_rng([SEED, i])
+    if len({one.name for one in subjects}) <= len(FORMATS):
+        return subjects[i % len(subjects)], rng
     size = rng.choice(list(SHARES), p=list(SHARES.values()))
     of_size = [one for one in subjects if one.size == size]
     return of_size[rng.integers(len(of_size))], rng
 
 
-def run(first: int, last: int, folder: Path, tell) -> None:
-    subjects = all_subjects()
+def chosen(only: str | None) -> list[Subject]:
+    """All kinds, or those named, separated by commas."""
+    names = FORMATS if only == "formats" else (only or "").split(",")
+    return [one for one in all_subjects() if only is None or one.name in names]
+
+
+def run(subjects, first: int, last: int, folder: Path, tell) -> None:
     for number, one in enumerate(subjects):
         one.prepare(folder / str(number))
     warm(subjects)
@@ -373,6 +446,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--only")
     parser.add_argument("--out", type=Path, default=HERE / "fuzz_files.json")
     given = parser.parse_args()
     last, end = given.first + given.cases, time.monotonic()
@@ -384,7 +458,7 @@ def main() -> None:
             end = time.monotonic()
 
     with tempfile.TemporaryDirectory() as folder:
-        run(given.first, last, Path(folder), tell)
+        run(chosen(given.only), given.first, last, Path(folder), tell)
 
 
 if __name__ == "__main__":

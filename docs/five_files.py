@@ -104,12 +104,118 @@ def write_parquet(folder, rng):
     return starts
 
 
+def squares(rng, n=24, size=18):
+    """Images (n, size, size) of a bright square with a darker edge, at random places."""
+    images = 5 + 5 * rng.standard_normal((n, size, size))
+    for image in images:
+        row, column = rng.integers(0, size - 7, 2)
+        image[row : row + 8, column : column + 8] += 180
+        image[row : row + 8, column : column + 3] -= 90
+    return images.clip(0, 255).astype(np.uint8)
+
+
+def write_stack(folder, rng):
+    import tifffile
+
+    tifffile.imwrite(folder / "stack.tif", squares(rng), photometric="minisblack")
+
+
+def write_ome(folder, rng):
+    """Six times, four depths and two channels, in one of which all is fainter."""
+    import tifffile
+
+    first = squares(rng).reshape(6, 4, 18, 18)
+    images = np.stack([first, first // 2], axis=2)
+    about = {"axes": "TZCYX", "Channel": {"Name": ["DAPI", "GFP"]}}
+    tifffile.imwrite(folder / "cells.ome.tif", images, metadata=about)
+
+
+def write_cutouts(folder, rng):
+    from astropy.io import fits
+
+    (folder / "cutouts").mkdir()
+    for i, image in enumerate(squares(rng).astype(np.float32)):
+        image[rng.random(image.shape) < 0.02] = np.nan
+        fits.PrimaryHDU(image).writeto(folder / "cutouts" / f"galaxy{i:02d}.fits")
+
+
+def write_masked(folder, rng):
+    from PIL import Image
+
+    (folder / "masked").mkdir()
+    for i, image in enumerate(squares(rng)):
+        alpha = np.full_like(image, 255)
+        alpha[0] = 0
+        Image.fromarray(np.dstack([image, alpha])).save(folder / "masked" / f"cell{i:02d}.png")
+
+
+def write_particles(folder, rng):
+    """A stack, and the table in which RELION lists its particles."""
+    import mrcfile
+    import pandas
+    import starfile
+
+    images = squares(rng).astype(np.float32)
+    with mrcfile.new(folder / "stack.mrcs") as file:
+        file.set_data(images)
+        file.set_image_stack()
+    names = [f"{i + 1:06d}@stack.mrcs" for i in range(len(images))]
+    optics = pandas.DataFrame({"rlnOpticsGroup": [1], "rlnImagePixelSize": [1.2]})
+    particles = pandas.DataFrame({"rlnImageName": names, "rlnOpticsGroup": 1})
+    blocks = {"optics": optics, "particles": particles}
+    starfile.write(blocks, folder / "particles.star")
+
+
+def _recording(rng):
+    """Two channels of a minute, with a bump after each of 40 events."""
+    import mne
+
+    values = 1e-7 * rng.standard_normal((2, 6000))
+    onsets = 100 + 140 * np.arange(40)
+    for onset in onsets:
+        start = onset + rng.integers(10, 40)
+        values[:, start : start + 30] += 1e-6 * np.hanning(30)
+    raw = mne.io.RawArray(values, mne.create_info(["Cz", "Pz"], 100.0, "eeg"), verbose="error")
+    names = ["Stimulus/S  1", "Stimulus/S  2"] * 20
+    return raw.set_annotations(mne.Annotations(onsets / 100, 0.0, names))
+
+
+def write_brainvision(folder, rng):
+    _recording(rng).export(folder / "oddball.vhdr", verbose="error")
+
+
+def write_eeglab(folder, rng):
+    _recording(rng).export(folder / "oddball.set", verbose="error")
+
+
+def write_excel(folder, rng):
+    import openpyxl
+
+    head, lines, _ = table(rng, gaps=True)
+    book = openpyxl.Workbook()
+    for line in [head, *lines]:
+        book.active.append([None if value == "" else value for value in map(_plain, line)])
+    book.save(folder / "wide.xlsx")
+
+
+def _plain(value):
+    return value.item() if isinstance(value, np.generic) else value
+
+
+# The files of the last table, with the packages that write them.
+FORMATS = {"stack.tif": (write_stack, "tifffile"), "cells.ome.tif": (write_ome, "tifffile")}
+FORMATS |= {"cutouts": (write_cutouts, "astropy"), "masked": (write_masked, "PIL")}
+FORMATS |= {"particles.star": (write_particles, "mrcfile starfile")}
+FORMATS |= {"oddball.vhdr": (write_brainvision, "mne pybv")}
+FORMATS |= {"oddball.set": (write_eeglab, "mne eeglabio"), "wide.xlsx": (write_excel, "openpyxl")}
 WRITERS = {"wide": write_wide, "long": write_long, "squares": write_images}
 WRITERS |= {"oddball": write_epochs, "parquet": write_parquet}
 
 
 def main(folder):
-    """Write all five files; returns where the bumps begin, by file."""
+    """Write all files; returns where the bumps begin, by file."""
+    for write, _ in FORMATS.values():
+        write(Path(folder), np.random.default_rng(0))
     return {name: write(Path(folder), np.random.default_rng(0)) for name, write in WRITERS.items()}
 
 

@@ -18,9 +18,11 @@ NEEDS = {"parquet": "pyarrow", "h5": "h5py", "mat73": "h5py", "zarr": "zarr", "z
 NEEDS |= {"png": "PIL", "jpeg": "PIL", "fif": "mne", "edf": "mne", "bdf": "mne"}
 NEEDS |= dict.fromkeys(("tif", "ome", "tiffs"), "tifffile") | {"fits": "astropy"}
 NEEDS |= {"fits_folder": "astropy", "rgba": "PIL"}
-NEEDS |= {"vhdr": "mne pybv", "eeglab": "mne eeglabio"}
+NEEDS |= {"mrcs": "mrcfile", "star": "mrcfile starfile"}
+NEEDS |= {"xlsx": "openpyxl"}
+NEEDS |= {"vhdr": "mne pybv", "eeglab": "mne eeglabio", "eeglab73": "mne pymatreader h5py"}
 KINDS = ("npy", "npz", "csv", "tsv", "mat5", "ts", "wav", "hea", *NEEDS)
-RECORDINGS = ("fif", "edf", "bdf", "wav", "hea", "vhdr", "eeglab")
+RECORDINGS = ("fif", "edf", "bdf", "wav", "hea", "vhdr", "eeglab", "eeglab73")
 
 
 def available(kind) -> bool:
@@ -29,6 +31,8 @@ def available(kind) -> bool:
 
 def options(kind) -> dict:
     """What ``read_data`` needs to be told."""
+    if kind == "rgba":
+        return {"missing": "ignore"}
     return {"window": 50} if kind in RECORDINGS else {}
 
 
@@ -69,6 +73,16 @@ def csv(folder, ending=".csv", delimiter=","):
     path = folder / f"a{ending}"
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def xlsx(folder):
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in ["abcde", *X.tolist()]:
+        book.active.append(list(row))
+    book.save(folder / "a.xlsx")
+    return folder / "a.xlsx"
 
 
 def tsv(folder):
@@ -205,6 +219,33 @@ def fits_folder(folder):
     return folder / "images"
 
 
+def mrcs(folder, images=None):
+    """A stack of particles with pixels of 1.5 Angstrom."""
+    import mrcfile
+
+    with mrcfile.new(folder / "a.mrcs", overwrite=True) as file:
+        file.set_data((IMAGES[..., 0] if images is None else images).astype(np.float32))
+        file.set_image_stack()
+        file.voxel_size = 1.5
+    return folder / "a.mrcs"
+
+
+def star(folder, images=None):
+    """The same stack behind a table of its particles."""
+    import pandas
+    import starfile
+
+    (folder / "Extract").mkdir(exist_ok=True)
+    mrcs(folder / "Extract", images)
+    n = len(IMAGES if images is None else images)
+    optics = {"rlnOpticsGroup": [1], "rlnImagePixelSize": [1.5], "rlnOpticsGroupName": ["one"]}
+    names = [f"{i + 1:06d}@Extract/a.mrcs" for i in range(n)]
+    particles = {"rlnImageName": names, "rlnOpticsGroup": 1, "rlnClassNumber": np.arange(n) % 2}
+    blocks = {"optics": pandas.DataFrame(optics), "particles": pandas.DataFrame(particles)}
+    starfile.write(blocks, folder / "a.star", overwrite=True)
+    return folder / "a.star"
+
+
 def wav(folder):
     wavfile.write(folder / "a.wav", RATE, SIGNAL.T.astype(np.int16))
     return folder / "a.wav"
@@ -248,6 +289,35 @@ def vhdr(folder):
 def eeglab(folder):
     as_raw().export(folder / "a.set", overwrite=True, verbose="error")
     return folder / "a.set"
+
+
+def eeglab73(folder):
+    """The same as MATLAB 7.3 writes it: HDF5, where texts and lists are references."""
+    import h5py
+
+    path = folder / "a.set"
+    with h5py.File(path, "w", userblock_size=512) as file:
+        kept, eeg = file.create_group("#refs#"), file.create_group("EEG")
+        sizes = {"nbchan": 2, "pnts": SIGNAL.shape[1], "trials": 1, "srate": RATE, "xmin": 0}
+        for name, value in sizes.items():
+            eeg[name] = np.array([[float(value)]])
+        eeg.create_dataset("data", data=SIGNAL.T.astype(np.float32), chunks=True, compression=1)
+        types, places = ["go", "go", "stop"], [[6.0], [101.0], [251.0]]
+        fields = {"chanlocs/labels": ["Fz", "Cz"], "event/type": types, "event/latency": places}
+        for field, values in fields.items():
+            found = []
+            for i, value in enumerate(values):
+                letters = [ord(letter) for letter in value] if isinstance(value, str) else value
+                number = np.uint16 if isinstance(value, str) else np.float64
+                one = kept.create_dataset(f"{field}/{i}", data=np.array([letters], number).T)
+                one.attrs["MATLAB_class"] = np.bytes_("char" if number is np.uint16 else "double")
+                found.append([one.ref])
+            eeg[field] = np.array(found, dtype=h5py.ref_dtype)
+        for group in (eeg, eeg["chanlocs"], eeg["event"]):
+            group.attrs["MATLAB_class"] = np.bytes_("struct")
+    with open(path, "r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
+    return path
 
 
 def edf(folder, ending="edf", width=2):

@@ -17,16 +17,18 @@ from scipy.io import loadmat, savemat
 from gtpca import ALS, GTPCA, Shift
 from gtpca.readers import FileRows, read_data
 
-ROWS = {kind: X for kind in ("npy", "npz", "csv", "tsv", "mat5", "mat73", "parquet", "h5")}
+ROWS = {kind: X for kind in ("npy", "npz", "csv", "tsv", "mat5", "mat73", "parquet", "h5", "xlsx")}
 ROWS |= {"zarr": X, "zarr2": X, "ts": np.stack([X, -X], axis=2), "png": IMAGES}
 WINDOWS = SIGNAL.reshape(2, 8, 50).transpose(1, 2, 0)
 ROWS |= {"wav": WINDOWS} | dict.fromkeys(
-    ("fif", "edf", "bdf", "hea", "vhdr", "eeglab"), 1e-6 * WINDOWS
+    ("fif", "edf", "bdf", "hea", "vhdr", "eeglab", "eeglab73"), 1e-6 * WINDOWS
 )
 ROWS |= dict.fromkeys(("tif", "ome", "tiffs"), IMAGES)
-ROWS |= dict.fromkeys(("fits", "fits_folder"), IMAGES[..., 0])
-ROUGH = dict.fromkeys(("fif", "vhdr", "eeglab"), 1e-6)  # 32 bits
-LAZY = {"npy": np.memmap} | dict.fromkeys(("h5", "mat73", "zarr", "zarr2", "fif"), FileRows)
+ROWS |= dict.fromkeys(("fits", "fits_folder", "mrcs", "star"), IMAGES[..., 0])
+ROUGH = dict.fromkeys(("fif", "vhdr", "eeglab", "eeglab73"), 1e-6)  # 32 bits
+LAZY = {"npy": np.memmap, "mrcs": np.memmap} | dict.fromkeys(
+    ("h5", "mat73", "zarr", "zarr2", "fif", "star"), FileRows
+)
 
 
 def need(kind):
@@ -242,6 +244,12 @@ def test_options_and_endings_that_make_no_sense(tmp_path):
         ("images", "PIL", "io"),
         ("a.zarr", "zarr", "io"),
         ("a.edf", "mne", "eeg"),
+        ("a.vhdr", "mne", "eeg"),
+        ("a.tif", "tifffile", "images"),
+        ("a.fits", "astropy", "images"),
+        ("a.mrcs", "mrcfile", "images"),
+        ("a.star", "starfile", "images"),
+        ("a.xlsx", "openpyxl", "io"),
     ],
 )
 def test_a_missing_package_names_the_extra(name, module, extra, tmp_path, monkeypatch):

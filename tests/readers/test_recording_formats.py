@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy.io import savemat
 from gtpca.readers import read_data, read_signal
 
 mne = pytest.importorskip("mne")
-KINDS = ["vhdr", "eeglab"]
+KINDS = ["vhdr", "eeglab", "eeglab73"]
 
 
 def written(kind, folder):
@@ -64,6 +65,19 @@ def test_a_header_leads_to_no_other_folder(tmp_path):
     refused(path, "which is not in the same folder", window=50)
     path.write_text(text.replace("DataFile=a.eeg", "DataFile=c.eeg"))
     refused(path, "its signals, 'c.eeg', are not in the same folder", window=50)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need rights")
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_may_be_links(kind, tmp_path):
+    """As in repositories of git-annex, where each file is a link to another folder."""
+    path = written(kind, tmp_path / "a")
+    (tmp_path / "b").mkdir()
+    for i, file in enumerate((tmp_path / "a").iterdir()):
+        place = tmp_path / "objects" / str(i)
+        place.mkdir(parents=True)
+        (tmp_path / "b" / file.name).symlink_to(shutil.copy(file, place))
+    assert len(read_data(tmp_path / "b" / path.name, window=50).rows) == 8
 
 
 def test_epochs_of_eeglab_are_samples(tmp_path):

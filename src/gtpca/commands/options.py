@@ -62,8 +62,8 @@ ONCE = ("key", "missing")  # options that apply to one file only, or are kept el
 
 DATA = typer.Argument(
     metavar="DATA",
-    help="File of samples: .npy .npz .csv .tsv .txt .csv.gz .parquet .h5 .zarr .mat .ts .fif .edf "
-    ".bdf .hea .wav, or a folder of images.",
+    help="File of samples: .npy .npz .csv .tsv .txt .csv.gz .xlsx .parquet .h5 .zarr .mat .ts .tif "
+    ".fits .mrcs .star .fif .edf .bdf .vhdr .set .hea .wav, or a folder of images.",
 )
 
 
@@ -159,7 +159,7 @@ def _length(option, what):
 # The parameters of gtpca.readers.read_data, with its names.
 DATA_OPTIONS: dict[str, Any] = {
     "key": Annotated[
-        str | None, typer.Option(help="Which array of a .npz, .h5, .zarr or .mat file.")
+        str | None, typer.Option(help="Which array, image or sheet, if a file holds several.")
     ],
     "labels": Annotated[
         list[str] | None,

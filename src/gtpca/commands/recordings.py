@@ -35,11 +35,11 @@ Recordings = Annotated[
     list[Path],
     typer.Argument(
         metavar="RECORDING ..",
-        help="Files of one recording each: .npy .npz .csv .tsv .txt .parquet .h5 .zarr .mat .edf "
-        ".bdf .fif .hea (WFDB) .wav.",
+        help="Files of one recording each: .npy .npz .csv .tsv .txt .xlsx .parquet .h5 .zarr .mat "
+        ".edf .bdf .fif .vhdr (BrainVision) .set (EEGLAB) .hea (WFDB) .wav.",
     ),
 ]
-Key = Annotated[str | None, typer.Option(help="Which array of a .npz, .h5, .zarr or .mat file.")]
+Key = Annotated[str | None, typer.Option(help="Which array or sheet, if a file holds several.")]
 Channels = Annotated[
     list[str] | None,
     typer.Option("--channel", help="Use this channel, by name or number from 0 on; repeatable."),

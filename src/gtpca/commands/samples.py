@@ -30,7 +30,7 @@ from gtpca.data.missing import warn_of_blank
 from gtpca.files import write_npy
 from gtpca.model.outputs import named_columns, names
 from gtpca.operators.grid import axis_of
-from gtpca.readers import write_table
+from gtpca.readers import write_star, write_table
 from gtpca.readers.data import is_number
 from gtpca.readers.images import write_images
 from gtpca.views.measures import doubts
@@ -39,6 +39,8 @@ from gtpca.views.parts import is_density
 __all__ = ["align", "impute", "reconstruct", "transform"]
 
 TABLES = (".csv", ".npy", ".parquet")
+PICTURES = (".png", ".jpg", ".jpeg")
+STAR = ".star"  # which may only be written like one that was read
 SAMPLES = "a .npy file, or .csv, .parquet for rows of numbers, or a new folder for images"
 Samples = Annotated[Path, output_option(SAMPLES)]
 WINDOW = "window_start"  # how the ids of windows of a recording are called, or window_start_s
@@ -53,7 +55,7 @@ BLANK = ".*hold no observed value"  # warnings that each piece would otherwise r
 def transform(
     model: Model,
     source: Source,
-    output: Annotated[Path, output_option("a .csv, .npy or .parquet file")],
+    output: Annotated[Path, output_option("a .csv, .npy or .parquet file; .star of particles")],
     poses: Annotated[
         bool, typer.Option("--poses", help="Also where each component lies in each sample.")
     ] = False,
@@ -71,12 +73,14 @@ def transform(
       gtpca transform signals.gtpca new.csv -o - | head
 
     With --poses there are further columns, such as gtpca0_start: where the window of the first
-    component stands. The README's table of families says what they mean. Probabilistic models
-    also say how sure they are: pose_probability, start_std and the like, log_likelihood. Of a
+    component stands, and gtpca0_start_se, its standard error. The README's table of families says
+    what they mean. Probabilistic models have pose_probability, start_std and the like, and
+    log_likelihood instead of standard errors. Of a
     model of kinds, columns are kind, its probability, and scores on the components of that kind.
     Of windows of a recording, recording_gtpca0_start is where that is in the recording.
     """
-    check_output(output, TABLES, model, source.path, is_text=True)
+    listed = source.path if source.path and source.path.suffix.lower() == STAR else None
+    check_output(output, (*TABLES, STAR) if listed else TABLES, model, source.path, is_text=True)
     fitted = load_model(model, max_size, kinds=True)
     if isinstance(fitted, MixtureGTPCA):
         _write_kinds(fitted, source, output, poses, prefix)
@@ -94,6 +98,10 @@ def transform(
         sure = _doubts(fitted, source.path, data.rows) if poses else {}
     scores, index = (np.concatenate([getattr(c, n) for c in parts]) for n in ("scores", "index"))
     codes = Codes(scores, index)
+    if listed and output.suffix.lower() == STAR:
+        write_star(output, listed, fitted, codes)
+        tell(output, f"Poses of {len(codes)} particles are")
+        return
     found = named_columns(fitted.model_, codes, told) | sure
     if starts is not None:
         found |= in_recording(found, starts.astype(float), begins.removeprefix(WINDOW))
@@ -150,10 +158,9 @@ def _check_names(path, beside, columns, prefix) -> None:
 
 
 def _doubts(model, path, rows) -> dict[str, np.ndarray]:
-    """Columns that only models with a likelihood have."""
-    if not is_density(model):
-        return {}
-    parts = list(_pieces(model, partial(doubts, model), path, rows, "likelihoods"))
+    """Columns that say how sure poses are."""
+    what = "likelihoods" if is_density(model) else "standard errors"
+    parts = list(_pieces(model, partial(doubts, model), path, rows, what))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -260,6 +267,11 @@ def _write_folder(model, source, output, function, shape, text) -> None:
     with source.open(model) as data:
         if data.id_name != "file":
             raise ValueError(f"-o {output}: only images become a folder; give it an ending.")
+        if data.rows.dtype.kind == "f" and not all(n.lower().endswith(PICTURES) for n in data.ids):
+            raise ValueError(
+                f"-o {output}: the pixels of a PNG image are integers from 0 on, but values of "
+                f"{source.path} are not; write them to .npy."
+            )
         pieces = list(_pieces(model, function, source.path, data.rows, text))
         same = shape == data.rows.shape[1:]
         write_images(output, np.concatenate(pieces), data.ids, data.shapes if same else None)

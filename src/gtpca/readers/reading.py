@@ -20,8 +20,10 @@ from gtpca.readers.data import Data
 from gtpca.readers.fits import read_fits
 from gtpca.readers.images import read_images
 from gtpca.readers.matlab import read_mat
+from gtpca.readers.particles import read_mrcs, read_star
 from gtpca.readers.recordings import read_recording
 from gtpca.readers.series import read_ts
+from gtpca.readers.sheets import read_excel
 from gtpca.readers.signals import read_windows
 from gtpca.readers.tables import read_parquet, read_text
 from gtpca.readers.tiff import read_tiff
@@ -56,6 +58,7 @@ KINDS = {
     ".tsv.gz": TABLE,
     ".txt.gz": TABLE,
     ".parquet": Kind("Parquet file", read_parquet, (*COLUMNS, "missing", *CUT)),
+    ".xlsx": Kind("Excel file", read_excel, ("key", *COLUMNS, "header", "missing", *CUT)),
     ".h5": HDF5,
     ".hdf5": HDF5,
     ".zarr": Kind("Zarr store", read_zarr, ("key", *CUT)),
@@ -68,6 +71,8 @@ KINDS = {
     ".fit": FITS,
     ".fts": FITS,
     ".fits.gz": FITS,
+    ".mrcs": Kind("stack of particles", read_mrcs),
+    ".star": Kind("STAR file of particles", read_star, ("labels",)),
     ".fif": RECORDING,
     ".edf": RECORDING,
     ".bdf": RECORDING,
@@ -109,12 +114,16 @@ def read_data(
     ----------
     path : path
         ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.txt``, compressed text such as ``.csv.gz``,
-        ``.parquet``, ``.h5``, ``.hdf5``, ``.zarr``, ``.mat``, ``.ts``, ``.fif`` (recordings and
-        epochs), ``.edf``, ``.bdf``, WFDB ``.hea``, ``.wav``, or a folder of PNG or JPEG images.
+        ``.xlsx``, ``.parquet``, ``.h5``, ``.hdf5``, ``.zarr``, ``.mat``, ``.ts``, ``.tif`` (also
+        OME-TIFF), ``.fits``, ``.mrcs``, ``.star`` of RELION, ``.fif`` and ``.set`` of EEGLAB
+        (recordings and epochs), ``.edf``, ``.bdf``, ``.vhdr`` of BrainVision, WFDB ``.hea``,
+        ``.wav``, or a folder of PNG, JPEG, TIFF or FITS images.
     key : str or None
-        Which array of ``.npz``, ``.h5``, ``.zarr`` and ``.mat``; needed if there are several.
+        Which array of ``.npz``, ``.h5``, ``.zarr`` and ``.mat``, series of ``.tif``, part of
+        ``.fits`` or sheet of ``.xlsx``; needed if there are several.
     labels : str, int, list of these or None
-        Tables: names or numbers of the columns that hold labels, which may be text.
+        Tables: names or numbers of the columns that hold labels, which may be text; names alone
+        for ``.star``.
     id : str, int or None
         Tables: the column that holds ids of the samples.
     drop, columns : str, int, list of these or None
@@ -148,7 +157,8 @@ def read_data(
         beyond the recording is left out.
     missing : {"error", "ignore"}
         How to treat empty fields in tables, and series that end early in ``.ts`` files: as an
-        error, or as NaN, which ``GTPCA(missing="ignore")`` accepts. NaN in arrays is kept.
+        error, or as NaN, which ``GTPCA(missing="ignore")`` accepts. NaN in arrays and images is
+        kept, as is that of transparent pixels, whose alpha is zero.
     sizes : {"pad", "resize"} or None
         How to treat images of unequal size: pad with NaN to the largest height and width, or resize
         to the median ones; None: raise an error.

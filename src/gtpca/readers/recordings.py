@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def open_raw(path: Path) -> Any:
         if not _is_continuous(mne, path):
             return mne.read_epochs_eeglab(path, verbose="error")
     raw = mne.io.read_raw(path, preload=False, verbose="error")
-    if ending in (".vhdr", ".set"):
+    if ending == ".set":
         _check_beside(path, raw.filenames)
     check_length(raw)
     return raw
@@ -105,8 +106,9 @@ def _check_header(path) -> None:
 
 
 def _check_beside(path, names) -> None:
+    """Check that files are in the folder of ``path``, where each may be a link, as in git-annex."""
     for name in names:
-        if name and Path(name).resolve().parent != path.resolve().parent:
+        if name and Path(os.path.abspath(name)).parent != Path(os.path.abspath(path)).parent:
             raise ValueError(f"refers to {shown(name)}, which is not in the same folder")
 
 

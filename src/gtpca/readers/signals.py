@@ -20,6 +20,7 @@ from gtpca.readers.containers import read_hdf5, read_zarr
 from gtpca.readers.data import Data, FileRows, some
 from gtpca.readers.matlab import read_mat
 from gtpca.readers.recordings import open_raw, samples, window_starts
+from gtpca.readers.sheets import read_excel
 from gtpca.readers.tables import read_parquet, read_text
 from gtpca.text import one_line, shown
 
@@ -89,10 +90,10 @@ def read_signal(
     ----------
     path : path
         ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.txt``, compressed text such as ``.csv.gz``,
-        ``.parquet``, ``.h5``, ``.hdf5``, ``.zarr``, ``.mat``, ``.edf``, ``.bdf``, ``.fif``,
-        ``.vhdr`` of BrainVision, ``.set`` of EEGLAB, ``.hea`` of WFDB, or ``.wav``.
+        ``.xlsx``, ``.parquet``, ``.h5``, ``.hdf5``, ``.zarr``, ``.mat``, ``.edf``, ``.bdf``,
+        ``.fif``, ``.vhdr`` of BrainVision, ``.set`` of EEGLAB, ``.hea`` of WFDB, or ``.wav``.
     key : str or None
-        Which array of ``.npz``, ``.h5``, ``.zarr`` and ``.mat``.
+        Which array of ``.npz``, ``.h5``, ``.zarr`` and ``.mat``, or sheet of ``.xlsx``.
     rate : float or None
         Points per second, if the file does not contain it.
     channels : list of str or None
@@ -225,8 +226,8 @@ def _mat(path, key=None):
 def _table(read):
     """A reader of tables: lines are points in time."""
 
-    def reader(path):
-        data = read(path, missing="ignore")
+    def reader(path, *key):
+        data = read(path, *key, missing="ignore")
         values, names, rate = np.asarray(data.rows), data.features, None
         clock = next((i for i, name in enumerate(names or ()) if name.lower() in TIMES), None)
         if clock is not None:
@@ -306,7 +307,8 @@ SIGNALS: dict[str, Any] = {".npy": _array(read_npy), ".npz": _array(read_npz)}
 SIGNALS |= dict.fromkeys(
     (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"), _table(read_text)
 )
-SIGNALS |= {".parquet": _table(read_parquet), ".zarr": _array(read_zarr), ".mat": _mat}
+SIGNALS |= {".xlsx": _table(read_excel), ".parquet": _table(read_parquet)}
+SIGNALS |= {".zarr": _array(read_zarr), ".mat": _mat}
 SIGNALS |= dict.fromkeys((".h5", ".hdf5"), _array(read_hdf5))
 SIGNALS |= {".hea": _wfdb, ".wav": _wav} | dict.fromkeys(RAW, _raw)
-KEYED = {SIGNALS[ending] for ending in (".npz", ".h5", ".zarr", ".mat")}
+KEYED = {SIGNALS[ending] for ending in (".npz", ".h5", ".zarr", ".mat", ".xlsx")}

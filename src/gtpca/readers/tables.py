@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import sys
 import warnings
 from array import array
@@ -31,7 +32,7 @@ from gtpca.readers.encodings import UTF8, check_encoding, encoding_hint, unpacke
 from gtpca.readers.long import as_wide
 from gtpca.text import shortened
 
-__all__ = ["read_parquet", "read_text"]
+__all__ = ["TextInMemory", "read_parquet", "read_text"]
 
 SHORT_LINES = '; --missing ignore takes lines that end early (in Python missing="ignore")'
 TOO_LONG = (
@@ -91,8 +92,16 @@ class Layout:
         return field if self.decimal == "." else field.replace(self.decimal, ".")
 
 
+@dataclass(frozen=True)
+class TextInMemory:
+    """A text with tabs that is in no file, for :func:`read_text`."""
+
+    text: str
+    name: str = "text.tsv"
+
+
 def read_text(
-    path: Path,
+    path: Path | TextInMemory,
     header: bool | None = None,
     missing: str = "error",
     *,
@@ -196,6 +205,8 @@ def _as_number(field, layout, i, line) -> float:
 
 def _text_size(path) -> int:
     """Bytes of the text; a compressed file must not become a huge one."""
+    if isinstance(path, TextInMemory):
+        return len(path.text)
     stored = path.stat().st_size
     if path.suffix.lower() != ".gz":
         return stored
@@ -210,6 +221,9 @@ def _text_size(path) -> int:
 @contextmanager
 def _opened(path, encoding):
     """The text of a table."""
+    if isinstance(path, TextInMemory):
+        yield io.StringIO(path.text)
+        return
     with unpacked(path, "rt", encoding=encoding, newline="") as file:
         yield file
 
@@ -262,6 +276,7 @@ def _load(path, layout) -> np.ndarray:
         how["converters"] = lambda field: float(layout.point(field))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # check_rows reports that there is nothing
+        path = io.StringIO(path.text) if isinstance(path, TextInMemory) else path
         return np.loadtxt(path, delimiter=layout.delimiter, encoding=layout.encoding, **how)
 
 

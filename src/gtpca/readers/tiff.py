@@ -7,8 +7,10 @@ and all others count the samples.
 from __future__ import annotations
 
 import itertools
+import logging
 import math
 import re
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ INNER = {"Y": "row", "X": "column", "C": "channel", "S": "colour"}  # axes of a 
 PAGES = ("I", "Q")  # letters of axes without a meaning of their own
 ALPHA = (1, 2)  # numbers of extra samples that say what is transparent
 PACKED = {8: "zlib", 32946: "zlib", 34925: "lzma", 34926: "zstd", 50000: "zstd"}
+DAMAGE = ("TiffPages", "failed to reshape", "missing data")  # words of tifffile about lost pixels
 COUNTS = r'\b(?:Size[CZT]|First[CZT]|IFD|PlaneCount|NumPlanes|SamplesPerPixel)\s*=\s*"\s*(\d+)'
 CHANNEL = r'<(?:\w+:)?Channel\b[^>]*?\bName="([^"<>]{1,80})"'
 
@@ -68,23 +71,44 @@ def _pixels(path, shape=None) -> np.ndarray:
     return rows if shape is None or rows.shape[:2] == tuple(shape[:2]) else resized(rows, shape)
 
 
+@contextmanager
 def _opened(path):
     """The file; other files that it refers to are not opened, and what it counts is bounded."""
     tifffile = require("tifffile", "images")
-    file = tifffile.TiffFile(path, _multifile=False)
-    try:
-        text = file.ome_metadata if file.is_ome else None
-        most = 4 * (len(file.pages) + 16)
-        wild = text is not None and any(
-            len(n) > 9 or int(n) > most for n in re.findall(COUNTS, text)
-        )
-        if wild or (text is not None and "ModuloAlong" in text):
+    with _heard() as said:
+        file = tifffile.TiffFile(path, _multifile=False)
+        try:
+            if file.is_ome and _is_wild(file):
+                file.close()
+                file = tifffile.TiffFile(path, _multifile=False, is_ome=False)
+            yield file
+        finally:
             file.close()
-            return tifffile.TiffFile(path, _multifile=False, is_ome=False)
-    except BaseException:
-        file.close()
-        raise
-    return file
+    broken = next((text for text in said if any(word in text for word in DAMAGE)), None)
+    if broken is not None:
+        raise ValueError(f"is cut or damaged: {broken}")
+
+
+@contextmanager
+def _heard():
+    """What tifffile says about the file: it reports damage, and goes on with what is left."""
+    logger, said = logging.getLogger("tifffile"), []
+    handler, before = logging.Handler(), logger.propagate
+    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    logger.addHandler(handler)
+    logger.propagate = False
+    try:
+        yield said
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = before
+
+
+def _is_wild(file) -> bool:
+    """Whether metadata of OME count more than there can be, which would be allocated."""
+    text, most = file.ome_metadata or "", 4 * (len(file.pages) + 16)
+    counts = re.findall(COUNTS, text)
+    return "ModuloAlong" in text or any(len(n) > 9 or int(n) > most for n in counts)
 
 
 def _axes(series) -> tuple[list[int], list[int]]:
