@@ -59,7 +59,7 @@ def to_onnx(model: Any, path: str | PathLike[str]) -> None:
 
 def _checked(model):
     """The model as a value; an error if its codes do not follow from one match per component."""
-    found = getattr(model, "model_", None)
+    found: Any = getattr(model, "model_", None)
     if not hasattr(found, "preprocessing"):
         raise TypeError(f"model is a {type(model).__name__}, but only a GTPCA can be exported.")
     operator = found.operator
