@@ -248,6 +248,7 @@ def inside_zip(data: bytes, rng) -> bytes:
 
 
 FORMATS = (
+    "bids",
     "vhdr",
     "eeglab",
     "eeglab73",

@@ -68,14 +68,7 @@ def test_a_header_leads_to_no_other_folder(tmp_path):
 
 
 def test_events_of_a_bids_folder_are_those_of_its_table(tmp_path):
-    bids = pytest.importorskip("mne_bids")
-    pytest.importorskip("pybv")
-    raw = samples.as_raw()
-    raw.info["line_freq"] = 50
-    where = bids.BIDSPath(subject="01", task="odd", root=tmp_path)
-    how = {"allow_preload": True, "format": "BrainVision", "verbose": "error"}
-    bids.write_raw_bids(raw, where, **how)
-    (path,) = tmp_path.rglob("*.vhdr")
+    path = written("bids", tmp_path)
     (table,) = tmp_path.rglob("*_events.tsv")
     table.write_text(table.read_text().replace("\tstop\t", "\tturn\t"))
     data = read_data(path, tmin=-0.1, tmax=0.3)
