@@ -15,9 +15,9 @@ fits without artefacts also processor seconds, alternating, the sum of the short
 every draw.
 
 ``loud``: rows without a pattern but noise of 5 times the deviation, 2, 3 and 10 % of 300, in one
-pose, 30 draws (seeds 1000 to 1029, none of which was seen when limits were chosen). A fit explains ``e`` of the energy of the *other* rows; the best
-known is the most that it, or one that began at the planted patterns, explains of them. Counted are
-fits less than 1 % below.
+pose, 30 draws (seeds 1000 to 1029, none of which was seen when limits were chosen). A fit explains
+``e`` of the energy of the *other* rows; the best known is the most that it, or one that began at
+the planted patterns, explains of them. Counted are fits less than 1 % below.
 
 Run: python benchmarks/bench_artefacts.py [--loud]. Figures that are known are kept.
 """

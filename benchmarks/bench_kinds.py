@@ -11,6 +11,13 @@ guessing) of ten draws, the seeds 0 to 9, of
 - ``fft``: k-means on the absolute values of the Fourier transform, which do not move
 - ``aligned``: k-means on rows that ``GTPCA(1)`` aligned
 - ``kshape``: k-Shape of tslearn on z-scored rows, if it is installed
+- ``kshape circular``: k-Shape written again with circular correlations, the shifts of these rows;
+  ``kshape padded`` is the same code with zero-padded ones, to be compared with that of tslearn
+- ``dba``: k-means by dynamic time warping with barycentres (DBA) of aeon 1.6, z-scored rows
+- ``kasba``: KASBA of aeon 1.6 with its defaults, z-scored rows
+- ``sbd``: no groups are looked for: each row is assigned to the nearest of the *true* patterns by
+  the distance of k-Shape, the largest correlation over shifts of zero-padded z-scored rows
+- ``circular``: the same with circular correlations
 - ``truth``: the kind that is most likely by the density that rows were drawn from
 
 ``--cost`` measures processor seconds instead: one pass of EM over rows of a mixture and of a single
@@ -137,9 +144,102 @@ def by_kshape(cell, drawn):
     """k-Shape, the best of three starts."""
     from tslearn.clustering import KShape
 
-    rows = drawn.rows - drawn.rows.mean(axis=1, keepdims=True)
-    rows = rows / rows.std(axis=1, keepdims=True)
+    rows = scored(drawn.rows)
     return KShape(cell.kinds, n_init=3, random_state=0).fit_predict(rows[:, :, None])
+
+
+def scored(rows):
+    """Rows of mean 0 and standard deviation 1."""
+    rows = rows - rows.mean(axis=1, keepdims=True)
+    return rows / rows.std(axis=1, keepdims=True)
+
+
+def by_circular_kshape(cell, drawn):
+    """k-Shape with circular correlations, the best of three starts."""
+    return kshape(scored(drawn.rows), cell.kinds, SIZE)
+
+
+def by_padded_kshape(cell, drawn):
+    """k-Shape with zero-padded correlations, the best of three starts."""
+    return kshape(scored(drawn.rows), cell.kinds, 2 * SIZE)
+
+
+def kshape(rows, n_groups, size, starts=3, passes=100):
+    """Groups of k-Shape (Paparrizos and Gravano, 2015), with correlations of a padded size.
+
+    A centre is the leading eigenvector of ``sum_i x_i x_i'`` of its rows, each moved to where it
+    fits the centre before best; rows go to the centre with the largest correlation over shifts. Of
+    several random starts, the one with the largest sum of correlations is taken.
+    """
+    rng, best = np.random.default_rng(0), (-np.inf, None)
+    for _ in range(starts):
+        group = rng.integers(n_groups, size=len(rows))
+        centres = np.zeros((n_groups, rows.shape[1]))
+        for _ in range(passes):
+            centres = np.array(
+                [centre_of(rows[group == g], centres[g], size, rng) for g in range(n_groups)]
+            )
+            fit = correlations(rows, centres, size).max(axis=2)
+            before, group = group, fit.argmax(axis=1)
+            if np.array_equal(before, group):
+                break
+        if fit.max(axis=1).sum() > best[0]:
+            best = fit.max(axis=1).sum(), group
+    return best[1]
+
+
+def correlations(rows, centres, size):
+    """``<x, roll(c, s)>`` of rows padded to a size, for all s, (n, G, size)."""
+    first, second = (np.fft.rfft(each, size) for each in (rows, centres))
+    return np.fft.irfft(first[:, None] * second[None].conj(), size)
+
+
+def centre_of(rows, old, size, rng):
+    """The centre of some rows, of unit norm and mean 0; a random row's place if there are none."""
+    d = rows.shape[1]
+    if not len(rows):
+        return scored(rng.standard_normal((1, d)))[0] / np.sqrt(d)
+    if old.any():
+        padded = np.pad(rows, ((0, 0), (0, size - d)))
+        shift = correlations(rows, old[None], size)[:, 0].argmax(axis=1)
+        rows = np.take_along_axis(padded, (np.arange(d) + shift[:, None]) % size, axis=1)
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    _, vectors = np.linalg.eigh(centred.T @ centred)
+    centre = vectors[:, -1] - vectors[:, -1].mean()
+    return centre if np.sum(rows @ centre) >= 0 else -centre
+
+
+def by_dba(cell, drawn):
+    """k-means by dynamic time warping, with barycentres."""
+    from aeon.clustering import TimeSeriesKMeans
+
+    model = TimeSeriesKMeans(cell.kinds, distance="dtw", averaging_method="ba", random_state=0)
+    return model.fit_predict(scored(drawn.rows)[:, None])
+
+
+def by_kasba(cell, drawn):
+    """KASBA."""
+    from aeon.clustering import KASBA
+
+    return KASBA(cell.kinds, random_state=0).fit_predict(scored(drawn.rows)[:, None])
+
+
+def by_sbd(cell, drawn):
+    """The nearest true pattern by the distance of k-Shape."""
+    return nearest(drawn, 2 * SIZE)
+
+
+def by_circular(cell, drawn):
+    """The nearest true pattern by circular correlations."""
+    return nearest(drawn, SIZE)
+
+
+def nearest(drawn, size):
+    """The true pattern with the largest correlation over shifts of rows padded to a size."""
+    patterns = np.array([kind.pattern for kind in drawn.truth.kinds])
+    rows, patterns = (np.fft.rfft(scored(each), size) for each in (drawn.rows, patterns))
+    products = np.fft.irfft(rows[:, None] * patterns[None].conj(), size)
+    return products.max(axis=2).argmax(axis=1)
 
 
 def by_truth(cell, drawn):
@@ -159,7 +259,14 @@ METHODS = {
     "aligned": by_aligned,
     "truth": by_truth,
     "kshape": by_kshape,
+    "kshape circular": by_circular_kshape,
+    "kshape padded": by_padded_kshape,
+    "dba": by_dba,
+    "kasba": by_kasba,
+    "sbd": by_sbd,
+    "circular": by_circular,
 }
+KNOWN_PATTERNS = ("truth", "sbd", "circular")  # do not look for groups
 
 
 def run(cell, method, known):
@@ -182,7 +289,7 @@ def mean_and_error(values):
 
 def above(cell):
     """By how much the mixture is above every other method, with the error of the difference."""
-    names = [name for name in cell if name not in ("mixture", "truth")]
+    names = [name for name in cell if name not in ("mixture", *KNOWN_PATTERNS)]
     first = np.asarray(cell["mixture"]["draws"])
     return {name: mean_and_error(first - cell[name]["draws"]) for name in names}
 

@@ -1,8 +1,8 @@
 """Free warps of time beside other methods for curves: the numbers of docs/howto/own-timing.md.
 
 curves      the curves of bench_peers.py, 10 draws: variance left after alignment, and seconds
-clean       held-out curves in noise of .02, .1 and .3: error of the reconstruction from two components
-            against the curve without noise, as a share of its energy
+clean       held-out curves in noise of .02, .1 and .3: error of the reconstruction from two
+            components against the curve without noise, as a share of its energy
 noise       white and AR(.9) noise, 20 draws each: how often choose_warp suggests a warp
 strength    curves bent by one planted strength, 10 draws: R2 of the first phase component with it
 real        growth, gait and pinch (R package fda): error at odd points, two components
@@ -30,6 +30,7 @@ from pathlib import Path
 import numpy as np
 from bench_peers import warped
 from scipy.signal import lfilter
+from sklearn.model_selection import KFold
 
 from gtpca import GTPCA, FreeWarp, TimeWarp
 from gtpca.diagnostics import choose_warp
@@ -37,7 +38,6 @@ from gtpca.diagnostics import choose_warp
 DRAWS = range(1000, 1010)
 NOISE_DRAWS = range(2000, 2020)
 NOISES = (0.02, 0.1, 0.3)
-FEW = 20  # rows of noise in the doc: 40 curves of 80 points each
 
 
 def timed(run):
@@ -285,23 +285,144 @@ def strength(only):
 
 
 def real_curves():
-    """Growth velocity, gait (hip and knee) and pinch force, each (n, d) or (n, d, channels)."""
+    """Growth velocity, gait (two angles) and pinch force, (n, d, channels), and their times."""
     import rdata
 
     folder = Path(os.environ["GTPCA_DATA"]) / "curves"
     growth = rdata.read_rda(folder / "growth.rda")["growth"]
     heights = np.concatenate([np.asarray(growth["hgtm"]), np.asarray(growth["hgtf"])], axis=1).T
     age = np.asarray(growth["age"], dtype=float)
-    even = np.linspace(age[0], age[-1], 60)
-    smooth = np.array([np.interp(even, age, row) for row in heights])
-    yield "growth", np.gradient(smooth, even, axis=1)
-    gait = np.asarray(rdata.read_rda(folder / "gait.rda")["gait"])
-    yield "gait", gait.transpose(1, 0, 2)
-    pinch = np.asarray(rdata.read_rda(folder / "pinch.rda")["pinch"])
-    yield "pinch", pinch.T
+    yield "growth", (np.diff(heights) / np.diff(age))[:, :, None], (age[1:] + age[:-1]) / 2
+    gait = np.asarray(rdata.read_rda(folder / "gait.rda")["gait"], dtype=float)
+    yield "gait", gait.transpose(1, 0, 2), np.arange(len(gait), dtype=float)
+    pinch = np.asarray(rdata.read_rda(folder / "pinch.rda")["pinch"], dtype=float)
+    yield "pinch", pinch.T[:, :, None], np.arange(len(pinch), dtype=float)
 
 
-PARTS = {"curves": curves, "clean": clean, "noise": noise, "strength": strength}
+def real(only):
+    """Error at odd points of held-out curves, from their even points and two components."""
+    found = {}
+    for name, X, u in real_curves():
+        odd = np.arange(len(u)) % 2 == 1
+        folds = list(KFold(4, shuffle=True, random_state=0).split(X))
+        errors = {method: np.zeros(len(X)) for method in JUDGED if not only or method in only}
+        for method in list(errors):
+            if method == "fdasrsf" and not has("fdasrsf"):
+                del errors[method]
+                continue
+            for train, test in folds:
+                guess, _ = timed(
+                    lambda method=method, train=train, test=test, X=X, u=u, odd=odd: JUDGED[method](
+                        X[train], X[test], u, odd
+                    )
+                )
+                errors[method][test] = np.sum((X[test] - guess)[:, odd] ** 2, axis=(1, 2))
+        total = np.sum(X[:, odd] ** 2) / len(X)
+        found[name] = {method: summary_of_rows(e / total) for method, e in errors.items()}
+        print(name, found[name], flush=True)
+    return found
+
+
+def summary_of_rows(shares) -> dict:
+    """Mean over curves and its standard error."""
+    error = shares.std(ddof=1) / np.sqrt(len(shares))
+    return {"mean": round(float(shares.mean()), 5), "error": round(float(error), 5)}
+
+
+def by_warps(train, test, u, odd, **how):
+    """Free warps: hidden points are gaps."""
+    family = FreeWarp(axes=0, **how)
+    model = GTPCA(2, family, shared_pose=True, missing="ignore", random_state=0).fit(train)
+    return model.reconstruct(np.where(odd[:, None], np.nan, test))
+
+
+def by_chosen(train, test, u, odd):
+    """Free warps with knots and weights of choose_warp on the training curves."""
+    found = choose_warp(train, FreeWarp(axes=0), n_components=2)
+    best = found.best_warp
+    how = {"knots": int(found.knots[best]), "weights": int(found.weights[best])}
+    return by_warps(train, test, u, odd, **how)
+
+
+def by_components(train, test, u, odd):
+    """Two principal components, without a warp."""
+    model = GTPCA(2, None, missing="ignore", shared_pose=True, random_state=0).fit(train)
+    return model.reconstruct(np.where(odd[:, None], np.nan, test))
+
+
+def by_elastic(train, test, u, odd):
+    """fdasrsf, each channel by itself, on curves interpolated between their even points."""
+    channels = []
+    for c in range(train.shape[2]):
+        model = ElasticCurves().fit(train[:, :, c], u)
+        seen = np.array([np.interp(u, u[~odd], x[~odd]) for x in test[:, :, c]])
+        channels.append(model.rebuilt(seen, u))
+    return np.stack(channels, axis=2)
+
+
+JUDGED = {
+    "FreeWarp(5)": lambda *data: by_warps(*data, knots=5),
+    "FreeWarp, chosen": by_chosen,
+    "no warp": by_components,
+    "fdasrsf": by_elastic,
+}
+
+
+def trials():
+    """Spike counts (n, times, neurons) in bins of 20 ms around two lever presses; tap2 - tap1."""
+    file = np.load(Path(os.environ["GTPCA_DATA"]) / "neurons" / "motor_ctx_data.npz")
+    edges = np.arange(400.0, 1601.0, 20.0)
+    bins = np.searchsorted(edges, file["spiketimes"], side="right") - 1
+    inside = (bins >= 0) & (bins < len(edges) - 1)
+    n, d, neurons = len(file["tap1"]), len(edges) - 1, int(file["neuron_ids"].max()) + 1
+    X = np.zeros((n, d, neurons))
+    np.add.at(X, (file["trial_ids"][inside], bins[inside], file["neuron_ids"][inside]), 1.0)
+    kernel = np.exp(-0.5 * (np.arange(-4, 5) / 2.0) ** 2)
+    smooth = np.apply_along_axis(np.convolve, 1, X, kernel / kernel.sum(), mode="same")
+    smooth /= np.maximum(smooth.std(axis=(0, 1)), 1e-9)
+    return smooth, file["tap2"] - file["tap1"]
+
+
+def neurons(only):
+    """Correlation of the inverse slope of a warp between the presses with the time between them."""
+    X, gap = trials()
+    found = {}
+    if not only or "FreeWarp" in only:
+        family = FreeWarp(1, "free", axes=0, weights=20)
+        model = GTPCA(1, family, random_state=0)
+        pose, seconds = timed(lambda: model.fit(X).encode(X).pose[:, 0])
+        found["FreeWarp"] = {"seconds": round(seconds, 2)} | _slopes(
+            model.operator_.lattice.warp(pose), gap
+        )
+    if has("affinewarp") and (not only or "affinewarp" in only):
+        from affinewarp import PiecewiseWarping
+
+        model = PiecewiseWarping(n_knots=0, smoothness_reg_scale=1e-2)
+        _, seconds = timed(lambda: model.fit(X, iterations=50, verbose=False))
+        ends = model.y_knots if hasattr(model, "y_knots") else model.y
+        line = ends[:, :1] + (ends[:, -1:] - ends[:, :1]) * np.linspace(0, 1, X.shape[1])
+        found["affinewarp"] = {"seconds": round(seconds, 2)} | _slopes(X.shape[1] * line, gap)
+    print(found, flush=True)
+    return found
+
+
+def _slopes(warp, gap):
+    """Correlation of the mean slope between 500 and 1100 ms with the gap, inverse and plain."""
+    slope = (warp[:, 35] - warp[:, 5]) / 30
+    return {
+        "slope": round(float(np.corrcoef(slope, gap)[0, 1]), 3),
+        "inverse": round(float(np.corrcoef(1 / np.maximum(slope, 0.05), gap)[0, 1]), 3),
+    }
+
+
+PARTS = {
+    "curves": curves,
+    "clean": clean,
+    "noise": noise,
+    "strength": strength,
+    "real": real,
+    "neurons": neurons,
+}
 
 
 def main():

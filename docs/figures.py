@@ -450,6 +450,35 @@ def _(d):
         yield page, f"| {title} | {fields} |", *np.ravel([runs.mean(axis=0), errors], order="F")
 
 
+@of("bench_fractions.json")
+def _(d):
+    page, low = "docs/howto/between-samples.md", "noise 0.0023"
+
+    def mean(noise, *names):
+        found = [run[names[0]][names[1]] for run in d[noise].values()]
+        return float(np.mean(found))
+
+    for F in (1, 2, 4, 8, 16):
+        name = "whole samples" if F == 1 else f"`fractions={F}`"
+        values = [mean(low, f"fractions {F}", key) for key in ("residual", "rms", "se", "covered")]
+        line = "| " + name + " | {:.2f} | {:.3f} | {:.3f} | {:.0f} % |"
+        values[3] *= 100
+        if F > 1:
+            line += " {:.1f} |"
+            values.append(np.mean(list(d["pass"][str(F)].values())))
+        yield page, line, *values
+    yield (
+        page,
+        "phase correlation has an error of {:.3f}, and the parabola through the largest "
+        "correlation and its neighbours one of {:.3f}",
+        *(mean(low, "peers", peer) for peer in ("phase", "parabola")),
+    )
+    text = "on whole samples leave {:.2f} of the noise, three {:.2f}"
+    yield page, text, *(mean(low, "shared", k) for k in "23")
+    text = "the error is {:.2f} samples with whole samples and {:.2f} with eighths"
+    yield page, text, *(mean("noise 0.5", f"fractions {F}", "rms") for F in (1, 8))
+
+
 @of("bench_ridge.json")
 def _(d):
     page, spikes = "docs/guide.md", ("spikes-classification", "spikes-outlier")
@@ -535,17 +564,35 @@ def _(d):
 
 @of("bench_kinds.json")
 def _(d):
-    page, order = "docs/howto/which-pattern.md", ("mixture", "scores", "fft", "aligned", "kshape")
+    page = "docs/howto/which-pattern.md"
+    order = ("mixture", "scores", "fft", "aligned", "kshape", "kshape circular", "truth")
     for name, cell in d["figures"].items():
-        means = [cell[method]["mean"] for method in (*order, "truth")]
+        means = [cell[method]["mean"] for method in order]
         yield page, f"| {name} | {' | '.join(['{:.2f}'] * len(means))} |", *means
     yield page, "{:.2f} times as much for four", d["cost"]["ratio"]
     text = "took {:.0f} seconds of processor time, {} passes"
     yield page, text, d["cost"]["fit_processor"], d["cost"]["fit_passes"]
-    means = {m: [cell[m]["mean"] for cell in d["figures"].values()] for m in ("mixture", "kshape")}
-    text = "adjusted Rand index {:.2f} to {:.2f}, k-Shape {:.2f} to {:.2f}"
-    yield "README.md", text, *span(means["mixture"]), *span(means["kshape"])
-    yield "docs/comparison.md", text, *span(means["mixture"]), *span(means["kshape"])
+    means = {m: [cell[m]["mean"] for cell in d["figures"].values()] for m in d["figures"][name]}
+    text = "an index of {:.2f} to {:.2f} by padded, and {:.2f} to {:.2f} by circular"
+    yield page, text, *span(means["sbd"]), *span(means["circular"])
+    vary = [name for name in d["figures"] if "0.35" in name]
+    known, best = ([d["figures"][n][m]["mean"] for n in vary] for m in ("circular", "truth"))
+    yield (
+        page,
+        "it has {:.2f} to {:.2f} where the true\n  density has {:.2f} to {:.2f}",
+        *span(known),
+        *span(best),
+    )
+    least = min(
+        (each["kshape circular"] for each in d["above"].values()), key=lambda one: one["mean"]
+    )
+    yield page, "in all five, by {:.2f} ± {:.2f} at least", least["mean"], least["error"]
+    text = (
+        "{:.2f} to {:.2f}, k-Shape {:.2f} to {:.2f} with circular shifts, {:.2f} to {:.2f} as it is"
+    )
+    spans = [v for m in ("mixture", "kshape circular", "kshape") for v in span(means[m])]
+    yield "README.md", text, *spans
+    yield "docs/comparison.md", text, *spans
 
 
 @of("bench_artefacts.json")
@@ -619,6 +666,30 @@ def _(d):
         yield page, text, *one.values(), *three.values()
 
 
+@of("bench_warps.json")
+def _(d):
+    page, noises = "docs/howto/own-timing.md", ("0.02", "0.1", "0.3")
+
+    def left(name):
+        found = d["curves"][name]
+        return found["one parameter"]["mean"], found["free"]["mean"], found["seconds"]
+
+    def wrong(name):
+        return [d["clean"][name][noise]["mean"] for noise in noises]
+
+    errors = " {:.3f} | {:.3f} | {:.3f} |"
+    text = "| `FreeWarp()` | {:.3f} | {:.3f} | {:.2f} |" + errors
+    yield page, text, *left("FreeWarp"), *wrong("FreeWarp")
+    few = "FreeWarp(weights=14)"
+    yield page, f"| `{few}` | | | |{errors}", *wrong(few)
+    yield page, "| `TimeWarp`, 21 strengths | {:.3f} | {:.3f} | {:.2f} |", *left("TimeWarp")
+    if "fdasrsf" in d["clean"]:
+        text = "| elastic (fdasrsf) | {:.3f} | {:.3f} | {:.1f} |" + errors
+        yield page, text, *left("fdasrsf"), *wrong("fdasrsf")
+    noise = [d["noise"][kind]["suggested"] for kind in ("white", "AR(.9)")]
+    yield page, "it suggested one in {:d} and {:d}.", *noise
+
+
 RECORDED = {
     "noise .1": "noise 0.1",
     "noise .25": "noise 0.25",
@@ -644,6 +715,9 @@ def _(d):
         )
         names = ("draws", "F", "seconds", "alphacsc F", "penalty", "alphacsc seconds")
         yield page, text, *(told[name] for name in names)
+    spans = [span([one[name] for one in beside.values()]) for name in ("F", "alphacsc F")]
+    text = "has F {:.2f} to {:.2f}, alphacsc {:.2f} to {:.2f} at the best of three"
+    yield "README.md", text, *sum(spans, ())
 
 
 @of("bench_cluster.json")
@@ -827,6 +901,27 @@ def _eeg_floor(lines, page):
     half = _called(lines, surrogate="gaussian", added=0.5)[:2]
     text = 'is found in {} of {} draws (`"mixed"`: {}), with half of it in {} of {}.'
     yield page, text, *full[0], full[1][0], *half
+
+
+@of("bench_encoder.json")
+def _(d):
+    page, (one, three) = (
+        "docs/howto/real-time.md",
+        (d["encoder"][k]["over_pca"] for k in d["encoder"]),
+    )
+    yield (
+        page,
+        "takes {:.2f} times as long with one component and {:.2f} times with three, and "
+        "`transform` of one row {:.2f} and {:.2f} times.",
+        *(one["encoder"], three["encoder"], one["transform"], three["transform"]),
+    )
+    cost = [d["stream"][f"us_per_point_and_template, pieces of {n}"] for n in (1, 100, 1000)]
+    yield (
+        page,
+        "costs {:.1f}, {:.2f} and {:.2f} microseconds of a processor per point and template in "
+        "pieces of 1, 100 and 1,000 points.",
+        *cost,
+    )
 
 
 def others() -> Iterator[str]:

@@ -20,7 +20,6 @@ from gtpca import (
     Rotation,
     Scaling,
     Shift,
-    Similarity,
     TimeWarp,
 )
 from gtpca.datasets import make_spikes
@@ -56,13 +55,10 @@ ALL_FAMILIES = {
     "rotation": (Rotation(16), (12, 12)),
     "rotation-oblong": (Rotation([0, 30, 60, 90]), (10, 13)),
     "rotation-colours": (Rotation(8), (9, 9, 3)),
-    "rotation-refined": (Rotation(8, refine_poses=True), (9, 9)),
-    "similarity": (Similarity((0.9, 1.1), shifts=(1, 0), angles=3), (8, 8)),
     "reflection": (Reflection((0, 1)), (7, 8)),
     "reflection-series": (Reflection(), (15,)),
     "scaling": (Scaling((0.7, 1, 1.4)), (31,)),
     "scaling-2d": (Scaling((0.8, 1, 1.25), axes=(0, 1)), (13, 13)),
-    "scaling-refined": (Scaling((0.7, 1, 1.4), domain="all", refine_poses=True), (21,)),
     "warp-power": (TimeWarp(), (40,)),
     "warp-sine": (TimeWarp((-0.6, 0, 0.6), kind="sine", axes=0), (30, 2)),
     "affine": (Affine(SHEARS), (12, 12)),

@@ -134,20 +134,6 @@ def warped(family, x, axes, shape, _):
     return read
 
 
-def similar(family, x, axes, shape, _):
-    """``y = c + R^-1 (x - c - b) / s`` of the list that finds poses."""
-    c, read, (low, high) = (np.array(shape)[:, None] - 1) / 2, [], family.factors
-    n = 1 + int(np.ceil(np.log(high / low) / np.log(1.26)))
-    most = [s if isinstance(s, int) else s * D for s, D in zip(family.shifts, shape, strict=True)]
-    steps = [1 + 2 * int(np.ceil(s / (0.1 * D))) for s, D in zip(most, shape, strict=True)]
-    places = [np.linspace(-s, s, m) for s, m in zip(most, steps, strict=True)]
-    turns = 2 * np.pi * np.arange(family.angles) / family.angles
-    for a, s, *b in product(turns, np.geomspace(low, high, n), *places):
-        R = np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
-        read.append(c + R.T @ (x - c - np.array(b)[:, None]) / s)
-    return read
-
-
 def deformed(family, x, axes, shape, _):
     angles = np.pi * (x + 0.5) / np.array(shape)[:, None]
     orders = np.array(list(product(range(family.n_basis), repeat=len(axes))))
@@ -158,9 +144,6 @@ def deformed(family, x, axes, shape, _):
     return [x, *(x + family.amplitude * u / s for u, s in zip(fields, lengths, strict=True))]
 
 
-SOURCES = {
-    "Shift": shifted,
-    "TimeWarp": warped,
-    "Deformation": deformed,
-    "Similarity": similar,
-} | dict.fromkeys(("Identity", "Reflection", "Rotation", "Scaling", "Affine"), mapped)
+SOURCES = {"Shift": shifted, "TimeWarp": warped, "Deformation": deformed} | dict.fromkeys(
+    ("Identity", "Reflection", "Rotation", "Scaling", "Affine"), mapped
+)

@@ -107,7 +107,7 @@ def test_what_has_no_text_is_refused(family, said):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("shfit(3)", ["'shfit' at character 1", "Did you mean shift?", "timewarp, affine"]),
+        ("shfit(3)", ["'shfit' at character 1", "Did you mean shift?", "freewarp, affine"]),
         ("compose(shift(3), rotate())", ["'rotate' at character 19", "Did you mean rotation?"]),
         ("shift(windw=3)", ["no argument 'windw'", "Did you mean window?", "boundary, max_shift"]),
         ("shift(zzz=3)", ["no argument 'zzz'", "it takes window, axes"]),

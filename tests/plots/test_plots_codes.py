@@ -333,3 +333,19 @@ def test_the_pictures_of_the_page_can_be_written(curves, tmp_path):
     script = runpy.run_path(str(ROOT / "docs" / "draw_plots.py"))
     script["save"]({"components": plots.plot_components(curves, ax=axes(3))}, tmp_path)
     assert imread(tmp_path / "components.png").ndim == 3
+
+
+def test_poses_with_their_standard_errors(curves, spikes):
+    ax = Figure().subplots()
+    plots.plot_poses(curves, spikes, 1, errors=True, ax=ax)
+    [bars] = ax.containers
+    order = np.argsort(curves.poses(curves.encode(spikes))["centre"][:, 1], kind="stable")
+    shown = np.array([line[:, 1] for line in bars[2][0].get_segments()])
+    se = curves.pose_errors(spikes)["centre"][order, 1]
+    np.testing.assert_allclose(np.diff(shown, axis=1)[:, 0], 4 * se)
+    np.testing.assert_array_equal(
+        bars[0].get_ydata(), curves.poses(curves.encode(spikes))["centre"][order, 1]
+    )
+    flipped = fit(Reflection(), spikes)
+    with pytest.raises(ValueError, match="errors=True: the poses of this model"):
+        flipped.plot_poses(spikes, errors=True)

@@ -14,13 +14,14 @@ from gtpca import GTPCA, ProbabilisticGTPCA, Rotation, Shift, plots
 from gtpca.plots.diagnostics import __all__ as OF_RESULTS
 from gtpca.plots.events import __all__ as OF_EVENTS
 from gtpca.plots.kinds import __all__ as OF_KINDS
+from gtpca.plots.phase import __all__ as OF_WARPS
 
 PULSE = np.array([1.0, 3.0, 6.0, -4.0, -1.0])
 MODE = np.array([0.0, 2.0, 0.0, 2.0, 0.0])
 SCORED = {"plot_perturbation", "plot_scores"}  # need components
 MODEL_ALONE = {"plot_components", "plot_history", "plot_noise"}
 SINGLE = {"plot_scores", "plot_energy", "plot_history", "plot_noise"}
-OF_MODELS = sorted({*plots.__all__} - {*OF_RESULTS, *OF_EVENTS, *OF_KINDS})
+OF_MODELS = sorted({*plots.__all__} - {*OF_RESULTS, *OF_EVENTS, *OF_KINDS, *OF_WARPS})
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ from gtpca import GTPCA, ProbabilisticGTPCA, Shift, page, plots
 from gtpca.plots.diagnostics import __all__ as OF_RESULTS
 from gtpca.plots.events import __all__ as OF_EVENTS
 from gtpca.plots.kinds import __all__ as OF_KINDS
+from gtpca.plots.phase import __all__ as OF_WARPS
 
 pyplot = pytest.importorskip("matplotlib.pyplot", reason='needs matplotlib: "gtpca[plot]"')
 
@@ -127,7 +128,7 @@ def expected(model, tmp_path_factory):
 
 
 def test_every_public_function_is_in_the_table():
-    without = {*OF_RESULTS, *OF_EVENTS, *OF_KINDS, "plot_noise"}  # which needs no samples
+    without = {*OF_RESULTS, *OF_EVENTS, *OF_KINDS, *OF_WARPS, "plot_noise"}  # needs no samples
     of_models = {*plots.__all__} - without
     drawn = {name.removeprefix("plot_") for name in of_models} | {"page"}
     assert drawn == set(FUNCTIONS)

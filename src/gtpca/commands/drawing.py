@@ -38,6 +38,7 @@ class Kind(StrEnum):
     poses = "poses"
     pose_posterior = "pose-posterior"
     perturbation = "perturbation"
+    phase = "phase"
     events = "events"
     intervals = "intervals"
     kinds = "kinds"
@@ -88,6 +89,7 @@ def plot(
       poses            how often which pose is taken
       pose-posterior   how likely each pose is, of a fit with --probabilistic
       perturbation     the mean sample, with more and less of each component
+      phase            what the components of free warps do to time
     Of templates of recordings, and a recording:
       events           a piece of it, with its events
       intervals        times from one event to the next

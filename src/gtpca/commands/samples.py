@@ -73,8 +73,9 @@ def transform(
       gtpca transform signals.gtpca new.csv -o - | head
 
     With --poses there are further columns, such as gtpca0_start: where the window of the first
-    component stands. The README's table of families says what they mean. Probabilistic models
-    also say how sure they are: pose_probability, start_std and the like, log_likelihood. Of a
+    component stands, and gtpca0_start_se, its standard error. The README's table of families says
+    what they mean. Probabilistic models have pose_probability, start_std and the like, and
+    log_likelihood instead of standard errors. Of a
     model of kinds, columns are kind, its probability, and scores on the components of that kind.
     Of windows of a recording, recording_gtpca0_start is where that is in the recording.
     """
@@ -157,10 +158,9 @@ def _check_names(path, beside, columns, prefix) -> None:
 
 
 def _doubts(model, path, rows) -> dict[str, np.ndarray]:
-    """Columns that only models with a likelihood have."""
-    if not is_density(model):
-        return {}
-    parts = list(_pieces(model, partial(doubts, model), path, rows, "likelihoods"))
+    """Columns that say how sure poses are."""
+    what = "likelihoods" if is_density(model) else "standard errors"
+    parts = list(_pieces(model, partial(doubts, model), path, rows, what))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 

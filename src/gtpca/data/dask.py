@@ -453,8 +453,9 @@ def map_rows(fn, *arrays):
     rows = [whole_samples(da.asarray(a), known=False) for a in arrays]
     rows = [a if a.chunks[0] == sizes else a.rechunk({0: sizes}) for a in rows]
     like = fn(*(np.zeros((1, *a.shape[1:]), a.dtype) for a in rows))
-    pairs = [item for a in rows for item in (a, "ij")]
+    pairs = [item for a in rows for item in (a, "ijk"[: a.ndim])]
     options = {"dtype": object, "meta": np.empty((0, 0), object), "align_arrays": False}
+    options["concatenate"] = any(a.ndim > 2 for a in rows)  # poses have an axis of parameters
     return unpack(da.blockwise(_on_rows, "ij", send(fn), None, *pairs, **options), like)
 
 

@@ -277,7 +277,8 @@ def _check_kind(X):
 def _check_no_dates(dtypes):
     """Raise an error for dates and durations, which NumPy would treat as numbers."""
     for dtype in dtypes:
-        if str(dtype).lower().startswith(DATES):
+        plain = isinstance(dtype, np.dtype) and dtype.kind in "biufc"  # names take their time
+        if not plain and str(dtype).lower().startswith(DATES):
             raise ValueError(
                 f"X holds {dtype}, but must hold numbers; leave such columns out, or divide "
                 "durations, as X / np.timedelta64(1, 's') does."
@@ -360,7 +361,8 @@ def new_rows(estimator, X, sample_shape):
         shapes = shapes_of(X, sample_shape)
         X = as_one_array(X, estimator.missing, sample_shape)
     X = _unframed(X)
-    if is_stream(X):
+    stream = is_stream(X)
+    if stream:
         shape = tuple(X.shape[1:]) if len(X.shape) > 2 else None
     else:
         X, shape = _flatten(X, estimator.missing)
@@ -369,6 +371,9 @@ def new_rows(estimator, X, sample_shape):
             f"X has samples of shape {tuple(shape)}, but {type(estimator).__name__} was fitted to "
             f"samples of shape {shape_text(estimator.grid_)}."
         )
-    rows = _open(estimator, X, reset=False)[0]
+    if stream:
+        rows = _streamed(estimator, X, reset=False)[0]
+    else:
+        rows = ArrayRows(_validated(estimator, X, False, shape))
     rows.container, rows.shapes = container, None if shapes is None else np.array(shapes)
     return rows

@@ -17,13 +17,22 @@ from gtpca.families.base import Family
 from gtpca.operators.grid import shape_text
 from gtpca.text import shortened
 
-__all__ = ["on_common_domain"]
+__all__ = ["covered", "on_common_domain"]
 
 COVERED = 1 - 1e-9  # share of what a point reads that lies on the grid, up to rounding
+BETWEEN = 8  # poses from one node to the next at which coverage is tried
 WELL_READ = 0.2  # of the largest sum of squared shares with which a transform reads a weight
 
 
-def on_common_domain(family: Family, operators: list) -> list:
+def covered(continuous, n_weights: int) -> np.ndarray:
+    """The points that transforms at all poses of one parameter cover, bool (d,)."""
+    poses, steps = np.unique(continuous.nodes[:, 0]), np.arange(BETWEEN) / BETWEEN
+    every = continuous.axes[0].within((poses[:, None] + steps * continuous.steps[0]).ravel())
+    shown = continuous.apply(np.ones(n_weights), np.unique(every)[:, None])
+    return np.all(shown >= COVERED, axis=0)
+
+
+def on_common_domain(family: Family, operators: list, within: np.ndarray | None = None) -> list:
     """Operators ``T = T_1 .. T_q``, the first acting last, that compare samples on one domain.
 
     ``c = T 1`` is the share of what a point reads that lies on the grid. The domain consists of the
@@ -36,6 +45,8 @@ def on_common_domain(family: Family, operators: list) -> list:
         The family of the operators, for messages.
     operators : list of BankOperator
         Of families whose transforms cover everything except beyond the ends of the grid.
+    within : bool array (d,) or None
+        Points that transforms between those of the operators cover too.
 
     Returns
     -------
@@ -50,6 +61,7 @@ def on_common_domain(family: Family, operators: list) -> list:
     domain = np.ones(operators[-1].n_weights, dtype=bool)
     for operator in reversed(operators):
         domain = np.all(operator.apply(domain.astype(np.float64)) >= COVERED, axis=0)
+    domain = domain if within is None else domain & within
     if domain.all():
         return operators
     if not domain.any():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 from numbers import Integral
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,7 @@ from gtpca.families.base import (
     resolve_axes,
     single_axis,
 )
-from gtpca.families.domains import on_common_domain
+from gtpca.families.domains import covered, on_common_domain
 from gtpca.families.paths import Bending, Stretching, Turning
 from gtpca.operators import Operator
 from gtpca.operators.bank import BankOperator, ties
@@ -48,12 +48,15 @@ def _operator(family, sources, sample_shape, axes, *, nearest=False, between=Non
     matrix = grids.sampling_matrix(sources, sample_shape, axes, nearest)
     shapes = (sample_shape, sample_shape)
     operator = BankOperator(matrix, *shapes, moved_axes=axes, on_grid=True, **words)
-    operator = operator if family.domain == "all" else on_common_domain(family, [operator])[0]
-    if between is not None:
-        tied = None if operator.read is None else ties(operator.read, sample_shape)
-        poses = np.stack(list(words["poses"].values()), axis=1).astype(np.float64)
-        how = (operator.sample_shape, axes)
-        operator.continuous = Sampling(*between, *how, poses, operator.domain, tied)
+    if between is None:
+        return operator if family.domain == "all" else on_common_domain(family, [operator])[0]
+    poses = np.stack(list(words["poses"].values()), axis=1).astype(np.float64)
+    how: Any = (*between, operator.sample_shape, axes, poses)
+    if family.domain == "common":
+        within = covered(Sampling(*how), operator.n_weights)
+        operator = on_common_domain(family, [operator], within)[0]
+    tied = None if operator.read is None else ties(operator.read, sample_shape)
+    operator.continuous = Sampling(*how, operator.domain, tied)
     return operator
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gtpca.data.codes import Codes
+from gtpca.data.energies import energy
 from gtpca.data.sampling import nested_samples
 from gtpca.model.coding import nested_energies_at
 from gtpca.model.conventions import summarise
@@ -23,7 +24,8 @@ from gtpca.solvers.als import SETTLE_ROWS, UPDATE_STEPS, Coarse, coarsened, extr
 __all__ = ["at_codes", "codes_poses", "nested_at_codes", "refined", "rough", "spread", "stepped"]
 
 MOST_PASSES = 30
-TOLERANCE = 3e-5  # relative gain of a pass below which there are no more
+MANY = 2  # times SETTLE_ROWS: rows from which on some of them come first
+TOLERANCE = 1e-4  # gain of a pass, relative to what is left, below which there are no more
 
 
 def rough(problem, recipe):
@@ -38,20 +40,23 @@ def rough(problem, recipe):
     return coarsened(replace(problem, chunks=chunks, rough=True))
 
 
-def spread(coarse, result):
-    """What was found on a coarse grid, on the fine one: only its weights hold there."""
-    if coarse.pool is None:
+def spread(coarse, problem, result):
+    """What was found on few rows of a coarse grid: only its weights hold for the problem."""
+    if coarse.problem is problem:
         return result
     return replace(result, weights=orthonormal(coarse.spread(result.weights)), history=[])
 
 
-def refined(problem, result, blocks):
+def refined(problem, recipe, result, blocks):
     """A component, or a block, after passes at poses between the nodes.
+
+    If there are many rows, first on some of them, so that few passes touch all.
 
     Parameters
     ----------
     problem : Problem
         The residual of the components before.
+    recipe : Recipe
     result : SolverResult
         What was found on the nodes.
     blocks : list of Block
@@ -63,12 +68,18 @@ def refined(problem, result, blocks):
         The same residual, with codes of the component in its last column.
     result : SolverResult
     """
-    chunks, k, start = problem.chunks, len(blocks), result.weights
-    one = Climb(start, start)
+    chunks, k = problem.chunks, len(blocks)
+    if chunks.n_rows > MANY * SETTLE_ROWS:
+        [few], _ = nested_samples(chunks, [SETTLE_ROWS], recipe.rng, recipe.n_jobs)
+        begun = replace(result, history=[])
+        begun = refined(replace(problem, chunks=few), recipe, begun, [])[1]
+        result = replace(result, weights=begun.weights)
+    start = result.weights
+    one = Climb(start, start, chunks.sum(energy))
     while len(one.history) < MOST_PASSES and not one.done:
         block = problem.block_for_codes(one.point)
         chunks = chunks.update(posed, block, k, one.age > 0, blocks=[*blocks, None, None])
-        stats = chunks.sum(at_codes, block, k + 1)
+        stats = chunks.sum(at_found, k)
         one.take(float(stats.explained[0]), stepped(problem, stats, one.point))
     chunks = chunks.update(settled, k, one.age > 0, blocks=[*blocks, None])
     history = [explained for explained in one.history if explained >= result.explained]
@@ -88,12 +99,15 @@ class Climb:
     Attributes
     ----------
     point, weights : arrays (K, L)
+    total : float
+        Energy of the rows.
     age : int
         The number of points that were accepted one after the other; 0 after a rejection.
     """
 
     point: np.ndarray
     weights: np.ndarray
+    total: float
     history: list[float] = field(default_factory=list)
     age: int = 0
     n_iter: int = 0
@@ -110,7 +124,7 @@ class Climb:
         self.age += 1
         [self.point] = extrapolate(new[None], self.weights[None], np.array([self.age]))
         self.weights = new
-        self.done = gain <= TOLERANCE * explained
+        self.done = gain <= TOLERANCE * (self.total - explained)
 
 
 def stepped(problem, stats, W):
@@ -122,7 +136,8 @@ def posed(chunk, block, k, accepted):
     """The chunk with poses of a block: known ones in column ``k``, and refined ones after it.
 
     Known are those refined last, if they were ``accepted``, and otherwise those before; if there
-    are none, poses are searched for everywhere. Rows remain as they are.
+    are none, poses are searched for everywhere. Rows remain as they are. For :func:`at_found`, the
+    scores from ``k`` on are coefficients at the refined poses, and what they explain.
     """
     codes, before = chunk.codes, None
     if codes is not None and codes.index.shape[1] > k + 1:
@@ -130,17 +145,25 @@ def posed(chunk, block, k, accepted):
     found = match(chunk, block, before, anew=False)
     known = found.index if before is None else before
     index = [known[:, None], found.index[:, None]]
-    scores = [found.score]
+    scores = [found.coef, found.explained[:, None]]
     if k:
         index, scores = [codes.index[:, :k], *index], [codes.scores[:, :k], *scores]
     return chunk.with_codes(Codes(np.hstack(scores), np.hstack(index)))
 
 
+def at_found(chunk, k):
+    """:class:`Stats` of the block whose poses :func:`posed` refined."""
+    coef, explained = chunk.codes.scores[:, k:-1], chunk.codes.scores[:, -1]
+    total = np.array([np.sum(chunk.weigh(explained))])
+    return coded_statistics(chunk, chunk.codes.index[:, k + 1], coef, total)
+
+
 def settled(chunk, k, accepted):
-    """The chunk with the poses of column ``k`` that were accepted last."""
+    """The chunk with the poses of column ``k`` that were accepted last, and no scores there."""
     codes = chunk.codes
     index = np.hstack([codes.index[:, :k], codes.index[:, [k + accepted]]])
-    return chunk.with_codes(Codes(codes.scores, index))
+    scores = np.hstack([codes.scores[:, :k], np.zeros((len(codes), 1))])
+    return chunk.with_codes(Codes(scores, index))
 
 
 def at_codes(chunk, block, k):

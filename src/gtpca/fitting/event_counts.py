@@ -1,4 +1,4 @@
-"""Whether there are more events than noise would give: counts with templates of other data."""
+"""Whether there are more events than in noise: counts by templates of other data."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gtpca.model.events import decode_all, estimated_prices
 
 __all__ = ["EventCounts", "count_events", "fitted_halves", "too_short"]
 
-SHORT = 64  # windows: shorter recordings are not cut into halves
-CHANCE, PRICES = 4.0, 2.0  # standard deviations, and prices, that events must be above noise
-MOST = 4.0  # times the median that an event counts at most: a few loud ones are no template
+SHORT = 64  # windows; shorter recordings are not divided into halves
+CHANCE, PRICES = 4.0, 2.0  # standard deviations, and prices, by which events must exceed noise
+MOST = 4.0  # times the median: an event counts no more, as a few loud ones are no template
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,16 @@ class EventCounts:
     Attributes
     ----------
     fitted : int
-        In the recordings, by templates of the same recordings.
+        In the recordings, by templates fitted to them.
     cross_fitted : int or None
         In each half of the recordings, by templates of the other half.
     surrogate : int or None
-        Of a fit to noise with the spectrum, the tails and the bursts of the recordings; of long
-        ones, to that of some parts, for as many points.
+        In a fit to noise with the spectrum, tails and bursts of the recordings. For long
+        recordings it is the count in a surrogate of some parts, scaled to all points.
     excess : tuple of float or None
-        ``sum_e min(g_e - 1, m)``, by how many prices cross-fitted events gain more than their
-        price, each at most four times the median: in the recordings, in the surrogate, and the
-        standard deviation of the difference of two such surrogates.
+        ``sum_e min(g_e - 1, m)``: how much more than their prices cross-fitted events gain, in
+        units of prices, each at most ``m``, four times the median. In the recordings, in the
+        surrogate, and the standard deviation of the difference between two such surrogates.
     """
 
     fitted: int
@@ -44,17 +44,14 @@ class EventCounts:
 
     @property
     def bar(self) -> float | None:
-        """The excess that events must be above: four standard deviations and two prices over noise.
-
-        None where it is not known.
-        """
+        """The excess of noise plus four standard deviations and two prices; None if unknown."""
         if self.excess is None:
             return None
         return self.excess[1] + CHANCE * self.excess[2] + PRICES
 
     @property
     def above_noise(self) -> bool | None:
-        """Whether events by templates of other data gain more than noise would; None: unknown."""
+        """Whether cross-fitted events gain more than they would in noise; None if unknown."""
         if self.bar is None or self.excess is None:
             return None
         return bool(self.excess[0] > self.bar)
@@ -66,16 +63,16 @@ def count_events(signals, fitted: int, recipe, raw, whiten, halves=None) -> Even
     Parameters
     ----------
     signals : list of Piecewise
-        As the templates see them.
+        Whitened, if the noise is not white.
     fitted : int
-        Events of the fit.
+        Number of events of the fit.
     recipe : EventRecipe
     raw : list of Piecewise
-        In their own units.
+        In the units of the data.
     whiten : callable
-        ``whiten(signals)``: what was done to the recordings, of a surrogate in their units.
+        ``whiten(signals)`` whitens a surrogate in these units as the recordings were.
     halves : list of (Dictionary, list of Placed) or None
-        What :func:`fitted_halves` found; None: they are fitted.
+        The result of :func:`fitted_halves`; None means that it is computed.
     """
     if too_short(signals, recipe):
         return EventCounts(fitted)

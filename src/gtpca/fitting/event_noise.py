@@ -1,4 +1,4 @@
-"""Noise of recordings that is not white, and noise that resembles a recording."""
+"""The spectrum of the noise in recordings, and surrogates of noise that resemble a recording."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from gtpca.model.surrogates import InnovationSurrogates, Preparation
 
 __all__ = ["checked_noise", "recording_noise", "rows_of", "surrogate_of"]
 
-ROW = 4096  # points of the rows that a filter is estimated from
-SURROGATE_ROW = 512  # points of the rows that surrogates are made of
+ROW = 4096  # points of the rows from which a filter is estimated
+SURROGATE_ROW = 512  # points of the rows from which surrogates are made
 SURROGATE_WINDOWS = 8  # or so many windows, if that is more
 
 
@@ -33,7 +33,7 @@ def noise_of(arrays) -> StationaryNoise:
 
 
 def recording_noise(parts: list[Piecewise], recipe: EventRecipe) -> StationaryNoise:
-    """The noise of recordings, estimated twice: from everything in them, then without events.
+    """The noise of recordings, estimated from everything in them, and again without events.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def recording_noise(parts: list[Piecewise], recipe: EventRecipe) -> StationaryNo
 
 
 def checked_noise(noise, n_channels: int) -> StationaryNoise | None:
-    """A noise that was passed: that of another model, or recordings of noise alone."""
+    """The noise that a user passed: that of another model, or a recording of noise; else None."""
     if isinstance(noise, str):
         return None
     if isinstance(noise, StationaryNoise):

@@ -13,24 +13,24 @@ from gtpca.model.prices import MAD
 
 __all__ = ["faint_template", "first_templates", "spaced"]
 
-BAR = 3.0  # deviations above which a window is like another
+BAR = 3.0  # standard deviations above which one window resembles another
 LOUD = 300  # windows that are compared with each other
 CANDIDATES = 64  # of these that may be templates
-FAINT = (16, 8, 4, 2, 1)  # windows that are left after each step from windows to means of places
+FAINT = (16, 8, 4, 2, 1)  # candidates that remain after each step
 TRIED = 64  # windows that may become a faint template
-FAINT_POINTS = 2**16  # of recordings in which it is looked for
-SAMPLED = 2**13  # values of which a deviation is taken
-FAINT_BAR = 4.0  # deviations above which places gain
+FAINT_POINTS = 2**16  # points of recordings that are searched for it
+SAMPLED = 2**13  # values from which a standard deviation is estimated
+FAINT_BAR = 4.0  # standard deviations above which a place gains
 LLOYD = 5  # steps from windows to means of windows
 EXCHANGES = 4
 TINY = 1e-12
 
 
 def first_templates(arrays, recipe) -> np.ndarray:
-    """Templates (K, 1, L, C) to begin with: loud windows that others are like.
+    """The first templates (K, 1, L, C): loud windows that resemble many others.
 
-    Of some loud windows those are taken that together gain most of the others, each where it fits
-    best (a facility location); then each becomes the mean of those that it gains.
+    Among some loud windows, those are chosen that together explain most of the others, each at its
+    best lag (a facility location problem). Each is then replaced by the mean of those it explains.
 
     Parameters
     ----------
@@ -64,9 +64,10 @@ def first_templates(arrays, recipe) -> np.ndarray:
 
 
 def faint_template(arrays, recipe) -> np.ndarray:
-    """A template (1, 1, L, C) of what others have left, also one too faint to be seen in windows.
+    """A template (1, 1, L, C) of a residual, possibly too faint to be seen in single windows.
 
-    Loud windows become the mean of all places that are like them; those that gain most do so again.
+    Loud windows are replaced by the mean of all places that resemble them. This is repeated with
+    those that gain most.
     """
     length, rng = recipe.length, recipe.rng
     ends = np.cumsum([len(Y) for Y in arrays])
@@ -82,7 +83,7 @@ def faint_template(arrays, recipe) -> np.ndarray:
 
 
 def _means_of_peaks(arrays, W, recipe):
-    """Means of the places that are like each of some templates (M, L, C), and what these gain."""
+    """The mean of the places that resemble each of M templates (M, L, C), and their gains (M,)."""
     length, total, gain = recipe.length, np.zeros_like(W), np.zeros(len(W))
     for Y in arrays:
         Y = np.nan_to_num(Y)
@@ -104,9 +105,10 @@ def _normed(W):
 
 
 def loud_windows(arrays, length, pad, rng) -> np.ndarray:
-    """Windows with much energy and their surroundings, (n, L + 2 pad, C).
+    """Windows with much energy, and ``pad`` points around them, (n, L + 2 pad, C).
 
-    Half of them are the loudest, the others are drawn by their energy in excess of the usual.
+    Half of them are the loudest; the others are drawn with probabilities proportional to their
+    energy above the median.
     """
     places, weights = [], []
     for number, Y in enumerate(arrays):
@@ -131,13 +133,13 @@ def loud_windows(arrays, length, pad, rng) -> np.ndarray:
 
 
 def deviation(arrays, W):
-    """A typical deviation of correlations of templates with recordings, from their median."""
+    """A typical standard deviation of correlations with templates, by the median of their size."""
     found = [np.median(np.abs(correlations(np.nan_to_num(Y), W)), axis=1) for Y in arrays]
     return float(np.median(found)) / MAD
 
 
 def best_lags(X, W, positive):
-    """The largest products of windows (n, L + 2 pad, C) with templates (M, L, C), and their lags.
+    """The largest inner products of windows (n, L + 2 pad, C) with templates (M, L, C), and lags.
 
     Returns c (M, n) and lag (M, n).
     """
@@ -156,7 +158,7 @@ def best_lags(X, W, positive):
 
 
 def facilities(gains, count):
-    """Rows of gains (M, n) whose maxima over rows have the largest sum: greedy, then exchanges."""
+    """Rows of gains (M, n) whose column maxima have the largest sum: greedy, then exchanges."""
     picked: list[int] = []
     best = np.zeros(gains.shape[1])
     for _ in range(min(count, len(gains))):
@@ -180,7 +182,7 @@ def facilities(gains, count):
 
 
 def spaced(starts, apart):
-    """The first starts, in the given order, that are far enough apart; ascending."""
+    """Starts that are far enough apart, preferring earlier ones in the given order; ascending."""
     kept: dict[int, list[int]] = {}
     apart = max(1, apart)
     for start in starts.tolist():

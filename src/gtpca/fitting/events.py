@@ -47,33 +47,33 @@ TINY = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class EventRecipe:
-    """How templates are looked for.
+    """How to search for templates.
 
     Parameters
     ----------
     n_components, length : int
         ``K`` templates of ``L`` points.
     false_alarms : float
-        Per recording and group, that noise alone would give.
+        Events per recording and group that noise alone may produce.
     refractory : int
-        Least distance of events of one group, in points.
+        Minimum distance between events of one group, in points.
     positive : bool
-        Whether amplitudes must be above zero.
+        Whether amplitudes must be positive.
     shared_pose : bool
-        One group of ``K`` templates, or ``K`` groups of one.
+        Whether there is one group of ``K`` templates instead of ``K`` groups of one.
     n_init : int
-        Starts.
+        Number of starts.
     max_iter : int
-        Passes with frozen prices, at most.
+        Maximum number of passes with frozen prices.
     tol : float
-        Passes end where one gains no more than this share of the objective.
+        The fit ends when a pass lowers the objective by no more than this share.
     rng : RandomState
     n_jobs : int or None
         Threads over pieces of recordings.
     core : int or None
-        Points of a piece; None: a default.
+        Points of a piece; None means the default.
     report : callable or None
-        ``report(words)`` before every pass.
+        ``report(words)`` is called before every pass.
     """
 
     n_components: int
@@ -91,7 +91,7 @@ class EventRecipe:
     report: Callable | None = None
 
     def say(self, words: str) -> None:
-        """Report to whoever listens."""
+        """Report a step of the fit, if anybody listens."""
         if self.report is not None:
             self.report(words)
 
@@ -104,11 +104,11 @@ class EventFit:
     ----------
     dictionary : Dictionary
     prices : array (R, S)
-        ``theta^2`` of every recording and group.
+        ``theta^2`` for every recording and group.
     placed : list of Placed
-        Events of every recording.
+        The events of each recording.
     noise : list of Noise
-        Of every recording.
+        The noise of each recording.
     objective : float
     history : list of float
         The objective after each pass with fixed prices.
@@ -128,7 +128,7 @@ class EventFit:
 
 
 def normal_equations(placed, shape, pad=0) -> Toeplitz:
-    """Those of the events of all recordings for templates of a shape (S, Q, L, C)."""
+    """The system that templates (S, Q, L, C) solve, from the events of all recordings."""
     S, Q, L, _ = shape
     total = Toeplitz(np.zeros((S * Q, S * Q, 2 * (L + 2 * pad) - 1)))
     for events in placed:
@@ -140,16 +140,16 @@ def normal_equations(placed, shape, pad=0) -> Toeplitz:
 
 
 def solved(system: Toeplitz, rhs, start) -> np.ndarray:
-    """Templates (S, Q, L, C) by their normal equations, of which there is one for each channel."""
+    """The solution (S, Q, L, C) of the normal equations; every channel is a right-hand side."""
     first, wanted = (a.reshape(-1, *a.shape[2:]).transpose(2, 0, 1) for a in (start, rhs))
     return system.solve(wanted, first).transpose(1, 2, 0).reshape(start.shape)
 
 
 def updated(signals, placed, dictionary, recipe, pad=0):
-    """New templates by least squares, events with scores to match, and the energy left before.
+    """New templates by least squares, events with matching scores, and the residual energy before.
 
-    With ``pad``, windows are longer by so much on both sides, and the part of them with most energy
-    is taken: a template that was cut by its window moves in.
+    With ``pad``, windows are extended by that many points on both sides, and the part with the most
+    energy is kept: a template that its window cuts off moves into it.
     """
     W = dictionary.weights
     S, Q, L, C = W.shape
@@ -175,7 +175,7 @@ def updated(signals, placed, dictionary, recipe, pad=0):
 
 
 def _loudest_cut(W, length):
-    """Where the window of a length with most energy begins, of templates (Q, n, C)."""
+    """The start of the window with the most energy in templates (Q, n, C)."""
     energy = np.cumsum(np.concatenate([[0.0], np.sum(W**2, axis=(0, 2))]))
     return int((energy[length:] - energy[:-length]).argmax())
 
@@ -187,9 +187,10 @@ def _moments(placed, group, size):
 
 
 def orthonormal(W, moments, old):
-    """Orthonormal templates (Q, d) with the same span, and the factors of the scores.
+    """Orthonormal templates (Q, d) with the same span, and the matrix that adapts the scores.
 
-    In descending order of the energy of their scores; ``old`` ones where the new are degenerate.
+    They are sorted by the energy of their scores, the largest first. If the new templates are
+    degenerate, the ``old`` ones are kept.
     """
     if len(W) == 1:
         norm = float(np.linalg.norm(W))
@@ -202,7 +203,7 @@ def orthonormal(W, moments, old):
 
 
 def one_pass(fit, signals, recipe, *, thorough, estimate=False, pad=0, warm=False, ease=1.0):
-    """Decode with the present templates, then estimate prices if requested, then update."""
+    """Decode with the current templates, estimate prices if requested, and update templates."""
     before = fit.placed if warm else None
     prices = ease * fit.prices
     placed, samples = decode_all(signals, fit.dictionary, prices, recipe, before, thorough)
@@ -218,14 +219,14 @@ def one_pass(fit, signals, recipe, *, thorough, estimate=False, pad=0, warm=Fals
 
 
 def begun(signals, recipe, weights) -> EventFit:
-    """Templates with first prices, after some quick passes in which their windows move."""
+    """A fit from given templates, after some quick passes in which their windows may move."""
     dictionary = Dictionary(weights, recipe.positive, recipe.refractory)
     noise, prices = estimated_prices(signals, dictionary, recipe, 0)
     return settled(EventFit(dictionary, prices, noise=noise), signals, recipe)
 
 
 def settled(fit, signals, recipe) -> EventFit:
-    """Quick passes in which prices are estimated and windows move; then its objective."""
+    """The fit after quick passes that estimate prices and move windows, with its objective."""
     for ease in EASE:
         fit = one_pass(
             fit, signals, recipe, thorough=False, estimate=True, pad=recipe.length // 2, ease=ease
@@ -234,14 +235,14 @@ def settled(fit, signals, recipe) -> EventFit:
 
 
 def judged(fit, signals, recipe) -> EventFit:
-    """The fit with events decoded anew, quickly, and its objective."""
+    """The fit with its events decoded again, in a quick pass, and its objective."""
     placed, _ = decode_all(signals, fit.dictionary, fit.prices, recipe, thorough=False)
     left = statistics(signals, placed, fit.dictionary.weights, recipe)[1]
     return replace(fit, placed=placed, objective=left + cost_of(placed, fit.prices))
 
 
 def start(signals, recipe) -> EventFit:
-    """The best of several starts, on recordings that are short enough to be held in memory."""
+    """The best of several starts, for recordings that fit into memory."""
     arrays = [signal.read(0, signal.n_points) for signal in signals]
     own, found = replace(recipe, shared_pose=False), []
     for number in range(recipe.n_init):
@@ -260,10 +261,10 @@ def start(signals, recipe) -> EventFit:
 
 
 def exchanged(fit, arrays, signals, recipe) -> EventFit | None:
-    """The fit with a template of its residual in exchange for its least useful one; None if that
-    is not better.
+    """The fit with its least useful template replaced by one from the residual; None if not better.
 
-    The new one has seen no pass yet: where the exchange costs little, it is judged after some.
+    The new template has not been improved by any pass: if the exchange raises the objective only a
+    little, it is judged after some passes.
     """
     rest = [
         Y - render(events, fit.dictionary.weights, len(Y))
@@ -287,10 +288,10 @@ def exchanged(fit, arrays, signals, recipe) -> EventFit | None:
 
 
 def unmixed(fit, signals, recipe) -> EventFit | None:
-    """The fit with a template that is no longer mixed with another; None if that is not better.
+    """The fit with two mixed templates separated; None if that is not better.
 
-    Where most events of one template come with an event of another at one distance, the second only
-    undoes what the first has too much of: their sum is what occurs.
+    If most events of one template occur together with an event of another at a fixed distance, the
+    second one only corrects the first: what really occurs is their sum.
     """
     W, length = fit.dictionary.weights[:, 0], recipe.length
     for k, j, lag, share in companions(fit.placed, len(W), length):
@@ -309,13 +310,13 @@ def unmixed(fit, signals, recipe) -> EventFit | None:
 
 
 def companions(placed, count, length) -> list[tuple[int, int, int, float]]:
-    """Templates whose events mostly come with one of another at one distance.
+    """Templates whose events mostly occur together with those of another, at a fixed distance.
 
     Returns
     -------
     list of (k, j, lag, share)
-        An event of ``k`` at ``t`` has one of ``j`` at about ``t + lag``, with ``share`` of its
-        score.
+        An event of ``k`` at ``t`` is accompanied by one of ``j`` at about ``t + lag``, with a score
+        that is ``share`` times its own.
     """
     found = []
     for k, j in permutations(range(count), 2):
@@ -342,11 +343,11 @@ def companions(placed, count, length) -> list[tuple[int, int, int, float]]:
 
 
 def aligned_modes(fit, arrays, recipe) -> np.ndarray:
-    """Templates (1, K, L, C) that share a pose: the main modes of all aligned events of a fit."""
+    """Templates (1, K, L, C) in one pose: the leading singular vectors of all aligned events."""
     W, length = fit.dictionary.weights[:, 0], recipe.length
     counts = sum(np.bincount(events.group, minlength=len(W)) for events in fit.placed)
     padded = np.pad(W[int(np.argmax(counts))], ((length - 1, length - 1), (0, 0)))
-    lags = correlations(padded, W).argmax(axis=1) - (length - 1)  # in the commonest one
+    lags = correlations(padded, W).argmax(axis=1) - (length - 1)  # to the most frequent one
     rows = [1e-9 * np.eye(recipe.n_components, W[0].size)]
     for Y, events in zip(arrays, fit.placed, strict=True):
         loud = np.argsort(-np.abs(events.scores[:, 0]), kind="stable")
@@ -368,9 +369,9 @@ def fit_events(signals: list[Piecewise], recipe: EventRecipe, parts=None, first=
     signals : list of Piecewise
     recipe : EventRecipe
     parts : list of Piecewise or None
-        Parts of the recordings in which templates are begun; None: all of them.
+        Parts of the recordings in which the search for templates starts; None means all.
     first : array (S, Q, L, C) or None
-        Templates to begin with, instead of starts.
+        Templates to start from, instead of a search.
     """
     parts = signals if parts is None else parts
     if first is None:
@@ -390,12 +391,12 @@ def fit_events(signals: list[Piecewise], recipe: EventRecipe, parts=None, first=
         thorough = thorough or len(fit.history) == recipe.max_iter - 1
         fit = one_pass(fit, signals, recipe, thorough=thorough, warm=True)
         still = before - fit.objective <= recipe.tol * abs(fit.objective)
-        fit.converged, thorough = still and thorough, still  # what stands still is swept over
+        fit.converged, thorough = still and thorough, still  # pair sweeps come last
     return fit
 
 
 def _spread(prices, signals, parts):
-    """First prices of recordings from those of their parts: the mean of them."""
+    """The first prices of recordings: the means over their parts."""
     if parts is signals:
         return prices
     found = []
@@ -406,16 +407,16 @@ def _spread(prices, signals, parts):
 
 
 def in_data(signals, placed, weights, recipe) -> np.ndarray:
-    """Templates for recordings in other units at the events found, by least squares, (S, Q, L, C).
+    """Templates in the units of the data, by least squares at known events, (S, Q, L, C).
 
     Parameters
     ----------
     signals : list of Piecewise
-        As they came but for their level.
+        The recordings without their level, not whitened.
     placed : list of Placed
         With scores on whitened templates.
     weights : array (S, Q, L, C)
-        Whitened templates, which stay where nothing is seen.
+        Whitened templates, which are kept if no event determines a template.
     """
     zeros = np.zeros_like(weights)
     rhs, _ = statistics(signals, placed, zeros, recipe)

@@ -439,7 +439,7 @@ def _greedy(problem, recipe, goal):
         else:
             more = len(results) + 1 != goal.count
             few = rough(problem, recipe)
-            result = spread(few, _solve(few.problem, recipe, more, recipe.n_tries))
+            result = spread(few, problem, _solve(few.problem, recipe, more, recipe.n_tries))
         chunks, result = _deflated(problem, recipe, result, blocks)
         left.append(chunks.sum(energy))
         if results and not is_given and left[-2] - left[-1] <= GONE * goal.total:
@@ -460,7 +460,7 @@ def _deflated(problem, recipe, result, blocks):
     """
     chunks, between = problem.chunks, problem.chunks.operator.continuous is not None
     if between and not recipe.progress.stop and result.stopped != "given":
-        chunks, result = refined(problem, result, blocks)
+        chunks, result = refined(problem, recipe, result, blocks)
     blocks.append(problem.block_for_codes(result.weights))
     if between and chunks is not problem.chunks:
         return chunks.update(rematch, blocks[-1], len(blocks) - 1, blocks=list(blocks)), result
@@ -577,14 +577,14 @@ def _shared(problem, recipe, goal):
     aside = None
     if recipe.outliers is None:
         few = rough(problem, recipe)
-        result = spread(few, grow_block(few.problem, recipe, goal))
+        result = spread(few, problem, grow_block(few.problem, recipe, goal))
     else:
         screen = Screen(problem, recipe.outliers)
         grow = partial(grow_block, recipe=recipe, goal=goal)
         result = screen.solve(grow, recipe.solver, shared=True)
         problem, aside = screen.kept, screen.aside
     if problem.chunks.operator.continuous is not None:
-        chunks, result = refined(problem, result, [])
+        chunks, result = refined(problem, recipe, result, [])
         problem = replace(problem, chunks=chunks)
     W = principal_order(problem, result.weights)
     poses = _taken(problem, W)

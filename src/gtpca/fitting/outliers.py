@@ -38,16 +38,16 @@ __all__ = ["ASIDE", "OUTLIERS", "Aside", "Screen", "feature_medians", "row_weigh
 
 OUTLIERS = (None, "rows", "values", "both")
 BEND = 2.0  # times the median: residual energy at which a row counts half
-FALSE = 0.05  # share of the hidden values that may be ordinary ones of Gaussian noise
+FALSE = 0.05  # share of the hidden values that may belong to Gaussian noise
 LEAST_FAR = 3.5  # standard deviations from which a value may be hidden
 NORMAL_MAD = 1.4826  # median absolute deviation of Gaussian noise, times this, is its deviation
 ROUNDS = 30  # of weights, mask and climb, at most
 FREE_ROUNDS = 3  # in which the scale still follows the residual
-LOUDEST = (3.0, 8.0)  # times the median: energy that no row exceeds when a search begins
-FLOOR = 1e-9  # least residual energy of a row in the middle, as a share of its energy
-ASIDE = 0.1  # a row that counts less is said to be set aside
-PASSES = 8  # of a climb between two of them
-SETTLED = 1e-4  # share of the loss that a round must lower it by
+LOUDEST = (3.0, 8.0)  # times the median: largest energy of a row when a search starts
+FLOOR = 1e-9  # smallest residual energy of the median row, as a share of its energy
+ASIDE = 0.1  # a row with a smaller weight is reported as set aside
+PASSES = 8  # of the climb in each round
+SETTLED = 1e-4  # rounds end when one lowers the loss by no more than this share
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +100,12 @@ def feature_medians(chunks) -> np.ndarray:
 
 
 def threshold(rest, weight, least=0.0) -> float:
-    """How far values of a residual (n, d) may lie from 0, NaN being gaps.
+    """The size from which on values of a residual (n, d) are hidden; NaN are gaps.
 
-    From where on at most a twentieth of the values beyond it are expected in Gaussian noise with
-    the median absolute deviation of all of them; at least 3.5 standard deviations. Without outliers
-    hardly any value lies beyond. The deviation is taken to be ``least`` at least.
+    It is the smallest size, at least 3.5 standard deviations, such that Gaussian noise with the
+    median absolute deviation of all values would have at most a twentieth of the values that lie
+    beyond it. Without outliers, hardly any value does. The standard deviation is at least
+    ``least``.
     """
     sizes = np.abs(rest if np.all(weight > 0) else rest[weight > 0])
     sizes = sizes[sizes > 0]  # neither NaN, nor zeros, which say nothing of noise
@@ -121,7 +122,7 @@ def threshold(rest, weight, least=0.0) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """What is ordinary: residual energy ``s`` of a row, and size ``tau`` of a residual value."""
+    """The limits ``s`` of the residual energy of a row, and ``tau`` of the size of a value."""
 
     energy: float = np.inf
     value: float = np.inf
@@ -134,7 +135,7 @@ class Verdict:
     Attributes
     ----------
     share : array (n,)
-        How much every row counts.
+        The weight of every row.
     hidden : bool array (n, d) or None
     loss : float
     """
@@ -145,14 +146,14 @@ class Verdict:
 
     @property
     def sets_aside(self) -> bool:
-        """Whether there is a value that is hidden, or a row that hardly counts."""
+        """Whether a value is hidden, or a row has almost no weight."""
         hides = self.hidden is not None and bool(self.hidden.any())
         return hides or bool(self.share.min(initial=1.0) < ASIDE)
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A component, or a block, with its projections (n, d) and the penalty of its ridge (n,)."""
+    """A component or block, the projections of rows on it (n, d), and its ridge penalty (n,)."""
 
     result: SolverResult
     shown: np.ndarray
@@ -160,13 +161,13 @@ class Fitted:
 
     @property
     def little(self) -> np.ndarray:
-        """``rho p^2`` of all values: what a component costs where they are hidden."""
+        """``rho p^2`` for all values: the loss of a component where values are hidden."""
         return HIDDEN_WEIGHT * self.shown.astype(np.float64) ** 2
 
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """Where a screen stands: a component, what is ordinary beside it, and what is not."""
+    """A component, the limits beside it, and what is set aside by them."""
 
     fitted: Fitted
     limits: Limits
@@ -175,7 +176,7 @@ class Round:
 
 
 class Screen:
-    """The residual of rows in memory, and what is set aside of it while components are found.
+    """The residual of rows in memory, and the parts of it that are set aside during a fit.
 
     Parameters
     ----------
@@ -190,7 +191,7 @@ class Screen:
         self.weight = np.ones(len(chunk.rows)) if chunk.weight is None else chunk.weight
         self.by_row, self.by_value = kind in ("rows", "both"), kind in ("values", "both")
         self.rounds: list[Round] = []
-        self.beside = np.zeros((1, 1))  # what the loss has of components that are taken out
+        self.beside = np.zeros((1, 1))  # loss of the components that were subtracted
         self.penalty = np.zeros(1)
         self.least = 0.0
         energies = row_energies(chunk.rows, self.operator.feature_weight)
@@ -199,12 +200,12 @@ class Screen:
 
     @property
     def verdict(self) -> Verdict:
-        """What the last component was found without."""
+        """What was set aside for the last component."""
         return self.rounds[-1].verdict
 
     @property
     def aside(self) -> Aside:
-        """What was set aside at last."""
+        """What the whole fit has set aside."""
         share, hidden = self.verdict.share, self.verdict.hidden
         if self.by_value and hidden is None:
             hidden = np.zeros(self.rest.shape, dtype=bool)
@@ -213,37 +214,37 @@ class Screen:
 
     @property
     def kept(self) -> Problem:
-        """The rows as they were at first, less what was set aside at last."""
+        """The original rows without what was set aside."""
         return self._problem(self.rows, self.verdict)
 
     @property
     def share_left(self) -> float:
-        """The share of the energy of what is kept that is still left."""
+        """The residual energy of what was kept, as a share of its energy."""
         parts = (self._problem(rows, self.verdict).chunks for rows in (self.rest, self.rows))
         left, total = (chunks.sum(energy) for chunks in parts)
         return left / total if total > 0 else 0.0
 
     def forget(self) -> None:
-        """Take back the last component, which was one too many."""
+        """Undo the last component, which was one too many."""
         self._move(self.rounds.pop().fitted, 1)
 
     def _move(self, fitted, sign):
-        """Take what a component shows out of the residual (-1), or put it back (1)."""
+        """Subtract the projections on a component from the residual (-1), or add them (1)."""
         self.rest = self.rest + sign * fitted.shown
         self.beside = self.beside - sign * fitted.little
         self.penalty = self.penalty - sign * fitted.penalty
 
     def solve(self, solve: Callable, solver, shared=False) -> SolverResult:
-        """A component, or a block, of the residual, which it leaves a new one of.
+        """Find a component or block of the residual, and subtract it.
 
         Parameters
         ----------
         solve : callable
             ``solve(problem) -> SolverResult``.
         solver : Solver
-            What climbs from known weights.
+            Climbs from known weights.
         shared : bool
-            Whether it is a block in one pose, which has many optima: then there are more starts.
+            Whether it is a block in one pose, which has many local maxima and needs more starts.
         """
         tau = threshold(self.rest, self.weight, self.faint) if self.by_value else np.inf
         rows = np.clip(self.rest, -tau, tau)
@@ -265,10 +266,10 @@ class Screen:
         return best.fitted.result
 
     def sweep(self, solver) -> list[SolverResult]:
-        """All components, each climbed once more beside the others: the largest comes first.
+        """All components after another climb of each beside the others, the largest first.
 
-        While a component was looked for, what those after it show was among its residual, and in
-        part taken for artefacts.
+        When a component was found, later ones were still part of its residual, and partly taken for
+        artefacts.
         """
         last = self.rounds[-1]
         losses = list(last.losses)
@@ -287,13 +288,13 @@ class Screen:
         return [self.rounds[k].fitted.result for k in order]
 
     def _cleaned(self, now) -> tuple[np.ndarray, np.ndarray]:
-        """Rows with what a component shows where values are hidden, and how much each counts."""
+        """Rows with projections in place of hidden values, and the weight of each row."""
         hidden, share = now.verdict.hidden, now.verdict.share
         rows = self.rest if hidden is None else np.where(hidden, now.fitted.shown, self.rest)
         return rows, share
 
     def _first_share(self, rows, loudest):
-        """Weights with which no row has more than some times the energy of an ordinary one."""
+        """Weights that limit the energy of every row to a multiple of the median."""
         if not self.by_row:
             return np.ones(len(rows))
         energies = row_energies(rows, self.operator.feature_weight)
@@ -301,13 +302,13 @@ class Screen:
         return np.minimum(1.0, most / np.maximum(energies, np.finfo(float).tiny))
 
     def _best(self, rounds):
-        """That of several which leaves least, judged by the narrowest limits among them."""
+        """The round with the smallest loss by the narrowest limits among all of them."""
         limits = [one.limits for one in rounds]
         least = Limits(min(one.energy for one in limits), min(one.value for one in limits))
         return min(rounds, key=lambda one: self._judged(one.fitted, least).loss)
 
     def _begun(self, rows, share, solve, solver) -> Round:
-        """A search on some rows with their weights, and rounds in which limits follow it."""
+        """A search on weighted rows, and rounds in which the limits are still estimated."""
         problem = self._problem(rows, Verdict(share))
         fitted = self._fitted(problem, solve(problem))
         for number in range(FREE_ROUNDS):
@@ -318,7 +319,7 @@ class Screen:
         return now
 
     def _settled(self, now, solver) -> Round:
-        """The last of the rounds that lower the loss at frozen limits."""
+        """The result of rounds with fixed limits, each of which lowers the loss."""
         losses = [now.verdict.loss]
         while len(losses) < ROUNDS and now.fitted.result.stopped != "callback":
             fitted = self._climbed(now, solver)
@@ -329,14 +330,14 @@ class Screen:
         return replace(now, losses=tuple(losses))
 
     def _climbed(self, now, solver) -> Fitted:
-        """The component after a climb with what is set aside."""
+        """The component after a climb without what is set aside."""
         problem, old = self._problem(self.rest, now.verdict), now.fitted.result
         result = solver.polish(replace(problem, ridge=old.ridge), old.weights, PASSES)
         passes = old.n_iter + result.n_iter
         return self._fitted(problem, replace(result, n_iter=passes, ridge=old.ridge))
 
     def _problem(self, rows, verdict):
-        """The problem of some rows without what is set aside."""
+        """The problem of given rows without what is set aside."""
         if verdict.hidden is not None and verdict.hidden.any():
             rows = np.where(verdict.hidden, rows.dtype.type(np.nan), rows)
         old = self.problem.chunks
@@ -347,7 +348,7 @@ class Screen:
         )
 
     def _fitted(self, problem, result) -> Fitted:
-        """What a result shows of the rows."""
+        """A result with the projections of the rows on it."""
         problem = replace(problem, ridge=result.ridge)
         [block] = problem.blocks_for_fit(result.weights[None])
         found = problem.chunks.concat(_matched, block)
@@ -356,7 +357,7 @@ class Screen:
         return Fitted(result, shown, penalty)
 
     def _limits(self, fitted) -> Limits:
-        """What is ordinary beside a component."""
+        """The limits for the residual of a component."""
         tau = (
             threshold(self.rest - fitted.shown, self.weight, self.faint)
             if self.by_value
@@ -366,7 +367,7 @@ class Screen:
         return Limits(self._middle(left) if self.by_row else np.inf, tau)
 
     def _left(self, fitted, limits):
-        """``g_i`` (n,), and what is hidden, (n, d) or None."""
+        """``g_i`` (n,), and which values are hidden, (n, d) or None."""
         squares = (self.rest - fitted.shown).astype(np.float64) ** 2
         little, hidden = fitted.little + self.beside, None
         if limits.value < np.inf:
@@ -378,7 +379,7 @@ class Screen:
         return left + fitted.penalty + self.penalty, hidden
 
     def _judged(self, fitted, limits) -> Verdict:
-        """What is to be set aside beside a component."""
+        """What has to be set aside beside a component, and the loss."""
         left, hidden = self._left(fitted, limits)
         if not limits.energy < np.inf:
             return Verdict(np.ones(len(left)), hidden, float(self.weight @ left))
@@ -387,7 +388,7 @@ class Screen:
         return Verdict(row_weights(left, limits.energy), hidden, loss)
 
     def _middle(self, left):
-        """The median of energies (n,), of rows that have any."""
+        """The median of the positive energies among (n,)."""
         alive = np.where(left > 0, self.weight, 0.0)
         return max(middle(left, alive), self.least) if alive.any() else 1.0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ class Encoder:
         self._one = ((operator.n_features,), self.sample_shape)
         self._units, self._shared = operator.pose_units, model.shared_pose
         self._table: dict[str, np.ndarray] | None = None
-        if operator.n_transforms <= KEPT_POSES:
+        if operator.continuous is None and operator.n_transforms <= KEPT_POSES:
             self._table = operator.describe(np.arange(operator.n_transforms))
 
     def __repr__(self) -> str:
@@ -89,7 +90,7 @@ class Encoder:
     def encode(self, x: np.ndarray) -> Codes:
         """The same as :class:`~gtpca.Codes`, with one row for each sample."""
         rows, _ = self._rows(x)
-        return self._coder(rows)(rows)
+        return replace(self._coder(rows)(rows), operator=self._model.operator)
 
     def _coder(self, rows):
         """What codes rows of a data type; made at the first of them."""

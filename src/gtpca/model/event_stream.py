@@ -7,7 +7,7 @@ windows before and after them read along, as events that overlap are decoded tog
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,8 @@ class EventStream:
         self._first, self._ended = 0, False
         kept = self._before + self._signal.lookback + delay + self._length
         self._block = np.empty((2 * kept, len(level)))
-        self._none = model.table([Placed.none(self._dictionary.size)], [0], axis)
+        none = model.table([Placed.none(self._dictionary.size)], [0])
+        self._none = (none.recording, none.start, none.component, none.scores, none.gain)
 
     def __repr__(self) -> str:
         return f"<EventStream after {self.n_points} points, with a delay of {self.delay}>"
@@ -93,13 +94,12 @@ class EventStream:
         Events
             Their starts count from the first point of the stream.
         """
-        points = self._points(x)
-        found = []
+        points, found = self._points(x), []
         while len(points):
             room = len(self._block) - (self.n_points - self._first)
             self._append(points[:room])
             points = points[room:]
-            while self.n_points - self._decoded >= self._step + self._ahead + self._length:
+            while self.n_points >= self._due:
                 found.append(self._decode(self._decoded + self._step))
             self._forget()
         return self._table(found)
@@ -116,15 +116,21 @@ class EventStream:
         """Points as an array (n, C)."""
         if self._ended:
             raise ValueError("the stream has finished; make another one for another recording.")
-        x = x if type(x) is np.ndarray else np.asarray(as_nan(x))
+        if type(x) is not np.ndarray:
+            x = np.asarray(x if isinstance(x, float) else as_nan(x))
         if x.dtype.kind not in "biuf":
             raise TypeError(f"x is of {x.dtype}, but must hold numbers.")
         if x.shape[x.ndim - len(self._shape) :] != self._shape or x.ndim > len(self._shape) + 1:
             what = "(n,)" if not self._shape else f"(n, {self._shape[0]})"
             raise ValueError(f"x has shape {x.shape}, but must be the next points, {what}.")
-        if np.isinf(x).any():
+        if not math.isfinite(x.sum()) and np.isinf(x).any():
             raise ValueError("x has infinite values; replace them by NaN if they are not known.")
         return x.reshape(-1, self._block.shape[1])
+
+    @property
+    def _due(self):
+        """The number of points with which the next span can be decoded."""
+        return self._decoded + self._step + self._ahead + self._length
 
     def _append(self, points):
         """Put points behind those of the buffer."""
@@ -153,5 +159,5 @@ class EventStream:
     def _table(self, found):
         """Events of consecutive spans."""
         if not found:
-            return replace(self._none, sizes=(self.n_points,))
+            return Events(*self._none, (self.n_points,), self._axis)
         return self._model.table([joined(found)], [self.n_points], self._axis)

@@ -216,7 +216,8 @@ def _match_between(chunk, block, before, anew):
     between, starts = chunk.operator.continuous, []
     if before is not None:
         before = chunk.operator.pose_at(before)
-        starts.append(before[:, None])
+        if between.from_nodes or not anew:
+            starts.append(before[:, None])
     if between.from_nodes and (anew or before is None):
         starts.append(chunk.operator.nodes[_best_nodes(chunk, block)])
     found = match_at(
@@ -237,10 +238,7 @@ def _match_between(chunk, block, before, anew):
 def match_at(chunk, block, pose) -> Match:
     """The projection of the rows of a chunk on a block at given poses (n, p)."""
     V, K = chunk.value_weights(HIDDEN_WEIGHT), len(block)
-    moved = chunk.operator.continuous.apply_each(block.weights, pose).transpose(1, 0, 2)
-    weighed = moved * V[:, None]
-    b = np.einsum("nd,nkd->nk", chunk.filled, weighed, dtype=np.float64)
-    G = weighed @ moved.transpose(0, 2, 1)
+    b, G = chunk.operator.continuous.products(chunk.filled, V, block.weights, pose)
     if chunk.hidden is None:
         lengths = np.sqrt(np.einsum("nkk->nk", G))
     else:

@@ -10,9 +10,18 @@ from sklearn.utils import check_array
 from gtpca import checks
 from gtpca.data.codes import Codes
 from gtpca.model.model import CodedModel
+from gtpca.model.pose_errors import parameters
 from gtpca.operators.poses import is_pose
 
-__all__ = ["OUTPUTS", "codes_of", "inverse", "named_columns", "names", "side_by_side"]
+__all__ = [
+    "OUTPUTS",
+    "codes_of",
+    "error_columns",
+    "inverse",
+    "named_columns",
+    "names",
+    "side_by_side",
+]
 
 OUTPUTS = ("scores", "scores+poses", "scores+units")
 EXACT = 2**24  # float32 represents all integers up to this one
@@ -49,6 +58,20 @@ def named_columns(model: CodedModel, codes: Codes, output: str) -> dict[str, np.
     tables = (codes.scores, *_beside(model, codes, output))
     columns = (column for table in tables for column in table.T)
     return dict(zip(names(model, output), columns, strict=True))
+
+
+def error_columns(model: CodedModel, errors) -> dict[str, np.ndarray]:
+    """Standard errors of poses as columns (n,), called like the poses with ``_se`` appended.
+
+    One per parameter: the start of a window and its centre have the same.
+    """
+    scores, units = [f"gtpca{k}" for k in range(model.n_components)], model.operator.pose_units
+    columns: dict[str, np.ndarray] = {}
+    for pose in parameters(model.operator):
+        told = f"{pose}_{units[pose]}" if pose in units else pose
+        names_here = _pose_names(scores, told, model.shared_pose)
+        columns |= {f"{n}_se": c for n, c in zip(names_here, errors[pose].T, strict=True)}
+    return columns
 
 
 def _beside(model, codes, output):

@@ -1,8 +1,8 @@
 r"""Standard errors of poses, from the curvature of the objective.
 
-At the pose ``theta`` of a row, let ``M`` be the moved components ``T w_k`` and ``J`` the derivatives
-of their sum by the parameters of all poses, ``J_a = sum_k c_k dT w_k / d theta_a``. With the
-coefficients projected out,
+At the pose ``theta`` of a row, let ``M`` be the moved components ``T w_k``, and ``J`` the
+derivatives of their sum by the parameters of all poses, ``J_a = sum_k c_k dT w_k / d theta_a``.
+With the coefficients projected out,
 
     A = J'J - J'M (M'M)^-1 M'J,    cov(theta) = sigma^2 A^-1,
 
@@ -26,7 +26,16 @@ from gtpca.model.coding import ordinary, sweep
 from gtpca.operators.base import add_projection
 from gtpca.operators.poses import is_pose
 
-__all__ = ["PoseSteps", "PosedPart", "errors_of_parts", "pose_errors", "pose_steps", "seen_values"]
+__all__ = [
+    "PoseSteps",
+    "PosedPart",
+    "errors_of_parts",
+    "ordered",
+    "parameters",
+    "pose_errors",
+    "pose_steps",
+    "seen_values",
+]
 
 PIECE = 2**22  # values of moved components and derivatives that are computed at once
 SMALL = 1e-9  # eigenvalues of A, relative to the largest, along which poses are not determined
@@ -67,32 +76,52 @@ class PoseSteps:
 def pose_steps(operator) -> PoseSteps:
     """The :class:`PoseSteps` of an operator."""
     told = operator.describe(np.arange(operator.n_transforms))
-    axes = {axis.name: axis for axis in operator.pose_axes}
-    values = dict(zip(axes, operator.nodes.T, strict=True)) if set(axes) == set(told) else {}
     groups = {name: np.unique(v, return_inverse=True)[1].ravel() for name, v in told.items()}
-    ordered = [
-        name
-        for name in told
-        if name in values
-        and name not in operator.unordered
-        and np.asarray(told[name]).dtype.kind in "iuf"
-        and groups[name].any()
-    ]
+    axes = {axis.name: axis for axis in operator.pose_axes if axis.name in told}
+    values = {axis.name: operator.nodes[:, j] for j, axis in enumerate(operator.pose_axes)}
     columns: dict[str, tuple[int, float]] = {}
     kept: list[str] = []
-    found = []
-    for name in ordered:
-        same = [k for k in kept if _same(groups[name], groups[k])]
-        if same:
-            columns[name] = (kept.index(same[0]), _slope(values[same[0]], values[name]))
+    for name in axes:
+        if not _has_order(operator, name, told[name], groups[name]):
             continue
-        columns[name] = (len(kept), 1.0)
-        kept.append(name)
-        others = [g for other, g in groups.items() if not _same(g, groups[name])]
-        found.append(_neighbours(values[name], others, axes[name]))
-    shape = (0, operator.n_transforms)
-    parts = [np.stack(each) for each in zip(*found, strict=True)] or [np.empty(shape)] * 4
-    return PoseSteps(tuple(told), columns, *parts, [axes[name] for name in kept])
+        same = next((k for k in kept if _same(groups[name], groups[k])), None)
+        if same is None:
+            columns[name] = (len(kept), 1.0)
+            kept.append(name)
+        else:
+            columns[name] = (kept.index(same), _slope(values[same], values[name]))
+    found = [
+        _neighbours(
+            values[name],
+            [g for g in groups.values() if not _same(g, groups[name])],
+            axes[name],
+        )
+        for name in kept
+    ]
+    shape = (len(kept), 4, operator.n_transforms)
+    below, above, span, step = np.array(found).reshape(shape).transpose(1, 0, 2)
+    ends = (below.astype(np.int64), above.astype(np.int64))
+    return PoseSteps(tuple(told), columns, *ends, span, step, [axes[n] for n in kept])
+
+
+def _has_order(operator, name, values, groups):
+    """Whether a quantity is a number, of which neighbours are alike, with several values."""
+    number = np.asarray(values).dtype.kind in "iuf"
+    return number and name not in operator.unordered and bool(groups.any())
+
+
+def ordered(operator) -> list[str]:
+    """The names of quantities that have standard errors."""
+    if operator.continuous is not None:
+        return [axis.name for axis in operator.pose_axes]
+    return list(pose_steps(operator).columns)
+
+
+def parameters(operator) -> list[str]:
+    """Of these, one for each parameter: not the centre of a window besides its start."""
+    if operator.continuous is not None:
+        return ordered(operator)
+    return [axis.name for axis in pose_steps(operator).axes]
 
 
 def _same(a, b):
@@ -192,7 +221,8 @@ class PosedPart:
             for end, sign in zip(ends, (1, -1), strict=True):
                 end[:, j] = axis.within(end[:, j] + sign * step)
             apart = axis.difference(ends[0][:, j], ends[1][:, j])[:, None]
-            found.append((self.moved(operator, ends[0]) - self.moved(operator, ends[1])) / apart)
+            moved = self.moved(operator, ends[0]) - self.moved(operator, ends[1])
+            found.append(moved / np.where(apart > 0, apart, np.nan))
         return np.stack(found, axis=1), np.zeros((len(self.index), len(found)))
 
 

@@ -2,8 +2,8 @@
 
 Matches are those of :mod:`gtpca.model.matching`, one row and one component at a time: from the same
 blocks, the same products of the operator (:mod:`gtpca.operators.ready`) and the same rule for ties,
-but without chunks. Rows with gaps and blocks that share a pose are coded by
-:mod:`gtpca.model.coding`.
+but without chunks. Rows with gaps, blocks that share a pose and poses between the transforms of a
+list are coded by :mod:`gtpca.model.coding`.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class RowCoder:
         self._least = 4.0 ** (1 - ORDINARY) / largest * self.operator.n_features
         self._as_is = model.preprocessing.changes_nothing and model.operator.domain is None
         self._components: list[Component] = []
-        if all(len(block) == 1 for block in self.blocks):
+        if all(len(block) == 1 and not block.fine for block in self.blocks):
             self._components = [Component(self.operator, b, dtype) for b in self.blocks]
 
     def belongs_to(self, model) -> bool:

@@ -251,18 +251,18 @@ class FractionalShiftOperator(Operator):
     def adjoint_rows(self, X, index):
         if self._broad is None:
             return self._added(lambda places: self.whole.adjoint_rows(X, places), index)
-        pieces, total = self._pieces(X, index), 0.0
-        for j, under in enumerate(self._under):
-            total = total + pieces[under] * _columns(self._shares[index, j], pieces)
-        return total.reshape(len(X), -1)
+        pieces = self._pieces(X, index)
+        parts = (
+            pieces[under] * _columns(self._shares[index, j], pieces)
+            for j, under in enumerate(self._under)
+        )
+        return sum(parts).reshape(len(X), -1)
 
     def _added(self, moved_by, index):
         """``sum_j h_j`` times the rows that whole shifts of ``index`` (n,) give, (n, ..)."""
-        total = 0.0
-        for j in range(self._shares.shape[1]):
-            moved = moved_by(self._places[index, j])
-            total = total + moved * self._shares[index, j, None].astype(moved.dtype)
-        return total
+        moved = (moved_by(places) for places in self._places[index].T)
+        shares = self._shares[index].T[:, :, None]
+        return sum(m * h.astype(m.dtype) for m, h in zip(moved, shares, strict=True))
 
     def _adjoint_at(self, X, index, coef):
         return self._adjoint_block(X, index, np.asarray(coef)[:, None])[0]
@@ -350,9 +350,8 @@ class FractionalShiftOperator(Operator):
         S, K, L = stack.shape
         first, second = np.tril_indices(K)
         V, W = (stack[:, each].reshape(-1, L) for each in (first, second))
-        sums = 0.0
-        for counts, products in self._lagged(V, W):
-            sums = sums + counts @ self._sums_shown(products).T
+        each = (counts @ self._sums_shown(products).T for counts, products in self._lagged(V, W))
+        sums = np.sum(list(each), axis=0)
         G = np.empty((S, self.n_transforms, K, K))
         G[:, :, first, second] = sums.reshape(-1, S, len(first)).transpose(1, 0, 2)
         G[:, :, second, first] = G[:, :, first, second]
@@ -386,11 +385,11 @@ class FractionalShiftOperator(Operator):
 
     def _masked(self, P, V, W):
         """``<h_i, (T_t v_s) (T_t w_s)>``, (S, n, m)."""
-        total = 0.0
+        total = np.zeros(())
         for counts, products in self._lagged(V, W):
             wide = self.whole.correlate(P, products)
             flat = wide.reshape(-1, wide.shape[-1])
-            total = total + (counts.astype(flat.dtype) @ flat.T).T
+            total = (counts.astype(flat.dtype) @ flat.T).T + total.astype(flat.dtype)
         return total.reshape(len(V), -1, self.n_transforms)
 
     def _mask_sums(self, H, index, coef):
@@ -421,16 +420,14 @@ class FractionalShiftOperator(Operator):
     def _band(self):
         """Columns and beginnings of the rows of the band matrix, and the band of each entry."""
         y = np.arange(self.n_weights)
-        rows, columns, sources = [], [], []
+        found = []
         for number, (lag, *_) in enumerate(self._pairs):
             ahead = self._ahead(np.arange(1.0, len(y) + 1)[None], lag)[0].astype(np.int64) - 1
             there = np.flatnonzero(ahead >= 0)
             both = ((y[there], ahead[there]), (ahead[there], y[there]))
             for first, second in both if any(lag) else both[:1]:
-                rows.append(first)
-                columns.append(second)
-                sources.append(number * len(y) + there)
-        rows, columns, sources = (np.concatenate(each) for each in (rows, columns, sources))
+                found.append((first, second, number * len(y) + there))
+        rows, columns, sources = (np.concatenate(each) for each in zip(*found, strict=True))
         order = np.lexsort((columns, rows))
         indptr = np.searchsorted(rows[order], np.arange(len(y) + 1))
         return columns[order], indptr, sources[order]

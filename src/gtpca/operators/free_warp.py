@@ -140,11 +140,13 @@ class Warps(Continuous):
         return Chain(sums.reshape(*sums.shape[:3], -1, 2, L), self.layout, self.lattice)
 
     def search(self, X, V, W, starts, positive=False, rough=False):
+        """Near ``starts`` if there are any, and otherwise on the whole lattice."""
         rows = self._rows(X, V)
+        if starts is not None:
+            begin = list(np.moveaxis(starts, 1, 0))
+            return warping.refine(self.lattice, rows, self._smooth(W), begin, positive).pose
         begin = [np.zeros((1, len(self.axes))), *warping.global_poses(self.lattice, STRENGTHS)]
         begin = [np.broadcast_to(pose, (len(X), len(self.axes))) for pose in begin]
-        if starts is not None:
-            begin = [*np.moveaxis(starts, 1, 0), *begin]
         return warping.search(
             self.lattice, rows, self._smooth(W), begin, positive, rough=rough
         ).pose

@@ -84,9 +84,17 @@ class Continuous(ABC):
     def apply(self, w: np.ndarray, pose: np.ndarray) -> np.ndarray:
         """``T_{theta_i} w``, or ``T_{theta_i} w_i`` of weights (n, L), shape (n, d)."""
 
-    def apply_each(self, W: np.ndarray, pose: np.ndarray) -> np.ndarray:
-        """``T_{theta_i} w_k`` of weights (K, L), (K, n, d)."""
-        return np.stack([self.apply(w, pose) for w in W])
+    def products(
+        self, X: np.ndarray, V: np.ndarray, W: np.ndarray, pose: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """``b_k = <v_i, x_i (T_i w_k)>`` (n, K) and ``G_jk = <v_i, (T_i w_j) (T_i w_k)>``.
+
+        Of weights (K, L), computed in the precision of the rows, and returned in float64.
+        """
+        moved = np.stack([self.apply(w, pose) for w in W], axis=1).astype(X.dtype, copy=False)
+        weighed = moved * V[:, None].astype(X.dtype)
+        b, G = weighed @ X[:, :, None], weighed @ moved.transpose(0, 2, 1)
+        return b[:, :, 0].astype(np.float64), G.astype(np.float64)
 
     @abstractmethod
     def adjoint(self, X: np.ndarray, pose: np.ndarray) -> np.ndarray:

@@ -21,6 +21,7 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
 from gtpca.operators.normal import Normal
 from gtpca.operators.poses import Continuous
@@ -28,6 +29,8 @@ from gtpca.operators.poses import Continuous
 __all__ = ["Neighbours", "Path", "Sampling"]
 
 PIECE = 2**16  # points of rows that are interpolated at once: they should fit into the cache
+EDGE = 2  # zeros beyond each end of the grid: far points read, and have slopes, of nothing
+LARGE = 2**24  # entries of all fine banks up to which they are kept
 FINE = 8  # poses of a bank on either side of a node
 CANDIDATES = 2  # nodes at which a search in one parameter begins,
 SEVERAL = 4  # and in several
@@ -84,14 +87,15 @@ class Sampling(Continuous):
         self.features = self.flat[kept]  # (P, C)
         grid = np.indices(self.shape, dtype=np.float64).reshape(len(self.shape), -1)
         self.points = grid[:, kept]
-        self.padded = tuple(size + 2 for size in self.shape)
+        self.padded = tuple(size + 2 * EDGE for size in self.shape)
         strides = [math.prod(self.padded[j + 1 :]) for j in range(len(self.shape))]
         self.strides = strides
         corners = list(itertools.product((0, 1), repeat=len(self.shape)))
         self.corners = [(corner, int(np.dot(corner, strides))) for corner in corners]
-        inner = np.indices(self.shape).reshape(len(self.shape), -1) + 1
+        inner = np.indices(self.shape).reshape(len(self.shape), -1) + EDGE
         self.inner = np.ravel_multi_index(tuple(inner), self.padded)  # of the padded grid
         self.size = math.prod(self.padded)
+        self._banks: dict[int, sparse.csr_array] = {}
 
     @cached_property
     def steps(self) -> np.ndarray:
@@ -125,10 +129,10 @@ class Sampling(Continuous):
         place, shares = 0, []
         for j, (size, stride) in enumerate(zip(self.shape, self.strides, strict=True)):
             source = sources[:, j]
-            source += 1
-            np.clip(source, 0, size + 1, out=source)
+            source += EDGE
+            np.clip(source, 0, size + 2 * EDGE - 1, out=source)
             low = source.astype(np.int32)
-            np.minimum(low, size, out=low)
+            np.minimum(low, size + 2 * EDGE - 2, out=low)
             source -= low
             shares.append(source)
             low *= stride
@@ -147,17 +151,55 @@ class Sampling(Continuous):
         step = max(1, PIECE // max(1, self.features.size))
         return [slice(i, i + step) for i in range(0, n, step)]
 
-    def apply_each(self, W, pose, dtype=np.float64):
-        """``T_{theta_i} w_k`` of weights (K, L), (K, n, d)."""
-        padded = self._pad(W.astype(dtype, copy=False))
-        out = np.zeros((len(W), len(pose), self.flat.size), dtype)
-        for part in self._pieces(len(pose)):
-            place, shares = self._cells(pose[part], dtype)
-            read = list(self._shares(shares))
-            for k in range(len(W)):
-                moved = self._read(padded[k : k + 1], place, read)
-                out[k, part][:, self.features] = moved.transpose(0, 2, 1)
-        return out
+    def products(self, X, V, W, pose):
+        n, K = len(pose), len(W)
+        b, G, columns = np.empty((n, K)), np.empty((n, K, K)), self._columns(W, X.dtype)
+        alike = len(V) == 1 and bool(np.all(V == 1))
+        for part in self._pieces(n):
+            rows = X[part][:, self.features].reshape(-1, self.features.size, 1)
+            moved = self._moved(columns, pose[part])  # (n, P C, K)
+            weighed = moved
+            if not alike:
+                each = (V if len(V) == 1 else V[part])[:, self.features].astype(X.dtype)
+                weighed = moved * each.reshape(len(each), -1, 1)
+            b[part] = (weighed.transpose(0, 2, 1) @ rows)[:, :, 0]
+            G[part] = weighed.transpose(0, 2, 1) @ moved
+        return b, G
+
+    def _columns(self, W, dtype):
+        """Padded weights (K, L), ready to be read together, (size, C, K)."""
+        return np.ascontiguousarray(self._pad(W.astype(dtype, copy=False)).transpose(2, 1, 0))
+
+    def _moved(self, columns, pose):
+        """Moved weights on the points that count, (n, P C, K): one sparse product for all K."""
+        return self._times(self._matrix(pose, columns.dtype), columns)
+
+    def _times(self, matrix, columns):
+        moved = matrix @ columns.reshape(self.size, -1)
+        return moved.reshape(-1, self.features.size, columns.shape[2])
+
+    def _matrix(self, pose, dtype):
+        """The shares with which points read padded weights, sparse (n P, size)."""
+        place, shares = self._cells(pose, dtype)
+        indices = np.empty((*place.shape, len(self.corners)), np.int32)
+        values = np.empty(indices.shape, dtype)
+        for j, (offset, share) in enumerate(self._shares(shares)):
+            np.add(place, offset, out=indices[..., j])
+            values[..., j] = share
+        ends = np.arange(0, values.size + 1, len(self.corners), dtype=np.int32)
+        entries = (values.ravel(), indices.ravel(), ends)
+        return sparse.csr_array(entries, shape=(place.size, self.size))
+
+    def bank(self, number, poses):
+        """:meth:`_matrix` of the poses around a node, kept as long as all of them are small."""
+        if number not in self._banks:
+            if len(self.nodes) * len(poses) * len(self.features) * len(self.corners) > LARGE:
+                return self._matrix(poses[:, None], np.float32)
+            self._banks[number] = self._matrix(poses[:, None], np.float32)
+        return self._banks[number]
+
+    def __getstate__(self):
+        return vars(self) | {"_banks": {}}
 
     def apply(self, w, pose):
         padded = self._pad(np.atleast_2d(w))
@@ -271,7 +313,7 @@ class Sampling(Continuous):
         """The best pose (n,) on fine banks around starts (n, C), with a parabola through it."""
         n, step = len(X), self.steps[0] / FINE
         best, most = starts[:, 0].copy(), np.full(n, -np.inf)
-        bank = FineBank(self, V, W, positive)
+        bank = FineBank(self, X, V, W, positive)
         cell = np.rint(starts / self.steps[0]).astype(np.int64)
         period = self.axes[0].period
         turns = round(period / self.steps[0]) if period else 0
@@ -282,7 +324,7 @@ class Sampling(Continuous):
                 poses = (number * FINE + np.arange(-FINE, FINE + 1)) * step
                 if period is None:
                     poses = np.unique(np.clip(poses, self.axes[0].low, self.axes[0].high))
-                found, energy = peaks(poses, bank.energies(X, mine, poses))
+                found, energy = peaks(poses, bank.energies(mine, number, poses))
                 more = energy > most[mine]
                 best[mine[more]], most[mine[more]] = found[more], energy[more]
         return self.axes[0].within(best)
@@ -322,33 +364,35 @@ class FineBank:
     Parameters
     ----------
     sampling : Sampling
+    X : array (n, d)
     V : array (1, d) or (n, d)
     W : array (K, L)
     positive : bool
     """
 
-    def __init__(self, sampling, V, W, positive):
-        self.sampling, self.V, self.W, self.positive = sampling, V, W, positive
+    def __init__(self, sampling, X, V, W, positive):
+        shape = (-1, sampling.features.size)
+        self.sampling, self.W, self.positive = sampling, W, positive
+        self.X = X[:, sampling.features].reshape(shape).astype(np.float32, copy=False)
+        self.V = V[:, sampling.features].reshape(shape).astype(np.float32)
+        self.columns = sampling._columns(W, np.float32)
 
-    def energies(self, X, mine, poses):
-        """``b' G^-1 b`` of rows ``mine`` at poses (F,), (n, F)."""
-        K, F = len(self.W), len(poses)
-        moved = self.sampling.apply_each(self.W, poses[:, None], np.float32)  # (K, F, d)
-        moved = moved.astype(X.dtype, copy=False)
+    def energies(self, mine, number, poses):
+        """``b' G^-1 b`` of rows ``mine`` at poses (F,) around node ``number``, (n, F)."""
+        K, F, sampling = len(self.W), len(poses), self.sampling
+        moved = sampling._times(sampling.bank(number, poses), self.columns)  # (F, P C, K)
         if len(self.V) == 1:
-            weighed = moved * self.V[0].astype(X.dtype)
-            b = X[mine] @ weighed.reshape(K * F, -1).T
-            b = b.reshape(-1, K, F).astype(np.float64)
-            G = (weighed.transpose(1, 0, 2) @ moved.transpose(1, 2, 0)).astype(np.float64)[None]
+            weighed = moved * self.V[0][:, None]
+            b = self.X[mine] @ weighed.transpose(1, 0, 2).reshape(-1, F * K)
+            G = (weighed.transpose(0, 2, 1) @ moved).astype(np.float64)[None]
         else:
-            V = self.V[mine]
-            b = ((X[mine] * V) @ moved.reshape(K * F, -1).T).reshape(-1, K, F)
-            first, second = np.tril_indices(K)
-            pairs = (moved[first] * moved[second]).reshape(len(first) * F, -1)
-            sums = (V @ pairs.T).reshape(-1, len(first), F)
+            V, (first, second) = self.V[mine], np.tril_indices(K)
+            b = (self.X[mine] * V) @ moved.transpose(1, 0, 2).reshape(-1, F * K)
+            pairs = (moved[:, :, first] * moved[:, :, second]).transpose(1, 0, 2)
+            sums = (V @ pairs.reshape(len(pairs), -1)).reshape(-1, F, len(first))
             G = np.empty((len(mine), F, K, K))
-            G[:, :, first, second] = G[:, :, second, first] = sums.transpose(0, 2, 1)
-        return explained(b.transpose(0, 2, 1), G, self.positive)
+            G[:, :, first, second] = G[:, :, second, first] = sums
+        return explained(b.reshape(-1, F, K).astype(np.float64), G, self.positive)
 
 
 def explained(b, G, positive=False):
@@ -357,15 +401,20 @@ def explained(b, G, positive=False):
         b, G = b[..., 0], G[..., 0, 0]
         b = np.maximum(b, 0.0) if positive else b
         return np.divide(b**2, G, out=np.zeros_like(b), where=np.broadcast_to(G > 0, b.shape))
+    if len(G) == 1:
+        return np.einsum("nfj,fjk,nfk->nf", b, inverted(G[0]), b, optimize=True)
     return np.einsum("...k,...k->...", b, solved(G, b))
+
+
+def inverted(G):
+    """``G^-1`` with a small ridge, (.., K, K)."""
+    least = 1e-6 * np.einsum("...kk->...", G)[..., None, None]
+    return np.linalg.inv(G + np.where(least > 0, least, 1.0) * np.eye(G.shape[-1]))
 
 
 def solved(G, b):
     """``G^-1 b`` with a small ridge, (.., K)."""
-    K = b.shape[-1]
-    least = 1e-6 * np.einsum("...kk->...", G)[..., None, None]
-    G = G + np.where(least > 0, least, 1.0) * np.eye(K)
-    return (np.linalg.inv(G) @ b[..., None])[..., 0]
+    return (inverted(G) @ b[..., None])[..., 0]
 
 
 class Newton:
@@ -477,10 +526,7 @@ class Newton:
     def step(self, now):
         """``A^-1 g`` with the coefficients projected out, at most ``LONGEST``, (n, p)."""
         A, B, G, g = now["A"].astype(np.float64), now["B"], now["G"], now["g"]
-        K = G.shape[1]
-        least = 1e-6 * np.einsum("nkk->n", G)[:, None, None]
-        inverse = np.linalg.inv(G + np.where(least > 0, least, 1.0) * np.eye(K))
-        A = A - B @ inverse @ B.transpose(0, 2, 1)
+        A = A - B @ inverted(G) @ B.transpose(0, 2, 1)
         scale = self.sampling.steps
         A, g = A * scale[:, None] * scale, g * scale  # in distances between nodes
         least = 1e-3 * np.einsum("npp->n", A)[:, None, None]

@@ -45,6 +45,7 @@ __all__ = ["ShiftAxis", "ShiftOperator"]
 
 SHORT_SAMPLE = 1024  # up to this size one scattered sum is faster than a loop over the rows
 FEW_TRANSFORMS = 16  # up to this number one matrix product is faster than the FFT
+MANY_CHANNELS = 16  # from this number on products of vectors are faster than einsum
 LARGE_PRIME = 64  # prime factors of the length from this one on make an FFT slow
 FEW_STACKED = 2**19  # size of stacked weights; FFTs gain less from stacking
 FEW_PRODUCTS = 2**15  # the same, where rows may differ in the last bits between batches
@@ -448,6 +449,13 @@ class ShiftOperator(Operator):
         return lags.reshape(-1, self.n_transforms)
 
     @cached_property
+    def _many_channels(self):
+        """Whether the last axes are channels, so many that products of vectors are fast."""
+        first = len(self._moving)
+        sizes = self.sample_shape[first:]
+        return self._moving == tuple(range(first)) and math.prod(sizes) >= MANY_CHANNELS
+
+    @cached_property
     def _unrolled(self):
         return any(track.unrolled for track in self.tracks)
 
@@ -489,6 +497,10 @@ class ShiftOperator(Operator):
         """Product of the spectra, summed over the channels."""
         if not self._channels:
             return P * spectrum
+        if self._many_channels and is_numpy(P):  # row by row, so that every batch gives the same
+            places = spectrum.shape[: len(self._moving)]
+            rows = P.reshape(len(P), *places, 1, -1)
+            return np.matmul(rows, spectrum.reshape(*places, -1, 1))[..., 0, 0]
         axes = list(range(P.ndim))
         kept = [a for a in axes if a not in self._channels]
         return namespace(P).einsum(P, axes, spectrum, axes[1:], kept)

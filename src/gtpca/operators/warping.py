@@ -36,7 +36,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import solveh_banded
 
-__all__ = ["Lattice", "Warped", "search", "solve_chain"]
+__all__ = ["Lattice", "Warped", "refine", "search", "solve_chain"]
 
 PIECE = 2**21  # numbers of a table of products; rows are searched some at a time
 FINEST = 0.5  # of a point: the step at which the tube ends
@@ -359,7 +359,10 @@ def _products(x, bank):
 
 
 def in_tube(lattice, rows, W, found, step):
-    """The best poses with every knot moved by -step, 0 or step, for the coefficients found."""
+    """The best poses with every knot moved by -step, 0 or step, for the coefficients found.
+
+    Poses around which no warp is allowed remain as they are.
+    """
     X, V, energy = rows
     n, C, d = X.shape
     moves, moved_times = lattice.tube
@@ -375,7 +378,8 @@ def in_tube(lattice, rows, W, found, step):
     scores = scores - (lattice.rho * energy)[:, None, None] * price - barrier
     scores = scores.reshape(n, 3, 3, -1)
     path = viterbi([scores[..., j] for j in range(scores.shape[-1])])
-    return (whole + step * (path - 1))[:, lattice.moving]
+    after = (whole + step * (path - 1))[:, lattice.moving]
+    return np.where(lattice.is_allowed(after)[:, None], after, found.pose)
 
 
 def _within(lattice, whole, step, moves):
@@ -387,17 +391,27 @@ def _within(lattice, whole, step, moves):
 
 
 def search(lattice, rows, W, starts, positive=False, rough=False) -> Warped:
-    """The poses of rows, from the best of several starting poses; never worth less than that.
+    """The poses of rows on the whole lattice, refined; never worth less than the starts.
 
     Parameters
     ----------
     lattice, rows, W, positive
         See :func:`project`.
     starts : list of arrays (n, q)
-        Poses to begin with, such as those of an earlier pass.
+        Poses to begin with.
     rough : bool
         Whether the path is refined only once.
     """
+    return _in_pieces(_search, lattice, rows, W, starts, positive, rough)
+
+
+def refine(lattice, rows, W, starts, positive=False) -> Warped:
+    """The poses of rows near the best of several starts; never worth less than that."""
+    return _in_pieces(_refine, lattice, rows, W, starts, positive)
+
+
+def _in_pieces(find, lattice, rows, W, starts, *how):
+    """What ``find`` makes of some rows at a time."""
     X, V, energy = rows
     per_row = len(W) * sum(segment.price.size for segment in lattice.segments)
     per_row = max(per_row, 9 * X[0].size * len(W))
@@ -405,29 +419,35 @@ def search(lattice, rows, W, starts, positive=False, rough=False) -> Warped:
     for first in range(0, len(X), size):
         part = slice(first, first + size)
         some = X[part], V if len(V) == 1 else V[part], energy[part]
-        begin = [pose[part] for pose in starts]
-        found.append(_search(lattice, some, W, begin, positive, rough))
-    return Warped(*(np.concatenate(each) for each in zip(*map(_values, found), strict=True)))
+        found.append(vars(find(lattice, some, W, [pose[part] for pose in starts], *how)).values())
+    return Warped(*(np.concatenate(each) for each in zip(*found, strict=True)))
 
 
-def _values(found):
-    return vars(found).values()
+def _best_of(lattice, rows, W, poses, positive):
+    best, *others = (project(lattice, rows, W, pose, positive) for pose in poses)
+    for other in others:
+        best = best.better(other)
+    return best
+
+
+def _refine(lattice, rows, W, starts, positive, halvings=None):
+    """Ever smaller steps of all knots around the best start."""
+    best = _best_of(lattice, rows, W, starts, positive)
+    for halving in range(1, 1 + (halvings or lattice.n_halvings)):
+        pose = in_tube(lattice, rows, W, best, lattice.step / 2**halving)
+        best = best.better(project(lattice, rows, W, pose, positive))
+    return best
 
 
 def _search(lattice, rows, W, starts, positive, rough):
     """:func:`search` for some rows."""
-    best, *others = (project(lattice, rows, W, pose, positive) for pose in starts)
-    for other in others:
-        best = best.better(other)
+    best = _best_of(lattice, rows, W, starts, positive)
     tables, first = _Tables(lattice, rows, W), _first_alone(rows, W)
     for coef in [best.coef, first] if positive else [best.coef, first, -first]:
         best = best.better(project(lattice, rows, W, tables.best(coef), positive))
     if not rough:
         best = best.better(project(lattice, rows, W, tables.best(best.coef), positive))
-    for halving in range(1, 2 if rough else lattice.n_halvings + 1):
-        pose = in_tube(lattice, rows, W, best, lattice.step / 2**halving)
-        best = best.better(project(lattice, rows, W, pose, positive))
-    return best
+    return _refine(lattice, rows, W, [best.pose], positive, 1 if rough else None)
 
 
 def _first_alone(rows, W):

@@ -69,7 +69,8 @@ def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) 
     first of the ``columns`` (by name), and ``ids`` is a name with one text per sample.
     """
     codes, left = measures.measure(model, X)
-    sure, kinds = measures.doubts(model, X), None
+    sure, kinds = (measures.doubts(model, X) if is_density(model) else {}), None
+    errors = {} if sure else measures.pose_errors(model, X)
     columns = columns or {}
     if model.has_kinds:
         share = sure.pop("kinds")
@@ -91,7 +92,7 @@ def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) 
     room -= len(safe_json(data))
     order = _drawn(labels, len(codes), rng)
     numbers = np.sort(order[: _n_points(codes, poses, room, max_samples)])
-    points = _points(codes, poses, each, sure, numbers) | _labels(labels, numbers)
+    points = _points(codes, poses, each, sure, errors, numbers) | _labels(labels, numbers)
     points |= {"columns": _columns(columns, numbers), "ids": _ids(ids, numbers)}
     points["kinds"] = pack(share[numbers]) if model.has_kinds else None
     data["alignment"] = gather_alignment(model, X, codes, poses, numbers)
@@ -160,7 +161,7 @@ def _drawn(labels, n, rng):
 def _n_points(codes, poses, room, most):
     """A number of points whose numbers take their share of the room."""
     columns = min(COMPONENTS, codes.scores.shape[1])
-    poses_of = sum(1 + min(COMPONENTS, v.values.shape[1]) for v in poses.values())
+    poses_of = sum(1 + 2 * min(COMPONENTS, v.values.shape[1]) for v in poses.values())
     width = 4 * (columns + poses_of + 6)
     return int(min(len(codes), most, max(1, POINTS_SHARE * room / (BASE64 * width + 100))))
 
@@ -289,7 +290,7 @@ def _in_numbers(pose):
     return measures.Pose(np.searchsorted(levels, values), np.arange(len(levels))), words
 
 
-def _points(codes, poses, explained, sure, numbers):
+def _points(codes, poses, explained, sure, errors, numbers):
     """Scores, poses, explained shares and uncertainties of some rows."""
     columns = []
     for name, pose in poses.items():
@@ -298,6 +299,8 @@ def _points(codes, poses, explained, sure, numbers):
         column = {"name": clipped(name), "words": words, "width": shown.shape[1]}
         spread = sure.get(f"{name}_std")
         column["std"] = None if spread is None else pack(spread[numbers])
+        se = errors.get(name)
+        column["se"] = None if se is None else pack(se[numbers, :COMPONENTS].astype(np.float64))
         columns.append(column | {"values": pack(shown)})
     likely = ("pose_probability", "log_likelihood", "kind_probability")
     told = [name for name in likely if name in sure]

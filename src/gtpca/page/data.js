@@ -42,7 +42,8 @@ function readPoints() {
   const scores = numbers(given.scores), picture = new Int32Array(n).fill(-1);
   numbers(page.samples.rows).forEach((point, row) => { picture[point] = row; });
   const poses = given.poses.map((pose) => ({
-    ...pose, values: numbers(pose.values), std: pose.std ? numbers(pose.std) : null }));
+    ...pose, values: numbers(pose.values), std: pose.std ? numbers(pose.std) : null,
+    se: pose.se ? numbers(pose.se) : null }));
   const sure = given.sure.map((one) => ({ ...one, values: numbers(one.values) }));
   return {
     n, number, scores, picture, poses, sure, labels: given.labels, classes: given.classes,
@@ -60,9 +61,12 @@ function short(value) {
   return String(Number(value.toPrecision(4)));
 }
 
-/** A standard deviation; what is far below all others is none. */
-function spreadText(std, i) {
-  return std ? ` \u00b1 ${std[i] < 1e-3 * Math.max(...std) ? "0" : short(Number(std[i].toPrecision(2)))}` : "";
+/** A standard deviation, or a standard error; what is far below all others is none. */
+function spreadText(pose, i, k) {
+  const std = pose.std ?? pose.se, value = std ? std[pose.std ? i : i * pose.width + k] : NaN;
+  if (!Number.isFinite(value)) return "";
+  const most = std.reduce((a, b) => (b > a ? b : a), 0);
+  return ` \u00b1 ${value < 1e-3 * most ? "0" : short(Number(value.toPrecision(2)))}`;
 }
 
 /** A value of a pose in words. */

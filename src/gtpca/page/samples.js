@@ -142,7 +142,7 @@ function fillTable(i) {
     head.scope = "row";
     row.append(head, element("td", "number", alone ? "" : short(points.scores[i * points.width + k])));
     for (const pose of points.poses.filter((one) => k < one.width)) {
-      const said = poseText(pose, pose.values[i * pose.width + k]) + spreadText(pose.std, i);
+      const said = poseText(pose, pose.values[i * pose.width + k]) + spreadText(pose, i, k);
       const cell = element("td", "number", said);
       if (pose.width < points.width) cell.rowSpan = points.width;  // one pose for all components
       row.append(cell);
@@ -272,6 +272,7 @@ function scoreTable() {
       const values = column(pose.values, pose.width, k);
       const name = pose.width < points.width ? pose.name : `gtpca${k} ${pose.name}`;
       columns.push([name, pose.words ? values.map((v) => pose.words[v]) : values]);
+      if (pose.se) columns.push([`${name} se`, column(pose.se, pose.width, k)]);
     }
     if (pose.std) columns.push([`${pose.name} std`, Array.from(pose.std)]);
   }

@@ -33,6 +33,7 @@ from gtpca.plots.events import plot_events, plot_intervals
 from gtpca.plots.kinds import plot_kinds
 from gtpca.plots.noise import plot_noise
 from gtpca.plots.perturbation import plot_perturbation
+from gtpca.plots.phase import plot_phase
 from gtpca.plots.poses import plot_pose_posterior, plot_poses
 from gtpca.plots.progress import plot_energy, plot_history
 from gtpca.plots.scores import plot_scores
@@ -48,6 +49,7 @@ __all__ = [
     "plot_noise",
     "plot_noise_floor",
     "plot_perturbation",
+    "plot_phase",
     "plot_pose_confidence",
     "plot_pose_posterior",
     "plot_poses",

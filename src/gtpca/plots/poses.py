@@ -12,7 +12,7 @@ from gtpca._typing import Samples
 from gtpca.data.codes import Codes
 from gtpca.plots.panels import need_samples, pick_rows, take_axes
 from gtpca.plots.style import integer_ticks, quiet
-from gtpca.views.measures import Pose, as_seen, encode, pose_columns
+from gtpca.views.measures import Pose, as_seen, encode, pose_columns, pose_errors
 from gtpca.views.palette import BLUE, LEVELS, SKY
 from gtpca.views.parts import is_density
 
@@ -26,7 +26,14 @@ UNITS = {"centre": " (points)", "degrees": " (\N{DEGREE SIGN})"}
 NOT_MOVED = "transform"  # the pose of families whose poses are not informative
 
 
-def plot_poses(model: Any, X: Samples, component: int | None = 0, *, ax: Any = None) -> Any:
+def plot_poses(
+    model: Any,
+    X: Samples,
+    component: int | None = 0,
+    *,
+    errors: bool = False,
+    ax: Any = None,
+) -> Any:
     """Plot histograms of the poses of a component, one panel per quantity.
 
     Positions (``centre``) are a histogram, those on two axes a map with the first pointing down.
@@ -42,6 +49,9 @@ def plot_poses(model: Any, X: Samples, component: int | None = 0, *, ax: Any = N
     X : array (n, \\*sample_shape) or (n, d)
     component : int
         Number counted from 0; ignored if the pose is shared.
+    errors : bool
+        True: instead of histograms, the pose of every sample, in ascending order, with a bar of two
+        standard errors to each side (``pose_errors``); only of quantities that have an order.
     ax : Axes, array of Axes or None
         One per quantity; see :mod:`gtpca.plots`.
 
@@ -51,12 +61,39 @@ def plot_poses(model: Any, X: Samples, component: int | None = 0, *, ax: Any = N
     """
     need_samples(model, X, "poses")
     checks.integer("component", component, 0, max(0, model.n_components_ - 1))
-    poses = told_poses(model, encode(model, X), 0 if model.shared_pose_ else component)
+    column = 0 if model.shared_pose_ else component
+    if errors:
+        return _plot_errors(model, X, component, column, ax)
+    poses = told_poses(model, encode(model, X), column)
     groups = quantities(poses)
     given, axes = take_axes(ax, (1, len(groups)), len(groups), SIZE, _projections(model, groups))
     for ax, names in zip(axes, groups, strict=True):
         _draw(ax, model, names, poses)
         ax.set_title(_title(model, component), fontsize=9)
+    return given
+
+
+def _plot_errors(model, X, component, column, ax):
+    """Every sample's pose with its standard error, one panel per quantity."""
+    found, told = pose_errors(model, X), told_poses(model, encode(model, X), column)
+    names = [name for name in told if name in found]
+    if not names:
+        raise ValueError(
+            f"errors=True: the poses of this model ({', '.join(told)}) have no order, and so no "
+            "standard errors; leave it False."
+        )
+    given, axes = take_axes(ax, (1, len(names)), len(names), SIZE)
+    for ax, name in zip(axes, names, strict=True):
+        values, se = told[name].values, found[name][:, column]
+        order = np.argsort(values, kind="stable")
+        bars = {"fmt": "o", "color": BLUE, "ecolor": SKY, "markersize": 2, "elinewidth": 1}
+        ax.errorbar(np.arange(len(order)), values[order], 2 * se[order], **bars)
+        ax.set_xlabel("samples, by their pose", fontsize=9)
+        ax.set_ylabel(_axis_label(name), fontsize=9)
+        if name in model.operator_.pose_units:
+            ax.set_ylabel(f"{name} ({model.operator_.pose_units[name]})", fontsize=9)
+        ax.set_title(f"{_title(model, component)}, \N{PLUS-MINUS SIGN} 2 se", fontsize=9)
+        quiet(ax)
     return given
 
 

@@ -401,7 +401,8 @@ class _Search:
 
     def _climb(self, problem, W, report=None):
         last = problem is self.all
-        tol = self.solver.tol * ((LOOSEST if self.many else 1) if last else LOOSE)
+        followed = not last or self.operator.own_search  # by passes from the poses that are found
+        tol = self.solver.tol * (LOOSE if followed else LOOSEST if self.many else 1)
         result = climb(problem, W, self.solver.max_iter, tol, report)
         if report is None:
             self.tell(result)

@@ -9,6 +9,8 @@ from scipy import linalg
 
 from gtpca.data.codes import Codes
 from gtpca.data.rows import counted, is_dask, new_rows
+from gtpca.model.outputs import error_columns
+from gtpca.model.pose_errors import ordered
 from gtpca.model.preprocessing import sample_means
 from gtpca.operators.poses import is_pose
 from gtpca.views.parts import is_density
@@ -25,6 +27,7 @@ __all__ = [
     "measure",
     "mixed_up",
     "pose_columns",
+    "pose_errors",
     "set_aside",
     "shares",
     "spread_runs",
@@ -137,14 +140,15 @@ def mixed_up(share) -> np.ndarray:
 
 
 def doubts(model, X) -> dict[str, np.ndarray]:
-    """Columns (n,) that only a likelihood provides: certainty of poses, likelihood of samples.
+    """Columns (n,) that say how sure poses are.
 
-    ``pose_probability`` of the most likely pose, ``<quantity>_std`` over all poses, and
-    ``log_likelihood``; of several kinds also ``kinds``, their probabilities (n, G). None if the
-    model has no likelihood.
+    Standard errors, such as ``gtpca0_start_se``; of a model with a likelihood, ``pose_probability``
+    of the most likely pose, ``<quantity>_std`` over all poses, and ``log_likelihood``, and of
+    several kinds also ``kinds``, their probabilities (n, G).
     """
     if not is_density(model):
-        return {}
+        columns = error_columns(model.model_, model.pose_errors(X))
+        return dict(zip(columns, _in_memory(*columns.values()), strict=True))
     found = model.pose_posterior(X, 1)
     columns = {"pose_probability": found.probability[:, 0]}
     columns |= {f"{name}_std": values for name, values in found.std.items()}
@@ -152,6 +156,13 @@ def doubts(model, X) -> dict[str, np.ndarray]:
     if model.has_kinds:
         columns["kinds"] = model.predict_proba(X)
     return dict(zip(columns, _in_memory(*columns.values()), strict=True))
+
+
+def pose_errors(model, X) -> dict[str, np.ndarray]:
+    """Standard errors of poses (n, poses), by quantity; only of those that have an order."""
+    names, found = ordered(model.operator_), model.pose_errors(X)
+    values = _in_memory(*(found[name] for name in names))
+    return dict(zip(names, map(np.asarray, values), strict=True))
 
 
 def as_seen(model, X, numbers=None) -> np.ndarray:
