@@ -24,7 +24,7 @@ DOCS_STAMP := $(VENV)/.installed-docs
 SITE := docs/_build/html
 
 # All extras but torch, which is large.
-EXTRAS := plot,data,cli,report,io,images,eeg,dask
+EXTRAS := plot,data,cli,report,io,images,eeg,dask,onnx
 
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input -c constraints.txt
 # One thread per test worker: the workers already fill the processors.

@@ -903,6 +903,27 @@ def _eeg_floor(lines, page):
     yield page, text, *full[0], full[1][0], *half
 
 
+SHAPES = {
+    "oscillations": "| oscillations | 10 | {:.2f} | {:.1f} |",
+    "3 rows of 10^6 points": "Shift(1000) | 1 | {:.2f} | {:.1f} |",
+    "k = 100": "Shift(100) | 100 | {:.2f} | {:.1f} |",
+    "k = 200": "Shift(50) | 200 | {:.2f} | {:.1f} |",
+    "64 channels": "Shift(500) | 2 | {:.2f} | {:.1f} |",
+    "circles of 509 points, a prime": "a prime | 2 | {:.2f} | {:.1f} |",
+    "circles of 512 points": "512 points | 2 | {:.2f} | {:.1f} |",
+    "10^6 rows of 4 points": "Shift(2) | 1 | {:.2f} | {:.1f} |",
+}
+
+
+@of("bench_shapes.json")
+def _(d):
+    page = "docs/speed.md"
+    for name, text in SHAPES.items():
+        yield page, text, d[name]["seconds"], d[name]["over_bare"]
+    text = "60 points takes {:.1f} times as long as with"
+    yield page, text, d["dask"]["over_synchronous"]
+
+
 @of("bench_encoder.json")
 def _(d):
     page, (one, three) = (

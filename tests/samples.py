@@ -21,8 +21,9 @@ NEEDS |= {"fits_folder": "astropy", "rgba": "PIL"}
 NEEDS |= {"mrcs": "mrcfile", "star": "mrcfile starfile"}
 NEEDS |= {"xlsx": "openpyxl"}
 NEEDS |= {"vhdr": "mne pybv", "eeglab": "mne eeglabio", "eeglab73": "mne pymatreader h5py"}
+NEEDS |= {"bids": "mne pybv mne_bids"}
 KINDS = ("npy", "npz", "csv", "tsv", "mat5", "ts", "wav", "hea", *NEEDS)
-RECORDINGS = ("fif", "edf", "bdf", "wav", "hea", "vhdr", "eeglab", "eeglab73")
+RECORDINGS = ("fif", "edf", "bdf", "wav", "hea", "vhdr", "eeglab", "eeglab73", "bids")
 
 
 def available(kind) -> bool:
@@ -284,6 +285,18 @@ def vhdr(folder):
     """BrainVision, through pybv: a header, its markers and its signals."""
     as_raw().export(folder / "a.vhdr", overwrite=True, verbose="error")
     return folder / "a.vhdr"
+
+
+def bids(folder):
+    """The same in a BIDS folder, which has a table of events."""
+    import mne_bids
+
+    raw = as_raw()
+    raw.info["line_freq"] = 50
+    where = mne_bids.BIDSPath(subject="01", task="odd", root=folder / "study")
+    how = {"allow_preload": True, "format": "BrainVision", "verbose": "error"}
+    mne_bids.write_raw_bids(raw, where, **how)
+    return next((folder / "study").rglob("*.vhdr"))
 
 
 def eeglab(folder):

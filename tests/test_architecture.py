@@ -40,6 +40,7 @@ LAYERS = {
     "classifier": "probabilistic",
     "recordings": "estimator",
     "persistence": "mixture classifier recordings families files",
+    "export": "model",
     "views": "model",
     "diagnostics": "mixture recordings views",
     "plots": "views",
@@ -91,6 +92,7 @@ PUBLIC = {
     "gtpca.plots": """plot_choice plot_components plot_energy plot_events plot_history
         plot_intervals plot_noise_floor plot_perturbation plot_pose_confidence
         plot_pose_posterior plot_poses plot_reconstructions plot_scores plot_stability""",
+    "gtpca.export": "to_onnx",
     "gtpca.page": "write_page",
     "gtpca.readers": "Data FileRows Recording read_data read_signal write_array write_table",
 }

@@ -32,6 +32,8 @@ OPTIONAL = {
         "h5py",
         "jinja2",
         "matplotlib",
+        "onnx",
+        "onnxruntime",
         "mne",
         "pandas",
         "plotly",

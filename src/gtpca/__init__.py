@@ -100,6 +100,7 @@ SUBMODULES = (
     "data",
     "datasets",
     "estimator",
+    "export",
     "families",
     "files",
     "fitting",

@@ -67,6 +67,17 @@ def test_a_header_leads_to_no_other_folder(tmp_path):
     refused(path, "its signals, 'c.eeg', are not in the same folder", window=50)
 
 
+def test_events_of_a_bids_folder_are_those_of_its_table(tmp_path):
+    path = written("bids", tmp_path)
+    (table,) = tmp_path.rglob("*_events.tsv")
+    table.write_text(table.read_text().replace("\tstop\t", "\tturn\t"))
+    data = read_data(path, tmin=-0.1, tmax=0.3)
+    assert data.labels.tolist() == ["go", "turn"]
+    np.testing.assert_allclose(data.rows[1], 1e-6 * SIGNAL[:, 240:280].T, rtol=1e-6)
+    table.write_text("onset\n\x00\n")
+    refused(path, "vhdr", tmin=-0.1, tmax=0.3)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="links need rights")
 @pytest.mark.parametrize("kind", KINDS)
 def test_files_may_be_links(kind, tmp_path):

@@ -5,6 +5,7 @@ Sums over a whole chunk use its sample weights, and are additive over chunks.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -197,6 +198,10 @@ def loud_energy(energies, counts) -> float:
         Energies of the rows, and how often each of them counts.
     """
     counts = np.where(energies > 0, counts, 0.0)
+    live = energies[counts > 0]
+    if len(live) and np.count_nonzero(counts == 1) == len(live):  # far faster than sorting
+        rank = math.ceil(QUARTILE * len(live)) - 1
+        return LOUD * float(np.partition(live, rank)[rank])
     order = np.argsort(energies, kind="stable")
     up_to = np.cumsum(counts[order])
     if not up_to[-1] > 0:

@@ -75,6 +75,11 @@ def plot_poses(
 
 def _plot_errors(model, X, component, column, ax):
     """Every sample's pose with its standard error, one panel per quantity."""
+    if not hasattr(model, "pose_errors"):
+        raise ValueError(
+            f"errors=True: a {type(model).__name__} has no standard errors of poses; "
+            "plot_pose_posterior shows how certain they are."
+        )
     found, told = pose_errors(model, X), told_poses(model, encode(model, X), column)
     names = [name for name in told if name in found]
     if not names:

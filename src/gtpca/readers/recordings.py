@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -76,11 +78,26 @@ def open_raw(path: Path) -> Any:
         check_mat(path)
         if not _is_continuous(mne, path):
             return mne.read_epochs_eeglab(path, verbose="error")
-    raw = mne.io.read_raw(path, preload=False, verbose="error")
+    raw = _read_bids(path) or mne.io.read_raw(path, preload=False, verbose="error")
     if ending == ".set":
         _check_beside(path, raw.filenames)
     check_length(raw)
     return raw
+
+
+def _read_bids(path) -> Any:
+    """A recording of a BIDS folder, whose events and channels are in tables beside it, or None.
+
+    That it is one is seen by its name, ``sub-.._eeg.vhdr``, and by a table of events.
+    """
+    found = re.fullmatch(r"(sub-.+)_(?:eeg|ieeg|meg)", path.stem)
+    if found is None or not path.with_name(f"{found[1]}_events.tsv").is_file():
+        return None
+    bids = require("mne_bids", "eeg")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # about other tables that are not there
+        where = bids.get_bids_path_from_fname(path.absolute(), verbose="error")
+        return bids.read_raw_bids(where, verbose="error")
 
 
 def _is_continuous(mne, path) -> bool:
