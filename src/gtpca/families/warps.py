@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from numbers import Integral
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,12 +51,13 @@ def _operator(family, sources, sample_shape, axes, *, nearest=False, between=Non
     if between is None:
         return operator if family.domain == "all" else on_common_domain(family, [operator])[0]
     poses = np.stack(list(words["poses"].values()), axis=1).astype(np.float64)
-    how: Any = (*between, operator.sample_shape, axes, poses)
+    path, parameters, lattice = between
+    sampling = partial(Sampling, path, parameters, lattice, operator.sample_shape, axes, poses)
     if family.domain == "common":
-        within = covered(Sampling(*how), operator.n_weights)
+        within = covered(sampling(), operator.n_weights)
         operator = on_common_domain(family, [operator], within)[0]
     tied = None if operator.read is None else ties(operator.read, sample_shape)
-    operator.continuous = Sampling(*how, operator.domain, tied)
+    operator.continuous = sampling(domain=operator.domain, ties=tied)
     return operator
 
 

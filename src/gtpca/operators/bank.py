@@ -242,9 +242,10 @@ class BankOperator(Operator):
     def _normal_between(self, nodes):
         """The same in the form that holds for all poses: nothing is kept for each transform."""
         q = np.ones(self.n_features) if self.feature_weight is None else self.feature_weight
-        pairs = nodes.transpose(0, 2, 3, 1)
-        sums = self.continuous.sums(self.nodes, pairs.reshape(-1, nodes.shape[1]), q[None])
-        return self.continuous.normal(sums.reshape(*pairs.shape[:3], -1))
+        pairs, between = nodes.transpose(0, 2, 3, 1), self.continuous
+        assert between is not None
+        sums = between.sums(self.nodes, pairs.reshape(-1, nodes.shape[1]), q[None])
+        return between.normal(sums.reshape(*pairs.shape[:3], -1))
 
     def _node_times(self, nodes, W):
         if len(W) == 1:

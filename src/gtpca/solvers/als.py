@@ -442,7 +442,8 @@ def climb_each(problem, stack, max_iter, tol, report=None, steps=UPDATE_STEPS):
 
     Starts from several weights (S, K, L) at once, independently, and returns a list of results.
     """
-    climbs = [_Climb(W, SolverResult(W, stopped="max_iter")) for W in stack]
+    lists = not problem.chunks.operator.own_search
+    climbs = [_Climb(W, SolverResult(W, stopped="max_iter"), lists) for W in stack]
     active = climbs if max_iter else []
     while active:
         points = np.array([one.point for one in active])
@@ -467,13 +468,14 @@ class _Climb:
 
     point: np.ndarray
     result: SolverResult
+    lists: bool = True  # poses are those of a list: only rounding can lower the energy of an update
     age: int = 0
 
     def take(self, explained, new, beyond, tol, report):
         """Continue with what the point explains, its update, and a step beyond that, (K, L)."""
         result = self.result
         result.n_iter += 1
-        if explained < result.explained:
+        if explained < result.explained and not (self.lists and self.age == 0):
             if not self.age:  # a search for poses without a list may miss those of the last pass
                 result.stopped = "converged"
             self.point, self.age = result.weights, 0
