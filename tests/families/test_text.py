@@ -198,6 +198,13 @@ def test_limits_are_where_they_are_said_to_be():
         parse_family(f"shift(window=({deep},))")
 
 
+@pytest.mark.parametrize("text", [":0s:", "it's 3s", 'in "2s"', "5ms"])
+def test_lengths_inside_quotes_are_text(text):
+    family = Shift(window="0.3s", axes=text)
+    assert parse_family(format_family(family)).axes == text
+    assert parse_family(f"shift(0.3s, axes={text!r})").get_params() == family.get_params()
+
+
 def test_random_families_survive_their_own_text():
     hypothesis = pytest.importorskip("hypothesis", reason="families are drawn by hypothesis")
     st = hypothesis.strategies

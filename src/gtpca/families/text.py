@@ -20,7 +20,8 @@ __all__ = ["as_family", "format_family", "parse_family"]
 
 CLASSES = {cls.__name__.lower(): cls for cls in FAMILIES}
 NAMES = ", ".join(CLASSES)
-LENGTH = re.compile(r"(?<![\w.'\"])(\d+\.?\d*|\.\d+)([nuµmck]?(?:s|m|Hz))\b(?!['\"(])")  # 0.3s
+QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+LENGTH = re.compile(rf"{QUOTED}|(?<![\w.])((?:\d+\.?\d*|\.\d+)[nuµmck]?(?:s|m|Hz))\b(?!\()")  # 0.3s
 MOST_CHARACTERS, DEEPEST, LARGEST = 20_000, 12, 10_000_000
 
 
@@ -73,7 +74,7 @@ def parse_family(text: str) -> Family:
     """
     if len(text) > MOST_CHARACTERS:
         raise ValueError(f"family has {len(text)} characters; {MOST_CHARACTERS} are allowed.")
-    text = LENGTH.sub(r"'\1\2'", text.strip())
+    text = LENGTH.sub(lambda found: f"'{found[1]}'" if found[1] else found[0], text.strip())
     try:
         with warnings.catch_warnings(action="ignore"):
             tree = ast.parse(text, mode="eval").body
