@@ -124,6 +124,23 @@ def test_a_cut_stack(tmp_path):
     refused(path, "a.tif")
 
 
+@pytest.mark.parametrize("big", [False, True])
+def test_pages_that_lead_back(big, tmp_path):
+    """The last page is followed by the first: whoever follows the list never ends."""
+    tifffile = pytest.importorskip("tifffile")
+    path = tmp_path / "a.tif"
+    tifffile.imwrite(path, STACK[:3], photometric="minisblack", bigtiff=big, metadata=None)
+    with tifffile.TiffFile(path) as file:
+        assert len(file.pages) == 3
+        last, tags, first = file.pages[2].offset, len(file.pages[2].tags), file.pages[0].offset
+    data, width = bytearray(path.read_bytes()), 8 if big else 4
+    end = last + (8 if big else 2) + (20 if big else 12) * tags
+    assert not any(data[end : end + width])
+    data[end : end + width] = first.to_bytes(width, "little")
+    path.write_bytes(data)
+    refused(path, "is damaged: its list of pages leads back to byte")
+
+
 def test_a_folder_of_tiffs_beside_pngs(tmp_path):
     tifffile, image = pytest.importorskip("tifffile"), pytest.importorskip("PIL.Image")
     tifffile.imwrite(tmp_path / "0.tif", IMAGES[0], photometric="rgb")

@@ -13,7 +13,7 @@ import re
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from gtpca.readers.pictures import Picture, native, resized, unmasked
 __all__ = ["read_tiff", "tiff_picture"]
 
 INNER = {"Y": "row", "X": "column", "C": "channel", "S": "colour"}  # axes of a sample, in order
+BIG = 43  # the version of BigTIFF
 PAGES = ("I", "Q")  # letters of axes without a meaning of their own
 ALPHA = (1, 2)  # numbers of extra samples that say what is transparent
 PACKED = {8: "zlib", 32946: "zlib", 34925: "lzma", 34926: "zstd", 50000: "zstd"}
@@ -75,6 +76,7 @@ def _pixels(path, shape=None) -> np.ndarray:
 def _opened(path):
     """The file; other files that it refers to are not opened, and what it counts is bounded."""
     tifffile = require("tifffile", "images")
+    _check_pages(path)
     with _heard() as said:
         file = tifffile.TiffFile(path, _multifile=False)
         try:
@@ -87,6 +89,27 @@ def _opened(path):
     broken = next((text for text in said if any(word in text for word in DAMAGE)), None)
     if broken is not None:
         raise ValueError(f"is cut or damaged: {broken}")
+
+
+def _check_pages(path) -> None:
+    """Check that the list of pages leads to none of them twice: tifffile would follow a cycle."""
+    size, seen = path.stat().st_size, set()
+    with open(path, "rb") as file:
+        head = file.read(16)
+        order: Literal["big", "little"] = "big" if head[:2] == b"MM" else "little"
+        big = int.from_bytes(head[2:4], order) == BIG
+        width, count, tag = (8, 8, 20) if big else (4, 2, 12)  # bytes: of a place, a count, a tag
+        place = int.from_bytes(head[8:16] if big else head[4:8], order)
+        while 0 < place < size:
+            if place in seen:
+                raise ValueError(f"is damaged: its list of pages leads back to byte {place}")
+            seen.add(place)
+            file.seek(place)
+            end = place + count + tag * int.from_bytes(file.read(count), order)
+            if end >= size:
+                return
+            file.seek(end)
+            place = int.from_bytes(file.read(width), order)
 
 
 @contextmanager
