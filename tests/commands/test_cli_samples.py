@@ -66,6 +66,10 @@ def test_poses_have_names(name, folder, capsys):
         for k, column in enumerate(values.T):
             key = pose if name == "shared" else f"gtpca{k}_{pose}"
             np.testing.assert_array_equal(columns.pop(key), column)
+    errors = model.pose_errors(X)["start"].T
+    keys = ["start_se"] if name == "shared" else ["gtpca0_start_se", "gtpca1_start_se"]
+    for key, column in zip(keys, errors, strict=True):
+        np.testing.assert_array_equal(columns.pop(key), column)
     assert columns == {}
 
 
@@ -73,7 +77,7 @@ def test_scores_as_an_array_and_as_parquet(folder, tmp_path, capsys):
     arguments = ["transform", folder / "own.gtpca", folder / "x.npy", "--poses", "-o"]
     assert call(capsys, *arguments, tmp_path / "s.npy").code == 0
     array = np.load(tmp_path / "s.npy", allow_pickle=False)
-    assert array.shape == (30, 6)
+    assert array.shape == (30, 8)  # scores, starts, centres, standard errors
     parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
     assert call(capsys, *arguments, tmp_path / "s.parquet").code == 0
     table = parquet.read_table(tmp_path / "s.parquet")
