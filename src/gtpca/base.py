@@ -200,7 +200,8 @@ class BaseModel(BaseFitted):
         codes : Codes
         energies : array (n, k + 1), or (n, k + 2) with a pattern
             ``|r_i|^2`` after 0, 1, .., k components; for a density, without
-            anything, with the pattern alone, and with 1, .., k components; see :meth:`resmse`.
+            anything, with the pattern alone, and with 1, .., k components; see
+            :meth:`gtpca.GTPCA.resmse`.
         """
         rows = self._new_rows(X)
         codes, energies = self.model_.measure(self._seen(rows))
