@@ -12,8 +12,10 @@ from itertools import groupby, product
 import numpy as np
 
 
-def transforms(family, shape):
+def transforms(family, shape, taps="cubic"):
     """All matrices of a family (m, d, L), and the shape of its weights.
+
+    Shifts between samples are interpolated with cubic ``taps``, or with linear ones.
 
     Neighbours with ``domain="common"`` show nothing where one of their combinations reads beyond
     the grid; and where they read weights that none of them reads well, they read the nearest weight
@@ -24,7 +26,7 @@ def transforms(family, shape):
     for common, run in groupby(parts, key=lambda part: part.domain == "common"):
         parts_here = []
         for part in run:
-            matrices, shape = uncut(part, shape)
+            matrices, shape = uncut(part, shape, taps)
             parts_here.append(matrices)
         together = reduce(combined, parts_here)
         covered = np.all(together.sum(axis=2) > 1 - 1e-9, axis=0)
@@ -53,7 +55,7 @@ def combined(outer, inner):
     return np.array([outside @ inside for inside in inner for outside in outer])
 
 
-def uncut(family, shape):
+def uncut(family, shape, taps):
     """All matrices of a family that is none of several, wherever they read."""
     kind = type(family).__name__
     if kind == "Custom":
@@ -71,15 +73,16 @@ def uncut(family, shape):
     x = np.indices(shape, dtype=float).reshape(len(shape), -1)
     grid = np.indices(weight_shape).reshape(len(shape), 1, -1)
     read = [y[:, :, None] - grid for y in SOURCES[kind](family, x, list(axes), shape, weight_shape)]
-    if kind == "Shift" and family.fractions > 1:
-        return keys_cubic(read, family.boundary == "circular", shape), tuple(weight_shape)
+    if kind == "Shift" and family.boundary == "circular":
+        size = np.array(shape)[:, None, None]
+        read = (np.array(read) + size / 2) % size - size / 2
+    if kind == "Shift" and family.fractions > 1 and taps == "cubic":
+        return keys_cubic(np.abs(read)), tuple(weight_shape)
     return np.prod(np.maximum(1 - np.abs(read), 0), axis=1), tuple(weight_shape)  # multilinear
 
 
-def keys_cubic(read, wraps, shape):
+def keys_cubic(s):
     """Keys' kernel of distances (m, r, d, L) between where points read and where weights are."""
-    size = np.array(shape)[:, None, None]
-    s = np.abs((np.array(read) + size / 2) % size - size / 2 if wraps else read)
     near, far = 1.5 * s**3 - 2.5 * s**2 + 1, -0.5 * s**3 + 2.5 * s**2 - 4 * s + 2
     return np.prod(np.where(s <= 1, near, np.where(s < 2, far, 0.0)), axis=1)
 
@@ -95,7 +98,7 @@ def shifted(family, x, axes, shape, windows):
         steps = {o: o - (D - L) // 2 for o in inside if inside[o] >= least * min(D, L) - 1e-9}
         reach = np.inf if family.max_shift is None else family.max_shift
         places[j] = [o for o, s in steps.items() if abs(s) <= reach and s % family.step == 0]
-        if len(places[j]) > 1:
+        if len(places[j]) > 1 and family.fractions > 1:
             first, last, F = places[j][0], places[j][-1], family.fractions
             closed = wraps and len(places[j]) == D
             places[j] = [o / F for o in range(first * F, (last + closed) * F + (not closed))]

@@ -68,9 +68,12 @@ def resmse(X, T, W, joint=False, upright=False, sweeps=0):
     return np.array(left)
 
 
-def align(X, index, T):
-    """The average at each weight of the values that it explains, zero where there are none."""
-    back, size = np.einsum("ndl,nd->nl", T[index], np.nan_to_num(X)), np.abs(T[index])
+def align(X, index, T, taps):
+    """The average at each weight of the values that it explains, zero where there are none.
+
+    ``taps`` (m, d, L) are the shares in which values are counted, of either sign.
+    """
+    back, size = np.einsum("ndl,nd->nl", T[index], np.nan_to_num(X)), np.abs(taps[index])
     cover = np.einsum("ndl,nd->nl", size, size.sum(axis=2) * ~np.isnan(X))
     return np.where(cover > 1e-9, back / np.maximum(cover, 1e-9), 0.0)
 

@@ -32,10 +32,11 @@ def matrices():
     """The matrices of a family by definition, computed once."""
     known = {}
 
-    def look_up(family, shape):
-        if id(family) not in known:
-            known[id(family)] = definitions.transforms(family, shape)
-        return known[id(family)]
+    def look_up(family, shape, taps="cubic"):
+        key = id(family), taps
+        if key not in known:
+            known[key] = definitions.transforms(family, shape, taps)
+        return known[key]
 
     return look_up
 
@@ -79,6 +80,7 @@ def judged(family, T):
 def test_codes_and_all_that_follows(family_and_shape, matrices, mode, gaps):
     (family, shape), (options, how) = family_and_shape, MODES[mode]
     T, weight_shape = matrices(family, shape)
+    linear = matrices(family, shape, "linear")[0]
     X, W = noise(7, T.shape[1]), orthonormal(noise(2, T.shape[2], seed=1))
     X = with_gaps(X) if gaps else X
     q = np.random.default_rng(2).uniform(0.5, 2, T.shape[1]) if mode == "weighted" else np.ones(1)
@@ -101,7 +103,7 @@ def test_codes_and_all_that_follows(family_and_shape, matrices, mode, gaps):
     imputed = np.where(np.isnan(grid) & inside.reshape(shape), decoded, grid)
     assert np.allclose(model.impute(grid), imputed, atol=1e-9, equal_nan=True)
     for k in range(index.shape[1]):
-        aligned = oracle.align(X, index[:, k], T).reshape(-1, *weight_shape)
+        aligned = oracle.align(X, index[:, k], T, linear).reshape(-1, *weight_shape)
         assert np.allclose(model.align(grid, component=k), aligned, atol=1e-9)
 
 
