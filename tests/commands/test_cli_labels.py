@@ -83,7 +83,7 @@ def test_scores_are_joined_by_id(tmp_path, capsys, monkeypatch):
     block = re.search("^```python\n(.*?)^```", (DOCS / "five-files.md").read_text(), re.M | re.S)
     joined: dict = {}
     exec(block[1], joined)
-    assert joined["table"].shape == (48, 7)
+    assert joined["table"].shape == (48, 8)
     other = pandas.read_csv("turned-scores.csv")[["subject", "gtpca0"]]
     both = joined["table"].merge(other, on="subject", suffixes=("", "_turned"))
     np.testing.assert_allclose(both["gtpca0"], both["gtpca0_turned"])

@@ -283,3 +283,13 @@ def test_components_of_nothing_are_out_of_reach(dtype):
         model = GTPCA(4, Shift(4), shared_pose=True, random_state=0).fit(X)
     assert model.n_components_ == 1
     assert np.all(model.explained_energy_ > 0)
+
+
+@pytest.mark.parametrize("seed", [22, 23, 29])
+def test_energies_are_those_of_the_order_that_is_returned(seed):
+    """Where what each explains depends on those before it, no order may be falling."""
+    X = np.random.default_rng(seed).normal(size=(12, 10))
+    quick = ALS(max_iter=8, n_init=2)
+    model = GTPCA(2, Shift(16), shared_pose=True, random_state=0, solver=quick).fit(X)
+    left = np.sum(X**2) * np.r_[1.0, model.resmse(X)]
+    np.testing.assert_allclose(model.explained_energy_, -np.diff(left), rtol=1e-9)

@@ -301,9 +301,13 @@ def test_a_click_shows_the_sample_and_its_poses(browser, opened):
         np.testing.assert_allclose(line, X[number], atol=1e-3)
         codes = model.encode(X[number : number + 1])
         np.testing.assert_allclose(rebuilt, model.decode(codes)[0], atol=1e-3)
-        cells = [float(td.text) for td in browser.find_elements("css selector", "#codes td")]
+        texts = [td.text for td in browser.find_elements("css selector", "#codes td")]
+        cells = [float(text.partition(" ± ")[0]) for text in texts]
         said = np.stack([codes.scores[0], model.poses(codes)["centre"][0]], axis=1)
         np.testing.assert_allclose(cells, said.ravel(), rtol=1e-3)
+        errors = [float(text.partition(" ± ")[2]) for text in texts[1::2]]
+        wanted = model.pose_errors(X[number : number + 1])["centre"][0]
+        np.testing.assert_allclose(errors, wanted, rtol=0.05)  # two digits
     share = model.score_samples(X[number : number + 1])[0]
     assert f"{100 * share:.1f} % of its energy is explained" in find(browser, "#told").text
 

@@ -21,6 +21,7 @@ from gtpca import ALS, GTPCA, Codes, Custom, Reflection, Rotation, Shift, plots
 from gtpca.plots.diagnostics import __all__ as OF_RESULTS
 from gtpca.plots.events import __all__ as OF_EVENTS
 from gtpca.plots.kinds import __all__ as OF_KINDS
+from gtpca.plots.phase import __all__ as OF_WARPS
 from gtpca.views.palette import Scale
 
 QUICK = ALS(n_init=2, max_iter=8)
@@ -32,7 +33,7 @@ NEED_SAMPLES = (
 )
 SINGLE = (plots.plot_scores, plots.plot_energy, plots.plot_history, plots.plot_noise)
 OF_DENSITIES = ("plot_pose_posterior",)
-OTHERS = {*OF_RESULTS, *OF_DENSITIES, *OF_EVENTS, *OF_KINDS}
+OTHERS = {*OF_RESULTS, *OF_DENSITIES, *OF_EVENTS, *OF_KINDS, *OF_WARPS}
 ALL = [getattr(plots, name) for name in plots.__all__ if name not in OTHERS]
 
 

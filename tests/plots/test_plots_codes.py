@@ -23,6 +23,7 @@ from gtpca.datasets import random_rotation
 from gtpca.operators.bank import BankOperator
 from gtpca.plots.events import __all__ as OF_EVENTS
 from gtpca.plots.kinds import __all__ as OF_KINDS
+from gtpca.plots.phase import __all__ as OF_WARPS
 from gtpca.plots.poses import quantities
 from gtpca.plots.scores import THUMBNAIL, spread_out
 from gtpca.views import measures
@@ -320,7 +321,7 @@ def test_the_page_shows_every_drawing():
     assert shown == set(re.findall(r'drawn\["([\w-]+)"\]', made))
     for name in plots.__all__:
         assert f"`{name}(" in page
-        assert f"plots.{name}(" in made or name in (*OF_EVENTS, *OF_KINDS)
+        assert f"plots.{name}(" in made or name in (*OF_EVENTS, *OF_KINDS, *OF_WARPS)
     files = sorted((ROOT / "docs" / "images" / "plots").glob("*"))
     assert [file.name for file in files] == sorted(f"{name}.png" for name in shown)
     for name in shown:

@@ -10,8 +10,9 @@ from gtpca import GTPCA, EventGTPCA, ProbabilisticGTPCA, plots
 from gtpca.plots.diagnostics import __all__ as OF_RESULTS
 from gtpca.plots.events import __all__ as OF_RECORDINGS
 from gtpca.plots.kinds import __all__ as OF_KINDS
+from gtpca.plots.phase import __all__ as OF_WARPS
 
-OF_SAMPLES = sorted({*plots.__all__} - {*OF_RESULTS, *OF_RECORDINGS, *OF_KINDS})
+OF_SAMPLES = sorted({*plots.__all__} - {*OF_RESULTS, *OF_RECORDINGS, *OF_KINDS, *OF_WARPS})
 PAIRS = [(kind, name) for kind in (GTPCA, ProbabilisticGTPCA) for name in OF_SAMPLES]
 PAIRS += [(EventGTPCA, name) for name in (*OF_RECORDINGS, "plot_components")]
 

@@ -66,7 +66,8 @@ def fit_options(model) -> dict[str, Any]:
     """The options of ``gtpca fit`` that describe a model, by name.
 
     None is the default of the option, True a flag. How a file is read is not included, except for
-    ``missing``, which is a parameter of a model. Files with samples of noise are not known.
+    ``missing``, which is a parameter of a model. Files with samples of noise or with
+    templates are not known.
     """
     density, seed = is_density(model), model.random_state
     noise = model.noise if isinstance(model.noise, str) else None
@@ -80,6 +81,7 @@ def fit_options(model) -> dict[str, Any]:
         "center": center,
         "noise": noise if noise in ("stationary", "features") else None,
         "noise_from": None,
+        "templates": None,
         "outliers": _unless(model, "outliers", None),
         "ridge": _unless(model, "ridge", "auto"),
         "refine": _unless(model, "refine", 0),

@@ -627,13 +627,14 @@ def _left_after(problem, W):
 def _falling_order(problem, W, tries=5):
     """Weights sorted until each explains less than the one before; what is left, (K + 1,).
 
-    And the order of the weights as they were given.
+    And the order of the weights as they were given. There may be no such order, as what each
+    explains depends on those before it: the last one tried is taken then.
     """
-    numbers = np.arange(len(W))
+    numbers, left = np.arange(len(W)), _left_after(problem, W)
     for _ in range(tries):
-        left = _left_after(problem, W)
         order = np.argsort(np.diff(left), kind="stable")
         if len(problem.block_for_codes(W).gram) == 1 or np.all(order == np.arange(len(order))):
             break
         W, numbers = W[order], numbers[order]
+        left = _left_after(problem, W)
     return W, left, numbers
