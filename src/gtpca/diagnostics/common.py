@@ -26,6 +26,7 @@ __all__ = [
     "Diagnosis",
     "directions",
     "each",
+    "excess",
     "is_density",
     "like",
     "quietly",
@@ -108,6 +109,12 @@ def seeds_from(random_state, count) -> list[int]:
     return [
         int(seed) for seed in check_random_state(random_state).randint(LARGEST_SEED, size=count)
     ]
+
+
+def excess(losses, best) -> tuple[np.ndarray, np.ndarray]:
+    """Mean over samples of what each row (r, n) has more than row ``best``, and its error, (r,)."""
+    more = losses - losses[best]
+    return more.mean(axis=1), more.std(axis=1, ddof=1) / np.sqrt(losses.shape[1])
 
 
 def each(fn: Callable, pieces, *, n_jobs=None, progress=None, text="") -> Iterable[Any]:

@@ -21,7 +21,7 @@ from sklearn.model_selection import KFold
 from gtpca import checks
 from gtpca.data.rows import training_rows
 from gtpca.diagnostics import wording
-from gtpca.diagnostics.common import Diagnosis, each, quietly, refit
+from gtpca.diagnostics.common import Diagnosis, each, excess, quietly, refit
 from gtpca.families.text import as_family
 from gtpca.mixture import MixtureGTPCA
 
@@ -63,7 +63,7 @@ class KindChoice(Diagnosis):
     @property
     def behind(self) -> tuple[np.ndarray, np.ndarray]:
         """How much less likely pairs are than the best one, per sample, and the error, (p,)."""
-        return behind(self.likelihoods, int(self.likelihoods.mean(axis=1).argmax()))
+        return excess(-self.likelihoods, int(self.likelihoods.mean(axis=1).argmax()))
 
     @property
     def stand_ins(self) -> np.ndarray:
@@ -80,7 +80,7 @@ class KindChoice(Diagnosis):
             return False
         fewer = np.flatnonzero(self.pairs[:, 0] < most)
         best = fewer[self.likelihoods[fewer].mean(axis=1).argmax()]
-        less, error = behind(self.likelihoods, self.chosen)
+        less, error = excess(-self.likelihoods, self.chosen)
         return bool(less[best] > RISING * error[best])
 
     @property
@@ -101,15 +101,9 @@ class KindChoice(Diagnosis):
         return wording.kinds(self)
 
 
-def behind(likelihoods, best):
-    """Mean over samples of what each row (p, n) lacks beside one of them, and its error, (p,)."""
-    less = likelihoods[best] - likelihoods
-    return less.mean(axis=1), less.std(axis=1, ddof=1) / np.sqrt(likelihoods.shape[1])
-
-
 def simplest(pairs, likelihoods) -> int:
     """The pair with the fewest parts among those within a standard error of the best."""
-    less, error = behind(likelihoods, int(likelihoods.mean(axis=1).argmax()))
+    less, error = excess(-likelihoods, int(likelihoods.mean(axis=1).argmax()))
     near = np.flatnonzero(less <= error)
     parts = pairs[near, 0] * (1 + pairs[near, 1])
     return int(near[np.lexsort((less[near], parts))[0]])

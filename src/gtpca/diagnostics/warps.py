@@ -23,7 +23,7 @@ from sklearn.model_selection import KFold
 from gtpca import checks
 from gtpca.data.rows import training_rows
 from gtpca.diagnostics import wording
-from gtpca.diagnostics.common import Diagnosis, each, quietly, refit
+from gtpca.diagnostics.common import Diagnosis, each, excess, quietly, refit
 from gtpca.diagnostics.wording import Commands
 from gtpca.estimator import GTPCA
 from gtpca.families import FreeWarp, Identity
@@ -110,12 +110,6 @@ class WarpChoice(Diagnosis):
     def said(self, commands) -> str:
         """What to choose, or that no warp is supported."""
         return wording.warp_choice(self, commands)
-
-
-def excess(errors, best):
-    """Mean over samples of what each row (r, n) has more than one of them, and its error, (r,)."""
-    more = errors - errors[best]
-    return more.mean(axis=1), more.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
 
 
 def choose_warp(

@@ -12,30 +12,8 @@ __all__ = ["Bending", "Similar", "Stretching", "Turning"]
 RADIANS = np.pi / 180
 
 
-class Turning(Path):
-    """``source(x) = R(-degrees) (x - c) + c``: counter-clockwise as displayed.
-
-    Parameters
-    ----------
-    shape : tuple of two int
-    """
-
-    def __init__(self, shape):
-        self.middle = centres(shape)[:, None]
-
-    def sources(self, pose, points):
-        cos, sin = np.cos(RADIANS * pose), np.sin(RADIANS * pose)
-        y, x = points - self.middle
-        return np.stack([cos * y + sin * x, cos * x - sin * y], axis=1) + self.middle
-
-    def slopes(self, pose, points):
-        cos, sin = np.cos(RADIANS * pose), np.sin(RADIANS * pose)
-        y, x = points - self.middle
-        return RADIANS * np.stack([cos * x - sin * y, -cos * y - sin * x], axis=1)[:, None]
-
-
-class Stretching(Path):
-    """``source(x) = c + (x - c) / factor``.
+class Centred(Path):
+    """A path about the middle of the grid.
 
     Parameters
     ----------
@@ -44,6 +22,29 @@ class Stretching(Path):
 
     def __init__(self, shape):
         self.middle = centres(shape)[:, None]
+
+
+def turned(cos, sin, y, x):
+    """Points (y, x) turned back, (n, 2, points)."""
+    return np.stack([cos * y + sin * x, cos * x - sin * y], axis=1)
+
+
+class Turning(Centred):
+    """``source(x) = R(-degrees) (x - c) + c``: counter-clockwise as displayed."""
+
+    def sources(self, pose, points):
+        cos, sin = np.cos(RADIANS * pose), np.sin(RADIANS * pose)
+        y, x = points - self.middle
+        return turned(cos, sin, y, x) + self.middle
+
+    def slopes(self, pose, points):
+        cos, sin = np.cos(RADIANS * pose), np.sin(RADIANS * pose)
+        y, x = points - self.middle
+        return RADIANS * np.stack([cos * x - sin * y, -cos * y - sin * x], axis=1)[:, None]
+
+
+class Stretching(Centred):
+    """``source(x) = c + (x - c) / factor``."""
 
     def sources(self, pose, points):
         return (points - self.middle) / pose[:, :, None] + self.middle
@@ -80,21 +81,13 @@ class Bending(Path):
         return self.length * each[:, None, None]
 
 
-class Similar(Path):
-    """``source(x) = c + R(-degrees) (x - c - shift) / factor``, pose (degrees, factor, shift).
-
-    Parameters
-    ----------
-    shape : tuple of two int
-    """
-
-    def __init__(self, shape):
-        self.middle = centres(shape)[:, None]
+class Similar(Centred):
+    """``source(x) = c + R(-degrees) (x - c - shift) / factor``, pose (degrees, factor, shift)."""
 
     def sources(self, pose, points):
         cos, sin = self._matrix(pose)
         y, x = self._relative(pose, points)
-        return np.stack([cos * y + sin * x, cos * x - sin * y], axis=1) + self.middle
+        return turned(cos, sin, y, x) + self.middle
 
     def _matrix(self, pose):
         degrees, factor = pose[:, :1], pose[:, 1:2]
@@ -107,7 +100,7 @@ class Similar(Path):
     def slopes(self, pose, points):
         cos, sin = self._matrix(pose)
         y, x = self._relative(pose, points)
-        at_y, at_x = cos * y + sin * x, cos * x - sin * y
+        at_y, at_x = turned(cos, sin, y, x).swapaxes(0, 1)
         one, factor = np.ones_like(at_y), pose[:, 1:2]
         by_angle = np.stack([RADIANS * at_x, -RADIANS * at_y], axis=1)
         by_factor = np.stack([-at_y / factor, -at_x / factor], axis=1)
