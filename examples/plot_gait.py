@@ -8,7 +8,6 @@ the warp of :class:`~gtpca.FreeWarp`. Does it help? Hidden points decide.
 """
 
 import matplotlib.pyplot as plt
-import numpy as np
 
 from gtpca import GTPCA, FreeWarp
 from gtpca.datasets import fetch_curves

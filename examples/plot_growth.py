@@ -73,6 +73,8 @@ plot_phase(model, years, 2, ax=axes[2:])
 # of this: the first is how fast a child grows.
 
 shape = model.transform(years)
-print("pairs told apart by shape:", *(f"{_:.0%}" for _ in np.sort(
-    [np.mean(s[girl][:, None] > s[~girl]) for s in shape.T])))
+print(
+    "pairs told apart by shape:",
+    *(f"{_:.0%}" for _ in np.sort([np.mean(s[girl][:, None] > s[~girl]) for s in shape.T])),
+)
 plt.show()

@@ -54,7 +54,10 @@ print(f"the largest of 1000 with shuffled trials: {np.abs(chance).max():.2f}")
 aligned = model.align(X)
 neuron = np.abs(np.corrcoef(X.mean(axis=1).T)).sum(axis=0).argmax()
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
-order, shown = np.argsort(gap), {"extent": (BEGIN, END, len(X), 0), "aspect": "auto", "cmap": "Greys"}
+order, shown = (
+    np.argsort(gap),
+    {"extent": (BEGIN, END, len(X), 0), "aspect": "auto", "cmap": "Greys"},
+)
 axes[0].imshow(X[order, :, neuron], **shown)
 axes[0].plot(gap[order] + 500, np.arange(len(X)), color="#D55E00")
 axes[0].set(title=f"neuron {neuron}, trials by the second press", xlabel="ms", ylabel="trial")

@@ -178,9 +178,8 @@ def choose_warp(
     samples, labels, grid = _read(clone(given), X)
     axis = family.bind(grid).moved_axes[0]
     size = grid[axis]
-    most = sorted(
-        {checks.integer("knots", k, 1) for k in np.ravel(KNOTS if knots is None else knots)}
-    )
+    most = np.ravel(KNOTS if knots is None else knots).tolist()
+    most = sorted({checks.integer("knots", k, 1) for k in most})
     most = [k for k in most if k <= size - 2] or [max(1, size - 2)]
     counts = [-(-size // 4), -(-size // 2), size] if weights is None else np.ravel(weights).tolist()
     counts = sorted({max(2, checks.integer("weights", one, 1)) for one in counts})
