@@ -38,7 +38,7 @@ X, gap = (rates / rates.std(axis=(0, 1)))[trial], between[trial]
 # Rates of single trials are mostly noise, and so the component is smooth: ten values along time.
 
 family = FreeWarp(1, "free", weights=10, reach=0.2, axes=0)
-model = GTPCA(1, family, solver=ALS(n_init=2), center=False, random_state=0).fit(X)
+model = GTPCA(1, family, solver=ALS(n_init=2), random_state=0).fit(X)
 warps = model.operator_.lattice.warp(model.encode(X).pose[:, 0])  # in bins
 first, later = (int((t - BEGIN) / BIN) for t in (500, 1100))
 slope = (warps[:, later] - warps[:, first]) / (later - first)
@@ -52,7 +52,7 @@ print(f"the largest of 1000 with shuffled trials: {np.abs(chance).max():.2f}")
 # trials the slope is uncertain; means of trials show the line.
 
 aligned = model.align(X)
-neuron = np.abs(np.corrcoef(X.mean(axis=1).T)).sum(axis=0).argmax()
+neuron = model.components_[0].std(axis=0).argmax()  # the one that changes most
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
 order, shown = (
     np.argsort(gap),
@@ -60,7 +60,7 @@ order, shown = (
 )
 axes[0].imshow(X[order, :, neuron], **shown)
 axes[0].plot(gap[order] + 500, np.arange(len(X)), color="#D55E00")
-axes[0].set(title=f"neuron {neuron}, trials by the second press", xlabel="ms", ylabel="trial")
+axes[0].set(title=f"neuron {neuron}, and the second press", xlim=(BEGIN, END), xlabel="ms")
 axes[1].imshow(aligned[order, :, neuron], **shown)
 axes[1].set(title="aligned", xlabel="ms of the component")
 axes[2].plot(slope, gap, ".", color="0.75", markersize=3)
