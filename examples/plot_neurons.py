@@ -20,7 +20,7 @@ spikes = fetch_neurons()
 between = spikes.second - spikes.first  # ms; the first press is always at 500
 BIN, BEGIN, END = 30, 400, 1600  # ms
 edges = np.arange(BEGIN, END + 1, BIN)
-trial = np.arange(len(between))[::4]  # every fourth trial
+trial = np.arange(len(between))[::6]  # every sixth trial
 
 # %%
 # Rates: spikes are counted in bins and smoothed, and every neuron is scaled to variance 1.
@@ -52,7 +52,7 @@ print(f"the largest of 1000 with shuffled trials: {np.abs(chance).max():.2f}")
 # trials the slope is uncertain; means of trials show the line.
 
 aligned = model.align(X)
-neuron = model.components_[0].std(axis=0).argmax()  # the one that changes most
+neuron = model.components_[0, 20:].std(axis=0).argmax()  # the one that changes most, after 1 s
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
 order, shown = (
     np.argsort(gap),
