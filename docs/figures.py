@@ -916,6 +916,7 @@ SHAPES = {
     "64 channels": "Shift(500) | 2 | {:.2f} | {:.1f} |",
     "circles of 509 points, a prime": "a prime | 2 | {:.2f} | {:.1f} |",
     "circles of 512 points": "512 points | 2 | {:.2f} | {:.1f} |",
+    "10^6 transforms": "| 5 images of 1,100 x 1,100, Shift((100, 100)) | 1 | {:.2f} | {:.1f} |",
     "10^6 rows of 4 points": "Shift(2) | 1 | {:.2f} | {:.1f} |",
 }
 
