@@ -232,10 +232,7 @@ def _energy_left(operator, sums, V):
     """``sum_it g_it E|x_i - T_t V a|^2`` over observed values."""
     G = operator.gram(V[None])
     left = sums.energy - 2 * np.sum(V * sums.rhs[0]) + np.sum(sums.moments.nodes * G)
-    if not sums.moments.lack:
-        return left
-    hidden = replace(sums.moments, nodes=np.zeros_like(sums.moments.nodes))
-    return left + operator.normal(hidden).quadratic(V[None])[0]
+    return left - sums.moments.hidden_energy(operator, V[None])[0]
 
 
 def _least_squares(normal, sums, start):

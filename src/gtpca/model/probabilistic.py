@@ -135,7 +135,7 @@ class ProbabilisticModel:
         log_noise = log_noise if operator.domain is None else log_noise * operator.domain
         base = self.log_prior - log_noise.sum() / 2
         if self.whitening is not None:
-            base = base - self.whitening.log_determinants()
+            base = base - self.whitening.log_determinant
         return EStep(
             operator=operator,
             weights=self.weights,
@@ -309,7 +309,9 @@ class RowPiece:
         The rows times the weight of each feature.
     energies : array (n,)
         Of the rows in the inner product of the operator.
-    prepared : what the operator prepared from the weighed rows weight : array (n,)
+    prepared : array
+        What the operator prepared from the weighed rows.
+    weight : array (n,)
         Sample weights.
     """
 
@@ -332,9 +334,9 @@ class RowPiece:
         """The terms of ``log p(x, t)`` that do not depend on the values of the rows."""
         return e_step.terms
 
-    def jacobian(self, e_step) -> np.ndarray:
-        """What whitening adds to ``log p(x)``, (1,), or (n,) with gaps."""
-        return e_step.jacobian()
+    def jacobian(self, e_step) -> Any:
+        """What whitening adds to ``log p(x)``: one number, or (n,) with gaps."""
+        return e_step.jacobian
 
     def lack(self, e_step, g, z, terms) -> Any:
         """``sum_it g_it E[a a'] T_t* diag(q h_i) T_t``, (1, 1 + K, 1 + K, p); 0 without gaps."""
@@ -393,11 +395,11 @@ class GappyPiece(RowPiece):
             hidden = e_step.scale * hidden
             G[:, :, j, k] -= hidden
             G[:, :, k, j] -= hidden if j != k else 0.0
-        more = self.hidden @ e_step.log_noise / 2 + self.jacobian(e_step) - e_step.jacobian()
+        more = self.hidden @ e_step.log_noise / 2 + self.jacobian(e_step) - e_step.jacobian
         return Terms.of(G, e_step.base + more[:, None])
 
     def jacobian(self, e_step):
-        return e_step.jacobian(self.hidden)
+        return e_step.jacobian_in_gaps(self.hidden)
 
     def lack(self, e_step, g, z, terms):
         total: dict[tuple[int, int], np.ndarray] = {}
@@ -463,11 +465,14 @@ class EStep:
             return chunk
         return replace(chunk, rows=self.whitening.whiten(chunk.rows))
 
-    def jacobian(self, hidden=None):
-        """What is added to ``log p(F x)`` to get ``log p(x)``, (n,) with gaps, else (1,)."""
-        if self.whitening is None:
-            return np.zeros(1)
-        return -self.whitening.log_determinants(hidden)
+    @property
+    def jacobian(self) -> float:
+        """What is added to ``log p(F x)`` to get ``log p(x)`` of a complete row."""
+        return 0.0 if self.whitening is None else -self.whitening.log_determinant
+
+    def jacobian_in_gaps(self, hidden) -> Any:
+        """The same of rows with gaps ``hidden`` (n, d), (n,); 0 if they are not whitened."""
+        return 0.0 if self.whitening is None else -self.whitening.log_determinants(hidden)
 
     def pieces(self, chunk) -> Iterator[RowPiece]:
         """The rows of a chunk, few at a time."""

@@ -95,6 +95,18 @@ class Moments:
         """``sum_i a_i a_i'``, (S, K, K)."""
         return self.nodes.sum(axis=1)
 
+    @classmethod
+    def stored(cls, nodes: np.ndarray, hidden: Any, between: Any) -> Moments:
+        """Moments from stored arrays, where 0, or zeros (S,), stand for what there is not."""
+        parts = (np.asarray(part) if np.ndim(part) > 1 else 0.0 for part in (hidden, between))
+        return cls(nodes, *parts)
+
+    def hidden_energy(self, operator, W: np.ndarray) -> np.ndarray:
+        """The part of ``<W, N W>`` of weights (S, K, L) that is not observed, (S,)."""
+        if not self.lack:
+            return np.zeros(len(W))
+        return operator._lacking(self).quadratic(W)
+
     @staticmethod
     def joined(parts: list[Moments]) -> Moments:
         """Several of them, stacked along the first axis."""
