@@ -436,9 +436,10 @@ def as_chunks(rows, operator, weight=None, batch_size=None, n_jobs=None, residua
         batch_size = rows_per_chunk(operator, rows.dtype, rows.block_rows)
     if residual == "auto":
         residual = "memory" if rows.in_memory else "recompute"
-    how = {"weight": weight, "batch_size": batch_size, "residual": residual}
     if not rows.in_memory and is_dask(rows.source):
         from gtpca.data.dask import DaskChunks
 
-        return DaskChunks(rows, operator, **how)
-    return RowChunks(rows, operator, n_jobs=n_jobs, **how)
+        return DaskChunks(rows, operator, weight=weight, batch_size=batch_size, residual=residual)
+    return RowChunks(
+        rows, operator, weight=weight, batch_size=batch_size, residual=residual, n_jobs=n_jobs
+    )

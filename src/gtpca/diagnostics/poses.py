@@ -149,12 +149,12 @@ def _with_jobs(model, n_jobs):
     return model if n_jobs is None else copy(model).set_params(n_jobs=n_jobs)
 
 
-def confidence_if_complete(model, X, **how) -> PoseConfidence | None:
+def confidence_if_complete(model, X, n_jobs=None, progress=None) -> PoseConfidence | None:
     """:func:`pose_confidence`; None if values were not observed, or there is no list of poses."""
     if model.operator_.own_search:
         return None
     gaps = model.chunks(counted(X, model)).sum(n_hidden)
-    return None if gaps else pose_confidence(model, X, **how)
+    return None if gaps else pose_confidence(model, X, n_jobs=n_jobs, progress=progress)
 
 
 def _energetic(model, chunks):

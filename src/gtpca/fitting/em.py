@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -260,9 +261,10 @@ def _noise_of_features(model, e_step, sums):
 def start(chunks: Chunks, recipe: DensityRecipe, rng) -> ProbabilisticModel:
     """Pattern, loadings and noise of the rows in the poses of a single component."""
     problem = Problem(chunks, recipe.polarity)
-    result = ALS().solve(problem, rng, n_jobs=recipe.n_jobs)
+    solve = partial(ALS().solve, problem, n_jobs=recipe.n_jobs)
+    result = solve(rng)
     if recipe.whitening is not None:
-        result = annealed(problem, ALS(), result, n_jobs=recipe.n_jobs)
+        result = annealed(problem, solve, result)
     return start_at(problem, recipe, result.weights, rng)
 
 

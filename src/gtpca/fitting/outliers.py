@@ -342,11 +342,14 @@ class Screen:
         if verdict.hidden.any():
             rows = np.where(verdict.hidden, rows.dtype.type(np.nan), rows)
         old = self.problem.chunks
-        how = {"n_jobs": old.n_jobs, "batch_size": getattr(old, "batch_size", None)}
-        weight = self.weight * verdict.share if self.by_row else self.weight
-        return replace(
-            self.problem, chunks=as_chunks(rows, self.operator, weight, **how), complete=False
+        chunks = as_chunks(
+            rows,
+            self.operator,
+            self.weight * verdict.share if self.by_row else self.weight,
+            batch_size=getattr(old, "batch_size", None),
+            n_jobs=old.n_jobs,
         )
+        return replace(self.problem, chunks=chunks, complete=False)
 
     def _fitted(self, problem, result) -> Fitted:
         """A result with the projections of the rows on it."""
