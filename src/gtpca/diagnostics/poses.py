@@ -19,8 +19,9 @@ from gtpca.diagnostics.wording import Commands
 from gtpca.fitting.cautions import has_ends, scale_of
 from gtpca.model.coding import deflate, projection, sweep
 from gtpca.model.matching import make_block, match
+from gtpca.model.posterior import moved, with_one
 from gtpca.model.probabilistic import encode as density_encode
-from gtpca.model.probabilistic import moved, pose_summary, with_one
+from gtpca.model.probabilistic import pose_summary
 from gtpca.views.measures import MOST_TRANSFORMS, pose_columns
 
 __all__ = ["PoseConfidence", "ends_of", "pose_confidence"]

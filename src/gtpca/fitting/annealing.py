@@ -23,7 +23,7 @@ from operator import add
 import numpy as np
 
 from gtpca.model.matching import Stats, orthonormal, update
-from gtpca.model.probabilistic import normalised
+from gtpca.model.posterior import normalised
 from gtpca.operators.normal import Moments
 
 __all__ = ["annealed"]

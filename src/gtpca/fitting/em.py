@@ -23,7 +23,8 @@ from gtpca.fitting.annealing import annealed
 from gtpca.fitting.shared_pose import leading_axes
 from gtpca.model.conventions import signs
 from gtpca.model.matching import Stats, coded_statistics, match
-from gtpca.model.probabilistic import ProbabilisticModel, data_sums, hard_sums, soft_sums
+from gtpca.model.posterior import data_sums, hard_sums, soft_sums
+from gtpca.model.probabilistic import ProbabilisticModel
 from gtpca.model.stationary import StationaryNoise
 from gtpca.operators.base import smoothed
 from gtpca.solvers.als import ALS
