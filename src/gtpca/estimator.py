@@ -447,8 +447,14 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         """Rows as chunks, with sample weights."""
         if weight is not None:
             weight = checks.weights("sample_weight", weight, [(rows.n_rows,)])
-        how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs, "residual": self.residual}
-        return as_chunks(rows, operator, weight, **how)
+        return as_chunks(
+            rows,
+            operator,
+            weight,
+            batch_size=self.batch_size,
+            n_jobs=self.n_jobs,
+            residual=self.residual,
+        )
 
     @property
     def model_(self) -> Model:
