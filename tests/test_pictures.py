@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="the documentation is 
 
 
 @pytest.mark.parametrize(
-    "name", ["between", "coloured", "events", "family", "noise", "power", "start"]
+    "name", ["between", "coloured", "events", "family", "noise", "power", "start", "timing"]
 )
 def test_the_pictures_are_those_of_the_script(name, tmp_path, monkeypatch):
     pyplot = pytest.importorskip("matplotlib.pyplot", reason="pictures need it: gtpca[plot]")

@@ -72,7 +72,8 @@ class Check:
     def named(self, model, data, reading=None, again=()) -> Check:
         """The same, with sentences that name files; see :meth:`NoiseFloor.advice`."""
         files = (model, data, reading, again)
-        return replace(self, **{name: each.named(*files) for name, each in self.answers.items()})
+        named = {name: each.named(*files) for name, each in self.answers.items()}
+        return replace(self, no_poses=self.no_poses.replace("DATA", str(data)), **named)
 
     @property
     def answers(self) -> dict[str, Any]:
