@@ -13,8 +13,11 @@ guessing) of ten draws, the seeds 0 to 9, of
 - ``kshape``: k-Shape of tslearn on z-scored rows, if it is installed
 - ``kshape circular``: k-Shape written again with circular correlations, the shifts of these rows;
   ``kshape padded`` is the same code with zero-padded ones, to be compared with that of tslearn
-- ``dba``: k-means by dynamic time warping with barycentres (DBA) of aeon 1.6, z-scored rows
-- ``kasba``: KASBA of aeon 1.6 with its defaults, z-scored rows
+- ``dtw W``, ``dba W``: k-means by dynamic time warping of aeon 1.6, z-scored rows, centres that are
+  means or barycentres (DBA), the best of three starts; W, the share of a row that a warp may reach:
+  .05, .2 or 1
+- ``kasba C``: KASBA of aeon 1.6, z-scored rows, at the cost C of its distance: .1, 1 (its default)
+  or 10
 - ``sbd``: no groups are looked for: each row is assigned to the nearest of the *true* patterns by
   the distance of k-Shape, the largest correlation over shifts of zero-padded z-scored rows
 - ``circular``: the same with circular correlations
@@ -35,6 +38,7 @@ import os
 import time
 import warnings
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +54,7 @@ from gtpca.model.probabilistic import ProbabilisticModel, soft_sums
 PLACE = Path(__file__).with_suffix(".json")
 FAMILY, SIZE, DRAWS = Shift(boundary="circular"), 64, 10
 TURNS = 7
+REACH, COSTS = (0.05, 0.2, 1.0), (0.1, 1.0, 10.0)
 
 
 @dataclass(frozen=True)
@@ -141,11 +146,15 @@ def by_aligned(cell, drawn):
 
 
 def by_kshape(cell, drawn):
-    """k-Shape, the best of three starts."""
+    """k-Shape of tslearn."""
+    return tslearn_kshape(scored(drawn.rows), cell.kinds)
+
+
+def tslearn_kshape(rows, n_groups):
+    """Groups by k-Shape of tslearn, the best of three starts."""
     from tslearn.clustering import KShape
 
-    rows = scored(drawn.rows)
-    return KShape(cell.kinds, n_init=3, random_state=0).fit_predict(rows[:, :, None])
+    return KShape(n_groups, n_init=3, random_state=0).fit_predict(rows[:, :, None])
 
 
 def scored(rows):
@@ -209,19 +218,37 @@ def centre_of(rows, old, size, rng):
     return centre if np.sum(rows @ centre) >= 0 else -centre
 
 
-def by_dba(cell, drawn):
-    """k-means by dynamic time warping, with barycentres."""
+def by_warps(cell, drawn, averaging, reach):
+    """k-means by dynamic time warping, the best of three starts."""
+    return warped(scored(drawn.rows), cell.kinds, averaging, reach)
+
+
+def by_kasba(cell, drawn, cost):
+    """KASBA."""
+    return kasba(scored(drawn.rows), cell.kinds, cost)
+
+
+def warped(rows, n_groups, averaging, reach):
+    """Groups by dynamic time warping within a share of a row; centres: "mean" or "ba"."""
     from aeon.clustering import TimeSeriesKMeans
 
-    model = TimeSeriesKMeans(cell.kinds, distance="dtw", averaging_method="ba", random_state=0)
-    return model.fit_predict(scored(drawn.rows)[:, None])
+    model = TimeSeriesKMeans(
+        n_groups,
+        distance="dtw",
+        averaging_method=averaging,
+        distance_params={"window": reach},
+        average_params={"window": reach} if averaging == "ba" else None,
+        n_init=3,
+        random_state=0,
+    )
+    return model.fit_predict(rows[:, None])
 
 
-def by_kasba(cell, drawn):
-    """KASBA."""
+def kasba(rows, n_groups, cost):
+    """Groups by KASBA."""
     from aeon.clustering import KASBA
 
-    return KASBA(cell.kinds, random_state=0).fit_predict(scored(drawn.rows)[:, None])
+    return KASBA(n_groups, distance_params={"c": cost}, random_state=0).fit_predict(rows[:, None])
 
 
 def by_sbd(cell, drawn):
@@ -261,11 +288,15 @@ METHODS = {
     "kshape": by_kshape,
     "kshape circular": by_circular_kshape,
     "kshape padded": by_padded_kshape,
-    "dba": by_dba,
-    "kasba": by_kasba,
     "sbd": by_sbd,
     "circular": by_circular,
 }
+TUNED = {  # the settings of a method
+    "dtw": {f"dtw {reach:g}": partial(by_warps, averaging="mean", reach=reach) for reach in REACH},
+    "dba": {f"dba {reach:g}": partial(by_warps, averaging="ba", reach=reach) for reach in REACH},
+    "kasba": {f"kasba {cost:g}": partial(by_kasba, cost=cost) for cost in COSTS},
+}
+METHODS |= {name: method for each in TUNED.values() for name, method in each.items()}
 KNOWN_PATTERNS = ("truth", "sbd", "circular")  # do not look for groups
 
 
@@ -327,7 +358,7 @@ def cost():
 def main():
     """Run what is asked for, and write the JSON after every figure."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--only", nargs="*", choices=[*METHODS, *TUNED], default=list(METHODS))
     parser.add_argument("--cost", action="store_true")
     given = parser.parse_args()
     known = json.loads(PLACE.read_text("utf-8")) if PLACE.exists() else {}
@@ -336,7 +367,7 @@ def main():
         PLACE.write_text(json.dumps(known, indent=1) + "\n", "utf-8")
         return
     known["cells"] = {cell.name: asdict(cell) for cell in CELLS}
-    for method in given.only:
+    for method in (name for word in given.only for name in TUNED.get(word, [word])):
         for cell in CELLS:
             figures = known.setdefault("figures", {}).setdefault(cell.name, {})
             figures[method] = run(cell, method, figures.get(method, {}))
