@@ -5,15 +5,12 @@
 - ``beats``: normal and ventricular beats of record 119 of the MIT-BIH arrhythmia database, all of
   the second and as many of the first, lead MLII less its mean, windows of 300 points in which the R
   wave is at a random place from 100 to 199 (seed 0); ``Shift(200, boundary="partial")``, K = 0
-- ``Trace``: simulated transients of a nuclear plant, as they come with tslearn, training and test
-  rows together; rows are crops of longer patterns, ``Shift(375)`` for 275 points; K = 2
 
-Rows of outlines and of Trace have mean 0 and norm 1. The number of kinds is that of the classes.
-Adjusted Rand index by the ways of bench_kinds.py; k-Shape with circular correlations only for
-outlines. What needs aeon, or tslearn (Trace and k-Shape), is left out where that is missing.
+Rows of outlines have mean 0 and norm 1. The number of kinds is that of the classes. Adjusted Rand
+index by the ways of bench_kinds.py. Trace and k-Shape need tslearn; where that is missing they are
+left out.
 
-Run: python benchmarks/bench_kinds_real.py [--only beats ..] [--ways kshape ..]; GTPCA_DATA names
-the data. Figures of other sets and ways are kept.
+Run: python benchmarks/bench_kinds_real.py [--only beats ..]; GTPCA_DATA names the data.
 """
 
 from __future__ import annotations
@@ -24,7 +21,6 @@ import os
 import sys
 import time
 import warnings
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -35,7 +31,6 @@ from sklearn.metrics import adjusted_rand_score
 sys.path.insert(0, str(Path(__file__).parent))
 
 from bench_classes import load
-from bench_kinds import COSTS, REACH, kasba, kshape, scored, tslearn_kshape, warped
 
 from gtpca import GTPCA, MixtureGTPCA, Shift
 from gtpca.datasets.wfdb import read_annotations, read_wfdb
@@ -48,21 +43,9 @@ def outlines(name):
     """Rows, classes, family and number of components."""
     parts = load(name)
     rows, y = (np.concatenate([part[j] for part in parts]) for j in range(2))
-    return unit(rows), y, Shift(boundary="circular"), 2
-
-
-def unit(rows):
-    """Rows of mean 0 and norm 1."""
-    return scored(rows) / np.sqrt(rows.shape[1])
-
-
-def traces():
-    """Transients that begin at different times."""
-    from tslearn.datasets import CachedDatasets
-
-    X, y, new, other = CachedDatasets().load_dataset("Trace")
-    rows = np.concatenate([X, new])[:, :, 0].astype(float)
-    return unit(rows), np.concatenate([y, other]), Shift(375), 2
+    rows = rows - rows.mean(axis=1, keepdims=True)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows, y, Shift(boundary="circular"), 2
 
 
 def beats():
@@ -85,7 +68,6 @@ SETS = {
     "beats": beats,
     "ArrowHead": lambda: outlines("ArrowHead"),
     "OSULeaf": lambda: outlines("OSULeaf"),
-    "Trace": traces,
 }
 
 
@@ -106,36 +88,31 @@ def ways(rows, family, kinds, components):
         "fft": lambda: grouped(np.abs(np.fft.rfft(rows))),
         "aligned": lambda: grouped(single(1).align(rows)),
     }
-    rows_in, size = scored(rows), rows.shape[1]
-    if family.boundary == "circular":
-        found["kshape circular"] = lambda: kshape(rows_in, kinds, size)
     if find_spec("tslearn"):
-        found["kshape"] = lambda: tslearn_kshape(rows_in, kinds)
-    if find_spec("aeon"):
-        for reach in REACH:
-            found[f"dtw {reach:g}"] = partial(warped, rows_in, kinds, "mean", reach)
-            found[f"dba {reach:g}"] = partial(warped, rows_in, kinds, "ba", reach)
-        for cost in COSTS:
-            found[f"kasba {cost:g}"] = partial(kasba, rows_in, kinds, cost)
+        found["kshape"] = lambda: kshape(rows, kinds)
     return found
+
+
+def kshape(rows, kinds):
+    """k-Shape, the best of three starts."""
+    from tslearn.clustering import KShape
+
+    rows = (rows - rows.mean(axis=1, keepdims=True)) / rows.std(axis=1, keepdims=True)
+    return KShape(kinds, n_init=3, random_state=0).fit_predict(rows[:, :, None])
 
 
 def main():
     """Run what is asked for, and write the JSON after every figure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", choices=SETS, default=list(SETS))
-    parser.add_argument("--ways", nargs="*", help="by their first words")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     known = json.loads(PLACE.read_text("utf-8")) if PLACE.exists() else {}
     for name in given.only:
         rows, y, family, components = SETS[name]()
         kinds = len(np.unique(y))
-        figures = known.get(name, {})
-        figures |= {"rows": list(rows.shape), "kinds": kinds, "components": components}
+        figures = {"rows": list(rows.shape), "kinds": kinds, "components": components}
         for way, fn in ways(rows, family, kinds, components).items():
-            if given.ways and not way.startswith(tuple(given.ways)):
-                continue
             begun = time.process_time()
             figures[way] = round(float(adjusted_rand_score(y, fn())), 4)
             figures[f"seconds {way}"] = round(time.process_time() - begun, 1)

@@ -156,6 +156,8 @@ class EventGTPCA(BaseFitted):
         Shape of a template.
     labels_ : Labels or None
         Unit of time and names of channels, as far as they are known.
+    online_ : dict
+        Sums over events, from which ``partial_fit`` goes on.
     operator_ : Operator
 
     Examples
@@ -188,6 +190,7 @@ class EventGTPCA(BaseFitted):
     shared_pose_: bool = read()
     polarity_: str = read()
     center_: bool = read()
+    online_: dict[str, Any] | None = read(optional=True)
 
     def __init__(
         self,
