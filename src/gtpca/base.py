@@ -39,7 +39,7 @@ from gtpca.model.model import CodedModel
 from gtpca.model.stationary import StationaryNoise
 from gtpca.operators import Operator
 
-__all__ = ["BaseFitted", "BaseGTPCA", "BaseModel"]
+__all__ = ["BaseFitted", "BaseGTPCA", "BaseModel", "relative_energies"]
 
 
 class BaseFitted(Documented, BaseEstimator):
@@ -324,7 +324,7 @@ class BaseGTPCA(TransformerMixin, BaseModel):
             energies = self.model_.data_energies(self._open(rows, self.operator_))
         else:
             energies = self.model_.energies(self.chunks(X))
-        return energies[1:] / energies[0] if energies[0] > 0 else np.ones(len(energies) - 1)
+        return relative_energies(energies)
 
     @overload
     def transform(self, X: np.ndarray) -> np.ndarray: ...
@@ -339,7 +339,10 @@ class BaseGTPCA(TransformerMixin, BaseModel):
         -------
         array (n, k), or more columns; see :meth:`get_feature_names_out`
         """
-        codes = self.encode(X)
+        return self._put_out(self.encode(X))
+
+    def _put_out(self, codes):
+        """What ``transform`` returns for codes."""
         found = codes.scores
         if self.output != "scores":
             put_out = partial(outputs.side_by_side, self.model_, self.output)
@@ -447,6 +450,11 @@ class BaseGTPCA(TransformerMixin, BaseModel):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = list(self._precisions)
         return tags
+
+
+def relative_energies(energies) -> np.ndarray:
+    """Energies (k + 1,) after 0, 1, .., k components as shares of the first, (k,)."""
+    return energies[1:] / energies[0] if energies[0] > 0 else np.ones(len(energies) - 1)
 
 
 def _drawn(what, *arguments, **how):
