@@ -437,7 +437,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         )
         if rows.in_memory and is_white(self.noise):
             chunks = self._open(rows, operator, given=given)
-            fitted = with_colour(fitted, chunks, self.refine)
+            fitted = with_colour(fitted, chunks, self.refine, advise=given is None)
         for caution in fitted.cautions:
             checks.warn(caution, UserWarning)
         self.fit_ = fitted
@@ -722,8 +722,11 @@ def preprocessed(rows, model):
     return rows.preprocessed(partial(model.preprocessing, operator=model.operator))
 
 
-def with_colour(fit, chunks, sweeps):
-    """A fit with the correlation of the residual of the original rows, and a caution about it."""
+def with_colour(fit, chunks, sweeps, advise=True):
+    """A fit with the correlation of the residual of the original rows, and a caution about it.
+
+    Unless nothing can be done about it: poses that are given need white noise.
+    """
     model = replace(fit.model, sweeps=sweeps)
 
     def rest(chunk):
@@ -732,7 +735,8 @@ def with_colour(fit, chunks, sweeps):
 
     correlation = residual_correlation(chunks, rest)
     left = 1 - float(np.sum(fit.explained_energy_ratio))
-    said = colour_cautions(correlation, left, chunks.n_rows * fit.n_features_in)
+    values = chunks.n_rows * fit.n_features_in
+    said = colour_cautions(correlation, left, values) if advise else ()
     found = wording.in_order([*fit.cautions, *said])
     return replace(fit, residual_correlation=correlation, cautions=found)
 

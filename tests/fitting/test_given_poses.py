@@ -272,7 +272,11 @@ BOTH = Compose(Shift(L), Reflection(0))
         (np.zeros((5, 2)), {}, r"shape \(5, 2\), .* each of the 60 samples and 1 to 2 columns"),
         (np.zeros((N, 3)), {}, "1 to 2 columns"),
         (np.zeros((N, 2)), {"shared_pose": True}, "1 to 1 columns"),
-        (np.eye(N, 1) * 99, {}, "of row 0, component 0, is 99, but the family reaches -0.5 to 34.5"),
+        (
+            np.eye(N, 1) * 99,
+            {},
+            "of row 0, component 0, is 99, but the family reaches -0.5 to 34.5",
+        ),
         (np.full((N, 1), np.inf), {}, "row 0, component 0, is inf"),
         ({"degrees": np.zeros((N, 1))}, {}, "quantities of the family: start, centre; got 'degr"),
         ({}, {}, "got none"),

@@ -657,9 +657,7 @@ def _shared_templates(problem, recipe, goal):
     left = problem.chunks.sum(nested_energies, [block])
     poses = problem.chunks.sum(match_poses, block)
     free = [] if recipe.posed else [poses]
-    return Components(
-        result.weights, -np.diff(left), [result], poses.sides, free, total=goal.total
-    )
+    return Components(result.weights, -np.diff(left), [result], poses.sides, free, total=goal.total)
 
 
 def _shared_posed(problem, recipe, goal):

@@ -80,7 +80,7 @@ def _leading(chunks, column, count, rng):
     if size <= DENSE_WEIGHTS:
         C = chunks.sum(_covariance, column)
         C = np.ldexp(C, -int(np.frexp(np.trace(C))[1]))  # LAPACK rounds very large values
-        values, axes = linalg.eigh(C, subset_by_index=[size - count, size - 1])
+        axes = linalg.eigh(C, subset_by_index=[size - count, size - 1])[1]
         return axes[:, ::-1].T
     Q = rng.standard_normal((size, min(size, count + SPARE)))
 

@@ -247,7 +247,9 @@ def match_given(chunk, block, column, before=None) -> Match:
     if known.all():
         return match_at(chunk, block, given)
     found = match(chunk, block, before).index
-    return match_at(chunk, block, np.where(known if found.ndim == 1 else known[:, None], given, found))
+    return match_at(
+        chunk, block, np.where(known if found.ndim == 1 else known[:, None], given, found)
+    )
 
 
 def moved_products(X, V, moved):
