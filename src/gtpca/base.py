@@ -333,13 +333,23 @@ class BaseGTPCA(TransformerMixin, BaseModel):
     @overload
     def transform(self, X: Others) -> Any: ...
     def transform(self, X: Samples) -> Any:
-        """Signed scores (n, k), followed by what ``output`` requests.
+        """Signed scores (n, k), followed by what ``output`` requests, or aligned samples.
 
         Returns
         -------
         array (n, k), or more columns; see :meth:`get_feature_names_out`
         """
+        if self.output == outputs.ALIGNED:
+            return self._aligned_rows(self._new_rows(X))
         return self._put_out(self.encode(X))
+
+    def _aligned_rows(self, rows, **given):
+        """Checked rows moved to the pose of the first component, (n, L)."""
+        aligned = self.model_.align(self._open(rows, self.operator_, **given))
+        flat = aligned.reshape(len(aligned), self.operator_.n_weights)
+        if rows.container is None:
+            return flat
+        return rows.container.table(flat, self.get_feature_names_out())
 
     def _put_out(self, codes):
         """What ``transform`` returns for codes."""
@@ -360,7 +370,7 @@ class BaseGTPCA(TransformerMixin, BaseModel):
 
         With plain scores every component is in its reference pose: the window centred, no rotation,
         no flip. With ``output="scores+poses"`` the result is the reconstruction. Poses in physical
-        units cannot be inverted.
+        units and aligned samples cannot be inverted.
 
         Parameters
         ----------
@@ -404,7 +414,7 @@ class BaseGTPCA(TransformerMixin, BaseModel):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns that ``transform`` returns.
 
-        ``gtpca0, gtpca1, ..``; with ``output="scores+poses"`` also ``gtpca0_index, ..``, with
+        ``gtpca0, gtpca1, ..``, or ``aligned0, ..`` with ``output="aligned"``; with ``output="scores+poses"`` also ``gtpca0_index, ..``, with
         ``output="scores+units"`` one per component and quantity, such as ``gtpca0_start``. If the
         pose is shared, these are ``gtpca_index`` and ``start``.
         """

@@ -172,10 +172,12 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     refine : int
         Number of joint sweeps over components and codes after the greedy fit, and of code sweeps in
         ``encode``. May be changed after a fit, for ``encode`` and everything that follows from it.
-    output : {"scores", "scores+poses", "scores+units"}
+    output : {"scores", "scores+poses", "scores+units", "aligned"}
         What ``transform`` returns: (n, k) scores; (n, 2 k) scores and transform indices, which
-        ``inverse_transform`` accepts; or scores and poses in physical units, such as the ``start``
-        of a window, with a column per component and quantity. May be changed after a fit.
+        ``inverse_transform`` accepts; scores and poses in physical units, such as the ``start`` of
+        a window, with a column per component and quantity; or, for another step of a pipeline such
+        as PCA, samples moved to the pose of the first component, as flat rows, see :meth:`align`.
+        May be changed after a fit.
     solver : ALS, gtpca.nn.Adam or None
         Default ``ALS()``.
     n_restarts : "auto" or int
@@ -309,7 +311,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         outliers: Literal["rows", "values", "both"] | None = None,
         ridge: float | Literal["auto"] = "auto",
         refine: int = 0,
-        output: Literal["scores", "scores+poses", "scores+units"] = "scores",
+        output: Literal["scores", "scores+poses", "scores+units", "aligned"] = "scores",
         solver: Any = None,
         n_restarts: int | Literal["auto"] = "auto",
         batch_size: int | None = None,
@@ -405,19 +407,9 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         noise = given_noise(self.noise, operator, preprocessing)
         context = self._init_callback_context(max_subtasks=self._n_searches(count, noise))
         context.call_on_fit_task_begin(estimator=self)
-        recipe = Recipe(
-            n_components=count,
-            solver=solver,
-            refine=self.refine,
-            n_jobs=self.n_jobs,
-            rng=check_random_state(self.random_state),
-            progress=Progress(self, context),
-            shared_pose=self.shared_pose,
-            n_restarts=self.n_restarts,
-            outliers=self.outliers,
-            templates=check_templates(self, operator, count),
-            posed=posed_columns(given),
-        )
+        recipe = self._recipe(solver, count, Progress(self, context))
+        templates = check_templates(self, operator, count)
+        recipe = replace(recipe, templates=templates, posed=posed_columns(given))
 
         def problem_of(preprocessing):
             seen = rows.preprocessed(partial(preprocessing, operator=operator))
@@ -436,13 +428,26 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             found, labels=labels, row_shape=row_shape, feature_names_in=rows.feature_names
         )
         if rows.in_memory and is_white(self.noise):
-            chunks = self._open(rows, operator, given=given)
-            fitted = with_colour(fitted, chunks, self.refine, advise=given is None)
+            fitted = with_colour(fitted, self._open(rows, operator, given=given), self.refine)
         for caution in fitted.cautions:
             checks.warn(caution, UserWarning)
         self.fit_ = fitted
         context.call_on_fit_task_end(estimator=self)
         return self
+
+    def _recipe(self, solver, count, progress):
+        """How to fit ``count`` components."""
+        return Recipe(
+            n_components=count,
+            solver=solver,
+            refine=self.refine,
+            n_jobs=self.n_jobs,
+            rng=check_random_state(self.random_state),
+            progress=progress,
+            shared_pose=self.shared_pose,
+            n_restarts=self.n_restarts,
+            outliers=self.outliers,
+        )
 
     def _n_searches(self, count, noise):
         """How many components are looked for; None where nobody knows before the fit."""
@@ -605,7 +610,9 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         return self._open(preprocessed(rows, self.fit_.model), self.operator_, weight, given)
 
     def _posed(self, rows, poses):
-        """Given poses of new rows, as chunks hold them."""
+        """Given poses of new rows, as chunks hold them; None if none are given."""
+        if poses is None:
+            return None
         return given_poses(poses, self.operator_, rows.n_rows, self.model_.n_poses)
 
     @overload
@@ -642,7 +649,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     @overload
     def transform(self, X: Others, poses: Any = None) -> Any: ...
     def transform(self, X: Samples, poses: Any = None) -> Any:
-        """Signed scores (n, k), followed by what ``output`` requests.
+        """Signed scores (n, k), followed by what ``output`` requests, or aligned samples.
 
         Parameters
         ----------
@@ -654,6 +661,9 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         -------
         array (n, k), or more columns; see :meth:`get_feature_names_out`
         """
+        if self.output == outputs.ALIGNED:
+            rows = self._new_rows(X)
+            return self._aligned_rows(rows, given=self._posed(rows, poses))
         return self._put_out(self.encode(X, poses))
 
     def fit_transform(
@@ -722,7 +732,7 @@ def preprocessed(rows, model):
     return rows.preprocessed(partial(model.preprocessing, operator=model.operator))
 
 
-def with_colour(fit, chunks, sweeps, advise=True):
+def with_colour(fit, chunks, sweeps):
     """A fit with the correlation of the residual of the original rows, and a caution about it.
 
     Unless nothing can be done about it: poses that are given need white noise.
@@ -736,7 +746,7 @@ def with_colour(fit, chunks, sweeps, advise=True):
     correlation = residual_correlation(chunks, rest)
     left = 1 - float(np.sum(fit.explained_energy_ratio))
     values = chunks.n_rows * fit.n_features_in
-    said = colour_cautions(correlation, left, values) if advise else ()
+    said = colour_cautions(correlation, left, values) if chunks.given is None else ()
     found = wording.in_order([*fit.cautions, *said])
     return replace(fit, residual_correlation=correlation, cautions=found)
 
