@@ -19,14 +19,16 @@ nobody knows, 0.2 to 0.7 s after the stimulus: its likeness at the best shift, a
 of its latencies with the true ones, beside the likeness of the first two; ``known`` has the two
 times.
 
-Run: python benchmarks/bench_known_poses.py     (about a minute)
+Run: python benchmarks/bench_known_poses.py [--only CASE ..]     (about a minute)
 
 Parts, rules and settings were chosen on seeds 0 to 2.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -156,22 +158,39 @@ def with_third(seed):
     return found
 
 
-def main():
-    """Run everything, and write the JSON."""
-    found = {}
-    for median in (0.3, 0.4, 0.5):
-        for noise in (1, 2):
-            rows = [trials(median, noise, seed) for seed in SEEDS]
-            shared = [1 - places[:, 1].clip(0, WINDOW) / WINDOW for _, places in rows]
-            case = {"overlap": round(float(np.mean(shared)), 3)}
-            for method in (together, regression, separate, averages, free):
-                case[method.__name__] = summary([both(method, *each) for each in rows])
-            found[f"{median} s, noise {noise}"] = case
-            print(median, noise, json.dumps(case), flush=True)
+def two_parts(median, noise):
+    """Likeness of both parts by every method."""
+    rows = [trials(median, noise, seed) for seed in SEEDS]
+    shared = [1 - places[:, 1].clip(0, WINDOW) / WINDOW for _, places in rows]
+    found = {"overlap": round(float(np.mean(shared)), 3)}
+    for method in (together, regression, separate, averages, free):
+        found[method.__name__] = summary([both(method, *each) for each in rows])
+    return found
+
+
+def three_parts():
+    """All parts with two times that are known, and without."""
     draws = [with_third(seed) for seed in SEEDS]
-    found["third"] = {name: summary([draw[name] for draw in draws]) for name in ("known", "free")}
-    print("third", json.dumps(found["third"]))
-    PLACE.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    return {name: summary([draw[name] for draw in draws]) for name in ("known", "free")}
+
+
+CASES = {
+    f"{median} s, noise {noise}": partial(two_parts, median, noise)
+    for median in (0.3, 0.4, 0.5)
+    for noise in (1, 2)
+} | {"third": three_parts}
+
+
+def main():
+    """Run some cases, or all of them, and write the JSON after each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", choices=CASES, default=list(CASES))
+    known = json.loads(PLACE.read_text("utf-8")) if PLACE.exists() else {}
+    for name in parser.parse_args().only:
+        known[name] = CASES[name]()
+        print(name, json.dumps(known[name]), flush=True)
+        ordered = {case: known[case] for case in CASES if case in known}
+        PLACE.write_text(json.dumps(ordered, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -414,9 +414,10 @@ class BaseGTPCA(TransformerMixin, BaseModel):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns that ``transform`` returns.
 
-        ``gtpca0, gtpca1, ..``, or ``aligned0, ..`` with ``output="aligned"``; with ``output="scores+poses"`` also ``gtpca0_index, ..``, with
+        ``gtpca0, gtpca1, ..``; with ``output="scores+poses"`` also ``gtpca0_index, ..``, with
         ``output="scores+units"`` one per component and quantity, such as ``gtpca0_start``. If the
-        pose is shared, these are ``gtpca_index`` and ``start``.
+        pose is shared, these are ``gtpca_index`` and ``start``. With ``output="aligned"``,
+        ``aligned0, ..``.
         """
         return np.asarray(outputs.names(self.model_, self.output), dtype=object)
 
