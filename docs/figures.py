@@ -670,6 +670,26 @@ def _(d):
         yield page, text, *(value for each, error in pairs for value in (each.mean(), error))
 
 
+@of("bench_known_poses.json")
+def _(d):
+    page, least = "docs/howto/stimulus-response.md", []
+    order = ("together", "regression", "separate", "averages", "free")
+    for name, case in d.items():
+        if name == "third":
+            continue
+        means = [value for method in order for value in case[method]["mean"]]
+        cells = " | ".join(["{:.2f}, {:.2f}"] * len(order))
+        yield page, f"| {name}, {{:.0f}} % | {cells} |", 100 * case["overlap"], *means
+        least += case["together"]["least"] if name.endswith("noise 1") else []
+    above = math.floor(100 * min(least)) / 100
+    yield page, "with a likeness of more than {:.2f} in every draw", above
+    free, known = (d["third"][name]["mean"] for name in ("free", "known"))
+    text = "raise the likeness of the third from {:.2f} to {:.2f}"
+    yield page, text, free[2], known[2]
+    text = "of its latencies with the true ones from {:.2f} to {:.2f}."
+    yield page, text, free[3], known[3]
+
+
 @of("bench_peers.json")
 def _(d):
     page, shape = "docs/comparison.md", d["kshape"]
