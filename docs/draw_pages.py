@@ -1,7 +1,7 @@
 """Run the code of the how-to and field pages, and keep the pictures that it saves.
 
-A block that ends with ``fig.savefig("latencies.png")`` makes ``images/pages/latencies.png``, which the page
-shows below it; a test compares the two. `python docs/draw_pages.py [NAME ..]`
+A block that ends with ``fig.savefig("latencies.png")`` makes ``images/pages/latencies.png``, which
+the page shows below it; a test compares the two. `python docs/draw_pages.py [NAME ..]`
 """
 
 from __future__ import annotations

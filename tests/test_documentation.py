@@ -20,7 +20,7 @@ from pictures import IMAGES, assert_fresh
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-MAIN = ("index", "which-family", "guide", "diagnostics", "plots", "page")
+MAIN = ("index", "which-family", "guide", "diagnostics", "plots", "page", "five-tasks")
 PAGES = [ROOT / "README.md", *(DOCS / f"{name}.md" for name in MAIN)]
 DRAWN = runpy.run_path(str(DOCS / "draw_pages.py")) if DOCS.exists() else {}
 PAGES += DRAWN["pages"]() if DRAWN else []

@@ -55,7 +55,8 @@ def test_faults_are_named(check, body, fault, tmp_path, capsys):
 
 
 def test_links_are_those_of_the_site(pages):
-    text = "[a](../examples/noise/plot_gaps.py) [b](docs.md#x) [c](https://x.example) [d](../README.md)"
+    text = "[a](../examples/noise/plot_gaps.py) [b](docs.md#x) [c](https://x.example)"
+    text += " [d](../README.md)"
     moved = pages["site_links"](text, "howto/gaps", "docs/gaps.md")
     assert "(../auto_examples/noise/plot_gaps.rst)" in moved
     assert "(../docs.md#x)" in moved
