@@ -47,6 +47,7 @@ import reference  # noqa: E402
 
 autosummary_generate = True
 autosummary_context = reference.CONTEXT
+suppress_warnings = ["config.cache"]  # of the functions in it
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False

@@ -89,8 +89,27 @@ def test_methods_are_listed_without_internals(reference):
     assert {"fit", "transform", "encode", "align", "poses", "score"} <= set(found["Methods"])
     assert not {"bind", "chunks", "measure", "set_params", "model_"} & set(found["Methods"])
     assert all(name.startswith("plot_") for name in found["Plots"])
+    assert all(text.endswith(".") for text in found["Methods"].values()), found
     assert ("fit_transform", "Fit to data, then transform it.") in reference["inherited"](
         "gtpca.GTPCA"
     )
     assert "bind" in reference["methods"]("gtpca.Family")["Methods"]
     assert reference["methods"]("gtpca.Shift") == {}
+
+
+WORDS = [
+    "spike sorting",
+    "template matching",
+    "DTW",
+    "retention time",
+    "cryo-EM",
+    "gait",
+    "seizure",
+]
+WORDS += ["sub-sample", "real time", "Woody", "RIDE", "icoshift", "sub-pixel", "functional data"]
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_words_of_the_fields_are_found(word):
+    pages = [page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md")]
+    assert any(word.lower() in page.lower() for page in pages)

@@ -57,14 +57,15 @@ def internal(fullname: str) -> list[str]:
     return sorted({n for base in bases for n in INTERNAL.get(base, "").split()})
 
 
-def methods(fullname: str) -> dict[str, list[str]]:
-    """Names of public methods and properties of a class, by heading; plots stand apart."""
+def methods(fullname: str) -> dict[str, dict[str, str]]:
+    """Public methods and properties of a class with a line each, by heading; plots stand apart."""
     cls = _found(fullname)
     own = [name for name in _public(cls) if _definer(cls, name).__module__.startswith("gtpca")]
-    found: dict[str, list[str]] = {"Methods": [], "Plots": []}
+    found: dict[str, dict[str, str]] = {"Methods": {}, "Plots": {}}
     for name in own:
         if name not in internal(fullname) and name not in ("set_params", *REQUESTS.split()):
-            found["Plots" if name.startswith("plot_") else "Methods"].append(name)
+            text = re.sub(r":(meth|attr):`(\w+)`", rf":\1:`~{fullname}.\2`", _said(cls, name))
+            found["Plots" if name.startswith("plot_") else "Methods"][name] = text
     return {heading: names for heading, names in found.items() if names}
 
 
@@ -75,7 +76,7 @@ def inherited(fullname: str) -> list[tuple[str, str]]:
         return []
     from_there = [n for n in _public(cls) if _definer(cls, n).__module__.startswith("sklearn")]
     names = sorted({*from_there, "set_params"} - set(REQUESTS.split()))
-    return [(name, _first_line(getattr(cls, name))) for name in names]
+    return [(name, re.sub(r":\w+:`(.*?)( <.*?>)?`", r"\1", _said(cls, name))) for name in names]
 
 
 def parameters(fullname: str) -> dict[str, list[tuple[str, str, str]]]:
@@ -107,8 +108,11 @@ def _definer(cls, name):
     return next(base for base in cls.__mro__ if name in vars(base))
 
 
-def _first_line(thing) -> str:
-    return (inspect.getdoc(thing) or "").strip().partition("\n")[0]
+def _said(cls, name) -> str:
+    """The first sentence about a method."""
+    text = inspect.getdoc(inspect.getattr_static(cls, name)) or ""
+    first = " ".join(text.partition("\n\n")[0].split())
+    return re.split(r"(?<=\.) (?=[A-Z`])", first, maxsplit=1)[0]
 
 
 def _described(cls) -> dict[str, str]:

@@ -141,6 +141,11 @@ def check(
     if isinstance(model, EventGTPCA):
         return check_events(model, X, n_jobs=n_jobs, random_state=random_state)
     how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    return _check_samples(model, X, quick, random_state, **how)
+
+
+def _check_samples(model, X, quick, random_state=0, **how) -> Check:
+    """All answers about samples, or the quick ones."""
     density = is_density(model)
     return Check(
         noise_floor(model, X, verdict_only=quick, random_state=random_state, **how),
@@ -158,7 +163,7 @@ def quick_check(model, X) -> Check | None:
 
     A fit takes about ``n m (d + L)`` products per direction and pass, with ``m`` transforms of
     ``d`` values and ``L`` weights. There is none for kinds or recordings, or for samples that are
-    not as many as those of the fit.
+    not as many as those of the fit, or are Dask arrays.
     """
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     seen = getattr(model, "n_samples_seen_", None)
@@ -167,4 +172,9 @@ def quick_check(model, X) -> Check | None:
     operator = model.operator_
     size = operator.n_transforms * (operator.n_features + operator.n_weights)
     cost = n_rows * size * (model.n_components_ + is_density(model)) ** 2
-    return check(model, X, quick=True) if 0 < cost <= QUICK and not operator.still else None
+    if operator.still or not 0 < cost <= QUICK:
+        return None
+    try:
+        return _check_samples(model, X, quick=True)
+    except ValueError:  # samples that no test can be made of, such as zeros
+        return None
