@@ -268,6 +268,8 @@ class Search:
             inside = [w for w in between if windows[0] <= w <= windows[-1] and w not in found]
             found |= self.look(sorted(inside), count, folds)
             found |= self.look(_near(found), count, range(len(self.folds)))
+            while len(found[_best(found)]) < len(self.folds):  # all of those turned out unable
+                found |= self.look(_near(found), count, range(len(self.folds)))
         return dict(sorted(found.items()))
 
     def real(self, window, most) -> dict[str, Any]:
@@ -506,12 +508,12 @@ def _is_able(folds) -> bool:
 def _best(found):
     """The window with the smallest mean error, of those that can move far enough if any can.
 
-    Of those that were tried in the most folds.
+    Of these, only those that were tried in the most folds.
     """
-    most = max(map(len, found.values()))
-    tried = {window: folds for window, folds in found.items() if len(folds) == most}
-    able = [window for window in tried if _is_able(tried[window])]
-    return min(able or tried, key=lambda window: _mean(tried[window], "error"))
+    able = [window for window in found if _is_able(found[window])] or list(found)
+    most = max(len(found[window]) for window in able)
+    tried = [window for window in able if len(found[window]) == most]
+    return min(tried, key=lambda window: _mean(found[window], "error"))
 
 
 def _near(found):
