@@ -64,9 +64,15 @@ def methods(fullname: str) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {"Methods": {}, "Plots": {}}
     for name in own:
         if name not in internal(fullname) and name not in ("set_params", *REQUESTS.split()):
-            text = re.sub(r":(meth|attr):`(\w+)`", rf":\1:`~{fullname}.\2`", _said(cls, name))
+            text = _said(cls, name).replace("; see :func:`gtpca.plots.", "; :func:`~gtpca.plots.")
+            text = re.sub(r":(meth|attr):`(\w+)`", rf":\1:`~{fullname}.\2`", text)
             found["Plots" if name.startswith("plot_") else "Methods"][name] = text
     return {heading: names for heading, names in found.items() if names}
+
+
+def summary(fullname: str) -> str:
+    """The first line about a class."""
+    return (inspect.getdoc(_found(fullname)) or "").partition("\n\n")[0].replace("\n", " ")
 
 
 def inherited(fullname: str) -> list[tuple[str, str]]:
@@ -136,6 +142,7 @@ def _shortened(text: str) -> str:
 
 CONTEXT = {
     "internal": internal,
+    "summary_of": summary,
     "methods_of": methods,
     "inherited_of": inherited,
     "parameters_of": parameters,
