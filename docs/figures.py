@@ -119,7 +119,8 @@ def run_example(name: str) -> str:
 
     mpl.use("Agg")
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        runpy.run_path(str(ROOT / "examples" / f"{name}.py"), run_name="__main__")
+        path = next((ROOT / "examples").rglob(f"{name}.py"))
+        runpy.run_path(str(path), run_name="__main__")
     return out.getvalue()
 
 
@@ -201,7 +202,7 @@ def _(said):
     )
     yield "docs/guide.md", text, gain, *chance
     yield (
-        "examples/plot_eeg_latency.py",
+        "examples/series/plot_eeg_latency.py",
         "explain {:.2f} of the trials, and at most {:.2f} without a response. Latencies add {:.3f} "
         "to that, but {:.3f} to {:.3f} where nothing moves",
         *(fixed, *absent, gain, *chance),
@@ -211,14 +212,14 @@ def _(said):
 @of("plot_heartbeats")
 def _(said):
     text = "Blood pressure in an artery, {:.0f} heartbeats:"
-    yield "examples/plot_heartbeats.py", text, *numbers(r"(\d+) beats,", said)
+    yield "examples/series/plot_heartbeats.py", text, *numbers(r"(\d+) beats,", said)
 
 
 @of("plot_too_many_transforms")
 def _(said):
     text = "the component tells rays ({:.3f}) from noise ({:.3f})."
     shares = numbers(r"\n +1 +(\S+) +(\S+)", said)
-    yield "examples/plot_too_many_transforms.py", text, *shares
+    yield "examples/extending/plot_too_many_transforms.py", text, *shares
 
 
 @of("bench_shared_pose.json")
