@@ -44,7 +44,7 @@ LAYERS = {
     "views": "model",
     "diagnostics": "mixture recordings views",
     "plots": "views",
-    "page": "base views files",
+    "page": "diagnostics base views files",
     "nn": "estimator solvers files",
     "datasets": "checks files optional _typing",
     "readers": "datasets data files optional text",
