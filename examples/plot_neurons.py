@@ -9,6 +9,8 @@ neurons, is fitted to spikes alone; then its slope is compared with the time bet
 which the fit does not know.
 """
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
@@ -16,6 +18,7 @@ from scipy.ndimage import gaussian_filter1d
 from gtpca import ALS, GTPCA, FreeWarp
 from gtpca.datasets import fetch_neurons
 
+warnings.filterwarnings("ignore", message="the means of samples")  # rates are positive
 spikes = fetch_neurons()
 between = spikes.second - spikes.first  # ms; the first press is always at 500
 BIN, BEGIN, END = 30, 400, 1600  # ms
