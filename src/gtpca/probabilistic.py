@@ -387,7 +387,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
     missing : {"error", "ignore"}
         How to treat NaN, masked values, None and pandas' NA: as an error, or as *not observed*. May
         be changed after a fit.
-    output : {"scores", "scores+poses", "scores+units"}
+    output : {"scores", "scores+poses", "scores+units", "aligned"}
         What ``transform`` returns, as in :class:`GTPCA`. May be changed after a fit.
     contamination : float in (0, 0.5]
         Share of the training rows that ``predict`` marks as outliers.
@@ -496,7 +496,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
         polarity: Literal["both", "positive"] = "positive",
         shrink: bool = True,
         missing: Literal["error", "ignore"] = "error",
-        output: Literal["scores", "scores+poses", "scores+units"] = "scores",
+        output: Literal["scores", "scores+poses", "scores+units", "aligned"] = "scores",
         contamination: float = 0.1,
         max_iter: int = 1000,
         tol: float = 1e-7,

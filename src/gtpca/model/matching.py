@@ -21,6 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
+from gtpca.data.chunks import known_rows
 from gtpca.model.gaps import HIDDEN_WEIGHT
 from gtpca.model.picking import correlated, grams_of, upright
 from gtpca.operators.base import Operator, lengths_at
@@ -38,6 +39,8 @@ __all__ = [
     "make_blocks",
     "match",
     "match_at",
+    "match_given",
+    "moved_products",
     "orthonormal",
     "rows_as_weights",
     "statistics",
@@ -223,10 +226,39 @@ def _match_between(chunk, block, before, anew):
     return found if before is None else found.or_better(match_at(chunk, block, before))
 
 
+def match_given(chunk, block, column, before=None) -> Match:
+    """:func:`match`, with the rows whose pose on component ``column`` is given in that pose."""
+    given = chunk.given_on(column)
+    if given is None:
+        return match(chunk, block, before)
+    known = known_rows(given)
+    if known.all():
+        return match_at(chunk, block, given)
+    found = match(chunk, block, before).index
+    return match_at(
+        chunk, block, np.where(known if found.ndim == 1 else known[:, None], given, found)
+    )
+
+
+def moved_products(X, V, moved):
+    """``<v_i, x_i m_ik>`` (n, K) and ``<v_i, m_ij m_ik>`` (n, K, K) of moved weights (n, K, d).
+
+    In the precision of the rows, and returned in float64.
+    """
+    weighed = moved * V[:, None].astype(X.dtype)
+    b, G = weighed @ X[:, :, None], weighed @ moved.transpose(0, 2, 1)
+    return b[:, :, 0].astype(np.float64), G.astype(np.float64)
+
+
 def match_at(chunk, block, pose) -> Match:
-    """The projection of the rows of a chunk on a block at given poses (n, p)."""
-    V, K = chunk.value_weights(HIDDEN_WEIGHT), len(block)
-    b, G = chunk.operator.continuous.products(chunk.filled, V, block.weights, pose)
+    """The projection of the rows of a chunk on a block at given nodes (n,) or poses (n, p)."""
+    V, K, operator = chunk.value_weights(HIDDEN_WEIGHT), len(block), chunk.operator
+    if is_pose(pose):
+        b, G = operator.continuous.products(chunk.filled, V, block.weights, pose)
+    else:
+        W = block.weights.astype(chunk.rows.dtype)
+        moved = np.stack([operator.apply_at(w, pose) for w in W], axis=1)
+        b, G = moved_products(chunk.filled, V, moved.astype(chunk.rows.dtype, copy=False))
     lengths = grams_of(chunk).lengths(block, pose, G)
     if K == 1:
         squares = G[:, 0]
