@@ -155,13 +155,13 @@ def _unit(w):
 
 def _loss(chunk, blocks):
     """The energy of the residual, and what components in gaps cost, see :func:`pulls`."""
-    total = energy(chunk)
-    if chunk.hidden is None:
+    total, rho = energy(chunk), pulls(chunk)
+    if not rho.any():
         return total
     coef, index = coefficients(chunk, blocks), chunk.codes.index
     for k, block in enumerate(blocks):
         part = coef[:, [k]] * chunk.operator.apply_at(block.weights[0], index[:, k])
-        total += np.sum(chunk.weigh(np.sum(part**2 * pulls(chunk), axis=1)))
+        total += np.sum(chunk.weigh(np.sum(part**2 * rho, axis=1)))
     return total
 
 
@@ -208,11 +208,11 @@ def _normal_times(chunk, blocks, D):
 def _adjoints(chunk, blocks, rows, D):
     """``sum_i a_ik T_ik* (rows_i + rho_i a_ik T_ik d_k)``, (k, L), with the weights of gaps."""
     operator, coef, index = chunk.operator, coefficients(chunk, blocks), chunk.codes.index
-    found = np.zeros(D.shape)
+    found, rho = np.zeros(D.shape), pulls(chunk)
     for k, d in enumerate(D):
         part = rows
-        if chunk.hidden is not None:
-            part = rows + pulls(chunk) * coef[:, [k]] * operator.apply_at(d, index[:, k])
+        if rho.any():
+            part = rows + rho * coef[:, [k]] * operator.apply_at(d, index[:, k])
         found[k] = operator.adjoint_at(part, index[:, k], chunk.weigh(coef[:, k])[None])[0]
     return found
 
