@@ -570,9 +570,9 @@ GROUPED = {
     "scores": "k-means on scores of GT-PCA",
     "fft": "k-means on \\|FFT\\|",
     "aligned": "k-means on aligned samples",
-    "kshape": "k-Shape (tslearn)",
+    "kshape": "k-Shape of tslearn",
     "kshape circular": "k-Shape, circular",
-    "kasba": "KASBA (aeon)",
+    "kasba": "KASBA of aeon",
 }
 
 
