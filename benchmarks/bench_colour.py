@@ -49,7 +49,7 @@ from gtpca import GTPCA, ProbabilisticGTPCA, Rotation, Shift
 from gtpca.data.chunks import as_chunks
 from gtpca.data.rows import StreamedRows
 from gtpca.datasets import fetch_eeg
-from gtpca.fitting.em import Recipe, climb
+from gtpca.fitting.em import DensityRecipe, climb_likelihood
 from gtpca.model.matching import make_block, statistics
 from gtpca.model.probabilistic import ProbabilisticModel
 from gtpca.model.stationary import estimate_noise
@@ -366,7 +366,7 @@ def above_truth(model, X, truth):
     uniform = np.full(operator.n_transforms, -np.log(operator.n_transforms))
     nothing = np.zeros((0, operator.n_weights))
     begin = ProbabilisticModel(operator, truth.ravel(), nothing, np.ones(1), uniform, noise)
-    _, history, _ = climb(chunks, Recipe(0, whitening=noise), begin)
+    _, history, _ = climb_likelihood(chunks, DensityRecipe(0, whitening=noise), begin)
     return float(len(X) * (model.history_[-1] - history[-1]))
 
 

@@ -45,7 +45,8 @@ from sklearn.metrics import adjusted_rand_score
 from gtpca import GTPCA, MixtureGTPCA, Shift
 from gtpca.data.chunks import as_chunks
 from gtpca.model.mixture import MixtureModel, kind_sums
-from gtpca.model.probabilistic import ProbabilisticModel, soft_sums
+from gtpca.model.posterior import soft_sums
+from gtpca.model.probabilistic import ProbabilisticModel
 
 PLACE = Path(__file__).with_suffix(".json")
 FAMILY, SIZE, DRAWS = Shift(boundary="circular"), 64, 10

@@ -40,6 +40,7 @@ CASES = {
     "k = 200": (200, Shift(50), lambda: noise(300, 100)),
     "64 channels": (2, Shift(500, axes=0), lambda: noise(100, 1000, 64)),
     "10^6 rows of 4 points": (1, Shift(2), lambda: noise(10**6, 4)),
+    "10^6 transforms": (1, Shift((100, 100)), lambda: noise(5, 1100, 1100)),
     "circles of 509 points, a prime": (2, Shift(boundary="circular"), lambda: noise(1000, 509)),
     "circles of 512 points": (2, Shift(boundary="circular"), lambda: noise(1000, 512)),
 }

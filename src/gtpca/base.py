@@ -185,8 +185,7 @@ class BaseModel(BaseFitted):
 
     def _known(self, codes, rows):
         """Codes with their transforms, and the container or the sizes of the samples."""
-        how = {"container": rows.container, "shapes": rows.shapes}
-        return replace(codes, operator=self.operator_, **how)
+        return replace(codes, operator=self.operator_, container=rows.container, shapes=rows.shapes)
 
     def measure(self, X: Any) -> tuple[Codes[Any], np.ndarray]:
         """Codes of new samples and the energy of the residual, in one pass.

@@ -478,8 +478,15 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         """Rows as chunks, with sample weights and given poses."""
         if weight is not None:
             weight = checks.weights("sample_weight", weight, [(rows.n_rows,)])
-        how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs, "residual": self.residual}
-        return as_chunks(rows, operator, weight, **how, given=given)
+        return as_chunks(
+            rows,
+            operator,
+            weight,
+            batch_size=self.batch_size,
+            n_jobs=self.n_jobs,
+            residual=self.residual,
+            given=given,
+        )
 
     def _given_poses(self, poses, operator, n_rows, count):
         """Poses that are given to a fit; an error where they cannot be used."""

@@ -251,12 +251,13 @@ class BaseDensity(BaseModel):
         if given is not None:
             return given
         chunk = sampled(chunks)
-        how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs}
         quick = replace(recipe, tol=max(FIRST_TOL, recipe.tol))
 
         def rest_of(noise):
             rows = chunk.rows if noise is None else noise.whiten(chunk.rows)
-            seen = as_chunks(rows, operator, chunk.weight, **how)
+            seen = as_chunks(
+                rows, operator, chunk.weight, batch_size=self.batch_size, n_jobs=self.n_jobs
+            )
             same = deepcopy(rng)  # the last fit uses the same seeds as a white one
             rest = self._rest_of(seen, replace(quick, whitening=noise), same)
             return rest if noise is None else noise.colour(rest)

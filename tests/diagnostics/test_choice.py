@@ -12,6 +12,7 @@ import time
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from command import environment
 
 from gtpca import GTPCA, Rotation, Shift, labelled
 from gtpca.diagnostics import choose, noise_floor
-from gtpca.diagnostics.choice import _flat, windows_between
+from gtpca.diagnostics.choice import Search, _best, _flat, windows_between
 from gtpca.diagnostics.kept import ResultCache, fingerprint
 
 BEATS = Path(__file__).parents[2] / "benchmarks" / "heartbeats.py"
@@ -129,6 +130,25 @@ def test_a_window_that_cannot_move_far_enough_is_not_taken():
     found = choose(X, windows=[10, 20, 60], n_components=1, n_folds=2, shared_pose=True)
     assert 10 <= found.window <= 25
     assert not found.confined[found.windows == found.window]
+
+
+def test_windows_that_only_seemed_to_move_far_enough_give_way_to_others():
+    """All windows near the best turn out unable in the last folds: those beyond are tried in all."""
+    asked = []
+
+    def look(windows, count, folds):
+        asked.append((tuple(windows), len(folds)))
+        beyond = {w: [0.0 if w < 40 or fold < 2 else 1.0 for fold in folds] for w in windows}
+        error = {w: abs(w - 60) / 100 for w in windows}
+        return {w: [{"error": error[w], "beyond": b} for b in beyond[w]] for w in windows}
+
+    search = SimpleNamespace(folds=range(4), skips=False, look=look)
+    found = Search.best_window(search, [20, 30, 60, 64], 1, 40)
+    assert _best(found) == 30
+    assert len(found[30]) == 4
+    assert [len(found[w]) for w in found if w > 40] == [4] * sum(w > 40 for w in found)
+    errors = {size: [one["error"] for one in folds] for size, folds in found.items()}
+    assert _flat({w: np.array(e) for w, e in errors.items() if len(e) == 4}, 30)
 
 
 def test_windows_that_may_leave_the_sample_or_go_round_can_move():

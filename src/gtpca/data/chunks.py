@@ -153,7 +153,7 @@ class Chunk:
         """
         q = self.operator.feature_weight
         q = np.ones(self.rows.shape[1]) if q is None else q
-        return q[None] if self.hidden is None else q * (1 - (1 - hidden_weight) * self.hidden)
+        return q * (1 - (1 - hidden_weight) * ~self.seen)
 
     @property
     def _feature_weight(self):
@@ -175,6 +175,11 @@ class Chunk:
             return None
         poses = self.given[:, column]
         return poses if known_rows(poses).any() else None
+
+    @property
+    def seen(self) -> np.ndarray:
+        """Where values were observed, bool (n, d), or (1, d) if all were."""
+        return self._state.seen
 
     def weigh(self, values: np.ndarray) -> np.ndarray:
         """``values`` (.., n) times the sample weights."""
@@ -464,9 +469,18 @@ def as_chunks(
         batch_size = rows_per_chunk(operator, rows.dtype, rows.block_rows)
     if residual == "auto":
         residual = "memory" if rows.in_memory else "recompute"
-    how = {"weight": weight, "batch_size": batch_size, "residual": residual, "given": given}
     if not rows.in_memory and is_dask(rows.source):
         from gtpca.data.dask import DaskChunks
 
-        return DaskChunks(rows, operator, **how)
-    return RowChunks(rows, operator, n_jobs=n_jobs, **how)
+        return DaskChunks(
+            rows, operator, weight=weight, batch_size=batch_size, residual=residual, given=given
+        )
+    return RowChunks(
+        rows,
+        operator,
+        weight=weight,
+        batch_size=batch_size,
+        residual=residual,
+        n_jobs=n_jobs,
+        given=given,
+    )

@@ -121,12 +121,11 @@ def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check | Ev
     """
     if isinstance(model, EventGTPCA):
         return check_events(model, X, n_jobs=n_jobs, random_state=random_state)
-    how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
     density = is_density(model)
     return Check(
-        noise_floor(model, X, random_state=random_state, **how),
-        stability(model, X, random_state=random_state, **how),
-        confidence_if_complete(model, X, **how),
+        noise_floor(model, X, n_jobs=n_jobs, random_state=random_state, progress=progress),
+        stability(model, X, n_jobs=n_jobs, random_state=random_state, progress=progress),
+        confidence_if_complete(model, X, n_jobs=n_jobs, progress=progress),
         model.doubt_ if density else None,
         tuple(model.cautions_),
         model.strength_ if density else None,

@@ -14,6 +14,7 @@ principal components of the samples as they are, at most as many as a warp has k
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -192,15 +193,15 @@ def choose_warp(
     folds = list(KFold(count, shuffle=True, random_state=seed).split(samples))
     base = clone(given).set_params(missing="ignore", sample_shape=None, n_jobs=None)
     trials = Trials(base, family, samples, labels, folds, axis)
-    run = {"n_jobs": n_jobs, "progress": progress}
+    run = partial(trials.run, n_jobs=n_jobs, progress=progress)
     start = halves[-1]
-    trials.run([(k, start, low) for k in most], **run)
+    run([(k, start, low) for k in most])
     best = trials.simplest(0)
-    trials.run([(best[0], start, k) for k in range(low + 1, high + 1)], **run)
+    run([(best[0], start, k) for k in range(low + 1, high + 1)])
     best = trials.simplest(2, best)
-    trials.run([(best[0], count, best[2]) for count in halves[:-1]], **run)
+    run([(best[0], count, best[2]) for count in halves[:-1]])
     best = trials.simplest(1, best)
-    trials.run([(0, size, k) for k in range(best[0] + best[2] + 1)], **run)
+    run([(0, size, k) for k in range(best[0] + best[2] + 1)])
     told = {"random_state": random_state, "n_jobs": n_jobs, "sample_shape": given.sample_shape}
     return trials.choice(best, given, told)
 
@@ -226,11 +227,11 @@ class Trials:
         self.odd = np.expand_dims(odd, tuple(a for a in range(samples.ndim - 1) if a != axis))
         self.errors: dict[tuple[int, int, int], np.ndarray] = {}
 
-    def run(self, cases, **how):
+    def run(self, cases, n_jobs=None, progress=None):
         """Try (knots, weights, components) that are not known yet."""
         cases = [case for case in cases if case not in self.errors]
         tasks = [(case, fold) for case in cases for fold in self.folds]
-        found = iter(each(self._held_out, tasks, text="warps", **how))
+        found = iter(each(self._held_out, tasks, text="warps", n_jobs=n_jobs, progress=progress))
         for case in cases:
             errors = np.empty(len(self.samples))
             for _, test in self.folds:
@@ -290,8 +291,7 @@ class Trials:
         chosen = warp if more[least] > SUPPORTED * error[least] else least
         knots, weights, count = cases[chosen]
         model = self.model((knots, weights, max(1, count)))
-        how = {name: getattr(given, name) for name in ("missing", "shared_pose")}
-        suggestion = model.set_params(**how | told)
+        suggestion = model.set_params(missing=given.missing, shared_pose=given.shared_pose, **told)
         tried = dict(zip(("knots", "weights", "n_components"), np.array(cases).T, strict=True))
         return WarpChoice(
             **tried,

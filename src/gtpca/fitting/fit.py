@@ -502,8 +502,8 @@ def _screened(problem, recipe, goal):
         problem = replace(problem, chunks=chunks)
         left.append(chunks.sum(energy))
     W, sides = np.concatenate([r.weights for r in results]), np.zeros((2, len(results)))
-    how = {"total": left[0], "aside": screen.aside}
-    return _finished(problem, recipe, Components(W, -np.diff(left), results, sides, **how))
+    found = Components(W, -np.diff(left), results, sides, total=left[0], aside=screen.aside)
+    return _finished(problem, recipe, found)
 
 
 def _given(problem, recipe, column, count):
@@ -524,16 +524,18 @@ def _solve(problem, recipe, more, n_tries):
     """
     seed = recipe.seed()
     with recipe.progress.component() as report:
-        how = {"n_jobs": recipe.n_jobs, "more": more, "report": report}
-        result = recipe.solver.solve(problem, seed, **how)
+        solve = partial(
+            recipe.solver.solve, problem, n_jobs=recipe.n_jobs, more=more, report=report
+        )
+        result = solve(seed)
         for other_seed in other_seeds(seed, n_tries - 1):
             if result.stopped == "callback":
                 break
-            other = recipe.solver.solve(problem, other_seed, **how)
+            other = solve(other_seed)
             if other.stopped != "callback" and other.explained > (1 + BETTER) * result.explained:
                 result = other
         if recipe.anneal and result.stopped != "callback":
-            result = annealed(problem, recipe.solver, result, **how)
+            result = annealed(problem, solve, result)
     if problem.chunks.operator.crops:
         poses = problem.chunks.sum(match_poses, problem.block_for_codes(result.weights))
         result.weights = centred(problem.chunks.operator, result.weights, poses.used)

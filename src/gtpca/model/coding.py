@@ -248,8 +248,8 @@ def filled_in(chunk, predict):
     Nothing is predicted where there are none. Of shape (n, \\*sample_shape).
     """
     rows, domain = chunk.rows, chunk.operator.domain
-    if chunk.hidden is not None:
-        where = chunk.hidden if domain is None else chunk.hidden & domain
+    where = ~chunk.seen if domain is None else ~chunk.seen & domain
+    if where.any():
         rows = np.where(where, predict(), rows)
     return rows.reshape(-1, *chunk.operator.sample_shape)
 
@@ -289,14 +289,10 @@ def bring_back(rows, operator, index):
         if back is not None:
             return back.astype(rows.dtype)
     chunk, whole, one = Chunk(rows, operator), operator._averaging, np.ones(operator.n_weights)
-    if chunk.hidden is None and not is_pose(index):
+    used, place = index, np.arange(len(index))
+    if _alike(chunk, index):
         used, place = np.unique(index, return_inverse=True)
-        seen = whole.apply_at(one, used)
-    else:
-        used, place = index, np.arange(len(index))
-        seen = whole.apply_at(one, used)
-        seen = seen if chunk.hidden is None else seen * ~chunk.hidden
-    cover = whole.adjoint_rows(seen, used)
+    cover = whole.adjoint_rows(whole.apply_at(one, used) * chunk.seen, used)
     shown = cover > 1e-9 * cover.max(axis=1, keepdims=True, initial=0.0)
     scale = np.divide(1.0, cover, out=np.zeros_like(cover), where=shown)
     return (operator.adjoint_rows(chunk.filled, index) * scale[place]).astype(rows.dtype)
@@ -364,16 +360,21 @@ def _nested_energies(chunk, block, index):
     With ``G_t = C C'`` and ``z = C^-1 b``, the first k components explain ``z_1^2 + .. + z_k^2``.
     """
     b = np.array([products_at(chunk, w, index) for w in block.weights])
-    if chunk.hidden is not None or is_pose(index):
-        return _nested_energies_in_gaps(chunk, block, index, b)
+    if not _alike(chunk, index):
+        return _nested_energies_one_by_one(chunk, block, index, b)
     z = np.einsum("njk,kn->jn", block.at(block.nested_root, index), b)
     return np.maximum(chunk.energies - np.cumsum(z**2, axis=0), 0.0)[:-1]
 
 
-def _nested_energies_in_gaps(chunk, block, index, b):
-    """The same over observed values, where what is explained counts for more than these.
+def _alike(chunk, index):
+    """Whether rows in the same pose see the same: at nodes, if there are no gaps."""
+    return chunk.hidden is None and not is_pose(index)
 
-    And at poses between the nodes, of which there is no table of Gram matrices.
+
+def _nested_energies_one_by_one(chunk, block, index, b):
+    """The same without a table of Gram matrices, over observed values.
+
+    With gaps, what is explained counts for more than these.
     """
     G = gram_at(chunk, block, index)
     for k in range(1, len(block)):
