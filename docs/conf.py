@@ -43,7 +43,11 @@ myst_heading_anchors = 4
 html_math_renderer = "mathml"
 
 # The reference
+import reference  # noqa: E402
+
 autosummary_generate = True
+autosummary_context = reference.CONTEXT
+suppress_warnings = ["config.cache"]  # of the functions in it
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
@@ -54,6 +58,9 @@ warnings.formatwarning = lambda message, category, *_: f"{category.__name__}: {m
 
 # The gallery: an example whose data or packages are missing is shown, but not run
 from pages import gallery_pattern  # noqa: E402
+from sphinx_gallery.sorting import ExplicitOrder  # noqa: E402
+
+SECTIONS = "first-steps series recordings images functions noise large-data extending"
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -61,6 +68,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "api/backreferences",
     "doc_module": ("gtpca",),
     "filename_pattern": gallery_pattern(),
+    "subsection_order": ExplicitOrder([f"../examples/{name}" for name in SECTIONS.split()]),
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_signature": False,
@@ -86,7 +94,7 @@ html_theme_options = {
     "show_prev_next": False,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }

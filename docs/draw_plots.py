@@ -18,7 +18,8 @@ def save(drawn, folder):
 def main(folder=DOCS / "images" / "plots"):
     """Run the examples and write their drawings."""
     for name in ("gallery", "likelihood"):
-        example = runpy.run_path(str(DOCS.parent / "examples" / f"plot_{name}.py"))
+        path = DOCS.parent / "examples" / "first-steps" / f"plot_{name}.py"
+        example = runpy.run_path(str(path))
         save(example["drawn"], folder)
 
 

@@ -28,7 +28,7 @@ def show(row, pictures, title):
 
 def main(folder: Path = DOCS / "images") -> None:
     """Long galaxies as they are, and turned back by their poses, with the mean of each row."""
-    found = runpy.run_path(str(DOCS.parent / "examples" / "plot_galaxies.py"))
+    found = runpy.run_path(str(DOCS.parent / "examples" / "images" / "plot_galaxies.py"))
     model, long = found["model"], found["cuts"][found["long"]]
     best = long[np.argsort(-model.score_samples(long))[:40]]
     wide = [1] * N_SHOWN + [0.25, 1]

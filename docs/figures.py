@@ -119,7 +119,8 @@ def run_example(name: str) -> str:
 
     mpl.use("Agg")
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        runpy.run_path(str(ROOT / "examples" / f"{name}.py"), run_name="__main__")
+        path = next((ROOT / "examples").rglob(f"{name}.py"))
+        runpy.run_path(str(path), run_name="__main__")
     return out.getvalue()
 
 
@@ -201,7 +202,7 @@ def _(said):
     )
     yield "docs/guide.md", text, gain, *chance
     yield (
-        "examples/plot_eeg_latency.py",
+        "examples/series/plot_eeg_latency.py",
         "explain {:.2f} of the trials, and at most {:.2f} without a response. Latencies add {:.3f} "
         "to that, but {:.3f} to {:.3f} where nothing moves",
         *(fixed, *absent, gain, *chance),
@@ -211,14 +212,14 @@ def _(said):
 @of("plot_heartbeats")
 def _(said):
     text = "Blood pressure in an artery, {:.0f} heartbeats:"
-    yield "examples/plot_heartbeats.py", text, *numbers(r"(\d+) beats,", said)
+    yield "examples/series/plot_heartbeats.py", text, *numbers(r"(\d+) beats,", said)
 
 
 @of("plot_too_many_transforms")
 def _(said):
     text = "the component tells rays ({:.3f}) from noise ({:.3f})."
     shares = numbers(r"\n +1 +(\S+) +(\S+)", said)
-    yield "examples/plot_too_many_transforms.py", text, *shares
+    yield "examples/extending/plot_too_many_transforms.py", text, *shares
 
 
 @of("bench_shared_pose.json")
@@ -563,13 +564,36 @@ def _(d):
             yield "docs/guide.md", f"| {data} | {kind} | {fields} |", *shown
 
 
+GROUPED = {
+    "mixture": "`MixtureGTPCA`",
+    "scores": "k-means on scores of GT-PCA",
+    "fft": "k-means on \\|FFT\\|",
+    "aligned": "k-means on aligned samples",
+    "kshape": "k-Shape (tslearn)",
+    "kshape circular": "k-Shape, circular",
+    "kasba": "KASBA (aeon)",
+}
+
+
+def means_of(figures):
+    """The mean of every method."""
+    return {name: told["mean"] for name, told in figures.items() if isinstance(told, dict)}
+
+
+def tuned(figures, method):
+    """The figure of a method; of one with settings, such as "dtw 0.2", the best; None: unknown."""
+    if method in figures:
+        return figures[method]
+    every = [value for name, value in figures.items() if re.fullmatch(rf"{method} [\d.]+", name)]
+    return max(every, default=None)
+
+
 @of("bench_kinds.json")
 def _(d):
     page = "docs/howto/which-pattern.md"
-    order = ("mixture", "scores", "fft", "aligned", "kshape", "kshape circular", "truth")
     for name, cell in d["figures"].items():
-        means = [cell[method]["mean"] for method in order]
-        yield page, f"| {name} | {' | '.join(['{:.2f}'] * len(means))} |", *means
+        found = [tuned(means_of(cell), method) for method in (*GROUPED, "truth")]
+        yield page, f"| {name} | {' | '.join(['{:.2f}'] * len(found))} |", *found
     yield page, "{:.2f} times as much for four", d["cost"]["ratio"]
     text = "took {:.0f} seconds of processor time, {} passes"
     yield page, text, d["cost"]["fit_processor"], d["cost"]["fit_passes"]
@@ -635,8 +659,16 @@ def _(d):
     for name, cell in d.items():
         means = [cell[method]["mean"] for method in order]
         yield page, f"| {name} | {' | '.join(['{:.2f}'] * len(means))} |", *means
-    errors = [cell["nearest"]["error"] for cell in d.values()]
-    yield page, "equally good within the standard error, {:.2f}.", max(errors)
+    for other, text in (
+        ("nearest", "above the nearest sample by {:.3f} ± {:.3f} and {:.3f} ± {:.3f} in the same"),
+        ("scores", "above the machine on scores by {:.2f} ± {:.2f} and {:.2f} ± {:.2f}."),
+    ):
+        above = [
+            np.subtract(*(one[way]["draws"] for way in ("likelihood", other))) for one in d.values()
+        ]
+        errors = [each.std(ddof=1) / np.sqrt(len(each)) for each in above]
+        pairs = zip(above, errors, strict=True)
+        yield page, text, *(value for each, error in pairs for value in (each.mean(), error))
 
 
 @of("bench_aligned.json")
@@ -731,6 +763,18 @@ RECORDED = {
 }
 
 
+COUNTED = {
+    "white": "white noise",
+    "AR": "AR(0.9) noise",
+    "1/f": "1/f noise",
+    "Laplace": "Laplace noise",
+    "t(3)": "t(3) noise",
+    "300": "300 events in noise 0.25",
+    "30": "30 events in noise 0.25",
+    "8": "8 events in noise 0.25",
+}
+
+
 @of("bench_events.json")
 def _(d):
     page = "docs/comparison.md"
@@ -750,6 +794,34 @@ def _(d):
     spans = [span([one[name] for one in beside.values()]) for name in ("F", "alphacsc F")]
     text = "has F {:.2f} to {:.2f}, alphacsc {:.2f} to {:.2f} at the best of three"
     yield "README.md", text, *sum(spans, ())
+    page, (few, many) = "docs/howto/templates.md", (d[f"long/{n}"] for n in (10**5, 10**7))
+    text = (
+        "with $10^7$ points took {:.0f} seconds to fit and {:.1f} to encode, and {:.0f} MB in all"
+    )
+    yield page, text, many["fit"], many["encode"], many["MB"]
+    yield page, "one with $10^5$ points {:.1f} and {:.1f} seconds", few["fit"], few["encode"]
+    for name, title in COUNTED.items():
+        rows = [d[f"fresh/{name}/{seed}"] for seed in range(20, 40)]
+        found = [np.mean([row[way] for row in rows]) for way in ("fitted", "cross", "surrogate")]
+        text = f"| {title} | {{:.1f}} | {{:.1f}} | {{:.1f}} | {{}} of 20 |"
+        yield page, text, *found, sum(row["above"] for row in rows)
+    beats = {
+        "100, one template": d["beats/100/own"],
+        "119, two templates in one pose": d["beats/119/shared"],
+        "119, two templates with events of their own": d["beats/119/own"],
+    }
+    for title, row in beats.items():
+        text = f"| {title} | {{:.3f}} | {{:.3f}} | {{:.0f}} points |"
+        yield page, text, row["recall"], row["precision"], row["jitter"]
+    text = "In the last row {:.2f} and {:.2f} of the events"
+    yield page, text, *sorted(d["beats/119/own"]["purity"])
+    times = span([row["times"] for row in beats.values()])
+    yield page, "takes {:.0f} to {:.0f} times as long as one FFT", *times
+    online = means["online"]
+    text = "templates is {:.3f} after the first of ten parts of 6,000 points, and {:.3f} after all"
+    yield "docs/howto/real-time.md", text, online["first likeness"][0], online["likeness"][0]
+    whole = means["planted/noise .25/F1"]["likeness"][0]
+    yield "docs/howto/real-time.md", "a fit of the whole recording has {:.3f}", whole
 
 
 @of("bench_cluster.json")

@@ -22,13 +22,14 @@ def differing(made, kept):
     return 1.0 if a.shape != b.shape else float(np.mean(np.abs(a - b).max(axis=-1) > 0.1))
 
 
-def assert_fresh(folder, kept=IMAGES):
-    """Every picture in ``folder`` is that of the same name among those of the documentation."""
+def assert_fresh(folder, kept=IMAGES, names=None):
+    """Every picture in ``folder``, or those of some names, is that of the documentation."""
     matplotlib = pytest.importorskip("matplotlib", reason="pictures need it: gtpca[plot]")
     pinned = re.search(r"^matplotlib==(\S+)", (ROOT / "constraints.txt").read_text(), re.M)[1]
     if matplotlib.__version__ != pinned:
         pytest.skip(f"pictures are those of matplotlib {pinned}")
-    shares = {path.name: differing(path, kept / path.name) for path in Path(folder).glob("*.png")}
+    names = [path.name for path in Path(folder).glob("*.png")] if names is None else names
+    shares = {name: differing(Path(folder) / name, kept / name) for name in names}
     assert shares
     stale = {name: share for name, share in shares.items() if share > LARGEST_SHARE}
     assert not stale, f"pictures are stale, draw them by python docs/draw_all.py: {stale}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 import shlex
 import sys
 from contextlib import redirect_stdout
@@ -15,13 +16,15 @@ from tokenize import COMMENT, generate_tokens
 import numpy as np
 import pytest
 from command import call
+from pictures import IMAGES, assert_fresh
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-MAIN = ("index", "which-family", "guide", "diagnostics", "plots", "page")
+MAIN = ("index", "which-family", "guide", "diagnostics", "plots", "page", "five-tasks")
 PAGES = [ROOT / "README.md", *(DOCS / f"{name}.md" for name in MAIN)]
-PAGES += sorted((DOCS / "howto").glob("*.md"))
-FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+DRAWN = runpy.run_path(str(DOCS / "draw_pages.py")) if DOCS.exists() else {}
+PAGES += DRAWN["pages"]() if DRAWN else []
+blocks_of = DRAWN.get("blocks_of")
 # Comments behind a statement that say what its value is: a shape, or how Python shows it.
 SHAPE = re.compile(r"\(\d+,( \d+)*\)|\(\d+(, \d+)+\)")
 VALUE = re.compile(r"[-\d\[{'\"]|True\b|False\b")
@@ -49,14 +52,6 @@ OPTIONAL = {
 }
 
 pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not installed")
-
-
-def blocks_of(path):
-    """The blocks of a page that run: language, code, and the line where each begins."""
-    text = path.read_text(encoding="utf-8")
-    for match in FENCE.finditer(text):
-        lines = [line.removeprefix(match[1]) for line in match[3].splitlines()]
-        yield match[2], "\n".join(lines), text.count("\n", 0, match.start()) + 1
 
 
 def comments_of(code):
@@ -147,6 +142,16 @@ def test_the_code_of_the_page_runs(path, tmp_path, monkeypatch, capsys):
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
     assert not faults, "\n".join(faults)
+    if shown := DRAWN["shown"](path):
+        assert_fresh(tmp_path, IMAGES / "pages", shown)
+
+
+def test_every_page_shows_what_its_code_draws():
+    shown = [name for path in DRAWN["pages"]() for name in DRAWN["shown"](path)]
+    kept = [path.name for path in (IMAGES / "pages").glob("*.png")]
+    assert sorted(shown) == sorted(kept)
+    without = [p.stem for p in DRAWN["pages"]() if p.stem != "index" and not DRAWN["shown"](p)]
+    assert without == []
 
 
 TRUE = [

@@ -10,7 +10,7 @@ import pytest
 from pictures import IMAGES, assert_fresh
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+EXAMPLES = sorted((ROOT / "examples").rglob("plot_*.py"), key=lambda path: path.stem)
 
 
 @pytest.fixture
@@ -38,6 +38,13 @@ def test_example(path, pyplot, capsys, request, tmp_path):
         pytest.skip(f"needs {', '.join(lacks)}")
     names = runpy.run_path(str(path), run_name="__main__")
     assert pyplot.get_fignums(), "drew nothing"
+    pages = runpy.run_path(str(ROOT / "docs" / "_extensions" / "pages.py"))
+    if pages["pictures_of"](path.stem):  # of data that the site may not have
+        (tmp_path / "kept").mkdir()
+        runpy.run_path(str(ROOT / "docs" / "draw_examples.py"))["save"](
+            path.stem, tmp_path / "kept"
+        )
+        assert_fresh(tmp_path / "kept", IMAGES / "examples")
     if "drawn" in names:  # the pictures of docs/plots.md, as they are when they are first drawn
         runpy.run_path(str(ROOT / "docs" / "draw_plots.py"))["save"](names["drawn"], tmp_path)
     for number in pyplot.get_fignums():

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from gtpca.datasets import random_rotation
+from gtpca import EventGTPCA, Shift
+from gtpca.datasets import fetch_ecg, random_rotation
 
 DOCS = Path(__file__).parents[1] / "docs"
 SCRIPT = DOCS / "five_tasks.py"
@@ -76,6 +77,17 @@ def test_a_family_of_your_own(tasks, tmp_path):
     X = pattern * (1 + slopes[:, None] * np.linspace(-0.5, 0.5, 60))
     np.save(tmp_path / "drifts.npy", X + 0.05 * rng.standard_normal(X.shape))
     assert correlation(tasks["own_family"](tmp_path), slopes) > 0.99
+
+
+def test_beats_of_a_record(data_home):
+    """As docs/five-tasks.md says of all half hour, in the first five minutes."""
+    ecg = fetch_ecg("100", data_home=data_home)
+    lead, rate = ecg.data[:108_000, 0], ecg.sampling_rate
+    model = EventGTPCA(1, Shift("0.7s"), rate=rate, counts=False, random_state=0).fit(lead)
+    peaks = model.poses(model.encode(lead))["peak"]
+    apart = np.abs(peaks[:, None] - ecg.beats[ecg.beats < len(lead)] / rate)
+    assert np.mean(apart.min(axis=0) < 0.05) > 0.99
+    assert np.mean(apart.min(axis=1) < 0.05) > 0.99
 
 
 def test_every_call_is_on_the_site():

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import gtpca
+
 DOCS = Path(__file__).parents[1] / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not installed")
 
@@ -53,9 +55,10 @@ def test_faults_are_named(check, body, fault, tmp_path, capsys):
 
 
 def test_links_are_those_of_the_site(pages):
-    text = "[a](../examples/plot_gaps.py) [b](docs.md#x) [c](https://x.example) [d](../README.md)"
+    text = "[a](../examples/noise/plot_gaps.py) [b](docs.md#x) [c](https://x.example)"
+    text += " [d](../README.md)"
     moved = pages["site_links"](text, "howto/gaps", "docs/gaps.md")
-    assert "(../auto_examples/plot_gaps.rst)" in moved
+    assert "(../auto_examples/noise/plot_gaps.rst)" in moved
     assert "(../docs.md#x)" in moved
     assert "(https://x.example)" in moved
     assert "(../index.md)" in moved
@@ -66,3 +69,47 @@ def test_an_example_says_what_it_misses(pages):
     text = pages["with_note"]("Title\n=====\n\nText", ["the package torch"])
     assert "it needs the package torch" in text
     assert pages["with_note"]("Title\n=====\n", []) == "Title\n=====\n"
+
+
+@pytest.fixture(scope="module")
+def reference():
+    pytest.importorskip("numpydoc", reason="needs numpydoc: make docs")
+    return runpy.run_path(str(DOCS / "_extensions" / "reference.py"))
+
+
+@pytest.mark.parametrize("name", ["GTPCA", "ProbabilisticGTPCA", "MixtureGTPCA", "EventGTPCA"])
+def test_every_parameter_is_in_one_group(reference, name):
+    rows = [row for group in reference["parameters"](f"gtpca.{name}").values() for row in group]
+    assert sorted(row[0] for row in rows) == sorted(getattr(gtpca, name)().get_params(deep=False))
+    assert all(text.endswith(".") for _, _, text in rows), rows
+
+
+def test_methods_are_listed_without_internals(reference):
+    found = reference["methods"]("gtpca.GTPCA")
+    assert {"fit", "transform", "encode", "align", "poses", "score"} <= set(found["Methods"])
+    assert not {"bind", "chunks", "measure", "set_params", "model_"} & set(found["Methods"])
+    assert all(name.startswith("plot_") for name in found["Plots"])
+    assert all(text.endswith(".") for text in found["Methods"].values()), found
+    assert ("fit_transform", "Fit to data, then transform it.") in reference["inherited"](
+        "gtpca.GTPCA"
+    )
+    assert "bind" in reference["methods"]("gtpca.Family")["Methods"]
+    assert reference["methods"]("gtpca.Shift") == {}
+
+
+WORDS = [
+    "spike sorting",
+    "template matching",
+    "DTW",
+    "retention time",
+    "cryo-EM",
+    "gait",
+    "seizure",
+]
+WORDS += ["sub-sample", "real time", "Woody", "RIDE", "icoshift", "sub-pixel", "functional data"]
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_words_of_the_fields_are_found(word):
+    pages = [page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md")]
+    assert any(word.lower() in page.lower() for page in pages)

@@ -16,6 +16,7 @@ OUTSIDE |= {
 # What the text of an example says about what it needs.
 NEEDS = {
     "fetch_": ("data sets: name their folder by GTPCA_DATA", lambda: "GTPCA_DATA" in os.environ),
+    "fetch_curves": ("the package rdata", lambda: find_spec("rdata")),
     "fetch_eeg": ("the package rdata", lambda: find_spec("rdata")),
     "fetch_handwriting": ("the package rdata", lambda: find_spec("rdata")),
     "gtpca.nn": ("the package torch", lambda: find_spec("torch")),
@@ -26,13 +27,20 @@ NEEDS = {
 
 
 def missing(source: str) -> list[str]:
-    """What an example needs and does not find here."""
-    return [what for text, (what, there) in NEEDS.items() if text in source and not there()]
+    """What an example needs and does not find here; some can make their data."""
+    made = "fetch_" if "def simulated(" in source else None
+    needs = {text: need for text, need in NEEDS.items() if text in source and text != made}
+    return [what for what, there in needs.values() if not there()]
+
+
+def example_file(name: str) -> Path:
+    """The file of an example, in the folder of its section."""
+    return next((ROOT / "examples").rglob(f"{name}.py"))
 
 
 def examples() -> dict[str, list[str]]:
     """Each example with what it misses."""
-    paths = sorted((ROOT / "examples").glob("plot_*.py"))
+    paths = sorted((ROOT / "examples").rglob("plot_*.py"))
     return {path.stem: missing(path.read_text(encoding="utf-8")) for path in paths}
 
 
@@ -55,7 +63,7 @@ def site_links(text: str, page: str, of: str) -> str:
 
 def _on_site(target: str) -> str:
     """The file below ``docs`` that shows a file of the repository; others are downloads."""
-    if match := re.fullmatch(r"examples/(plot_\w+)\.py", target):
+    if match := re.fullmatch(r"examples/((?:[\w-]+/)?plot_\w+)\.py", target):
         return f"docs/auto_examples/{match[1]}.rst"
     pages = {file: f"docs/{page}.md" for page, file in OUTSIDE.items()}
     pages |= {"README.md": "docs/index.md", "examples": "docs/auto_examples/index.rst"}
@@ -70,13 +78,23 @@ def read(app, docname, source) -> None:
         source[0] = (ROOT / file).read_text(encoding="utf-8")
     if (ROOT / file).exists():
         source[0] = site_links(source[0], docname, file)
-    elif docname.startswith("auto_examples/plot_"):
-        source[0] = with_note(source[0], examples()[docname.rpartition("/")[2]])
+    elif re.search(r"^auto_examples/.*plot_\w+$", docname):
+        name = docname.rpartition("/")[2]
+        source[0] = with_note(source[0], examples()[name], pictures_of(name))
 
 
-def with_note(text: str, lacks: list[str]) -> str:
-    """An example's page that says why it was not run."""
-    note = f"\n.. note:: Not run when these pages were built: it needs {', '.join(lacks)}.\n"
+def pictures_of(name: str) -> list[str]:
+    """The pictures that are kept of an example whose data do not come with the library."""
+    found = sorted((ROOT / "docs" / "images" / "examples").glob(f"{name}-*.png"))
+    return [f"/images/examples/{path.name}" for path in found]
+
+
+def with_note(text: str, lacks: list[str], pictures: list[str] = ()) -> str:
+    """An example's page that says why it was not run, and shows what it drew elsewhere."""
+    said = f"Not run when these pages were built: it needs {', '.join(lacks)}."
+    said += " The pictures are those of an earlier run." if pictures else ""
+    shown = "".join(f"\n.. image:: {path}\n   :alt: Drawn by the code below\n" for path in pictures)
+    note = f"\n.. note:: {said}\n{shown}"
     return re.sub(r"(\n=+\n)", lambda match: match[1] + note, text, count=1) if lacks else text
 
 

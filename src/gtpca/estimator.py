@@ -673,7 +673,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             return self._aligned_rows(rows, given=self._posed(rows, poses))
         return self._put_out(self.encode(X, poses))
 
-    def fit_transform(
+    def fit_transform(  # type: ignore[override]  # names of what is passed on
         self,
         X: Any,
         y: Any = None,

@@ -316,7 +316,8 @@ def test_history(curves):
 def test_the_page_shows_every_drawing():
     page = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
     shown = set(re.findall(r"\]\(images/plots/([\w-]+)\.png\)", page))
-    files = [ROOT / "examples" / f"plot_{name}.py" for name in ("gallery", "likelihood")]
+    folder = ROOT / "examples" / "first-steps"
+    files = [folder / f"plot_{name}.py" for name in ("gallery", "likelihood")]
     made = "".join(file.read_text(encoding="utf-8") for file in files)
     assert shown == set(re.findall(r'drawn\["([\w-]+)"\]', made))
     for name in plots.__all__:

@@ -32,6 +32,13 @@ def test_windows_around_events(kind, tmp_path):
     expected = [1e-6 * SIGNAL[:, at - 10 : at + 30].T for at in (100, 250)]
     np.testing.assert_allclose(data.rows, expected, rtol=1e-6)
     assert (data.channels, data.sampling_rate, data.start) == (["Fz", "Cz"], RATE, -0.1)
+    time, channel = data.labelled.labels.axes
+    assert (time.name, time.unit, time.points[0], channel.names) == (
+        "time",
+        "s",
+        -0.1,
+        ("Fz", "Cz"),
+    )
     assert len(read_data(path, event="stop", tmin=-0.1, tmax=0.3).rows) == 1
     refused(path, "event='left' is not there; there are: .*go", event="left", tmin=0, tmax=1)
 

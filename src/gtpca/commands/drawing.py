@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -215,6 +216,7 @@ def report(
             raise ValueError("--labels-file does not apply to templates of recordings.")
         _report_recording(fitted, source, channel, output, check, title, text)
         return
+    from gtpca.diagnostics.summary import quick_check
     from gtpca.diagnostics.wording import Commands
     from gtpca.page import write_page
 
@@ -223,11 +225,12 @@ def report(
         labels = (beside or None) if labels_file is None else _labels(data, labels_file)
         ids = None if data.ids is None else {data.id_name: data.ids}
         files = (model, source.path, source.fit_words(fitted, data), source.words(max_size))
-        found = check_watched(fitted, data.rows).named(*files) if check else None
-        said = {"labels-file": labels_file, "title": title, "text": text}
-        known: dict[str, Any] = {"labels": labels, "ids": ids, "check": found}
+        found = check_watched(fitted, data.rows) if check else quick_check(fitted, data.rows)
+        checked = found.named(*files) if found else False
+        known: dict[str, Any] = {"labels": labels, "ids": ids, "check": checked}
         if not fitted.has_kinds:
-            known["commands"] = _next(Commands.of(fitted).named(*files), output, said)
+            commands = Commands.of(fitted).named(*files)
+            known["commands"] = (commands.check(), replace(commands, on_page=True).windows())
         write_page(fitted, data.rows, path, title=title, text=text, **known)
     tell(output, "The page is")
 
@@ -240,12 +243,6 @@ def _report_recording(fitted, source, channel, output, check, title, text) -> No
         found = check_watched(fitted, values) if check else None
         write_page(fitted, values, path, check=found, title=title, text=text)
     tell(output, "The page is")
-
-
-def _next(commands, output, said) -> tuple[str, str]:
-    """The commands to run next, with the same options: to check, and if there is no pattern."""
-    words = [w for name, v in said.items() if v is not None for w in (f"--{name}", str(v))]
-    return commands.checked_page(output, *words), commands.windows()
 
 
 def _labels(data, path) -> np.ndarray | None:

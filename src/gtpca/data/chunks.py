@@ -165,6 +165,11 @@ class Chunk:
         return self._state.hidden
 
     @property
+    def seen(self) -> np.ndarray:
+        """Where values were observed, bool (n, d), or (1, d) if all were."""
+        return self._state.seen
+
+    @property
     def turn(self) -> int:
         """The number of the component that comes next: that of the columns of the codes."""
         return 0 if self.codes is None else self.codes.index.shape[1]
@@ -175,11 +180,6 @@ class Chunk:
             return None
         poses = self.given[:, column]
         return poses if known_rows(poses).any() else None
-
-    @property
-    def seen(self) -> np.ndarray:
-        """Where values were observed, bool (n, d), or (1, d) if all were."""
-        return self._state.seen
 
     def weigh(self, values: np.ndarray) -> np.ndarray:
         """``values`` (.., n) times the sample weights."""

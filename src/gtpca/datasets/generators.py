@@ -16,7 +16,7 @@ from gtpca.datasets import errp
 
 def make_oscillations(
     n_samples: int = 1000, n_times: int = 256, noise: float = 0.2, random_state: RandomState = None
-) -> tuple[np.ndarray, np.ndarray]:
+) -> np.ndarray:
     """Draw noisy sums of an alpha and a beta oscillation at random times.
 
     ``X[i, t - 1] = f_i(t / T) + noise * N(0, 1)`` for t = 1..T with

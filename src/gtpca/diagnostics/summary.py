@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gtpca.data.rows import is_dask
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.noise import NoiseFloor, noise_floor
 from gtpca.diagnostics.poses import PoseConfidence, confidence_if_complete
@@ -14,7 +15,10 @@ from gtpca.fitting.wording import speak_of_colour
 from gtpca.recordings import EventGTPCA
 from gtpca.views.parts import is_density
 
-__all__ = ["Check", "check"]
+__all__ = ["Check", "check", "quick_check"]
+
+QUICK = 5e6  # products per pass of all fits of a check that takes less time than the page
+LEAST = 10  # rows; of fewer, the noise is not known
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +28,8 @@ class Check:
     Attributes
     ----------
     noise : NoiseFloor
-    stability : Stability
+    stability : Stability or None
+        None after a quick check.
     poses : PoseConfidence or None
         None if samples have gaps, or if the family has no list of transforms: poses are not
         compared then.
@@ -39,7 +44,7 @@ class Check:
     """
 
     noise: NoiseFloor
-    stability: Stability
+    stability: Stability | None
     poses: PoseConfidence | None
     doubt: str | None = None
     cautions: tuple[str, ...] = ()
@@ -72,7 +77,15 @@ class Check:
     def named(self, model, data, reading=None, again=()) -> Check:
         """The same, with sentences that name files; see :meth:`NoiseFloor.advice`."""
         files = (model, data, reading, again)
-        return replace(self, **{name: each.named(*files) for name, each in self.answers.items()})
+        named = {name: each.named(*files) for name, each in self.answers.items()}
+        return replace(self, no_poses=self.no_poses.replace("DATA", str(data)), **named)
+
+    @property
+    def on_page(self) -> Check:
+        """The same for the page of the model: no sentence sends its reader there."""
+        answers = self.answers.items()
+        there = {n: replace(v, commands=replace(v.commands, on_page=True)) for n, v in answers}
+        return replace(self, **there)
 
     @property
     def answers(self) -> dict[str, Any]:
@@ -83,7 +96,8 @@ class Check:
     @property
     def unanswered(self) -> list[str]:
         """Why a result is missing, in words."""
-        return [self.no_poses] if self.poses is None else []
+        repeated = [wording.NOT_REPEATED] if self.stability is None else []
+        return repeated + ([self.no_poses] if self.poses is None else [])
 
     @property
     def _no_pattern(self) -> str:
@@ -96,7 +110,9 @@ class Check:
         return "\n\n".join([*said, *map(str, self.answers.values()), *self.unanswered])
 
 
-def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check | EventCheck:
+def check(
+    model, X, *, quick=False, n_jobs=None, random_state=0, progress=None
+) -> Check | EventCheck:
     """Run :func:`noise_floor`, :func:`stability` and :func:`pose_confidence`.
 
     The last needs samples without gaps, and a family with a list of transforms; otherwise it is
@@ -109,6 +125,10 @@ def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check | Ev
         Fitted.
     X : array (n, \\*sample_shape) or (n, d), or recordings
         The training data.
+    quick : bool
+        Test only as much as the verdict about noise needs (``verdict_only`` of
+        :func:`noise_floor`), and no halves of the samples; it does not change the check of
+        recordings.
     n_jobs : int or None
         Threads.
     random_state : int, RandomState or None
@@ -121,13 +141,49 @@ def check(model, X, *, n_jobs=None, random_state=0, progress=None) -> Check | Ev
     """
     if isinstance(model, EventGTPCA):
         return check_events(model, X, n_jobs=n_jobs, random_state=random_state)
+    return _check_samples(model, X, quick, n_jobs, random_state, progress)
+
+
+def _check_samples(model, X, quick, n_jobs=None, random_state=0, progress=None) -> Check:
+    """All answers about samples, or the quick ones."""
     density = is_density(model)
     return Check(
-        noise_floor(model, X, n_jobs=n_jobs, random_state=random_state, progress=progress),
-        stability(model, X, n_jobs=n_jobs, random_state=random_state, progress=progress),
+        noise_floor(
+            model,
+            X,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            progress=progress,
+            verdict_only=quick,
+        ),
+        None
+        if quick
+        else stability(model, X, n_jobs=n_jobs, random_state=random_state, progress=progress),
         confidence_if_complete(model, X, n_jobs=n_jobs, progress=progress),
         model.doubt_ if density else None,
         tuple(model.cautions_),
         model.strength_ if density else None,
         wording.OWN_POSES if model.operator_.own_search else wording.GAPS,
     )
+
+
+def quick_check(model, X) -> Check | None:
+    """A quick :func:`check` where it costs less than the page of the model; None elsewhere.
+
+    A fit takes about ``n m (d + L)`` products per direction and pass, with ``m`` transforms of
+    ``d`` values and ``L`` weights. There is none for kinds or recordings, or for samples that are
+    not as many as those of the fit, or are Dask arrays.
+    """
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    seen = getattr(model, "n_samples_seen_", None)
+    if model.of_recordings or model.has_kinds or is_dask(X) or n_rows != seen or n_rows < LEAST:
+        return None
+    operator = model.operator_
+    size = operator.n_transforms * (operator.n_features + operator.n_weights)
+    cost = n_rows * size * (model.n_components_ + is_density(model)) ** 2
+    if operator.still or not 0 < cost <= QUICK:
+        return None
+    try:
+        return _check_samples(model, X, quick=True)
+    except ValueError:  # samples that no test can be made of, such as zeros
+        return None

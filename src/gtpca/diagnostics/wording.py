@@ -118,7 +118,13 @@ GAPS = (
 
 OWN_POSES = (
     "Poses were not compared with the next best ones: this family has no list of transforms; "
-    "whether warps are supported, `gtpca.diagnostics.choose_warp(X)` tells."
+    "whether warps are supported, `choose_warp(X)` tells, or `gtpca choose DATA --family freewarp`."
+)
+
+
+NOT_REPEATED = (
+    "Whether halves of the samples have the same components was not tested: "
+    "`gtpca.diagnostics.check(model, X)`, or `gtpca check`, does so."
 )
 
 
@@ -145,6 +151,8 @@ class Commands:
         Words that tell ``fit`` and ``choose`` how to read the data.
     again : tuple of str
         Words that tell commands with a model, which remembers most of it.
+    on_page : bool
+        Whether sentences are on the page of the model, which need not send anybody there.
     """
 
     family: str
@@ -156,6 +164,7 @@ class Commands:
     data: Any = "DATA"
     reading: tuple[str, ...] = ()
     again: tuple[str, ...] = ()
+    on_page: bool = False
 
     @classmethod
     def of(cls, model) -> Commands:
@@ -206,20 +215,22 @@ class Commands:
 
     def windows(self) -> str:
         """What may help if nothing was found; only a family with windows has other windows."""
-        if self.any_window is None and self.changed is None:
-            return f"another family or more samples may help; look at it with `{self.report()}`"
         if self.any_window is None:
-            return "another family or more samples may help"
+            look = self.look("it") if self.changed is None else ""
+            return f"another family or more samples may help{look}"
         return f"try other windows with `{self.choose()}`"
 
     def report(self) -> str:
         """The command that writes a page."""
         return self._look("report", new_file("report.html"))
 
-    def checked_page(self, page, *words) -> str:
-        """The command that writes a page with diagnostics, next to another ``page``."""
-        page = "report.html" if str(page) == "-" else page
-        return self._look("report", new_file(page, "-checked"), "--check", *words)
+    def look(self, what) -> str:
+        """The end of a sentence that sends somebody to the page; empty if that is where it is."""
+        return "" if self.on_page else f"; look at {what} with `{self.report()}`"
+
+    def check(self) -> str:
+        """The command that runs all diagnostics."""
+        return typed("gtpca", "check", file_word(self.model), file_word(self.data), *self.again)
 
     def poses(self) -> str:
         """The command that writes a table of poses."""
@@ -419,7 +430,7 @@ def pose_confidence(found, commands, bar) -> str:
     if found.ambiguous[k] > bar:
         after = commands.poses()
         return f"Not all poses can be trusted: {seen}; look at them with `{after}`."
-    return f"Poses are clear: {seen}; look at them with `{commands.report()}`."
+    return f"Poses are clear: {seen}{commands.look('them')}."
 
 
 def _at_ends(found, name, k, commands):
@@ -446,8 +457,7 @@ def stability(found, commands) -> str:
         f"(threshold {found.threshold:g})"
     )
     if k == count:
-        after = commands.report()
-        return f"Component {k}, the last, is stable: {seen}; look at all with `{after}`."
+        return f"Component {k}, the last, is stable: {seen}{commands.look('all')}."
     if k == 0:
         return f"Component 1 is not stable: {seen}; {commands.windows()}."
     keep = commands.fewer(k)

@@ -16,6 +16,7 @@ __all__ = [
     "find_piles",
     "has_ends",
     "loud_cautions",
+    "piles_of",
     "scale_of",
 ]
 
@@ -40,8 +41,8 @@ class Pile:
     kind : {"right angles", "ends", "one"}
     name : str
         The quantity, such as "degrees".
-    value : str
-        The value, if all are at one.
+    values : tuple
+        The values at which they are.
     component : int
         Counted from 0.
     share, chance : float
@@ -50,7 +51,7 @@ class Pile:
 
     kind: str
     name: str
-    value: str
+    values: tuple
     component: int
     share: float
     chance: float
@@ -117,14 +118,36 @@ def find_piles(operator, taken) -> list[Pile]:
     for component, (used, counts) in enumerate(taken):
         here = operator.describe(used)
         for name, values in possible.items():
-            for kind, where in _sets(operator, name, np.asarray(values), here[name], counts):
-                if kind == "ends" and component > 0:
-                    continue  # the residual of the first is largest there
-                share = counts[np.isin(here[name], where)].sum() / max(counts.sum(), 1)
-                chance = float(np.isin(values, where).mean())
-                pile = Pile(kind, name, f"{where[0]:.6g}", component, float(share), chance)
-                found += [pile] if _piled(pile, counts.sum()) else []
+            found += piles_of(operator, name, np.asarray(values), here[name], counts, component)
     return sorted(found, key=lambda pile: -pile.share)
+
+
+def piles_of(operator, name, possible, taken, counts=None, component=0) -> list[Pile]:
+    """Where one quantity of the poses of one component accumulates.
+
+    Parameters
+    ----------
+    operator : Operator
+    name : str
+        The quantity.
+    possible : array (m,)
+        The values that it can have.
+    taken : array (u,)
+        Those that samples have.
+    counts : int array (u,) or None
+        How many samples have each of them; None: one.
+    component : int
+        Counted from 0.
+    """
+    counts, found = np.ones(len(taken), int) if counts is None else counts, []
+    for kind, where in _sets(operator, name, possible, taken, counts):
+        if kind == "ends" and component > 0:
+            continue  # the residual of the first is largest there
+        share = counts[np.isin(taken, where)].sum() / max(counts.sum(), 1)
+        chance = float(np.isin(possible, where).mean())
+        pile = Pile(kind, name, tuple(where), component, float(share), chance)
+        found += [pile] if _piled(pile, counts.sum()) else []
+    return found
 
 
 def scale_of(values) -> np.ndarray | None:

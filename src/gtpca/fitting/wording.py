@@ -15,6 +15,7 @@ __all__ = [
     "not_converged",
     "offset",
     "pile",
+    "pile_here",
     "small_domain",
     "speak_of_colour",
     "spoken_time",
@@ -107,17 +108,25 @@ def speak_of_colour(cautions) -> bool:
 
 def pile(found, operator) -> str:
     """Many samples take few poses, and the possible cause."""
+    share, number = f"{100 * found.share:.0f} %", found.component + 1
+    return f"{share} of the samples have component {number} at {_piled_at(found, operator)}"
+
+
+def pile_here(found, operator) -> str:
+    """The same below a histogram, which says of what."""
+    return f"{100 * found.share:.0f} % are at {_piled_at(found, operator)}"
+
+
+def _piled_at(found, operator) -> str:
+    """Where poses accumulate, beside chance, and the possible cause."""
     unit = operator.pose_units.get(found.name, "")
     corners = "" if operator.domain_share < 1 else " corners (domain='common' leaves them out) or"
     where, cause = {
         "right angles": ("a right angle", _TURNED.format(corners)),
         "ends": (f"the first or the last {found.name}", _ENDS),
-        "one": (f"the same {found.name}, {found.value}{unit and f' {unit}'}", _STILL),
+        "one": (f"the same {found.name}, {found.values[0]:.6g}{unit and f' {unit}'}", _STILL),
     }[found.kind]
-    return (
-        f"{100 * found.share:.0f} % of the samples have component {found.component + 1} at {where} "
-        f"({100 * found.chance:.2g} % of the poses): {cause}"
-    )
+    return f"{where} ({100 * found.chance:.2g} % of the poses): {cause}"
 
 
 _TURNED = (

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from gtpca.data.codes import Codes
+from gtpca.fitting import wording
+from gtpca.fitting.cautions import piles_of
 from gtpca.operators.grid import Axis
 from gtpca.page.alignment import gather_alignment
 from gtpca.page.kinds import Kinds, kind_column, kind_tables
@@ -83,10 +85,10 @@ def gather(model, X, *, labels, room, max_samples, rng, columns=None, ids=None) 
     pca = None if model.has_kinds else measures.uncentred_pca(model, X)
     data = {
         "palette": palette.for_page(),
-        "components": _components(model),
+        "components": _components(model, codes),
         "builder": _builder(model, codes, layout),
         "energy": {"explained": explained, "pca": _line(pca), "first": 1 - _n_patterns(model)},
-        "histograms": _histograms(poses, each, sure, _by_kind(model, codes)),
+        "histograms": _histograms(model, poses, each, sure, _by_kind(model, codes)),
         "axes": _first_axes(codes.scores.shape[1], left[:, 0]),
     }
     room -= len(safe_json(data))
@@ -199,21 +201,43 @@ def _levels(layout):
     return (2**16, 2) if layout.kind == "lines" else (256, 1)
 
 
-def _components(model):
+def _components(model, codes):
     """The components as they were found, after a pattern, in the shape of the weights."""
     layout, every = lay_out(component_view(model)), parts(model)
     of_each = _n_patterns(model) + model.n_components_
     few = _n_patterns(model) + n_shown(model)
-    shown = [part for j, part in enumerate(every) if j % of_each < few]
+    places = [j for j in range(len(every)) if j % of_each < few]
+    shown = [every[j] for j in places]
     drawn = layout(np.stack([part.weights for part in shown]))
     names = [part.name for part in shown]
     notes = [_size(part) for part in shown] if model.has_kinds else None
+    later = _own_times(model, codes, layout.view)
     return {
         "layout": layout.described(),
         "values": pack_rows(drawn),
         "names": names,
         "notes": notes,
+        # one for all that share a pose, or one for each kind
+        "later": None if later is None else [later[j * len(later) // len(every)] for j in places],
     }
+
+
+def _own_times(model, codes, view) -> list[float] | None:
+    """By how much the median pose of each component, or kind, is later than its window is drawn.
+
+    None where poses are no times: no positions are known, or the window does not slide along them.
+    """
+    axis = view.drawn[-1]
+    name = f"start_{view.axes[axis].name}" if view.axes else ""
+    poses, known = model.operator_.describe(codes.index), view.positions
+    starts = poses.get(name, poses.get("start"))
+    if not view.axes or view.axes[axis].points is None or len(view.drawn) > 1 or starts is None:
+        return None
+    if {name, "start"} & set(model.operator_.periods) or known.dtype.kind not in "iuf":
+        return None
+    groups = _by_kind(model, codes)
+    every = starts.T if groups is None else [starts[mine, 0] for mine in groups]
+    return [float(np.median(v)) - float(known[0]) if len(v) else 0.0 for v in every]
 
 
 def _size(part):
@@ -249,7 +273,7 @@ def _by_kind(model, codes):
     return codes.kind == np.arange(len(model.kind_weights_))[:, None]
 
 
-def _histograms(poses, explained, sure, by_kind=None):
+def _histograms(model, poses, explained, sure, by_kind=None):
     """Histograms of the poses of each component, or of each kind, and of explained shares."""
     columns = []
     for name, pose in poses.items():
@@ -258,12 +282,32 @@ def _histograms(poses, explained, sure, by_kind=None):
         if by_kind is not None:
             every = [values[mine, 0] for mine in by_kind]
         bars = [histogram(v, possible) for v in every]
+        for k, (bar, v) in enumerate(zip(bars, every, strict=True)):
+            bar["flag"] = _flag(model, name, possible, v, bar, k if by_kind is None else 0)
         columns.append({"name": clipped(name), "words": words, "bars": bars})
     floor = min(0.0, float(explained.min()))
     found = {"poses": columns, "explained": histogram(explained, np.linspace(floor, 1, 99))}
     if sure and columns:
         found["probability"] = histogram(sure["pose_probability"], np.linspace(0, 1, 99))
     return found
+
+
+def _flag(model, name, possible, values, bar, component):
+    """The bars at which many more poses are than by chance, and a sentence; None if there are none.
+
+    Poses between transforms count with the nearest one.
+    """
+    scale = np.unique(possible)
+    if len(values) == 0 or scale.dtype.kind not in "iuf" or len(scale) < 2:
+        return None
+    near = scale[np.searchsorted((scale[1:] + scale[:-1]) / 2, values)]
+    piles = piles_of(model.operator_, name, possible, near, component=component)
+    if not piles:
+        return None
+    pile = max(piles, key=lambda pile: pile.share)
+    x = np.array(bar["x"])
+    marked = [int(np.abs(x - value).argmin()) for value in pile.values]
+    return {"bars": sorted(set(marked)), "text": wording.pile_here(pile, model.operator_)}
 
 
 def histogram(values, possible) -> dict:

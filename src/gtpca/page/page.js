@@ -59,20 +59,27 @@ function drawComponents() {
       const lines = [{ name: partName(k), values: weights, colour: COLOURS.blue, width: 2 }];
       const named = layout.x_name !== "point";
       const small = { margin: { l: 40, r: 8, t: 6, b: named ? 40 : 26 } };
-      drawCurves(view, layout, lines, { x: named ? layout.x_name : "", layout: small });
+      drawCurves(view, atOwnTime(layout, k), lines, { x: named ? layout.x_name : "", layout: small });
     } else {
       const scale = aroundZero(reach(weights));
-      drawPictures(view, layout, [{ name: partName(k), values: weights, scale }]);
+      drawPictures(view, atOwnTime(layout, k), [{ name: partName(k), values: weights, scale }]);
     }
   });
 }
 
-/** Bars over values, which may stand for words, or over bins. */
+/** The layout of component k, with the times of its median pose where it has one. */
+function atOwnTime(layout, k) {
+  const { later } = page.components;
+  return later ? { ...layout, x: layout.x.map((x) => x + later[k]) } : layout;
+}
+
+/** Bars over values, which may stand for words, or over bins; those at which too many are stand out. */
 function drawBars(host, bars, name, words) {
   const named = words && !bars.width, x = named ? bars.x.map((value) => plain(words[value])) : bars.x;
   const trace = { type: "bar", x, y: bars.counts, marker: { color: COLOURS.blue }, hovertemplate: "%{x:.4~g}: %{y}" };
   if (named) trace.hovertemplate = "%{x}: %{y}";
   if (bars.width) trace.width = bars.width;
+  if (bars.flag) trace.marker.color = bars.x.map((_, i) => (bars.flag.bars.includes(i) ? COLOURS.red : COLOURS.blue));
   const xaxis = { title: { text: plain(name) }, ...(named ? { type: "category" } : {}) };
   const layout = { xaxis, yaxis: { title: { text: "samples" } }, bargap: 0.15 };
   chart(host, [trace], layout);
@@ -85,18 +92,20 @@ function drawPoses() {
   const k = byId("pose-component") ? Number(byId("pose-component").value) : 0;
   page.histograms.poses.forEach((pose, j) => {
     const bars = pose.bars[Math.min(k, pose.bars.length - 1)];
-    drawBars(poseHosts[j], bars, pose.name, pose.words);
+    drawBars(poseHosts[j].host, bars, pose.name, pose.words);
+    poseHosts[j].note.textContent = bars.flag ? bars.flag.text : "";
   });
 }
 
 /** A chart for every pose. */
 function startPoses() {
   for (const pose of page.histograms.poses) {
-    const host = element("div", "plot short");
+    const host = element("div", "plot short"), note = element("p", "flag"), card = element("div", "bar");
     host.setAttribute("role", "img");
     host.setAttribute("aria-label", `Histogram of ${pose.name}`);
-    byId("poses").append(host);
-    poseHosts.push(host);
+    card.append(host, note);
+    byId("poses").append(card);
+    poseHosts.push({ host, note });
   }
   const last = element("div", "plot short");
   last.id = "explained-bars";

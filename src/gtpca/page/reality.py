@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gtpca.fitting.cautions import MOST_OFFSET
+
 __all__ = ["reality", "reality_chart"]
 
 
@@ -13,27 +15,39 @@ def reality(check) -> dict[str, Any] | None:
     """The values of a check for the template; None if there was none."""
     if check is None:
         return None
-    poses = {"ambiguous": np.nan} if check.poses is None else check.poses.table
+    check = check.on_page
     return {
         "n_real": check.noise.n_real,
         "level": check.noise.level,
-        "threshold": check.stability.threshold,
-        "rows": _rows(check.noise.table, check.stability.table, poses),
+        "constant": check.noise.offset > MOST_OFFSET,
+        "quick": check.stability is None,
+        "threshold": None if check.stability is None else check.stability.threshold,
+        "rows": _rows(check.noise.table, _table(check.stability), _table(check.poses)),
         "sentences": [*(each.sentence for each in check.answers.values()), *check.unanswered],
     }
+
+
+def _table(answer) -> dict[str, Any]:
+    """The columns of an answer; empty ones if there is none."""
+    if answer is not None:
+        return answer.table
+    return {"halves": np.nan, "stable": None, "ambiguous": np.nan}
 
 
 def _rows(noise, stability, poses):
     """Cells of the table; components that share a pose share its uncertainty."""
     count = len(noise["gain"])
-    ambiguous = np.broadcast_to(poses["ambiguous"], count)
+    halves, stable, ambiguous = (
+        np.broadcast_to(values, count)
+        for values in (stability["halves"], stability["stable"], poses["ambiguous"])
+    )
     columns = [
         [_percent(value) for value in noise["gain"]],
         [_percent(value) for value in noise["noise"]],
         [_number(value) for value in noise["p"]],
         [_verdict(p, real) for p, real in zip(noise["p"], noise["real"], strict=True)],
-        [_number(value) for value in stability["halves"]],
-        ["yes" if stable else "no" for stable in stability["stable"]],
+        [_number(value) for value in halves],
+        ["" if known is None else "yes" if known else "no" for known in stable],
         [_percent(value) for value in ambiguous],
     ]
     return list(zip(*columns, strict=True))

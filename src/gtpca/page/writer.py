@@ -17,6 +17,7 @@ from gtpca import checks
 from gtpca._typing import RandomState, Samples
 from gtpca.base import BaseFitted, BaseModel
 from gtpca.data.rows import counted
+from gtpca.diagnostics.summary import quick_check
 from gtpca.families.text import as_family
 from gtpca.files import atomic_file
 from gtpca.operators.grid import Grid, axis_texts
@@ -78,8 +79,9 @@ def write_page(
         selected by name.
     ids : array (n,), dict of one str to array (n,), or None
         Names of the samples.
-    check : Check or None
-        The result of :func:`gtpca.diagnostics.check`, for the section "Is it real?".
+    check : Check, None or False
+        The result of :func:`gtpca.diagnostics.check`, for the section "Is it real?". None: a
+        quick one, if it costs less than the page; False: none.
     commands : tuple of str or None
         What to run for that section, and what to do where there is no evidence for a pattern, as
         ``gtpca report`` says it; default: what to call in Python.
@@ -116,7 +118,9 @@ def write_page(
             if given is not None:
                 raise ValueError(f"{name} are of samples; the page of a recording has none.")
         found = gather_recording(model, X, room, rng)
-        context = _recording_texts(model, found, check, title) | {"text": _paragraphs(text or "")}
+        context = _recording_texts(model, found, check or None, title) | {
+            "text": _paragraphs(text or "")
+        }
         context |= _parts(plotly, found.data, RECORDING_SCRIPTS)
         return _write(environment, "recording.html", context, path)
     X = counted(X, model)
@@ -135,6 +139,7 @@ def write_page(
         max_samples=checks.integer("max_samples", max_samples, 1),
         rng=rng,
     )
+    check = quick_check(model, X) if check is None else check or None
     data = contents.data | {"real": reality_chart(check)}
     context = _texts(model, X, contents, title) | {"text": _paragraphs(text or "")}
     context |= {"real": reality(check), "next": commands or _calls(model)} | _parts(plotly, data)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gtpca.data.labels import Labels
 from gtpca.operators.grid import Axis, even_points
-from gtpca.readers.data import Data
+
+if TYPE_CHECKING:
+    from gtpca.readers.data import Data
 
 __all__ = ["labels_of", "with_rate"]
 

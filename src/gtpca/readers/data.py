@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from gtpca.data.labels import Labelled
+from gtpca.readers.axes import labels_of
 from gtpca.text import one_line, shortened
 
 __all__ = [
@@ -101,6 +103,14 @@ class Data:
             return "not counted"
         hidden = np.isnan(self.rows) if self.rows.dtype.kind == "f" else np.zeros(1)
         return f"{int(hidden.sum())} ({hidden.mean():.1%})" if hidden.any() else "none"
+
+    @property
+    def labelled(self) -> Labelled:
+        """The rows with the names, units and positions of their axes, for ``GTPCA.fit``.
+
+        Lengths may then be in seconds, axes have names, and poses are in seconds.
+        """
+        return Labelled(self.rows, labels_of(self))
 
     @property
     def columns(self) -> dict[str, np.ndarray]:

@@ -7,6 +7,7 @@ second and the fourth mainly change the bottom and the top of the digits. Here w
 each somewhere in an image of 44 x 44 pixels. Since we know where each digit is, we can measure
 where a component acts.
 """
+# sphinx_gallery_thumbnail_path = "images/examples/plot_digit_components-1.png"
 
 import matplotlib.pyplot as plt
 import numpy as np

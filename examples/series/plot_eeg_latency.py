@@ -6,6 +6,7 @@ Twenty subjects saw a picture, five times each; 64 channels recorded the second 
 response may occur earlier or later, at all electrodes alike: it is one object that moves as a
 whole, hence ``shared_pose=True``. Are the latencies real, and do the two groups of subjects differ?
 """
+# sphinx_gallery_thumbnail_path = "images/examples/plot_eeg_latency-1.png"
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -6,6 +6,7 @@ Record 119 of the MIT-BIH arrhythmia database: an electrocardiogram of half an h
 beats and premature ventricular contractions alternate. Nothing is cut: the templates and the
 positions of all beats are found in the recording as it is.
 """
+# sphinx_gallery_thumbnail_path = "images/examples/plot_recording-1.png"
 
 import matplotlib.pyplot as plt
 import numpy as np

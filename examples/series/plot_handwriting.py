@@ -8,6 +8,7 @@ and do not know which part. The component is longer than the samples: each sampl
 and the pose tells which. Time is the axis that moves, and the coordinates are channels that are
 carried along.
 """
+# sphinx_gallery_thumbnail_path = "images/examples/plot_handwriting-1.png"
 
 import matplotlib.pyplot as plt
 import numpy as np
