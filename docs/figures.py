@@ -685,7 +685,7 @@ def _(d):
 @of("bench_known_poses.json")
 def _(d):
     page, least = "docs/howto/stimulus-response.md", []
-    order = ("together", "regression", "separate", "averages", "free")
+    order = ("together", "whitened", "regression", "separate", "averages", "free")
     for name, case in d.items():
         if name == "third":
             continue
