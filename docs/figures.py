@@ -681,10 +681,21 @@ def _(d):
         yield page, text, *(value for each, error in pairs for value in (each.mean(), error))
 
 
+@of("bench_aligned.json")
+def _(d):
+    page, order = "docs/howto/classifier.md", ("aligned", "scores", "nearest", "fft")
+    for name, cell in d.items():
+        means = [cell[method]["mean"] for method in order if method in cell]
+        blank = " |" * (len(order) - len(means))
+        yield page, f"| {name} | {' | '.join(['{:.2f}'] * len(means))} |{blank}", *means
+    errors = [one["error"] for cell in d.values() for one in cell.values()]
+    yield page, "draws, standard errors up to {:.2f}", max(errors)
+
+
 @of("bench_known_poses.json")
 def _(d):
     page, least = "docs/howto/stimulus-response.md", []
-    order = ("together", "regression", "separate", "averages", "free")
+    order = ("together", "whitened", "regression", "separate", "averages", "free")
     for name, case in d.items():
         if name == "third":
             continue

@@ -29,7 +29,7 @@ from gtpca.operators.base import lengths_at
 from gtpca.operators.normal import conjugate_gradients
 from gtpca.solvers.base import SolverResult
 
-__all__ = ["given_statistics", "solve_given", "solve_together"]
+__all__ = ["given_statistics", "solve_given", "solve_together", "solved_weights"]
 
 DENSE_WEIGHTS = 4096  # up to here a covariance matrix is formed
 SUBSPACE_STEPS, SPARE = 20, 8  # otherwise: steps of subspace iteration, and directions to spare
@@ -140,7 +140,7 @@ def solve_together(problem, blocks, n_fixed=0, log=None):
         settled = number and losses[-2] - losses[-1] <= SETTLED * losses[-1]
         if settled or n_fixed == len(blocks):
             break
-        W = _solved_weights(chunks, blocks, n_fixed)
+        W = solved_weights(chunks, blocks, n_fixed)
         after = [problem.block_for_codes(_unit(w)[None]) for w in W]
         after[:n_fixed] = blocks[:n_fixed]
         chunks = chunks.update(_exchanged, blocks, W, blocks=list(after))
@@ -165,7 +165,7 @@ def _loss(chunk, blocks):
     return total
 
 
-def _solved_weights(chunks, blocks, n_fixed):
+def solved_weights(chunks, blocks, n_fixed=0, steps=WEIGHT_STEPS):
     """Weights (k, L) for fixed codes, not of unit norm, after steps of conjugate gradients.
 
     What is added to the weights so far solves ``N D = g`` with the gradient ``g_k = sum_i a_ik
@@ -181,7 +181,7 @@ def _solved_weights(chunks, blocks, n_fixed):
         return (scale[:, None] * moved).reshape(1, -1)
 
     rhs = (scale[:, None] * chunks.sum(_gradient, blocks)).reshape(1, -1)
-    D = conjugate_gradients(times, rhs, np.zeros_like(rhs), WEIGHT_STEPS)
+    D = conjugate_gradients(times, rhs, np.zeros_like(rhs), steps)
     return W + scale[:, None] * D.reshape(W.shape)
 
 
