@@ -1,6 +1,6 @@
 """Events in recordings: what is found of planted ones, counts in noise, real beats, long files.
 
-    python benchmarks/bench_events.py [planted] [counts] [fresh] [beats] [long]
+    python benchmarks/bench_events.py [planted] [counts] [fresh] [beats] [long] [online]
     python benchmarks/bench_events.py alphacsc --peer PYTHON
 
 Each entry is written to bench_events.json as soon as it is known, and is not computed again: what
@@ -19,6 +19,8 @@ alphacsc  the recordings of "planted" by BatchCDL at three penalties, in an inte
           alphacsc (numpy 2.3.5, alphacsc 0.4.1): peaks of activations at least half a window apart,
           above 0, 1/4 or 1/2 of their quantile .9. The best of these nine by F is its answer.
 long      memory maps from 10^5 to 10^7 points: seconds, memory, and pieces against one piece.
+online    the recordings of "planted" at noise .25 in ten parts of 6,000 points: likeness and F in
+          the whole recording after a fit of the first part, and after ``partial_fit`` of the rest.
 """
 
 from __future__ import annotations
@@ -374,6 +376,33 @@ def _harmonic(a, b):
     return 2 * a * b / (a + b) if a + b else 0.0
 
 
+def run_online(known, draws=10, size=6000):
+    """A fit of a first part, and what further parts make of it."""
+    for seed in range(draws):
+
+        def one(seed=seed):
+            y, start, kind = planted(seed, **CASES["noise .25"])
+            model = EventGTPCA(3, Shift(LENGTH), counts=False, random_state=0).fit(y[:size])
+            told = {f"first {k}": v for k, v in judged(model, y, start, kind).items()}
+            begun = time.process_time()
+            for low in range(size, N, size):
+                model.partial_fit(y[low : low + size])
+            return told | {"seconds": time.process_time() - begun} | judged(model, y, start, kind)
+
+        known(f"online/{seed}", one)
+
+
+def judged(model, y, start, kind):
+    """Likeness of templates, and F of the events that they find."""
+    events = model.encode(y)
+    told = compared(model.components_, events.start, events.component, start, kind)
+    return {
+        "likeness": told["likeness"],
+        "least likeness": told["least likeness"],
+        "F": _harmonic(told["precision"], told["recall"]),
+    }
+
+
 def run_long(known):
     """Memory maps of 10^5 to 10^7 points."""
     for n in (100_000, 1_000_000, 10_000_000):
@@ -427,6 +456,7 @@ def main(wanted):
             part.replace(FILE)
 
     runs = {"planted": run_planted, "counts": run_counts, "beats": run_beats, "long": run_long}
+    runs["online"] = run_online
     runs["fresh"] = partial(run_counts, draws=range(20, 40), name="fresh")
     if "--peer" in wanted:
         peer = wanted[wanted.index("--peer") + 1]

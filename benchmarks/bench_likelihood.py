@@ -40,7 +40,8 @@ from gtpca.data.chunks import as_chunks
 from gtpca.datasets import fetch_eeg
 from gtpca.fitting.em import least_noise, maximised
 from gtpca.model.matching import make_block, statistics, update
-from gtpca.model.probabilistic import ProbabilisticModel, hard_sums, soft_sums
+from gtpca.model.posterior import hard_sums, soft_sums
+from gtpca.model.probabilistic import ProbabilisticModel
 
 PATH = Path(__file__).with_suffix(".json")
 SIZE, WINDOW, NEAR = 300, 120, 2

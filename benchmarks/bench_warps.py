@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 import warnings
 from importlib.metadata import PackageNotFoundError, version
@@ -29,10 +28,12 @@ from pathlib import Path
 
 import numpy as np
 from bench_peers import warped
+from scipy.ndimage import gaussian_filter1d
 from scipy.signal import lfilter
 from sklearn.model_selection import KFold
 
-from gtpca import GTPCA, FreeWarp, TimeWarp
+from gtpca import ALS, GTPCA, FreeWarp, TimeWarp
+from gtpca.datasets import fetch_curves, fetch_neurons
 from gtpca.diagnostics import choose_warp
 
 DRAWS = range(1000, 1010)
@@ -40,12 +41,17 @@ NOISE_DRAWS = range(2000, 2020)
 NOISES = (0.02, 0.1, 0.3)
 
 
-def timed(run):
-    """The result of ``run`` and its processor seconds."""
-    start = time.process_time()
+def quiet(run, *args, **kwargs):
+    """The result of a call, without warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return run(), time.process_time() - start
+        return run(*args, **kwargs)
+
+
+def timed(run, *args, **kwargs):
+    """The result of a call and its processor seconds."""
+    start = time.process_time()
+    return quiet(run, *args, **kwargs), time.process_time() - start
 
 
 def summary(values) -> dict:
@@ -59,54 +65,106 @@ def summary(values) -> dict:
     }
 
 
-# --- methods: each returns aligned curves -----------------------------------------------------
+# --- methods: each returns aligned curves, and the time of the mean at every time of a curve ---
 
 
 def by_free_warp(X, u):
-    return GTPCA(1, FreeWarp(), random_state=0).fit(X).align(X)
+    model = GTPCA(1, FreeWarp(), random_state=0).fit(X)
+    pose = model.encode(X).pose[:, 0]
+    return model.align(X), model.operator_.lattice.warp(pose) / (len(u) - 1)
 
 
 def by_time_warp(X, u):
-    return GTPCA(1, TimeWarp(np.linspace(-1, 1, 21)), random_state=0).fit(X).align(X)
+    model = GTPCA(1, TimeWarp(np.linspace(-1, 1, 21)), random_state=0).fit(X)
+    strength = model.poses(model.encode(X))["strength"]
+    return model.align(X), u ** np.exp(np.asarray(strength))
 
 
-def by_fdasrsf(X, u):
+def by_fdasrsf(X, u, lam=0.0):
     import fdasrsf
 
     done = fdasrsf.fdawarp(X.T.copy(), u)
-    done.srsf_align(parallel=False, verbose=False)
-    return done.fn.T
+    done.srsf_align(parallel=False, verbose=False, lam=lam)
+    return done.fn.T, inverse(done.gam.T, u)
 
 
-def by_affinewarp(X, u):
+def by_skfda(X, u, penalty=0.0):
+    from skfda import FDataGrid
+    from skfda.preprocessing.registration import FisherRaoElasticRegistration
+
+    register = FisherRaoElasticRegistration(penalty=penalty)
+    aligned = register.fit_transform(FDataGrid(X, u))
+    return aligned.data_matrix[..., 0], inverse(register.warping_.data_matrix[..., 0], u)
+
+
+def by_fdars(X, u, penalty=0.0):
+    from fdars.alignment import karcher_mean
+
+    found = karcher_mean(np.ascontiguousarray(X), u, lambda_=penalty)
+    return found["aligned_data"], inverse(found["gammas"], u)
+
+
+def by_affinewarp(X, u, knots=5, penalty=0.0):
     from affinewarp import PiecewiseWarping
 
-    model = PiecewiseWarping(n_knots=5, warp_reg_scale=1e-6, smoothness_reg_scale=1e-2)
+    np.random.seed(0)  # noqa: NPY002
+    model = PiecewiseWarping(n_knots=knots, warp_reg_scale=penalty, smoothness_reg_scale=1e-2)
     model.fit(X[:, :, None], iterations=50, verbose=False)
-    return model.transform(X[:, :, None])[:, :, 0]
+    rows = list(zip(X, model.x_knots, model.y_knots, strict=True))
+    aligned = np.array([np.interp(np.interp(u, b, a), u, x) for x, a, b in rows])
+    return aligned, np.array([np.interp(u, a, b) for _, a, b in rows])
 
 
-def by_soft_dtw(X, u):
+def by_dtw(X, u, radius=None):
+    """Every curve along its DTW path to the DTW barycentre."""
+    from tslearn.barycenters import dtw_barycenter_averaging
+
+    band = {} if radius is None else {"sakoe_chiba_radius": radius}
+    band = band and {"metric_params": {"global_constraint": "sakoe_chiba", **band}}
+    centre = dtw_barycenter_averaging(X, max_iter=50, **band)[:, 0]
+    return along_paths(X, centre, **band.get("metric_params", {}))
+
+
+def by_soft_dtw(X, u, gamma=0.1):
     """Every curve along its DTW path to the soft-DTW barycentre."""
     from tslearn.barycenters import softdtw_barycenter
+
+    return along_paths(X, softdtw_barycenter(X, gamma=gamma, max_iter=50)[:, 0])
+
+
+def along_paths(X, centre, **band):
+    """Means of every curve, and of the times of the centre, along the DTW path between them."""
     from tslearn.metrics import dtw_path
 
-    centre = softdtw_barycenter(X, gamma=0.1, max_iter=50)[:, 0]
-    aligned = np.empty_like(X)
-    for x, row in zip(X, aligned, strict=True):
-        path, _ = dtw_path(centre, x)
-        where = np.array(path)
-        row[:] = [x[where[where[:, 0] == t, 1]].mean() for t in range(len(u))]
-    return aligned
+    aligned, back, d = np.empty_like(X), np.empty_like(X), X.shape[1]
+    for x, row, times in zip(X, aligned, back, strict=True):
+        i, j = np.array(dtw_path(centre, x, **band)[0]).T
+        row[:] = np.bincount(i, x[j], d) / np.bincount(i, minlength=d)
+        times[:] = np.bincount(j, i, d) / np.bincount(j, minlength=d) / (d - 1)
+    return aligned, back
 
 
+def inverse(gamma, u):
+    """Inverse warps of [0, 1], (n, d)."""
+    return np.array([np.interp(u, g, u) for g in gamma])
+
+
+# Each with its settings, of which the part ``tune`` chooses one.
 ALIGN = {
-    "FreeWarp": (by_free_warp, "numpy"),
-    "TimeWarp": (by_time_warp, "numpy"),
-    "fdasrsf": (by_fdasrsf, "fdasrsf"),
-    "affinewarp": (by_affinewarp, "affinewarp"),
-    "soft-DTW": (by_soft_dtw, "tslearn"),
+    "FreeWarp": (by_free_warp, "numpy", [{}]),
+    "TimeWarp": (by_time_warp, "numpy", [{}]),
+    "fdasrsf": (by_fdasrsf, "fdasrsf", [{"lam": lam} for lam in (0.0, 0.01, 0.1)]),
+    "scikit-fda": (by_skfda, "scikit-fda", [{"penalty": p} for p in (0.0, 0.01, 0.1)]),
+    "fdars": (by_fdars, "fdars", [{"penalty": p} for p in (0.0, 0.01, 0.1)]),
+    "affinewarp": (
+        by_affinewarp,
+        "affinewarp",
+        [{"knots": k, "penalty": p} for k in (3, 5, 9) for p in (0.0, 0.01)],
+    ),
+    "DTW barycentre": (by_dtw, "tslearn", [{"radius": r} for r in (None, 5, 20)]),
+    "soft-DTW barycentre": (by_soft_dtw, "tslearn", [{"gamma": g} for g in (0.01, 0.1, 1.0)]),
 }
+TUNED_ON = range(3)
 
 
 def has(package) -> bool:
@@ -118,28 +176,99 @@ def has(package) -> bool:
     return True
 
 
-def curves(only):
-    """Variance left and seconds, for each method and kind of warp."""
+def both_kinds(seed):
+    """Curves bent by one parameter, and freely."""
+    rng = np.random.default_rng(seed)
+    return {kind: warped(rng, 40, kind == "free") for kind in ("one parameter", "free")}
+
+
+def tune(only, known):
+    """For each method, the setting that leaves the least variance on other draws."""
     found = {}
-    for name, (align, package) in ALIGN.items():
-        if (only and name not in only) or not has(package):
+    for name, (align, package, settings) in ALIGN.items():
+        if (only and name not in only) or not has(package) or len(settings) == 1:
             continue
-        left, seconds = {False: [], True: []}, []
-        for seed in DRAWS:
-            rng = np.random.default_rng(seed)
-            for free in (False, True):
-                u, X = warped(rng, 40, free)
-                aligned, spent = timed(lambda align=align, X=X, u=u: align(X, u))
-                left[free].append(aligned.var(axis=0).sum() / X.var(axis=0).sum())
-                seconds.append(spent)
-        found[name] = {
-            "one parameter": summary(left[False]),
-            "free": summary(left[True]),
-            "seconds": round(float(np.mean(seconds)), 3),
-            "most_seconds": round(float(np.max(seconds)), 3),
-        }
+        left = []
+        for setting in settings:
+            pairs = [pair for seed in TUNED_ON for pair in both_kinds(seed).values()]
+            shares = [share_left(quiet(align, X, u, **setting)[0], X) for u, X in pairs]
+            left.append(float(np.mean(shares)))
+        best = int(np.argmin(left))
+        found[name] = {"setting": settings[best], "tried": np.round(left, 4).tolist()}
         print(name, found[name], flush=True)
     return found
+
+
+def share_left(aligned, X):
+    """Variance around the mean, relative to that before."""
+    return aligned.var(axis=0).sum() / X.var(axis=0).sum()
+
+
+def measures(X, u, aligned, back) -> dict:
+    """What this and other packages measure; smaller is better but for the correlation.
+
+    least squares, Sobolev, correlation: those of Srivastava et al. (2011), in fdasrsf, scikit-fda
+    and fdars. template: energy of the curves around their warped mean, relative to that around the
+    plain mean, the loss of affinewarp. DTW: squared DTW distance to the mean of the aligned curves,
+    relative to the energy around the plain mean.
+    """
+    slopes, mean = np.gradient(aligned, u, axis=1), aligned.mean(axis=0)
+    energy = np.sum((X - X.mean(axis=0)) ** 2)
+    rebuilt = np.array([np.interp(times, u, mean) for times in back])
+    off_diagonal = ~np.eye(len(X), dtype=bool)
+    return {
+        "left": share_left(aligned, X),
+        "least squares": np.mean(energies(aligned) / energies(X)),
+        "Sobolev": share_left(slopes, np.gradient(X, u, axis=1)),
+        "correlation": np.corrcoef(aligned)[off_diagonal].sum()
+        / np.corrcoef(X)[off_diagonal].sum(),
+        "template": np.sum((X - rebuilt) ** 2) / energy,
+        "DTW": sum(dtw(mean, x) for x in X) / energy,
+    }
+
+
+def energies(X):
+    """Energy of every curve around the mean of the others, (n,)."""
+    return np.sum((X - (X.sum(axis=0) - X) / (len(X) - 1)) ** 2, axis=1)
+
+
+def dtw(a, b) -> float:
+    """The smallest sum of squared differences along a path."""
+    cost = (a[:, None] - b) ** 2
+    best = np.full((len(a) + 1, len(b) + 1), np.inf)
+    best[0, 0] = 0
+    for total in range(2, len(a) + len(b) + 1):  # anti-diagonals
+        i = np.arange(max(1, total - len(b)), min(len(a), total - 1) + 1)
+        j = total - i
+        before = np.minimum(np.minimum(best[i - 1, j], best[i, j - 1]), best[i - 1, j - 1])
+        best[i, j] = cost[i - 1, j - 1] + before
+    return float(best[-1, -1])
+
+
+def curves(only, known):
+    """All measures and seconds, for each method and kind of warp."""
+    found, settings = {}, known.get("tune", {})
+    for name, (align, package, [default, *_]) in ALIGN.items():
+        if (only and name not in only) or not has(package):
+            continue
+        setting = settings.get(name, {}).get("setting", default)
+        told, seconds = {"one parameter": [], "free": []}, []
+        quiet(align, *both_kinds(0)["free"][::-1], **setting)  # whatever has to be compiled
+        for seed in DRAWS:
+            for kind, (u, X) in both_kinds(seed).items():
+                done, spent = timed(align, X, u, **setting)
+                told[kind].append(measures(X, u, *done))
+                seconds.append(spent)
+        found[name] = {kind: summaries(values) for kind, values in told.items()}
+        found[name]["seconds"] = round(float(np.mean(seconds)), 3)
+        found[name]["most_seconds"] = round(float(np.max(seconds)), 3)
+        print(name, found[name], flush=True)
+    return found
+
+
+def summaries(draws) -> dict:
+    """Each quantity of some draws."""
+    return {key: summary([draw[key] for draw in draws]) for key in draws[0]}
 
 
 # --- reconstructions of new curves -------------------------------------------------------------
@@ -163,11 +292,14 @@ class OurCurves:
 class ElasticCurves:
     """fdasrsf: curves are aligned to its mean, projected on two components, and warped back."""
 
+    def __init__(self, lam=0.0):
+        self.lam = lam
+
     def fit(self, X, u):
         import fdasrsf
 
         done = fdasrsf.fdawarp(X.T.copy(), u)
-        done.srsf_align(parallel=False, verbose=False)
+        done.srsf_align(parallel=False, verbose=False, lam=self.lam)
         self.mean_q, aligned = done.mqn, done.fn.T
         self.mean = aligned.mean(axis=0)
         self.axes = np.linalg.svd(aligned - self.mean, full_matrices=False)[2][:2]
@@ -178,7 +310,7 @@ class ElasticCurves:
 
         found = np.empty_like(X)
         for x, row in zip(X, found, strict=True):
-            gamma = optimum_reparam(self.mean_q, u, f_to_srsf(x, u))
+            gamma = optimum_reparam(self.mean_q, u, f_to_srsf(x, u), lam=self.lam)
             aligned = np.interp(gamma * (u[-1] - u[0]) + u[0], u, x)
             shape = self.mean + (aligned - self.mean) @ self.axes.T @ self.axes
             back = np.interp(u, gamma * (u[-1] - u[0]) + u[0], u)
@@ -214,7 +346,7 @@ def _clean(rng, n):
     )
 
 
-def clean(only):
+def clean(only, known):
     """Errors of held-out curves against the truth."""
     found = {}
     for name, (make, package) in REBUILD.items():
@@ -227,9 +359,7 @@ def clean(only):
                 X, _ = noisy(rng, 40, noise)
                 new, truth = noisy(rng, 40, noise)
                 u = np.linspace(0, 1, 80)
-                rebuilt, _ = timed(
-                    lambda make=make, X=X, u=u, new=new: make().fit(X, u).rebuilt(new, u)
-                )
+                rebuilt = quiet(make().fit(X, u).rebuilt, new, u)
                 errors[noise].append(np.sum((rebuilt - truth) ** 2) / np.sum(truth**2))
         found[name] = {str(noise): summary(values) for noise, values in errors.items()}
         print(name, found[name], flush=True)
@@ -239,7 +369,7 @@ def clean(only):
 # --- noise, and planted strengths --------------------------------------------------------------
 
 
-def noise(only):
+def noise(only, known):
     """How often a warp is suggested in pure noise."""
     found = {}
     for kind in ("white", "AR(.9)"):
@@ -259,7 +389,7 @@ def noise(only):
     return found
 
 
-def strength(only):
+def strength(only, known):
     """R2 of the first phase component with a planted strength."""
     squares = []
     for seed in DRAWS:
@@ -286,36 +416,31 @@ def strength(only):
 
 def real_curves():
     """Growth velocity, gait (two angles) and pinch force, (n, d, channels), and their times."""
-    import rdata
-
-    folder = Path(os.environ["GTPCA_DATA"]) / "curves"
-    growth = rdata.read_rda(folder / "growth.rda")["growth"]
-    heights = np.concatenate([np.asarray(growth["hgtm"]), np.asarray(growth["hgtf"])], axis=1).T
-    age = np.asarray(growth["age"], dtype=float)
-    yield "growth", (np.diff(heights) / np.diff(age))[:, :, None], (age[1:] + age[:-1]) / 2
-    gait = np.asarray(rdata.read_rda(folder / "gait.rda")["gait"], dtype=float)
-    yield "gait", gait.transpose(1, 0, 2), np.arange(len(gait), dtype=float)
-    pinch = np.asarray(rdata.read_rda(folder / "pinch.rda")["pinch"], dtype=float)
-    yield "pinch", pinch.T[:, :, None], np.arange(len(pinch), dtype=float)
+    growth, gait, pinch = (fetch_curves(name) for name in ("growth", "gait", "pinch"))
+    velocity, age = np.diff(growth.data) / np.diff(growth.time), growth.time
+    yield "growth", velocity[:, :, None], (age[1:] + age[:-1]) / 2
+    yield "gait", gait.data, gait.time
+    yield "pinch", pinch.data[:, :, None], pinch.time
 
 
-def real(only):
-    """Error at odd points of held-out curves, from their even points and two components."""
+def real(only, known):
+    """Error at odd points of held-out curves, from their even points and two components.
+
+    Every channel by itself, as fdasrsf takes them, or all channels with one warp and joint scores.
+    """
     found = {}
     for name, X, u in real_curves():
         odd = np.arange(len(u)) % 2 == 1
         folds = list(KFold(4, shuffle=True, random_state=0).split(X))
-        errors = {method: np.zeros(len(X)) for method in JUDGED if not only or method in only}
-        for method in list(errors):
-            if method == "fdasrsf" and not has("fdasrsf"):
-                del errors[method]
+        errors = {}
+        for method in JUDGED:
+            if (only and method not in only) or (method[0] == "f" and not has("fdasrsf")):
                 continue
+            if method.endswith("together") and X.shape[2] == 1:
+                continue
+            errors[method] = np.zeros(len(X))
             for train, test in folds:
-                guess, _ = timed(
-                    lambda method=method, train=train, test=test, X=X, u=u, odd=odd: JUDGED[method](
-                        X[train], X[test], u, odd
-                    )
-                )
+                guess = quiet(JUDGED[method], X[train], X[test], u, odd)
                 errors[method][test] = np.sum((X[test] - guess)[:, odd] ** 2, axis=(1, 2))
         total = np.sum(X[:, odd] ** 2) / len(X)
         found[name] = {method: summary_of_rows(e / total) for method, e in errors.items()}
@@ -350,72 +475,109 @@ def by_components(train, test, u, odd):
     return model.reconstruct(np.where(odd[:, None], np.nan, test))
 
 
-def by_elastic(train, test, u, odd):
-    """fdasrsf, each channel by itself, on curves interpolated between their even points."""
-    channels = []
-    for c in range(train.shape[2]):
-        model = ElasticCurves().fit(train[:, :, c], u)
-        seen = np.array([np.interp(u, u[~odd], x[~odd]) for x in test[:, :, c]])
-        channels.append(model.rebuilt(seen, u))
-    return np.stack(channels, axis=2)
+def each_channel(method):
+    """A method for each channel by itself, with components and warps of its own."""
+
+    def by_channels(train, test, u, odd):
+        channels = [[c] for c in range(train.shape[2])]
+        parts = [method(train[..., c], test[..., c], u, odd) for c in channels]
+        return np.concatenate(parts, axis=2)
+
+    return by_channels
 
 
+def by_elastic(train, test, u, odd, lam=0.0):
+    """fdasrsf, on curves of one channel that are interpolated between their even points."""
+    seen = np.array([np.interp(u, u[~odd], x[~odd]) for x in test[:, :, 0]])
+    return ElasticCurves(lam).fit(train[:, :, 0], u).rebuilt(seen, u)[:, :, None]
+
+
+def by_elastic_chosen(train, test, u, odd):
+    """fdasrsf with the penalty that is best at odd points of halves of the training curves."""
+    wrong = []
+    for lam in PENALTIES:
+        halves = KFold(2, shuffle=True, random_state=0).split(train)
+        guesses = [(train[b], by_elastic(train[a], train[b], u, odd, lam)) for a, b in halves]
+        wrong.append(sum(np.sum((x - guess)[:, odd] ** 2) for x, guess in guesses))
+    return by_elastic(train, test, u, odd, PENALTIES[int(np.argmin(wrong))])
+
+
+PENALTIES = (0.0, 0.03, 0.3, 3.0)
 JUDGED = {
-    "FreeWarp(5)": lambda *data: by_warps(*data, knots=5),
-    "FreeWarp, chosen": by_chosen,
-    "no warp": by_components,
-    "fdasrsf": by_elastic,
+    "FreeWarp(5)": each_channel(lambda *data: by_warps(*data, knots=5)),
+    "FreeWarp, chosen": each_channel(by_chosen),
+    "FreeWarp, chosen, channels together": by_chosen,
+    "no warp": each_channel(by_components),
+    "no warp, channels together": by_components,
+    "fdasrsf": each_channel(by_elastic),
+    "fdasrsf, chosen": each_channel(by_elastic_chosen),
 }
 
 
-def trials():
-    """Spike counts (n, times, neurons) in bins of 20 ms around two lever presses; tap2 - tap1."""
-    file = np.load(Path(os.environ["GTPCA_DATA"]) / "neurons" / "motor_ctx_data.npz")
-    edges = np.arange(400.0, 1601.0, 20.0)
-    bins = np.searchsorted(edges, file["spiketimes"], side="right") - 1
+BIN, BEGIN, END = 20.0, 400.0, 1600.0  # ms; presses are at 500 and, in the mean, at 1240
+NEURONS = {"weights": 10, "reach": 0.2}  # chosen on the odd trials
+
+
+def trials(half):
+    """Smoothed spike counts (n, times, neurons) of even (0) or odd (1) trials; times between."""
+    spikes = fetch_neurons()
+    edges = np.arange(BEGIN, END + 1, BIN)
+    bins = np.searchsorted(edges, spikes.time, side="right") - 1
     inside = (bins >= 0) & (bins < len(edges) - 1)
-    n, d, neurons = len(file["tap1"]), len(edges) - 1, int(file["neuron_ids"].max()) + 1
-    X = np.zeros((n, d, neurons))
-    np.add.at(X, (file["trial_ids"][inside], bins[inside], file["neuron_ids"][inside]), 1.0)
-    kernel = np.exp(-0.5 * (np.arange(-4, 5) / 2.0) ** 2)
-    smooth = np.apply_along_axis(np.convolve, 1, X, kernel / kernel.sum(), mode="same")
-    smooth /= np.maximum(smooth.std(axis=(0, 1)), 1e-9)
-    return smooth, file["tap2"] - file["tap1"]
+    X = np.zeros((len(spikes.first), len(edges) - 1, 1 + spikes.neuron.max()))
+    np.add.at(X, (spikes.trial[inside], bins[inside], spikes.neuron[inside]), 1.0)
+    smooth = gaussian_filter1d(X, 2.0, axis=1, mode="nearest")
+    return (smooth / smooth.std(axis=(0, 1)))[half::2], (spikes.second - spikes.first)[half::2]
 
 
-def neurons(only):
-    """Correlation of the inverse slope of a warp between the presses with the time between them."""
-    X, gap = trials()
+def neurons(only, known):
+    """Correlation of the slope of a warp between the presses with the time between them."""
+    X, gap = trials(0)
     found = {}
-    if not only or "FreeWarp" in only:
-        family = FreeWarp(1, "free", axes=0, weights=20)
-        model = GTPCA(1, family, random_state=0)
-        pose, seconds = timed(lambda: model.fit(X).encode(X).pose[:, 0])
-        found["FreeWarp"] = {"seconds": round(seconds, 2)} | _slopes(
-            model.operator_.lattice.warp(pose), gap
-        )
-    if has("affinewarp") and (not only or "affinewarp" in only):
-        from affinewarp import PiecewiseWarping
-
-        model = PiecewiseWarping(n_knots=0, smoothness_reg_scale=1e-2)
-        _, seconds = timed(lambda: model.fit(X, iterations=50, verbose=False))
-        ends = model.y_knots if hasattr(model, "y_knots") else model.y
-        line = ends[:, :1] + (ends[:, -1:] - ends[:, :1]) * np.linspace(0, 1, X.shape[1])
-        found["affinewarp"] = {"seconds": round(seconds, 2)} | _slopes(X.shape[1] * line, gap)
-    print(found, flush=True)
+    for name, (warps, package) in BETWEEN.items():
+        if (only and name not in only) or not has(package):
+            continue
+        quiet(warps, X[:10])  # whatever has to be compiled
+        places, seconds = timed(warps, X)
+        found[name] = {"trials": len(X), "seconds": round(seconds, 2)} | slopes(places, gap)
+        print(name, found[name], flush=True)
     return found
 
 
-def _slopes(warp, gap):
-    """Correlation of the mean slope between 500 and 1100 ms with the gap, inverse and plain."""
-    slope = (warp[:, 35] - warp[:, 5]) / 30
-    return {
-        "slope": round(float(np.corrcoef(slope, gap)[0, 1]), 3),
-        "inverse": round(float(np.corrcoef(1 / np.maximum(slope, 0.05), gap)[0, 1]), 3),
-    }
+def warps_of_knots(X, **how):
+    """``gamma(t)`` in points, of free warps with one inner knot."""
+    family = FreeWarp(1, "free", axes=0, **NEURONS)
+    model = GTPCA(1, family, random_state=0, **how).fit(X)
+    return model.operator_.lattice.warp(model.encode(X).pose[:, 0])
+
+
+def warps_of_lines(X):
+    """The same of affinewarp's linear warps."""
+    from affinewarp import PiecewiseWarping
+
+    np.random.seed(0)  # noqa: NPY002
+    model = PiecewiseWarping(n_knots=0, smoothness_reg_scale=1.0, warp_reg_scale=0.1)
+    model.fit(X, iterations=50, verbose=False)
+    ends = (X.shape[1] - 1) * model.y_knots
+    return ends[:, :1] + (ends[:, 1:] - ends[:, :1]) * np.linspace(0, 1, X.shape[1])
+
+
+BETWEEN = {
+    "FreeWarp": (warps_of_knots, "numpy"),
+    "FreeWarp, two starts": (lambda X: warps_of_knots(X, solver=ALS(n_init=2)), "numpy"),
+    "affinewarp": (warps_of_lines, "affinewarp"),
+}
+
+
+def slopes(places, gap):
+    """Correlation of the mean slope from the first press to 600 ms later with the gap."""
+    first, last = int((500 - BEGIN) / BIN), int((1100 - BEGIN) / BIN)
+    slope = (places[:, last] - places[:, first]) / (last - first)
+    return {"correlation": round(float(np.corrcoef(slope, gap)[0, 1]), 3)}
 
 
 PARTS = {
+    "tune": tune,
     "curves": curves,
     "clean": clean,
     "noise": noise,
@@ -433,7 +595,8 @@ def main():
     parser.add_argument("--out", default=Path(__file__).with_suffix(".json"), type=Path)
     options = parser.parse_args()
     for part in options.parts:
-        found = PARTS[part](options.only)
+        results = json.loads(options.out.read_text()) if options.out.exists() else {}
+        found = PARTS[part](options.only, results)
         results = json.loads(options.out.read_text()) if options.out.exists() else {}
         results[part] = results.get(part, {}) | found
         options.out.write_text(json.dumps(results, indent=1) + "\n")

@@ -24,7 +24,9 @@ CHART = [
     ("orientation", "Rotation(angles)"),
     ("left- and right-handed", "Reflection(axes)"),
     ("size or duration", "Scaling(factors)"),
+    ("angle, size and place", "Similarity()"),
     ("slow first, quick later", "TimeWarp(strengths)"),
+    ("every curve at its pace", "FreeWarp()"),
     ("shear, affine maps", "Affine(matrices)"),
     ("elastic bending", "Deformation(amplitude)"),
     ("several of these", "Compose(Shift(..), ..)"),
@@ -34,7 +36,7 @@ CHART = [
 
 def draw_chart(folder: Path) -> None:
     """From what may move to the family: narrow, so that it can be read on a phone."""
-    fig, ax = plt.subplots(figsize=(5.6, 6.2), layout="constrained")
+    fig, ax = plt.subplots(figsize=(5.6, 7.0), layout="constrained")
     ax.set(xlim=(0, 5.6), ylim=(-len(CHART) - 0.1, 0.9))
     ax.axis("off")
     for x, text in ((0.05, "What may differ?"), (2.6, "Family")):

@@ -84,9 +84,9 @@ PUBLIC = {
     "gtpca.persistence": "load save",
     "gtpca.nn": "Adam GTPCLayer GTPCNetwork LayerOutput",
     "gtpca.testing": "PlantedRows assert_same_components check_operator make_planted",
-    "gtpca.datasets": """DatasetError event_windows fetch_ecg fetch_eeg fetch_errp fetch_handwriting
-        fetch_mnist make_oscillations make_spikes random_crop random_embedding random_rotation
-        simulate_errp sliding_windows""",
+    "gtpca.datasets": """DatasetError event_windows fetch_curves fetch_ecg fetch_eeg fetch_errp
+        fetch_handwriting fetch_mnist fetch_neurons make_oscillations make_spikes random_crop
+        random_embedding random_rotation simulate_errp sliding_windows""",
     "gtpca.diagnostics": """Check Choice EventCheck NoiseFloor PoseConfidence Stability check choose
         noise_floor pose_confidence stability""",
     "gtpca.plots": """plot_choice plot_components plot_energy plot_events plot_history

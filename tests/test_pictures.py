@@ -13,7 +13,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not installed")
 
 
-@pytest.mark.parametrize("name", ["events", "family", "noise", "power", "start"])
+@pytest.mark.parametrize("name", ["events", "family", "noise", "power", "start", "timing"])
 def test_the_pictures_are_those_of_the_script(name, tmp_path, monkeypatch):
     pyplot = pytest.importorskip("matplotlib.pyplot", reason="pictures need it: gtpca[plot]")
     if name == "start":

@@ -8,7 +8,7 @@ from speed.verdicts import gained
 BEGIN, END = "<!-- table of bench_speed.py -->", "<!-- end of table -->"
 HEAD = """\
 | case | rows | k | pose | before, s | now, s | faster | all threads: faster | gain | memory, MB | \
-held-out error |
+held-out error, now / before |
 |---|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|"""
 
 
@@ -30,9 +30,17 @@ def line(name, entry):
         *(shown(ratio(runs, "seconds"), ".1f") for runs in (one, every)),
         shown(gained(entry), ".2f"),
         " → ".join(shown(run["megabytes"], ".0f") for run in pair),
-        " → ".join(shown(run["resmse"][-1], ".4f") for run in pair),
+        quality(entry.get("quality", {}).get("verdict")),
     ]
     return f"| {' | '.join(cells)} |"
+
+
+def quality(verdict):
+    """Mean ratio of held-out errors with all components, its standard error, and of how many."""
+    if not verdict:
+        return "-"
+    mean, error = verdict["mean_ratio"][-1], verdict["standard_error"][-1]
+    return f"{mean:.3f} ± {error:.3f} ({verdict['seeds']})"
 
 
 def write_table(path, cases):

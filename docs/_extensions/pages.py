@@ -16,6 +16,7 @@ OUTSIDE |= {
 # What the text of an example says about what it needs.
 NEEDS = {
     "fetch_": ("data sets: name their folder by GTPCA_DATA", lambda: "GTPCA_DATA" in os.environ),
+    "fetch_curves": ("the package rdata", lambda: find_spec("rdata")),
     "fetch_eeg": ("the package rdata", lambda: find_spec("rdata")),
     "fetch_handwriting": ("the package rdata", lambda: find_spec("rdata")),
     "gtpca.nn": ("the package torch", lambda: find_spec("torch")),

@@ -39,7 +39,7 @@ from gtpca.model.model import CodedModel
 from gtpca.model.stationary import StationaryNoise
 from gtpca.operators import Operator
 
-__all__ = ["BaseFitted", "BaseGTPCA", "BaseModel"]
+__all__ = ["BaseFitted", "BaseGTPCA", "BaseModel", "relative_energies"]
 
 
 class BaseFitted(Documented, BaseEstimator):
@@ -185,8 +185,7 @@ class BaseModel(BaseFitted):
 
     def _known(self, codes, rows):
         """Codes with their transforms, and the container or the sizes of the samples."""
-        how = {"container": rows.container, "shapes": rows.shapes}
-        return replace(codes, operator=self.operator_, **how)
+        return replace(codes, operator=self.operator_, container=rows.container, shapes=rows.shapes)
 
     def measure(self, X: Any) -> tuple[Codes[Any], np.ndarray]:
         """Codes of new samples and the energy of the residual, in one pass.
@@ -324,7 +323,7 @@ class BaseGTPCA(TransformerMixin, BaseModel):
             energies = self.model_.data_energies(self._open(rows, self.operator_))
         else:
             energies = self.model_.energies(self.chunks(X))
-        return energies[1:] / energies[0] if energies[0] > 0 else np.ones(len(energies) - 1)
+        return relative_energies(energies)
 
     @overload
     def transform(self, X: np.ndarray) -> np.ndarray: ...
@@ -333,13 +332,26 @@ class BaseGTPCA(TransformerMixin, BaseModel):
     @overload
     def transform(self, X: Others) -> Any: ...
     def transform(self, X: Samples) -> Any:
-        """Signed scores (n, k), followed by what ``output`` requests.
+        """Signed scores (n, k), followed by what ``output`` requests, or aligned samples.
 
         Returns
         -------
         array (n, k), or more columns; see :meth:`get_feature_names_out`
         """
-        codes = self.encode(X)
+        if self.output == outputs.ALIGNED:
+            return self._aligned_rows(self._new_rows(X))
+        return self._put_out(self.encode(X))
+
+    def _aligned_rows(self, rows, **given):
+        """Checked rows moved to the pose of the first component, (n, L)."""
+        aligned = self.model_.align(self._open(rows, self.operator_, **given))
+        flat = aligned.reshape(len(aligned), self.operator_.n_weights)
+        if rows.container is None:
+            return flat
+        return rows.container.table(flat, self.get_feature_names_out())
+
+    def _put_out(self, codes):
+        """What ``transform`` returns for codes."""
         found = codes.scores
         if self.output != "scores":
             put_out = partial(outputs.side_by_side, self.model_, self.output)
@@ -357,7 +369,7 @@ class BaseGTPCA(TransformerMixin, BaseModel):
 
         With plain scores every component is in its reference pose: the window centred, no rotation,
         no flip. With ``output="scores+poses"`` the result is the reconstruction. Poses in physical
-        units cannot be inverted.
+        units and aligned samples cannot be inverted.
 
         Parameters
         ----------
@@ -403,7 +415,8 @@ class BaseGTPCA(TransformerMixin, BaseModel):
 
         ``gtpca0, gtpca1, ..``; with ``output="scores+poses"`` also ``gtpca0_index, ..``, with
         ``output="scores+units"`` one per component and quantity, such as ``gtpca0_start``. If the
-        pose is shared, these are ``gtpca_index`` and ``start``.
+        pose is shared, these are ``gtpca_index`` and ``start``. With ``output="aligned"``,
+        ``aligned0, ..``.
         """
         return np.asarray(outputs.names(self.model_, self.output), dtype=object)
 
@@ -447,6 +460,11 @@ class BaseGTPCA(TransformerMixin, BaseModel):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = list(self._precisions)
         return tags
+
+
+def relative_energies(energies) -> np.ndarray:
+    """Energies (k + 1,) after 0, 1, .., k components as shares of the first, (k,)."""
+    return energies[1:] / energies[0] if energies[0] > 0 else np.ones(len(energies) - 1)
 
 
 def _drawn(what, *arguments, **how):

@@ -19,12 +19,16 @@ from gtpca._typing import (
     CallbackSupportMixin,
     DaskT,
     Eager,
+    KindT,
+    Others,
     RandomState,
+    Samples,
     Shape,
     with_callbacks,
 )
-from gtpca.base import BaseGTPCA
-from gtpca.data.chunks import RESIDUALS, as_chunks
+from gtpca.base import BaseGTPCA, relative_energies
+from gtpca.data.chunks import RESIDUALS, as_chunks, known_rows
+from gtpca.data.codes import Codes
 from gtpca.data.labels import Labelled
 from gtpca.data.missing import MISSING
 from gtpca.data.orientation import neighbours
@@ -48,6 +52,7 @@ from gtpca.fitting.fitted import FittedComponents, read
 from gtpca.fitting.outliers import OUTLIERS, feature_medians
 from gtpca.fitting.streaming import N_FITS, KeptRows, Stream
 from gtpca.model import outputs
+from gtpca.model.given import given_poses
 from gtpca.model.matching import POLARITIES
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing, feature_means
@@ -133,7 +138,8 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         Components that are known, such as the waveform of an earlier study: the first ``t``, at
         most ``n_components``; the others are learned from the residual. ``fit`` only scales them to
         unit norm, so that nothing is learned if all are given: encode, align and read poses as
-        after any other fit. In one pose all of them must be given.
+        after any other fit. In one pose all of them must be given. If poses are known instead, see
+        :meth:`fit`.
     missing : {"error", "ignore"}
         How to treat NaN, masked values, None and pandas' NA: as an error, or as *not observed*. In
         the latter case matches, means and energies are those of the observed values; in gaps a
@@ -166,10 +172,12 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
     refine : int
         Number of joint sweeps over components and codes after the greedy fit, and of code sweeps in
         ``encode``. May be changed after a fit, for ``encode`` and everything that follows from it.
-    output : {"scores", "scores+poses", "scores+units"}
+    output : {"scores", "scores+poses", "scores+units", "aligned"}
         What ``transform`` returns: (n, k) scores; (n, 2 k) scores and transform indices, which
-        ``inverse_transform`` accepts; or scores and poses in physical units, such as the ``start``
-        of a window, with a column per component and quantity. May be changed after a fit.
+        ``inverse_transform`` accepts; scores and poses in physical units, such as the ``start`` of
+        a window, with a column per component and quantity; or, for another step of a pipeline such
+        as PCA, samples moved to the pose of the first component, as flat rows, see :meth:`align`.
+        May be changed after a fit.
     solver : ALS, gtpca.nn.Adam or None
         Default ``ALS()``.
     n_restarts : "auto" or int
@@ -205,7 +213,8 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         The result of the fit as one immutable value; the other attributes are read from it.
     components_ : array (k, \*weight_shape)
         Of unit norm, in the order in which they were found, or of their energy if the pose is
-        shared or ``refine`` is used.
+        shared or ``refine`` is used; that of the columns of ``poses``, if some are given to
+        ``fit``.
     explained_energy_, explained_energy_ratio_ : array (k,)
         Energy explained by each component, and its share of the energy of all rows. With ``refine``
         it is that of the final codes of the sweeps of the fit. ``score`` and ``resmse`` compute
@@ -302,7 +311,7 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         outliers: Literal["rows", "values", "both"] | None = None,
         ridge: float | Literal["auto"] = "auto",
         refine: int = 0,
-        output: Literal["scores", "scores+poses", "scores+units"] = "scores",
+        output: Literal["scores", "scores+poses", "scores+units", "aligned"] = "scores",
         solver: Any = None,
         n_restarts: int | Literal["auto"] = "auto",
         batch_size: int | None = None,
@@ -344,7 +353,13 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             params.setdefault("solver", ALS())
         return super().set_params(**params)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        poses: Any = None,
+    ) -> Self:
         """Find the components of ``X``.
 
         Parameters
@@ -357,42 +372,44 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         y : ignored
         sample_weight : array (n,) or None
             Non-negative; weight 2 is equivalent to repeating a row.
+        poses : array (n, g), array (n, g, p), dict of str to array (n, g), or None
+            Poses that are known, of the first ``g`` components, such as those of a response whose
+            time was measured; NaN where a pose is free. If components share the pose, ``g`` is 1.
+            An array (n, g) holds the first quantity of :meth:`poses`, such as ``start``; a dict
+            holds quantities by their names, as :meth:`poses` returns them, in its units; an array
+            (n, g, p) is one of ``codes.pose``. Of a list of transforms, the nearest is taken;
+            values beyond its ends are an error. Components with known poses keep the order of
+            their columns, and are not moved afterwards; all components are solved together, so
+            that those that overlap come apart. Not with ``outliers``, coloured noise or a share of
+            the energy. Codes of new samples take such poses in :meth:`encode`.
 
         Returns
         -------
         self
         """
         with bar.shown(self) if bar.LOOKED_AT else nullcontext():
-            return self._fit(X, sample_weight)
+            return self._fit(X, sample_weight, poses)
 
     @with_callbacks
-    def _fit(self, X, sample_weight):
+    def _fit(self, X, sample_weight, poses):
         solver = check_parameters(self)
         rows, row_shape, shape = training_rows(self, X, self.sample_shape)
         labels = None if rows.container is None else rows.container.labels
         operator = self.bind(shape)
         count = check_n_components(self.n_components, operator, self.shared_pose)
+        given = self._given_poses(poses, operator, rows.n_rows, count)
         warn_early(self, operator, rows.n_rows)
         warn_if_transposed(operator, rows)
-        open_rows = partial(self._open, operator=operator, weight=sample_weight)
+        open_rows = partial(self._open, operator=operator, weight=sample_weight, given=given)
         means = self._means_of(rows)
         mean = means(open_rows(rows)) if self.center is True else None
         preprocessing = Preprocessing(mean, self.center == "samples")
         noise = given_noise(self.noise, operator, preprocessing)
         context = self._init_callback_context(max_subtasks=self._n_searches(count, noise))
         context.call_on_fit_task_begin(estimator=self)
-        recipe = Recipe(
-            n_components=count,
-            solver=solver,
-            refine=self.refine,
-            n_jobs=self.n_jobs,
-            rng=check_random_state(self.random_state),
-            progress=Progress(self, context),
-            shared_pose=self.shared_pose,
-            n_restarts=self.n_restarts,
-            outliers=self.outliers,
-            templates=check_templates(self, operator, count),
-        )
+        recipe = self._recipe(solver, count, Progress(self, context))
+        templates = check_templates(self, operator, count)
+        recipe = replace(recipe, templates=templates, posed=posed_columns(given))
 
         def problem_of(preprocessing):
             seen = rows.preprocessed(partial(preprocessing, operator=operator))
@@ -411,12 +428,26 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             found, labels=labels, row_shape=row_shape, feature_names_in=rows.feature_names
         )
         if rows.in_memory and is_white(self.noise):
-            fitted = with_colour(fitted, self._open(rows, operator), self.refine)
+            fitted = with_colour(fitted, self._open(rows, operator, given=given), self.refine)
         for caution in fitted.cautions:
             checks.warn(caution, UserWarning)
         self.fit_ = fitted
         context.call_on_fit_task_end(estimator=self)
         return self
+
+    def _recipe(self, solver, count, progress):
+        """How to fit ``count`` components."""
+        return Recipe(
+            n_components=count,
+            solver=solver,
+            refine=self.refine,
+            n_jobs=self.n_jobs,
+            rng=check_random_state(self.random_state),
+            progress=progress,
+            shared_pose=self.shared_pose,
+            n_restarts=self.n_restarts,
+            outliers=self.outliers,
+        )
 
     def _n_searches(self, count, noise):
         """How many components are looked for; None where nobody knows before the fit."""
@@ -443,12 +474,38 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         """The operator of the family on samples of a shape, with the feature weight."""
         return bind_family(self.family, sample_shape, self.feature_weight)
 
-    def _open(self, rows, operator, weight=None):
-        """Rows as chunks, with sample weights."""
+    def _open(self, rows, operator, weight=None, given=None):
+        """Rows as chunks, with sample weights and given poses."""
         if weight is not None:
             weight = checks.weights("sample_weight", weight, [(rows.n_rows,)])
-        how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs, "residual": self.residual}
-        return as_chunks(rows, operator, weight, **how)
+        return as_chunks(
+            rows,
+            operator,
+            weight,
+            batch_size=self.batch_size,
+            n_jobs=self.n_jobs,
+            residual=self.residual,
+            given=given,
+        )
+
+    def _given_poses(self, poses, operator, n_rows, count):
+        """Poses that are given to a fit; an error where they cannot be used."""
+        if poses is None:
+            return None
+        if not is_white(self.noise):
+            raise ValueError(
+                "poses need noise='white': the filter of coloured noise is estimated from a first "
+                "fit without them. Use noise='white', or whiten X before."
+            )
+        if self.outliers is not None:
+            raise ValueError(
+                f"poses cannot be combined with outliers={self.outliers!r}; use outliers=None."
+            )
+        if isinstance(count, float):
+            raise ValueError(
+                f"poses need a number of components, not the share n_components={count!r}."
+            )
+        return given_poses(poses, operator, n_rows, 1 if self.shared_pose else count)
 
     @property
     def model_(self) -> Model:
@@ -556,12 +613,115 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             return super()._encoded(rows)
         return self.fit_.coder(self.model_, rows.dtype)(rows.read(0, rows.n_rows))
 
-    def _seen(self, rows, weight=None):
-        return self._open(preprocessed(rows, self.fit_.model), self.operator_, weight)
+    def _seen(self, rows, weight=None, given=None):
+        return self._open(preprocessed(rows, self.fit_.model), self.operator_, weight, given)
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """The share of the energy of ``X`` that all components explain: ``1 - resmse(X)[-1]``."""
-        return float(1 - self.resmse(X)[-1])
+    def _posed(self, rows, poses):
+        """Given poses of new rows, as chunks hold them; None if none are given."""
+        if poses is None:
+            return None
+        return given_poses(poses, self.operator_, rows.n_rows, self.model_.n_poses)
+
+    @overload
+    def encode(self, X: np.ndarray, poses: Any = None) -> Codes[np.ndarray]: ...
+    @overload
+    def encode(self, X: DaskT, poses: Any = None) -> Codes[DaskT]: ...
+    @overload
+    def encode(self, X: Eager, poses: Any = None) -> Codes[Any]: ...
+    def encode(self, X: Samples, poses: Any = None) -> Codes[Any]:
+        """Scores and transforms of new samples.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape) or (n, d)
+        poses : array, dict or None
+            Poses that are known, as in :meth:`fit`. The scores of all components are then those of
+            least squares in their poses; free poses and scores are found by turns.
+
+        Returns
+        -------
+        Codes
+            With ``scores`` (n, k) and ``index`` (n, k), or (n, 1) if the pose is shared.
+        """
+        if poses is None:
+            return super().encode(X)
+        rows = self._new_rows(X)
+        found = self.model_.encode(self._seen(rows, given=self._posed(rows, poses)))
+        return self._known(found, rows)
+
+    @overload
+    def transform(self, X: np.ndarray, poses: Any = None) -> np.ndarray: ...
+    @overload
+    def transform(self, X: KindT, poses: Any = None) -> KindT: ...
+    @overload
+    def transform(self, X: Others, poses: Any = None) -> Any: ...
+    def transform(self, X: Samples, poses: Any = None) -> Any:
+        """Signed scores (n, k), followed by what ``output`` requests, or aligned samples.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape) or (n, d)
+        poses : array, dict or None
+            Poses that are known, as in :meth:`fit`.
+
+        Returns
+        -------
+        array (n, k), or more columns; see :meth:`get_feature_names_out`
+        """
+        if self.output == outputs.ALIGNED:
+            rows = self._new_rows(X)
+            return self._aligned_rows(rows, given=self._posed(rows, poses))
+        return self._put_out(self.encode(X, poses))
+
+    def fit_transform(  # type: ignore[override]  # names of what is passed on
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        poses: Any = None,
+    ) -> Any:
+        """Fit to ``X`` and return ``transform(X, poses)``; see :meth:`fit`."""
+        return self.fit(X, y, sample_weight, poses).transform(X, poses)
+
+    @overload
+    def reconstruct(self, X: np.ndarray, poses: Any = None) -> np.ndarray: ...
+    @overload
+    def reconstruct(self, X: KindT, poses: Any = None) -> KindT: ...
+    @overload
+    def reconstruct(self, X: Others, poses: Any = None) -> Any: ...
+    def reconstruct(self, X: Samples, poses: Any = None) -> Any:
+        """``decode(encode(X, poses))``, shape (n, \\*sample_shape)."""
+        return self.decode(self.encode(X, poses))
+
+    def resmse(self, X: Any, *, in_data: bool = False, poses: Any = None) -> np.ndarray:
+        """Residual energy relative to the energy, after 1, 2, .., k components, shape (k,).
+
+        ``sum_i |x_i - proj_k(x_i)|^2 / sum_i |x_i|^2``, both over observed values.
+
+        Parameters
+        ----------
+        X : array (n, \\*sample_shape) or (n, d)
+        in_data : bool
+            If rows are whitened, energies are by default those of whitened rows. True: those of the
+            rows in the units of the data, which are dominated by noise of large amplitude and long
+            waves.
+        poses : array, dict or None
+            Poses that are known, as in :meth:`fit`; not with ``in_data``.
+        """
+        if poses is None:
+            return super().resmse(X, in_data=in_data)
+        if in_data:
+            raise ValueError("poses cannot be combined with in_data=True; use in_data=False.")
+        rows = self._new_rows(X)
+        chunks = self._seen(rows, given=self._posed(rows, poses))
+        return relative_energies(self.model_.energies(chunks))
+
+    def score(self, X: Any, y: Any = None, poses: Any = None) -> float:
+        """The share of the energy of ``X`` that all components explain.
+
+        ``1 - resmse(X, poses=poses)[-1]``.
+        """
+        return float(1 - self.resmse(X, poses=poses)[-1])
 
     @overload
     def score_samples(self, X: np.ndarray) -> np.ndarray: ...
@@ -580,7 +740,10 @@ def preprocessed(rows, model):
 
 
 def with_colour(fit, chunks, sweeps):
-    """A fit with the correlation of the residual of the original rows, and a caution about it."""
+    """A fit with the correlation of the residual of the original rows, and a caution about it.
+
+    Unless nothing can be done about it: poses that are given need white noise.
+    """
     model = replace(fit.model, sweeps=sweeps)
 
     def rest(chunk):
@@ -589,9 +752,17 @@ def with_colour(fit, chunks, sweeps):
 
     correlation = residual_correlation(chunks, rest)
     left = 1 - float(np.sum(fit.explained_energy_ratio))
-    said = colour_cautions(correlation, left, chunks.n_rows * fit.n_features_in)
+    values = chunks.n_rows * fit.n_features_in
+    said = colour_cautions(correlation, left, values) if chunks.given is None else ()
     found = wording.in_order([*fit.cautions, *said])
     return replace(fit, residual_correlation=correlation, cautions=found)
+
+
+def posed_columns(given):
+    """The components of which some poses are given."""
+    if given is None:
+        return ()
+    return tuple(k for k in range(given.shape[1]) if known_rows(given[:, k]).any())
 
 
 def bind_family(family, sample_shape, feature_weight=None):

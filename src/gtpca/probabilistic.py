@@ -251,12 +251,13 @@ class BaseDensity(BaseModel):
         if given is not None:
             return given
         chunk = sampled(chunks)
-        how = {"batch_size": self.batch_size, "n_jobs": self.n_jobs}
         quick = replace(recipe, tol=max(FIRST_TOL, recipe.tol))
 
         def rest_of(noise):
             rows = chunk.rows if noise is None else noise.whiten(chunk.rows)
-            seen = as_chunks(rows, operator, chunk.weight, **how)
+            seen = as_chunks(
+                rows, operator, chunk.weight, batch_size=self.batch_size, n_jobs=self.n_jobs
+            )
             same = deepcopy(rng)  # the last fit uses the same seeds as a white one
             rest = self._rest_of(seen, replace(quick, whitening=noise), same)
             return rest if noise is None else noise.colour(rest)
@@ -386,7 +387,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
     missing : {"error", "ignore"}
         How to treat NaN, masked values, None and pandas' NA: as an error, or as *not observed*. May
         be changed after a fit.
-    output : {"scores", "scores+poses", "scores+units"}
+    output : {"scores", "scores+poses", "scores+units", "aligned"}
         What ``transform`` returns, as in :class:`GTPCA`. May be changed after a fit.
     contamination : float in (0, 0.5]
         Share of the training rows that ``predict`` marks as outliers.
@@ -495,7 +496,7 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
         polarity: Literal["both", "positive"] = "positive",
         shrink: bool = True,
         missing: Literal["error", "ignore"] = "error",
-        output: Literal["scores", "scores+poses", "scores+units"] = "scores",
+        output: Literal["scores", "scores+poses", "scores+units", "aligned"] = "scores",
         contamination: float = 0.1,
         max_iter: int = 1000,
         tol: float = 1e-7,

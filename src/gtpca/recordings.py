@@ -23,7 +23,8 @@ from gtpca.fitting import bar, wording
 from gtpca.fitting.coloured import check_noise, is_white
 from gtpca.fitting.event_counts import EventCounts, count_events
 from gtpca.fitting.event_noise import checked_noise, recording_noise
-from gtpca.fitting.events import EventRecipe, fit_events, in_data
+from gtpca.fitting.event_sums import advanced, data_sums, in_data
+from gtpca.fitting.events import EventRecipe, fit_events
 from gtpca.fitting.fitted import FittedEvents, read
 from gtpca.fitting.threads import SINGLE_BLAS_THREAD
 from gtpca.model.conventions import signs
@@ -56,6 +57,7 @@ RULES = {
     "n_init": checks.at_least(1),
     "max_iter": checks.at_least(1),
     "tol": checks.non_negative,
+    "horizon": checks.optional(_window),
     "progress": checks.one_of("auto", True, False),
 }
 
@@ -111,6 +113,10 @@ class EventGTPCA(BaseFitted):
         Maximum number of passes with fixed prices.
     tol : float
         Stop when a pass gains no more than this share of the objective.
+    horizon : int, str or None
+        Approximate number of points that ``partial_fit`` remembers, or text such as ``"600s"``: an
+        event that came ``a`` points ago has weight ``exp(-a / horizon)``. None: all events count
+        the same, for recordings that do not drift.
     n_jobs : int or None
         Threads over pieces. It does not change the result.
     random_state : int, RandomState or None
@@ -150,6 +156,8 @@ class EventGTPCA(BaseFitted):
         Shape of a template.
     labels_ : Labels or None
         Unit of time and names of channels, as far as they are known.
+    online_ : dict
+        Sums over events, from which ``partial_fit`` goes on.
     operator_ : Operator
 
     Examples
@@ -182,6 +190,7 @@ class EventGTPCA(BaseFitted):
     shared_pose_: bool = read()
     polarity_: str = read()
     center_: bool = read()
+    online_: dict[str, Any] | None = read(optional=True)
 
     def __init__(
         self,
@@ -199,6 +208,7 @@ class EventGTPCA(BaseFitted):
         n_init: int = 2,
         max_iter: int = 30,
         tol: float = 1e-4,
+        horizon: int | str | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         progress: Literal["auto", True, False] = "auto",
@@ -216,6 +226,7 @@ class EventGTPCA(BaseFitted):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.horizon = horizon
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
@@ -293,17 +304,20 @@ class EventGTPCA(BaseFitted):
 
     def _fitted(self, opened, fit, raw, noise, recipe, counts, cautions):
         """All that was found, with components in the units of the data."""
-        W = fit.dictionary.weights
+        W, sums = fit.dictionary.weights, fit.sums
         S, Q, L, C = W.shape
-        V = W if noise is None else in_data(raw, fit.placed, W, recipe)
+        if noise is not None:
+            sums = replace(sums, data=data_sums(raw, fit.placed, W.shape, recipe))
+        V = W if noise is None else in_data(sums, W)
         scale = np.linalg.norm(V, axis=(2, 3))
         order = _order(fit, scale)
+        sums = sums.turned(np.eye(S * Q)[:, np.arange(S * Q).reshape(S, Q)[order].ravel()])
         V, W = (V / scale[..., None, None])[order], W[order]
         scale, prices = scale[order], fit.prices[:, order]
         level = [replace(one, sigma=one.sigma[order], rate=one.rate[order]) for one in fit.noise]
         if not self._positive:
             turned = signs(V.reshape(S * Q, -1)).reshape(S, Q, 1, 1)
-            V, W = V * turned, W * turned
+            V, W, sums = V * turned, W * turned, sums.turned(np.diag(turned.ravel()))
         shape = (L,) if opened.flat else (L, C)
         grid, labels = _grid(opened, shape)
         return FittedEvents(
@@ -325,7 +339,49 @@ class EventGTPCA(BaseFitted):
             shared_pose=self.shared_pose,
             polarity=self.polarity,
             center=self.center,
+            online=dict(vars(sums)),
         )
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from further recordings, or from the next part of one.
+
+        The first call is :meth:`fit`; it should hold some dozens of events of every template. Later
+        ones read their recordings once: events are decoded with the templates so far, and add to
+        sums from which new templates are solved, together with all earlier events. Templates keep
+        their order. Whitening stays that of the fit. ``event_counts_`` then has the number of
+        events of all calls, which is not compared with noise; ``prices_`` are those of the last
+        call, and ``history_`` and ``n_iter_`` those of the fit.
+
+        Parameters
+        ----------
+        X : array (time,) or (time, channels), or a list of these
+            As in :meth:`fit`; events that its border cuts are not seen.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X)
+        check_event_parameters(self)
+        sums, opened = self.fit_.sums, self.opened(X)
+        if sums is None:
+            raise ValueError(
+                "partial_fit needs the sums of the fit, which model files of earlier versions do "
+                "not hold: fit again."
+            )
+        cautions = look_at(opened)
+        for caution in cautions:
+            checks.warn(caution, UserWarning)
+        axis = Axis() if opened.axis is None else opened.axis
+        horizon = self.horizon
+        if horizon is not None:
+            horizon = length_in_points("horizon", horizon, axis)
+        with SINGLE_BLAS_THREAD:
+            after = advanced(self.model_, sums, opened.signals, horizon)
+        self.fit_ = self.fit_.followed(after, cautions)
+        return self
 
     def bind(self, sample_shape):
         """The operator of a window that does not move, for plots of components."""

@@ -17,10 +17,12 @@ import pytest
 from gtpca.datasets import (
     DatasetError,
     downloads,
+    fetch_curves,
     fetch_eeg,
     fetch_errp,
     fetch_handwriting,
     fetch_mnist,
+    fetch_neurons,
     files,
 )
 from gtpca.datasets.downloads import download
@@ -330,6 +332,8 @@ def test_a_wrong_checksum_is_named_and_the_file_kept(tmp_path, no_network):
     [
         (fetch_mnist, "mnist/train-images-idx3-ubyte.gz"),
         (fetch_handwriting, "handwriting/handwrit.rda"),
+        (fetch_curves, "curves/growth.rda"),
+        (fetch_neurons, "neurons/motor_ctx_data.npz"),
         (fetch_eeg, "eeg/eegdata.rda"),
         (fetch_errp, "errp/Subject01_s1.mat"),
     ],

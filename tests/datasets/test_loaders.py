@@ -9,7 +9,16 @@ import sys
 import numpy as np
 import pytest
 
-from gtpca.datasets import DatasetError, fetch_eeg, fetch_handwriting, fetch_mnist, files, loaders
+from gtpca.datasets import (
+    DatasetError,
+    fetch_curves,
+    fetch_eeg,
+    fetch_handwriting,
+    fetch_mnist,
+    fetch_neurons,
+    files,
+    loaders,
+)
 
 needs_data = pytest.mark.skipif(
     not os.environ.get("GTPCA_DATA"),
@@ -178,6 +187,39 @@ def test_real_handwriting():
     assert pen.time == pytest.approx(np.linspace(0, 2300, 1401))
     assert pen.data[0, 0].tolist() == [-0.0316, -0.0076]
     assert np.all(np.abs(pen.data) < 0.06)
+
+
+@needs_data
+def test_real_curves():
+    pytest.importorskip("rdata")
+    growth, gait, pinch = (fetch_curves(name) for name in ("growth", "gait", "pinch"))
+    assert growth.data[0, :2].tolist() == [81.3, 84.2]
+    assert growth.time[[0, -1]].tolist() == [1, 18]
+    assert np.unique(growth.target, return_counts=True)[1].tolist() == [39, 54]
+    assert gait.data.shape == (39, 20, 2)
+    assert gait.time[[0, -1]].tolist() == [0.025, 0.975]
+    assert pinch.data.shape == (20, 151)
+    assert pinch.time[0] == 0
+
+
+def test_curves_are_checked_and_named(tmp_path, monkeypatch):
+    path = put(tmp_path, monkeypatch, "curves/pinch.rda", b"")
+    short = {"pinch": np.ones((3, 2)), "pinchtime": np.arange(3)}
+    monkeypatch.setattr(loaders, "_read_rda", lambda _: short)
+    with pytest.raises(DatasetError, match=r"holds \(2, 3\), expected \(20, 151\)") as caught:
+        fetch_curves("pinch", tmp_path)
+    assert str(path) in str(caught.value)
+    with pytest.raises(ValueError, match="name='lip'; expected 'growth', 'gait' or 'pinch'"):
+        fetch_curves("lip")
+
+
+@needs_data
+def test_real_neurons():
+    spikes = fetch_neurons()
+    assert len(spikes.time) == len(spikes.trial) == len(spikes.neuron) == 648889
+    assert np.all(spikes.first == 500)
+    assert np.mean(spikes.second - spikes.first) == pytest.approx(740, abs=1)
+    assert spikes.neuron.max() == 29
 
 
 @needs_data

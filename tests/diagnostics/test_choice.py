@@ -133,7 +133,7 @@ def test_a_window_that_cannot_move_far_enough_is_not_taken():
 
 
 def test_windows_that_only_seemed_to_move_far_enough_give_way_to_others():
-    """All windows near the best turn out unable in the last folds: those beyond are tried in all."""
+    """All windows near the best turn out unable in the last folds: others are tried in all."""
     asked = []
 
     def look(windows, count, folds):

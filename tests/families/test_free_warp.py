@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import QUICK
 
 from gtpca import (
     GTPCA,
@@ -237,6 +238,27 @@ def test_errors_say_what_would_work(family, words):
         GTPCA(1, family).fit(np.ones((3, 30)))
 
 
+def test_small_and_odd_samples():
+    how = {"family": FreeWarp(1), "solver": QUICK, "random_state": 0}
+    X = curves(8)[0]
+    for some in (X[:1], X[:, :3], X.astype(np.float32)):
+        fit = GTPCA(1, **how).fit(some)
+        assert np.isfinite(fit.transform(some)).all()
+        assert fit.transform(some).dtype == some.dtype
+    gone = np.where(np.arange(8)[:, None] == 2, np.nan, X)
+    with pytest.warns(UserWarning, match="hold no observed value"):
+        scores = GTPCA(1, missing="ignore", **how).fit_transform(gone)
+    assert np.flatnonzero(scores == 0).tolist() == [2]
+    with pytest.raises(ValueError, match="axes is ambiguous"):
+        GTPCA(1, **how).fit(X.reshape(8, 6, 10))
+
+
+def test_a_shared_pose_is_learnt_batch_by_batch(data):
+    X, _ = data
+    stream = GTPCA(2, FreeWarp(2), shared_pose=True, solver=QUICK, random_state=0)
+    assert stream.partial_fit(X[:12]).partial_fit(X[12:]).resmse(X)[-1] < 0.05
+
+
 def test_what_free_warps_cannot_do_is_said(data, model):
     X, _ = data
     for estimator in (ProbabilisticGTPCA(1, FreeWarp()), MixtureGTPCA(2, 1, FreeWarp())):
@@ -264,6 +286,8 @@ def test_check_says_why_poses_are_not_compared(data, model, monkeypatch):
     found = check(model, data[0])
     assert found.poses is None
     assert found.unanswered == [OWN_POSES]
+    [said] = found.named("m.gtpca", "curves.csv").unanswered
+    assert said.endswith("or `gtpca choose curves.csv --family freewarp`.")
 
 
 def test_hidden_points_choose_a_warp():
@@ -287,3 +311,7 @@ def test_choose_refuses_what_free_warps_do_not_have(data):
         choose(data[0], FreeWarp(), windows=(5, 9))
     with pytest.raises(TypeError, match="must be FreeWarp"):
         choose_warp(data[0], Shift(20))
+    with pytest.raises(ValueError, match="knots=0 must be"):
+        choose_warp(data[0], knots=[0, 1])
+    with pytest.raises(ValueError, match="needs at least 4 samples, but X has 3"):
+        choose_warp(data[0][:3])

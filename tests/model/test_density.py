@@ -10,8 +10,9 @@ from scipy.stats import multivariate_normal
 
 from gtpca import Reflection, Rotation, Scaling, Shift
 from gtpca.data.chunks import as_chunks
-from gtpca.model import probabilistic
-from gtpca.model.probabilistic import ProbabilisticModel, hard_sums, pose_summary, soft_sums
+from gtpca.model import posterior, probabilistic
+from gtpca.model.posterior import hard_sums, soft_sums
+from gtpca.model.probabilistic import ProbabilisticModel, pose_summary
 
 CASES = {
     "valid": (Shift(4), (9,)),
@@ -126,7 +127,7 @@ def slow_sums(model, X, share):
 @pytest.mark.parametrize("sums", [soft_sums, hard_sums])
 @pytest.mark.parametrize("case", CASES)
 def test_sums_are_those_of_all_transforms(monkeypatch, case, sums, kind):
-    monkeypatch.setattr(probabilistic, "PIECE", 1)  # row by row
+    monkeypatch.setattr(posterior, "PIECE", 1)  # row by row
     model, X = drawn(case, kind)
     joint = slow_joint(model, X)
     share = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))

@@ -10,7 +10,7 @@ from test_density import CASES, drawn, inside, slow_joint, slow_scores
 from gtpca.data.chunks import as_chunks
 from gtpca.model import mixture
 from gtpca.model.mixture import MixtureModel, kind_counts, kind_sums, pose_summary
-from gtpca.model.probabilistic import soft_sums
+from gtpca.model.posterior import soft_sums
 
 SHARES = np.array([0.5, 0.3, 0.2])
 

@@ -11,6 +11,7 @@ from helpers import noise
 from gtpca import Compose, Rotation, Scaling, Shift
 from gtpca.operators.base import with_feature_weight
 from gtpca.operators.normal import ByNode, Diagonal, Masked, Moments, Scalar, Stencil
+from gtpca.testing import check_operator
 
 KINDS = {
     "number": (Shift(6), (10,), Scalar),
@@ -108,3 +109,21 @@ def test_faint_systems_are_solved_or_leave_weights_as_they_were(made, K):
         found = system.solve(rhs, start)
     np.testing.assert_allclose(found[:2], wanted[:2], rtol=1e-9)
     np.testing.assert_array_equal(found[2], start[2])
+
+
+@pytest.mark.parametrize("seed", [0, 2, 14])
+def test_weights_that_are_hardly_seen_are_solved_for_too(seed):
+    """The corners of a picture are seen 1e5 times less than its middle, if it is magnified."""
+    rng = np.random.default_rng(seed)
+    operator = Scaling([1, 6, 1.4375, 3], axes=(0, 1), domain="common").bind((7, 6))
+    roots = np.eye(3) + 0.2 * rng.standard_normal((1, 4, 3, 3))
+    nodes = roots @ roots.transpose(0, 1, 3, 2)
+    nodes[:, 0] = 0.0  # nobody sees it in its own size
+    normal, W = operator.normal(Moments(nodes)), rng.standard_normal((1, 3, 42))
+    found = normal.solve(normal.times(W), np.zeros_like(W))
+    np.testing.assert_allclose(found, W, atol=1e-3)
+
+
+def test_the_operator_of_a_wide_zoom_passes_its_checks():
+    operator = Scaling([1, 6, 1.4375, 3], axes=(0, 1), domain="common").bind((7, 6))
+    check_operator(operator, n_rows=4)

@@ -63,13 +63,27 @@ def test_a_tube_is_searched_exactly(free):
     W = rng.standard_normal((1, 1, 13))
     poses = every_pose(lattice)[rng.integers(len(every_pose(lattice)), size=6)]
     found = warping.project(lattice, rows, W, poses)
-    best = warping.in_tube(lattice, rows, W, found, 0.5)
+    best = warping.in_tube(warping.beside(lattice, rows, W), found, 0.5)
     for i, pose in enumerate(poses):
         near = pose + 0.5 * np.array(list(product((-1, 0, 1), repeat=lattice.n_moving)))
         near = near[lattice.is_allowed(near) & (np.abs(near).max(axis=1) <= lattice.reach)]
         values = [worth(lattice, rows, W, one, found.coef)[i] for one in near]
         mine = worth(lattice, rows, W, best[i], found.coef)[i]
         assert mine == pytest.approx(max(values), abs=1e-9)
+
+
+@pytest.mark.parametrize("gaps", [False, True], ids=["whole", "gaps"])
+@pytest.mark.parametrize("K", [1, 3])
+def test_sums_over_channels_may_come_first(gaps, K):
+    lattice, rng = warping.Lattice(17, 9, 2, free=True, reach=5.0), RNG(K)
+    rows, W = some_rows(rng, 6, 5, 17, gaps), lattice.smooth(rng.standard_normal((K, 5, 17)))
+    plain, crossed = warping.Beside(lattice, rows, W), warping.Crossed(lattice, rows, W)
+    pose, coef = rng.uniform(-3, 3, (6, 4)), rng.standard_normal((6, K))
+    for mine, other in zip(crossed.products(pose), plain.products(pose), strict=True):
+        np.testing.assert_allclose(mine, other, atol=1e-10)
+    places = rng.uniform(-2, 19, (6, 9, 17))
+    np.testing.assert_allclose(crossed.gains(coef, places), plain.gains(coef, places), atol=1e-10)
+    assert isinstance(warping.beside(lattice, rows, W), warping.Crossed)
 
 
 @pytest.mark.parametrize("free", [False, True], ids=["fixed", "free"])

@@ -69,8 +69,13 @@ def kinds(
       gtpca kinds waves.npy -o waves.gtpca --kinds 3 -k 1 --family "shift(64)"
     """
     check_output(output, (), source.path)
-    how = {"noise": str(noise), "sample_shape": sample_shape}
-    model = MixtureGTPCA(family=parse_family(family), random_state=seed, n_jobs=jobs, **how)
+    model = MixtureGTPCA(
+        family=parse_family(family),
+        noise=str(noise),
+        sample_shape=sample_shape,
+        random_state=seed,
+        n_jobs=jobs,
+    )
     said = ""
     with source.open(model) as data:
         rows = Labelled(data.rows, source.labels(data))
@@ -93,9 +98,19 @@ def _chosen(rows, model, n_kinds, k, folds):
     """The numbers that held-out samples speak for."""
     from gtpca.diagnostics import choose_kinds
 
-    how = {"noise": model.noise, "sample_shape": model.sample_shape, "missing": model.missing}
-    jobs = {"n_jobs": model.n_jobs, "random_state": model.random_state, "progress": _bar}
-    return choose_kinds(rows, model.family, n_kinds, k, n_folds=folds, **how, **jobs)
+    return choose_kinds(
+        rows,
+        model.family,
+        n_kinds,
+        k,
+        n_folds=folds,
+        n_jobs=model.n_jobs,
+        random_state=model.random_state,
+        progress=_bar,
+        noise=model.noise,
+        sample_shape=model.sample_shape,
+        missing=model.missing,
+    )
 
 
 def _bar(pieces, total, desc):

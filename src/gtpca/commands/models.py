@@ -24,6 +24,7 @@ from gtpca.commands.advice import warn_of_columns, warn_of_recording
 from gtpca.commands.densities import density_facts, density_summary, fit_density, no_pattern
 from gtpca.commands.event_facts import event_facts, event_summary
 from gtpca.commands.kinds import kind_facts, kind_summary
+from gtpca.commands.known_poses import KnownPoses, read_known_poses, some_rows
 from gtpca.commands.options import (
     Artefacts,
     Center,
@@ -92,6 +93,7 @@ def fit(
         Path | None,
         typer.Option(help="A file of known components, one per row; others are learned."),
     ] = None,
+    known_poses: KnownPoses = None,
     sample_shape: SampleShape = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     restarts: Annotated[
@@ -124,6 +126,8 @@ def fit(
       gtpca fit trials.npy -o t.gtpca -k 1 --noise stationary --family "shift(64)"
       gtpca fit epochs.npy -o e.gtpca -k 2 --outliers both --family "shift(64)"
       gtpca fit trials.npy -o t.gtpca --templates p300.csv --family "shift(64)"
+      gtpca fit trials.csv -o t.gtpca --labels rt --known-poses start=0,rt \\
+          --family "shift(64)"
 
     \b
     Families: identity, shift, rotation, reflection, scaling, timewarp, affine,
@@ -149,13 +153,19 @@ def fit(
     }
     both |= {} if polarity is None else {"polarity": str(polarity)}
     make = _density if probabilistic else _estimator
+    if probabilistic and known_poses:
+        raise ValueError(
+            "--known-poses does not apply with --probabilistic: a density has probabilities of "
+            "poses, and one that is known has none. Leave one of them out."
+        )
     model = make(family, k, fraction, given, **both)
     _set_noise(model, noise, noise_from, source)
     with source.open(model) as data:
         warn_of_columns(data)
         warn_of_recording(data)
         rows = data.rows if outliers is None else np.asarray(data.rows[:])  # in memory
-        _fit_watched(model, Labelled(rows, source.labels(data)), source)
+        known = some_rows(read_known_poses(known_poses, data), slice(None))
+        _fit_watched(model, Labelled(rows, source.labels(data)), source, known)
     with path_for_output(output) as path:
         model.save(path)
     said = json.dumps(_facts(model)) if as_json else _summary(model)
@@ -206,14 +216,14 @@ def _estimator(family, k, fraction, given, **parameters):
     return GTPCA(count, parse_family(family), **given, **parameters)
 
 
-def _fit_watched(model, rows, source) -> None:
+def _fit_watched(model, rows, source, poses=None) -> None:
     """Fit with a progress bar, of which nothing is kept in the model."""
     if is_density(model):
         fit_density(model, rows, source)
         return
     if HAS_CALLBACKS:
         model.set_callbacks(FitBar.of(model))
-    model.fit(rows).set_callbacks()
+    model.fit(rows, poses=poses).set_callbacks()
 
 
 def load_model(

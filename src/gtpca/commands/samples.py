@@ -14,6 +14,7 @@ import numpy as np
 import typer
 
 from gtpca import MixtureGTPCA
+from gtpca.commands.known_poses import KnownPoses, read_known_poses, some_rows
 from gtpca.commands.models import from_zero, load_model
 from gtpca.commands.options import (
     MaxSize,
@@ -59,6 +60,7 @@ def transform(
     poses: Annotated[
         bool, typer.Option("--poses", help="Also where each component lies in each sample.")
     ] = False,
+    known_poses: KnownPoses = None,
     prefix: Prefix = "",
     max_size: MaxSize = None,
 ) -> None:
@@ -71,17 +73,21 @@ def transform(
       gtpca transform signals.gtpca new.csv -o scores.csv
       gtpca transform signals.gtpca new.csv -o scores.parquet --poses
       gtpca transform signals.gtpca new.csv -o - | head
+      gtpca transform t.gtpca new.csv -o scores.csv --labels rt --known-poses start=0,rt
 
     With --poses there are further columns, such as gtpca0_start: where the window of the first
     component stands, and gtpca0_start_se, its standard error. The README's table of families says
     what they mean. Probabilistic models have pose_probability, start_std and the like, and
     log_likelihood instead of standard errors. Of a
     model of kinds, columns are kind, its probability, and scores on the components of that kind.
-    Of windows of a recording, recording_gtpca0_start is where that is in the recording.
+    Of windows of a recording, recording_gtpca0_start is where that is in the recording. With
+    --known-poses there are no standard errors.
     """
     listed = source.path if source.path and source.path.suffix.lower() == STAR else None
     check_output(output, (*TABLES, STAR) if listed else TABLES, model, source.path, is_text=True)
     fitted = load_model(model, max_size, kinds=True)
+    if known_poses and fitted.has_likelihood:
+        raise ValueError(f"{model} holds a density, which finds all poses; omit --known-poses.")
     if isinstance(fitted, MixtureGTPCA):
         _write_kinds(fitted, source, output, poses, prefix)
         return
@@ -90,12 +96,14 @@ def transform(
     told = "scores+units" if poses else "scores"
     with source.open(fitted) as data:
         beside = _beside(data, output)
-        doubted = list(doubts(fitted, np.zeros((1, *data.rows.shape[1:])))) if poses else []
+        known = read_known_poses(known_poses, data)
+        sought = poses and known is None
+        doubted = list(doubts(fitted, np.zeros((1, *data.rows.shape[1:])))) if sought else []
         _check_names(source.path, beside, [*names(fitted.model_, told), *doubted], prefix)
-        parts = list(_pieces(fitted, fitted.encode, source.path, data.rows, "scores"))
+        parts = list(_pieces(fitted, fitted.encode, source.path, data.rows, "scores", known))
         begins = data.id_name if poses and data.ids is not None else ""
         starts = data.ids if begins.startswith(WINDOW) else None
-        sure = _doubts(fitted, source.path, data.rows) if poses else {}
+        sure = _doubts(fitted, source.path, data.rows) if sought else {}
     scores, index = (np.concatenate([getattr(c, n) for c in parts]) for n in ("scores", "index"))
     codes = Codes(scores, index)
     if listed and output.suffix.lower() == STAR:
@@ -308,10 +316,11 @@ def _column_names(model, data, shape) -> list[str]:
     return names if good else [f"x{j}" for j in range(shape[0])]
 
 
-def _pieces(model, function: Callable, path, rows, text: str) -> Iterator:
+def _pieces(model, function: Callable, path, rows, text: str, known=None) -> Iterator:
     """``function`` of some rows of a file at a time, with a progress bar.
 
-    A warning about samples without observed values is given once, for all pieces.
+    If poses are known, ``function(rows, poses)``. A warning about samples without observed values
+    is given once, for all pieces.
     """
     step = max(1, PIECE // math.prod(rows.shape[1:]))
     starts, blank = range(0, len(rows), step), []
@@ -322,7 +331,9 @@ def _pieces(model, function: Callable, path, rows, text: str) -> Iterator:
         blank.append(np.isnan(piece).reshape(len(piece), -1).all(axis=1).sum())
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", BLANK)
-            return function(piece)
+            if known is None:
+                return function(piece)
+            return function(piece, some_rows(known, slice(start, start + step)))
 
     yield from watched(map(apply, starts), len(starts), text)
     warn_of_blank(int(sum(blank)), len(rows))

@@ -1,6 +1,7 @@
 """All rows, wherever they are stored: the solver sees chunks of them and sums.
 
-A chunk is a number of rows with everything that belongs to them: operator, sample weights, codes.
+A chunk is a number of rows with everything that belongs to them: operator, sample weights, codes,
+and poses that are given.
 Functions that run over chunks are module-level functions ``fn(chunk, *args)`` whose further
 arguments are small.
 """
@@ -32,6 +33,7 @@ from gtpca.data.residual import (
 )
 from gtpca.data.rows import ArrayRows, is_dask
 from gtpca.operators import Operator
+from gtpca.operators.poses import is_pose
 
 __all__ = [
     "RESIDUALS",
@@ -39,6 +41,7 @@ __all__ = [
     "Chunks",
     "RowChunks",
     "as_chunks",
+    "known_rows",
     "rows_per_chunk",
     "scaled_rows",
     "unreadable",
@@ -69,6 +72,9 @@ class Chunk:
         Codes on the components found so far; ``rows`` is then the residual.
     residual : Residual or None
         What is kept about the rows. It is ignored if it belongs to other rows or another operator.
+    given : int array (n, g), float array (n, g, p) or None
+        Poses that are known, of the first ``g`` components, or (n, 1) if they share them: numbers
+        of nodes, or parameters between nodes. Negative, or NaN, where a pose is free.
     """
 
     rows: np.ndarray
@@ -77,6 +83,7 @@ class Chunk:
     start: int = 0
     codes: Codes | None = None
     residual: Residual | None = field(default=None, repr=False)
+    given: np.ndarray | None = None
 
     def __post_init__(self):
         known = self.residual
@@ -146,7 +153,7 @@ class Chunk:
         """
         q = self.operator.feature_weight
         q = np.ones(self.rows.shape[1]) if q is None else q
-        return q[None] if self.hidden is None else q * (1 - (1 - hidden_weight) * self.hidden)
+        return q * (1 - (1 - hidden_weight) * ~self.seen)
 
     @property
     def _feature_weight(self):
@@ -156,6 +163,23 @@ class Chunk:
     def hidden(self) -> np.ndarray | None:
         """Where values were not observed, bool (n, d); None if all were."""
         return self._state.hidden
+
+    @property
+    def seen(self) -> np.ndarray:
+        """Where values were observed, bool (n, d), or (1, d) if all were."""
+        return self._state.seen
+
+    @property
+    def turn(self) -> int:
+        """The number of the component that comes next: that of the columns of the codes."""
+        return 0 if self.codes is None else self.codes.index.shape[1]
+
+    def given_on(self, column: int) -> np.ndarray | None:
+        """The poses (n,) or (n, p) that are given for a component; None if all of them are free."""
+        if self.given is None or column >= self.given.shape[1]:
+            return None
+        poses = self.given[:, column]
+        return poses if known_rows(poses).any() else None
 
     def weigh(self, values: np.ndarray) -> np.ndarray:
         """``values`` (.., n) times the sample weights."""
@@ -184,6 +208,11 @@ class Chunk:
         """The same rows without codes, never changed in place, with room for prepared arrays."""
         residual = Residual(self.rows, self.operator, memory=Memory(CACHE_BYTES))
         return replace(self, codes=None, residual=residual)
+
+
+def known_rows(poses: np.ndarray) -> np.ndarray:
+    """Where poses (n,) or (n, p) of :attr:`Chunk.given` are known, bool (n,)."""
+    return ~np.isnan(poses).any(axis=1) if is_pose(poses) else poses >= 0
 
 
 class Chunks(Protocol):
@@ -249,6 +278,8 @@ class RowChunks:
         Where the residual is kept.
     subtraction : Subtraction or None
         How to compute the residual from the codes, if it is not kept.
+    given : array (n, g), (n, g, p) or None
+        Poses that are known, see :class:`Chunk`.
     """
 
     def __init__(
@@ -262,8 +293,10 @@ class RowChunks:
         codes=None,
         n_jobs=None,
         subtraction=None,
+        given=None,
     ):
         self.rows, self.operator, self.weight, self.codes = rows, operator, weight, codes
+        self.given = given
         self.batch_size, self.n_jobs, self.residual = batch_size, n_jobs, residual
         self.n_rows, self.dtype = rows.n_rows, rows.dtype
         self._subtraction = subtraction
@@ -285,7 +318,8 @@ class RowChunks:
         codes = None if self.codes is None else self.codes[part]
         rows = self._read(part, codes)
         residual = Residual(rows, self.operator, self._left is not None, memory)
-        return Chunk(rows, self.operator, weight, start, codes, residual)
+        given = None if self.given is None else self.given[part]
+        return Chunk(rows, self.operator, weight, start, codes, residual, given)
 
     def _read(self, part, codes):
         """The residual of some rows."""
@@ -365,11 +399,12 @@ class RowChunks:
     def take(self, numbers):
         """Copies of the residual of the given rows, in ascending order."""
         weight = None if self.weight is None else self.weight[numbers]
+        given = None if self.given is None else self.given[numbers]
         if self._left is not None:
-            return Chunk(self._left[numbers], self.operator, weight)
+            return Chunk(self._left[numbers], self.operator, weight, given=given)
         codes = None if self.codes is None else self.codes[numbers]
         rows = self._subtract(self.rows.take(numbers), codes)
-        return Chunk(rows, self.operator, weight)
+        return Chunk(rows, self.operator, weight, given=given)
 
     def scaled(self, exponent):
         """The same rows times ``2**exponent``; allowed only before there are codes."""
@@ -419,11 +454,14 @@ def _stack(parts):
     )
 
 
-def as_chunks(rows, operator, weight=None, batch_size=None, n_jobs=None, residual="auto") -> Chunks:
+def as_chunks(
+    rows, operator, weight=None, batch_size=None, n_jobs=None, residual="auto", given=None
+) -> Chunks:
     """The chunks of an array (n, d) or of rows; ``batch_size=None`` chooses one for the operator.
 
     ``residual`` says where the residual is kept: "memory", "scratch" (a file), or "recompute";
-    "auto" keeps it in memory if the rows are in memory.
+    "auto" keeps it in memory if the rows are in memory. Poses that are ``given`` are those of
+    :class:`Chunk`.
     """
     keep_freed_pages()
     rows = ArrayRows(rows) if isinstance(rows, np.ndarray) else rows
@@ -431,9 +469,18 @@ def as_chunks(rows, operator, weight=None, batch_size=None, n_jobs=None, residua
         batch_size = rows_per_chunk(operator, rows.dtype, rows.block_rows)
     if residual == "auto":
         residual = "memory" if rows.in_memory else "recompute"
-    how = {"weight": weight, "batch_size": batch_size, "residual": residual}
     if not rows.in_memory and is_dask(rows.source):
         from gtpca.data.dask import DaskChunks
 
-        return DaskChunks(rows, operator, **how)
-    return RowChunks(rows, operator, n_jobs=n_jobs, **how)
+        return DaskChunks(
+            rows, operator, weight=weight, batch_size=batch_size, residual=residual, given=given
+        )
+    return RowChunks(
+        rows,
+        operator,
+        weight=weight,
+        batch_size=batch_size,
+        residual=residual,
+        n_jobs=n_jobs,
+        given=given,
+    )

@@ -153,7 +153,7 @@ class WorkerRows(RowChunks):
         return f"chunk {self.number}, rows {first} to {last}" + ("" if self.known else " of it")
 
     @classmethod
-    def open(cls, plan, blocks, *, block, weight, state, number):
+    def open(cls, plan, blocks, *, block, weight, given, state, number):
         """The rows ``block`` with their codes, or their residual if that was kept."""
         first = 0 if plan.firsts is None else int(plan.firsts[number])
         kept = None if state is None else state.residual
@@ -168,15 +168,16 @@ class WorkerRows(RowChunks):
             residual=plan.residual,
             codes=None if state is None else state.codes,
             subtraction=Subtraction(plan.operator, blocks, rows.dtype) if subtracts else None,
+            given=None if given is None else given.ravel()["pose"],
         )
         piece.number, piece.known = number, plan.firsts is not None
         return piece
 
 
-def work(plan, blocks, task, block, weight, state, block_id):
+def work(plan, blocks, task, block, weight, given, state, block_id):
     """One task of a worker: ``task`` is a function of the piece and further arguments."""
-    number = block_id[0]
-    piece = WorkerRows.open(plan, blocks, block=block, weight=weight, state=state, number=number)
+    rows = {"block": block, "weight": weight, "given": given, "state": state}
+    piece = WorkerRows.open(plan, blocks, **rows, number=block_id[0])
     fn, *args = task
     return fn(piece, *args)
 
@@ -239,11 +240,11 @@ def next_state(piece, fn, blocks, *args):
 
 
 def some_rows(piece, numbers):
-    """The rows with these numbers that are in the piece, and their sample weights."""
+    """The rows with these numbers that are in the piece, their sample weights and given poses."""
     numbers = numbers - piece.rows.first
     try:
         chunk = piece.take(numbers[(numbers >= 0) & (numbers < piece.n_rows)])
-        return chunk.rows, chunk.weight
+        return chunk.rows, chunk.weight, chunk.given
     except Exception as error:
         raise unreadable(error, piece._where(None)) from error
 
@@ -277,9 +278,11 @@ class DaskChunks:
     batch_size : int
         Rows that a worker treats at a time.
     residual : {"memory", "recompute"}
+    given : array (n, g), (n, g, p) or None
+        Poses that are known, see :class:`~gtpca.data.chunks.Chunk`.
     """
 
-    def __init__(self, rows, operator, *, weight, batch_size, residual):
+    def __init__(self, rows, operator, *, weight, batch_size, residual, given=None):
         if residual == "scratch":
             raise ValueError(
                 "residual='scratch' is a file on one machine; for Dask arrays use 'recompute', "
@@ -294,6 +297,7 @@ class DaskChunks:
         self._keeps = residual == "memory"
         self._make_plan(rows)
         self._weight = None if weight is None else _column(weight, self._X).persist()
+        self._given = None if given is None else _column(_records(given), self._X).persist()
         self._blocks: Any = None
         self._state: Any = None
 
@@ -327,9 +331,10 @@ class DaskChunks:
         used = np.unique(np.searchsorted(self._firsts, numbers, side="right") - 1)
         each = self._each(some_rows, numbers)
         parts = self._compute([each[i] for i in used])
-        rows, weights = zip(*parts, strict=True)
+        rows, weights, poses = zip(*parts, strict=True)
         weight = None if self._weight is None else np.concatenate(weights)
-        return Chunk(np.concatenate(rows), self.operator, weight)
+        given = None if self._given is None else np.concatenate(poses)
+        return Chunk(np.concatenate(rows), self.operator, weight, given=given)
 
     def scaled(self, exponent):
         """The same rows times ``2**exponent``; allowed only before there are codes."""
@@ -340,7 +345,8 @@ class DaskChunks:
     def to_memory(self):
         """All rows in the memory of this process."""
         chunk = self.take(np.arange(self.n_rows))
-        return as_chunks(chunk.rows, self.operator, chunk.weight, self._batch_size)
+        how = {"batch_size": self._batch_size, "given": chunk.given}
+        return as_chunks(chunk.rows, self.operator, chunk.weight, **how)
 
     def update(self, fn, *args, blocks):
         """New codes, and a new residual if it is kept; see :class:`RowChunks`."""
@@ -358,7 +364,7 @@ class DaskChunks:
     def _over(self, fn, *args):
         """A Dask array whose chunks are ``fn(piece, *args)``, one for each of the rows."""
         kept = self._keeps and self._state is not None
-        rows = (None if kept else self._X, self._weight, self._state)
+        rows = (None if kept else self._X, self._weight, self._given, self._state)
         return da.map_blocks(
             work,
             self._plan,
@@ -423,9 +429,16 @@ def send(value):
 
 
 def _column(weight, X):
-    """Sample weights (n,) with the chunks and the number of axes of ``X``."""
+    """Sample weights or records (n,) with the chunks and the number of axes of ``X``."""
     ones = (1,) * (X.ndim - 1)
     return da.from_array(weight.reshape(-1, *ones), chunks=(X.chunks[0], *ones))
+
+
+def _records(given):
+    """Poses (n, g) or (n, g, p) as one record per row, (n,)."""
+    records = np.zeros(len(given), [("pose", given.dtype, given.shape[1:])])
+    records["pose"] = given
+    return records
 
 
 def whole_samples(X, known):

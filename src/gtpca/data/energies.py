@@ -18,6 +18,7 @@ __all__ = [
     "loud_energy",
     "loud_share",
     "masses",
+    "n_hidden",
     "offset_energy",
     "row_counts",
     "row_energies",
@@ -136,23 +137,26 @@ class Totals:
 def totals(chunk) -> Totals:
     """:class:`Totals` of a chunk."""
     live = np.where(row_counts(chunk) > 0, chunk.energies, 0.0)
-    hidden = hidden_values(chunk)
+    blank = _hidden_in_domain(chunk).all(axis=1)
     return Totals(
         energy=energy(chunk),
         offset=offset_energy(chunk),
         live=float(np.sum(live)),
         mass=masses(chunk),
-        hidden=int(hidden.sum()),
-        blank=int(hidden.all(axis=1).sum()),
+        hidden=n_hidden(chunk),
+        blank=int(blank.sum()),
     )
 
 
-def hidden_values(chunk) -> np.ndarray:
-    """Which values in the domain were not observed, (n, d'); (1, 1) if all were."""
-    if chunk.hidden is None:
-        return np.zeros((1, 1), dtype=bool)
-    domain = chunk.operator.domain
-    return chunk.hidden if domain is None else chunk.hidden[:, domain]
+def n_hidden(chunk) -> int:
+    """Number of values in the domain that were not observed."""
+    return int(_hidden_in_domain(chunk).sum())
+
+
+def _hidden_in_domain(chunk) -> np.ndarray:
+    """Which values in the domain were not observed, (n, d'), or (1, d') if all were."""
+    hidden, domain = ~chunk.seen, chunk.operator.domain
+    return hidden if domain is None else hidden[:, domain]
 
 
 def offset_energy(chunk):
@@ -176,9 +180,8 @@ def masses(chunk):
 
     It is 0 outside the domain of the operator.
     """
-    weight = chunk.weigh(np.ones(len(chunk.rows)))
-    total = np.full(chunk.rows.shape[1], weight.sum())
-    total = total if chunk.hidden is None else weight @ ~chunk.hidden
+    weight, seen = chunk.weigh(np.ones(len(chunk.rows))), chunk.seen
+    total = weight.reshape(len(seen), -1).sum(axis=1) @ seen  # complete rows count together
     return total if chunk.operator.domain is None else total * chunk.operator.domain
 
 

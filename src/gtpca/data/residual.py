@@ -84,6 +84,13 @@ class Residual:
             self.kept["hidden"] = hidden_values(self.rows)
         return self.kept["hidden"]
 
+    @property
+    def seen(self) -> np.ndarray:
+        """Where values were observed, bool (n, d), or (1, d) if all were."""
+        if self.hidden is None:
+            return np.ones((1, self.rows.shape[1]), dtype=bool)
+        return ~self.hidden
+
     def keep(self, name: str, make: Callable[[], np.ndarray]) -> np.ndarray:
         """``make()``, which is kept if there is room for it."""
         found = self.kept.get(name)

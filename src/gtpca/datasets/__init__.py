@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from gtpca.datasets.errp import fetch_errp
     from gtpca.datasets.files import DatasetError
     from gtpca.datasets.generators import make_oscillations, make_spikes, simulate_errp
-    from gtpca.datasets.loaders import fetch_ecg, fetch_eeg, fetch_handwriting, fetch_mnist
+    from gtpca.datasets.loaders import (
+        fetch_curves,
+        fetch_ecg,
+        fetch_eeg,
+        fetch_handwriting,
+        fetch_mnist,
+        fetch_neurons,
+    )
     from gtpca.datasets.poses import (
         event_windows,
         random_crop,
@@ -26,11 +33,13 @@ if TYPE_CHECKING:
 __all__ = [
     "DatasetError",
     "event_windows",
+    "fetch_curves",
     "fetch_ecg",
     "fetch_eeg",
     "fetch_errp",
     "fetch_handwriting",
     "fetch_mnist",
+    "fetch_neurons",
     "make_oscillations",
     "make_spikes",
     "random_crop",
@@ -42,11 +51,13 @@ __all__ = [
 
 HOMES = dict.fromkeys(__all__, "gtpca.datasets.poses") | {
     "DatasetError": "gtpca.datasets.files",
+    "fetch_curves": "gtpca.datasets.loaders",
     "fetch_ecg": "gtpca.datasets.loaders",
     "fetch_eeg": "gtpca.datasets.loaders",
     "fetch_errp": "gtpca.datasets.errp",
     "fetch_handwriting": "gtpca.datasets.loaders",
     "fetch_mnist": "gtpca.datasets.loaders",
+    "fetch_neurons": "gtpca.datasets.loaders",
     "make_oscillations": "gtpca.datasets.generators",
     "make_spikes": "gtpca.datasets.generators",
     "simulate_errp": "gtpca.datasets.generators",

@@ -10,17 +10,23 @@ from pathlib import Path
 from gtpca.datasets.downloads import digest, download
 
 _CRAN = "https://raw.githubusercontent.com/cran"  # the read-only mirror of CRAN on GitHub
+_FDA = f"{_CRAN}/fda/094f160ddcc40dc2f112cc652124d3e2d08c2831/data"  # 5.1.4
+_NEURONS = "https://raw.githubusercontent.com/ahwillia/affinewarp"
 ADDRESSES = {
     "mnist": (
         "https://ossci-datasets.s3.amazonaws.com/mnist",
         "https://storage.googleapis.com/cvdf-datasets/mnist",
     ),
-    "handwriting": (f"{_CRAN}/fda/094f160ddcc40dc2f112cc652124d3e2d08c2831/data",),  # 5.1.4
+    "handwriting": (_FDA,),
+    "curves": (_FDA,),
     "eeg": (f"{_CRAN}/eegkitdata/62a293d9cfa2332e2d41a240ba5ca32b9dfaad5e/data",),  # 1.1
     "ecg": ("https://physionet.org/files/mitdb/1.0.0",),
+    "neurons": (f"{_NEURONS}/d8782cf4440b01347103a0ee0cdc668313919809/examples/rat_motor_cortex",),
     "errp": ("https://lampx.tugraz.at/~bci/database/013-2015",),
 }
-CHECKSUMS = {  # none is published for errp; headers of ecg contain comments, which may change
+# None is published for errp; headers of ecg contain comments, which may change. Releases of fda may
+# compress the same curves differently: their loader checks what it reads.
+CHECKSUMS = {
     "mnist/train-images-idx3-ubyte.gz": "md5:f68b3c2dcbeaaa9fbdd348bbdeb94873",
     "mnist/train-labels-idx1-ubyte.gz": "md5:d53e105ee54ea40749a09fcbcd1e9432",
     "mnist/t10k-images-idx3-ubyte.gz": "md5:9fb629c4189551a2d022fa330f9573f3",
@@ -32,6 +38,9 @@ CHECKSUMS = {  # none is published for errp; headers of ecg contain comments, wh
     "ecg/100.atr": "sha256:8d8a5349fb16638ebbf649f1779d12e96d91b736b2aafe59db43719ae583d471",
     "ecg/119.dat": "sha256:02a286a28e69b441568add915f16a2856b22bab893bf8729ee9654411ed3a5aa",
     "ecg/119.atr": "sha256:fd919c8ea20eed4a22fb37984977f30ce48d382eefd2d90934bf947a88e0fd7b",
+    "neurons/motor_ctx_data.npz": (
+        "sha256:8c127bd4070c4810088ba5d0ece11ed9f4bb58c044952b90c9911ac69d467551"
+    ),
     "eeg/eegdata.rda": "sha256:dc80860c80b461279e139e6acfa478028eebb997b80756a28e290cfc31f083f9",
 }
 LEFT_THERE = "It was left as it is: move it away to download it again, or pass another data_home."

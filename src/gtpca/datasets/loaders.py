@@ -63,6 +63,82 @@ def fetch_handwriting(data_home: str | PathLike[str] | None = None) -> Any:
     return Bunch(data=data, time=np.asarray(content["handwritTime"], float), DESCR=descr)
 
 
+def fetch_curves(name: str = "growth", data_home: str | PathLike[str] | None = None) -> Any:
+    """Load curves that differ in timing: growth of children, gait, or the force of a pinch.
+
+    Parameters
+    ----------
+    name : {"growth", "gait", "pinch"}
+        Heights of 39 boys and 54 girls of the Berkeley growth study at 31 ages; angles of hip and
+        knee of 39 boys during a step, at 20 times; or 20 records of the force between thumb and
+        finger, at 151 times.
+    data_home : path or None
+        Folder with, or for, ``curves/growth.rda``, ``gait.rda`` and ``pinch.rda``; see
+        :mod:`gtpca.datasets`.
+
+    Returns
+    -------
+    Bunch
+        data: heights (93, 31) in cm, angles (39, 20, 2) in degrees, or forces (20, 151) in N; time:
+        ages in years, shares of the step, or seconds; target (93,) of growth: "boy" or "girl";
+        DESCR.
+    """
+    read = {"growth": _growth, "gait": _gait, "pinch": _pinch}.get(name)
+    if read is None:
+        raise ValueError(f"name={name!r}; expected 'growth', 'gait' or 'pinch'.")
+    path = locate(f"curves/{name}.rda", data_home)
+    found, shape = read(_read_rda(path))
+    if found["data"].shape != shape or not np.all(np.isfinite(found["data"])):
+        raise DatasetError(f"{path} holds {found['data'].shape}, expected {shape} finite values.")
+    return Bunch(
+        **found, DESCR=f"Curves {name!r}, Ramsay and Silverman 2005, R package fda, GPL >= 2."
+    )
+
+
+def _growth(content):
+    growth = content["growth"]
+    boys, girls = (np.asarray(growth[sex], float).T for sex in ("hgtm", "hgtf"))
+    target = np.repeat(["boy", "girl"], [len(boys), len(girls)])
+    found = {"data": np.concatenate([boys, girls]), "time": np.asarray(growth["age"], float)}
+    return found | {"target": target}, (93, 31)
+
+
+def _gait(content):
+    angles = np.asarray(content["gait"], float)
+    data = np.ascontiguousarray(angles.transpose(1, 0, 2))
+    return {"data": data, "time": (np.arange(len(angles)) + 0.5) / len(angles)}, (39, 20, 2)
+
+
+def _pinch(content):
+    time = np.asarray(content["pinchtime"], float)
+    return {"data": np.asarray(content["pinch"], float).T.copy(), "time": time}, (20, 151)
+
+
+def fetch_neurons(data_home: str | PathLike[str] | None = None) -> Any:
+    """Load spikes of 30 neurons in the motor cortex of a rat that presses a lever twice.
+
+    Parameters
+    ----------
+    data_home : path or None
+        Folder with, or for, ``neurons/motor_ctx_data.npz``; see :mod:`gtpca.datasets`.
+
+    Returns
+    -------
+    Bunch
+        time (s,): of each spike, 0..2000 ms; trial and neuron (s,) int: of each spike; first and
+        second (1266,): times of the presses in each trial, the first always at 500 ms; DESCR.
+    """
+    path = locate("neurons/motor_ctx_data.npz", data_home)
+    names = {"time": "spiketimes", "trial": "trial_ids", "neuron": "neuron_ids"}
+    names |= {"first": "tap1", "second": "tap2"}
+    with np.load(path) as file:
+        found = {ours: file[theirs] for ours, theirs in names.items()}
+    descr = (
+        "Rat motor cortex, A. K. Dhawale and B. P. Ölveczky, via affinewarp (Williams 2020), MIT."
+    )
+    return Bunch(**found, DESCR=descr)
+
+
 def fetch_ecg(record: str = "100", data_home: str | PathLike[str] | None = None) -> Any:
     """Load half an hour of electrocardiogram with annotated beats (MIT-BIH arrhythmia database).
 

@@ -16,7 +16,7 @@ from gtpca import checks
 from gtpca.data.chunks import Chunk
 from gtpca.data.rows import training_rows
 from gtpca.diagnostics import wording
-from gtpca.diagnostics.common import Diagnosis, each, quietly, refit, seeds_from
+from gtpca.diagnostics.common import Diagnosis, each, excess, quietly, refit, seeds_from
 from gtpca.diagnostics.kept import ResultCache, are_numbers, fingerprint
 from gtpca.diagnostics.noise import noise_floor
 from gtpca.diagnostics.poses import ends_of
@@ -131,7 +131,7 @@ class Choice(Diagnosis):
             columns = {"component": number, "gain": self.gains, "noise": self.band}
             return columns | {"real": number <= self.n_components}
         best = self.windows == self.window
-        more, spread = _excess(self.errors, self.errors[best])
+        more, spread = excess(self.errors, int(best.argmax()))
         inside = (self.windows >= self.flat[0]) & (self.windows <= self.flat[1])
         inside &= ~self.confined | self.confined[best]
         columns = {"window": self.windows}
@@ -418,8 +418,16 @@ def choose(
     if isinstance(as_family(family), FreeWarp):
         if windows is not None or kept is not None:
             raise ValueError("FreeWarp has no window to choose: leave out windows and kept.")
-        how = {"n_folds": n_folds, "n_jobs": n_jobs, "progress": progress} | parameters
-        return choose_warp(X, family, None, None, n_components, random_state=random_state, **how)
+        return choose_warp(
+            X,
+            family,
+            n_components=n_components,
+            n_folds=n_folds,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            progress=progress,
+            **parameters,
+        )
     low, high = _range("n_components", n_components)
     seed = seeds_from(check_random_state(random_state), 1)[0]
     estimator = GTPCA(low, as_family(family), random_state=seed, **parameters)
@@ -546,20 +554,14 @@ def _outside(within, free, index):
     return outside
 
 
-def _excess(errors, best):
-    """Mean over folds of ``errors`` (w, n_folds) minus those of the best, and standard error."""
-    more = errors - best
-    return np.nanmean(more, axis=1), more.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
-
-
 def _flat(errors, window):
     """The range of windows around the best whose errors are not clearly larger."""
     if window is None:
         return ()
     sizes = np.array(list(errors))
-    more, spread = _excess(np.array(list(errors.values())), np.array(errors[window]))
-    near = more <= spread
     place = int(np.flatnonzero(sizes == window)[0])
+    more, spread = excess(np.array(list(errors.values())), place)
+    near = more <= spread
     below, above = np.flatnonzero(~near[:place]), np.flatnonzero(~near[place:])
     first = below[-1] + 1 if len(below) else 0
     last = place + above[0] - 1 if len(above) else len(sizes) - 1

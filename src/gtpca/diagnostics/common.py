@@ -81,10 +81,15 @@ def single_like(model, seed):
     """
     noise = "white" if model.noise_ is None else model.noise_
     if is_density(model):
-        how = {"polarity": model.polarity, "missing": model.missing, "noise": noise}
-        return GTPCA(1, model.family, random_state=seed, **how)
-    how = {"shared_pose": False, "refine": 0, "noise": noise, "random_state": seed}
-    return like(model, n_components=1, **how)
+        return GTPCA(
+            1,
+            model.family,
+            random_state=seed,
+            polarity=model.polarity,
+            missing=model.missing,
+            noise=noise,
+        )
+    return like(model, n_components=1, shared_pose=False, refine=0, noise=noise, random_state=seed)
 
 
 def quietly(function):
@@ -112,9 +117,13 @@ def seeds_from(random_state, count) -> list[int]:
 
 
 def excess(losses, best) -> tuple[np.ndarray, np.ndarray]:
-    """Mean over samples of what each row (r, n) has more than row ``best``, and its error, (r,)."""
+    """Mean of what each row (r, n) has more than row ``best``, and its standard error, (r,).
+
+    Over samples, or folds. What is not known is NaN: it is left out of the mean, and the error is
+    not known then either.
+    """
     more = losses - losses[best]
-    return more.mean(axis=1), more.std(axis=1, ddof=1) / np.sqrt(losses.shape[1])
+    return np.nanmean(more, axis=1), more.std(axis=1, ddof=1) / np.sqrt(losses.shape[1])
 
 
 def each(fn: Callable, pieces, *, n_jobs=None, progress=None, text="") -> Iterable[Any]:

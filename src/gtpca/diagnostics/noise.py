@@ -429,8 +429,10 @@ def _one_pose(model, samples, draw_like, rng):
     first = float(single.explained_energy_ratio_[0])
     yield Trial(first, 0.0, samples - mean, partial(_fitted_gain, model))
     for k in range(1, len(directions(model))):
-        how = {"n_components": k, "shared_pose": True, "polarity": "both"}
-        nested = single if k == 1 else refit(like(single, **how), samples, model.labels_)
+        nested = single
+        if k > 1:
+            several = like(single, n_components=k, shared_pose=True, polarity="both")
+            nested = refit(several, samples, model.labels_)
         measure = partial(_widened_gain, single, directions(nested))
         signal, noise = _divided(nested, samples, draw_like, np.random.default_rng(seed))
         if _is_heavy(model, noise):

@@ -10,6 +10,7 @@ from scipy import ndimage
 from sklearn.utils.validation import check_is_fitted
 
 from gtpca.data.codes import Codes
+from gtpca.data.energies import n_hidden
 from gtpca.data.rows import counted
 from gtpca.diagnostics import wording
 from gtpca.diagnostics.common import Diagnosis, directions, is_density
@@ -18,8 +19,9 @@ from gtpca.diagnostics.wording import Commands
 from gtpca.fitting.cautions import has_ends, scale_of
 from gtpca.model.coding import deflate, projection, sweep
 from gtpca.model.matching import make_block, match
+from gtpca.model.posterior import moved, with_one
 from gtpca.model.probabilistic import encode as density_encode
-from gtpca.model.probabilistic import moved, pose_summary, with_one
+from gtpca.model.probabilistic import pose_summary
 from gtpca.views.measures import MOST_TRANSFORMS, pose_columns
 
 __all__ = ["PoseConfidence", "ends_of", "pose_confidence"]
@@ -127,7 +129,7 @@ def pose_confidence(model, X, *, n_jobs=None, progress=None) -> PoseConfidence:
     if model.operator_.own_search:
         raise ValueError(wording.OWN_POSES)
     chunks = _with_jobs(model, n_jobs).chunks(counted(X, model))
-    if not all(chunks.collect(_is_whole)):
+    if chunks.sum(n_hidden):
         raise ValueError("X has gaps: pose_confidence needs all values; see GTPCA.impute.")
     steps = _likely(model, chunks) if is_density(model) else _energetic(model, chunks)
     *_, found = steps if progress is None else progress(steps, total=2, desc="poses")
@@ -148,16 +150,12 @@ def _with_jobs(model, n_jobs):
     return model if n_jobs is None else copy(model).set_params(n_jobs=n_jobs)
 
 
-def confidence_if_complete(model, X, **how) -> PoseConfidence | None:
+def confidence_if_complete(model, X, n_jobs=None, progress=None) -> PoseConfidence | None:
     """:func:`pose_confidence`; None if values were not observed, or there is no list of poses."""
     if model.operator_.own_search:
         return None
-    whole = all(model.chunks(counted(X, model)).collect(_is_whole))
-    return pose_confidence(model, X, **how) if whole else None
-
-
-def _is_whole(chunk):
-    return chunk.hidden is None
+    gaps = model.chunks(counted(X, model)).sum(n_hidden)
+    return None if gaps else pose_confidence(model, X, n_jobs=n_jobs, progress=progress)
 
 
 def _energetic(model, chunks):

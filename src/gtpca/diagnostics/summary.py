@@ -77,7 +77,8 @@ class Check:
     def named(self, model, data, reading=None, again=()) -> Check:
         """The same, with sentences that name files; see :meth:`NoiseFloor.advice`."""
         files = (model, data, reading, again)
-        return replace(self, **{name: each.named(*files) for name, each in self.answers.items()})
+        named = {name: each.named(*files) for name, each in self.answers.items()}
+        return replace(self, no_poses=self.no_poses.replace("DATA", str(data)), **named)
 
     @property
     def on_page(self) -> Check:
@@ -140,17 +141,25 @@ def check(
     """
     if isinstance(model, EventGTPCA):
         return check_events(model, X, n_jobs=n_jobs, random_state=random_state)
-    how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
-    return _check_samples(model, X, quick, random_state, **how)
+    return _check_samples(model, X, quick, n_jobs, random_state, progress)
 
 
-def _check_samples(model, X, quick, random_state=0, **how) -> Check:
+def _check_samples(model, X, quick, n_jobs=None, random_state=0, progress=None) -> Check:
     """All answers about samples, or the quick ones."""
     density = is_density(model)
     return Check(
-        noise_floor(model, X, verdict_only=quick, random_state=random_state, **how),
-        None if quick else stability(model, X, random_state=random_state, **how),
-        confidence_if_complete(model, X, **how),
+        noise_floor(
+            model,
+            X,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            progress=progress,
+            verdict_only=quick,
+        ),
+        None
+        if quick
+        else stability(model, X, n_jobs=n_jobs, random_state=random_state, progress=progress),
+        confidence_if_complete(model, X, n_jobs=n_jobs, progress=progress),
         model.doubt_ if density else None,
         tuple(model.cautions_),
         model.strength_ if density else None,

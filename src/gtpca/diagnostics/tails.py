@@ -40,9 +40,11 @@ def calm_signal(model, samples: np.ndarray, count: int, seed: int, *, shared: bo
         Whether components share one pose.
     """
     if shared:
-        how = {"n_components": count, "shared_pose": True, "polarity": "both", "refine": 0}
         estimator = single_like(model, seed)
-        estimator = like(estimator, **how) if count > 1 else estimator
+        if count > 1:
+            estimator = like(
+                estimator, n_components=count, shared_pose=True, polarity="both", refine=0
+            )
         return _explained(estimator, samples, model.labels_)
     signal: np.ndarray | float = 0.0
     for step in range(count):

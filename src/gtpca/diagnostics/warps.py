@@ -14,6 +14,7 @@ principal components of the samples as they are, at most as many as a warp has k
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -142,7 +143,7 @@ def choose_warp(
     knots : sequence of int or None
         Numbers of knots to try. Default: 1, 3, 5 and 9.
     weights : sequence of int or None
-        Numbers of weights to try. Default: half and a quarter of the points.
+        Numbers of weights to try. Default: a quarter, half and all of the points.
     n_components : tuple (smallest, largest) or int
     n_folds : int
         Of the cross-validation.
@@ -178,29 +179,28 @@ def choose_warp(
     samples, labels, grid = _read(clone(given), X)
     axis = family.bind(grid).moved_axes[0]
     size = grid[axis]
-    most = sorted(
-        {checks.integer("knots", k, 1) for k in np.ravel(KNOTS if knots is None else knots)}
-    )
+    most = np.ravel(KNOTS if knots is None else knots).tolist()
+    most = sorted({checks.integer("knots", k, 1) for k in most})
     most = [k for k in most if k <= size - 2] or [max(1, size - 2)]
-    halves = [-(-size // 4), -(-size // 2)] if weights is None else np.ravel(weights).tolist()
-    halves = sorted({max(2, checks.integer("weights", count, 1)) for count in halves})
-    count = checks.integer("n_folds", n_folds, 2)
-    if len(samples) < 2 * count:
+    counts = [-(-size // 4), -(-size // 2), size] if weights is None else np.ravel(weights).tolist()
+    counts = sorted({max(2, checks.integer("weights", one, 1)) for one in counts})
+    n_folds = checks.integer("n_folds", n_folds, 2)
+    if len(samples) < 2 * n_folds:
         raise ValueError(
-            f"n_folds={count} needs at least {2 * count} samples, but X has {len(samples)}."
+            f"n_folds={n_folds} needs at least {2 * n_folds} samples, but X has {len(samples)}."
         )
-    folds = list(KFold(count, shuffle=True, random_state=seed).split(samples))
+    folds = list(KFold(n_folds, shuffle=True, random_state=seed).split(samples))
     base = clone(given).set_params(missing="ignore", sample_shape=None, n_jobs=None)
     trials = Trials(base, family, samples, labels, folds, axis)
-    run = {"n_jobs": n_jobs, "progress": progress}
-    start = halves[-1]
-    trials.run([(k, start, low) for k in most], **run)
+    run = partial(trials.run, n_jobs=n_jobs, progress=progress)
+    start = counts[len(counts) // 2]
+    run([(k, start, low) for k in most])
     best = trials.simplest(0)
-    trials.run([(best[0], start, k) for k in range(low + 1, high + 1)], **run)
+    run([(best[0], start, k) for k in range(low + 1, high + 1)])
     best = trials.simplest(2, best)
-    trials.run([(best[0], count, best[2]) for count in halves[:-1]], **run)
+    run([(best[0], one, best[2]) for one in counts])
     best = trials.simplest(1, best)
-    trials.run([(0, size, k) for k in range(best[0] + best[2] + 1)], **run)
+    run([(0, size, k) for k in range(best[0] + best[2] + 1)])
     told = {"random_state": random_state, "n_jobs": n_jobs, "sample_shape": given.sample_shape}
     return trials.choice(best, given, told)
 
@@ -226,11 +226,11 @@ class Trials:
         self.odd = np.expand_dims(odd, tuple(a for a in range(samples.ndim - 1) if a != axis))
         self.errors: dict[tuple[int, int, int], np.ndarray] = {}
 
-    def run(self, cases, **how):
+    def run(self, cases, n_jobs=None, progress=None):
         """Try (knots, weights, components) that are not known yet."""
         cases = [case for case in cases if case not in self.errors]
         tasks = [(case, fold) for case in cases for fold in self.folds]
-        found = iter(each(self._held_out, tasks, text="warps", **how))
+        found = iter(each(self._held_out, tasks, text="warps", n_jobs=n_jobs, progress=progress))
         for case in cases:
             errors = np.empty(len(self.samples))
             for _, test in self.folds:
@@ -290,8 +290,7 @@ class Trials:
         chosen = warp if more[least] > SUPPORTED * error[least] else least
         knots, weights, count = cases[chosen]
         model = self.model((knots, weights, max(1, count)))
-        how = {name: getattr(given, name) for name in ("missing", "shared_pose")}
-        suggestion = model.set_params(**how | told)
+        suggestion = model.set_params(missing=given.missing, shared_pose=given.shared_pose, **told)
         tried = dict(zip(("knots", "weights", "n_components"), np.array(cases).T, strict=True))
         return WarpChoice(
             **tried,

@@ -118,7 +118,7 @@ GAPS = (
 
 OWN_POSES = (
     "Poses were not compared with the next best ones: this family has no list of transforms; "
-    "whether warps are supported, `gtpca.diagnostics.choose_warp(X)` tells."
+    "whether warps are supported, `choose_warp(X)` tells, or `gtpca choose DATA --family freewarp`."
 )
 
 

@@ -84,8 +84,9 @@ class Reflection(Family):
         names = [f"flipped_{axis_name(sample_shape, a, '{}')}" for a in axes]
         names = names if len(axes) > 1 else ["flipped"]
         poses = dict(zip(names, flips.T, strict=True))
-        how = {"moved_axes": axes, "on_grid": True}
-        return BankOperator(matrix, sample_shape, sample_shape, poses=poses, **how)
+        return BankOperator(
+            matrix, sample_shape, sample_shape, poses=poses, moved_axes=axes, on_grid=True
+        )
 
     def size(self, sample_shape: Shape) -> Size:
         """A bank of all combinations of flips."""

@@ -148,10 +148,17 @@ class Rotation(Family):
         offsets = np.zeros((len(degrees), 2))
         sources = _affine_sources(map(turn, degrees), offsets, sample_shape, axes)
         upright = np.abs((degrees + 180) % 360 - 180).argmin()
-        how = {"reference": upright, "nearest": self.interpolation == "nearest"}
-        words = {"poses": {"degrees": degrees}, "angles": ["degrees"], **how}
-        words["between"] = self._between(tuple(sample_shape[a] for a in axes), degrees)
-        return _operator(self, sources, sample_shape, axes, **words)
+        return _operator(
+            self,
+            sources,
+            sample_shape,
+            axes,
+            poses={"degrees": degrees},
+            angles=["degrees"],
+            reference=upright,
+            nearest=self.interpolation == "nearest",
+            between=self._between(tuple(sample_shape[a] for a in axes), degrees),
+        )
 
     def _between(self, shape, degrees):
         """How poses lie between the angles."""
@@ -239,9 +246,15 @@ class Scaling(Family):
         offsets = np.zeros((len(factors), len(axes)))
         sources = _affine_sources(matrices, offsets, sample_shape, axes)
         path = Stretching(tuple(sample_shape[a] for a in axes))
-        how = {"reference": np.abs(np.log(factors)).argmin()}
-        how["between"] = _line(self, path, "factor", factors)
-        return _operator(self, sources, sample_shape, axes, poses={"factor": factors}, **how)
+        return _operator(
+            self,
+            sources,
+            sample_shape,
+            axes,
+            poses={"factor": factors},
+            reference=np.abs(np.log(factors)).argmin(),
+            between=_line(self, path, "factor", factors),
+        )
 
     def size(self, sample_shape: Shape) -> Size:
         """A bank of all scalings."""
@@ -303,9 +316,15 @@ class TimeWarp(Family):
         length = sample_shape[axes[0]]
         u = np.linspace(0, 1, length)
         sources = [self._map(s)(u)[None] * (length - 1) for s in strengths]
-        how = {"poses": {"strength": strengths}, "reference": np.abs(strengths).argmin()}
-        how["between"] = _line(self, Bending((length,), self.kind), "strength", strengths)
-        return _operator(self, sources, sample_shape, axes, **how)
+        return _operator(
+            self,
+            sources,
+            sample_shape,
+            axes,
+            poses={"strength": strengths},
+            reference=np.abs(strengths).argmin(),
+            between=_line(self, Bending((length,), self.kind), "strength", strengths),
+        )
 
     def size(self, sample_shape: Shape) -> Size:
         """A bank of all warps."""

@@ -23,7 +23,7 @@ from operator import add
 import numpy as np
 
 from gtpca.model.matching import Stats, orthonormal, update
-from gtpca.model.probabilistic import normalised
+from gtpca.model.posterior import normalised
 from gtpca.operators.normal import Moments
 
 __all__ = ["annealed"]
@@ -34,12 +34,12 @@ ALIKE = np.r_[np.geomspace(0.1, 1.0, 40), np.ones(60)]  # from the mean of all r
 MANY = 2  # weights per row from which on this is tried
 
 
-def annealed(problem, solver, result, **how):
+def annealed(problem, solve, result):
     """The result of a solver, or the best of those to which soft passes lead.
 
     They start from the result, from white weights, and from a pattern that all rows contain. If
-    there are no more than two weights per row, nothing is tried. ``how`` are the arguments of the
-    solver besides problem and start.
+    there are no more than two weights per row, nothing is tried. ``solve(seed, start=W)`` is the
+    solver on the problem.
     """
     operator, n_rows = problem.chunks.operator, problem.chunks.n_rows
     if operator.n_weights <= MANY * n_rows:
@@ -47,7 +47,7 @@ def annealed(problem, solver, result, **how):
     few = problem.on(np.arange(n_rows))
     white = orthonormal(np.random.default_rng(0).standard_normal((1, operator.n_weights)))
     starts = [softly(few, result.weights, WARM), softly(few, white, COLD), alike(few, ALIKE)]
-    found = [solver.solve(problem, 0, start=W, **how) for W in starts]  # nothing is random
+    found = [solve(0, start=W) for W in starts]  # nothing is random
     return max([result, *found], key=lambda one: one.explained)
 
 

@@ -314,7 +314,7 @@ def likelihood(chunk, rest, noise) -> float:
     hidden = np.isnan(E)
     weight = chunk.weigh(np.ones(len(E)))
     count = weight @ (~hidden).sum(axis=1)
-    logs = noise.log_determinants(hidden if hidden.any() else None)
+    logs = noise.log_determinants(hidden) if hidden.any() else noise.log_determinant
     mean = weight @ np.nansum(E**2, axis=1) / count
     return float(-count / 2 * np.log(max(mean, TINY)) - np.sum(weight * logs))
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -22,7 +23,8 @@ from gtpca.fitting.annealing import annealed
 from gtpca.fitting.shared_pose import leading_axes
 from gtpca.model.conventions import signs
 from gtpca.model.matching import Stats, coded_statistics, match
-from gtpca.model.probabilistic import ProbabilisticModel, data_sums, hard_sums, soft_sums
+from gtpca.model.posterior import data_sums, hard_sums, soft_sums
+from gtpca.model.probabilistic import ProbabilisticModel
 from gtpca.model.stationary import StationaryNoise
 from gtpca.operators.base import smoothed
 from gtpca.solvers.als import ALS
@@ -232,10 +234,7 @@ def _energy_left(operator, sums, V):
     """``sum_it g_it E|x_i - T_t V a|^2`` over observed values."""
     G = operator.gram(V[None])
     left = sums.energy - 2 * np.sum(V * sums.rhs[0]) + np.sum(sums.moments.nodes * G)
-    if not sums.moments.lack:
-        return left
-    hidden = replace(sums.moments, nodes=np.zeros_like(sums.moments.nodes))
-    return left + operator.normal(hidden).quadratic(V[None])[0]
+    return left - sums.moments.hidden_energy(operator, V[None])[0]
 
 
 def _least_squares(normal, sums, start):
@@ -263,9 +262,10 @@ def _noise_of_features(model, e_step, sums):
 def start(chunks: Chunks, recipe: DensityRecipe, rng) -> ProbabilisticModel:
     """Pattern, loadings and noise of the rows in the poses of a single component."""
     problem = Problem(chunks, recipe.polarity)
-    result = ALS().solve(problem, rng, n_jobs=recipe.n_jobs)
+    solve = partial(ALS().solve, problem, n_jobs=recipe.n_jobs)
+    result = solve(rng)
     if recipe.whitening is not None:
-        result = annealed(problem, ALS(), result, n_jobs=recipe.n_jobs)
+        result = annealed(problem, solve, result)
     return start_at(problem, recipe, result.weights, rng)
 
 

@@ -2,9 +2,9 @@
 
     min  sum_r |y_r - sum_e a_e T_{t_e} w_{g_e}|^2 + sum_e theta_{r, g_e}^2,   |w| = 1
 
-Given events, all templates are solved for at once (:class:`Toeplitz`); given templates, events are
-decoded (:mod:`gtpca.model.decoding`). Prices are estimated in the first passes and then frozen:
-from there on no pass raises the objective.
+Given events, all templates are solved for at once (:mod:`gtpca.fitting.event_sums`); given
+templates, events are decoded (:mod:`gtpca.model.decoding`). Prices are estimated in the first
+passes and then frozen: from there on no pass raises the objective.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from gtpca.data.signals import Piecewise
 from gtpca.fitting.event_starts import faint_template, first_templates, spaced
+from gtpca.fitting.event_sums import EventSums, normal_equations, normalised
 from gtpca.model.decoding import Dictionary, Placed, correlations, render
 from gtpca.model.events import (
     EASE,
@@ -29,20 +30,17 @@ from gtpca.model.events import (
     statistics,
 )
 from gtpca.model.prices import Noise
-from gtpca.operators.toeplitz import Toeplitz
 
 __all__ = [
     "EventFit",
     "EventRecipe",
     "fit_events",
-    "in_data",
     "updated",
 ]
 
 TOGETHER = 0.5  # share of events with the same companion from which on templates may be mixed
 HOPE = 0.01  # share of the objective that an exchange may cost before templates have settled
 FAILURES = 2  # exchanges without success after which a start is left as it is
-TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +111,8 @@ class EventFit:
     history : list of float
         The objective after each pass with fixed prices.
     converged : bool
+    sums : EventSums or None
+        What templates were solved from in the last pass.
     """
 
     dictionary: Dictionary
@@ -122,56 +122,48 @@ class EventFit:
     objective: float = np.inf
     history: list[float] = field(default_factory=list)
     converged: bool = True
+    sums: EventSums | None = None
 
 
 # -- passes over recordings -----------------------------------------------------------------------
 
 
-def normal_equations(placed, shape, pad=0) -> Toeplitz:
-    """The system that templates (S, Q, L, C) solve, from the events of all recordings."""
-    S, Q, L, _ = shape
-    total = Toeplitz(np.zeros((S * Q, S * Q, 2 * (L + 2 * pad) - 1)))
-    for events in placed:
-        scores = np.zeros((len(events), S, Q))
-        scores[np.arange(len(events)), events.group] = events.scores
-        flat = scores.reshape(len(events), S * Q)
-        total = total + Toeplitz.of(events.start, flat, L + 2 * pad)
-    return total
-
-
-def solved(system: Toeplitz, rhs, start) -> np.ndarray:
-    """The solution (S, Q, L, C) of the normal equations; every channel is a right-hand side."""
-    first, wanted = (a.reshape(-1, *a.shape[2:]).transpose(2, 0, 1) for a in (start, rhs))
-    return system.solve(wanted, first).transpose(1, 2, 0).reshape(start.shape)
-
-
 def updated(signals, placed, dictionary, recipe, pad=0):
-    """New templates by least squares, events with matching scores, and the residual energy before.
+    """New templates by least squares, events with matching scores, the residual energy, and sums.
 
     With ``pad``, windows are extended by that many points on both sides, and the part with the most
-    energy is kept: a template that its window cuts off moves into it.
+    energy is kept: a template that its window cuts off moves into it. There are no sums then.
+
+    Returns
+    -------
+    dictionary : Dictionary
+    placed : list of Placed
+    left : float
+        Energy of the residual before the update.
+    sums : EventSums or None
     """
     W = dictionary.weights
     S, Q, L, C = W.shape
     rhs, left = statistics(signals, placed, W, recipe, pad)
-    system = normal_equations(placed, W.shape, pad)
-    new = solved(system, rhs, np.pad(W, ((0, 0), (0, 0), (pad, pad), (0, 0))))
+    lags = normal_equations(placed, W.shape, pad)
+    sums = EventSums(
+        lags, rhs.reshape(S * Q, -1, C), n_points=float(sum(s.n_points for s in signals))
+    )
+    new = sums.solved(np.pad(W, ((0, 0), (0, 0), (pad, pad), (0, 0))))
+    first = [_loudest_cut(each, L) if pad else 0 for each in new]
+    cut = np.array([each[:, low : low + L] for each, low in zip(new, first, strict=True)])
+    weights, turn = normalised(cut, sums.moments, W)
     placed = [events.copy() for events in placed]
-    weights = np.empty_like(W)
-    for g in range(S):
-        first = _loudest_cut(new[g], L) if pad else 0
-        cut = new[g][:, first : first + L].reshape(Q, -1)
-        moments = _moments(placed, g, Q)
-        flat, turn = orthonormal(cut, moments, W[g].reshape(Q, -1))
-        weights[g] = flat.reshape(Q, L, C)
+    for g, low in enumerate(first):
+        mine = slice(g * Q, (g + 1) * Q)
         for events in placed:
-            mine = events.group == g
-            events.scores[mine] = events.scores[mine] @ turn
-            events.start[mine] += first - pad
+            of_group = events.group == g
+            events.scores[of_group] = events.scores[of_group] @ turn[mine, mine]
+            events.start[of_group] += low - pad
     if pad:
         pairs = zip(placed, signals, strict=True)
         placed = [events.within(signal.n_points - L) for events, signal in pairs]
-    return replace(dictionary, weights=weights), placed, left
+    return replace(dictionary, weights=weights), placed, left, None if pad else sums.turned(turn)
 
 
 def _loudest_cut(W, length):
@@ -180,39 +172,18 @@ def _loudest_cut(W, length):
     return int((energy[length:] - energy[:-length]).argmax())
 
 
-def _moments(placed, group, size):
-    """``sum_e a_e a_e'`` of a group, (Q, Q)."""
-    mine = [events.scores[events.group == group] for events in placed]
-    return sum((scores.T @ scores for scores in mine), np.zeros((size, size)))
-
-
-def orthonormal(W, moments, old):
-    """Orthonormal templates (Q, d) with the same span, and the matrix that adapts the scores.
-
-    They are sorted by the energy of their scores, the largest first. If the new templates are
-    degenerate, the ``old`` ones are kept.
-    """
-    if len(W) == 1:
-        norm = float(np.linalg.norm(W))
-        return (W / norm, np.array([[norm]])) if norm > TINY else (old, np.eye(1))
-    basis, R = np.linalg.qr(W.T)  # W = R' basis'
-    if np.abs(np.diagonal(R)).min() <= 1e-10 * np.abs(R).max():
-        return old, np.eye(len(W))
-    V = np.linalg.eigh(R @ moments @ R.T)[1][:, ::-1]
-    return V.T @ basis.T, R.T @ V
-
-
 def one_pass(fit, signals, recipe, *, thorough, estimate=False, pad=0, warm=False, ease=1.0):
     """Decode with the current templates, estimate prices if requested, and update templates."""
     before = fit.placed if warm else None
     prices = ease * fit.prices
     placed, samples = decode_all(signals, fit.dictionary, prices, recipe, before, thorough)
-    dictionary, after, left = updated(signals, placed, fit.dictionary, recipe, pad)
+    dictionary, after, left, sums = updated(signals, placed, fit.dictionary, recipe, pad)
     objective = left + cost_of(placed, prices)
     noise, table = fit.noise, fit.prices
     if estimate:
         noise, table = price_table(samples, signals, recipe, fit.dictionary)
-    return EventFit(dictionary, table, after, noise, objective, [*fit.history, objective])
+    history = [*fit.history, objective]
+    return EventFit(dictionary, table, after, noise, objective, history, sums=sums)
 
 
 # -- starts -----------------------------------------------------------------------------------
@@ -404,23 +375,3 @@ def _spread(prices, signals, parts):
         mine = [p for p, part in zip(prices, parts, strict=True) if part.signal is signal.signal]
         found.append(np.mean(mine if mine else prices, axis=0))
     return np.stack(found)
-
-
-def in_data(signals, placed, weights, recipe) -> np.ndarray:
-    """Templates in the units of the data, by least squares at known events, (S, Q, L, C).
-
-    Parameters
-    ----------
-    signals : list of Piecewise
-        The recordings without their level, not whitened.
-    placed : list of Placed
-        With scores on whitened templates.
-    weights : array (S, Q, L, C)
-        Whitened templates, which are kept if no event determines a template.
-    """
-    zeros = np.zeros_like(weights)
-    rhs, _ = statistics(signals, placed, zeros, recipe)
-    V = solved(normal_equations(placed, weights.shape), rhs, zeros)
-    lost = ~(np.linalg.norm(V, axis=(2, 3)) > TINY)
-    V[lost] = weights[lost]
-    return V

@@ -26,8 +26,9 @@ from gtpca.fitting.between import (
     stepped,
 )
 from gtpca.fitting.cautions import cautions
+from gtpca.fitting.given import given_statistics, solve_given, solve_together
 from gtpca.fitting.outliers import Aside, Screen
-from gtpca.fitting.shared_pose import grow_block, principal_order
+from gtpca.fitting.shared_pose import grow_block, principal_axes, principal_order
 from gtpca.fitting.threads import SINGLE_BLAS_THREAD
 from gtpca.model.coding import deflate, energy_shares, nested_energies, rematch, restore
 from gtpca.model.conventions import (
@@ -275,6 +276,8 @@ class Recipe:
         What is set aside.
     templates : array (t, L)
         The first components, of unit norm, where these are given; the others are searched for.
+    posed : tuple of int
+        The components of which poses are given, which the chunks hold; 0 if they share the pose.
     """
 
     n_components: int | float
@@ -289,6 +292,7 @@ class Recipe:
     anneal: bool = False
     outliers: str | None = None
     templates: np.ndarray | tuple = ()
+    posed: tuple[int, ...] = ()
 
     @property
     def is_auto(self) -> bool:
@@ -433,19 +437,24 @@ def _greedy(problem, recipe, goal):
     blocks: list[Block] = []
     left = [goal.total]
     while not (goal.reached(len(results), left[-1]) or recipe.progress.stop):
-        is_given = len(results) < len(recipe.templates)
+        is_given, is_posed = len(results) < len(recipe.templates), len(results) in recipe.posed
         if is_given:
-            result = _given(problem, recipe.templates[[len(results)]])
+            result = _given(problem, recipe, len(results), 1)
+        elif is_posed:
+            result = _solve_posed(problem, recipe, len(results), 1)
         else:
+            if len(results) - 1 in recipe.posed and len(results) > 1:
+                problem = _apart(problem, recipe, results, blocks)
             more = len(results) + 1 != goal.count
             few = rough(problem, recipe)
             result = spread(few, problem, _solve(few.problem, recipe, more, recipe.n_tries))
         chunks, result = _deflated(problem, recipe, result, blocks)
         left.append(chunks.sum(energy))
-        if results and not is_given and left[-2] - left[-1] <= GONE * goal.total:
+        if results and not (is_given or is_posed) and left[-2] - left[-1] <= GONE * goal.total:
             left.pop()  # the family cannot explain the rest of the energy
             break
-        problem = replace(problem, chunks=chunks, ridge=result.ridge)  # 0 once it costs too much
+        ridge = problem.ridge if is_posed else result.ridge  # 0 once it costs too much
+        problem = replace(problem, chunks=chunks, ridge=ridge)
         results.append(result)
         recipe.progress.explained(len(results), 1 - left[-1] / goal.total, result)
     W, sides = np.concatenate([r.weights for r in results]), np.zeros((2, len(results)))
@@ -456,10 +465,12 @@ def _greedy(problem, recipe, goal):
 def _deflated(problem, recipe, result, blocks):
     """The residual after a component, which is appended to ``blocks``, and the component.
 
-    Where poses may lie between the nodes, it is refined with them first, unless it was given.
+    Where poses may lie between the nodes, it is refined with them first, unless it was given, or
+    its poses were.
     """
     chunks, between = problem.chunks, problem.chunks.operator.continuous is not None
-    if between and not recipe.progress.stop and result.stopped != "given":
+    known = result.stopped == "given" or len(blocks) in recipe.posed
+    if between and not recipe.progress.stop and not known:
         chunks, result = refined(problem, recipe, result, blocks)
     blocks.append(problem.block_for_codes(result.weights))
     if between and chunks is not problem.chunks:
@@ -491,13 +502,18 @@ def _screened(problem, recipe, goal):
         problem = replace(problem, chunks=chunks)
         left.append(chunks.sum(energy))
     W, sides = np.concatenate([r.weights for r in results]), np.zeros((2, len(results)))
-    how = {"total": left[0], "aside": screen.aside}
-    return _finished(problem, recipe, Components(W, -np.diff(left), results, sides, **how))
+    found = Components(W, -np.diff(left), results, sides, total=left[0], aside=screen.aside)
+    return _finished(problem, recipe, found)
 
 
-def _given(problem, W):
+def _given(problem, recipe, column, count):
     """Templates (K, L) in one pose as the result of a search, with the energy they explain."""
-    found = problem.chunks.sum(statistics, [problem.block_for_codes(W)])
+    W = recipe.templates[column : column + count]
+    block = problem.block_for_codes(W)
+    if column in recipe.posed:
+        found = problem.chunks.sum(given_statistics, block, column)
+    else:
+        found = problem.chunks.sum(statistics, [block])
     return SolverResult(W, found.explained.tolist(), stopped="given")
 
 
@@ -508,16 +524,18 @@ def _solve(problem, recipe, more, n_tries):
     """
     seed = recipe.seed()
     with recipe.progress.component() as report:
-        how = {"n_jobs": recipe.n_jobs, "more": more, "report": report}
-        result = recipe.solver.solve(problem, seed, **how)
+        solve = partial(
+            recipe.solver.solve, problem, n_jobs=recipe.n_jobs, more=more, report=report
+        )
+        result = solve(seed)
         for other_seed in other_seeds(seed, n_tries - 1):
             if result.stopped == "callback":
                 break
-            other = recipe.solver.solve(problem, other_seed, **how)
+            other = solve(other_seed)
             if other.stopped != "callback" and other.explained > (1 + BETTER) * result.explained:
                 result = other
         if recipe.anneal and result.stopped != "callback":
-            result = annealed(problem, recipe.solver, result, **how)
+            result = annealed(problem, solve, result)
     if problem.chunks.operator.crops:
         poses = problem.chunks.sum(match_poses, problem.block_for_codes(result.weights))
         result.weights = centred(problem.chunks.operator, result.weights, poses.used)
@@ -535,14 +553,47 @@ def _finished(problem, recipe, found):
     Templates keep theirs, and their place in the order.
     """
     chunks, n_given = problem.chunks, len(recipe.templates)
-    if recipe.refine:
+    if recipe.posed and len(found.weights) > 1:
+        chunks = _together(problem, recipe, found)
+    elif recipe.refine:
         chunks = _refine(problem, recipe, found)
-    found.poses = [chunks.sum(code_poses, k) for k in range(len(found.weights))]
-    if recipe.refine or not problem.chunks.operator.crops:
-        for w, poses in list(zip(found.weights, found.poses, strict=True))[n_given:]:
-            w[:] = conventional(problem.chunks.operator, w[None], poses)[0]
+    free = [k for k in range(len(found.weights)) if k not in recipe.posed]
+    found.poses = [chunks.sum(code_poses, k) for k in free]
+    if recipe.refine or recipe.posed or not problem.chunks.operator.crops:
+        for k, poses in zip(free, found.poses, strict=True):
+            if k >= n_given:
+                W = found.weights[[k]]
+                found.weights[k] = conventional(problem.chunks.operator, W, poses)[0]
     found.sides = chunks.sum(code_sides)
-    return found.sorted() if recipe.refine and not n_given else found
+    return found.sorted() if recipe.refine and not (n_given or recipe.posed) else found
+
+
+def _solve_posed(problem, recipe, column, count):
+    """A component of which poses are given, or a block of ``count`` that share them."""
+    with recipe.progress.component() as report:
+        result = solve_given(problem, column, count, recipe.rng)
+        report(max(1, result.n_iter), result.explained)
+    return result
+
+
+def _apart(problem, recipe, results, blocks):
+    """The residual of components that were solved together, of which the last have known poses.
+
+    What is searched for next would otherwise be what one of them took from another.
+    """
+    chunks, found, _ = solve_together(problem, blocks, len(recipe.templates), recipe.progress.log)
+    for k, block in enumerate(found):
+        results[k], blocks[k] = replace(results[k], weights=block.weights), block
+    return replace(problem, chunks=chunks)
+
+
+def _together(problem, recipe, found):
+    """All components solved again together, as poses of some are given; the residual."""
+    blocks = [problem.block_for_codes(w[None]) for w in found.weights]
+    chunks, blocks, _ = solve_together(problem, blocks, len(recipe.templates), recipe.progress.log)
+    found.weights = np.concatenate([block.weights for block in blocks])
+    found.explained = chunks.sum(energy_shares, blocks)
+    return chunks
 
 
 def _refine(problem, recipe, found):
@@ -574,6 +625,8 @@ def _shared(problem, recipe, goal):
     """All components at once, with one pose per row."""
     if len(recipe.templates):
         return _shared_templates(problem, recipe, goal)
+    if recipe.posed:
+        return _shared_posed(problem, recipe, goal)
     aside = None
     if recipe.outliers is None:
         few = rough(problem, recipe)
@@ -601,13 +654,24 @@ def _shared(problem, recipe, goal):
 
 def _shared_templates(problem, recipe, goal):
     """Templates with one pose per row."""
-    result = _given(problem, recipe.templates)
+    result = _given(problem, recipe, 0, len(recipe.templates))
     block = problem.block_for_codes(result.weights)
     left = problem.chunks.sum(nested_energies, [block])
     poses = problem.chunks.sum(match_poses, block)
-    return Components(
-        result.weights, -np.diff(left), [result], poses.sides, [poses], total=goal.total
-    )
+    free = [] if recipe.posed else [poses]
+    return Components(result.weights, -np.diff(left), [result], poses.sides, free, total=goal.total)
+
+
+def _shared_posed(problem, recipe, goal):
+    """Components with one pose per row, which is given: principal axes of rows moved back."""
+    result = _solve_posed(problem, recipe, 0, goal.count)
+    block = problem.block_for_codes(result.weights)
+    stats = problem.chunks.sum(given_statistics, block, 0)
+    W = principal_axes(problem.chunks.operator, block, stats.moments)[0]
+    block = problem.block_for_codes(W)
+    left = problem.chunks.sum(nested_energies, [block])
+    sides = problem.chunks.sum(match_poses, block).sides
+    return Components(W, -np.diff(left), [result], sides, total=goal.total)
 
 
 def _taken(problem, W):

@@ -15,7 +15,9 @@ import numpy as np
 
 from gtpca._typing import Shape
 from gtpca.data.labels import Labels
+from gtpca.fitting import wording
 from gtpca.fitting.event_counts import EventCounts
+from gtpca.fitting.event_sums import Advance, EventSums
 from gtpca.fitting.fit import Fit
 from gtpca.fitting.held_out import Trust
 from gtpca.fitting.streaming import KeptRows, Stream
@@ -422,6 +424,7 @@ class FittedEvents(Fitted):
     shared_pose: bool
     polarity: str
     center: bool
+    online: dict[str, Any] | None = None
 
     follows: ClassVar[tuple[str, ...]] = (*Fitted.follows, "n_channels")
 
@@ -450,6 +453,31 @@ class FittedEvents(Fitted):
             positive=self.polarity == "positive" and shape[1] == 1,
             refractory=self.refractory,
             center=self.center,
+        )
+
+    @property
+    def sums(self) -> EventSums | None:
+        """What templates were solved from; None in files of earlier versions."""
+        return None if self.online is None else EventSums(**self.online)
+
+    def followed(self, after: Advance, cautions: list[str]) -> FittedEvents:
+        """The fit after more recordings: templates keep their order, counts start anew."""
+        scale = np.linalg.norm(after.data_weights, axis=(2, 3))
+        data = after.data_weights / scale[..., None, None]
+        seen = None if self.noise is None else after.weights.reshape(self.components.shape)
+        counts = EventCounts(self.event_counts.fitted + after.n_events)
+        return replace(
+            self,
+            components=data.reshape(self.components.shape),
+            whitened_components=seen,
+            event_counts=counts,
+            counts_text=wording.event_counts(counts),
+            prices=after.prices,
+            noise_level=after.level.sigma,
+            crossings=after.level.rate,
+            score_scale=scale.ravel(),
+            cautions=[*self.cautions, *(c for c in cautions if c not in self.cautions)],
+            online=dict(vars(after.sums)),
         )
 
 

@@ -21,7 +21,7 @@ original rows, since a clipped pattern may stay clipped.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -128,6 +128,11 @@ class Limits:
     value: float = np.inf
 
 
+def nothing_hidden() -> np.ndarray:
+    """A mask (1, 1) that hides no value."""
+    return np.zeros((1, 1), dtype=bool)
+
+
 @dataclass(frozen=True, eq=False)
 class Verdict:
     """What is set aside.
@@ -136,19 +141,18 @@ class Verdict:
     ----------
     share : array (n,)
         The weight of every row.
-    hidden : bool array (n, d) or None
+    hidden : bool array (n, d), or (1, 1) if no value is
     loss : float
     """
 
     share: np.ndarray
-    hidden: np.ndarray | None = None
+    hidden: np.ndarray = field(default_factory=nothing_hidden)
     loss: float = np.inf
 
     @property
     def sets_aside(self) -> bool:
         """Whether a value is hidden, or a row has almost no weight."""
-        hides = self.hidden is not None and bool(self.hidden.any())
-        return hides or bool(self.share.min(initial=1.0) < ASIDE)
+        return bool(self.hidden.any()) or bool(self.share.min(initial=1.0) < ASIDE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,10 +211,9 @@ class Screen:
     def aside(self) -> Aside:
         """What the whole fit has set aside."""
         share, hidden = self.verdict.share, self.verdict.hidden
-        if self.by_value and hidden is None:
-            hidden = np.zeros(self.rest.shape, dtype=bool)
+        hidden = np.broadcast_to(hidden, self.rest.shape).copy()
         losses = [np.array(one.losses) for one in self.rounds]
-        return Aside(share if self.by_row else None, hidden, losses)
+        return Aside(share if self.by_row else None, hidden if self.by_value else None, losses)
 
     @property
     def kept(self) -> Problem:
@@ -289,9 +292,7 @@ class Screen:
 
     def _cleaned(self, now) -> tuple[np.ndarray, np.ndarray]:
         """Rows with projections in place of hidden values, and the weight of each row."""
-        hidden, share = now.verdict.hidden, now.verdict.share
-        rows = self.rest if hidden is None else np.where(hidden, now.fitted.shown, self.rest)
-        return rows, share
+        return np.where(now.verdict.hidden, now.fitted.shown, self.rest), now.verdict.share
 
     def _first_share(self, rows, loudest):
         """Weights that limit the energy of every row to a multiple of the median."""
@@ -338,14 +339,17 @@ class Screen:
 
     def _problem(self, rows, verdict):
         """The problem of given rows without what is set aside."""
-        if verdict.hidden is not None and verdict.hidden.any():
+        if verdict.hidden.any():
             rows = np.where(verdict.hidden, rows.dtype.type(np.nan), rows)
         old = self.problem.chunks
-        how = {"n_jobs": old.n_jobs, "batch_size": getattr(old, "batch_size", None)}
-        weight = self.weight * verdict.share if self.by_row else self.weight
-        return replace(
-            self.problem, chunks=as_chunks(rows, self.operator, weight, **how), complete=False
+        chunks = as_chunks(
+            rows,
+            self.operator,
+            self.weight * verdict.share if self.by_row else self.weight,
+            batch_size=getattr(old, "batch_size", None),
+            n_jobs=old.n_jobs,
         )
+        return replace(self.problem, chunks=chunks, complete=False)
 
     def _fitted(self, problem, result) -> Fitted:
         """A result with the projections of the rows on it."""
@@ -367,9 +371,9 @@ class Screen:
         return Limits(self._middle(left) if self.by_row else np.inf, tau)
 
     def _left(self, fitted, limits):
-        """``g_i`` (n,), and which values are hidden, (n, d) or None."""
+        """``g_i`` (n,), and which values are hidden, (n, d), or (1, 1) if none is."""
         squares = (self.rest - fitted.shown).astype(np.float64) ** 2
-        little, hidden = fitted.little + self.beside, None
+        little, hidden = fitted.little + self.beside, nothing_hidden()
         if limits.value < np.inf:
             hidden = squares > limits.value**2 + little
             squares = np.where(hidden, limits.value**2 + little, squares)

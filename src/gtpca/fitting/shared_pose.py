@@ -109,8 +109,9 @@ def _grow(problem, recipe, goal, result, most):
 def _solve(problem, recipe, start=None):
     seed, chunks = recipe.seed(), problem.chunks
     with recipe.progress.component() as report:
-        how = {"n_jobs": recipe.n_jobs, "start": start, "report": report}
-        result = recipe.solver.solve(problem, seed, **how)
+        result = recipe.solver.solve(
+            problem, seed, n_jobs=recipe.n_jobs, start=start, report=report
+        )
     share = 100 * result.explained / chunks.sum(energy)
     recipe.progress.log(
         "%d components in one pose: %.2f %% of %d rows explained, %d passes, %s",

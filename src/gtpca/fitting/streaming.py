@@ -127,18 +127,19 @@ class Stream:
             [W] = update(problem.chunks.operator, known, W[None], ridge=ridge)
             blocks.append(problem.block_for_codes(W))
             sums.append(unit * known)
+        known = Stats.joined(sums)
         return Stream(
             weights=np.array([block.weights for block in blocks]),
-            rhs=np.concatenate([stats.rhs for stats in sums]),
-            weight=np.concatenate([stats.moments.nodes for stats in sums]),
-            explained=np.concatenate([stats.explained for stats in sums]),
+            rhs=known.rhs,
+            weight=known.moments.nodes,
+            explained=known.explained,
             energy=float(decay * self.energy + new.energy),
             mass=self.faded_mass(n_new, horizon) + new.mass,
             n_rows=self.n_rows + n_new,
-            hidden=np.array([lacks(stats.moments) for stats in sums]),
+            hidden=known.moments.hidden,
             ridge=self.ridge,
             data=self.data,
-            between=sum_or_zero([stats.moments.between for stats in sums]),
+            between=known.moments.between,
         )
 
     def in_data(self, before: Stream, chunks, model: Model, horizon) -> Stream:
@@ -172,9 +173,7 @@ class Stream:
     @property
     def stats(self) -> list[Stats]:
         """The statistics of the rows, for each block."""
-        gaps = np.ndim(self.hidden) > 1
-        between = np.asarray(self.between) if np.ndim(self.between) else 0.0
-        moments = Moments(self.weight, np.asarray(self.hidden) if gaps else 0.0, between)
+        moments = Moments.stored(self.weight, self.hidden, self.between)
         known = Stats(self.rhs, moments, self.explained)
         return [known[b : b + 1] for b in range(len(self.weights))]
 
@@ -196,9 +195,10 @@ class Stream:
         V = data[:, 0] if whitened else W
         if self.weights.shape[1] > 1:
             (block,) = replace(model, weights=self.weights[0]).blocks()
-            W, explained = principal_axes(model.operator, block, self.stats[0].moments)
+            moments = self.stats[0].moments
+            W, explained = principal_axes(model.operator, block, moments)
             V = W @ np.linalg.pinv(self.weights[0]) @ data[0] if whitened else W
-            if np.any(self.hidden):  # these would include the energies in gaps
+            if moments.lack:  # these would include the energies in gaps
                 explained = explained * (self.explained[0] / explained.sum())
         if model.polarity == "both":
             turns = kept_signs(V, model.data_weights if whitened else model.weights)[:, None]
@@ -238,16 +238,6 @@ def spread_evenly(operator, shares):
     V = np.ones((1, operator.n_features)) if q is None else np.asarray(q)[None]
     every = operator.continuous.sums(operator.nodes, np.full((1, m), 1 / m), V)[0]
     return Moments(squares[:, None], between=squares[..., None] * every)
-
-
-def sum_or_zero(parts):
-    """The arrays (1, ..) of all blocks, or 0 if there are none."""
-    return np.concatenate(parts) if np.ndim(parts[0]) else 0.0
-
-
-def lacks(moments):
-    """What gaps subtract in a single block, (K, K, p), or 0."""
-    return moments.hidden[0] if moments.lack else 0.0
 
 
 def fading(n_before, n_new, horizon):

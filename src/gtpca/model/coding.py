@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from gtpca.data.chunks import Chunk
+from gtpca.data.chunks import Chunk, known_rows
 from gtpca.data.codes import Codes
 from gtpca.data.energies import row_exponents, zero_filled
-from gtpca.model.gaps import gram_at
-from gtpca.model.matching import match, match_at
-from gtpca.operators.base import add_projection
+from gtpca.model.gaps import HIDDEN_WEIGHT, gram_at
+from gtpca.model.matching import match_at, match_given, moved_products
+from gtpca.operators.base import add_projection, lengths_at
 from gtpca.operators.poses import is_pose
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "appended",
     "bring_back",
     "code",
+    "coefficients",
     "data_energies",
     "decode",
     "deflate",
@@ -35,9 +36,13 @@ __all__ = [
     "measure",
     "nested_energies",
     "nested_energies_at",
+    "pulls",
+    "recoded",
     "rematch",
     "restore",
 ]
+
+ROUNDS = 10  # of poses and scores, if some poses are given and others are free
 
 
 def projection(operator, block, index, coef, dtype):
@@ -47,12 +52,13 @@ def projection(operator, block, index, coef, dtype):
     return total
 
 
-def deflate(chunk, block, before=None):
+def deflate(chunk, block, before=None, column=None):
     """Match a chunk, subtract the projection and add the codes: the next residual.
 
-    Poses ``before`` (n, p) between the nodes, if there are any, do not become worse.
+    Poses ``before`` (n, p) between the nodes, if there are any, do not become worse. The block is
+    that of a component whose poses may be given: ``column``, by default the next one.
     """
-    found = match(chunk, block, before)
+    found = match_given(chunk, block, chunk.turn if column is None else column, before)
     codes = appended(chunk.codes, found)
     return chunk.plus(block.weights, found.index, -found.coef, codes)
 
@@ -75,7 +81,7 @@ def restore(chunk, block, k):
 
 def rematch(chunk, block, k):
     """Match component ``k`` again on a restored residual and subtract it again."""
-    done = deflate(chunk.with_codes(None), block, chunk.codes.index[:, k])
+    done = deflate(chunk.with_codes(None), block, chunk.codes.index[:, k], k)
     scores, index = chunk.codes.scores.copy(), chunk.codes.index.copy()
     scores[:, k], index[:, k] = done.codes.scores[:, 0], done.codes.index[:, 0]
     return done.with_codes(Codes(scores, index))
@@ -86,24 +92,86 @@ def sweep(chunk, blocks, sweeps=0):
 
     Greedy, one block after the other; then, ``sweeps`` times, each component is matched again
     against the residual plus its own contribution. A single block is matched as a whole: there is
-    nothing to sweep.
+    nothing to sweep. If poses are given, the codes are :func:`recoded` instead.
     """
     chunk = chunk.afresh()
     chunk = chunk.owning() if blocks else chunk
     for block in blocks:
         chunk = deflate(chunk, block)
+    if chunk.given is not None and len(blocks) > 1:
+        return recoded(chunk, blocks, max(sweeps, ROUNDS))
     for _ in range(sweeps if len(blocks) > 1 else 0):
         for k, block in enumerate(blocks):
             chunk = rematch(restore(chunk, block, k), block, k)
     return chunk
 
 
+def recoded(chunk, blocks, rounds=1):
+    """Codes and residual of a chunk with codes on separate blocks, all of which are matched again.
+
+    In each of some ``rounds``, components whose poses are free are matched one after the other;
+    then the scores of all of them are those of least squares, ``G c = b`` with ``b_k = <x, T_k
+    w_k>`` and ``G_jk = <T_j w_j, T_k w_k>``. With ``polarity="positive"`` every component is
+    matched in its turn instead. Neither raises the energy of the residual.
+    """
+    alone = blocks[0].polarity == "positive"
+    again = [k for k in range(len(blocks)) if alone or _is_free(chunk, k)]
+    for _ in range(rounds if again else 1):
+        for k in again:
+            chunk = rematch(restore(chunk, blocks[k], k), blocks[k], k)
+        chunk = chunk if alone else _jointly(chunk, blocks)
+    return chunk
+
+
+def _is_free(chunk, k):
+    """Whether the pose of a component is free in some of the rows."""
+    given = chunk.given_on(k)
+    return given is None or not known_rows(given).all()
+
+
+def _jointly(chunk, blocks):
+    """The chunk with the scores of least squares on separate blocks in their poses.
+
+    What they are corrected by solves the normal equations with the residual on the right. In gaps
+    each component is pulled towards zero on its own, as in a match.
+    """
+    operator, index, dtype = chunk.operator, chunk.codes.index, chunk.rows.dtype
+    W = [block.weights[0] for block in blocks]
+    each = [operator.apply_at(w.astype(dtype), index[:, k]) for k, w in enumerate(W)]
+    moved = np.stack(each, axis=1).astype(dtype, copy=False)
+    coef = coefficients(chunk, blocks)
+    b, G = moved_products(chunk.filled, chunk.value_weights(), moved)
+    if chunk.hidden is not None:
+        pull = np.einsum("nkd,nd->nk", moved.astype(np.float64) ** 2, pulls(chunk))
+        b, G = b - pull * coef, G + pull[:, :, None] * np.eye(len(W))
+    least = max(block.floor for block in blocks) * np.einsum("nkk->n", G)
+    G += np.where(least > 0, least, 1.0)[:, None, None] * np.eye(len(W))
+    more = np.linalg.solve(G, b[:, :, None])[:, :, 0]
+    lengths = [lengths_at(operator, w[None], index[:, k]) for k, w in enumerate(W)]
+    codes = Codes((coef + more) * np.hstack(lengths), index)
+    for k, w in enumerate(W):
+        chunk = chunk.plus(w[None], index[:, k], -more[:, [k]], codes)
+    return chunk
+
+
+def pulls(chunk):
+    """The weights with which gaps pull a component towards zero, (n, d); zero elsewhere."""
+    return chunk.value_weights(HIDDEN_WEIGHT) * chunk.hidden
+
+
+def coefficients(chunk, blocks):
+    """Coefficients (n, k) of the codes on separate blocks."""
+    scores, index = chunk.codes.scores, chunk.codes.index
+    each = [b.coef(chunk.operator, scores[:, [k]], index[:, k]) for k, b in enumerate(blocks)]
+    return np.hstack(each)
+
+
 def code(chunk, blocks, sweeps=0) -> Codes:
     """The codes of :func:`sweep`, without subtracting the last match."""
-    if sweeps and len(blocks) > 1:
+    if (sweeps or chunk.given is not None) and len(blocks) > 1:
         return sweep(chunk, blocks, sweeps).codes
     rest = sweep(chunk, blocks[:-1])
-    return appended(rest.codes, match(rest, blocks[-1]))
+    return appended(rest.codes, match_given(rest, blocks[-1], rest.turn))
 
 
 def ordinary(chunk):
@@ -180,8 +248,8 @@ def filled_in(chunk, predict):
     Nothing is predicted where there are none. Of shape (n, \\*sample_shape).
     """
     rows, domain = chunk.rows, chunk.operator.domain
-    if chunk.hidden is not None:
-        where = chunk.hidden if domain is None else chunk.hidden & domain
+    where = ~chunk.seen if domain is None else ~chunk.seen & domain
+    if where.any():
         rows = np.where(where, predict(), rows)
     return rows.reshape(-1, *chunk.operator.sample_shape)
 
@@ -221,14 +289,10 @@ def bring_back(rows, operator, index):
         if back is not None:
             return back.astype(rows.dtype)
     chunk, whole, one = Chunk(rows, operator), operator._averaging, np.ones(operator.n_weights)
-    if chunk.hidden is None and not is_pose(index):
+    used, place = index, np.arange(len(index))
+    if _alike(chunk, index):
         used, place = np.unique(index, return_inverse=True)
-        seen = whole.apply_at(one, used)
-    else:
-        used, place = index, np.arange(len(index))
-        seen = whole.apply_at(one, used)
-        seen = seen if chunk.hidden is None else seen * ~chunk.hidden
-    cover = whole.adjoint_rows(seen, used)
+    cover = whole.adjoint_rows(whole.apply_at(one, used) * chunk.seen, used)
     shown = cover > 1e-9 * cover.max(axis=1, keepdims=True, initial=0.0)
     scale = np.divide(1.0, cover, out=np.zeros_like(cover), where=shown)
     return (operator.adjoint_rows(chunk.filled, index) * scale[place]).astype(rows.dtype)
@@ -266,7 +330,8 @@ def measure(chunk, blocks, sweeps=0, units=None):
         before, rest = rest, deflate(rest, block)
         if len(block) > 1:
             columns += list(_nested_energies(before, block, rest.codes.index[:, -1]))
-        swept = rest if sweeps == 0 else sweep(chunk, blocks[:number], sweeps)
+        greedy = sweeps == 0 and chunk.given is None
+        swept = rest if greedy else sweep(chunk, blocks[:number], sweeps)
         columns.append(swept.energies)
     scores = in_units(swept.codes.scores, chunk.operator.node_near(swept.codes.index), units)
     scores = np.ldexp(scores, exponent).astype(chunk.rows.dtype)
@@ -295,16 +360,21 @@ def _nested_energies(chunk, block, index):
     With ``G_t = C C'`` and ``z = C^-1 b``, the first k components explain ``z_1^2 + .. + z_k^2``.
     """
     b = np.array([products_at(chunk, w, index) for w in block.weights])
-    if chunk.hidden is not None or is_pose(index):
-        return _nested_energies_in_gaps(chunk, block, index, b)
+    if not _alike(chunk, index):
+        return _nested_energies_one_by_one(chunk, block, index, b)
     z = np.einsum("njk,kn->jn", block.at(block.nested_root, index), b)
     return np.maximum(chunk.energies - np.cumsum(z**2, axis=0), 0.0)[:-1]
 
 
-def _nested_energies_in_gaps(chunk, block, index, b):
-    """The same over observed values, where what is explained counts for more than these.
+def _alike(chunk, index):
+    """Whether rows in the same pose see the same: at nodes, if there are no gaps."""
+    return chunk.hidden is None and not is_pose(index)
 
-    And at poses between the nodes, of which there is no table of Gram matrices.
+
+def _nested_energies_one_by_one(chunk, block, index, b):
+    """The same without a table of Gram matrices, over observed values.
+
+    With gaps, what is explained counts for more than these.
     """
     G = gram_at(chunk, block, index)
     for k in range(1, len(block)):

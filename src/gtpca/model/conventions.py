@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gtpca.model.matching import match
+from gtpca.model.matching import match_given
 from gtpca.model.ties import TIED
 
 __all__ = [
@@ -115,7 +115,7 @@ def code_poses(chunk, k):
 
 def match_poses(chunk, block):
     """:class:`TakenPoses` of the matches of a block, by the scores on its first component."""
-    found = match(chunk, block)
+    found = match_given(chunk, block, chunk.turn)
     return summarise(chunk, found.score, found.explained, found.index)
 
 

@@ -14,7 +14,7 @@ There are ``S`` groups of ``Q`` templates, orthonormal within a group.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -234,49 +234,51 @@ def render(placed: Placed, weights: np.ndarray, n: int) -> np.ndarray:
 
 @dataclass(eq=False)
 class Piece:
-    """A piece of a recording that is being decoded.
+    """A complete piece of a recording that is being decoded; see :class:`PieceWithGaps`.
 
     Parameters
     ----------
     Y : array (n, C)
-        NaN means not observed.
     dictionary : Dictionary
     prices : array (S,)
         ``theta^2`` of each group.
     placed : Placed
         Initial events.
+
+    Attributes
+    ----------
+    count : int
+        Number of starts at which an event fits into the piece.
+    closed : bool array (count,)
+        Starts at which too little was observed for an event.
+    c : array (S, Q, count)
+        Correlations with the residual.
     """
 
     Y: np.ndarray
     dictionary: Dictionary
     prices: np.ndarray
     placed: Placed
-    hidden: np.ndarray | None = field(init=False, default=None)
-    closed: np.ndarray | None = field(init=False, default=None)
 
     def __post_init__(self):
         d = self.dictionary
-        missing = np.isnan(self.Y)
-        if missing.any():
-            self.hidden = missing
-            self.Y = np.where(missing, 0.0, self.Y)
-            self.closed = seen_share(missing, d.length) < LEAST_SEEN - 1e-9
         self.count = len(self.Y) - d.length + 1
+        self.closed = self._closed()
         pad = d.length - 1
         self._padded = np.zeros((d.n_groups, d.size, self.count + 2 * pad))
         self.c = self._padded[:, :, pad : pad + self.count]
         self.refresh()
 
+    def _closed(self):
+        return np.zeros(self.count, dtype=bool)
+
     def residual(self) -> np.ndarray:
         """The residual of the events, 0 where nothing was observed."""
-        rest = self.Y - render(self.placed, self.dictionary.weights, len(self.Y))
-        if self.hidden is not None:
-            rest[self.hidden] = 0.0
-        return rest
+        return self.Y - render(self.placed, self.dictionary.weights, len(self.Y))
 
     def refresh(self) -> None:
         """Correlations with the residual, by FFT."""
-        rest = self.residual() if len(self.placed) or self.hidden is not None else self.Y
+        rest = self.residual() if len(self.placed) else self.Y
         self.c[:] = correlations(rest, self.dictionary.flat).reshape(self.c.shape)
 
     def add(self, placed: Placed, sign: float) -> None:
@@ -290,6 +292,10 @@ class Piece:
                 for start, part in zip(placed.start[some].tolist(), parts, strict=True):
                     self._padded[:, :, start : start + reach] += part
 
+    def remove(self, gone: Placed) -> None:
+        """Add events that were dropped to the residual."""
+        self.add(gone, 1.0)
+
     def told(self) -> Placed:
         """The events with their gains relative to their prices."""
         found = self.placed.copy()
@@ -300,21 +306,12 @@ class Piece:
     # -- amplitudes ---------------------------------------------------------------------------
 
     def solve(self) -> None:
-        """All amplitudes by least squares, given the positions.
-
-        With gaps this is iterated, with the values in gaps predicted by the events.
-        """
-        for _ in range(1 if self.hidden is None else FILLS):
-            if not len(self.placed):
-                return
-            step = self._step()
-            self.placed.scores = self.placed.scores + step
-            if self.hidden is None:
-                self.add(Placed(self.placed.start, self.placed.group, step), -1.0)
-            else:
-                self.refresh()
-                if np.abs(step).max() <= FILLED * np.abs(self.placed.scores).max():
-                    return
+        """All amplitudes by least squares, given the positions."""
+        if not len(self.placed):
+            return
+        step = self._step()
+        self.placed.scores = self.placed.scores + step
+        self.add(Placed(self.placed.start, self.placed.group, step), -1.0)
 
     def _step(self):
         """``G^-1 c`` at the events: what least squares adds to the amplitudes, (n, Q)."""
@@ -391,10 +388,7 @@ class Piece:
             gone = self.placed.take(worst)
             total += len(gone)
             self.placed = self.placed.take(~worst)
-            if self.hidden is None:
-                self.add(gone, 1.0)
-            else:
-                self.refresh()
+            self.remove(gone)
             self.solve()
         return total
 
@@ -410,8 +404,7 @@ class Piece:
     def grow(self) -> bool:
         """Add events at peaks of the residual that pay; return whether there were any."""
         gain, d = self.gains(), self.dictionary
-        if self.closed is not None:
-            gain[:, self.closed] = -np.inf
+        gain[:, self.closed] = -np.inf
         reach = max(1, d.refractory)
         for start, g in zip(self.placed.start.tolist(), self.placed.group.tolist(), strict=True):
             gain[g, max(0, start - reach + 1) : start + reach] = -np.inf
@@ -468,8 +461,6 @@ class Piece:
                     self._exchange(chosen, better, changed)
                     break
             number += 1
-        if changed and self.hidden is not None:
-            self.refresh()
         return np.sort(np.array(changed, dtype=np.int64))
 
     def _content(self):
@@ -479,7 +470,7 @@ class Piece:
         """
         d, start, half = self.dictionary, self.placed.start, self.dictionary.length // 2
         alone = self._hardly_overlap() & (start >= half) & (start + half < self.count)
-        quick = np.flatnonzero(alone & (self.hidden is None))
+        quick = np.flatnonzero(alone)
         found = [np.zeros(0, int)]
         windows = sliding_window_view(self.c, 2 * half + 1, axis=2)
         lags = slice(d.length - 1 - half, d.length + half)
@@ -570,9 +561,7 @@ class Piece:
     def _open(self, chosen, low, high):
         """Where events of each group are allowed, given those that are not chosen, (S, m)."""
         d, placed = self.dictionary, self.placed
-        allowed = np.ones((d.n_groups, high - low), bool)
-        if self.closed is not None:
-            allowed[:, self.closed[low:high]] = False
+        allowed = np.tile(~self.closed[low:high], (d.n_groups, 1))
         reach = max(1, d.refractory)
         first = int(np.searchsorted(placed.start, low - reach))
         last = int(np.searchsorted(placed.start, high + reach))
@@ -694,6 +683,51 @@ class Piece:
         return groups, places
 
 
+class PieceWithGaps(Piece):
+    """A piece of a recording in which NaN means not observed.
+
+    Events predict the values in gaps, so that the residual is 0 there. Correlations are computed
+    anew after a change, and amplitudes are iterated.
+    """
+
+    def __post_init__(self):
+        self.hidden = np.isnan(self.Y)
+        self.Y = np.where(self.hidden, 0.0, self.Y)
+        super().__post_init__()
+
+    def _closed(self):
+        return seen_share(self.hidden, self.dictionary.length) < LEAST_SEEN - 1e-9
+
+    def residual(self):
+        rest = super().residual()
+        rest[self.hidden] = 0.0
+        return rest
+
+    def remove(self, gone):
+        self.refresh()
+
+    def solve(self):
+        """Amplitudes by least squares, with the values in gaps as the events predict them."""
+        for _ in range(FILLS):
+            if not len(self.placed):
+                return
+            step = self._step()
+            self.placed.scores = self.placed.scores + step
+            self.refresh()
+            if np.abs(step).max() <= FILLED * np.abs(self.placed.scores).max():
+                return
+
+    def sweep(self, near=None):
+        changed = super().sweep(near)
+        if len(changed):
+            self.refresh()
+        return changed
+
+    def _content(self):
+        """None: overlaps do not say what is seen of an event."""
+        return np.zeros(0, dtype=np.int64)
+
+
 def _close(starts, place, reach) -> bool:
     """Whether one of several ascending starts is within reach of a position."""
     i = int(np.searchsorted(starts, place - reach))
@@ -719,10 +753,11 @@ def decode_piece(
 ) -> Piece:
     """Events of a piece (n, C), found from scratch, or improved from those ``before``.
 
-    With ``thorough``, pairs are swept over.
+    NaN means not observed. With ``thorough``, pairs are swept over.
     """
-    empty = Placed.none(dictionary.size)
-    piece = Piece(Y, dictionary, prices, empty if before is None else before)
+    start = Placed.none(dictionary.size) if before is None else before
+    kind = PieceWithGaps if np.isnan(Y).any() else Piece
+    piece = kind(Y, dictionary, prices, start)
     if before is not None:
         piece.solve()
         piece.drop()

@@ -191,22 +191,24 @@ class EventModel:
         """Recordings in their own units, minus their level."""
         return [Piecewise.of(signal, self.center) for signal in signals]
 
-    def prices(self, seen) -> np.ndarray:
-        """``theta^2`` of every recording and group, (R, S), from the noise of each recording.
-
-        From the noise of the fit if a recording is too short to estimate it.
-        """
+    def levels(self, seen) -> list[Noise]:
+        """The noise of each recording; that of the fit if it is too short to estimate it."""
         dictionary, found = self.dictionary, []
         for signal in seen:
             if signal.n_points < FEW_WINDOWS * dictionary.length:
-                noise = self.level
-            else:
-                parts = parts_of([signal], dictionary.length)
-                each = estimated_prices(parts, dictionary, self)[0]
-                sigma = np.median([one.sigma for one in each], axis=0)
-                noise = Noise(sigma, np.mean([one.rate for one in each], axis=0))
-            found.append(prices_of(noise, signal.counted, self.false_alarms, dictionary))
-        return np.stack(found)
+                found.append(self.level)
+                continue
+            parts = parts_of([signal], dictionary.length)
+            each = estimated_prices(parts, dictionary, self)[0]
+            sigma = np.median([one.sigma for one in each], axis=0)
+            found.append(Noise(sigma, np.mean([one.rate for one in each], axis=0)))
+        return found
+
+    def prices(self, seen, noise: list[Noise] | None = None) -> np.ndarray:
+        """``theta^2`` of every recording and group, (R, S), from the noise of each recording."""
+        pairs = zip(self.levels(seen) if noise is None else noise, seen, strict=True)
+        dictionary, alarms = self.dictionary, self.false_alarms
+        return np.stack([prices_of(one, s.counted, alarms, dictionary) for one, s in pairs])
 
     def placed(self, signals) -> list[Placed]:
         """Events of recordings, with scores on ``weights``."""

@@ -26,7 +26,6 @@ __all__ = [
     "factor_dtype",
     "gram_at",
     "hidden_sums",
-    "hidden_sums_each",
     "lengths_each",
     "pieces",
     "widest",
@@ -155,7 +154,7 @@ def gram_at(chunk, block, index):
 
 
 def hidden_sums(chunk, index, weighted, coef):
-    """``(1 - rho) sum_i a_ij a_ik T_i* diag(h_i) T_i`` of a chunk, (1, K, K, p); 0 without gaps.
+    """``(1 - rho) sum_i a_ij a_ik T_i* diag(h_i) T_i`` of a chunk, (1, K, K, p).
 
     Parameters
     ----------
@@ -166,10 +165,8 @@ def hidden_sums(chunk, index, weighted, coef):
 
     Returns
     -------
-    array (1, K, K, p) as :meth:`~gtpca.operators.base.Operator.mask_sums` says, or 0
+    array (1, K, K, p) as :meth:`~gtpca.operators.base.Operator.mask_sums` says
     """
-    if chunk.hidden is None:
-        return 0.0
     K = coef.shape[1]
     first, second = np.tril_indices(K)
     products = (1 - HIDDEN_WEIGHT) * weighted[:, first] * coef[:, second]
@@ -179,11 +176,3 @@ def hidden_sums(chunk, index, weighted, coef):
     total = np.empty((K, K, sums.shape[1]))
     total[first, second] = total[second, first] = sums
     return total[None]
-
-
-def hidden_sums_each(chunk, index, weighted, coef):
-    """:func:`hidden_sums` of S separate components, for arrays (S, n), (S, 1, 1, p)."""
-    if chunk.hidden is None:
-        return 0.0
-    each = zip(index, weighted[:, :, None], coef[:, :, None], strict=True)
-    return np.concatenate([hidden_sums(chunk, *one) for one in each])

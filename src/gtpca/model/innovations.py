@@ -56,8 +56,7 @@ class Innovations:
 
     @cached_property
     def _solver(self):
-        how = {"permc_spec": "NATURAL", "diag_pivot_thresh": 0.0}
-        return splu(sparse.csc_matrix(self.matrix), **how)
+        return splu(sparse.csc_matrix(self.matrix), permc_spec="NATURAL", diag_pivot_thresh=0.0)
 
     def whiten(self, rows: np.ndarray) -> np.ndarray:
         """Innovations of rows (n, \\*shape, C) without gaps, of unit variance."""

@@ -21,18 +21,9 @@ from functools import cached_property
 
 import numpy as np
 
-from gtpca.model.between import best_between, searches
-from gtpca.model.gaps import (
-    HIDDEN_WEIGHT,
-    Factors,
-    factor_dtype,
-    hidden_sums,
-    hidden_sums_each,
-    lengths_each,
-    pieces,
-    widest,
-)
-from gtpca.model.ties import first_best, lengths_of
+from gtpca.data.chunks import known_rows
+from gtpca.model.gaps import HIDDEN_WEIGHT
+from gtpca.model.picking import correlated, grams_of, upright
 from gtpca.operators.base import Operator, lengths_at
 from gtpca.operators.normal import CG_STEPS, Moments, moments_at, moments_each
 from gtpca.operators.poses import is_pose
@@ -48,6 +39,8 @@ __all__ = [
     "make_blocks",
     "match",
     "match_at",
+    "match_given",
+    "moved_products",
     "orthonormal",
     "rows_as_weights",
     "statistics",
@@ -56,7 +49,6 @@ __all__ = [
 
 POLARITIES = ("both", "positive")
 SINGULAR = 1e-12  # eigenvalues below this share of the largest count as zero
-WHITENED = 2**18  # products that are whitened at once: they should fit into the processor's cache
 
 
 @dataclass(frozen=True)
@@ -202,12 +194,11 @@ def match(chunk, block, before=None, anew=True) -> Match:
     """
     if block.fine:
         return _match_between(chunk, block, before, anew)
-    P = chunk.prepared
     if len(block) == 1:
-        index, z, coef = (found.T for found in _coded_each(chunk, P, [block]))
+        index, z, coef = (found.T for found in grams_of(chunk).best_each(chunk.prepared, [block]))
         index = index[:, 0]
     else:
-        index, z, coef = _coded(chunk, P, block)
+        index, z, coef = grams_of(chunk).best(chunk.prepared, block)
     return Match(index, coef * block.at(block.norms, index), coef, np.sum(z**2, axis=1))
 
 
@@ -235,18 +226,44 @@ def _match_between(chunk, block, before, anew):
     return found if before is None else found.or_better(match_at(chunk, block, before))
 
 
+def match_given(chunk, block, column, before=None) -> Match:
+    """:func:`match`, with the rows whose pose on component ``column`` is given in that pose."""
+    given = chunk.given_on(column)
+    if given is None:
+        return match(chunk, block, before)
+    known = known_rows(given)
+    if known.all():
+        return match_at(chunk, block, given)
+    found = match(chunk, block, before).index
+    return match_at(
+        chunk, block, np.where(known if found.ndim == 1 else known[:, None], given, found)
+    )
+
+
+def moved_products(X, V, moved):
+    """``<v_i, x_i m_ik>`` (n, K) and ``<v_i, m_ij m_ik>`` (n, K, K) of moved weights (n, K, d).
+
+    In the precision of the rows, and returned in float64.
+    """
+    weighed = moved * V[:, None].astype(X.dtype)
+    b, G = weighed @ X[:, :, None], weighed @ moved.transpose(0, 2, 1)
+    return b[:, :, 0].astype(np.float64), G.astype(np.float64)
+
+
 def match_at(chunk, block, pose) -> Match:
-    """The projection of the rows of a chunk on a block at given poses (n, p)."""
-    V, K = chunk.value_weights(HIDDEN_WEIGHT), len(block)
-    b, G = chunk.operator.continuous.products(chunk.filled, V, block.weights, pose)
-    if chunk.hidden is None:
-        lengths = np.sqrt(np.einsum("nkk->nk", G))
+    """The projection of the rows of a chunk on a block at given nodes (n,) or poses (n, p)."""
+    V, K, operator = chunk.value_weights(HIDDEN_WEIGHT), len(block), chunk.operator
+    if is_pose(pose):
+        b, G = operator.continuous.products(chunk.filled, V, block.weights, pose)
     else:
-        lengths = lengths_at(chunk.operator, block.weights, pose)
+        W = block.weights.astype(chunk.rows.dtype)
+        moved = np.stack([operator.apply_at(w, pose) for w in W], axis=1)
+        b, G = moved_products(chunk.filled, V, moved.astype(chunk.rows.dtype, copy=False))
+    lengths = grams_of(chunk).lengths(block, pose, G)
     if K == 1:
         squares = G[:, 0]
         coef = np.divide(b, squares, out=np.zeros_like(b), where=squares > 0)
-        coef = np.maximum(coef, 0.0) if block.polarity == "positive" else coef
+        coef = upright(coef, block.polarity)
     else:
         least = block.floor * np.einsum("nkk->n", G)[:, None, None]
         G = G + np.where(least > 0, least, 1.0) * np.eye(K)
@@ -263,135 +280,11 @@ def _best_nodes(chunk, block):
 
 def _node_energies(chunk, block):
     """The energy that a block explains of each row at every node, (n, m)."""
-    operator, P = chunk.operator, chunk.prepared
-    b = _correlated(operator, P, block.weights).astype(np.float64, copy=False)
-    if chunk.hidden is not None:
-        masks = _prepared_masks(chunk, np.dtype(np.float64))
-        z = Factors(masks, operator, block).whiten(b)
-    elif len(block.root) == 1:
-        z = np.einsum("jk,knm->jnm", block.root[0], b)
-    else:
-        z = np.einsum("mjk,knm->jnm", block.root, b)
-    if len(block) == 1 and block.polarity == "positive":
-        z = np.maximum(z, 0.0)
+    b = correlated(chunk.operator, chunk.prepared, block.weights).astype(np.float64, copy=False)
+    z = grams_of(chunk).whitened(b, block)
+    if len(block) == 1:
+        z = upright(z, block.polarity)
     return np.einsum("knm,knm->nm", z, z)
-
-
-def _coded(chunk, P, block):
-    """Best transform (n,) of a block, ``z`` (n, K) and coefficients (n, K)."""
-    if chunk.hidden is not None:
-        index, z, root = _pick_in_gaps(chunk, P, block)
-    else:
-        index, z = _pick_whitened(chunk, P, block)
-        root = block.at(block.root, index)
-    return index, z, np.einsum("nj,njk->nk", z, root)
-
-
-def _pick_in_gaps(chunk, P, block):
-    """Best transform (n,), ``z`` (n, K) and its root (n, K, K), some rows at a time."""
-    operator, dtype, found = chunk.operator, factor_dtype(block, chunk.rows.dtype), []
-    masks = _prepared_masks(chunk, dtype)
-    for part in pieces(len(chunk.rows), operator, block, dtype):
-        factors = Factors(masks[part], operator, block)
-        b = _correlated(operator, P[part], block.weights)
-        b = b.astype(dtype, copy=False)
-        index, z = _pick_joint(factors.whiten(b), _lengths(chunk, block, part.start))
-        found.append((index, z, factors.root_at(index)))
-    return [np.concatenate(parts) for parts in zip(*found, strict=True)]
-
-
-def _prepared_masks(chunk, dtype):
-    """The masks of a chunk, prepared by the operator in a given precision."""
-    if dtype == chunk.rows.dtype:
-        return chunk.prepared_mask
-    return chunk.operator.prepare_mask(chunk.lack.astype(dtype))
-
-
-def _lengths(chunk, block, start=0):
-    """Lengths of the rows of a chunk from ``start`` on, for ties; None: decided by rounding."""
-    return None if block.rough else lengths_of(chunk, start)
-
-
-def _pick_joint(z, lengths):
-    """Best transform (n,) of ``z`` (K, n, m), and ``z`` there, (n, K)."""
-    index = first_best(np.einsum("knm,knm->nm", z, z), lengths, power=2)
-    return index, z[:, np.arange(len(index)), index].T.astype(np.float64)
-
-
-def _pick_whitened(chunk, P, block):
-    """Best transform (n,) of ``root_t b``, and its value there, (n, K)."""
-    operator = chunk.operator
-    if searches(operator):
-        stack, root = block.weights[None], block.root[None]
-        [index], [z] = best_between(operator, P, stack, root, lengths=_lengths(chunk, block))
-        return index, z
-    if len(block.root) == 1:
-        z = _correlated(operator, P, block.root[0] @ block.weights)
-        return _pick_joint(z, _lengths(chunk, block))
-    b = _correlated(operator, P, block.weights)
-    root = block.root.astype(b[0].dtype).transpose(0, 2, 1)
-    step = max(1, WHITENED // (len(b) * len(root)))
-    found = [
-        _pick_joint(_whiten(b, root, i, i + step), _lengths(chunk, block, i))
-        for i in range(0, len(b[0]), step)
-    ]
-    return [np.concatenate(parts) for parts in zip(*found, strict=True)]
-
-
-def _correlated(operator, P, W):
-    """``<x_i, T_t w_k>``, (K, n, m): one component after the other, to save memory."""
-    return np.concatenate([operator.correlate(P, w[None]) for w in W])
-
-
-def _whiten(b, root, first, last):
-    """``root_t b`` of some rows of K products (n, m), (K, n, m); ``root`` is transposed."""
-    rows = np.stack([products[first:last] for products in b], axis=-1)
-    return (rows.transpose(1, 0, 2) @ root).transpose(2, 1, 0)
-
-
-def _coded_each(chunk, P, blocks):
-    """Best transforms, ``z`` and coefficients of S separate components, (S, n) each."""
-    W = np.concatenate([block.weights for block in blocks])
-    root = np.concatenate([block.root for block in blocks]).reshape(len(W), -1)
-    if chunk.hidden is None and searches(chunk.operator):
-        return _coded_between(chunk, P, blocks[0], W, root)
-    products, lengths = _products(P, chunk.operator, W, root), None
-    if chunk.hidden is not None:
-        masks = _prepared_masks(chunk, widest(blocks, chunk.rows.dtype))
-        lengths = lengths_each(masks, chunk.operator, W, root).astype(products.dtype, copy=False)
-        products /= lengths
-    index, z = _pick_each(products, blocks[0].polarity, _lengths(chunk, blocks[0]))
-    coef = z * (root if root.shape[1] == 1 else root[np.arange(len(root))[:, None], index])
-    if lengths is not None:
-        coef /= np.take_along_axis(lengths, index[:, :, None], axis=2)[:, :, 0]
-    return index, z, coef
-
-
-def _coded_between(chunk, P, block, W, root):
-    """:func:`_coded_each` of weights (S, L) and roots (S, m), for shifts between samples."""
-    positive, lengths = block.polarity == "positive", _lengths(chunk, block)
-    each = W[:, None], root[:, :, None, None]
-    index, z = best_between(chunk.operator, P, *each, positive, lengths)
-    z = np.maximum(z[:, :, 0], 0.0) if positive else z[:, :, 0]
-    return index, z, z * root[np.arange(len(root))[:, None], index]
-
-
-def _pick_each(products, polarity, lengths):
-    """Best transforms (S, n) and ``z`` (S, n), with its sign, of S separate components."""
-    sizes = products if polarity == "positive" else np.abs(products)
-    index = first_best(sizes, lengths)
-    each, rows = np.arange(len(products))[:, None], np.arange(products.shape[1])
-    z = products[each, rows, index].astype(np.float64)
-    return index, np.maximum(z, 0.0) if polarity == "positive" else z
-
-
-def _products(P, operator, W, root):
-    """``<x_i, T_t w> / |T_t w|`` of S separate components, (S, n, m)."""
-    constant = root.shape[1] == 1
-    products = operator.correlate(P, W * root if constant else W)
-    if not constant:
-        products *= root[:, None].astype(products.dtype)
-    return products
 
 
 @dataclass(frozen=True)
@@ -464,7 +357,8 @@ def coded_statistics(chunk, index, coef, explained) -> Stats:
     if is_pose(index):
         return Stats(rhs, _moments_between(chunk, index, weighted, coef), explained)
     nodes = moments_at(operator, index, weighted, coef)[None]
-    return Stats(rhs, Moments(nodes, hidden_sums(chunk, index, weighted, coef)), explained)
+    missing = grams_of(chunk).missing(index, weighted, coef)
+    return Stats(rhs, Moments(nodes, missing), explained)
 
 
 def _moments_between(chunk, pose, weighted, coef):
@@ -493,19 +387,19 @@ def _stack_size(chunk):
 
 def _stacked(chunk, P, blocks):
     """:class:`Stats` of S separate components, all at once."""
-    operator = chunk.operator
-    index, z, coef = _coded_each(chunk, P, blocks)
+    operator, grams = chunk.operator, grams_of(chunk)
+    index, z, coef = grams.best_each(P, blocks)
     weighted = chunk.weigh(coef)
     nodes = moments_each(operator, index, weighted, coef)
     rhs = operator.adjoint_at(chunk.weighed, index, weighted)
     explained = np.sum(chunk.weigh(z**2), axis=1)
-    hidden = hidden_sums_each(chunk, index, weighted, coef)
-    return Stats(rhs[:, None], Moments(nodes, hidden), explained)
+    missing = grams.missing_each(index, weighted, coef)
+    return Stats(rhs[:, None], Moments(nodes, missing), explained)
 
 
 def rows_as_weights(chunk, blocks):
     """Rows as weights, ``a_i T_i* x_i``, each in its pose on a block (1, L), (n, L)."""
-    index, _, coef = _coded_each(chunk, chunk.prepared, blocks)
+    index, _, coef = grams_of(chunk).best_each(chunk.prepared, blocks)
     return chunk.operator.adjoint_at(chunk.weighed, index, coef * np.eye(len(coef)))
 
 

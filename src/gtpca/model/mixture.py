@@ -25,17 +25,8 @@ from gtpca.data.energies import row_energies
 from gtpca.data.rows import by_rows
 from gtpca.model.coding import bring_back, filled_in
 from gtpca.model.model import Poses
-from gtpca.model.probabilistic import (
-    EStep,
-    ProbabilisticModel,
-    Sums,
-    most_likely,
-    moved,
-    normalised,
-    posterior_in_short,
-    shared_sums,
-    with_one,
-)
+from gtpca.model.posterior import EStep, Sums, most_likely, moved, normalised, shared_sums, with_one
+from gtpca.model.probabilistic import ProbabilisticModel, posterior_in_short
 from gtpca.model.row_coder import ChunkCoder
 from gtpca.operators import Operator
 
@@ -180,7 +171,7 @@ class MixtureModel:
 
 @dataclass(frozen=True)
 class KindSums:
-    """The :class:`~gtpca.model.probabilistic.Sums` of every kind: rows count ``r_ig`` times.
+    """The :class:`~gtpca.model.posterior.Sums` of every kind: rows count ``r_ig`` times.
 
     Attributes
     ----------

@@ -1,4 +1,7 @@
-"""The output of ``transform``: scores, with or without transforms or poses; and its inverse."""
+"""The output of ``transform``: scores, with or without transforms or poses; and its inverse.
+
+Or samples moved to the pose of the first component, which need no codes beyond that pose.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from gtpca.model.pose_errors import parameters
 from gtpca.operators.poses import is_pose
 
 __all__ = [
+    "ALIGNED",
     "OUTPUTS",
     "codes_of",
     "error_columns",
@@ -23,7 +27,8 @@ __all__ = [
     "side_by_side",
 ]
 
-OUTPUTS = ("scores", "scores+poses", "scores+units")
+ALIGNED = "aligned"
+OUTPUTS = ("scores", "scores+poses", "scores+units", ALIGNED)
 EXACT = 2**24  # float32 represents all integers up to this one
 
 
@@ -31,9 +36,12 @@ def names(model: CodedModel, output: str) -> list[str]:
     """Names of the columns: ``gtpca0, ..``, then ``gtpca0_index, ..`` or ``gtpca0_start, ..``.
 
     If the pose is shared, ``gtpca_index`` or ``start``; ``start_s`` if the unit is known. Where
-    poses lie between the transforms of a list, both outputs name their parameters.
+    poses lie between the transforms of a list, both outputs name their parameters. Values of
+    aligned samples are ``aligned0, ..``.
     """
     checks.choice("output", output, OUTPUTS)
+    if output == ALIGNED:
+        return [f"aligned{j}" for j in range(model.operator.n_weights)]
     scores = [f"gtpca{k}" for k in range(model.n_components)]
     if output == "scores":
         return scores
@@ -103,7 +111,7 @@ def side_by_side(model: CodedModel, output: str, scores, index) -> np.ndarray:
 
 def codes_of(model: CodedModel, output: str, X) -> Codes:
     """The codes from the output of :func:`side_by_side`; plain scores are in the reference pose."""
-    if output == "scores+units":
+    if output in ("scores+units", ALIGNED):
         raise ValueError(
             f"output={output!r} cannot be inverted; use output='scores+poses', or decode(codes)."
         )

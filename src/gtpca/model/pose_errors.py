@@ -252,7 +252,7 @@ def seen_values(chunk):
     """Where values were observed and are compared, (1, d) or (n, d)."""
     domain = chunk.operator.domain
     inside = np.ones(chunk.operator.n_features, dtype=bool) if domain is None else domain
-    return inside[None] if chunk.hidden is None else inside & ~chunk.hidden
+    return inside & chunk.seen
 
 
 def errors_of_parts(operator, steps, parts, seen, noise, prior=0.0):

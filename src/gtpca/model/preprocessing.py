@@ -96,9 +96,8 @@ def sample_means(rows, operator, hidden=None):
     share = cast(constant(weight / total, rows), rows)
     xp = namespace(rows)
     means = xp.sum(grid * share, axes, keepdims=True)
-    if hidden is None and is_numpy(rows) and np.isnan(means).any():
-        hidden = np.isnan(rows)
-        grid = np.nan_to_num(grid)
+    if is_numpy(rows) and np.isnan(means).any():
+        hidden, grid = np.isnan(rows), np.nan_to_num(grid)
     if hidden is not None:
         seen = share * ~hidden.reshape(grid.shape)
         total = xp.sum(seen, axes, keepdims=True)

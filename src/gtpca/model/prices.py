@@ -65,15 +65,12 @@ class NoiseSample:
         c = piece.c[:, :, low : stop + 1]  # a crossing is counted where it begins
         own = c[:, :, : max(0, stop - low)]
         first = -span.start % stride
-        values, below = own[:, :, first::stride], c < 0
-        up = below[:, :, :-1] & ~below[:, :, 1:]
-        count = up.shape[2]
-        if piece.closed is not None:
-            opened = ~piece.closed[low : stop + 1]
-            values = values[:, :, opened[: own.shape[2]][first::stride]]
-            up = up & (opened[:-1] & opened[1:])
-            count = int(np.count_nonzero(opened[:-1] & opened[1:]))
-        return cls([values.copy()], up.sum(axis=(1, 2)).astype(float), c.shape[1] * count)
+        opened, below = ~piece.closed[low : stop + 1], c < 0
+        values = own[:, :, first::stride][:, :, opened[: own.shape[2]][first::stride]]
+        both = opened[:-1] & opened[1:]
+        up = below[:, :, :-1] & ~below[:, :, 1:] & both
+        crossings = up.sum(axis=(1, 2)).astype(float)
+        return cls([values], crossings, c.shape[1] * int(np.count_nonzero(both)))
 
     def __add__(self, other):
         return NoiseSample(

@@ -16,6 +16,7 @@ from gtpca.data.chunks import Chunk
 from gtpca.data.codes import Codes
 from gtpca.data.energies import ORDINARY, row_energies, row_exponents
 from gtpca.model import coding
+from gtpca.model.picking import sizes_of, upright
 from gtpca.model.ties import first_of_row
 
 __all__ = ["FEW_ROWS", "ChunkCoder", "RowCoder"]
@@ -37,7 +38,7 @@ class Component:
     def __init__(self, operator, block, dtype):
         root, norms = block.root[:, 0, 0], block.norms[:, 0]
         self.constant = len(root) == 1
-        self.positive = block.polarity == "positive"
+        self.polarity = block.polarity
         self.root, self.norms, self.prepare = root, norms, operator.prepare
         self.scale = None if self.constant else root.astype(dtype)
         w = block.weights[0]
@@ -50,10 +51,11 @@ class Component:
         products = self.ready.products(self.prepare(weighed[None]))[0]
         if self.scale is not None:
             products = products * self.scale
-        sizes = products if self.positive else np.abs(products)
-        index = first_of_row(sizes, lambda: math.sqrt(row_energies(r[None], self.weight)[0]))
-        z = float(products[index])
-        z = max(z, 0.0) if self.positive else z
+        index = first_of_row(
+            sizes_of(products, self.polarity),
+            lambda: math.sqrt(row_energies(r[None], self.weight)[0]),
+        )
+        z = float(upright(products[index], self.polarity))
         at = 0 if self.constant else index
         coef = z * float(self.root[at])
         return index, z if self.constant else coef, coef * float(self.norms[at])

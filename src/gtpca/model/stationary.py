@@ -98,18 +98,18 @@ class StationaryNoise:
             parts = self._along(number, "colour", parts)
         return self._joined(parts).astype(rows.dtype, copy=False)
 
-    def log_determinants(self, hidden: np.ndarray | None = None) -> np.ndarray:
-        """``log p(F x) - log p(x)``: the logarithm of the determinant of the inverse of ``F``.
+    @property
+    def log_determinant(self) -> float:
+        """``log p(F x) - log p(x)``: the logarithm of the determinant of the inverse of ``F``."""
+        total = np.log(np.diagonal(self.mixing)).sum() * math.prod(self.sizes)
+        for number, each in enumerate(self.filters):
+            times = math.prod(self.sizes) // self.sizes[number]
+            total += times * sum(one.log_determinant(self.sizes[number]) for one in each)
+        return float(total)
 
-        For rows with unobserved values ``hidden`` (n, d), (n,); for complete ones, (1,).
-        """
+    def log_determinants(self, hidden: np.ndarray) -> np.ndarray:
+        """:attr:`log_determinant` of rows with unobserved values ``hidden`` (n, d), (n,)."""
         logs = np.log(np.diagonal(self.mixing))
-        if hidden is None:
-            total = logs.sum() * math.prod(self.sizes)
-            for number, each in enumerate(self.filters):
-                times = math.prod(self.sizes) // self.sizes[number]
-                total += times * sum(one.log_determinant(self.sizes[number]) for one in each)
-            return np.array([total])
         parts = self._divided(hidden)
         every = tuple(range(1, parts.ndim))
         total = np.sum(~parts * logs.reshape(-1, *(1,) * len(self.axes)), axis=every)

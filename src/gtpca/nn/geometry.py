@@ -240,7 +240,7 @@ class Geometry(nn.Module):
 
     def _in_gaps(self, hidden, w, energies):
         """``|T_t w| / <m_i, (T_t w)^2>^(1/2)`` with the weights ``m_i`` of gaps, (n, m)."""
-        operator, hidden = self.on_tensors, self.weigh(hidden, 2)
+        operator, hidden = self.on_tensors, self.weigh(hidden.to(w.dtype), 2)
         if self.short:
             shares = hidden @ operator.apply(w).square().T
         else:

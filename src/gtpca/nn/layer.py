@@ -141,7 +141,6 @@ class GTPCLayer(nn.Module):
         if w.dtype in (torch.float16, torch.bfloat16):  # too narrow for squares
             rows, w = rows.float(), w.float()
         w = at_ordinary_length(w)
-        hidden = None if hidden is None else hidden.to(w.dtype)
         index = self.geometry.best(rows, w, self.polarity, hidden)
         moved = self.geometry.move(w, index)
         seen = self.geometry.weigh(moved)

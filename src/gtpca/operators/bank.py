@@ -87,15 +87,23 @@ class BankOperator(Operator):
         Where they would show weights other than those ``read`` (L,), they show the nearest of
         these, or the mean of several equally near ones.
         """
-        how = {"moved_axes": self.moved_axes, "reference": self.reference, "on_grid": self.on_grid}
-        how |= {"angles": self.angles, "unordered": self.unordered}
         matrix = self._matrix
         if domain is not None:
             matrix = rows_kept(matrix, np.tile(domain, self.n_transforms))
         if read is not None:
             matrix = matrix @ ties(read, self.weight_shape)
-        shapes = (self.grid, self.weight_shape)
-        found = BankOperator(matrix, *shapes, self._poses, domain=domain, **how)
+        found = BankOperator(
+            matrix,
+            self.grid,
+            self.weight_shape,
+            self._poses,
+            moved_axes=self.moved_axes,
+            reference=self.reference,
+            on_grid=self.on_grid,
+            domain=domain,
+            angles=self.angles,
+            unordered=self.unordered,
+        )
         found.read = read
         return found
 

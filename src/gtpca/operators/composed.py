@@ -23,11 +23,18 @@ def composed(outer, inner) -> Operator:
     banks = isinstance(outer, BankOperator) and isinstance(inner, BankOperator)
     if not banks or pairs.n_transforms * pairs.n_features > BANK_VALUES:
         return pairs
-    poses = pairs.describe(np.arange(pairs.n_transforms))
-    how = {"moved_axes": pairs.moved_axes, "reference": pairs.reference}
-    how |= {"on_grid": outer.on_grid and inner.on_grid, "domain": outer.domain}
-    how |= {"angles": pairs.angles, "unordered": pairs.unordered}
-    return BankOperator(pairs.matrix(), pairs.grid, pairs.weight_shape, poses, **how)
+    return BankOperator(
+        pairs.matrix(),
+        pairs.grid,
+        pairs.weight_shape,
+        pairs.describe(np.arange(pairs.n_transforms)),
+        moved_axes=pairs.moved_axes,
+        reference=pairs.reference,
+        on_grid=outer.on_grid and inner.on_grid,
+        domain=outer.domain,
+        angles=pairs.angles,
+        unordered=pairs.unordered,
+    )
 
 
 class ComposedOperator(Operator):

@@ -95,6 +95,18 @@ class Moments:
         """``sum_i a_i a_i'``, (S, K, K)."""
         return self.nodes.sum(axis=1)
 
+    @classmethod
+    def stored(cls, nodes: np.ndarray, hidden: Any, between: Any) -> Moments:
+        """Moments from stored arrays, where 0, or zeros (S,), stand for what there is not."""
+        parts = (np.asarray(part) if np.ndim(part) > 1 else 0.0 for part in (hidden, between))
+        return cls(nodes, *parts)
+
+    def hidden_energy(self, operator, W: np.ndarray) -> np.ndarray:
+        """The part of ``<W, N W>`` of weights (S, K, L) that is not observed, (S,)."""
+        if not self.lack:
+            return np.zeros(len(W))
+        return operator._lacking(self).quadratic(W)
+
     @staticmethod
     def joined(parts: list[Moments]) -> Moments:
         """Several of them, stacked along the first axis."""
@@ -155,14 +167,20 @@ class Normal(ABC):
         """Solve ``N W = rhs`` from ``start``, (S, K, L); unseen weights keep their value there.
 
         Where conjugate gradients are needed, at most ``steps`` steps are made; each of them lowers
-        ``<W, N W> / 2 - <W, rhs>``.
+        ``<W, N W> / 2 - <W, rhs>``. If these were the steps of a full solution and were not enough,
+        because rows see some weights far less than others, as many follow that are preconditioned
+        by the coverage.
         """
         shape = (len(rhs), -1)
 
         def times(flat):
             return self.times(flat.reshape(rhs.shape)).reshape(shape)
 
-        flat = conjugate_gradients(times, rhs.reshape(shape), start.reshape(shape), steps)
+        wanted = rhs.reshape(shape)
+        flat = conjugate_gradients(times, wanted, start.reshape(shape), steps)
+        if steps >= CG_STEPS:
+            cover = np.repeat(self.cover[:, None], rhs.shape[1], axis=1).reshape(shape)
+            flat = conjugate_gradients(times, wanted, flat, steps, scale=divide(1.0, cover, 0.0))
         return flat.reshape(rhs.shape)
 
     def quadratic(self, W: np.ndarray) -> np.ndarray:
@@ -393,33 +411,54 @@ def shortest(A, rest):
     return np.linalg.pinv(scaled, rcond=SINGULAR, hermitian=True) @ (rest / unit)
 
 
-def conjugate_gradients(times, rhs, w, steps=CG_STEPS, tolerance=CG_TOLERANCE):
+def conjugate_gradients(times, rhs, w, steps=CG_STEPS, tolerance=CG_TOLERANCE, scale=None):
     """At most ``steps`` steps towards the solutions of ``N_s w_s = rhs_s``, from ``w`` (S, L).
 
-    ``times(w)`` (S, L) returns all ``N_s w_s``. The steps are those of ``scipy.sparse.linalg.cg``,
-    without its checks, and for several systems at once: here they are small, and there are many. If
-    few steps are asked for, a residual that is ten times smaller is enough.
+    The steps are those of ``scipy.sparse.linalg.cg``, without its checks, and for several systems
+    at once: here they are small, and there are many. If few steps are asked for, a residual that is
+    ten times smaller is enough.
+
+    Parameters
+    ----------
+    times : callable
+        ``times(w)`` (S, L) returns all ``N_s w_s``.
+    rhs, w : arrays (S, L)
+    steps : int
+    tolerance : float
+        Norm of the residual at which a system is solved, relative to that of ``rhs``.
+    scale : array (S, L), optional
+        A preconditioner: roughly the inverse of the diagonals.
     """
     r = rhs - times(w)
     unit = np.abs(r).max(axis=1, keepdims=True, initial=0.0)
     unit = np.where((unit > 0) & (unit < np.inf), unit, np.inf)  # its square might overflow
-    p = r = r / unit
-    energy, least = _squares(r, r), tolerance**2 * _squares(rhs / unit, rhs / unit)
+    r = r / unit
+    p, energy, left = _scaled(r, scale)
+    least = tolerance**2 * _squares(rhs / unit, rhs / unit)
     if steps < CG_STEPS:
-        least = np.maximum(least, FORCING**2 * energy)
+        least = np.maximum(least, FORCING**2 * left)
     move = np.zeros_like(r)
     for _ in range(steps):
         Np = times(p)
         bend = _squares(p, Np)
-        on = (energy > least) & (bend > 0)
+        on = (left > least) & (bend > 0)
         if not on.any():
             break
         length = np.where(on, energy, 0.0) / np.where(on, bend, 1.0)
         move += length * p
         r = r - length * Np
-        before, energy = energy, _squares(r, r)
-        p = r + energy / np.where(on, before, np.inf) * p
+        before = energy
+        z, energy, left = _scaled(r, scale)
+        p = z + energy / np.where(on, before, np.inf) * p
     return w + np.where(np.isfinite(unit), unit, 0.0) * move
+
+
+def _scaled(r, scale):
+    """``z = scale r``, ``<r_s, z_s>`` and ``<r_s, r_s>``, the last two (S, 1)."""
+    left = _squares(r, r)
+    if scale is None:
+        return r, left, left
+    return scale * r, _squares(r, scale * r), left
 
 
 def _squares(a, b):

@@ -39,6 +39,7 @@ from scipy.linalg import solveh_banded
 __all__ = ["Lattice", "Warped", "refine", "search", "solve_chain"]
 
 PIECE = 2**21  # numbers of a table of products; rows are searched some at a time
+CHANNELS, POINTS = 4, 1000  # from how many channels, and up to how many values, sums come first
 FINEST = 0.5  # of a point: the step at which the tube ends
 ROUNDING = 1e-9
 SINGULAR = 1e-10  # eigenvalues of Gram matrices below this share of the largest count as zero
@@ -281,8 +282,8 @@ def solve_positive_semidefinite(G, b, positive=False):
     return np.einsum("nkj,nj->nk", vectors, scale * np.einsum("nkj,nk->nj", vectors, b))
 
 
-def project(lattice, rows, W, pose, positive=False) -> Warped:
-    """The projections of rows in given poses.
+class Beside:
+    """Rows beside components: the one place where their values are multiplied.
 
     Parameters
     ----------
@@ -291,18 +292,122 @@ def project(lattice, rows, W, pose, positive=False) -> Warped:
         ``v x``, ``v``, and the energies ``|x|^2``.
     W : array (K, C, d)
         Smooth components.
+    """
+
+    def __init__(self, lattice, rows, W):
+        self.lattice, self.rows, self.W = lattice, rows, W
+
+    def products(self, pose):
+        """``b`` (n, K) and ``G`` (n, K, K) in poses (n, q)."""
+        X, V, _ = self.rows
+        M = moved(self.lattice, self.W, pose).reshape(len(pose), len(self.W), -1)
+        b = np.einsum("nkt,nt->nk", M, X.reshape(len(X), -1))
+        return b, (M * V.reshape(len(V), 1, -1)) @ M.transpose(0, 2, 1)
+
+    def gains(self, coef, places):
+        """``2 v x y - v y^2`` of the curves ``y = c'w`` at the places (n, m, d), over channels."""
+        X, V, _ = self.rows
+        n, m, d = places.shape
+        curves = np.tensordot(coef, self.W, axes=1)
+        read = moved_each(self.lattice, curves, places.reshape(n, -1)).reshape(n, -1, m, d)
+        return np.sum(read * (2 * X[:, :, None] - V[:, :, None] * read), axis=1)
+
+
+class Crossed(Beside):
+    """The same from sums over channels, which are taken once for all poses.
+
+    With ``y(t) = (1 - f) w(s) + f w(s + 1)``, all that is needed are ``<x(t), w_k(s)>``,
+    ``<v(t), w_j(s) w_k(s)>`` and ``<v(t), w_j(s) w_k(s + 1)>``, where products run over channels.
+    """
+
+    def __init__(self, lattice, rows, W):
+        super().__init__(lattice, rows, W)
+        X, V, _ = rows
+        first, second = self.pairs = np.tril_indices(len(W))
+        after = np.concatenate([W[..., 1:], W[..., -1:]], axis=2)
+        self.cross = _over_channels(X, W)
+        self.same = _over_channels(V, W[first] * W[second])
+        self.next = _over_channels(V, W[first] * after[second] + after[first] * W[second])
+
+    def products(self, pose):
+        reads = [a[:, None] for a in self.lattice.reads(self.lattice.warp(pose))]
+        b = _interpolated_rows(self.cross, *reads).sum(axis=(2, 3))
+        half = self._squares(self.same, self.next, *reads).sum(axis=(2, 3))
+        G = np.empty((len(pose), len(self.W), len(self.W)))
+        G[:, self.pairs[0], self.pairs[1]] = G[:, self.pairs[1], self.pairs[0]] = half
+        return b, G
+
+    def gains(self, coef, places):
+        reads = self.lattice.reads(places)
+        first, second = self.pairs
+        products = np.where(first == second, 1.0, 2.0) * coef[:, first] * coef[:, second]
+        cross = np.einsum("nk,nkts->nts", coef, self.cross)[:, None]
+        same, after = (_contracted(products, A)[:, None] for A in (self.same, self.next))
+        b = _interpolated_rows(cross, *reads)
+        return (2 * b - self._squares(same, after, *reads))[:, 0]
+
+    @staticmethod
+    def _squares(same, after, index, share):
+        """``<v, y_j y_k>`` at every time, (n, p, m, d)."""
+        low, high = (_at(same, index + i) for i in (0, 1))
+        f = share[:, None]
+        return (1 - f) ** 2 * low + f**2 * high + f * (1 - f) * _at(after, index)
+
+
+def _over_channels(X, W):
+    """``sum_c x_ct w_kcs`` of (n, C, d) and (K, C, d), (n, K, d, d)."""
+    flat = W.transpose(1, 0, 2).reshape(W.shape[1], -1)
+    found = X.transpose(0, 2, 1) @ flat
+    return found.reshape(*found.shape[:2], len(W), -1).transpose(0, 2, 1, 3)
+
+
+def _contracted(coef, A):
+    """``sum_p coef_np A_npts``, (n, d, d)."""
+    if len(A) == 1:
+        return np.tensordot(coef, A[0], axes=1)
+    return np.einsum("np,npts->nts", coef, A)
+
+
+def _at(A, index):
+    """``A[n, k, t, index[n, m, t]]``, (n, k, m, d)."""
+    n, _, d = index.shape
+    row = np.arange(n)[:, None, None] if len(A) > 1 else 0
+    return np.moveaxis(A[row, :, np.arange(d), index], 3, 1)
+
+
+def _interpolated_rows(A, index, share):
+    """``A`` at the places ``index + share`` (n, m, d) of every time, (n, k, m, d)."""
+    low = _at(A, index)
+    return low + share[:, None] * (_at(A, index + 1) - low)
+
+
+def beside(lattice, rows, W) -> Beside:
+    """Rows beside components, in the quicker of two ways."""
+    crossed = W.shape[1] >= CHANNELS and len(W) * W.shape[2] <= POINTS
+    return (Crossed if crossed else Beside)(lattice, rows, W)
+
+
+def project(lattice, rows, W, pose, positive=False) -> Warped:
+    """The projections of rows in given poses.
+
+    Parameters
+    ----------
+    lattice, rows, W
+        See :class:`Beside`.
     pose : array (n, q)
     positive : bool
         Whether coefficients below 0 are set to 0; for one component only.
     """
-    X, V, energy = rows
-    M = moved(lattice, W, pose).reshape(len(pose), len(W), -1)
-    b = np.einsum("nkt,nt->nk", M, X.reshape(len(X), -1))
-    G = (M * V.reshape(len(V), 1, -1)) @ M.transpose(0, 2, 1)
+    return _projected(beside(lattice, rows, W), pose, positive)
+
+
+def _projected(pair: Beside, pose, positive) -> Warped:
+    """:func:`project` of rows beside components."""
+    b, G = pair.products(pose)
     coef = solve_positive_semidefinite(G, b, positive)
     explained = np.einsum("nk,nk->n", coef, 2 * b - np.einsum("njk,nk->nj", G, coef))
-    price = lattice.rho * energy * lattice.roughness(pose)
-    return Warped(pose, coef, explained, explained - price)
+    lattice, (_, _, energy) = pair.lattice, pair.rows
+    return Warped(pose, coef, explained, explained - lattice.rho * energy * lattice.roughness(pose))
 
 
 def viterbi(scores: Sequence[np.ndarray]) -> np.ndarray:
@@ -358,25 +463,21 @@ def _products(x, bank):
     return flat.reshape(len(x), *bank.shape[:2])
 
 
-def in_tube(lattice, rows, W, found, step):
+def in_tube(pair: Beside, found, step):
     """The best poses with every knot moved by -step, 0 or step, for the coefficients found.
 
     Poses around which no warp is allowed remain as they are.
     """
-    X, V, energy = rows
-    n, C, d = X.shape
+    lattice, (_, _, energy) = pair.lattice, pair.rows
     moves, moved_times = lattice.tube
     whole = lattice.whole(found.pose)
-    places = lattice.warp(found.pose)[:, None] + step * moved_times
-    curves = np.tensordot(found.coef, W, axes=1)
-    read = moved_each(lattice, curves, places.reshape(n, -1)).reshape(n, C, 9, d)
-    gain = np.sum(read * (2 * X[:, :, None] - V[:, :, None] * read), axis=1)
+    gain = pair.gains(found.coef, lattice.warp(found.pose)[:, None] + step * moved_times)
     scores = np.add.reduceat(gain, lattice.bounds[:-1], axis=2)  # (n, 9, J)
     change = np.diff(whole)[:, None] + step * (moves[:, 1] - moves[:, 0])[:, None]
     price, barrier = lattice.costs(change, slice(None))
     barrier = np.where(_within(lattice, whole, step, moves), barrier, np.inf)
     scores = scores - (lattice.rho * energy)[:, None, None] * price - barrier
-    scores = scores.reshape(n, 3, 3, -1)
+    scores = scores.reshape(len(whole), 3, 3, -1)
     path = viterbi([scores[..., j] for j in range(scores.shape[-1])])
     after = (whole + step * (path - 1))[:, lattice.moving]
     return np.where(lattice.is_allowed(after)[:, None], after, found.pose)
@@ -414,7 +515,7 @@ def _in_pieces(find, lattice, rows, W, starts, *how):
     """What ``find`` makes of some rows at a time."""
     X, V, energy = rows
     per_row = len(W) * sum(segment.price.size for segment in lattice.segments)
-    per_row = max(per_row, 9 * X[0].size * len(W))
+    per_row = max(per_row, 9 * X[0].size * len(W), len(W) ** 2 * X.shape[2] ** 2)
     size, found = max(1, PIECE // per_row), []
     for first in range(0, len(X), size):
         part = slice(first, first + size)
@@ -423,31 +524,37 @@ def _in_pieces(find, lattice, rows, W, starts, *how):
     return Warped(*(np.concatenate(each) for each in zip(*found, strict=True)))
 
 
-def _best_of(lattice, rows, W, poses, positive):
-    best, *others = (project(lattice, rows, W, pose, positive) for pose in poses)
+def _best_of(pair, poses, positive):
+    best, *others = (_projected(pair, pose, positive) for pose in poses)
     for other in others:
         best = best.better(other)
     return best
 
 
-def _refine(lattice, rows, W, starts, positive, halvings=None):
-    """Ever smaller steps of all knots around the best start."""
-    best = _best_of(lattice, rows, W, starts, positive)
-    for halving in range(1, 1 + (halvings or lattice.n_halvings)):
-        pose = in_tube(lattice, rows, W, best, lattice.step / 2**halving)
-        best = best.better(project(lattice, rows, W, pose, positive))
+def _refine(lattice, rows, W, starts, positive):
+    """:func:`refine` for some rows."""
+    pair = beside(lattice, rows, W)
+    return _narrowed(pair, _best_of(pair, starts, positive), positive, lattice.n_halvings)
+
+
+def _narrowed(pair, best, positive, n_halvings):
+    """Ever smaller steps of all knots."""
+    for halving in range(1, 1 + n_halvings):
+        pose = in_tube(pair, best, pair.lattice.step / 2**halving)
+        best = best.better(_projected(pair, pose, positive))
     return best
 
 
 def _search(lattice, rows, W, starts, positive, rough):
     """:func:`search` for some rows."""
-    best = _best_of(lattice, rows, W, starts, positive)
+    pair = beside(lattice, rows, W)
+    best = _best_of(pair, starts, positive)
     tables, first = _Tables(lattice, rows, W), _first_alone(rows, W)
     for coef in [best.coef, first] if positive else [best.coef, first, -first]:
-        best = best.better(project(lattice, rows, W, tables.best(coef), positive))
+        best = best.better(_projected(pair, tables.best(coef), positive))
     if not rough:
-        best = best.better(project(lattice, rows, W, tables.best(best.coef), positive))
-    return _refine(lattice, rows, W, [best.pose], positive, 1 if rough else None)
+        best = best.better(_projected(pair, tables.best(best.coef), positive))
+    return _narrowed(pair, best, positive, 1 if rough else lattice.n_halvings)
 
 
 def _first_alone(rows, W):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 
 import numpy as np
 
 from gtpca import checks
 from gtpca.fitting.event_counts import EventCounts
+from gtpca.fitting.event_sums import EventSums
 from gtpca.model.stationary import StationaryNoise
 from gtpca.persistence.noises import check_noise_value
 from gtpca.persistence.shapes import is_floats
@@ -39,6 +41,7 @@ def check_event_file(model) -> None:
         checks.choice(name, value, allowed)
     _check_arrays(model, model.sample_shape_, count)
     _check_noise(model)
+    _check_sums(model, count)
     checks.integer("refractory_", model.refractory_, 1)
     checks.integer("n_iter_", model.n_iter_, 0)
     if not isinstance(model.counts_text_, str):
@@ -68,6 +71,26 @@ def _check_arrays(model, shape, count) -> None:
         raise ValueError("components_ must not be zero")
     if np.any(model.noise_level_ < 0) or np.any(model.score_scale_ <= 0):
         raise ValueError("noise_level_ and score_scale_ must be positive")
+
+
+def _check_sums(model, count) -> None:
+    """What ``partial_fit`` goes on from; files of earlier versions do not hold it."""
+    known, length = model.fit_.online, model.sample_shape_[0]
+    if known is None:
+        return
+    if not isinstance(known, dict) or set(known) != {f.name for f in fields(EventSums)}:
+        raise ValueError("online_ must hold sums of recordings")
+    wanted = {
+        "lags": (count, count, 2 * length - 1),
+        "rhs": (count, length, model.n_channels_),
+        "data": (count, length, model.n_channels_),
+    }
+    if model.noise_ is None:
+        del wanted["data"]
+    for name, size in wanted.items():
+        if not is_floats(known[name], size):
+            raise ValueError(f"{name} of online_ must be finite numbers of shape {size}")
+    checks.non_negative("n_points of online_", known["n_points"])
 
 
 def _check_noise(model) -> None:

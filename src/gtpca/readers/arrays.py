@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
@@ -24,8 +24,8 @@ def read_npy(path: Path, least: int = 2) -> Data:
         shape, fortran, dtype = npy_header(file, path.stat().st_size)
         start = file.tell()
     check_rows(shape, dtype, least=least)
-    how: dict[str, Any] = {"offset": start, "shape": shape, "order": "F" if fortran else "C"}
-    return Data(np.memmap(path, dtype, "r", **how))
+    order: Literal["F", "C"] = "F" if fortran else "C"
+    return Data(np.memmap(path, dtype, "r", offset=start, shape=shape, order=order))
 
 
 def read_npz(path: Path, key: str | None = None, least: int = 2) -> Data:

@@ -63,10 +63,11 @@ def _opened(path):
         check_inflated(
             needed=inflated_size("gzip", path.read_bytes(), most), stored=path.stat().st_size
         )
-    how: dict[str, Any] = {"memmap": False, "disable_image_compression": True}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about cards that do not follow the standard
-        with fits.open(path, mode="readonly", **how) as parts:
+        with fits.open(
+            path, mode="readonly", memmap=False, disable_image_compression=True
+        ) as parts:
             yield parts
 
 

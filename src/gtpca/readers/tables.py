@@ -123,8 +123,15 @@ def read_text(
     try:
         if columns.long is not None:
             return _read_long(path, header, columns, decimal, encoding, missing)
-        how = {"gaps": missing == "ignore", "decimal": decimal, "encoding": encoding}
-        layout = _layout(path, columns, header, sample_shape, **how)
+        layout = _layout(
+            path,
+            columns,
+            header,
+            sample_shape,
+            gaps=missing == "ignore",
+            decimal=decimal,
+            encoding=encoding,
+        )
         return _read_wide(path, layout, size)
     except UnicodeDecodeError as error:
         raise ValueError(encoding_hint(path, encoding, error)) from None
@@ -177,8 +184,9 @@ def _data(rows, names, roles, found) -> Data:
 
 def _read_long(path, header, columns, decimal, encoding, missing) -> Data:
     """A table with one value per line."""
-    how = {"gaps": True, "decimal": decimal, "encoding": encoding}
-    layout = _layout(path, Columns(lenient=True), header, **how)
+    layout = _layout(
+        path, Columns(lenient=True), header, gaps=True, decimal=decimal, encoding=encoding
+    )
     roles, label = columns.of_long(layout.names, len(layout.head))
     numbers = {i: array("d") for i in roles[:2]}
     texts: dict[int, list[str]] = {i: [] for i in [*roles[2:], *label]}
@@ -193,8 +201,14 @@ def _read_long(path, header, columns, decimal, encoding, missing) -> Data:
     found = {i: as_texts(f"column {layout.name(i)}", texts[i]) for i in texts}
     beside = {called[i]: found[i] for i in label}
     values = [np.array(numbers[i]) for i in roles[:2]]
-    more = {"beside": beside, "missing": missing, "grid": columns.grid}
-    return as_wide([called[i] for i in roles], *values, *[found[i] for i in roles[2:]], **more)
+    return as_wide(
+        [called[i] for i in roles],
+        *values,
+        *[found[i] for i in roles[2:]],
+        beside=beside,
+        missing=missing,
+        grid=columns.grid,
+    )
 
 
 def _as_number(field, layout, i, line) -> float:
@@ -442,8 +456,7 @@ def _long_parquet(parquet, path, names, columns, missing) -> Data:
     numbers = [_numbers(table.column(name), name, "ignore") for name in roles[:2]]
     found = {name: _text(table, name, path.stat().st_size) for name in [*roles[2:], *label]}
     texts, beside = [found[name] for name in roles[2:]], {name: found[name] for name in label}
-    how = {"beside": beside, "missing": missing, "grid": columns.grid}
-    return as_wide(roles, *numbers, *texts, **how)
+    return as_wide(roles, *numbers, *texts, beside=beside, missing=missing, grid=columns.grid)
 
 
 def _text(table, name, stored) -> np.ndarray:

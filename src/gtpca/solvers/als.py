@@ -286,8 +286,7 @@ def _pooled_rows(chunk, pool, weight=None):
     if weight is not None:
         scale = np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0)
         rows *= scale.astype(rows.dtype)
-    if chunk.hidden is not None:
-        rows[(pool @ ~chunk.hidden.T).T == 0] = np.nan
+    np.copyto(rows, np.nan, where=(pool @ chunk.seen.T).T == 0)
     return rows
 
 

@@ -105,8 +105,9 @@ class Problem:
     def on(self, numbers: np.ndarray) -> Problem:
         """The same problem on some of the rows, in memory."""
         chunk = self.chunks.take(numbers)
-        how = {"n_jobs": getattr(self.chunks, "n_jobs", None)}
-        return replace(self, chunks=as_chunks(chunk.rows, chunk.operator, chunk.weight, **how))
+        n_jobs = getattr(self.chunks, "n_jobs", None)
+        chunks = as_chunks(chunk.rows, chunk.operator, chunk.weight, n_jobs=n_jobs)
+        return replace(self, chunks=chunks)
 
     def block_for_codes(self, W: np.ndarray) -> Block:
         """The block of weights ``W`` (K, L) for encoding these rows: without the ridge."""

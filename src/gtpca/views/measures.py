@@ -8,6 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from gtpca.data.codes import Codes
+from gtpca.data.energies import n_hidden
 from gtpca.data.rows import counted, is_dask, new_rows
 from gtpca.model.outputs import error_columns
 from gtpca.model.pose_errors import ordered
@@ -239,7 +240,7 @@ def uncentred_pca(model, X, random_state=0) -> UncentredPCA | None:
     n, d = chunks.n_rows, model.operator_.n_features
     numbers = spread_runs(n, _pca_rows(n, d), np.random.default_rng(random_state))
     chunk = chunks.take(numbers)
-    if chunk.hidden is not None:
+    if n_hidden(chunk):
         return None
     rows = chunk.rows * np.sqrt(chunk.value_weights())
     gram = rows @ rows.T if len(rows) <= d else rows.T @ rows
