@@ -564,14 +564,15 @@ def _(d):
             yield "docs/guide.md", f"| {data} | {kind} | {fields} |", *shown
 
 
+KIND_SETS = ("beats", "ArrowHead", "OSULeaf", "Trace")
 GROUPED = {
     "mixture": "`MixtureGTPCA`",
     "scores": "k-means on scores of GT-PCA",
     "fft": "k-means on \\|FFT\\|",
     "aligned": "k-means on aligned samples",
-    "kshape": "k-Shape (tslearn)",
+    "kshape": "k-Shape of tslearn",
     "kshape circular": "k-Shape, circular",
-    "kasba": "KASBA (aeon)",
+    "kasba": "KASBA of aeon",
 }
 
 
@@ -586,6 +587,21 @@ def tuned(figures, method):
         return figures[method]
     every = [value for name, value in figures.items() if re.fullmatch(rf"{method} [\d.]+", name)]
     return max(every, default=None)
+
+
+@of("kinds of samples")
+def _(_):
+    planted, real = (
+        json.loads((ROOT / "benchmarks" / f"{name}.json").read_text("utf-8"))
+        for name in ("bench_kinds", "bench_kinds_real")
+    )
+    cells = [means_of(cell) for cell in planted["figures"].values()]
+    for method, title in GROUPED.items():
+        means = np.mean([tuned(cell, method) for cell in cells])
+        found = [means, *(tuned(means_of(real[name]), method) for name in KIND_SETS)]
+        columns = "".join(" |" if value is None else " {:.2f} |" for value in found)
+        text = f"| {title} |{columns}"
+        yield "docs/comparison.md", text, *(value for value in found if value is not None)
 
 
 @of("bench_kinds.json")
@@ -641,16 +657,10 @@ def _(d):
 
 @of("bench_kinds_real.json")
 def _(d):
-    page, order = "docs/howto/which-pattern.md", ("mixture", "scores", "fft", "aligned")
-    for name, cell in d.items():
-        if all(way in cell for way in order):
-            figures = [cell[way] for way in order]
-            yield (
-                page,
-                f"| {name}, {{}} kinds | {' | '.join(['{:.2f}'] * 4)} |",
-                cell["kinds"],
-                *figures,
-            )
+    page, order = "docs/howto/which-pattern.md", ("mixture", "scores", "fft", "aligned", "kshape")
+    for name in KIND_SETS:
+        text = f"| {name}, {{}} kinds | {' | '.join(['{:.2f}'] * len(order))} |"
+        yield page, text, d[name]["kinds"], *(d[name][way]["mean"] for way in order)
 
 
 @of("bench_classes.json")
@@ -671,10 +681,21 @@ def _(d):
         yield page, text, *(value for each, error in pairs for value in (each.mean(), error))
 
 
+@of("bench_aligned.json")
+def _(d):
+    page, order = "docs/howto/classifier.md", ("aligned", "scores", "nearest", "fft")
+    for name, cell in d.items():
+        means = [cell[method]["mean"] for method in order if method in cell]
+        blank = " |" * (len(order) - len(means))
+        yield page, f"| {name} | {' | '.join(['{:.2f}'] * len(means))} |{blank}", *means
+    errors = [one["error"] for cell in d.values() for one in cell.values()]
+    yield page, "draws, standard errors up to {:.2f}", max(errors)
+
+
 @of("bench_known_poses.json")
 def _(d):
     page, least = "docs/howto/stimulus-response.md", []
-    order = ("together", "regression", "separate", "averages", "free")
+    order = ("together", "whitened", "regression", "separate", "averages", "free")
     for name, case in d.items():
         if name == "third":
             continue

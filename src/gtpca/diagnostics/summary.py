@@ -141,6 +141,11 @@ def check(
     """
     if isinstance(model, EventGTPCA):
         return check_events(model, X, n_jobs=n_jobs, random_state=random_state)
+    return _check_samples(model, X, quick, n_jobs, random_state, progress)
+
+
+def _check_samples(model, X, quick, n_jobs=None, random_state=0, progress=None) -> Check:
+    """All answers about samples, or the quick ones."""
     density = is_density(model)
     return Check(
         noise_floor(
@@ -179,6 +184,6 @@ def quick_check(model, X) -> Check | None:
     if operator.still or not 0 < cost <= QUICK:
         return None
     try:
-        return check(model, X, quick=True)
+        return _check_samples(model, X, quick=True)
     except ValueError:  # samples that no test can be made of, such as zeros
         return None

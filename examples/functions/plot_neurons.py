@@ -8,6 +8,7 @@ the neurons run through the same activity at another pace? A warp with one knot,
 neurons, is fitted to spikes alone; then its slope is compared with the time between the presses,
 which the fit does not know.
 """
+# sphinx_gallery_thumbnail_path = "images/examples/plot_neurons-1.png"
 
 import warnings
 
