@@ -21,6 +21,7 @@ sys.path.insert(0, str(DOCS / "_extensions"))
 from pages import example_file  # noqa: E402
 
 NAMES = ["eeg_latency", "handwriting", "recording", "digit_components"]
+NAMES += ["gait", "growth", "neurons"]
 
 
 def save(name: str, folder: Path) -> None:
@@ -30,17 +31,17 @@ def save(name: str, folder: Path) -> None:
         plt.figure(number).savefig(path, dpi=80, metadata={"Software": None})
 
 
-def main(folder: Path = DOCS / "images" / "examples") -> None:
+def main(folder: Path = DOCS / "images" / "examples", names=tuple(NAMES)) -> None:
     """Run the examples, one after the other."""
     if "GTPCA_DATA" not in os.environ:
         print("GTPCA_DATA names no folder: pictures of these examples stay as they are")
         return
     plt.show = lambda *args, **kwargs: None
-    for name in NAMES:
+    for name in names:
         runpy.run_path(str(example_file(f"plot_{name}")), run_name="__main__")
         save(f"plot_{name}", folder)
         plt.close("all")
 
 
 if __name__ == "__main__":
-    main()
+    main(names=sys.argv[1:] or tuple(NAMES))

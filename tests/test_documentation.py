@@ -39,6 +39,7 @@ OPTIONAL = {
         "onnxruntime",
         "mne",
         "pandas",
+        "PIL",
         "plotly",
         "pyarrow",
         "rich",

@@ -297,6 +297,7 @@ class DaskChunks:
         self._keeps = residual == "memory"
         self._make_plan(rows)
         self._weight = None if weight is None else _column(weight, self._X).persist()
+        self.has_given = given is not None
         self._given = None if given is None else _column(_records(given), self._X).persist()
         self._blocks: Any = None
         self._state: Any = None

@@ -6,6 +6,7 @@ Angles of hip and knee of 39 boys during one step (data of the R package fda, by
 :func:`~gtpca.datasets.fetch_curves`). Joints are channels, which share the warp of
 :class:`~gtpca.FreeWarp`. Do both joints run by one clock? Points that were hidden decide.
 """
+# sphinx_gallery_thumbnail_path = "images/examples/plot_gait-1.png"
 
 import warnings
 

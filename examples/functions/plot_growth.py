@@ -7,6 +7,7 @@ package fda, by :func:`~gtpca.datasets.fetch_curves`). Every child has a growth 
 its own: the mean of all curves has a broad hump that no child has. :class:`~gtpca.FreeWarp` gives
 every child a clock of its own. What remains is *how much* children grow; the clocks tell *when*.
 """
+# sphinx_gallery_thumbnail_path = "images/examples/plot_growth-1.png"
 
 import warnings
 

@@ -8,6 +8,7 @@ the neurons run through the same activity at another pace? A warp with one knot,
 neurons, is fitted to spikes alone; then its slope is compared with the time between the presses,
 which the fit does not know.
 """
+# sphinx_gallery_thumbnail_path = "images/examples/plot_neurons-1.png"
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,9 +36,10 @@ X, gap = (rates / rates.std(axis=(0, 1)))[trial], between[trial]
 # %%
 # Fit
 # ---
-# Rates of single trials are mostly noise, and so the component is smooth: ten values along time.
+# Rates of single trials are mostly noise: the component is smooth, with six values along time, and
+# warps are stiff.
 
-family = FreeWarp(1, "free", weights=10, reach=0.2, axes=0)
+family = FreeWarp(1, "free", weights=6, reach=0.2, stiffness=0.3, axes=0)
 model = GTPCA(1, family, solver=ALS(n_init=2), random_state=0).fit(X)
 warps = model.operator_.lattice.warp(model.encode(X).pose[:, 0])  # in bins
 first, later = (int((t - BEGIN) / BIN) for t in (500, 1100))
