@@ -130,8 +130,9 @@ def fit(
           --family "shift(64)"
 
     \b
-    Families: identity, shift, rotation, reflection, scaling, similarity, timewarp,
-    freewarp, affine, deformation, custom, compose. The README has a table of them.
+    Families: identity, shift, rotation, reflection, scaling, similarity,
+    timewarp, freewarp, affine, deformation, custom, compose. The README has a
+    table of them.
     """
     check_output(output, (), source.path)
     given = {
