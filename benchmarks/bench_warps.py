@@ -189,7 +189,7 @@ def tune(only, known):
     """For each method, the setting that leaves the least variance on other draws."""
     found = {}
     for name, (align, package, settings) in ALIGN.items():
-        if (only and name not in only) or not has(package) or len(settings) == 1:
+        if (only and name not in only) or not has(package):
             continue
         left = []
         for setting in settings:
