@@ -809,7 +809,8 @@ BENT = {
 
 def _bent_curves(d, page):
     """Aligned curves of all packages, by all measures."""
-    text = "of fdasrsf leaves {:.3f}, that of scikit-fda {:.3f} and that of fdars {:.3f}, beside {:.3f}"
+    text = "of fdasrsf leaves {:.3f}, that of scikit-fda {:.3f} and that of fdars {:.3f}, "
+    text += "beside {:.3f}"
     names = ("fdasrsf", "scikit-fda", "fdars", "FreeWarp")
     yield page, text, *(min(d["tune"][name]["tried"]) for name in names)
     for name, title in BENT.items():
