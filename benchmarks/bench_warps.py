@@ -568,7 +568,7 @@ def warps_of_lines(X):
 
 BETWEEN = {
     "FreeWarp": (warps_of_knots, "numpy"),
-    "FreeWarp, two starts": (lambda X: warps_of_knots(X, solver=ALS(n_init=2)), "numpy"),
+    "FreeWarp, one start": (lambda X: warps_of_knots(X, solver=ALS(n_init=1)), "numpy"),
     "affinewarp": (warps_of_lines, "affinewarp"),
 }
 

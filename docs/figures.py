@@ -789,7 +789,7 @@ def _real_curves(d, page):
         yield page, f"| {title} |" + " {:.2f} ± {:.2f} |" * 3, *values
     both = [100 * real["gait"][f"{name}, channels together"]["mean"] for name in list(JUDGED)[::4]]
     yield page, "the error of gait is {:.2f} (no warp: {:.2f})", *both
-    ours, theirs = d["neurons"]["FreeWarp, two starts"], d["neurons"]["affinewarp"]
+    ours, theirs = d["neurons"]["FreeWarp, one start"], d["neurons"]["affinewarp"]
     told = [found[key] for found in (ours, theirs) for key in ("correlation", "seconds")]
     text = "between the presses by {:.2f}, in {:.1f} s; that of affinewarp's linear warps by "
     yield page, text + "{:.2f}, in {:.0f} s.", *told
