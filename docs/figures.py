@@ -793,7 +793,6 @@ def _real_curves(d, page):
     told = [found[key] for found in (ours, theirs) for key in ("correlation", "seconds")]
     text = "between the presses by {:.2f}, in {:.1f} s; that of affinewarp's linear warps by "
     yield page, text + "{:.2f}, in {:.0f} s.", *told
-    yield page, "but correlate by {:.2f}", d["neurons"]["FreeWarp"]["correlation"]
 
 
 BENT = {

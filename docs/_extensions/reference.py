@@ -23,7 +23,7 @@ INTERNAL = {
 SHOWN = {"Family"}  # whoever writes one needs them
 FOREIGN = ["BaseEstimator", "TransformerMixin", "CallbackSupportMixin", "ClassifierMixin"]
 FOREIGN += ["OutlierMixin", "Module", "Exception", "tuple", "Bunch"]  # have their own pages
-REQUESTS = "get_metadata_routing set_fit_request set_partial_fit_request set_score_request"
+ROUTING = re.compile(r"get_metadata_routing|set_\w+_request")  # of metadata, by scikit-learn
 # Parameters of the estimators, by what they are for.
 GROUPS = {
     "What moves, and in which samples": "family shared_pose polarity templates sample_shape "
@@ -57,13 +57,19 @@ def internal(fullname: str) -> list[str]:
     return sorted({n for base in bases for n in INTERNAL.get(base, "").split()})
 
 
+def hidden(fullname: str) -> list[str]:
+    """Names that have no entry: internals, and what scikit-learn documents."""
+    routing = [name for name in dir(_found(fullname)) if ROUTING.fullmatch(name)]
+    return sorted({*internal(fullname), *routing, "set_output", "set_params"})
+
+
 def methods(fullname: str) -> dict[str, dict[str, str]]:
     """Public methods and properties of a class with a line each, by heading; plots stand apart."""
     cls = _found(fullname)
     own = [name for name in _public(cls) if _definer(cls, name).__module__.startswith("gtpca")]
     found: dict[str, dict[str, str]] = {"Methods": {}, "Plots": {}}
     for name in own:
-        if name not in internal(fullname) and name not in ("set_params", *REQUESTS.split()):
+        if name not in internal(fullname) and name != "set_params":
             text = _said(cls, name).replace("; see :func:`gtpca.plots.", "; :func:`~gtpca.plots.")
             text = re.sub(r":(meth|attr):`(\w+)`", rf":\1:`~{fullname}.\2`", text)
             found["Plots" if name.startswith("plot_") else "Methods"][name] = text
@@ -81,7 +87,7 @@ def inherited(fullname: str) -> list[tuple[str, str]]:
     if not any(base.__name__ == "BaseEstimator" for base in cls.__mro__):
         return []
     from_there = [n for n in _public(cls) if _definer(cls, n).__module__.startswith("sklearn")]
-    names = sorted({*from_there, "set_params"} - set(REQUESTS.split()))
+    names = sorted({*from_there, "set_params"})
     return [(name, re.sub(r":\w+:`(.*?)( <.*?>)?`", r"\1", _said(cls, name))) for name in names]
 
 
@@ -106,7 +112,8 @@ def _found(fullname: str) -> Any:
 def _public(cls) -> list[str]:
     """Methods and properties, in alphabetical order."""
     kinds = (property, cached_property, classmethod, staticmethod)
-    found = [(n, inspect.getattr_static(cls, n)) for n in dir(cls) if not n.startswith("_")]
+    names = [n for n in dir(cls) if not n.startswith("_") and not ROUTING.fullmatch(n)]
+    found = [(n, inspect.getattr_static(cls, n)) for n in names]
     return [n for n, v in found if inspect.isfunction(v) or isinstance(v, kinds)]
 
 
@@ -141,11 +148,10 @@ def _shortened(text: str) -> str:
 
 
 CONTEXT = {
-    "internal": internal,
+    "hidden": hidden,
     "summary_of": summary,
     "methods_of": methods,
     "inherited_of": inherited,
     "parameters_of": parameters,
     "foreign": FOREIGN,
-    "requests": REQUESTS.split(),
 }

@@ -10,6 +10,8 @@ which the fit does not know.
 """
 # sphinx_gallery_thumbnail_path = "images/examples/plot_neurons-1.png"
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
@@ -17,6 +19,7 @@ from scipy.ndimage import gaussian_filter1d
 from gtpca import ALS, GTPCA, FreeWarp
 from gtpca.datasets import fetch_neurons
 
+warnings.filterwarnings("ignore", message="the means of samples")  # rates are positive
 spikes = fetch_neurons()
 between = spikes.second - spikes.first  # ms; the first press is always at 500
 BIN, BEGIN, END = 30, 400, 1600  # ms

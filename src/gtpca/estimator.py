@@ -381,7 +381,8 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             values beyond its ends are an error. Components with known poses keep the order of
             their columns, and are not moved afterwards; all components are solved together, so
             that those that overlap come apart. Not with ``outliers`` or a share of the energy.
-            Codes of new samples take such poses in :meth:`encode`.
+            Codes of new samples take such poses in :meth:`encode`; :meth:`partial_fit` and
+            diagnostics that fit again look for all poses.
 
         Returns
         -------

@@ -120,9 +120,9 @@ def test_every_mixture_has_a_page(how, signals, tmp_path):
     assert names == ["kind found", "kind"]
 
 
-def test_many_kinds_show_fewer_components(mixture, monkeypatch):
+def test_many_kinds_show_fewer_components(mixture, signals, monkeypatch):
     assert contents.n_shown(mixture) == 1
     monkeypatch.setattr(contents, "CARDS", 3)
     assert contents.n_shown(mixture) == 0
-    shown = contents._components(mixture)
+    shown = contents._components(mixture, mixture.encode(signals))
     assert shown["names"] == ["kind 0: pattern", "kind 1: pattern"]

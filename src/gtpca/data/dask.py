@@ -346,8 +346,13 @@ class DaskChunks:
     def to_memory(self):
         """All rows in the memory of this process."""
         chunk = self.take(np.arange(self.n_rows))
-        how = {"batch_size": self._batch_size, "given": chunk.given}
-        return as_chunks(chunk.rows, self.operator, chunk.weight, **how)
+        return as_chunks(
+            chunk.rows,
+            self.operator,
+            chunk.weight,
+            batch_size=self._batch_size,
+            given=chunk.given,
+        )
 
     def update(self, fn, *args, blocks):
         """New codes, and a new residual if it is kept; see :class:`RowChunks`."""
