@@ -8,6 +8,7 @@ deviation of the two parts in their windows. Likeness is the absolute cosine of 
 planted one, for each of both parts, mean and smallest of ten draws (seeds 10 to 19), of
 
 - ``together``: ``GTPCA(2, Shift(100), polarity="positive").fit(X, poses=..)``, both times given
+- ``whitened``: the same with ``noise="stationary"``
 - ``regression``: least squares with both times given and the same score in all trials, known as
   overlap correction, deconvolution or rERP
 - ``separate``: ``GTPCA(1, ..)`` with the time of the part alone
@@ -93,6 +94,11 @@ def together(X, places):
     return GTPCA(2, Shift(WINDOW), polarity="positive").fit(X, poses=places).components_
 
 
+def whitened(X, places):
+    how = {"polarity": "positive", "noise": "stationary"}
+    return GTPCA(2, Shift(WINDOW), **how).fit(X, poses=places).components_
+
+
 def regression(X, places):
     rows, columns = [], []
     for i, starts in enumerate(places.astype(int)):
@@ -163,7 +169,7 @@ def two_parts(median, noise):
     rows = [trials(median, noise, seed) for seed in SEEDS]
     shared = [1 - places[:, 1].clip(0, WINDOW) / WINDOW for _, places in rows]
     found = {"overlap": round(float(np.mean(shared)), 3)}
-    for method in (together, regression, separate, averages, free):
+    for method in (together, whitened, regression, separate, averages, free):
         found[method.__name__] = summary([both(method, *each) for each in rows])
     return found
 

@@ -7,12 +7,15 @@ noise       white and AR(.9) noise, 20 draws each: how often choose_warp suggest
 strength    curves bent by one planted strength, 10 draws: R2 of the first phase component with it
 real        growth, gait and pinch (R package fda): error at odd points, two components
 neurons     time between two lever presses by the slope of a warp with one knot (affinewarp's data)
+tune        the settings of other packages, chosen by variance left on seeds 0 .. 2
 
 Peers are in an environment of their own:
-  pip install "numpy<2.4" scikit-learn==1.9.1 fdasrsf affinewarp rdata && pip install --no-deps .
+  pip install "numpy<2.4" scikit-learn==1.9.1 fdasrsf affinewarp scikit-fda fdars tslearn rdata
+  pip install --no-deps .
 A method whose package is missing keeps its stored numbers. Draws were fixed before the first run:
 seeds 1000 .. 1009 (curves, clean, strength) and 2000 .. 2019 (noise); defaults were chosen on seeds
-0 .. 5 and 200 .. 309. Seconds are processor time.
+0 .. 5 and 200 .. 309. Of the neurons, odd trials chose settings, and even ones are reported.
+Seconds are processor time; NUMBA_NUM_THREADS=1 for affinewarp.
 
 Run: python benchmarks/bench_warps.py [parts] [--out result.json]; other parts keep their results.
 """
@@ -515,7 +518,8 @@ JUDGED = {
 
 
 BIN, BEGIN, END = 20.0, 400.0, 1600.0  # ms; presses are at 500 and, in the mean, at 1240
-NEURONS = {"weights": 10, "reach": 0.2}  # chosen on the odd trials
+NEURONS = {"weights": 6, "reach": 0.2, "stiffness": 0.3}
+LINES = {"smoothness_reg_scale": 1.0, "warp_reg_scale": 0.1}  # both chosen on the odd trials
 
 
 def trials(half):
@@ -556,7 +560,7 @@ def warps_of_lines(X):
     from affinewarp import PiecewiseWarping
 
     np.random.seed(0)  # noqa: NPY002
-    model = PiecewiseWarping(n_knots=0, smoothness_reg_scale=1.0, warp_reg_scale=0.1)
+    model = PiecewiseWarping(n_knots=0, **LINES)
     model.fit(X, iterations=50, verbose=False)
     ends = (X.shape[1] - 1) * model.y_knots
     return ends[:, :1] + (ends[:, 1:] - ends[:, :1]) * np.linspace(0, 1, X.shape[1])

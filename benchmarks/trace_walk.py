@@ -1,23 +1,28 @@
-"""The walk of one array through ``fit`` and ``transform``: which file calls what in which other.
+"""The walk of an array through a fit and others: which file calls what in which other.
 
 Every call of a function of gtpca is seen by ``sys.setprofile``. Its caller is the nearest function
 of gtpca below it on the stack: what scikit-learn, joblib and NumPy do between the two is left out.
 A change of file is a pair (file of the caller, function called in another file); each counts once.
 
-Run: python benchmarks/trace_walk.py [--components 1] [--quiet]
+Run: python benchmarks/trace_walk.py [NAME ..] [--components 1] [--quiet]
+
+NAME    fit, transform, gaps, shared, density, choose; all of them by default
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from sklearn.base import clone
 
 import gtpca
-from gtpca import GTPCA, Shift
+from gtpca import GTPCA, ProbabilisticGTPCA, Shift
+from gtpca.diagnostics import choose
 
 ROOT = Path(gtpca.__file__).parent.as_posix() + "/"
 
@@ -71,10 +76,22 @@ def packages(walk):
 
 
 def walks(n_components=1):
-    """The walks of 200 noisy series through ``fit`` and ``transform``, by name."""
+    """What 200 noisy series walk through, by name."""
     X = np.random.default_rng(0).standard_normal((200, 64))
+    holed = np.where(np.random.default_rng(1).random(X.shape) < 0.1, np.nan, X)
     model = GTPCA(n_components, Shift(16), random_state=0)
-    return {"fit": trace(lambda: model.fit(X)), "transform": trace(lambda: model.transform(X))}
+    fitted = clone(model).fit(X)
+    gaps = GTPCA(n_components, Shift(16), missing="ignore", random_state=0)
+    shared = GTPCA(2, Shift(16), shared_pose=True, random_state=0)
+    density = ProbabilisticGTPCA(1, Shift(16), random_state=0)
+    return {
+        "fit": lambda: model.fit(X),
+        "transform": lambda: fitted.transform(X),
+        "gaps": lambda: gaps.fit(holed),
+        "shared": lambda: shared.fit(X),
+        "density": lambda: density.fit(X),
+        "choose": lambda: choose(X, "shift", windows=(12, 20), n_components=1, random_state=0),
+    }
 
 
 def lines(name, walk):
@@ -94,10 +111,14 @@ def lines(name, walk):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--components", type=int, default=1)
     parser.add_argument("--quiet", action="store_true", help="only the counts")
     given = parser.parse_args()
-    for name, walk in walks(given.components).items():
+    known = walks(given.components)
+    warnings.simplefilter("ignore")  # there is nothing in noise
+    for name in given.names or known:
+        walk = trace(known[name])
         print("\n".join(list(lines(name, walk))[: 1 if given.quiet else None]))
 
 

@@ -14,7 +14,6 @@ from gtpca import GTPCA, FreeWarp
 from gtpca.plots import plot_phase
 
 IMAGES = Path(__file__).parent / "images"
-BLUE, ORANGE = "#0072B2", "#D55E00"
 
 
 def curves():
@@ -30,20 +29,15 @@ def curves():
 
 
 def main(folder: Path = IMAGES) -> None:
-    """Curves as they are and aligned, their warps, and what the first phase component does."""
+    """The clocks of the curves, and what their first two components do to time."""
     X = curves()
     model = GTPCA(2, FreeWarp(), shared_pose=True, random_state=0).fit(X)
     warps = model.operator_.lattice.warp(model.encode(X).pose[:, 0])
-    fig, axes = plt.subplots(1, 4, figsize=(11, 2.7), layout="constrained")
-    for ax, rows, title in ((axes[0], X, "60 curves"), (axes[1], model.align(X), "aligned")):
-        ax.plot(rows.T, color=BLUE, linewidth=0.3)
-        ax.plot(rows.mean(axis=0), color=ORANGE, linewidth=2)
-        ax.set(title=title, xlabel="time (points)", ylim=(-0.3, 1.6))
-    axes[2].plot(warps.T, color=BLUE, linewidth=0.3)
-    axes[2].set(title="their clocks", xlabel="time (points)", ylabel="time of the component")
-    plot_phase(model, X, 1, ax=axes[3])
-    axes[3].set_title("first phase component")
-    fig.savefig(folder / "own-timing.png", dpi=120, metadata={"Software": None})
+    fig, axes = plt.subplots(1, 3, figsize=(10, 2.9), layout="constrained")
+    axes[0].plot(warps.T, color="#0072B2", linewidth=0.3)
+    axes[0].set(title="clocks of 60 curves", xlabel="time (points)", ylabel="time of the component")
+    plot_phase(model, X, 2, ax=axes[1:])
+    fig.savefig(folder / "phase.png", dpi=120, metadata={"Software": None})
     plt.close(fig)
 
 

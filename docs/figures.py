@@ -564,14 +564,15 @@ def _(d):
             yield "docs/guide.md", f"| {data} | {kind} | {fields} |", *shown
 
 
+KIND_SETS = ("beats", "ArrowHead", "OSULeaf", "Trace")
 GROUPED = {
     "mixture": "`MixtureGTPCA`",
     "scores": "k-means on scores of GT-PCA",
     "fft": "k-means on \\|FFT\\|",
     "aligned": "k-means on aligned samples",
-    "kshape": "k-Shape (tslearn)",
+    "kshape": "k-Shape of tslearn",
     "kshape circular": "k-Shape, circular",
-    "kasba": "KASBA (aeon)",
+    "kasba": "KASBA of aeon",
 }
 
 
@@ -586,6 +587,21 @@ def tuned(figures, method):
         return figures[method]
     every = [value for name, value in figures.items() if re.fullmatch(rf"{method} [\d.]+", name)]
     return max(every, default=None)
+
+
+@of("kinds of samples")
+def _(_):
+    planted, real = (
+        json.loads((ROOT / "benchmarks" / f"{name}.json").read_text("utf-8"))
+        for name in ("bench_kinds", "bench_kinds_real")
+    )
+    cells = [means_of(cell) for cell in planted["figures"].values()]
+    for method, title in GROUPED.items():
+        means = np.mean([tuned(cell, method) for cell in cells])
+        found = [means, *(tuned(means_of(real[name]), method) for name in KIND_SETS)]
+        columns = "".join(" |" if value is None else " {:.2f} |" for value in found)
+        text = f"| {title} |{columns}"
+        yield "docs/comparison.md", text, *(value for value in found if value is not None)
 
 
 @of("bench_kinds.json")
@@ -608,6 +624,9 @@ def _(d):
         *span(known),
         *span(best),
     )
+    first = next(iter(d["figures"].values()))
+    text = "EM that starts at the true density ends with {:.2f} instead of {:.2f}"
+    yield page, text, first["started"]["mean"], first["mixture"]["mean"]
     least = min(
         (each["kshape circular"] for each in d["above"].values()), key=lambda one: one["mean"]
     )
@@ -641,16 +660,12 @@ def _(d):
 
 @of("bench_kinds_real.json")
 def _(d):
-    page, order = "docs/howto/which-pattern.md", ("mixture", "scores", "fft", "aligned")
-    for name, cell in d.items():
-        if all(way in cell for way in order):
-            figures = [cell[way] for way in order]
-            yield (
-                page,
-                f"| {name}, {{}} kinds | {' | '.join(['{:.2f}'] * 4)} |",
-                cell["kinds"],
-                *figures,
-            )
+    page, order = "docs/howto/which-pattern.md", ("mixture", "scores", "fft", "aligned", "kshape")
+    for name in KIND_SETS:
+        text = f"| {name}, {{}} kinds | {' | '.join(['{:.2f}'] * len(order))} |"
+        yield page, text, d[name]["kinds"], *(d[name][way]["mean"] for way in order)
+    others = [d["ArrowHead"][f"mixture {count}"]["mean"] for count in (0, 1)]
+    yield page, "with none and with one ArrowHead has {:.2f} and {:.2f}.", *others
 
 
 @of("bench_classes.json")
@@ -671,10 +686,21 @@ def _(d):
         yield page, text, *(value for each, error in pairs for value in (each.mean(), error))
 
 
+@of("bench_aligned.json")
+def _(d):
+    page, order = "docs/howto/classifier.md", ("aligned", "scores", "nearest", "fft")
+    for name, cell in d.items():
+        means = [cell[method]["mean"] for method in order if method in cell]
+        blank = " |" * (len(order) - len(means))
+        yield page, f"| {name} | {' | '.join(['{:.2f}'] * len(means))} |{blank}", *means
+    errors = [one["error"] for cell in d.values() for one in cell.values()]
+    yield page, "draws, standard errors up to {:.2f}", max(errors)
+
+
 @of("bench_known_poses.json")
 def _(d):
     page, least = "docs/howto/stimulus-response.md", []
-    order = ("together", "regression", "separate", "averages", "free")
+    order = ("together", "whitened", "regression", "separate", "averages", "free")
     for name, case in d.items():
         if name == "third":
             continue
@@ -725,7 +751,8 @@ def _(d):
 
     def left(name):
         found = d["curves"][name]
-        return found["one parameter"]["mean"], found["free"]["mean"], found["seconds"]
+        kinds = (found[kind]["left"]["mean"] for kind in ("one parameter", "free"))
+        return *kinds, found["seconds"]
 
     def wrong(name):
         return [d["clean"][name][noise]["mean"] for noise in noises]
@@ -736,11 +763,63 @@ def _(d):
     few = "FreeWarp(weights=14)"
     yield page, f"| `{few}` | | | |{errors}", *wrong(few)
     yield page, "| `TimeWarp`, 21 strengths | {:.3f} | {:.3f} | {:.2f} |", *left("TimeWarp")
-    if "fdasrsf" in d["clean"]:
-        text = "| elastic (fdasrsf) | {:.3f} | {:.3f} | {:.1f} |" + errors
-        yield page, text, *left("fdasrsf"), *wrong("fdasrsf")
+    text = "| elastic (fdasrsf) | {:.3f} | {:.3f} | {:.1f} |" + errors
+    yield page, text, *left("fdasrsf"), *wrong("fdasrsf")
     noise = [d["noise"][kind]["suggested"] for kind in ("white", "AR(.9)")]
     yield page, "it suggested one in {:d} and {:d}.", *noise
+    yield from _real_curves(d, page)
+    yield from _bent_curves(d, "docs/comparison.md")
+
+
+JUDGED = {
+    "FreeWarp, chosen": "`FreeWarp`, chosen",
+    "FreeWarp(5)": "`FreeWarp(5)`",
+    "fdasrsf": "elastic (fdasrsf)",
+    "fdasrsf, chosen": "elastic, chosen",
+    "no warp": "two components, no warp",
+}
+
+
+def _real_curves(d, page):
+    """Errors at hidden points of real curves, and neurons between two presses."""
+    real = d["real"]
+    for name, title in JUDGED.items():
+        values = [real[data][name] for data in ("growth", "gait", "pinch")]
+        values = [100 * value[key] for value in values for key in ("mean", "error")]
+        yield page, f"| {title} |" + " {:.2f} ± {:.2f} |" * 3, *values
+    both = [100 * real["gait"][f"{name}, channels together"]["mean"] for name in list(JUDGED)[::4]]
+    yield page, "the error of gait is {:.2f} (no warp: {:.2f})", *both
+    ours, theirs = d["neurons"]["FreeWarp, two starts"], d["neurons"]["affinewarp"]
+    told = [found[key] for found in (ours, theirs) for key in ("correlation", "seconds")]
+    text = "between the presses by {:.2f}, in {:.1f} s; that of affinewarp's linear warps by "
+    yield page, text + "{:.2f}, in {:.0f} s.", *told
+
+
+BENT = {
+    "FreeWarp": "`FreeWarp()`",
+    "TimeWarp": "`TimeWarp`, 21 strengths",
+    "fdasrsf": "fdasrsf",
+    "scikit-fda": "scikit-fda",
+    "fdars": "fdars",
+    "affinewarp": "affinewarp",
+    "DTW barycentre": "DTW barycentre (tslearn)",
+    "soft-DTW barycentre": "soft-DTW barycentre (tslearn)",
+}
+
+
+def _bent_curves(d, page):
+    """Aligned curves of all packages, by all measures."""
+    for name, title in BENT.items():
+        if name not in d["curves"]:
+            continue
+        found = d["curves"][name]
+        lefts = [found[kind]["left"] for kind in ("one parameter", "free")]
+        values = [value[key] for value in lefts for key in ("mean", "error")]
+        text = f"| {title} | {{:.3f}} ± {{:.3f}} | {{:.3f}} ± {{:.3f}} | {{:.2f}} |"
+        yield page, text, *values, found["seconds"]
+        measures = ("least squares", "Sobolev", "correlation", "template", "DTW")
+        values = [found["free"][name]["mean"] for name in measures]
+        yield page, f"| {title} |" + " {:.3f} |" * 5, *values
 
 
 RECORDED = {

@@ -27,6 +27,9 @@ from gtpca.datasets import make_spikes
 DIFFERENCES = np.eye(9, 6) - np.eye(9, 6, -1)  # entries that are negative
 SHEARS = [[[1, s], [0, 1]] for s in (0.0, 0.4, -0.4)]
 
+# Families with poses between or beyond the nodes (FreeWarp, Similarity, refine_poses=True) are not
+# listed: general tests draw poses from the nodes, and expect the index in what `transform` returns.
+# families/test_free_warp.py and test_refined.py run check_operator, files, gaps, .. over them.
 ALL_FAMILIES = {
     "identity": (Identity(), (12,)),
     "shift-placed": (Shift(8), (24,)),

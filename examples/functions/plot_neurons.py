@@ -10,6 +10,8 @@ which the fit does not know.
 """
 # sphinx_gallery_thumbnail_path = "images/examples/plot_neurons-1.png"
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
@@ -17,6 +19,7 @@ from scipy.ndimage import gaussian_filter1d
 from gtpca import ALS, GTPCA, FreeWarp
 from gtpca.datasets import fetch_neurons
 
+warnings.filterwarnings("ignore", message="the means of samples")  # rates are positive
 spikes = fetch_neurons()
 between = spikes.second - spikes.first  # ms; the first press is always at 500
 BIN, BEGIN, END = 30, 400, 1600  # ms
@@ -36,9 +39,10 @@ X, gap = (rates / rates.std(axis=(0, 1)))[trial], between[trial]
 # %%
 # Fit
 # ---
-# Rates of single trials are mostly noise, and so the component is smooth: ten values along time.
+# Rates of single trials are mostly noise: the component is smooth, with six values along time, and
+# warps are stiff.
 
-family = FreeWarp(1, "free", weights=10, reach=0.2, axes=0)
+family = FreeWarp(1, "free", weights=6, reach=0.2, stiffness=0.3, axes=0)
 model = GTPCA(1, family, solver=ALS(n_init=2), random_state=0).fit(X)
 warps = model.operator_.lattice.warp(model.encode(X).pose[:, 0])  # in bins
 first, later = (int((t - BEGIN) / BIN) for t in (500, 1100))

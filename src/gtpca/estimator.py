@@ -380,8 +380,9 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             (n, g, p) is one of ``codes.pose``. Of a list of transforms, the nearest is taken;
             values beyond its ends are an error. Components with known poses keep the order of
             their columns, and are not moved afterwards; all components are solved together, so
-            that those that overlap come apart. Not with ``outliers``, coloured noise or a share of
-            the energy. Codes of new samples take such poses in :meth:`encode`.
+            that those that overlap come apart. Not with ``outliers`` or a share of the energy.
+            Codes of new samples take such poses in :meth:`encode`; :meth:`partial_fit` and
+            diagnostics that fit again look for all poses.
 
         Returns
         -------
@@ -422,7 +423,8 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
             found = fit(problem, recipe, preprocessing)
         else:
             centred = rows.preprocessed(partial(preprocessing.centred, operator=operator))
-            chunks = self._open(centred, with_feature_weight(operator, None), sample_weight)
+            plain = with_feature_weight(operator, None)
+            chunks = self._open(centred, plain, sample_weight, given)
             found = fit_coloured(problem_of, chunks, preprocessing, noise, recipe)
         fitted = FittedComponents.of(
             found, labels=labels, row_shape=row_shape, feature_names_in=rows.feature_names
@@ -492,14 +494,14 @@ class GTPCA(CallbackSupportMixin, BaseGTPCA):
         """Poses that are given to a fit; an error where they cannot be used."""
         if poses is None:
             return None
-        if not is_white(self.noise):
-            raise ValueError(
-                "poses need noise='white': the filter of coloured noise is estimated from a first "
-                "fit without them. Use noise='white', or whiten X before."
-            )
         if self.outliers is not None:
             raise ValueError(
                 f"poses cannot be combined with outliers={self.outliers!r}; use outliers=None."
+            )
+        if not is_white(self.noise) and operator.feature_weight is not None:
+            raise ValueError(
+                "poses in noise that is not white cannot be combined with a feature_weight; use "
+                "feature_weight=False, or noise='white'."
             )
         if isinstance(count, float):
             raise ValueError(
@@ -740,10 +742,7 @@ def preprocessed(rows, model):
 
 
 def with_colour(fit, chunks, sweeps):
-    """A fit with the correlation of the residual of the original rows, and a caution about it.
-
-    Unless nothing can be done about it: poses that are given need white noise.
-    """
+    """A fit with the correlation of the residual of the original rows, and a caution about it."""
     model = replace(fit.model, sweeps=sweeps)
 
     def rest(chunk):
@@ -752,8 +751,7 @@ def with_colour(fit, chunks, sweeps):
 
     correlation = residual_correlation(chunks, rest)
     left = 1 - float(np.sum(fit.explained_energy_ratio))
-    values = chunks.n_rows * fit.n_features_in
-    said = colour_cautions(correlation, left, values) if chunks.given is None else ()
+    said = colour_cautions(correlation, left, chunks.n_rows * fit.n_features_in)
     found = wording.in_order([*fit.cautions, *said])
     return replace(fit, residual_correlation=correlation, cautions=found)
 

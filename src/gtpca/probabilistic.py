@@ -353,7 +353,8 @@ class ProbabilisticGTPCA(OutlierMixin, BaseDensity, BaseGTPCA):
 
     Rows are converted to double precision. With ``missing="ignore"`` all likelihoods are those of
     the observed values. There is no ``feature_weight``: ``noise="features"`` estimates how
-    informative each feature is.
+    informative each feature is. Poses that are known have no probabilities: for these use
+    :meth:`GTPCA.fit`, or a density of rows that are moved back.
 
     Parameters
     ----------

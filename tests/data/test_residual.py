@@ -81,3 +81,15 @@ assert largest < 2**22, largest
 assert residual.keep_freed_pages.cache_info().currsize == 0
 """
     subprocess.run([sys.executable, "-c", code], check=True, env=environment())
+
+
+def test_what_was_seen_is_one_row_unless_there_are_gaps():
+    chunk, _ = chunk_of()
+    assert chunk.seen.shape == (1, 24)
+    assert chunk.seen.all()
+    np.testing.assert_array_equal(chunk.value_weights(0.5), np.ones((1, 24)))
+    X = chunk.rows.copy()
+    X[3, 5] = np.nan
+    gaps = Chunk(X, with_feature_weight(chunk.operator, np.full(24, 2.0)))
+    np.testing.assert_array_equal(gaps.seen, ~np.isnan(X))
+    np.testing.assert_array_equal(gaps.value_weights(0.5), np.where(np.isnan(X), 1.0, 2.0))

@@ -45,7 +45,7 @@ def said(above, halves, noise="white"):
 def test_sentences():
     assert said(True, [0.97, 0.95]).sentences == [
         "The 40 events are more than noise would give: templates of the other half find 38, which "
-        "gain 300 prices more than their own, and noise would 2 (more than 10 is needed).",
+        "gain 300 prices beyond their own; noise would gain 2 (more than 10 is needed).",
         "Both halves have the same templates: their similarity is 0.95 (0.9 is needed).",
     ]
     assert said(True, [0.97, 0.4]).sentence == (
@@ -53,7 +53,7 @@ def test_sentences():
     )
     assert said(False, [0.3, 0.4]).sentence == (
         "The 40 events are not above noise: templates of the other half find 38, which gain 3 "
-        "prices more than their own, and noise would 2 (more than 10 is needed); try another "
+        "prices beyond their own; noise would gain 2 (more than 10 is needed); try another "
         "window, or noise='stationary' (--noise stationary), or a longer recording."
     )
     assert "noise='stationary'" not in said(False, [0.3, 0.4], "stationary").sentence

@@ -446,8 +446,8 @@ def test_poses_of_a_faint_pattern_say_how_faint_it_is():
     said = found.advice("a.gtpca", "a.csv")
     assert said.startswith(
         "The pattern is faint: its norm is 2 standard deviations of the noise (about 4 are needed "
-        "for poses of single samples; averages of 4 samples in one pose would have it, or as many "
-        "channels with noise of their own). Not all poses can be trusted: 50 %"
+        "for poses of single samples; averages of 4 samples in the same pose would reach that, or "
+        "as many channels with independent noise). Not all poses can be trusted: 50 %"
     )
     clear = Check(noise(3), again(3), poses(0.5), strength=6.0).advice("a.gtpca", "a.csv")
     assert clear.startswith("Not all poses can be trusted")

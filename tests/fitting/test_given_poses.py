@@ -229,6 +229,23 @@ def test_scikit_learn_splits_them(data):
     )
 
 
+def test_noise_that_is_not_white():
+    X, starts = trials(noise=0.0)
+    rng = np.random.default_rng(5)
+    slow = np.cumsum(rng.normal(size=(N, D + 50)), axis=1)[:, 50:]
+    X = X + 0.5 * (slow - slow.mean(axis=1, keepdims=True)) + rng.normal(0, 0.1, X.shape)
+    found = {}
+    for noise in ("white", "stationary"):
+        model = GTPCA(2, Shift(L), noise=noise, random_state=0).fit(X, poses=starts)
+        found[noise] = [likeness(model.components_[0], STIMULUS)]
+        found[noise].append(likeness(model.components_[1], RESPONSE))
+        codes = model.encode(X, poses=starts)
+        np.testing.assert_array_equal(model.poses(codes)["start"], starts)
+    assert min(found["stationary"]) > 0.9 > max(found["white"])
+    share = 1 - model.data_resmse_[-1]
+    assert share > 0.9 * (1 - np.sum((X - model.decode(codes)) ** 2) / np.sum(X**2))
+
+
 def test_templates_in_known_poses(data):
     X, starts = data
     given = [STIMULUS, RESPONSE]
@@ -288,7 +305,11 @@ BOTH = Compose(Shift(L), Reflection(0))
             {},
             "NaN in the same places",
         ),
-        (np.zeros((N, 1)), {"noise": "stationary"}, "poses need noise='white'"),
+        (
+            np.zeros((N, 1)),
+            {"noise": "stationary", "feature_weight": np.arange(1.0, D + 1)},
+            "cannot be combined with a feature_weight",
+        ),
         (np.zeros((N, 1)), {"outliers": "rows"}, "outliers='rows'"),
         (np.zeros((N, 1)), {"n_components": 0.9}, "not the share n_components=0.9"),
     ],

@@ -96,6 +96,26 @@ def test_what_gaps_take_away_is_inside(kind):
         assert isinstance(operator.normal(moments).second, Masked)
 
 
+def test_the_hidden_energy_is_what_gaps_take_from_the_quadratic_form():
+    operator = Scaling((0.7, 1, 1.4)).bind((9,))
+    H, index = (noise(8, 9) > 0.5).astype(float), np.arange(8) % 3
+    coef = np.random.default_rng(0).uniform(size=(1, 8))
+    whole = moments_of(operator, K=1)
+    gaps = Moments(whole.nodes, operator.mask_sums(H, index, coef)[:, None, None])
+    W = noise(1, 1, operator.n_weights, seed=2)
+    all_of_it, seen = (operator.normal(each).quadratic(W) for each in (whole, gaps))
+    np.testing.assert_allclose(gaps.hidden_energy(operator, W), all_of_it - seen)
+    np.testing.assert_array_equal(whole.hidden_energy(operator, W), [0.0])
+
+
+def test_stored_moments_lack_nothing_where_zeros_stand_for_it():
+    nodes, hidden = np.ones((2, 3, 1, 1)), np.ones((2, 1, 1, 4))
+    for nothing in (0.0, np.zeros(2)):  # files of earlier versions have the latter
+        assert not Moments.stored(nodes, nothing, 0.0).lack
+        assert not Moments.stored(nodes, hidden, nothing).posed
+    assert Moments.stored(nodes, hidden.tolist(), 0.0).hidden.shape == hidden.shape
+
+
 @pytest.mark.parametrize("K", [1, 2])
 @pytest.mark.parametrize("made", [Scalar, Diagonal])
 def test_faint_systems_are_solved_or_leave_weights_as_they_were(made, K):

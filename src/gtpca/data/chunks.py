@@ -222,6 +222,7 @@ class Chunks(Protocol):
     dtype: np.dtype
     operator: Any
     n_jobs: int | None
+    has_given: bool  # whether poses are given
 
     def sum(self, fn: Callable, *args: Any) -> Any:
         """Sum of ``fn(chunk, *args)`` over all chunks."""
@@ -296,7 +297,7 @@ class RowChunks:
         given=None,
     ):
         self.rows, self.operator, self.weight, self.codes = rows, operator, weight, codes
-        self.given = given
+        self.given, self.has_given = given, given is not None
         self.batch_size, self.n_jobs, self.residual = batch_size, n_jobs, residual
         self.n_rows, self.dtype = rows.n_rows, rows.dtype
         self._subtraction = subtraction

@@ -297,6 +297,7 @@ class DaskChunks:
         self._keeps = residual == "memory"
         self._make_plan(rows)
         self._weight = None if weight is None else _column(weight, self._X).persist()
+        self.has_given = given is not None
         self._given = None if given is None else _column(_records(given), self._X).persist()
         self._blocks: Any = None
         self._state: Any = None
@@ -345,8 +346,13 @@ class DaskChunks:
     def to_memory(self):
         """All rows in the memory of this process."""
         chunk = self.take(np.arange(self.n_rows))
-        how = {"batch_size": self._batch_size, "given": chunk.given}
-        return as_chunks(chunk.rows, self.operator, chunk.weight, **how)
+        return as_chunks(
+            chunk.rows,
+            self.operator,
+            chunk.weight,
+            batch_size=self._batch_size,
+            given=chunk.given,
+        )
 
     def update(self, fn, *args, blocks):
         """New codes, and a new residual if it is kept; see :class:`RowChunks`."""

@@ -309,12 +309,18 @@ def _validated(estimator, flat, reset, shape=None):
     """scikit-learn's checks, with messages that name ``X``."""
     ignore = estimator.missing == "ignore"
     name = type(estimator.estimator if reset else estimator).__name__
-    how = {"dtype": [np.float64, np.float32], "order": "C", "estimator": name}
-    if ignore:
-        how["ensure_all_finite"] = "allow-nan"
-        flat = as_nan(flat) if hasattr(flat, "iloc") else flat
+    if ignore and hasattr(flat, "iloc"):
+        flat = as_nan(flat)
     try:
-        return validate_data(estimator, flat, reset=reset, **how)
+        return validate_data(
+            estimator,
+            flat,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite="allow-nan" if ignore else True,
+            estimator=name,
+        )
     except (TypeError, ValueError) as error:
         text = str(error)
         if not ignore and re.search("NaN|NAType|NoneType", text):

@@ -118,7 +118,7 @@ GAPS = (
 
 OWN_POSES = (
     "Poses were not compared with the next best ones: this family has no list of transforms; "
-    "whether warps are supported, `choose_warp(X)` tells, or `gtpca choose DATA --family freewarp`."
+    "`choose_warp(X)`, or `gtpca choose DATA --family freewarp`, tells whether warps are supported."
 )
 
 
@@ -315,7 +315,7 @@ def faint(strength, sentence) -> str:
     return (
         f"The pattern is faint: its norm is {strength:.2g} standard deviations of the noise (about "
         f"{CLEAR_STRENGTH:g} are needed for poses of single samples; averages of {times:.2g} "
-        "samples in one pose would have it, or as many channels with noise of their own). "
+        "samples in the same pose would reach that, or as many channels with independent noise). "
         f"{sentence}"
     )
 
@@ -358,13 +358,13 @@ def events_beside_noise(found) -> str:
     counts = found.counts
     if counts.above_noise is None:
         return (
-            f"{counts.fitted} events were found; recordings are too short to be cut into halves, "
-            "so that they were not compared with noise: give longer ones."
+            f"{counts.fitted} events were found, but not compared with noise: recordings are too "
+            "short to be cut into halves; give longer ones."
         )
     mine, noise, _ = counts.excess
     seen = (
         f"templates of the other half find {counts.cross_fitted}, which gain {mine:.3g} prices "
-        f"more than their own, and noise would {noise:.3g} (more than {counts.bar:.3g} is needed)"
+        f"beyond their own; noise would gain {noise:.3g} (more than {counts.bar:.3g} is needed)"
     )
     if counts.above_noise:
         return f"The {counts.fitted} events are more than noise would give: {seen}."
@@ -526,7 +526,7 @@ def kinds(found) -> str:
     if found.rises:
         text += (
             f" But the likelihood rises up to {count} kinds, the most that were tried: try more; "
-            "if it never falls, samples vary without end, and there is no number of kinds."
+            "if it never falls, samples vary continuously instead of falling into kinds."
         )
     return text
 

@@ -24,6 +24,7 @@ from gtpca.data.containers import open_container
 from gtpca.data.energies import energy
 from gtpca.data.sampling import count_live_rows
 from gtpca.fitting.fit import Fit, fit
+from gtpca.fitting.given import solved_weights
 from gtpca.model.coding import code, decode, encode
 from gtpca.model.matching import Block, Stats, coded_statistics
 from gtpca.model.stationary import (
@@ -35,6 +36,7 @@ from gtpca.model.stationary import (
     shifts,
 )
 from gtpca.operators.grid import axis_of
+from gtpca.operators.normal import CG_STEPS
 from gtpca.text import shortened
 
 __all__ = [
@@ -344,7 +346,8 @@ def data_solution(chunks, model):
     Returns
     -------
     V : array (k, L)
-        With the coefficients ``a`` of whitened rows, one component or block after the other.
+        With the coefficients ``a`` of whitened rows, one component or block after the other; all
+        together if poses are given, as in :mod:`gtpca.fitting.given`.
     left : array (k + 1,) or (2,)
         Energy of the rows in the data, after 0, 1, .., k components; after all of a block.
     rest : Chunks
@@ -355,10 +358,14 @@ def data_solution(chunks, model):
     how = (model.preprocessing, operator, blocks, model.sweeps)
     known: list[Block | None] = [None] * len(blocks)
     chunks = chunks.update(coded, *how, blocks=known)
+    together = _together(chunks, blocks) if len(blocks) > 1 and chunks.has_given else None
     for k, block in enumerate(blocks):
         columns = slice(first, first + len(block))
-        stats = chunks.sum(coded_stats, operator, columns, k)
-        [V] = operator.normal(stats.moments).solve(stats.rhs, np.zeros_like(stats.rhs))
+        if together is None:
+            stats = chunks.sum(coded_stats, operator, columns, k)
+            [V] = operator.normal(stats.moments).solve(stats.rhs, np.zeros_like(stats.rhs))
+        else:
+            V = together[[k]]
         sound = np.isfinite(V).all(axis=1, keepdims=True) & V.any(axis=1, keepdims=True)
         found.append(np.where(sound, V, block.weights))
         known = list(known)
@@ -367,6 +374,12 @@ def data_solution(chunks, model):
         left.append(chunks.sum(energy_in, operator))
         first += len(block)
     return np.concatenate(found), np.array(left), chunks
+
+
+def _together(chunks, blocks):
+    """Least-squares weights (k, L) of all components at once, from codes that are coefficients."""
+    nothing = [replace(b, weights=np.zeros_like(b.weights), norms=np.ones((1, 1))) for b in blocks]
+    return solved_weights(chunks, nothing, steps=CG_STEPS)
 
 
 def energy_in(chunk, operator):

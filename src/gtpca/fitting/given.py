@@ -29,7 +29,7 @@ from gtpca.operators.base import lengths_at
 from gtpca.operators.normal import conjugate_gradients
 from gtpca.solvers.base import SolverResult
 
-__all__ = ["given_statistics", "solve_given", "solve_together"]
+__all__ = ["given_statistics", "solve_given", "solve_together", "solved_weights"]
 
 DENSE_WEIGHTS = 4096  # up to here a covariance matrix is formed
 SUBSPACE_STEPS, SPARE = 20, 8  # otherwise: steps of subspace iteration, and directions to spare
@@ -140,7 +140,7 @@ def solve_together(problem, blocks, n_fixed=0, log=None):
         settled = number and losses[-2] - losses[-1] <= SETTLED * losses[-1]
         if settled or n_fixed == len(blocks):
             break
-        W = _solved_weights(chunks, blocks, n_fixed)
+        W = solved_weights(chunks, blocks, n_fixed)
         after = [problem.block_for_codes(_unit(w)[None]) for w in W]
         after[:n_fixed] = blocks[:n_fixed]
         chunks = chunks.update(_exchanged, blocks, W, blocks=list(after))
@@ -155,17 +155,17 @@ def _unit(w):
 
 def _loss(chunk, blocks):
     """The energy of the residual, and what components in gaps cost, see :func:`pulls`."""
-    total = energy(chunk)
-    if chunk.hidden is None:
+    total, rho = energy(chunk), pulls(chunk)
+    if not rho.any():
         return total
     coef, index = coefficients(chunk, blocks), chunk.codes.index
     for k, block in enumerate(blocks):
         part = coef[:, [k]] * chunk.operator.apply_at(block.weights[0], index[:, k])
-        total += np.sum(chunk.weigh(np.sum(part**2 * pulls(chunk), axis=1)))
+        total += np.sum(chunk.weigh(np.sum(part**2 * rho, axis=1)))
     return total
 
 
-def _solved_weights(chunks, blocks, n_fixed):
+def solved_weights(chunks, blocks, n_fixed=0, steps=WEIGHT_STEPS):
     """Weights (k, L) for fixed codes, not of unit norm, after steps of conjugate gradients.
 
     What is added to the weights so far solves ``N D = g`` with the gradient ``g_k = sum_i a_ik
@@ -181,7 +181,7 @@ def _solved_weights(chunks, blocks, n_fixed):
         return (scale[:, None] * moved).reshape(1, -1)
 
     rhs = (scale[:, None] * chunks.sum(_gradient, blocks)).reshape(1, -1)
-    D = conjugate_gradients(times, rhs, np.zeros_like(rhs), WEIGHT_STEPS)
+    D = conjugate_gradients(times, rhs, np.zeros_like(rhs), steps)
     return W + scale[:, None] * D.reshape(W.shape)
 
 
@@ -208,11 +208,11 @@ def _normal_times(chunk, blocks, D):
 def _adjoints(chunk, blocks, rows, D):
     """``sum_i a_ik T_ik* (rows_i + rho_i a_ik T_ik d_k)``, (k, L), with the weights of gaps."""
     operator, coef, index = chunk.operator, coefficients(chunk, blocks), chunk.codes.index
-    found = np.zeros(D.shape)
+    found, rho = np.zeros(D.shape), pulls(chunk)
     for k, d in enumerate(D):
         part = rows
-        if chunk.hidden is not None:
-            part = rows + pulls(chunk) * coef[:, [k]] * operator.apply_at(d, index[:, k])
+        if rho.any():
+            part = rows + rho * coef[:, [k]] * operator.apply_at(d, index[:, k])
         found[k] = operator.adjoint_at(part, index[:, k], chunk.weigh(coef[:, k])[None])[0]
     return found
 

@@ -140,9 +140,9 @@ def _jointly(chunk, blocks):
     each = [operator.apply_at(w.astype(dtype), index[:, k]) for k, w in enumerate(W)]
     moved = np.stack(each, axis=1).astype(dtype, copy=False)
     coef = coefficients(chunk, blocks)
-    b, G = moved_products(chunk.filled, chunk.value_weights(), moved)
-    if chunk.hidden is not None:
-        pull = np.einsum("nkd,nd->nk", moved.astype(np.float64) ** 2, pulls(chunk))
+    (b, G), rho = moved_products(chunk.filled, chunk.value_weights(), moved), pulls(chunk)
+    if rho.any():
+        pull = np.einsum("nkd,nd->nk", moved.astype(np.float64) ** 2, rho)
         b, G = b - pull * coef, G + pull[:, :, None] * np.eye(len(W))
     least = max(block.floor for block in blocks) * np.einsum("nkk->n", G)
     G += np.where(least > 0, least, 1.0)[:, None, None] * np.eye(len(W))
@@ -155,8 +155,11 @@ def _jointly(chunk, blocks):
 
 
 def pulls(chunk):
-    """The weights with which gaps pull a component towards zero, (n, d); zero elsewhere."""
-    return chunk.value_weights(HIDDEN_WEIGHT) * chunk.hidden
+    """The weights with which gaps pull a component towards zero, (n, d); zero elsewhere.
+
+    (1, d) if all values were observed.
+    """
+    return chunk.value_weights(HIDDEN_WEIGHT) * ~chunk.seen
 
 
 def coefficients(chunk, blocks):

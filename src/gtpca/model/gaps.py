@@ -20,6 +20,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gtpca.operators.normal import of_pairs, pair_products
+
 __all__ = [
     "HIDDEN_WEIGHT",
     "Factors",
@@ -167,12 +169,7 @@ def hidden_sums(chunk, index, weighted, coef):
     -------
     array (1, K, K, p) as :meth:`~gtpca.operators.base.Operator.mask_sums` says
     """
-    K = coef.shape[1]
-    first, second = np.tril_indices(K)
-    products = (1 - HIDDEN_WEIGHT) * weighted[:, first] * coef[:, second]
+    K, products = coef.shape[1], pair_products((1 - HIDDEN_WEIGHT) * weighted, coef)
     # the systems of a block can be so ill-conditioned that the energy drops in single precision
     mask = chunk.lack if K == 1 else chunk.lack.astype(np.float64)
-    sums = chunk.operator.mask_sums(mask, index, products.T)
-    total = np.empty((K, K, sums.shape[1]))
-    total[first, second] = total[second, first] = sums
-    return total[None]
+    return of_pairs(chunk.operator.mask_sums(mask, index, products), K)[None]

@@ -25,7 +25,14 @@ from gtpca.data.chunks import known_rows
 from gtpca.model.gaps import HIDDEN_WEIGHT
 from gtpca.model.picking import correlated, grams_of, upright
 from gtpca.operators.base import Operator, lengths_at
-from gtpca.operators.normal import CG_STEPS, Moments, moments_at, moments_each
+from gtpca.operators.normal import (
+    CG_STEPS,
+    Moments,
+    moments_at,
+    moments_each,
+    of_pairs,
+    pair_products,
+)
 from gtpca.operators.poses import is_pose
 
 __all__ = [
@@ -363,14 +370,10 @@ def coded_statistics(chunk, index, coef, explained) -> Stats:
 
 def _moments_between(chunk, pose, weighted, coef):
     """:class:`Moments` of a chunk at poses (n, p); gaps are part of them."""
-    K = coef.shape[1]
-    first, second = np.tril_indices(K)
-    products = (weighted[:, first] * coef[:, second]).T
-    V = chunk.value_weights(HIDDEN_WEIGHT)
+    products, V = pair_products(weighted, coef), chunk.value_weights(HIDDEN_WEIGHT)
     sums = chunk.operator.continuous.sums(pose, products, V)
-    total = np.empty((1, K, K, sums.shape[1]))
-    total[0, first, second] = total[0, second, first] = sums
-    return Moments((weighted.T @ coef)[None, None], between=total)
+    between = of_pairs(sums, coef.shape[1])[None]
+    return Moments((weighted.T @ coef)[None, None], between=between)
 
 
 def explained_energy(chunk, block) -> float:

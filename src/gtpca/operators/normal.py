@@ -38,6 +38,8 @@ __all__ = [
     "conjugate_gradients",
     "moments_at",
     "moments_each",
+    "of_pairs",
+    "pair_products",
 ]
 
 CG_TOLERANCE, CG_STEPS = 1e-10, 200
@@ -127,11 +129,22 @@ def moments_at(operator, index, weighted, coef):
     """
     if operator._alike:
         return (weighted.T @ coef)[None]
+    products = pair_products(weighted, coef)
+    sums = _sums_by_index(operator, np.broadcast_to(index, products.shape), products)
+    return np.ascontiguousarray(np.moveaxis(of_pairs(sums, coef.shape[1]), 2, 0))
+
+
+def pair_products(weighted, coef):
+    """``a_ij a_ik`` of coefficients (n, K), times sample weights, for ``k <= j``, (pairs, n)."""
     first, second = np.tril_indices(coef.shape[1])
-    each = np.broadcast_to(index, (len(first), len(index)))
-    sums = _sums_by_index(operator, each, weighted.T[first] * coef.T[second])
-    total = np.empty((operator.n_transforms, *(coef.shape[1],) * 2))
-    total[:, first, second] = total[:, second, first] = sums.T
+    return (weighted[:, first] * coef[:, second]).T
+
+
+def of_pairs(sums, K):
+    """Symmetric matrices (K, K, ..) from sums of :func:`pair_products`, (pairs, ..)."""
+    first, second = np.tril_indices(K)
+    total = np.empty((K, K, *sums.shape[1:]))
+    total[first, second] = total[second, first] = sums
     return total
 
 

@@ -383,8 +383,12 @@ def _interpolated_rows(A, index, share):
 
 def beside(lattice, rows, W) -> Beside:
     """Rows beside components, in the quicker of two ways."""
-    crossed = W.shape[1] >= CHANNELS and len(W) * W.shape[2] <= POINTS
-    return (Crossed if crossed else Beside)(lattice, rows, W)
+    return (Crossed if _sums_first(W) else Beside)(lattice, rows, W)
+
+
+def _sums_first(W):
+    """Whether sums over channels come before poses: many channels of few points."""
+    return W.shape[1] >= CHANNELS and len(W) * W.shape[2] <= POINTS
 
 
 def project(lattice, rows, W, pose, positive=False) -> Warped:
@@ -515,7 +519,9 @@ def _in_pieces(find, lattice, rows, W, starts, *how):
     """What ``find`` makes of some rows at a time."""
     X, V, energy = rows
     per_row = len(W) * sum(segment.price.size for segment in lattice.segments)
-    per_row = max(per_row, 9 * X[0].size * len(W), len(W) ** 2 * X.shape[2] ** 2)
+    pairs = 1 if len(V) == 1 else 1 + len(W)
+    sums = pairs * len(W) * X.shape[2] ** 2
+    per_row = max(per_row, sums if _sums_first(W) else 9 * X[0].size * len(W))
     size, found = max(1, PIECE // per_row), []
     for first in range(0, len(X), size):
         part = slice(first, first + size)

@@ -106,7 +106,8 @@ class Problem:
         """The same problem on some of the rows, in memory."""
         chunk = self.chunks.take(numbers)
         n_jobs = getattr(self.chunks, "n_jobs", None)
-        chunks = as_chunks(chunk.rows, chunk.operator, chunk.weight, n_jobs=n_jobs)
+        how = {"n_jobs": n_jobs, "given": chunk.given}
+        chunks = as_chunks(chunk.rows, chunk.operator, chunk.weight, **how)
         return replace(self, chunks=chunks)
 
     def block_for_codes(self, W: np.ndarray) -> Block:
