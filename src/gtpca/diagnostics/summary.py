@@ -78,7 +78,7 @@ class Check:
         """The same, with sentences that name files; see :meth:`NoiseFloor.advice`."""
         files = (model, data, reading, again)
         named = {name: each.named(*files) for name, each in self.answers.items()}
-        return replace(self, no_poses=self.no_poses.replace("DATA", str(data)), **named)
+        return replace(self, **named)
 
     @property
     def on_page(self) -> Check:
@@ -168,7 +168,7 @@ def _check_samples(model, X, quick, n_jobs=None, random_state=0, progress=None) 
 
 
 def quick_check(model, X) -> Check | None:
-    """A quick :func:`check` where it costs less than the page of the model; None elsewhere.
+    """A quick :func:`check` of small data, which takes less than a second; None elsewhere.
 
     A fit takes about ``n m (d + L)`` products per direction and pass, with ``m`` transforms of
     ``d`` values and ``L`` weights. There is none for kinds or recordings, or for samples that are

@@ -118,7 +118,7 @@ GAPS = (
 
 OWN_POSES = (
     "Poses were not compared with the next best ones: this family has no list of transforms; "
-    "`choose_warp(X)`, or `gtpca choose DATA --family freewarp`, tells whether warps are supported."
+    "`choose_warp(X)`, or `gtpca choose` with this family, tells whether warps are supported."
 )
 
 
