@@ -73,7 +73,7 @@ def transform(
       gtpca transform signals.gtpca new.csv -o scores.csv
       gtpca transform signals.gtpca new.csv -o scores.parquet --poses
       gtpca transform signals.gtpca new.csv -o - | head
-      gtpca transform t.gtpca new.csv -o scores.csv --labels rt --known-poses start=0,rt
+      gtpca transform t.gtpca x.csv -o s.csv --labels rt --known-poses start=0,rt
 
     With --poses there are further columns, such as gtpca0_start: where the window of the first
     component stands, and gtpca0_start_se, its standard error. The README's table of families says
