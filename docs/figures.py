@@ -717,6 +717,34 @@ def _(d):
     yield page, text, free[3], known[3]
 
 
+REGISTERED = {
+    "gtpca 1": "| GT-PCA, one component |",
+    "gtpca 4": "| GT-PCA, four in one pose |",
+    "phase": "| phase correlation (scikit-image) |",
+    "pystackreg": "| pystackreg |",
+}
+
+
+@of("bench_pose_peers.json")
+def _(d):
+    columns = [
+        ("moved, noise 0.1", "pixels", "{:.2f} ± {:.2f}"),
+        ("moved, noise 1", "pixels", "{:.2f} ± {:.2f}"),
+        ("turned, noise 0.1", "degrees", "{:.1f} ± {:.1f}"),
+        ("turned, noise 0.1", "pixels", "{:.2f} ± {:.2f}"),
+        ("turned, noise 1", "degrees", "{:.1f} ± {:.1f}"),
+        ("turned, noise 1", "pixels", "{:.2f} ± {:.2f}"),
+    ]
+    for name, text in REGISTERED.items():
+        values = []
+        for case, measure, _form in columns:
+            found = np.array([row[f"{measure} {name}"] for row in d[case].values()])
+            values += [found.mean(), found.std(ddof=1) / np.sqrt(len(found))]
+        seconds = np.mean([row[f"seconds {name}"] for row in d["turned, noise 1"].values()])
+        line = " | ".join(form for *_, form in columns)
+        yield "docs/comparison.md", f"{text} {line} | {{:.1f}} |", *values, seconds
+
+
 @of("bench_peers.json")
 def _(d):
     page, shape = "docs/comparison.md", d["kshape"]
