@@ -337,12 +337,15 @@ def test_info_and_page_say_commands_that_run(folder, capsys, monkeypatch):
 
 
 def test_no_option_of_fit_can_be_forgotten():
-    """Every option of fit is what a model says, how a file is read, or says itself."""
+    """Every option of fit is what a model says, how a file is read, or says itself.
+
+    Known poses are not part of a model: what is fitted again looks for all of them.
+    """
     from gtpca.commands import checking, models
     from gtpca.commands.options import DATA_OPTIONS
 
     fit = set(inspect.signature(models.fit).parameters)
-    itself = {"data", "output", "family", "k", "fraction", "as_json"}
+    itself = {"data", "output", "family", "k", "fraction", "as_json", "known_poses"}
     assert fit - set(DATA_OPTIONS) - itself == set(fit_options(GTPCA())) - {"missing"}
     choose = set(inspect.signature(checking.choose).parameters)
     assert choose & fit - set(DATA_OPTIONS) - itself == CHOOSE_OPTIONS - {"missing"}

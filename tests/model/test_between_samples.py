@@ -7,7 +7,7 @@ import pytest
 
 from gtpca import ALS, GTPCA, Shift
 from gtpca.data.chunks import Chunk
-from gtpca.model import matching
+from gtpca.model import matching, picking
 from gtpca.model.matching import make_blocks, match, statistics, update
 
 CASES = {
@@ -42,7 +42,7 @@ def test_the_search_is_exhaustive(name, smooth, K, polarity, monkeypatch):
     chunk, W = chunk_and_weights(name, K, smooth)
     [block] = make_blocks(chunk.operator, W[None], polarity=polarity)
     fast = match(chunk, block)
-    monkeypatch.setattr(matching, "searches", lambda operator: False)
+    monkeypatch.setattr(picking, "searches", lambda operator: False)
     slow = match(chunk, block)
     np.testing.assert_array_equal(fast.index, slow.index)
     np.testing.assert_allclose(fast.coef, slow.coef, atol=1e-12)
@@ -53,7 +53,7 @@ def test_several_starts_at_once_and_single_precision(monkeypatch):
     chunk, W = chunk_and_weights("inside", 3, True, dtype=np.float32)
     blocks = make_blocks(chunk.operator, W[:, None], np.float32)
     fast = statistics(chunk, blocks)
-    monkeypatch.setattr(matching, "searches", lambda operator: False)
+    monkeypatch.setattr(picking, "searches", lambda operator: False)
     slow = statistics(chunk, blocks)
     np.testing.assert_allclose(fast.explained, slow.explained, rtol=1e-5)
 

@@ -124,9 +124,10 @@ def test_the_table_of_a_sample_is_that_of_the_model(channels, units, shown):
     np.testing.assert_allclose(np.array(numbers)[:, 1:], np.transpose(wanted), rtol=1e-3)
 
 
-def at_rest(points):
-    """Where points of a window of 20 lie, in seconds, if it is in the middle of the 50."""
-    return FIRST + (15 + points) / RATE
+def at_median(model, X, component, points):
+    """Where points of a window of 20 lie, in seconds, at the median pose of a component."""
+    starts = model.poses(model.encode(X))["start"][:, component]  # in seconds
+    return np.median(starts) + points / RATE
 
 
 PIXELS = """
@@ -166,20 +167,21 @@ def test_pictures_of_channels_are_those_of_the_model_and_say_where_they_lie(unit
     assert (ends[1], float(ends[0])) == (name, x)
     assert float(ends[2]) == pytest.approx(x + 49 * step)
     window = driver.execute_script(ENDS, "#components .card:first-child")
-    places = at_rest(np.array([0, 19])) if units else [0, 19]
+    places = at_median(model, X, 0, np.array([0, 19])) if units else [0, 19]
     np.testing.assert_allclose([float(window[0]), float(window[2])], places, atol=1e-9)
 
 
 @pytest.mark.parametrize("units", [True, False])
 def test_curves_of_components_are_those_of_the_model(units, shown):
-    model, _, driver = shown(1, units)
+    model, X, driver = shown(1, units)
     script = (
         "return Array.from(document.querySelectorAll('#components .plot'), (host) =>"
         " [Array.from(host.data[0].x), Array.from(host.data[0].y), host.layout.xaxis.title.text])"
     )
-    for (x, y, title), w in zip(driver.execute_script(script), model.components_, strict=True):
+    curves = zip(driver.execute_script(script), model.components_, strict=True)
+    for k, ((x, y, title), w) in enumerate(curves):
         np.testing.assert_allclose(y, w[0], atol=np.ptp(w) / 1e4)
-        places = at_rest(np.arange(20)) if units else np.arange(20)
+        places = at_median(model, X, k, np.arange(20)) if units else np.arange(20)
         np.testing.assert_allclose(x, places, atol=1e-9)
         assert title == ("time (s)" if units else "")
 

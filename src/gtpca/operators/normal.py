@@ -192,7 +192,7 @@ class Normal(ABC):
         wanted = rhs.reshape(shape)
         flat = conjugate_gradients(times, wanted, start.reshape(shape), steps)
         if steps >= CG_STEPS:
-            cover = np.repeat(self.cover[:, None], rhs.shape[1], axis=1).reshape(shape)
+            cover = np.broadcast_to(self.cover[:, None], rhs.shape).reshape(shape)
             flat = conjugate_gradients(times, wanted, flat, steps, scale=divide(1.0, cover, 0.0))
         return flat.reshape(rhs.shape)
 
