@@ -127,8 +127,8 @@ def dictionary_draw(seed):
     return found
 
 
-def warped(rng, n, free):
-    """Curves whose time runs unevenly: by one parameter, or by a smooth random warp."""
+def warped(rng, n, free, bent=True):
+    """Curves whose time runs unevenly: by one parameter, or by a smooth random warp; or evenly."""
     u = np.linspace(0, 1, 80)
     a = rng.normal(0, 0.35, (n, 1))
     phase = u ** np.exp(a)
@@ -136,6 +136,7 @@ def warped(rng, n, free):
         bend = rng.normal(0, 0.035, (n, 3)) @ np.sin(np.pi * np.outer([2, 3, 4], u))
         phase = np.clip(phase + bend, 0, 1)
         phase = np.maximum.accumulate(phase, axis=1)
+    phase = phase if bent else u
     height = rng.normal(1, 0.15, (n, 2))
     curve = sum(
         height[:, [k]] * np.exp(-(((phase - c) / 0.09) ** 2)) for k, c in enumerate((0.35, 0.7))

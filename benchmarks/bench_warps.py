@@ -1,6 +1,7 @@
 """Free warps of time beside other methods for curves: the numbers of docs/howto/own-timing.md.
 
-curves      the curves of bench_peers.py, 10 draws: variance left after alignment, and seconds
+even        what true warps leave of the variance of the curves of bench_peers.py, 10 draws
+curves      the same curves: variance left after alignment, and seconds
 clean       held-out curves in noise of .02, .1 and .3: error of the reconstruction from two
             components against the curve without noise, as a share of its energy
 noise       white and AR(.9) noise, 20 draws each: how often choose_warp suggests a warp
@@ -179,10 +180,10 @@ def has(package) -> bool:
     return True
 
 
-def both_kinds(seed):
-    """Curves bent by one parameter, and freely."""
+def both_kinds(seed, bent=True):
+    """Curves bent by one parameter, and freely; or the same ones in even time."""
     rng = np.random.default_rng(seed)
-    return {kind: warped(rng, 40, kind == "free") for kind in ("one parameter", "free")}
+    return {kind: warped(rng, 40, kind == "free", bent) for kind in ("one parameter", "free")}
 
 
 def tune(only, known):
@@ -246,6 +247,17 @@ def dtw(a, b) -> float:
         before = np.minimum(np.minimum(best[i - 1, j], best[i, j - 1]), best[i - 1, j - 1])
         best[i, j] = cost[i - 1, j - 1] + before
     return float(best[-1, -1])
+
+
+def even(only, known):
+    """What true warps leave: different heights, and noise."""
+    left = {"one parameter": [], "free": []}
+    for seed in DRAWS:
+        for (kind, (_, straight)), (_, X) in zip(
+            both_kinds(seed, bent=False).items(), both_kinds(seed).values(), strict=True
+        ):
+            left[kind].append(share_left(straight, X))
+    return {kind: summary(values) for kind, values in left.items()}
 
 
 def curves(only, known):
@@ -582,6 +594,7 @@ def slopes(places, gap):
 
 PARTS = {
     "tune": tune,
+    "even": even,
     "curves": curves,
     "clean": clean,
     "noise": noise,

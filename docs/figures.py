@@ -841,6 +841,8 @@ def _bent_curves(d, page):
     text += "beside {:.3f}"
     names = ("fdasrsf", "scikit-fda", "fdars", "FreeWarp")
     yield page, text, *(min(d["tune"][name]["tried"]) for name in names)
+    true = [d["even"][kind][key] for kind in ("one parameter", "free") for key in ("mean", "error")]
+    yield page, "| the true warps | {:.3f} ± {:.3f} | {:.3f} ± {:.3f} | |", *true
     for name, title in BENT.items():
         if name not in d["curves"]:
             continue
