@@ -817,10 +817,14 @@ def _real_curves(d, page):
         yield page, f"| {title} |" + " {:.2f} ± {:.2f} |" * 3, *values
     both = [100 * real["gait"][f"{name}, channels together"]["mean"] for name in list(JUDGED)[::4]]
     yield page, "the error of gait is {:.2f} (no warp: {:.2f})", *both
-    ours, theirs = d["neurons"]["FreeWarp, one start"], d["neurons"]["affinewarp"]
-    told = [found[key] for found in (ours, theirs) for key in ("correlation", "seconds")]
-    text = "between the presses by {:.2f}, in {:.1f} s; that of affinewarp's linear warps by "
-    yield page, text + "{:.2f}, in {:.0f} s.", *told
+    told = []
+    for name in ("FreeWarp, one start", "FreeWarp", "affinewarp"):
+        found = d["neurons"][name]
+        told += [*(found["correlation"][key] for key in ("mean", "error")), found["seconds"]]
+    text = "between the presses by {:.3f} ± {:.3f}, in {:.1f} s, and by {:.3f} ± {:.3f}, in "
+    text += "{:.1f} s, with all starts; that of affinewarp's linear warps by {:.3f} ± {:.3f}, "
+    text += "in {:.0f} s."
+    yield page, text, *told
 
 
 BENT = {
