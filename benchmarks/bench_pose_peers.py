@@ -29,7 +29,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from bench_refined import away, drawn, pattern
+from bench_refined import away, drawn, pattern, run_missing
 from scipy import ndimage
 
 from gtpca import GTPCA, Shift, Similarity
@@ -213,15 +213,7 @@ def main():
     rows = json.loads(options.out.read_text()) if options.out.exists() else {}
     warnings.simplefilter("ignore")
     for name, run in cases(options.only):
-        mine = rows.setdefault(name, {})
-        for seed in options.seeds:
-            if str(seed) not in mine:
-                mine[str(seed)] = run(seed)
-                options.out.write_text(json.dumps(rows, indent=1) + "\n")
-        for measure in next(iter(mine.values())):
-            values = np.array([row[measure] for row in mine.values()])
-            error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-            print(f"{name:20} {measure:20} {values.mean():.4f} +- {error:.4f}", flush=True)
+        run_missing(name, run, options.seeds, rows, options.out)
 
 
 if __name__ == "__main__":

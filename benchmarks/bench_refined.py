@@ -25,6 +25,7 @@ import json
 import resource
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -173,6 +174,19 @@ CASES |= {f"similarity, {name}": (similarity, name, 4) for name in ("Similarity"
 LARGE = {"large": (large, "Similarity", 4)}
 
 
+def run_missing(name, run, seeds, rows, path):
+    """Run the seeds of a case that are not among ``rows`` yet, write them, and print means."""
+    mine = rows.setdefault(name, {})
+    for seed in seeds:
+        if str(seed) not in mine:
+            mine[str(seed)] = run(seed)
+            path.write_text(json.dumps(rows, indent=1) + "\n")
+    for measure in next(iter(mine.values())):
+        values = np.array([row[measure] for row in mine.values()])
+        error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+        print(f"{name:28} {measure:22} {values.mean():.4f} +- {error:.4f}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("only", nargs="?", default="", help="cases whose names contain this")
@@ -185,15 +199,8 @@ def main():
     for name, (run, *what) in cases.items():
         if options.only not in name:
             continue
-        mine = rows.setdefault(name, {})
-        for seed in options.seeds[:1] if run is large else options.seeds:
-            if str(seed) not in mine:
-                mine[str(seed)] = run(*what, seed)
-                options.out.write_text(json.dumps(rows, indent=1) + "\n")
-        for measure in next(iter(mine.values())):
-            values = np.array([row[measure] for row in mine.values()])
-            error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-            print(f"{name:28} {measure:22} {values.mean():.4f} +- {error:.4f}", flush=True)
+        seeds = options.seeds[:1] if run is large else options.seeds
+        run_missing(name, partial(run, *what), seeds, rows, options.out)
 
 
 if __name__ == "__main__":
