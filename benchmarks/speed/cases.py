@@ -41,6 +41,20 @@ from gtpca import (
 )
 
 N_SEEDS = 20  # of data, and of starts on the data of seed 0
+# Where two standard errors of 20 seeds make an equal solver miss the bar in more than one of twenty
+# cases (an error above .0027), 80 seeds; fixed after 20 seeds and before any other.
+MORE_SEEDS = 80
+NOISY = (
+    "oscillations",
+    "circular-shared",
+    "heartbeats-3",
+    "heartbeats-4",
+    "heartbeats-5",
+    "handwriting",
+    "timewarp",
+    "compose",
+    "eeg",
+)
 
 
 @dataclass(frozen=True)
@@ -74,8 +88,8 @@ class Case:
 
     @property
     def seeds(self) -> range:
-        """Seeds that quality is measured with."""
-        return range(N_SEEDS)
+        """Seeds of data that quality is measured with."""
+        return range(MORE_SEEDS if self.name in NOISY else N_SEEDS)
 
     def model(self, seed, n_jobs) -> GTPCA:
         options = {"shared_pose": self.shared, "n_jobs": n_jobs, "random_state": seed}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from speed.cases import N_SEEDS
 
 BAR = 1.01  # of the mean ratio new / base with all components, plus two standard errors
 FRESH = 200  # the first of the seeds of --fresh
@@ -61,7 +62,7 @@ def text(case, verdict):
 
 def spread(case, versions, runner, store, say) -> None:
     """Residuals on the data of seed 0 from other starts: run what is missing, print a line."""
-    for start in case.seeds:
+    for start in range(N_SEEDS):
         for version in versions:
             source = runner.ids[version]
             if str(start) not in store.residuals(case, version, source, "spread"):
