@@ -199,7 +199,7 @@ def encode(chunk, blocks, sweeps=0, units=None) -> Codes:
     """
     chunk, exponent = ordinary(chunk)
     codes = code(chunk, blocks, sweeps)
-    scores = in_units(codes.scores, chunk.operator.node_near(codes.index), units)
+    scores = in_units(codes.scores, chunk.operator.pose_space.nearest(codes.index), units)
     return Codes(np.ldexp(scores, exponent).astype(chunk.rows.dtype), codes.index)
 
 
@@ -336,7 +336,9 @@ def measure(chunk, blocks, sweeps=0, units=None):
         greedy = sweeps == 0 and chunk.given is None
         swept = rest if greedy else sweep(chunk, blocks[:number], sweeps)
         columns.append(swept.energies)
-    scores = in_units(swept.codes.scores, chunk.operator.node_near(swept.codes.index), units)
+    scores = in_units(
+        swept.codes.scores, chunk.operator.pose_space.nearest(swept.codes.index), units
+    )
     scores = np.ldexp(scores, exponent).astype(chunk.rows.dtype)
     energies = np.ldexp(np.stack(columns, axis=1), 2 * exponent)
     return {"scores": scores, "index": swept.codes.index, "energies": energies}

@@ -125,7 +125,7 @@ def summarise(chunk, scores, explained, index):
     Poses between the nodes count as the nearest nodes.
     """
     sides, count = score_sides(chunk, scores), np.flatnonzero(chunk.weigh(explained) > 0)
-    sizes, index = np.abs(scores[count, 0]), chunk.operator.node_near(index[count])
+    sizes, index = np.abs(scores[count, 0]), chunk.operator.pose_space.nearest(index[count])
     if not len(sizes):
         return TakenPoses(-1.0, 0, index, index, sides)
     row = int(sizes.argmax())

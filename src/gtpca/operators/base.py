@@ -18,6 +18,7 @@ import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -28,7 +29,7 @@ from gtpca import checks
 from gtpca.operators.backend import cast, is_numpy, namespace
 from gtpca.operators.grid import resized
 from gtpca.operators.normal import ByNode, Diagonal, Masked, Moments, Normal, Scalar
-from gtpca.operators.poses import Continuous, PoseAxis, is_pose
+from gtpca.operators.poses import Continuous, PoseAxis, PoseSpace, declared_axes, is_pose
 from gtpca.operators.ready import Ready, ReadyBank
 
 __all__ = [
@@ -91,16 +92,10 @@ class Operator(ABC):
     grid, weight_grid : tuple of int
         The shapes of a sample and of a component, each a :class:`~gtpca.operators.grid.Grid` if its
         axes are known. The axes of a component are those of a sample that is not moved.
-    pose_units : dict of str to str
-        Units of the quantities of :meth:`describe`, as far as they have any.
-    periods : dict of str to float
-        The quantities of :meth:`describe` that are periodic, with their periods. Needed, like
-        ``edges``, for poses with probabilities.
-    angles : tuple of str
-        The quantities that are angles, in degrees; their period is 360.
-    unordered : tuple of str
-        The quantities that only number the transforms: neighbours need not be alike, and a range of
-        them has no ends.
+    quantities : tuple of PoseAxis
+        What is known of the quantities of :meth:`describe`: units, periods, order. One that is not
+        listed is an ordered number without a unit. Poses with probabilities need periods and
+        ``edges``.
     circular : dict of int to bool
         If every transform is a shift: the axes along which it shifts, and whether each is circular.
     edges : dict of int to str
@@ -116,11 +111,8 @@ class Operator(ABC):
     isometric = False
     crops = False
     reference = 0
-    pose_units: dict[str, str] = {}  # noqa: RUF012 - none of them is ever changed
-    periods: dict[str, float] = {}  # noqa: RUF012
-    angles: tuple[str, ...] = ()
-    unordered: tuple[str, ...] = ("transform",)
-    circular: dict[int, bool] = {}  # noqa: RUF012
+    quantities: tuple[PoseAxis, ...] = (PoseAxis("transform", ordered=False),)
+    circular: dict[int, bool] = {}  # noqa: RUF012 - it is never changed
     continuous: Continuous | None = None
 
     def __init__(self, sample_shape, weight_shape, n_transforms, moved_axes=None, domain=None):
@@ -140,16 +132,6 @@ class Operator(ABC):
         self.domain_share = self.n_judged / self.n_features
         same = self.weight_shape == self.sample_shape
         self.weight_grid = self.grid if same else resized(self.grid, self.weight_shape)
-
-    @property
-    def own_search(self) -> bool:
-        """Whether poses are found row by row, without a list of transforms."""
-        return self.continuous is not None and not self.continuous.from_nodes
-
-    @property
-    def still(self) -> bool:
-        """Whether nothing moves: there is one transform only."""
-        return self.n_transforms == 1 and self.continuous is None
 
     # --- must be written ---
 
@@ -171,44 +153,16 @@ class Operator(ABC):
         return {"transform": np.asarray(index)}
 
     @cached_property
-    def pose_axes(self) -> tuple[PoseAxis, ...]:
-        """The parameters of a pose: one axis for each quantity of :meth:`describe`.
-
-        A quantity that is not a number is replaced by the number of the transform.
-        """
-        if self.continuous is not None:
-            return self.continuous.axes
-        names = self.describe(np.zeros(1, dtype=np.int64))
-        ends = zip(names, self.nodes.min(axis=0), self.nodes.max(axis=0), strict=True)
-        return tuple(
-            PoseAxis(n, float(a), float(b), self.pose_units.get(n, ""), self.periods.get(n))
-            for n, a, b in ends
-        )
-
-    @cached_property
-    def nodes(self) -> np.ndarray:
-        """The poses of all transforms, (m, p), in the order of :attr:`pose_axes`."""
+    def pose_space(self) -> PoseSpace:
+        """The poses as parameters: their axes, and the nodes."""
         every = np.arange(self.n_transforms)
         columns = [np.asarray(values) for values in self.describe(every).values()]
         numbers = [values if values.dtype.kind in "biuf" else every for values in columns]
-        return np.array(numbers, dtype=np.float64).reshape(len(numbers), len(every)).T
-
-    def pose_at(self, index: np.ndarray) -> np.ndarray:
-        """The parameters (.., p) of transforms (..); poses remain as they are."""
-        return index if is_pose(index) else self.nodes[index]
-
-    def node_near(self, pose: np.ndarray) -> np.ndarray:
-        """The numbers (..) of the nodes nearest to poses (.., p); numbers remain as they are.
-
-        Differences are compared with the range of their axis.
-        """
-        if not is_pose(pose):
-            return pose
-        far = np.zeros((*pose.shape[:-1], self.n_transforms))
-        for j, axis in enumerate(self.pose_axes):
-            steps = axis.difference(pose[..., j, None], self.nodes[:, j])
-            far += (steps / max(axis.high - axis.low, np.finfo(float).tiny)) ** 2
-        return far.argmin(axis=-1)
+        nodes = np.array(numbers, dtype=np.float64).reshape(len(numbers), len(every)).T
+        if self.continuous is not None:
+            return PoseSpace(self.continuous.axes, nodes)
+        ends = zip(declared_axes(self).values(), nodes.min(axis=0), nodes.max(axis=0), strict=True)
+        return PoseSpace(tuple(replace(q, low=float(a), high=float(b)) for q, a, b in ends), nodes)
 
     @property
     def magnitude(self) -> Operator:
@@ -647,8 +601,7 @@ def on_nodes(operator, what: str):
         )
     other = copy.copy(operator)
     other.continuous = None
-    for name in ("nodes", "pose_axes"):
-        vars(other).pop(name, None)
+    vars(other).pop("pose_space", None)
     return other
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
@@ -9,7 +11,7 @@ from gtpca.operators.backend import is_numpy, namespace
 from gtpca.operators.bank import BankOperator
 from gtpca.operators.base import Operator
 from gtpca.operators.normal import Masked
-from gtpca.operators.poses import is_pose
+from gtpca.operators.poses import declared_axes, is_pose
 from gtpca.operators.ready import ReadyPairs
 
 __all__ = ["ComposedOperator", "composed"]
@@ -32,8 +34,7 @@ def composed(outer, inner) -> Operator:
         reference=pairs.reference,
         on_grid=outer.on_grid and inner.on_grid,
         domain=outer.domain,
-        angles=pairs.angles,
-        unordered=pairs.unordered,
+        quantities=pairs.quantities,
     )
 
 
@@ -57,10 +58,8 @@ class ComposedOperator(Operator):
         self.outer, self.inner = outer, inner
         self.domain_share = inner.domain_share * outer.domain_share
         self.weight_grid, self.edges = inner.weight_grid, inner.edges
-        self.pose_units = self._joined_words(lambda part: part.pose_units)
-        self.periods = self._joined_words(lambda part: part.periods)
-        self.angles = tuple(self._joined_words(lambda part: dict.fromkeys(part.angles, True)))
-        self.unordered = tuple(self._joined_words(lambda part: dict.fromkeys(part.unordered, True)))
+        told = _joined(declared_axes(outer), declared_axes(inner))
+        self.quantities = tuple(replace(axis, name=name) for name, axis in told.items())
         self.reference = inner.reference * outer.n_transforms + outer.reference
         self.selects = outer.selects and inner.selects
         self.isometric = outer.isometric and inner.isometric
@@ -228,15 +227,6 @@ class ComposedOperator(Operator):
             return self.continuous.describe(index)
         inside, outside = self._split(np.asarray(index))
         return _joined(self.outer.describe(outside), self.inner.describe(inside))
-
-    def _joined_words(self, words_of):
-        """What both parts say of some of their quantities, by the names that these have here."""
-        first = np.zeros(1, dtype=np.int64)
-        parts = [
-            {name: words_of(part).get(name) for name in part.describe(first)}
-            for part in (self.outer, self.inner)
-        ]
-        return {name: said for name, said in _joined(*parts).items() if said}
 
     def centre(self, w, used, seen):
         """Rolling the weights rolls the window, if the transforms in between commute with it."""

@@ -163,7 +163,7 @@ class FractionalShiftOperator(Operator):
         base = self.base
         super().__init__(base.grid, base.weight_shape, np.prod(self.counts), axes)
         self.whole = ShiftOperator([axis.wide for axis in self.fine], axes, grid=grid)
-        self.pose_units, self.periods, self.circular = base.pose_units, base.periods, base.circular
+        self.quantities, self.circular = base.quantities, base.circular
         self.weight_grid, self.edges, self.crops = base.weight_grid, base.edges, base.crops
         self.stacked = self.whole.stacked
         centred = [axis.track.centred * axis.parts for axis in self.fine]

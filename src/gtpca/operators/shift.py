@@ -39,7 +39,7 @@ from gtpca.operators.base import READY_BANK, Operator, sum_by_index
 from gtpca.operators.extrapolation import predict_unseen
 from gtpca.operators.lags import SHORT_AXIS, coarser_track, conjugate_spectra, lag_matrix
 from gtpca.operators.ready import Ready, ReadyBank, ReadyShift
-from gtpca.operators.windows import describe_windows, window_grid, window_periods, window_units
+from gtpca.operators.windows import describe_windows, window_grid, window_quantities
 
 __all__ = ["ShiftAxis", "ShiftOperator"]
 
@@ -259,8 +259,7 @@ class ShiftOperator(Operator):
         self.counts = tuple(track.count for track in self.tracks)
         sizes, windows = [t.size for t in self.tracks], [t.window for t in self.tracks]
         super().__init__(grid or tuple(sizes), windows, np.prod(self.counts), axes)
-        self.pose_units = window_units(self.grid, self.moved_axes)
-        self.periods = window_periods(self.grid, self.moved_axes, self.tracks)
+        self.quantities = window_quantities(self.grid, self.moved_axes, self.tracks)
         self.circular = {j: self.tracks[j].circular for j in self.moved_axes}
         self.weight_grid = window_grid(self.grid, self.tracks)
         self.edges = {axis: self._edge(axis) for axis in self.moved_axes}
