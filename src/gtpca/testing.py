@@ -267,7 +267,7 @@ def _check_adjoints(case, rng):
     _close(single, slow, "adjoint_at, float32", 1e-4)
     rows = np.einsum("ndl,nd->nl", case.T[index[0]], X)
     _close(operator.adjoint_at(X, index[0], coef), coef @ rows, "adjoint_at in common transforms")
-    _close(operator.adjoint_rows(X, index[0]), rows, "adjoint_rows")
+    _close(operator.adjoint_at(X, index[0]), rows, "adjoint_at of each row")
 
 
 def _check_sums(case, rng):
@@ -321,7 +321,6 @@ def _check_normal(case, rng):
         _check_cover(case, np.einsum("stkk->st", nodes), normal.cover, "normal: cover")
         unseen = np.broadcast_to((normal.cover == 0)[:, None], W.shape)
         assert np.array_equal(solved[unseen], start[unseen]), "normal: solve changed unseen weights"
-    _check_cover(case, counts, operator.coverage(counts), "coverage")
 
 
 def _check_cover(case, counts, found, name):
@@ -381,7 +380,7 @@ def _check_between(case, rng):
             operator.apply_at(W[0], operator.pose_space.at(case.index[0])), shown, "apply at nodes"
         )
     moved = np.stack([operator.apply_at(w, pose) for w in W])
-    back = operator.adjoint_rows(X, pose)
+    back = operator.adjoint_at(X, pose)
     _close(np.sum(moved[0] * X, axis=1), back @ W[0], "continuous: the dot test")
     each = operator.apply_at(np.repeat(W[:1], n, axis=0), pose)
     _close(each, moved[0], "continuous: apply to rows of weights")
@@ -389,7 +388,7 @@ def _check_between(case, rng):
     V, coef = rng.uniform(size=X.shape), case.coef[:1]
     for weights in (one, V):
         normal = between.normal(between.sums(pose, coef, weights)[:, None, None])
-        slow = coef @ operator.adjoint_rows(weights * moved[0], pose)
+        slow = coef @ operator.adjoint_at(weights * moved[0], pose)
         _close(normal.times(W[None, :1])[0], slow, "continuous: sums, normal")
     _check_search(case, X, one, pose)
 
@@ -468,10 +467,8 @@ CHECKS = {
     "move_prepared": _check_move_prepared,
     "gram": _check_gram,
     "adjoint_at": _check_adjoints,
-    "adjoint_rows": _check_adjoints,
     "adjoint_sum": _check_sums,
     "normal": _check_normal,
-    "coverage": _check_normal,
     "prepare_mask": _check_masks,
     "correlate_mask": _check_masks,
     "mask_sums": _check_masks,

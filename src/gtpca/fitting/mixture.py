@@ -231,7 +231,7 @@ def drawn_row(chunk, left, order, rng) -> np.ndarray:
     whole = operator.magnitude
     power = whole.correlate(whole.prepare(row**2), np.ones((1, operator.n_weights)))[0, 0]
     index = np.array([(power >= power.max() * (1 - SAME)).argmax()])
-    return orthonormal(operator.adjoint_rows(row, index)[None])
+    return orthonormal(operator.adjoint_at(row, index)[None])
 
 
 def hard_statistics(chunk, blocks) -> Stats:

@@ -128,7 +128,7 @@ def _solve(problem, recipe, start=None):
 def aligned_residual(chunk, block):
     """The residual of the rows on the block, moved back: ``sqrt(q_i) T_i* r_i``, (n, L)."""
     rest = deflate(chunk, block)
-    back = chunk.operator.adjoint_rows(rest.weighed, rest.codes.index[:, -1])
+    back = chunk.operator.adjoint_at(rest.weighed, rest.codes.index[:, -1])
     return back if chunk.weight is None else back * np.sqrt(chunk.weight)[:, None]
 
 

@@ -295,10 +295,10 @@ def bring_back(rows, operator, index):
     used, place = index, np.arange(len(index))
     if _alike(chunk, index):
         used, place = np.unique(index, return_inverse=True)
-    cover = whole.adjoint_rows(whole.apply_at(one, used) * chunk.seen, used)
+    cover = whole.adjoint_at(whole.apply_at(one, used) * chunk.seen, used)
     shown = cover > 1e-9 * cover.max(axis=1, keepdims=True, initial=0.0)
     scale = np.divide(1.0, cover, out=np.zeros_like(cover), where=shown)
-    return (operator.adjoint_rows(chunk.filled, index) * scale[place]).astype(rows.dtype)
+    return (operator.adjoint_at(chunk.filled, index) * scale[place]).astype(rows.dtype)
 
 
 def decode(codes, operator, blocks, dtype=np.float64):

@@ -166,9 +166,7 @@ class BankOperator(Operator):
     def _apply_rows(self, V, index):
         return self._each_row(V, index, np.empty((len(V), self.n_features), V.dtype), lambda A: A)
 
-    def adjoint_rows(self, X, index):
-        if is_pose(index):
-            return super().adjoint_rows(X, index)
+    def _adjoint_rows(self, X, index):
         return self._each_row(X, index, np.empty((len(X), self.n_weights)), lambda A: A.T)
 
     def _each_row(self, rows, index, out, direction):

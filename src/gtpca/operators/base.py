@@ -333,25 +333,22 @@ class Operator(ABC):
         """
         return False
 
-    def adjoint_at(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """``sum_i coef_si T_{index_si}* x_i`` of the rows ``X`` (n, d), shape (S, L), float64.
+    def adjoint_at(
+        self, X: np.ndarray, index: np.ndarray, coef: np.ndarray | None = None
+    ) -> np.ndarray:
+        """``T_{index_i}* x_i`` of the rows ``X`` (n, d), (n, L), or sums of these, (S, L), float64.
 
-        Coefficients are (S, n); transforms are (S, n), or (n,) if they are the same for all S.
+        With coefficients (S, n), the sums are ``sum_i coef_si T_{index_si}* x_i``; transforms are
+        then (S, n), or (n,) if they are the same for all S.
         """
         if self.continuous is not None and is_pose(index):
-            return coef @ self.continuous.adjoint(X, index)
+            back = self.continuous.adjoint(X, index)
+            return back if coef is None else coef @ back
+        if coef is None:
+            return self._adjoint_rows(X, index)
         if index.ndim == 1:
             return self._adjoint_block(X, index, coef.T)
         return self._adjoint_each(X, index, coef)
-
-    def adjoint_rows(self, X: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """The adjoint of each row, ``T_{index_i}* x_i``, shape (n, L)."""
-        if self.continuous is not None and is_pose(index):
-            return self.continuous.adjoint(X, index)
-        one = np.ones(1)
-        return np.array(
-            [self._adjoint_at(x[None], np.array([t]), one) for x, t in zip(X, index, strict=True)]
-        )
 
     def adjoint_sum(self, P: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """``sum_i,t coef_sit T_t* x_i`` for coefficients (S, n, m), shape (S, L), float64.
@@ -360,24 +357,6 @@ class Operator(ABC):
         Poses with probabilities need it; for shifts it costs one more FFT per row.
         """
         return np.stack([self._adjoint_sum(P, c) for c in coef])
-
-    def coverage(self, counts: np.ndarray) -> np.ndarray:
-        """How often each weight is seen if transforms occur ``counts`` times, (S, m) to (S, L).
-
-        This is ``diag(sum_t counts_t T_t* diag(q) T_t)`` with the feature weight ``q`` if the
-        operator selects, and otherwise something that is positive where this is.
-        """
-        if self._weight_rows is not None:
-            return counts @ self._weight_rows
-        if self.selects and self.feature_weight is not None:
-            each = np.asarray(counts, dtype=np.float64)[:, None]
-            cover = self.adjoint_sum(self._prepared_weight, each)
-            least = FAINT * np.abs(cover).max(axis=1, keepdims=True)
-            return np.where(np.abs(cover) > least, cover, 0.0)
-        whole = self.magnitude
-        shown = whole.apply(np.ones(self.n_weights))
-        shown = shown if self.feature_weight is None else shown * self.feature_weight
-        return np.array([whole.adjoint(np.asarray(each)[:, None] * shown) for each in counts])
 
     def mask_sums(self, H: np.ndarray, index: np.ndarray | None, coef: np.ndarray) -> np.ndarray:
         """``N_s = sum_i coef_si T_i* diag(h_i) T_i`` of masks (n, d), in compact form, (S, p).
@@ -422,7 +401,7 @@ class Operator(ABC):
         if self.feature_weight is None or not self.selects or large:
             return None
         rows = np.repeat(np.asarray(self.feature_weight)[None], self.n_transforms, axis=0)
-        return self.adjoint_rows(rows, np.arange(self.n_transforms))
+        return self.adjoint_at(rows, np.arange(self.n_transforms))
 
     def _weighted_squares(self, W):
         """``sum_j q_j (T_t w_s)_j^2`` of weights (S, L), (S, m)."""
@@ -496,13 +475,20 @@ class Operator(ABC):
         """``sum_i coef_i T_{index_i}* x_i``, shape (L,), float64."""
         return self.adjoint(sum_by_index(X, index, coef, self.n_transforms))
 
+    def _adjoint_rows(self, X: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """The adjoint of each row, ``T_{index_i}* x_i``, shape (n, L)."""
+        one = np.ones(1)
+        return np.array(
+            [self._adjoint_at(x[None], np.array([t]), one) for x, t in zip(X, index, strict=True)]
+        )
+
     def _adjoint_each(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """:meth:`_adjoint_at` for several indices and coefficients (S, n), shape (S, L)."""
         return np.stack([self._adjoint_at(X, t, c) for t, c in zip(index, coef, strict=True)])
 
     def _adjoint_block(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """``sum_i coef_ik T_{index_i}* x_i`` for coefficients (n, K), shape (K, L), float64."""
-        return (coef.T @ self.adjoint_rows(X, index)).astype(np.float64, copy=False)
+        return (coef.T @ self.adjoint_at(X, index)).astype(np.float64, copy=False)
 
     def _adjoint_sum(self, P, coef):
         """:meth:`adjoint_sum` for coefficients (n, m), (L,)."""
@@ -510,7 +496,7 @@ class Operator(ABC):
 
     def _mask_rows(self, H: np.ndarray, index: np.ndarray) -> np.ndarray:
         """The diagonals of ``T_i* diag(h_i) T_i``, (n, L), where the operator selects."""
-        return self.adjoint_rows(H, index)
+        return self.adjoint_at(H, index)
 
     def _mask_sums(self, H: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """:meth:`mask_sums` for coefficients (n, S)."""
@@ -541,6 +527,24 @@ class Operator(ABC):
         bank = self.apply(w)
         return self.adjoint(sums.reshape(bank.shape) * bank)
 
+    def _coverage(self, counts: np.ndarray) -> np.ndarray:
+        """How often each weight is seen if transforms occur ``counts`` times, (S, m) to (S, L).
+
+        This is ``diag(sum_t counts_t T_t* diag(q) T_t)`` with the feature weight ``q`` if the
+        operator selects, and otherwise something that is positive where this is.
+        """
+        if self._weight_rows is not None:
+            return counts @ self._weight_rows
+        if self.selects and self.feature_weight is not None:
+            each = np.asarray(counts, dtype=np.float64)[:, None]
+            cover = self.adjoint_sum(self._prepared_weight, each)
+            least = FAINT * np.abs(cover).max(axis=1, keepdims=True)
+            return np.where(np.abs(cover) > least, cover, 0.0)
+        whole = self.magnitude
+        shown = whole.apply(np.ones(self.n_weights))
+        shown = shown if self.feature_weight is None else shown * self.feature_weight
+        return np.array([whole.adjoint(np.asarray(each)[:, None] * shown) for each in counts])
+
     def _lacking(self, moments: Moments) -> Normal:
         """What values with less weight subtract from the normal equations."""
         return Diagonal(moments.hidden) if self.selects else Masked(self, moments.hidden)
@@ -552,7 +556,7 @@ class Operator(ABC):
         if self.selects:
             S, m, K, _ = nodes.shape
             pairs = nodes.transpose(0, 2, 3, 1).reshape(-1, m)
-            return Diagonal(self.coverage(pairs).reshape(S, K, K, -1))
+            return Diagonal(self._coverage(pairs).reshape(S, K, K, -1))
         return ByNode(self, nodes)
 
     def _node_times(self, nodes: np.ndarray, W: np.ndarray) -> np.ndarray:

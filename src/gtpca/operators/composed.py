@@ -175,12 +175,12 @@ class ComposedOperator(Operator):
             M[t] = self.outer.adjoint_at(X[rows], outside[None], coef[None, rows])[0]
         return self.inner.adjoint(M)
 
-    def coverage(self, counts):
+    def _coverage(self, counts):
         if not self.selects or self.feature_weight is not None:
-            return super().coverage(counts)
+            return super()._coverage(counts)
         blocks = np.asarray(counts).reshape(-1, self.inner.n_transforms, self.outer.n_transforms)
         shown = self.inner.apply(np.ones(self.n_weights))
-        inside = ((self.outer.coverage(block) * shown) for block in blocks)
+        inside = ((self.outer._coverage(block) * shown) for block in blocks)
         return np.array([self.inner.adjoint(each) for each in inside])
 
     def _normal(self, nodes):
@@ -195,7 +195,7 @@ class ComposedOperator(Operator):
         """``T_o* diag(q) T_o`` is diagonal: its sums are weights of the inner features."""
         q, pairs = self.feature_weight, np.moveaxis(nodes, 1, 3)
         sums = [self._mask_total(each[:, None] * q) for each in pairs.reshape(-1, pairs.shape[3])]
-        cover = self.coverage(np.einsum("stkk->st", nodes))
+        cover = self._coverage(np.einsum("stkk->st", nodes))
         return Masked(self, np.array(sums).reshape(*pairs.shape[:3], -1), cover)
 
     def _node_times(self, nodes, W):
@@ -206,11 +206,9 @@ class ComposedOperator(Operator):
         M = np.stack([self.outer._node_times(b, V) for b, V in zip(blocks, banks, strict=True)])
         return np.array([self.inner.adjoint(M[:, k]) for k in range(len(W))])
 
-    def adjoint_rows(self, X, index):
-        if is_pose(index):
-            return super().adjoint_rows(X, index)
+    def _adjoint_rows(self, X, index):
         inside, outside = self._split(index)
-        return self.inner.adjoint_rows(self.outer.adjoint_rows(X, outside), inside)
+        return self.inner.adjoint_at(self.outer.adjoint_at(X, outside), inside)
 
     def coarser(self, axes):
         outer, inner = self.outer.coarser(axes), self.inner.coarser(axes)

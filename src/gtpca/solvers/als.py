@@ -45,6 +45,7 @@ from gtpca.model.matching import (
     update,
 )
 from gtpca.operators.base import with_feature_weight
+from gtpca.operators.normal import seen_by
 from gtpca.operators.pooling import pooling
 from gtpca.operators.poses import has_own_search
 from gtpca.solvers.base import Problem, SolverResult
@@ -519,7 +520,7 @@ def draw_starts(rng, n_init, operator):
     if has_own_search(operator):
         n_init = n_rows = min(n_init, MOST_OWN)
     white = rng.standard_normal((n_init, operator.n_weights))
-    white *= operator.coverage(np.ones((1, operator.n_transforms)))[0] > 0  # weights that are seen
+    white *= seen_by(operator, np.ones(operator.n_transforms))
     return white, rng.uniform(size=n_rows)
 
 
@@ -532,7 +533,7 @@ def row_starts(problem, draws, white):
     white = orthonormal(white[: len(draws), None])
     if has_own_search(chunk.operator):
         still = np.full(len(draws), chunk.operator.reference)
-        starts = chunk.operator.adjoint_rows(chunk.weighed, still)[:, None]
+        starts = chunk.operator.adjoint_at(chunk.weighed, still)[:, None]
     else:
         starts = rows_as_weights(chunk, problem.blocks_for_fit(white))[:, None]
     return orthonormal(np.where(starts.any(axis=2, keepdims=True), starts, white))
