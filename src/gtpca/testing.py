@@ -360,8 +360,8 @@ def _check_poses(case, rng):
     assert space.nodes.shape == wanted, f"pose_space: nodes {space.nodes.shape}, not {wanted}"
     columns = operator.describe(np.arange(case.m)).values()
     for j, column in enumerate(map(np.asarray, columns)):
-        wanted = column if column.dtype.kind in "biuf" else np.arange(case.m)
-        _close(space.nodes[:, j], wanted.astype(float), f"pose_space: {named[j]} of the nodes")
+        numbers = column if column.dtype.kind in "biuf" else np.arange(case.m)
+        _close(space.nodes[:, j], numbers.astype(float), f"pose_space: {named[j]} of the nodes")
     pose = space.at(index)
     _close(space.nodes[space.nearest(pose)], pose, "pose_space: nearest")
     if operator.continuous is not None:

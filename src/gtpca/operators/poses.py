@@ -75,7 +75,7 @@ class PoseAxis:
 
     def within(self, values: np.ndarray) -> np.ndarray:
         """Values moved into the range: by periods if it goes all the way round, or to its ends."""
-        if not self.wraps:
+        if self.period is None or not self.wraps:
             return np.clip(values, self.low, self.high)
         return self.low + (values - self.low) % self.period
 

@@ -33,8 +33,8 @@ def window_quantities(grid, axes, tracks) -> tuple[PoseAxis, ...]:
         axis, track = axis_of(grid, j), tracks[j]
         unit = "" if not axis.unit or is_dates(axis.unit) else axis.unit
         period = track.size * _step(axis, track.size) if track.circular else 0.0
-        words = {"unit": unit, "period": period or None}
-        found += [PoseAxis(name + suffix, **words) for name in ("start", "centre")]
+        names = ("start" + suffix, "centre" + suffix)
+        found += [PoseAxis(name, unit=unit, period=period or None) for name in names]
     return tuple(found)
 
 
