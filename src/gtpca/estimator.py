@@ -60,6 +60,7 @@ from gtpca.model.ridge import AUTO, COST
 from gtpca.model.row_coder import FEW_ROWS
 from gtpca.operators.base import weigh_features, with_feature_weight
 from gtpca.operators.grid import Grid
+from gtpca.operators.poses import is_still
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem
 
@@ -882,7 +883,7 @@ def ridge_of(estimator, operator):
     """
     ridged = estimator.solver is None or getattr(estimator.solver, "ridged", False)
     auto, shared = estimator.ridge == "auto", estimator.shared_pose
-    if not ridged or not operator.crops or operator.still or (auto and shared):
+    if not ridged or not operator.crops or is_still(operator) or (auto and shared):
         return {}
     return {"ridge": AUTO, "cost": COST} if auto else {"ridge": float(estimator.ridge)}
 
@@ -892,15 +893,15 @@ def warn_early(estimator, operator, n_rows):
     family, count = as_family(estimator.family), estimator.n_components
     _warn_of_windows(operator)
     warn_of_domain(family, operator)
-    if operator.still and family.hint_if_still is not None:
+    if is_still(operator) and family.hint_if_still is not None:
         checks.warn(wording.still_family(family, operator), UserWarning)
-    if not operator.still and count > n_rows:
+    if not is_still(operator) and count > n_rows:
         checks.warn(wording.many_components(count, n_rows), UserWarning)
 
 
 def warn_if_transposed(operator, rows):
     """Warn if flat rows in memory look like the points of series, and features like samples."""
-    if operator.still or len(operator.sample_shape) != 1 or not rows.in_memory:
+    if is_still(operator) or len(operator.sample_shape) != 1 or not rows.in_memory:
         return
     found = neighbours(rows.read(0, rows.n_rows))
     if found is not None and found.transposed:
@@ -918,7 +919,7 @@ def check_n_components(n_components, operator, shared_pose=False):
             "energy in (0, 1)."
         )
     most = min(operator.n_weights, operator.n_features)
-    if (operator.still or shared_pose) and n_components > most:
+    if (is_still(operator) or shared_pose) and n_components > most:
         raise ValueError(
             f"n_components={n_components} is more than the {most} features; with a single "
             f"transform or a shared pose there are at most {most} components."

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from types import FunctionType
 from typing import Any
 
@@ -110,7 +111,7 @@ def _overrides(kind, name):
 
 def public_methods() -> set[str]:
     """Names of the public methods and properties of :class:`~gtpca.Operator`."""
-    kinds = (property, FunctionType)
+    kinds = (property, cached_property, FunctionType)
     return {n for n, v in vars(Operator).items() if isinstance(v, kinds) and not n.startswith("_")}
 
 
@@ -266,7 +267,7 @@ def _check_adjoints(case, rng):
     _close(single, slow, "adjoint_at, float32", 1e-4)
     rows = np.einsum("ndl,nd->nl", case.T[index[0]], X)
     _close(operator.adjoint_at(X, index[0], coef), coef @ rows, "adjoint_at in common transforms")
-    _close(operator.adjoint_rows(X, index[0]), rows, "adjoint_rows")
+    _close(operator.adjoint_at(X, index[0]), rows, "adjoint_at of each row")
 
 
 def _check_sums(case, rng):
@@ -320,7 +321,6 @@ def _check_normal(case, rng):
         _check_cover(case, np.einsum("stkk->st", nodes), normal.cover, "normal: cover")
         unseen = np.broadcast_to((normal.cover == 0)[:, None], W.shape)
         assert np.array_equal(solved[unseen], start[unseen]), "normal: solve changed unseen weights"
-    _check_cover(case, counts, operator.coverage(counts), "coverage")
 
 
 def _check_cover(case, counts, found, name):
@@ -340,9 +340,9 @@ def _check_words(case, rng):
             f"describe: {name} has shape {np.shape(values)}, not that of index, {case.index.shape}"
         )
     told = operator.describe(np.zeros(1, dtype=np.int64))
-    unknown = operator.periods.keys() | operator.pose_units.keys()
-    unknown -= told.keys()
-    assert not unknown, f"periods or pose_units name {sorted(unknown)}, which describe does not"
+    declared = operator.quantities if operator.quantities is not Operator.quantities else ()
+    unknown = {axis.name for axis in declared} - told.keys()
+    assert not unknown, f"quantities name {sorted(unknown)}, which describe does not"
     assert 0 <= operator.reference < case.m, "reference is not a transform"
     found, least = operator.magnitude.matrix().toarray(), np.abs(operator.matrix().toarray())
     if isinstance(operator, ComposedOperator):  # terms of a product may cancel
@@ -353,15 +353,17 @@ def _check_words(case, rng):
 def _check_poses(case, rng):
     """Poses as parameters: those of nodes, and between them."""
     operator, index = case.operator, case.index[0]
-    still = case.m == 1 and operator.continuous is None
-    assert operator.still == still, f"still is {operator.still}, with {case.m} transforms"
-    pose = operator.pose_at(index)
-    wanted = (len(index), len(operator.pose_axes))
-    assert pose.shape == wanted, f"pose_at: shape {pose.shape}, not {wanted}"
-    _close(pose, operator.nodes[index], "pose_at")
-    near = operator.node_near(pose)
-    assert near.shape == index.shape, f"node_near: shape {near.shape}, not {index.shape}"
-    _close(operator.nodes[near], pose, "node_near")
+    space, told = operator.pose_space, list(operator.describe(index))
+    named = [axis.name for axis in space.axes]
+    assert named == told, f"pose_space: axes {named}, but describe tells {told}"
+    wanted = (case.m, len(named))
+    assert space.nodes.shape == wanted, f"pose_space: nodes {space.nodes.shape}, not {wanted}"
+    columns = operator.describe(np.arange(case.m)).values()
+    for j, column in enumerate(map(np.asarray, columns)):
+        numbers = column if column.dtype.kind in "biuf" else np.arange(case.m)
+        _close(space.nodes[:, j], numbers.astype(float), f"pose_space: {named[j]} of the nodes")
+    pose = space.at(index)
+    _close(space.nodes[space.nearest(pose)], pose, "pose_space: nearest")
     if operator.continuous is not None:
         _check_between(case, rng)
 
@@ -370,13 +372,15 @@ def _check_between(case, rng):
     """``continuous``: at the nodes, the dot test, the normal equations, and the search."""
     operator, X, W = case.operator, case.X, case.W
     between, n, one = operator.continuous, len(X), np.ones((1, operator.n_features))
-    ends = np.array([(axis.low, axis.high) for axis in operator.pose_axes])
+    ends = np.array([(axis.low, axis.high) for axis in operator.pose_space.axes])
     pose = rng.uniform(ends[:, 0], ends[:, 1], (n, len(ends)))
     if between.from_nodes:
         shown = case.banks[0][case.index[0]]
-        _close(operator.apply_at(W[0], operator.pose_at(case.index[0])), shown, "apply at nodes")
+        _close(
+            operator.apply_at(W[0], operator.pose_space.at(case.index[0])), shown, "apply at nodes"
+        )
     moved = np.stack([operator.apply_at(w, pose) for w in W])
-    back = operator.adjoint_rows(X, pose)
+    back = operator.adjoint_at(X, pose)
     _close(np.sum(moved[0] * X, axis=1), back @ W[0], "continuous: the dot test")
     each = operator.apply_at(np.repeat(W[:1], n, axis=0), pose)
     _close(each, moved[0], "continuous: apply to rows of weights")
@@ -384,7 +388,7 @@ def _check_between(case, rng):
     V, coef = rng.uniform(size=X.shape), case.coef[:1]
     for weights in (one, V):
         normal = between.normal(between.sums(pose, coef, weights)[:, None, None])
-        slow = coef @ operator.adjoint_rows(weights * moved[0], pose)
+        slow = coef @ operator.adjoint_at(weights * moved[0], pose)
         _close(normal.times(W[None, :1])[0], slow, "continuous: sums, normal")
     _check_search(case, X, one, pose)
 
@@ -401,7 +405,7 @@ def _check_search(case, X, V, start):
 
     found = operator.continuous.search(X, V, W, start[:, None])
     assert found.shape == start.shape, f"search: shape {found.shape}, not {start.shape}"
-    for j, axis in enumerate(operator.pose_axes):
+    for j, axis in enumerate(operator.pose_space.axes):
         inside = (found[:, j] >= axis.low - 1e-9) & (found[:, j] <= axis.high + 1e-9)
         assert inside.all(), f"search: {axis.name} beyond {axis.low} .. {axis.high}"
     worse = explained(start) - explained(found)
@@ -463,18 +467,13 @@ CHECKS = {
     "move_prepared": _check_move_prepared,
     "gram": _check_gram,
     "adjoint_at": _check_adjoints,
-    "adjoint_rows": _check_adjoints,
     "adjoint_sum": _check_sums,
     "normal": _check_normal,
-    "coverage": _check_normal,
     "prepare_mask": _check_masks,
     "correlate_mask": _check_masks,
     "mask_sums": _check_masks,
     "describe": _check_words,
-    "own_search": _check_poses,
-    "still": _check_poses,
-    "pose_at": _check_poses,
-    "node_near": _check_poses,
+    "pose_space": _check_poses,
     "magnitude": _check_words,
     "moves": _check_moves,
     "translate": _check_moves,

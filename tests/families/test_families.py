@@ -337,7 +337,7 @@ class FastRollOperator(RollOperator):
         spectra = np.einsum("nf,snf->sf", P, np.fft.rfft(coef).conj())
         return np.fft.irfft(spectra, self.n_features)
 
-    def adjoint_rows(self, X, index):
+    def _adjoint_rows(self, X, index):
         return X[np.arange(len(X))[:, None], (np.arange(self.n_features) + index[:, None]) % 9]
 
 

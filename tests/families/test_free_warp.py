@@ -216,7 +216,7 @@ def test_batches_are_learnt_one_after_the_other(data):
 def test_text_names_the_family():
     found = GTPCA(1, "free_warp(knots=3, ends='free')").bind((30,))
     assert found.lattice.free
-    assert len(found.pose_axes) == 5
+    assert len(found.pose_space.axes) == 5
 
 
 @pytest.mark.parametrize(

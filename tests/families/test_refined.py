@@ -28,7 +28,7 @@ EACH = pytest.mark.parametrize("name", list(REFINED))
 
 
 def poses_of(operator, n, seed=0):
-    ends = np.array([(axis.low, axis.high) for axis in operator.pose_axes])
+    ends = np.array([(axis.low, axis.high) for axis in operator.pose_space.axes])
     return np.random.default_rng(seed).uniform(ends[:, 0], ends[:, 1], (n, len(ends)))
 
 

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gtpca import GTPCA, Shift
+from gtpca.operators.normal import seen_by
 
 
 def pieces(starts, size=40, seed=0):
@@ -63,7 +64,7 @@ def directions(operator, w):
 
 def centred(operator, w, used):
     weight = np.bincount(used, minlength=operator.n_transforms)
-    return operator.centre(w, np.array(used), operator.coverage(weight[None])[0] > 0)
+    return operator.centre(w, np.array(used), seen_by(operator, weight))
 
 
 @pytest.mark.parametrize("family", [Shift(5), Shift(boundary="circular")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from gtpca.data.chunks import Chunk
 from gtpca.model.matching import coded_statistics, make_block, match, statistics, update
 from gtpca.operators import BankOperator
 from gtpca.operators.normal import Normal
-from gtpca.operators.poses import Continuous, PoseAxis
+from gtpca.operators.poses import DEGREES, Continuous, PoseAxis
 from gtpca.testing import check_operator
 
 SIZE, REACH = 24, 6.0
@@ -206,7 +207,7 @@ def test_poses_of_nodes_are_looked_up():
     codes = model.encode(X)
     assert codes.index.dtype.kind == "i"
     assert np.array_equal(codes.pose[..., 0], model.poses(codes)["degrees"])
-    assert model.operator_.pose_axes == (PoseAxis("degrees", 0.0, 270.0, "", 360.0),)
+    assert model.operator_.pose_space.axes == (replace(DEGREES, low=0.0, high=270.0),)
     with pytest.raises(ValueError, match="do not know their transforms"):
         _ = Codes(codes.scores, codes.index).pose
 
@@ -215,7 +216,7 @@ def test_poses_of_nodes_are_looked_up():
 def test_scores_and_poses_are_one_output_that_can_be_inverted(from_nodes):
     X, _ = planted(20)
     model = GTPCA(2, Sliding(from_nodes), output="scores+poses", random_state=0).fit(X)
-    names = ["gtpca0", "gtpca1", "gtpca0_offset", "gtpca1_offset"]
+    names = ["gtpca0", "gtpca1", "gtpca0_offset_points", "gtpca1_offset_points"]
     assert list(model.get_feature_names_out()) == names
     found = model.inverse_transform(model.transform(X))
     assert np.allclose(found, model.decode(model.encode(X)))

@@ -56,7 +56,7 @@ def test_weights_that_no_row_sees_keep_their_value(name):
     problem = Problem(as_chunks(noise(1, operator.n_features), operator), ridge=RIDGE)
     W = orthonormal(noise(1, operator.n_weights, seed=1))
     stats = problem.chunks.sum(statistics, problem.blocks_for_fit(W[None]))
-    unseen = operator.coverage(stats.moments.nodes[:, :, 0, 0])[0] == 0
+    unseen = operator.normal(stats.moments).cover[0] == 0
     [new] = update(operator, stats, W[None], ridge=RIDGE)
     assert unseen.any()
     ratio = new[0, unseen] / W[0, unseen]  # the norm changes for all

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ from gtpca import (
     TimeWarp,
 )
 from gtpca.fitting.cautions import has_ends
+from gtpca.operators.poses import DEGREES
 
 CIRCLE = Shift(boundary="circular", axes=0)
 
@@ -38,25 +41,28 @@ CIRCLE = Shift(boundary="circular", axes=0)
 )
 def test_angles_go_round_and_numbers_have_no_ends(family, shape, angles, unordered):
     operator = family.bind(shape)
-    names = set(operator.describe(np.zeros(1, dtype=int)))
-    assert set(operator.angles) == set(angles)
-    assert set(operator.unordered) & names == set(unordered)
-    assert {name for name, period in operator.periods.items() if name in angles} == set(angles)
-    assert all(operator.periods[name] == 360.0 for name in angles)
-    for name in names:
-        round_, numbered = name in operator.periods, name in unordered
-        assert has_ends(operator, name) == (not round_ and not numbered)
+    axes = operator.pose_space.named
+    assert list(axes) == list(operator.describe(np.zeros(1, dtype=int)))
+    assert {name for name, axis in axes.items() if axis.angle} == set(angles)
+    assert {name for name, axis in axes.items() if not axis.ordered} == set(unordered)
+    assert all(axes[name].period == 360.0 for name in angles)
+    for name, axis in axes.items():
+        assert has_ends(operator, name) == (axis.period is None and name not in unordered)
 
 
 def test_a_pooled_or_judged_bank_says_the_same():
     operator = Rotation(8).bind((9, 9))
     assert operator.domain is not None
-    assert operator.angles == ("degrees",)
-    assert composed_angles() == ("degrees",)
+    assert operator.quantities == (DEGREES,)
+    assert Compose(Reflection(0), Rotation(4, domain="all")).bind((9, 9)).quantities[1] == DEGREES
 
 
-def composed_angles():
-    return Compose(Reflection(0), Rotation(4, domain="all")).bind((9, 9)).angles
+def test_a_range_that_is_shorter_than_a_period_has_ends():
+    operator = Rotation([0, 30, 60], refine_poses=True).bind((9, 9))
+    (axis,) = operator.pose_space.axes
+    assert axis == replace(DEGREES, low=0.0, high=60.0)
+    np.testing.assert_array_equal(axis.within(np.array([-10.0, 20.0, 90.0])), [0.0, 20.0, 60.0])
+    np.testing.assert_array_equal(DEGREES.difference(350.0, 0.0), -10.0)
 
 
 @pytest.mark.parametrize(

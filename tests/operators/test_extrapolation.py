@@ -11,6 +11,7 @@ from gtpca.data.chunks import as_chunks
 from gtpca.model.conventions import conventional, match_poses
 from gtpca.model.matching import make_block
 from gtpca.operators.extrapolation import RIDGE, predict_unseen
+from gtpca.operators.normal import seen_by
 from gtpca.testing import assert_same_components
 
 
@@ -146,7 +147,7 @@ def seen_in(model, X):
     """Which weights of the first component rows see."""
     used, operator = model.encode(X).index[:, 0], model.operator_
     weight = np.bincount(used, minlength=operator.n_transforms)
-    return operator.coverage(weight[None])[0] > 0
+    return seen_by(operator, weight)
 
 
 @pytest.mark.parametrize("random_state", range(3))

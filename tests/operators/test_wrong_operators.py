@@ -73,7 +73,7 @@ WRONG = {
         r"describe: swap has shape \(\), not that of index, \(3, 12\)",
     ),
     "NaN": (
-        {"adjoint_rows": lambda self, X, index: np.full((len(X), 8), np.nan)},
+        {"_adjoint_rows": lambda self, X, index: np.full((len(X), 8), np.nan)},
         r"adjoint_at in common transforms: 24 of 24 entries are wrong; entry \[0, 0\] is nan",
     ),
 }

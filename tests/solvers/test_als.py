@@ -10,7 +10,7 @@ from gtpca import ALS, GTPCA, Identity, Shift
 from gtpca.data.chunks import Chunk, as_chunks
 from gtpca.data.sampling import pick_rows
 from gtpca.model.matching import make_block, statistics, update
-from gtpca.operators.normal import Moments
+from gtpca.operators.normal import Moments, seen_by
 from gtpca.solvers.als import climb
 from gtpca.solvers.base import Problem
 from gtpca.testing import make_planted
@@ -84,7 +84,7 @@ def test_unseen_weights_keep_their_value():
     w0, rhs = np.arange(1.0, 31.0), np.ones(30)
     normal = operator.normal(Moments(weight[None, :, None, None]))
     solved = normal.solve(rhs[None, None], w0[None, None])[0, 0]
-    unseen = operator.coverage(weight[None])[0] == 0
+    unseen = ~seen_by(operator, weight)
     assert unseen.sum() == 13
     assert np.array_equal(solved[unseen], w0[unseen])
 

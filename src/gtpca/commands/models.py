@@ -50,6 +50,7 @@ from gtpca.data.labels import REMEMBERED, Labelled, reading_words
 from gtpca.families.text import as_family, format_family, parse_family
 from gtpca.fitting.wording import speak_of_colour
 from gtpca.operators.grid import axis_of, axis_texts
+from gtpca.operators.poses import has_own_search
 from gtpca.readers.reading import is_data, is_model, read_data
 from gtpca.text import shortened, shown, table, typed
 from gtpca.views.measures import domain_text, set_aside
@@ -361,7 +362,7 @@ def _facts(model) -> dict[str, Any]:
         "parameters": _parameters(model),
         **(density_facts(model) if is_density(model) else _energy_facts(model)),
         "axes": [_axis_facts(axis_of(model.grid_, j)) for j in range(len(model.sample_shape_))],
-        "pose_units": operator.pose_units,
+        "pose_units": operator.pose_space.units,
         "read_with": {} if model.labels_ is None else _told(model.labels_.reading),
     }
 
@@ -451,7 +452,7 @@ def _description(model) -> str:
     }
     if not facts["poses"]:
         lines["transforms"] = str(facts["n_transforms"])
-    elif model.operator_.own_search:
+    elif has_own_search(model.operator_):
         lines["transforms"] = f"found sample by sample: {', '.join(_poses(facts))}"
     if model.operator_.domain_share < 1:
         lines["judged on"] = domain_text(model.operator_)

@@ -65,8 +65,8 @@ class Codes(Generic[ArrayT]):
     def pose(self) -> ArrayT:
         """The parameters of all poses, (n, k, p), or (n, 1, p) if they are shared.
 
-        ``p`` are the axes ``GTPCA.operator_.pose_axes``. Only for codes of ``GTPCA.encode``, which
-        know their operator, and for poses that are not nodes.
+        ``p`` are the axes ``GTPCA.operator_.pose_space.axes``. Only for codes of ``GTPCA.encode``,
+        which know their operator, and for poses that are not nodes.
         """
         index: Any = self.index
         if is_pose(index):
@@ -74,9 +74,9 @@ class Codes(Generic[ArrayT]):
         if self.operator is None:
             raise ValueError(
                 "these codes do not know their transforms; use codes of encode(X), or "
-                "operator_.pose_at(codes.index) of the model."
+                "operator_.pose_space.at(codes.index) of the model."
             )
-        return by_rows(self.operator.pose_at, index)
+        return by_rows(self.operator.pose_space.at, index)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "operator": None}

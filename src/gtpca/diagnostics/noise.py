@@ -34,6 +34,7 @@ from gtpca.diagnostics.wording import Commands
 from gtpca.fitting.cautions import MOST_OFFSET
 from gtpca.fitting.shared_pose import widen
 from gtpca.model.coding import deflate
+from gtpca.operators.poses import is_still
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem
 
@@ -248,7 +249,7 @@ def noise_floor(
 
 def _offset(model, samples):
     """Share of the energy of samples, as the model sees them, in their means."""
-    if model.operator_.still:
+    if is_still(model.operator_):
         return 0.0
     chunks = model.chunks(samples)
     total = chunks.sum(energy)

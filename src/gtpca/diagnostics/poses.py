@@ -22,6 +22,7 @@ from gtpca.model.matching import make_block, match
 from gtpca.model.posterior import moved, with_one
 from gtpca.model.probabilistic import encode as density_encode
 from gtpca.model.probabilistic import pose_summary
+from gtpca.operators.poses import has_own_search
 from gtpca.views.measures import MOST_TRANSFORMS, pose_columns
 
 __all__ = ["PoseConfidence", "ends_of", "pose_confidence"]
@@ -126,7 +127,7 @@ def pose_confidence(model, X, *, n_jobs=None, progress=None) -> PoseConfidence:
     True
     """
     check_is_fitted(model)
-    if model.operator_.own_search:
+    if has_own_search(model.operator_):
         raise ValueError(wording.OWN_POSES)
     chunks = _with_jobs(model, n_jobs).chunks(counted(X, model))
     if chunks.sum(n_hidden):
@@ -152,7 +153,7 @@ def _with_jobs(model, n_jobs):
 
 def confidence_if_complete(model, X, n_jobs=None, progress=None) -> PoseConfidence | None:
     """:func:`pose_confidence`; None if values were not observed, or there is no list of poses."""
-    if model.operator_.own_search:
+    if has_own_search(model.operator_):
         return None
     gaps = model.chunks(counted(X, model)).sum(n_hidden)
     return None if gaps else pose_confidence(model, X, n_jobs=n_jobs, progress=progress)
@@ -242,7 +243,9 @@ class Places:
         if len(np.unique(place)) < len(place):
             return cls(None, every)
         ordered = tuple(pose.possible.dtype.kind in "iuf" for pose in columns.values())
-        return cls(shape, place, ordered, tuple(name in operator.periods for name in columns))
+        axes = operator.pose_space.named
+        periodic = tuple(axes[name].period is not None for name in columns)
+        return cls(shape, place, ordered, periodic)
 
     def hill(self, near, best) -> np.ndarray:
         """Transforms (n, m) in the local maximum of the ``best`` (n,) among those ``near`` it.

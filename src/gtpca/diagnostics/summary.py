@@ -12,6 +12,7 @@ from gtpca.diagnostics.poses import PoseConfidence, confidence_if_complete
 from gtpca.diagnostics.recordings import EventCheck, check_events
 from gtpca.diagnostics.splits import Stability, stability
 from gtpca.fitting.wording import speak_of_colour
+from gtpca.operators.poses import has_own_search, is_still
 from gtpca.recordings import EventGTPCA
 from gtpca.views.parts import is_density
 
@@ -163,7 +164,7 @@ def _check_samples(model, X, quick, n_jobs=None, random_state=0, progress=None) 
         model.doubt_ if density else None,
         tuple(model.cautions_),
         model.strength_ if density else None,
-        wording.OWN_POSES if model.operator_.own_search else wording.GAPS,
+        wording.OWN_POSES if has_own_search(model.operator_) else wording.GAPS,
     )
 
 
@@ -181,7 +182,7 @@ def quick_check(model, X) -> Check | None:
     operator = model.operator_
     size = operator.n_transforms * (operator.n_features + operator.n_weights)
     cost = n_rows * size * (model.n_components_ + is_density(model)) ** 2
-    if operator.still or not 0 < cost <= QUICK:
+    if is_still(operator) or not 0 < cost <= QUICK:
         return None
     try:
         return _check_samples(model, X, quick=True)

@@ -70,8 +70,8 @@ def _explained(estimator, samples, labels):
     chunk = found.chunks(samples).take(np.arange(len(samples)))
     operator = found.operator_
     seen = (~np.isnan(chunk.rows)).astype(float)
-    H = operator.adjoint_rows(seen, index)
-    A = operator.adjoint_rows(chunk.filled.astype(np.float64), index)
+    H = operator.adjoint_at(seen, index)
+    A = operator.adjoint_at(chunk.filled.astype(np.float64), index)
     there = H > 0.5
     A = np.where(there, A / np.where(there, H, 1.0), 0.0)
     W, scores = _by_medians(A, there, value.weights)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +16,7 @@ from gtpca.families.paths import Similar
 from gtpca.operators import Operator
 from gtpca.operators.bank import BankOperator
 from gtpca.operators.grid import axis_name
-from gtpca.operators.poses import PoseAxis
+from gtpca.operators.poses import DEGREES, PoseAxis
 from gtpca.operators.sampling import Sampling
 
 __all__ = ["Similarity"]
@@ -58,7 +59,7 @@ class Similarity(Family):
     --------
     >>> from gtpca import Similarity
     >>> operator = Similarity().bind((40, 40))
-    >>> operator.n_transforms, [axis.name for axis in operator.pose_axes]
+    >>> operator.n_transforms, [axis.name for axis in operator.pose_space.axes]
     (648, ['degrees', 'factor', 'shift_0', 'shift_1'])
     """
 
@@ -96,7 +97,7 @@ class Similarity(Family):
             axes,
             _nearest_to_rest(nodes, lines),
             on_grid=True,
-            angles=["degrees"],
+            quantities=[DEGREES],
         )
         lattice = np.arange(len(nodes)).reshape(sizes)
         how = (operator.sample_shape, axes, nodes)
@@ -111,9 +112,7 @@ class Similarity(Family):
 
     def _axes(self, names, lines):
         """The parameters of a pose."""
-        turned = PoseAxis(names[0], 0.0, 360.0, period=360.0)
-        if len(lines[0]) == 1:
-            turned = PoseAxis(names[0], 0.0, 0.0)
+        turned = replace(DEGREES, low=0.0, high=0.0 if len(lines[0]) == 1 else 360.0)
         ends = zip(names[1:], lines[1:], strict=True)
         return [turned, *(PoseAxis(n, float(line[0]), float(line[-1])) for n, line in ends)]
 

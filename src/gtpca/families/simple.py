@@ -135,8 +135,9 @@ class Custom(Family):
         self._check_blocks(blocks, (math.prod(sample_shape), math.prod(shape)))
         poses = {"transform": np.arange(len(blocks))}
         axes = None if self.axes is None else resolve_axes(self, self.axes, sample_shape)
-        words = {"poses": poses, "unordered": poses}
-        return BankOperator(sparse.vstack(blocks), sample_shape, shape, moved_axes=axes, **words)
+        told = Operator.quantities
+        matrix = sparse.vstack(blocks)
+        return BankOperator(matrix, sample_shape, shape, poses, moved_axes=axes, quantities=told)
 
     def size(self, sample_shape: Shape) -> Size:
         """The given matrices, or those that callables will be converted to."""

@@ -27,7 +27,7 @@ from gtpca.families.domains import covered, on_common_domain
 from gtpca.families.paths import Bending, Stretching, Turning
 from gtpca.operators import Operator
 from gtpca.operators.bank import BankOperator, ties
-from gtpca.operators.poses import PoseAxis
+from gtpca.operators.poses import DEGREES, PoseAxis
 from gtpca.operators.sampling import Sampling
 
 __all__ = ["Affine", "Deformation", "Rotation", "Scaling", "TimeWarp"]
@@ -61,7 +61,7 @@ def _operator(family, sources, sample_shape, axes, *, nearest=False, between=Non
     return operator
 
 
-def _line(family, path, name, values, period=None):
+def _line(family, path, axis, values, round_=False):
     """How poses of one parameter lie between its ``values``; None if they do not.
 
     Parameters
@@ -69,21 +69,22 @@ def _line(family, path, name, values, period=None):
     family : Family
         With the parameter ``refine_poses``.
     path : Path
-    name : str
+    axis : PoseAxis
+        The parameter, without its range.
     values : array (m,)
-    period : float or None
-        If the values go all the way round.
+    round_ : bool
+        Whether the values go all the way round.
     """
     label = f"{type(family).__name__}: refine_poses"
     checks.choice(label, family.refine_poses, (True, False))
     if not family.refine_poses:
         return None
-    if len(np.unique(values)) < 2 and period is None:
+    if len(np.unique(values)) < 2 and not round_:
         raise ValueError(
-            f"{label}=True needs at least two different values of {name} to lie between."
+            f"{label}=True needs at least two different values of {axis.name} to lie between."
         )
-    low, high = (0.0, period) if period else (float(np.min(values)), float(np.max(values)))
-    return path, [PoseAxis(name, low, high, period=period)], np.argsort(values, kind="stable")
+    low, high = (0.0, axis.period) if round_ else (float(np.min(values)), float(np.max(values)))
+    return path, [replace(axis, low=low, high=high)], np.argsort(values, kind="stable")
 
 
 def _affine_sources(matrices, offsets, sample_shape, axes):
@@ -154,7 +155,7 @@ class Rotation(Family):
             sample_shape,
             axes,
             poses={"degrees": degrees},
-            angles=["degrees"],
+            quantities=[DEGREES],
             reference=upright,
             nearest=self.interpolation == "nearest",
             between=self._between(tuple(sample_shape[a] for a in axes), degrees),
@@ -162,9 +163,7 @@ class Rotation(Family):
 
     def _between(self, shape, degrees):
         """How poses lie between the angles."""
-        found = _line(
-            self, Turning(shape), "degrees", degrees, 360.0 if np.ndim(self.angles) == 0 else None
-        )
+        found = _line(self, Turning(shape), DEGREES, degrees, round_=np.ndim(self.angles) == 0)
         if found is not None and self.interpolation == "nearest":
             raise ValueError(
                 "Rotation: refine_poses=True needs interpolation='linear': what is read from the "
@@ -253,7 +252,7 @@ class Scaling(Family):
             axes,
             poses={"factor": factors},
             reference=np.abs(np.log(factors)).argmin(),
-            between=_line(self, path, "factor", factors),
+            between=_line(self, path, PoseAxis("factor"), factors),
         )
 
     def size(self, sample_shape: Shape) -> Size:
@@ -323,7 +322,7 @@ class TimeWarp(Family):
             axes,
             poses={"strength": strengths},
             reference=np.abs(strengths).argmin(),
-            between=_line(self, Bending((length,), self.kind), "strength", strengths),
+            between=_line(self, Bending((length,), self.kind), PoseAxis("strength"), strengths),
         )
 
     def size(self, sample_shape: Shape) -> Size:
@@ -395,7 +394,10 @@ class Affine(Family):
         sources = _affine_sources(matrices, offsets, sample_shape, axes)
         turned = np.abs(matrices - np.eye(len(axes))).sum(axis=(1, 2))
         nearest = (turned + np.abs(offsets).sum(axis=1)).argmin()
-        words = {"poses": {"map": np.arange(len(maps))}, "unordered": ["map"]}
+        words = {
+            "poses": {"map": np.arange(len(maps))},
+            "quantities": [PoseAxis("map", ordered=False)],
+        }
         return _operator(self, sources, sample_shape, axes, reference=nearest, **words)
 
     def size(self, sample_shape: Shape) -> Size:
@@ -483,7 +485,10 @@ class Deformation(Family):
         fields *= self.amplitude / lengths[:, None, None]
         points = np.indices(shape, dtype=np.float64).reshape(len(shape), -1)
         sources = [points, *(points + field for field in fields)]
-        words = {"poses": {"field": np.arange(n_fields)}, "unordered": ["field"]}
+        words = {
+            "poses": {"field": np.arange(n_fields)},
+            "quantities": [PoseAxis("field", ordered=False)],
+        }
         return _operator(self, sources, sample_shape, axes, **words)
 
     def size(self, sample_shape: Shape) -> Size:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gtpca.fitting import wording
+from gtpca.operators.poses import is_still
 
 __all__ = [
     "MOST_OFFSET",
@@ -70,7 +71,7 @@ def cautions(operator, offset: float, taken: list, center=None) -> tuple[str, ..
     center : bool or None
         Whether the mean sample was subtracted; None if a model cannot do that.
     """
-    if operator.still:
+    if is_still(operator):
         return ()
     said = [wording.offset(offset, center)] if offset > MOST_OFFSET else []
     piles = find_piles(operator, taken)
@@ -159,7 +160,8 @@ def scale_of(values) -> np.ndarray | None:
 
 def has_ends(operator, name) -> bool:
     """Whether a quantity has a first and a last value: it neither goes round nor only numbers."""
-    return name not in operator.periods and name not in operator.unordered
+    axis = operator.pose_space.named[name]
+    return axis.period is None and axis.ordered
 
 
 def _sets(operator, name, values, taken, counts):
@@ -168,7 +170,7 @@ def _sets(operator, name, values, taken, counts):
     if distinct is None or not len(taken):
         return
     right = distinct[distinct % 90 == 0]
-    if name in operator.angles:
+    if operator.pose_space.named[name].angle:
         if len(right):
             yield "right angles", right
     elif has_ends(operator, name):

@@ -37,6 +37,7 @@ from gtpca.model.stationary import (
 )
 from gtpca.operators.grid import axis_of
 from gtpca.operators.normal import CG_STEPS
+from gtpca.operators.poses import is_still
 from gtpca.text import shortened
 
 __all__ = [
@@ -182,7 +183,7 @@ def residual_correlation(chunks, rest_of) -> float | None:
         ``rest_of(chunk)`` returns the residual of rows, (n, d).
     """
     operator = chunks.operator
-    if operator.still or not shifts(operator):
+    if is_still(operator) or not shifts(operator):
         return None
     chunk = chunks.take(_spread(chunks.n_rows, max(2, LOOKED_AT // operator.n_features)))
     return lag_one(_grid(rest_of(chunk), operator), operator.moved_axes)

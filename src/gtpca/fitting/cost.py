@@ -18,6 +18,7 @@ from gtpca import checks
 from gtpca.data.chunks import as_chunks
 from gtpca.fitting import wording
 from gtpca.model.matching import orthonormal, statistics, update
+from gtpca.operators.poses import is_still
 from gtpca.solvers.als import (
     ALS,
     HALVINGS,
@@ -98,7 +99,7 @@ def guess_components(problem, n_components, n_starts) -> Cost:
     """The cost of ``n_components`` single components, each found from ``n_starts`` starts."""
     operator, n = problem.chunks.operator, problem.chunks.n_rows
     size = operator.n_transforms * max(operator.n_features, operator.n_weights)
-    if not n_starts or operator.still or size * n * n_components < WORTH / LEAST_PASSES:
+    if not n_starts or is_still(operator) or size * n * n_components < WORTH / LEAST_PASSES:
         return Cost(operator.n_transforms, n)
     row_passes, passes = _passes(operator, n, n_starts)
     each, per_row = _pass_time(problem)

@@ -315,5 +315,5 @@ def spread_times(chunk, block, pattern, Q):
     """``sum_i q_i y_i y_i' Q`` of ``y_i = T_i* (x_i - T_i m)``, (L, q)."""
     index = match(chunk, block).index
     rest = chunk.plus(pattern[None], index, np.full((len(index), 1), -1.0), None)
-    back = chunk.operator.adjoint_rows(rest.weighed, index)
+    back = chunk.operator.adjoint_at(rest.weighed, index)
     return back.T @ chunk.weigh((back @ Q).T).T

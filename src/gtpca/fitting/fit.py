@@ -44,6 +44,7 @@ from gtpca.model.conventions import (
 from gtpca.model.matching import Block, statistics
 from gtpca.model.model import Model
 from gtpca.model.preprocessing import Preprocessing
+from gtpca.operators.poses import is_still
 from gtpca.solvers.als import SETTLE_ROWS
 from gtpca.solvers.base import Problem, SolverResult
 from gtpca.solvers.pca import solve_directly
@@ -400,7 +401,7 @@ def check_finite(*sums):
 
 def _is_direct(problem, recipe):
     """Whether all components are principal components, of rows without gaps."""
-    still = problem.chunks.operator.still and not len(recipe.templates)
+    still = is_still(problem.chunks.operator) and not len(recipe.templates)
     return still and problem.polarity == "both" and problem.complete
 
 

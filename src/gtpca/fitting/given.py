@@ -96,7 +96,7 @@ def _moved_back(chunk, column):
     if given is None:
         return np.zeros((0, chunk.operator.n_weights))
     known = known_rows(given)
-    back = chunk.operator.adjoint_rows(chunk.weighed[known], given[known])
+    back = chunk.operator.adjoint_at(chunk.weighed[known], given[known])
     return back.astype(np.float64) * np.sqrt(chunk.weigh(np.ones(len(known)))[known])[:, None]
 
 

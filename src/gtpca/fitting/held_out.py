@@ -33,6 +33,7 @@ from gtpca.fitting.em import expectation_maximisation
 from gtpca.model.probabilistic import ProbabilisticModel, total_likelihood
 from gtpca.model.surrogates import InnovationSurrogates, channels_back, channels_last
 from gtpca.operators.base import smoothed
+from gtpca.operators.poses import is_still
 
 __all__ = [
     "ENOUGH",
@@ -107,7 +108,7 @@ class Trust:
 
 def trusted(chunks, recipe, model, history, rng) -> tuple[ProbabilisticModel, Trust]:
     """The model with smoothed and shrunken weights, if there is little evidence."""
-    if chunks.operator.still or too_few(chunks):
+    if is_still(chunks.operator) or too_few(chunks):
         return model, Trust()
     few = nats_per_weight(chunks, model, history) < ENOUGH
     trust = held_out(chunks, recipe, rng) if few else Trust()

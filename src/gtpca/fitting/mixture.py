@@ -39,6 +39,7 @@ from gtpca.fitting.held_out import (
 from gtpca.model.matching import Stats, coded_statistics, match, orthonormal, update
 from gtpca.model.mixture import MixtureModel, kind_data_sums, kind_sums, log_likelihoods
 from gtpca.model.probabilistic import ProbabilisticModel
+from gtpca.operators.poses import is_still
 from gtpca.solvers.als import ALS
 from gtpca.solvers.base import Problem
 
@@ -130,7 +131,7 @@ def smoothed_kinds(chunks: Chunks, recipe: DensityRecipe, model: MixtureModel, h
     samples from one kind to another. Nothing is done where rows say enough of every weight.
     """
     few, _ = _few_rows(chunks, recipe, rng)
-    moves = not model.operator.still and model.operator.edges
+    moves = not is_still(model.operator) and model.operator.edges
     if not moves or too_few(few) or _nats_per_weight(few, model, history) >= ENOUGH:
         return model, 0.0
     chunk = few.take(np.arange(few.n_rows))
@@ -230,7 +231,7 @@ def drawn_row(chunk, left, order, rng) -> np.ndarray:
     whole = operator.magnitude
     power = whole.correlate(whole.prepare(row**2), np.ones((1, operator.n_weights)))[0, 0]
     index = np.array([(power >= power.max() * (1 - SAME)).argmax()])
-    return orthonormal(operator.adjoint_rows(row, index)[None])
+    return orthonormal(operator.adjoint_at(row, index)[None])
 
 
 def hard_statistics(chunk, blocks) -> Stats:

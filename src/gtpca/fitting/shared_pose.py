@@ -18,6 +18,7 @@ from gtpca.data.sampling import nested_samples
 from gtpca.fitting.between import at_codes
 from gtpca.model.coding import deflate
 from gtpca.model.matching import statistics
+from gtpca.operators.poses import has_own_search
 from gtpca.solvers.base import SolverResult
 
 __all__ = ["grow_block", "leading_axes", "n_growths", "principal_axes", "principal_order"]
@@ -53,7 +54,7 @@ def grow_block(problem, recipe, goal):
     few = replace(problem.plain, chunks=chunks, rough=True)
     few_rows = problem.chunks.n_rows <= GROW_ROWS
     n_begun, n_finished = n_growths(recipe.is_auto, recipe.loud, few_rows)
-    if operator.own_search:
+    if has_own_search(operator):
         n_begun, n_finished = ONE
     grown = _until_stopped(
         recipe,
@@ -127,7 +128,7 @@ def _solve(problem, recipe, start=None):
 def aligned_residual(chunk, block):
     """The residual of the rows on the block, moved back: ``sqrt(q_i) T_i* r_i``, (n, L)."""
     rest = deflate(chunk, block)
-    back = chunk.operator.adjoint_rows(rest.weighed, rest.codes.index[:, -1])
+    back = chunk.operator.adjoint_at(rest.weighed, rest.codes.index[:, -1])
     return back if chunk.weight is None else back * np.sqrt(chunk.weight)[:, None]
 
 

@@ -236,7 +236,7 @@ def spread_evenly(operator, shares):
         return Moments(np.repeat(squares[:, None] / m, m, axis=1))
     q, m = operator.feature_weight, operator.n_transforms
     V = np.ones((1, operator.n_features)) if q is None else np.asarray(q)[None]
-    every = operator.continuous.sums(operator.nodes, np.full((1, m), 1 / m), V)[0]
+    every = operator.continuous.sums(operator.pose_space.nodes, np.full((1, m), 1 / m), V)[0]
     return Moments(squares[:, None], between=squares[..., None] * every)
 
 

@@ -119,7 +119,7 @@ def pile_here(found, operator) -> str:
 
 def _piled_at(found, operator) -> str:
     """Where poses accumulate, beside chance, and the possible cause."""
-    unit = operator.pose_units.get(found.name, "")
+    unit = operator.pose_space.units.get(found.name, "")
     corners = "" if operator.domain_share < 1 else " corners (domain='common' leaves them out) or"
     where, cause = {
         "right angles": ("a right angle", _TURNED.format(corners)),

@@ -199,7 +199,7 @@ def encode(chunk, blocks, sweeps=0, units=None) -> Codes:
     """
     chunk, exponent = ordinary(chunk)
     codes = code(chunk, blocks, sweeps)
-    scores = in_units(codes.scores, chunk.operator.node_near(codes.index), units)
+    scores = in_units(codes.scores, chunk.operator.pose_space.nearest(codes.index), units)
     return Codes(np.ldexp(scores, exponent).astype(chunk.rows.dtype), codes.index)
 
 
@@ -295,10 +295,10 @@ def bring_back(rows, operator, index):
     used, place = index, np.arange(len(index))
     if _alike(chunk, index):
         used, place = np.unique(index, return_inverse=True)
-    cover = whole.adjoint_rows(whole.apply_at(one, used) * chunk.seen, used)
+    cover = whole.adjoint_at(whole.apply_at(one, used) * chunk.seen, used)
     shown = cover > 1e-9 * cover.max(axis=1, keepdims=True, initial=0.0)
     scale = np.divide(1.0, cover, out=np.zeros_like(cover), where=shown)
-    return (operator.adjoint_rows(chunk.filled, index) * scale[place]).astype(rows.dtype)
+    return (operator.adjoint_at(chunk.filled, index) * scale[place]).astype(rows.dtype)
 
 
 def decode(codes, operator, blocks, dtype=np.float64):
@@ -336,7 +336,9 @@ def measure(chunk, blocks, sweeps=0, units=None):
         greedy = sweeps == 0 and chunk.given is None
         swept = rest if greedy else sweep(chunk, blocks[:number], sweeps)
         columns.append(swept.energies)
-    scores = in_units(swept.codes.scores, chunk.operator.node_near(swept.codes.index), units)
+    scores = in_units(
+        swept.codes.scores, chunk.operator.pose_space.nearest(swept.codes.index), units
+    )
     scores = np.ldexp(scores, exponent).astype(chunk.rows.dtype)
     energies = np.ldexp(np.stack(columns, axis=1), 2 * exponent)
     return {"scores": scores, "index": swept.codes.index, "energies": energies}

@@ -8,6 +8,7 @@ import numpy as np
 
 from gtpca.model.matching import match_given
 from gtpca.model.ties import TIED
+from gtpca.operators.normal import seen_by
 
 __all__ = [
     "SAME",
@@ -125,7 +126,7 @@ def summarise(chunk, scores, explained, index):
     Poses between the nodes count as the nearest nodes.
     """
     sides, count = score_sides(chunk, scores), np.flatnonzero(chunk.weigh(explained) > 0)
-    sizes, index = np.abs(scores[count, 0]), chunk.operator.node_near(index[count])
+    sizes, index = np.abs(scores[count, 0]), chunk.operator.pose_space.nearest(index[count])
     if not len(sizes):
         return TakenPoses(-1.0, 0, index, index, sides)
     row = int(sizes.argmax())
@@ -151,6 +152,6 @@ def centred(operator, W, used):
     if not operator.crops:
         return W
     counts = np.bincount(used, minlength=operator.n_transforms)
-    seen = operator.coverage(counts[None])[0] > 0
+    seen = seen_by(operator, counts)
     moved = [operator.centre(w, used, seen) for w in W]
     return W if any(w is None for w in moved) else np.array(moved)

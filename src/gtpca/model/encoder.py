@@ -55,7 +55,7 @@ class Encoder:
         self.sample_shape: tuple[int, ...] = tuple(operator.sample_shape)
         self._coders: dict[str, Callable] = {}
         self._one = ((operator.n_features,), self.sample_shape)
-        self._units, self._shared = operator.pose_units, model.shared_pose
+        self._units, self._shared = operator.pose_space.units, model.shared_pose
         self._table: dict[str, np.ndarray] | None = None
         if operator.continuous is None and operator.n_transforms <= KEPT_POSES:
             self._table = operator.describe(np.arange(operator.n_transforms))

@@ -54,7 +54,7 @@ def _quantities(poses, operator):
         values = _numbers("poses", poses)
         given = {names[0]: values}
         if values.ndim == 3:
-            names = [axis.name for axis in operator.pose_axes]
+            names = [axis.name for axis in operator.pose_space.axes]
             if values.shape[2] != len(names):
                 raise ValueError(
                     f"poses of shape {values.shape} must have {len(names)} parameters in their "
@@ -103,7 +103,8 @@ def _known(quantities):
 
 def _parameters(quantities, operator, known):
     """Poses (n, g, p) between the nodes; NaN where they are free."""
-    axes, p = operator.pose_axes, len(operator.pose_axes)
+    axes = operator.pose_space.axes
+    p = len(axes)
     missing = [axis.name for axis in axes if axis.name not in quantities]
     if missing:
         raise ValueError(
@@ -115,7 +116,7 @@ def _parameters(quantities, operator, known):
     for j, axis in enumerate(axes):
         scale = one[axis.name][0] - zero[axis.name][0]
         values = (quantities[axis.name] - zero[axis.name][0]) / scale
-        if axis.period is None:
+        if not axis.wraps:
             _check_range(axis.name, quantities[axis.name], values, (axis.low, axis.high), scale)
         found[..., j] = axis.within(values)
     return found
@@ -145,7 +146,7 @@ def _nearest_nodes(quantities, operator, known):
         places = np.unique(nodes[name])
         steps = np.diff(places) if len(places) > 1 else np.ones(1)
         ends = (places[0] - steps[0] / 2, places[-1] + steps[-1] / 2)
-        period = operator.periods.get(name)
+        period = operator.pose_space.named[name].period
         if period is None:
             _check_range(name, values, values, ends)
         targets.append(values[known] / steps.min())

@@ -213,11 +213,11 @@ def _match_between(chunk, block, before, anew):
     """The :class:`Match` of a block at poses between the nodes."""
     between, starts = chunk.operator.continuous, []
     if before is not None:
-        before = chunk.operator.pose_at(before)
+        before = chunk.operator.pose_space.at(before)
         if between.from_nodes or not anew:
             starts.append(before[:, None])
     if between.from_nodes and (anew or before is None):
-        starts.append(chunk.operator.nodes[_best_nodes(chunk, block)])
+        starts.append(chunk.operator.pose_space.nodes[_best_nodes(chunk, block)])
     found = match_at(
         chunk,
         block,

@@ -193,9 +193,11 @@ class Model:
     def poses(self, codes: Codes) -> Poses:
         """The transforms of codes in physical units."""
         told = by_rows(self.operator.describe, codes.index)
-        return Poses(told, self.operator.pose_units, self.shared_pose)
+        return Poses(told, self.operator.pose_space.units, self.shared_pose)
 
     def pose_errors(self, chunks: Chunks) -> Poses:
         """Standard errors of the poses of all rows, in physical units."""
         how = (pose_steps(self.operator), self.blocks(chunks.dtype), self.sweeps)
-        return Poses(chunks.concat(pose_errors, *how), self.operator.pose_units, self.shared_pose)
+        return Poses(
+            chunks.concat(pose_errors, *how), self.operator.pose_space.units, self.shared_pose
+        )

@@ -49,10 +49,10 @@ def names(model: CodedModel, output: str) -> list[str]:
     if output == "scores+poses" and operator.continuous is None:
         return scores + (["gtpca_index"] if model.shared_pose else [f"{s}_index" for s in scores])
     if output == "scores+poses":
-        told: Iterable[str] = [axis.name for axis in operator.pose_axes]
+        told: Iterable[str] = [axis.name for axis in operator.pose_space.axes]
     else:
         told = operator.describe(np.zeros(1, dtype=np.int64))
-    units = operator.pose_units
+    units = operator.pose_space.units
     poses = [f"{pose}_{units[pose]}" if pose in units else pose for pose in told]
     return scores + [n for pose in poses for n in _pose_names(scores, pose, model.shared_pose)]
 
@@ -73,7 +73,10 @@ def error_columns(model: CodedModel, errors) -> dict[str, np.ndarray]:
 
     One per parameter: the start of a window and its centre have the same.
     """
-    scores, units = [f"gtpca{k}" for k in range(model.n_components)], model.operator.pose_units
+    scores, units = (
+        [f"gtpca{k}" for k in range(model.n_components)],
+        model.operator.pose_space.units,
+    )
     columns: dict[str, np.ndarray] = {}
     for pose in parameters(model.operator):
         told = f"{pose}_{units[pose]}" if pose in units else pose
@@ -122,7 +125,9 @@ def codes_of(model: CodedModel, output: str, X) -> Codes:
     if output == "scores":
         return Codes(scores, np.full((len(scores), model.n_poses), model.operator.reference))
     if model.operator.continuous is not None:
-        pose = scores[:, k:].reshape(len(scores), len(model.operator.pose_axes), model.n_poses)
+        pose = scores[:, k:].reshape(
+            len(scores), len(model.operator.pose_space.axes), model.n_poses
+        )
         return Codes(scores[:, :k], np.moveaxis(pose, 1, 2).astype(np.float64))
     index = np.rint(scores[:, k:]).astype(np.int64)
     if index.min() < 0 or index.max() >= model.operator.n_transforms:

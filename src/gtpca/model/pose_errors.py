@@ -77,8 +77,8 @@ def pose_steps(operator) -> PoseSteps:
     """The :class:`PoseSteps` of an operator."""
     told = operator.describe(np.arange(operator.n_transforms))
     groups = {name: np.unique(v, return_inverse=True)[1].ravel() for name, v in told.items()}
-    axes = {axis.name: axis for axis in operator.pose_axes if axis.name in told}
-    values = {axis.name: operator.nodes[:, j] for j, axis in enumerate(operator.pose_axes)}
+    axes = {name: axis for name, axis in operator.pose_space.named.items() if name in told}
+    values = dict(zip(operator.pose_space.named, operator.pose_space.nodes.T, strict=True))
     columns: dict[str, tuple[int, float]] = {}
     kept: list[str] = []
     for name in axes:
@@ -107,13 +107,13 @@ def pose_steps(operator) -> PoseSteps:
 def _has_order(operator, name, values, groups):
     """Whether a quantity is a number, of which neighbours are alike, with several values."""
     number = np.asarray(values).dtype.kind in "iuf"
-    return number and name not in operator.unordered and bool(groups.any())
+    return number and operator.pose_space.named[name].ordered and bool(groups.any())
 
 
 def ordered(operator) -> list[str]:
     """The names of quantities that have standard errors."""
     if operator.continuous is not None:
-        return [axis.name for axis in operator.pose_axes]
+        return [axis.name for axis in operator.pose_space.axes]
     return list(pose_steps(operator).columns)
 
 
@@ -214,8 +214,8 @@ class PosedPart:
 
     def _slopes_between(self, operator):
         found = []
-        for j, axis in enumerate(operator.pose_axes):
-            at = np.unique(operator.nodes[:, j])
+        for j, axis in enumerate(operator.pose_space.axes):
+            at = np.unique(operator.pose_space.nodes[:, j])
             step = FINE * (np.median(np.diff(at)) if len(at) > 1 else axis.high - axis.low)
             ends = [self.index.copy(), self.index.copy()]
             for end, sign in zip(ends, (1, -1), strict=True):
@@ -245,7 +245,7 @@ def pose_errors(chunk, steps, blocks, sweeps=0):
 
 def _n_axes(operator, steps, parts):
     """The number of parameters of a pose."""
-    return len(operator.pose_axes) if is_pose(parts[0].index) else len(steps.axes)
+    return len(operator.pose_space.axes) if is_pose(parts[0].index) else len(steps.axes)
 
 
 def seen_values(chunk):
@@ -285,7 +285,7 @@ def errors_of_parts(operator, steps, parts, seen, noise, prior=0.0):
 def _named(operator, steps, parts, errors, n):
     """The errors of each quantity, (n, poses); NaN of those without an order."""
     if is_pose(parts[0].index):
-        columns = {axis.name: (j, 1.0) for j, axis in enumerate(operator.pose_axes)}
+        columns = {axis.name: (j, 1.0) for j, axis in enumerate(operator.pose_space.axes)}
     else:
         columns = steps.columns
     for name in steps.names:

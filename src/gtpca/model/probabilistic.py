@@ -195,12 +195,12 @@ class ProbabilisticModel:
         """Standard errors of the most likely poses, in physical units."""
         steps = pose_steps(self.operator)
         found = chunks.concat(density_errors, self.e_step(), steps)
-        return Poses(found, self.operator.pose_units, shared=True)
+        return Poses(found, self.operator.pose_space.units, shared=True)
 
     def described(self, index) -> Poses:
         """Some transforms in physical units."""
         told = by_rows(self.operator.describe, index)
-        return Poses(told, self.operator.pose_units, shared=True)
+        return Poses(told, self.operator.pose_space.units, shared=True)
 
     def shown(self, z: np.ndarray, index: np.ndarray) -> np.ndarray:
         """The rows ``T_{index_i} (m + sum_k z_ik u_k)``, (n, d)."""
@@ -339,9 +339,9 @@ def posterior_in_short(operator, share, first, n_poses):
     falling = -share
     falling[np.arange(len(share)), first] = -np.inf
     index = np.argsort(falling, axis=1, kind="stable")[:, :n_poses]
-    told = operator.describe(np.arange(operator.n_transforms))
+    told, axes = operator.describe(np.arange(operator.n_transforms)), operator.pose_space.named
     spreads = {
-        f"std_{name}": _deviation(share, np.asarray(values, float), operator.periods.get(name))
+        f"std_{name}": _deviation(share, np.asarray(values, float), axes[name].period)
         for name, values in told.items()
         if np.asarray(values).dtype.kind in "biuf"
     }

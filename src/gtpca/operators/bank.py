@@ -44,8 +44,8 @@ class BankOperator(Operator):
         result. The solver may then try its starts there first, which is faster.
     domain : bool array (d,), optional
         Outside of it, rows of ``matrix`` are zero, see ``Operator``. Default: all features.
-    angles, unordered : iterable of str
-        Names of poses that are angles in degrees, and of those that only number the transforms.
+    quantities : iterable of PoseAxis
+        What is known of the poses, see ``Operator``.
     """
 
     read: np.ndarray | None = None  # weights (L,) that others are tied to; None: there are no ties
@@ -60,16 +60,14 @@ class BankOperator(Operator):
         reference=0,
         on_grid=False,
         domain=None,
-        angles=(),
-        unordered=(),
+        quantities=(),
     ):
         n_transforms = matrix.shape[0] // math.prod(sample_shape)
         super().__init__(sample_shape, weight_shape, n_transforms, moved_axes, domain)
         self._coarser: dict[tuple[int, ...], BankOperator] = {}
         self._matrix = sparse.csr_array(matrix, dtype=np.float64)
         self._poses, self.reference, self.on_grid = poses, int(reference), on_grid
-        self.angles, self.unordered = tuple(angles), tuple(unordered)
-        self.periods = dict.fromkeys(self.angles, 360.0)
+        self.quantities = tuple(quantities)
         single = np.diff(self._matrix.indptr).max(initial=0) <= 1
         self.selects = bool(single and np.all(self._matrix.data == 1.0))
         counts = self.apply(np.ones(self.n_weights)).sum(axis=1)
@@ -101,8 +99,7 @@ class BankOperator(Operator):
             reference=self.reference,
             on_grid=self.on_grid,
             domain=domain,
-            angles=self.angles,
-            unordered=self.unordered,
+            quantities=self.quantities,
         )
         found.read = read
         return found
@@ -169,9 +166,7 @@ class BankOperator(Operator):
     def _apply_rows(self, V, index):
         return self._each_row(V, index, np.empty((len(V), self.n_features), V.dtype), lambda A: A)
 
-    def adjoint_rows(self, X, index):
-        if is_pose(index):
-            return super().adjoint_rows(X, index)
+    def _adjoint_rows(self, X, index):
         return self._each_row(X, index, np.empty((len(X), self.n_weights)), lambda A: A.T)
 
     def _each_row(self, rows, index, out, direction):
@@ -252,7 +247,7 @@ class BankOperator(Operator):
         q = np.ones(self.n_features) if self.feature_weight is None else self.feature_weight
         pairs, between = nodes.transpose(0, 2, 3, 1), self.continuous
         assert between is not None
-        sums = between.sums(self.nodes, pairs.reshape(-1, nodes.shape[1]), q[None])
+        sums = between.sums(self.pose_space.nodes, pairs.reshape(-1, nodes.shape[1]), q[None])
         return between.normal(sums.reshape(*pairs.shape[:3], -1))
 
     def _node_times(self, nodes, W):

@@ -18,6 +18,7 @@ import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -28,7 +29,7 @@ from gtpca import checks
 from gtpca.operators.backend import cast, is_numpy, namespace
 from gtpca.operators.grid import resized
 from gtpca.operators.normal import ByNode, Diagonal, Masked, Moments, Normal, Scalar
-from gtpca.operators.poses import Continuous, PoseAxis, is_pose
+from gtpca.operators.poses import Continuous, PoseAxis, PoseSpace, declared_axes, is_pose
 from gtpca.operators.ready import Ready, ReadyBank
 
 __all__ = [
@@ -91,16 +92,10 @@ class Operator(ABC):
     grid, weight_grid : tuple of int
         The shapes of a sample and of a component, each a :class:`~gtpca.operators.grid.Grid` if its
         axes are known. The axes of a component are those of a sample that is not moved.
-    pose_units : dict of str to str
-        Units of the quantities of :meth:`describe`, as far as they have any.
-    periods : dict of str to float
-        The quantities of :meth:`describe` that are periodic, with their periods. Needed, like
-        ``edges``, for poses with probabilities.
-    angles : tuple of str
-        The quantities that are angles, in degrees; their period is 360.
-    unordered : tuple of str
-        The quantities that only number the transforms: neighbours need not be alike, and a range of
-        them has no ends.
+    quantities : tuple of PoseAxis
+        What is known of the quantities of :meth:`describe`: units, periods, order. One that is not
+        listed is an ordered number without a unit. Poses with probabilities need periods and
+        ``edges``.
     circular : dict of int to bool
         If every transform is a shift: the axes along which it shifts, and whether each is circular.
     edges : dict of int to str
@@ -116,11 +111,8 @@ class Operator(ABC):
     isometric = False
     crops = False
     reference = 0
-    pose_units: dict[str, str] = {}  # noqa: RUF012 - none of them is ever changed
-    periods: dict[str, float] = {}  # noqa: RUF012
-    angles: tuple[str, ...] = ()
-    unordered: tuple[str, ...] = ("transform",)
-    circular: dict[int, bool] = {}  # noqa: RUF012
+    quantities: tuple[PoseAxis, ...] = (PoseAxis("transform", ordered=False),)
+    circular: dict[int, bool] = {}  # noqa: RUF012 - it is never changed
     continuous: Continuous | None = None
 
     def __init__(self, sample_shape, weight_shape, n_transforms, moved_axes=None, domain=None):
@@ -140,16 +132,6 @@ class Operator(ABC):
         self.domain_share = self.n_judged / self.n_features
         same = self.weight_shape == self.sample_shape
         self.weight_grid = self.grid if same else resized(self.grid, self.weight_shape)
-
-    @property
-    def own_search(self) -> bool:
-        """Whether poses are found row by row, without a list of transforms."""
-        return self.continuous is not None and not self.continuous.from_nodes
-
-    @property
-    def still(self) -> bool:
-        """Whether nothing moves: there is one transform only."""
-        return self.n_transforms == 1 and self.continuous is None
 
     # --- must be written ---
 
@@ -171,44 +153,16 @@ class Operator(ABC):
         return {"transform": np.asarray(index)}
 
     @cached_property
-    def pose_axes(self) -> tuple[PoseAxis, ...]:
-        """The parameters of a pose: one axis for each quantity of :meth:`describe`.
-
-        A quantity that is not a number is replaced by the number of the transform.
-        """
-        if self.continuous is not None:
-            return self.continuous.axes
-        names = self.describe(np.zeros(1, dtype=np.int64))
-        ends = zip(names, self.nodes.min(axis=0), self.nodes.max(axis=0), strict=True)
-        return tuple(
-            PoseAxis(n, float(a), float(b), self.pose_units.get(n, ""), self.periods.get(n))
-            for n, a, b in ends
-        )
-
-    @cached_property
-    def nodes(self) -> np.ndarray:
-        """The poses of all transforms, (m, p), in the order of :attr:`pose_axes`."""
+    def pose_space(self) -> PoseSpace:
+        """The poses as parameters: their axes, and the nodes."""
         every = np.arange(self.n_transforms)
         columns = [np.asarray(values) for values in self.describe(every).values()]
         numbers = [values if values.dtype.kind in "biuf" else every for values in columns]
-        return np.array(numbers, dtype=np.float64).reshape(len(numbers), len(every)).T
-
-    def pose_at(self, index: np.ndarray) -> np.ndarray:
-        """The parameters (.., p) of transforms (..); poses remain as they are."""
-        return index if is_pose(index) else self.nodes[index]
-
-    def node_near(self, pose: np.ndarray) -> np.ndarray:
-        """The numbers (..) of the nodes nearest to poses (.., p); numbers remain as they are.
-
-        Differences are compared with the range of their axis.
-        """
-        if not is_pose(pose):
-            return pose
-        far = np.zeros((*pose.shape[:-1], self.n_transforms))
-        for j, axis in enumerate(self.pose_axes):
-            steps = axis.difference(pose[..., j, None], self.nodes[:, j])
-            far += (steps / max(axis.high - axis.low, np.finfo(float).tiny)) ** 2
-        return far.argmin(axis=-1)
+        nodes = np.array(numbers, dtype=np.float64).reshape(len(numbers), len(every)).T
+        if self.continuous is not None:
+            return PoseSpace(self.continuous.axes, nodes)
+        ends = zip(declared_axes(self).values(), nodes.min(axis=0), nodes.max(axis=0), strict=True)
+        return PoseSpace(tuple(replace(q, low=float(a), high=float(b)) for q, a, b in ends), nodes)
 
     @property
     def magnitude(self) -> Operator:
@@ -379,25 +333,22 @@ class Operator(ABC):
         """
         return False
 
-    def adjoint_at(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """``sum_i coef_si T_{index_si}* x_i`` of the rows ``X`` (n, d), shape (S, L), float64.
+    def adjoint_at(
+        self, X: np.ndarray, index: np.ndarray, coef: np.ndarray | None = None
+    ) -> np.ndarray:
+        """``T_{index_i}* x_i`` of the rows ``X`` (n, d), (n, L), or sums of these, (S, L), float64.
 
-        Coefficients are (S, n); transforms are (S, n), or (n,) if they are the same for all S.
+        With coefficients (S, n), the sums are ``sum_i coef_si T_{index_si}* x_i``; transforms are
+        then (S, n), or (n,) if they are the same for all S.
         """
         if self.continuous is not None and is_pose(index):
-            return coef @ self.continuous.adjoint(X, index)
+            back = self.continuous.adjoint(X, index)
+            return back if coef is None else coef @ back
+        if coef is None:
+            return self._adjoint_rows(X, index)
         if index.ndim == 1:
             return self._adjoint_block(X, index, coef.T)
         return self._adjoint_each(X, index, coef)
-
-    def adjoint_rows(self, X: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """The adjoint of each row, ``T_{index_i}* x_i``, shape (n, L)."""
-        if self.continuous is not None and is_pose(index):
-            return self.continuous.adjoint(X, index)
-        one = np.ones(1)
-        return np.array(
-            [self._adjoint_at(x[None], np.array([t]), one) for x, t in zip(X, index, strict=True)]
-        )
 
     def adjoint_sum(self, P: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """``sum_i,t coef_sit T_t* x_i`` for coefficients (S, n, m), shape (S, L), float64.
@@ -406,24 +357,6 @@ class Operator(ABC):
         Poses with probabilities need it; for shifts it costs one more FFT per row.
         """
         return np.stack([self._adjoint_sum(P, c) for c in coef])
-
-    def coverage(self, counts: np.ndarray) -> np.ndarray:
-        """How often each weight is seen if transforms occur ``counts`` times, (S, m) to (S, L).
-
-        This is ``diag(sum_t counts_t T_t* diag(q) T_t)`` with the feature weight ``q`` if the
-        operator selects, and otherwise something that is positive where this is.
-        """
-        if self._weight_rows is not None:
-            return counts @ self._weight_rows
-        if self.selects and self.feature_weight is not None:
-            each = np.asarray(counts, dtype=np.float64)[:, None]
-            cover = self.adjoint_sum(self._prepared_weight, each)
-            least = FAINT * np.abs(cover).max(axis=1, keepdims=True)
-            return np.where(np.abs(cover) > least, cover, 0.0)
-        whole = self.magnitude
-        shown = whole.apply(np.ones(self.n_weights))
-        shown = shown if self.feature_weight is None else shown * self.feature_weight
-        return np.array([whole.adjoint(np.asarray(each)[:, None] * shown) for each in counts])
 
     def mask_sums(self, H: np.ndarray, index: np.ndarray | None, coef: np.ndarray) -> np.ndarray:
         """``N_s = sum_i coef_si T_i* diag(h_i) T_i`` of masks (n, d), in compact form, (S, p).
@@ -468,7 +401,7 @@ class Operator(ABC):
         if self.feature_weight is None or not self.selects or large:
             return None
         rows = np.repeat(np.asarray(self.feature_weight)[None], self.n_transforms, axis=0)
-        return self.adjoint_rows(rows, np.arange(self.n_transforms))
+        return self.adjoint_at(rows, np.arange(self.n_transforms))
 
     def _weighted_squares(self, W):
         """``sum_j q_j (T_t w_s)_j^2`` of weights (S, L), (S, m)."""
@@ -542,13 +475,20 @@ class Operator(ABC):
         """``sum_i coef_i T_{index_i}* x_i``, shape (L,), float64."""
         return self.adjoint(sum_by_index(X, index, coef, self.n_transforms))
 
+    def _adjoint_rows(self, X: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """The adjoint of each row, ``T_{index_i}* x_i``, shape (n, L)."""
+        one = np.ones(1)
+        return np.array(
+            [self._adjoint_at(x[None], np.array([t]), one) for x, t in zip(X, index, strict=True)]
+        )
+
     def _adjoint_each(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """:meth:`_adjoint_at` for several indices and coefficients (S, n), shape (S, L)."""
         return np.stack([self._adjoint_at(X, t, c) for t, c in zip(index, coef, strict=True)])
 
     def _adjoint_block(self, X: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """``sum_i coef_ik T_{index_i}* x_i`` for coefficients (n, K), shape (K, L), float64."""
-        return (coef.T @ self.adjoint_rows(X, index)).astype(np.float64, copy=False)
+        return (coef.T @ self.adjoint_at(X, index)).astype(np.float64, copy=False)
 
     def _adjoint_sum(self, P, coef):
         """:meth:`adjoint_sum` for coefficients (n, m), (L,)."""
@@ -556,7 +496,7 @@ class Operator(ABC):
 
     def _mask_rows(self, H: np.ndarray, index: np.ndarray) -> np.ndarray:
         """The diagonals of ``T_i* diag(h_i) T_i``, (n, L), where the operator selects."""
-        return self.adjoint_rows(H, index)
+        return self.adjoint_at(H, index)
 
     def _mask_sums(self, H: np.ndarray, index: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """:meth:`mask_sums` for coefficients (n, S)."""
@@ -587,6 +527,24 @@ class Operator(ABC):
         bank = self.apply(w)
         return self.adjoint(sums.reshape(bank.shape) * bank)
 
+    def _coverage(self, counts: np.ndarray) -> np.ndarray:
+        """How often each weight is seen if transforms occur ``counts`` times, (S, m) to (S, L).
+
+        This is ``diag(sum_t counts_t T_t* diag(q) T_t)`` with the feature weight ``q`` if the
+        operator selects, and otherwise something that is positive where this is.
+        """
+        if self._weight_rows is not None:
+            return counts @ self._weight_rows
+        if self.selects and self.feature_weight is not None:
+            each = np.asarray(counts, dtype=np.float64)[:, None]
+            cover = self.adjoint_sum(self._prepared_weight, each)
+            least = FAINT * np.abs(cover).max(axis=1, keepdims=True)
+            return np.where(np.abs(cover) > least, cover, 0.0)
+        whole = self.magnitude
+        shown = whole.apply(np.ones(self.n_weights))
+        shown = shown if self.feature_weight is None else shown * self.feature_weight
+        return np.array([whole.adjoint(np.asarray(each)[:, None] * shown) for each in counts])
+
     def _lacking(self, moments: Moments) -> Normal:
         """What values with less weight subtract from the normal equations."""
         return Diagonal(moments.hidden) if self.selects else Masked(self, moments.hidden)
@@ -598,7 +556,7 @@ class Operator(ABC):
         if self.selects:
             S, m, K, _ = nodes.shape
             pairs = nodes.transpose(0, 2, 3, 1).reshape(-1, m)
-            return Diagonal(self.coverage(pairs).reshape(S, K, K, -1))
+            return Diagonal(self._coverage(pairs).reshape(S, K, K, -1))
         return ByNode(self, nodes)
 
     def _node_times(self, nodes: np.ndarray, W: np.ndarray) -> np.ndarray:
@@ -647,8 +605,7 @@ def on_nodes(operator, what: str):
         )
     other = copy.copy(operator)
     other.continuous = None
-    for name in ("nodes", "pose_axes"):
-        vars(other).pop(name, None)
+    vars(other).pop("pose_space", None)
     return other
 
 

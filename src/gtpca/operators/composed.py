@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
@@ -9,7 +11,7 @@ from gtpca.operators.backend import is_numpy, namespace
 from gtpca.operators.bank import BankOperator
 from gtpca.operators.base import Operator
 from gtpca.operators.normal import Masked
-from gtpca.operators.poses import is_pose
+from gtpca.operators.poses import declared_axes, is_pose
 from gtpca.operators.ready import ReadyPairs
 
 __all__ = ["ComposedOperator", "composed"]
@@ -32,8 +34,7 @@ def composed(outer, inner) -> Operator:
         reference=pairs.reference,
         on_grid=outer.on_grid and inner.on_grid,
         domain=outer.domain,
-        angles=pairs.angles,
-        unordered=pairs.unordered,
+        quantities=pairs.quantities,
     )
 
 
@@ -57,10 +58,8 @@ class ComposedOperator(Operator):
         self.outer, self.inner = outer, inner
         self.domain_share = inner.domain_share * outer.domain_share
         self.weight_grid, self.edges = inner.weight_grid, inner.edges
-        self.pose_units = self._joined_words(lambda part: part.pose_units)
-        self.periods = self._joined_words(lambda part: part.periods)
-        self.angles = tuple(self._joined_words(lambda part: dict.fromkeys(part.angles, True)))
-        self.unordered = tuple(self._joined_words(lambda part: dict.fromkeys(part.unordered, True)))
+        told = _joined(declared_axes(outer), declared_axes(inner))
+        self.quantities = tuple(replace(axis, name=name) for name, axis in told.items())
         self.reference = inner.reference * outer.n_transforms + outer.reference
         self.selects = outer.selects and inner.selects
         self.isometric = outer.isometric and inner.isometric
@@ -176,12 +175,12 @@ class ComposedOperator(Operator):
             M[t] = self.outer.adjoint_at(X[rows], outside[None], coef[None, rows])[0]
         return self.inner.adjoint(M)
 
-    def coverage(self, counts):
+    def _coverage(self, counts):
         if not self.selects or self.feature_weight is not None:
-            return super().coverage(counts)
+            return super()._coverage(counts)
         blocks = np.asarray(counts).reshape(-1, self.inner.n_transforms, self.outer.n_transforms)
         shown = self.inner.apply(np.ones(self.n_weights))
-        inside = ((self.outer.coverage(block) * shown) for block in blocks)
+        inside = ((self.outer._coverage(block) * shown) for block in blocks)
         return np.array([self.inner.adjoint(each) for each in inside])
 
     def _normal(self, nodes):
@@ -196,7 +195,7 @@ class ComposedOperator(Operator):
         """``T_o* diag(q) T_o`` is diagonal: its sums are weights of the inner features."""
         q, pairs = self.feature_weight, np.moveaxis(nodes, 1, 3)
         sums = [self._mask_total(each[:, None] * q) for each in pairs.reshape(-1, pairs.shape[3])]
-        cover = self.coverage(np.einsum("stkk->st", nodes))
+        cover = self._coverage(np.einsum("stkk->st", nodes))
         return Masked(self, np.array(sums).reshape(*pairs.shape[:3], -1), cover)
 
     def _node_times(self, nodes, W):
@@ -207,11 +206,9 @@ class ComposedOperator(Operator):
         M = np.stack([self.outer._node_times(b, V) for b, V in zip(blocks, banks, strict=True)])
         return np.array([self.inner.adjoint(M[:, k]) for k in range(len(W))])
 
-    def adjoint_rows(self, X, index):
-        if is_pose(index):
-            return super().adjoint_rows(X, index)
+    def _adjoint_rows(self, X, index):
         inside, outside = self._split(index)
-        return self.inner.adjoint_rows(self.outer.adjoint_rows(X, outside), inside)
+        return self.inner.adjoint_at(self.outer.adjoint_at(X, outside), inside)
 
     def coarser(self, axes):
         outer, inner = self.outer.coarser(axes), self.inner.coarser(axes)
@@ -228,15 +225,6 @@ class ComposedOperator(Operator):
             return self.continuous.describe(index)
         inside, outside = self._split(np.asarray(index))
         return _joined(self.outer.describe(outside), self.inner.describe(inside))
-
-    def _joined_words(self, words_of):
-        """What both parts say of some of their quantities, by the names that these have here."""
-        first = np.zeros(1, dtype=np.int64)
-        parts = [
-            {name: words_of(part).get(name) for name in part.describe(first)}
-            for part in (self.outer, self.inner)
-        ]
-        return {name: said for name, said in _joined(*parts).items() if said}
 
     def centre(self, w, used, seen):
         """Rolling the weights rolls the window, if the transforms in between commute with it."""

@@ -163,7 +163,7 @@ class FractionalShiftOperator(Operator):
         base = self.base
         super().__init__(base.grid, base.weight_shape, np.prod(self.counts), axes)
         self.whole = ShiftOperator([axis.wide for axis in self.fine], axes, grid=grid)
-        self.pose_units, self.periods, self.circular = base.pose_units, base.periods, base.circular
+        self.quantities, self.circular = base.quantities, base.circular
         self.weight_grid, self.edges, self.crops = base.weight_grid, base.edges, base.crops
         self.stacked = self.whole.stacked
         centred = [axis.track.centred * axis.parts for axis in self.fine]
@@ -248,9 +248,9 @@ class FractionalShiftOperator(Operator):
     def _apply_rows(self, V, index):
         return self._added(lambda places: self.whole.apply_at(V, places), index)
 
-    def adjoint_rows(self, X, index):
+    def _adjoint_rows(self, X, index):
         if self._broad is None:
-            return self._added(lambda places: self.whole.adjoint_rows(X, places), index)
+            return self._added(lambda places: self.whole.adjoint_at(X, places), index)
         pieces = self._pieces(X, index)
         parts = (
             pieces[under] * _columns(self._shares[index, j], pieces)
@@ -309,7 +309,7 @@ class FractionalShiftOperator(Operator):
         numbers = np.unravel_index(index, self.counts)
         whole = [t // axis.parts for axis, t in zip(self.fine, numbers, strict=True)]
         places = np.ravel_multi_index(whole, self._broad.counts)
-        return self._broad.adjoint_rows(X, places).reshape(len(X), *self._broad.weight_shape)
+        return self._broad.adjoint_at(X, places).reshape(len(X), *self._broad.weight_shape)
 
     # --- products of weights with themselves, and of what is hidden ---
 
@@ -444,12 +444,12 @@ class FractionalShiftOperator(Operator):
         S, m, K, _ = nodes.shape
         each = nodes.transpose(0, 2, 3, 1).reshape(-1, m)
         whole = self._weighted_whole
-        bands = [whole.coverage((counts.T @ each.T).T) for *_, counts in self._pairs]
+        bands = [whole._coverage((counts.T @ each.T).T) for *_, counts in self._pairs]
         return self._stencil(np.stack(bands, axis=1).reshape(S, K, K, -1))
 
-    def coverage(self, counts):
+    def _coverage(self, counts):
         seen = (self._reads.power(2).T @ np.asarray(counts, dtype=np.float64).T).T
-        return self._weighted_whole.coverage(seen)
+        return self._weighted_whole._coverage(seen)
 
     @cached_property
     def _weighted_whole(self):

@@ -59,14 +59,9 @@ class FreeWarpOperator(Operator):
     lattice : Lattice
     """
 
-    unordered = ()
-
     def __init__(self, sample_shape, axis, lattice: Lattice):
         super().__init__(sample_shape, sample_shape, 1, moved_axes=(axis,))
         self.warps = self.continuous = Warps(sample_shape, axis, lattice)
-        unit = axis_of(sample_shape, axis).unit
-        names = [axis.name for axis in self.warps.axes]
-        self.pose_units = dict.fromkeys(names, unit) if unit and self.warps.step else {}
 
     @property
     def lattice(self) -> Lattice:
@@ -74,21 +69,17 @@ class FreeWarpOperator(Operator):
         return self.warps.lattice
 
     def apply(self, w):
-        return self.warps.apply(w, self.nodes)
+        return self.warps.apply(w, self.pose_space.nodes)
 
     def adjoint(self, M):
-        return self.warps.adjoint(M, self.nodes)[0]
-
-    @property
-    def nodes(self):
-        """The pose of the identity, (1, q)."""
-        return np.zeros((1, len(self.warps.axes)))
-
-    def node_near(self, pose):
-        return np.zeros(pose.shape[:-1], dtype=np.int64) if is_pose(pose) else pose
+        return self.warps.adjoint(M, self.pose_space.nodes)[0]
 
     def describe(self, index):
-        return self.warps.describe(self.pose_at(np.asarray(index)))
+        """Of the only node, the identity, all parameters are zero."""
+        pose = np.asarray(index)
+        if not is_pose(pose):
+            pose = np.zeros((*pose.shape, len(self.warps.axes)))
+        return self.warps.describe(pose)
 
 
 class Warps(Continuous):
@@ -104,10 +95,11 @@ class Warps(Continuous):
 
     def __init__(self, sample_shape, axis, lattice):
         self.layout, self.lattice = Layout(sample_shape, axis), lattice
-        self.step = axis_of(sample_shape, axis).step
+        time = axis_of(sample_shape, axis)
+        self.step, unit = time.step, time.unit if time.step else ""
         numbers = range(len(lattice.knots))[lattice.moving]
         reach = lattice.reach
-        self.axes = tuple(PoseAxis(f"knot_{j}", -reach, reach) for j in numbers)
+        self.axes = tuple(PoseAxis(f"knot_{j}", -reach, reach, unit) for j in numbers)
 
     def _smooth(self, W):
         return self.lattice.smooth(self.layout.split(np.asarray(W, dtype=np.float64)))

@@ -40,6 +40,7 @@ __all__ = [
     "moments_each",
     "of_pairs",
     "pair_products",
+    "seen_by",
 ]
 
 CG_TOLERANCE, CG_STEPS = 1e-10, 200
@@ -162,6 +163,11 @@ def _sums_by_index(operator, index, values):
     m = operator.n_transforms
     places = (index + m * np.arange(len(index))[:, None]).ravel()
     return np.bincount(places, values.ravel(), m * len(index)).reshape(-1, m)
+
+
+def seen_by(operator, counts: np.ndarray) -> np.ndarray:
+    """The weights that transforms show if they occur ``counts`` (m,) times, bool (L,)."""
+    return operator.normal(Moments(counts[None, :, None, None])).cover[0] > 0
 
 
 class Normal(ABC):
@@ -347,7 +353,7 @@ class ByNode(Normal):
 
     @cached_property
     def cover(self):
-        return self.operator.coverage(np.einsum("stkk->st", self.nodes))
+        return self.operator._coverage(np.einsum("stkk->st", self.nodes))
 
     def __rmul__(self, factor):
         return ByNode(self.operator, factor * self.nodes)

@@ -12,6 +12,7 @@ and :func:`is_pose` tells them apart. The second is possible if the operator has
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -19,7 +20,16 @@ import numpy as np
 
 from gtpca.operators.normal import Normal
 
-__all__ = ["Continuous", "PoseAxis", "is_pose"]
+__all__ = [
+    "DEGREES",
+    "Continuous",
+    "PoseAxis",
+    "PoseSpace",
+    "declared_axes",
+    "has_own_search",
+    "is_pose",
+    "is_still",
+]
 
 
 @dataclass(frozen=True)
@@ -31,18 +41,31 @@ class PoseAxis:
     name : str
         That of the quantity in :meth:`~gtpca.operators.base.Operator.describe`.
     low, high : float
-        The range of its values.
+        The range of its values. An operator need not declare that of its list of transforms.
     unit : str
-        Empty if it has none, or if it is not known.
+        That of the quantity; empty if it has none, or if it is not known.
     period : float or None
-        The period, if the parameter is periodic.
+        The difference after which values are the same pose again, if the parameter is periodic. The
+        range may be shorter.
+    angle : bool
+        Whether it is an angle in degrees.
+    ordered : bool
+        Whether neighbours are alike. Otherwise values only number the transforms, and a range of
+        them has no ends.
     """
 
     name: str
-    low: float
-    high: float
+    low: float = -math.inf
+    high: float = math.inf
     unit: str = ""
     period: float | None = None
+    angle: bool = False
+    ordered: bool = True
+
+    @property
+    def wraps(self) -> bool:
+        """Whether the range goes all the way round."""
+        return self.period is not None and self.high - self.low >= self.period
 
     def difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """``a - b``, the shorter way round if the parameter is periodic."""
@@ -51,15 +74,79 @@ class PoseAxis:
         return (a - b + self.period / 2) % self.period - self.period / 2
 
     def within(self, values: np.ndarray) -> np.ndarray:
-        """Values moved into the range: by periods, or to its ends."""
-        if self.period is None:
+        """Values moved into the range: by periods if it goes all the way round, or to its ends."""
+        if self.period is None or not self.wraps:
             return np.clip(values, self.low, self.high)
         return self.low + (values - self.low) % self.period
+
+
+DEGREES = PoseAxis("degrees", period=360.0, angle=True)
+
+
+@dataclass(frozen=True, eq=False)
+class PoseSpace:
+    """The poses of an operator.
+
+    Attributes
+    ----------
+    axes : tuple of PoseAxis
+        One for each quantity of :meth:`~gtpca.operators.base.Operator.describe`.
+    nodes : array (m, p)
+        The poses of all transforms of the list, in the order of the axes. A quantity that is not a
+        number is replaced by the number of the transform.
+    """
+
+    axes: tuple[PoseAxis, ...]
+    nodes: np.ndarray
+
+    def at(self, index: np.ndarray) -> np.ndarray:
+        """The parameters (.., p) of transforms (..); poses remain as they are."""
+        return index if is_pose(index) else self.nodes[index]
+
+    def nearest(self, pose: np.ndarray) -> np.ndarray:
+        """The numbers (..) of the nodes nearest to poses (.., p); numbers remain as they are.
+
+        Differences are compared with the range of their axis.
+        """
+        if not is_pose(pose):
+            return pose
+        far = np.zeros((*pose.shape[:-1], len(self.nodes)))
+        for j, axis in enumerate(self.axes):
+            steps = axis.difference(pose[..., j, None], self.nodes[:, j])
+            far += (steps / max(axis.high - axis.low, np.finfo(float).tiny)) ** 2
+        return far.argmin(axis=-1)
+
+    @property
+    def named(self) -> dict[str, PoseAxis]:
+        """The axes by their names."""
+        return {axis.name: axis for axis in self.axes}
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The units of the quantities that have any, by their names."""
+        return {axis.name: axis.unit for axis in self.axes if axis.unit}
 
 
 def is_pose(index) -> bool:
     """Whether transforms are given by their parameters, (.., p), and not by numbers of nodes."""
     return np.dtype(index.dtype).kind == "f"
+
+
+def is_still(operator) -> bool:
+    """Whether nothing moves: an operator has one transform only."""
+    return operator.n_transforms == 1 and operator.continuous is None
+
+
+def has_own_search(operator) -> bool:
+    """Whether the poses of an operator are found row by row, without a list of transforms."""
+    return operator.continuous is not None and not operator.continuous.from_nodes
+
+
+def declared_axes(operator) -> dict[str, PoseAxis]:
+    """What an operator declares of its quantities, by their names, without ranges."""
+    told = {axis.name: axis for axis in operator.quantities}
+    names = operator.describe(np.zeros(1, dtype=np.int64))
+    return {name: told.get(name, PoseAxis(name)) for name in names}
 
 
 class Continuous(ABC):

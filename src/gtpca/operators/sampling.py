@@ -292,7 +292,7 @@ class Sampling(Continuous):
                 continue
             for step in (-1, 1):
                 other = np.roll(values, step, axis=j)
-                if axis.period is None:
+                if not axis.wraps:
                     end = [slice(None)] * values.ndim
                     end[j] = slice(0, 1) if step == 1 else slice(-1, None)
                     other[tuple(end)] = -np.inf
@@ -315,14 +315,14 @@ class Sampling(Continuous):
         best, most = starts[:, 0].copy(), np.full(n, -np.inf)
         bank = FineBank(self, X, V, W, positive)
         cell = np.rint(starts / self.steps[0]).astype(np.int64)
-        period = self.axes[0].period
-        turns = round(period / self.steps[0]) if period else 0
+        wraps = self.axes[0].wraps
+        turns = round(self.axes[0].period / self.steps[0]) if wraps else 0
         cell = cell % turns if turns else cell
         for c in range(starts.shape[1]):
             for number in np.unique(cell[:, c]):
                 mine = np.flatnonzero(cell[:, c] == number)
                 poses = (number * FINE + np.arange(-FINE, FINE + 1)) * step
-                if period is None:
+                if not wraps:
                     poses = np.unique(np.clip(poses, self.axes[0].low, self.axes[0].high))
                 found, energy = peaks(poses, bank.energies(mine, number, poses))
                 more = energy > most[mine]

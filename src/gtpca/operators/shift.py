@@ -39,7 +39,7 @@ from gtpca.operators.base import READY_BANK, Operator, sum_by_index
 from gtpca.operators.extrapolation import predict_unseen
 from gtpca.operators.lags import SHORT_AXIS, coarser_track, conjugate_spectra, lag_matrix
 from gtpca.operators.ready import Ready, ReadyBank, ReadyShift
-from gtpca.operators.windows import describe_windows, window_grid, window_periods, window_units
+from gtpca.operators.windows import describe_windows, window_grid, window_quantities
 
 __all__ = ["ShiftAxis", "ShiftOperator"]
 
@@ -259,8 +259,7 @@ class ShiftOperator(Operator):
         self.counts = tuple(track.count for track in self.tracks)
         sizes, windows = [t.size for t in self.tracks], [t.window for t in self.tracks]
         super().__init__(grid or tuple(sizes), windows, np.prod(self.counts), axes)
-        self.pose_units = window_units(self.grid, self.moved_axes)
-        self.periods = window_periods(self.grid, self.moved_axes, self.tracks)
+        self.quantities = window_quantities(self.grid, self.moved_axes, self.tracks)
         self.circular = {j: self.tracks[j].circular for j in self.moved_axes}
         self.weight_grid = window_grid(self.grid, self.tracks)
         self.edges = {axis: self._edge(axis) for axis in self.moved_axes}
@@ -353,7 +352,7 @@ class ShiftOperator(Operator):
     def _adjoint_at(self, X, index, coef):
         if self.isometric or self.n_features <= SHORT_SAMPLE:
             coef = np.asarray(coef, dtype=np.result_type(X, np.float32))
-            return (coef @ self.adjoint_rows(X, index)).astype(np.float64)
+            return (coef @ self._adjoint_rows(X, index)).astype(np.float64)
         used, index = np.unique(index, return_inverse=True)
         return self._scatter(sum_by_index(X, index, coef, len(used)), used)
 
@@ -362,9 +361,9 @@ class ShiftOperator(Operator):
             pairs = zip(index, coef, strict=True)
             return np.array([self._adjoint_at(X, t, c) for t, c in pairs])
         coef = np.asarray(coef, dtype=np.result_type(X, np.float32))
-        return (coef[:, None, :] @ self.adjoint_rows(X, index))[:, 0].astype(np.float64)
+        return (coef[:, None, :] @ self._adjoint_rows(X, index))[:, 0].astype(np.float64)
 
-    def adjoint_rows(self, X, index):
+    def _adjoint_rows(self, X, index):
         """The part of each row under the window at ``index`` (.., n), shape (.., n, L)."""
         if self._covered:
             return self._lay_in(X, index)
@@ -380,7 +379,7 @@ class ShiftOperator(Operator):
         return back.reshape(*index.shape, self.n_weights)
 
     def _adjoint_block(self, X, index, coef):
-        back = self.adjoint_rows(X, index)
+        back = self._adjoint_rows(X, index)
         coef = coef.astype(np.result_type(back, np.float32))
         return (coef.T @ back).astype(np.float64)
 
@@ -522,9 +521,9 @@ class ShiftOperator(Operator):
         sums = self._each_axis("energies", pairs, first=1).reshape(S, K, K, -1)
         return sums.transpose(0, 3, 1, 2)
 
-    def coverage(self, counts):
+    def _coverage(self, counts):
         if self.feature_weight is not None:
-            return super().coverage(counts)
+            return super()._coverage(counts)
         if self.isometric:
             return np.repeat(np.sum(counts, axis=1)[:, None], self.n_weights, axis=1)
         places = np.asarray(counts, dtype=np.float64).reshape(-1, *self.counts)
@@ -534,7 +533,7 @@ class ShiftOperator(Operator):
         if self.isometric:
             return nodes.sum(axis=0) @ W
         K = len(W)
-        diagonals = self.coverage(nodes.transpose(1, 2, 0).reshape(K * K, -1))
+        diagonals = self._coverage(nodes.transpose(1, 2, 0).reshape(K * K, -1))
         return np.einsum("jkl,kl->jl", diagonals.reshape(K, K, -1), W)
 
     def describe(self, index):

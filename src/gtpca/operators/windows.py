@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gtpca.operators.grid import Grid, axis_name, axis_of, is_dates
+from gtpca.operators.poses import PoseAxis
 
-__all__ = ["describe_windows", "window_grid", "window_periods", "window_units"]
+__all__ = ["describe_windows", "window_grid", "window_quantities"]
 
 
 def describe_windows(grid, axes, tracks, offsets) -> dict:
@@ -25,19 +26,16 @@ def _suffixes(grid, axes) -> dict[int, str]:
     return {j: f"_{axis_name(grid, j, '{}')}" * (len(axes) > 1) for j in axes}
 
 
-def window_units(grid, axes) -> dict[str, str]:
-    """Units of these quantities, if they are known."""
-    units = {suffix: axis_of(grid, j).unit for j, suffix in _suffixes(grid, axes).items()}
-    known = {suffix: unit for suffix, unit in units.items() if unit and not is_dates(unit)}
-    return {name + s: u for s, u in known.items() for name in ("start", "centre")}
-
-
-def window_periods(grid, axes, tracks) -> dict[str, float]:
-    """The quantities that are periodic, with their periods in their units."""
-    circular = {j: s for j, s in _suffixes(grid, axes).items() if tracks[j].circular}
-    spans = {s: (tracks[j].size, axis_of(grid, j)) for j, s in circular.items()}
-    known = {s: size * _step(axis, size) for s, (size, axis) in spans.items()}
-    return {n + s: span for s, span in known.items() if span for n in ("start", "centre")}
+def window_quantities(grid, axes, tracks) -> tuple[PoseAxis, ...]:
+    """The units and periods of these quantities, as far as they are known."""
+    found = []
+    for j, suffix in _suffixes(grid, axes).items():
+        axis, track = axis_of(grid, j), tracks[j]
+        unit = "" if not axis.unit or is_dates(axis.unit) else axis.unit
+        period = track.size * _step(axis, track.size) if track.circular else 0.0
+        names = ("start" + suffix, "centre" + suffix)
+        found += [PoseAxis(name, unit=unit, period=period or None) for name in names]
+    return tuple(found)
 
 
 def _step(axis, size) -> float:

@@ -46,7 +46,7 @@ def gather_alignment(model, X, codes, poses, numbers) -> dict | None:
     order = np.lexsort((values, group))
     channels = _strongest(views[1], parts(model)[0].weights)
     maps = _curves(model, X, numbers, views, channels)
-    unit = model.operator_.pose_units.get(name)
+    unit = model.operator_.pose_space.units.get(name)
     pose = f"{name} ({unit})" if unit else name
     return {
         "kind": "curves",

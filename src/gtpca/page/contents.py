@@ -233,7 +233,9 @@ def _own_times(model, codes, view) -> list[float] | None:
     starts = poses.get(name, poses.get("start"))
     if not view.axes or view.axes[axis].points is None or len(view.drawn) > 1 or starts is None:
         return None
-    if {name, "start"} & set(model.operator_.periods) or known.dtype.kind not in "iuf":
+    axes = model.operator_.pose_space.named
+    periodic = any(n in axes and axes[n].period is not None for n in (name, "start"))
+    if periodic or known.dtype.kind not in "iuf":
         return None
     groups = _by_kind(model, codes)
     every = starts.T if groups is None else [starts[mine, 0] for mine in groups]
@@ -362,7 +364,7 @@ def _points(codes, poses, explained, sure, errors, numbers):
 
 def _say_units(model, columns) -> None:
     """Append the units of quantities that have one to their names."""
-    units = model.operator_.pose_units
+    units = model.operator_.pose_space.units
     for column in columns:
         if column["name"] in units:
             column["name"] += f" ({units[column['name']]})"

@@ -21,6 +21,7 @@ from gtpca.diagnostics.summary import quick_check
 from gtpca.families.text import as_family
 from gtpca.files import atomic_file
 from gtpca.operators.grid import Grid, axis_texts
+from gtpca.operators.poses import has_own_search, is_still
 from gtpca.optional import require
 from gtpca.page.contents import gather, n_shown
 from gtpca.page.packing import clipped, safe_json, script_hash
@@ -198,7 +199,7 @@ def _texts(model, X, contents, title):
         "contents": contents,
         "n_components": count,
         "n_shown": n_shown(model),
-        "moves": not model.operator_.still,
+        "moves": not is_still(model.operator_),
         "n_transforms": model.operator_.n_transforms,
         "shared": bool(model.shared_pose_),
         "density": is_density(model),
@@ -299,7 +300,7 @@ def _facts(model, X, contents):
         "values": f"{getattr(X, 'dtype', 'numbers')}",
         "shape of a component": " × ".join(map(str, model.operator_.weight_shape)),
         "transforms": "found sample by sample"
-        if model.operator_.own_search
+        if has_own_search(model.operator_)
         else f"{model.operator_.n_transforms:,}",
         "poses per sample": "one" if model.shared_pose_ else "one per component",
         "passes of the fit": ", ".join(map(str, np.ravel(model.n_iter_))),

@@ -95,8 +95,8 @@ def _plot_errors(model, X, component, column, ax):
         ax.errorbar(np.arange(len(order)), values[order], 2 * se[order], **bars)
         ax.set_xlabel("samples, by their pose", fontsize=9)
         ax.set_ylabel(_axis_label(name), fontsize=9)
-        if name in model.operator_.pose_units:
-            ax.set_ylabel(f"{name} ({model.operator_.pose_units[name]})", fontsize=9)
+        if name in model.operator_.pose_space.units:
+            ax.set_ylabel(f"{name} ({model.operator_.pose_space.units[name]})", fontsize=9)
         ax.set_title(f"{_title(model, component)}, \N{PLUS-MINUS SIGN} 2 se", fontsize=9)
         quiet(ax)
     return given
@@ -166,19 +166,24 @@ def _most_likely(name, pose, std, i):
 
 def _projections(model, groups):
     """Polar Axes for angles."""
-    angles = model.operator_.angles
+    angles = _angles(model.operator_)
     return ["polar" if names[0] in angles else None for names in groups]
+
+
+def _angles(operator):
+    """The names of the quantities that are angles."""
+    return {axis.name for axis in operator.pose_space.axes if axis.angle}
 
 
 def _draw(ax, model, names, poses, weights=None):
     """One panel: the number of samples with each value, or its total weight."""
     values, possible = zip(*(poses[name] for name in names), strict=True)
-    if ax.name == "polar" and names[0] in model.operator_.angles:
+    if ax.name == "polar" and names[0] in _angles(model.operator_):
         _draw_rose(ax, names[0], values[0], possible[0], weights)
     else:
         draw = _draw_map if len(names) == 2 else _draw_one
         draw(ax, names, values, possible, weights)
-    _say_units(ax, names, model.operator_.pose_units)
+    _say_units(ax, names, model.operator_.pose_space.units)
 
 
 def _counted(weights):

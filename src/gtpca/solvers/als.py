@@ -45,7 +45,9 @@ from gtpca.model.matching import (
     update,
 )
 from gtpca.operators.base import with_feature_weight
+from gtpca.operators.normal import seen_by
 from gtpca.operators.pooling import pooling
+from gtpca.operators.poses import has_own_search
 from gtpca.solvers.base import Problem, SolverResult
 
 __all__ = [
@@ -400,7 +402,9 @@ class _Search:
 
     def _climb(self, problem, W, report=None):
         last = problem is self.all
-        followed = not last or self.operator.own_search  # by passes from the poses that are found
+        followed = not last or has_own_search(
+            self.operator
+        )  # by passes from the poses that are found
         tol = self.solver.tol * (LOOSE if followed else LOOSEST if self.many else 1)
         result = climb(problem, W, self.solver.max_iter, tol, report)
         if report is None:
@@ -410,7 +414,7 @@ class _Search:
 
 def standardised(problem, W):
     """Weights (K, L) for which the mean pose of the rows is neutral, where that has a meaning."""
-    if not problem.chunks.operator.own_search:
+    if not has_own_search(problem.chunks.operator):
         return W
     *total, count = problem.chunks.sum(pose_sums, problem.block_for_codes(W))
     if not count > 0:
@@ -441,7 +445,7 @@ def climb_each(problem, stack, max_iter, tol, report=None, steps=UPDATE_STEPS):
 
     Starts from several weights (S, K, L) at once, independently, and returns a list of results.
     """
-    lists = not problem.chunks.operator.own_search
+    lists = not has_own_search(problem.chunks.operator)
     climbs = [_Climb(W, SolverResult(W, stopped="max_iter"), lists) for W in stack]
     active = climbs if max_iter else []
     while active:
@@ -513,10 +517,10 @@ def draw_starts(rng, n_init, operator):
     about these, and each search takes time.
     """
     n_rows = n_init // 2
-    if operator.own_search:
+    if has_own_search(operator):
         n_init = n_rows = min(n_init, MOST_OWN)
     white = rng.standard_normal((n_init, operator.n_weights))
-    white *= operator.coverage(np.ones((1, operator.n_transforms)))[0] > 0  # weights that are seen
+    white *= seen_by(operator, np.ones(operator.n_transforms))
     return white, rng.uniform(size=n_rows)
 
 
@@ -527,9 +531,9 @@ def row_starts(problem, draws, white):
     """
     chunk = Chunk(pick_rows(problem.chunks, draws), problem.chunks.operator)
     white = orthonormal(white[: len(draws), None])
-    if chunk.operator.own_search:
+    if has_own_search(chunk.operator):
         still = np.full(len(draws), chunk.operator.reference)
-        starts = chunk.operator.adjoint_rows(chunk.weighed, still)[:, None]
+        starts = chunk.operator.adjoint_at(chunk.weighed, still)[:, None]
     else:
         starts = rows_as_weights(chunk, problem.blocks_for_fit(white))[:, None]
     return orthonormal(np.where(starts.any(axis=2, keepdims=True), starts, white))

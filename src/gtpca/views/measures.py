@@ -13,7 +13,7 @@ from gtpca.data.rows import counted, is_dask, new_rows
 from gtpca.model.outputs import error_columns
 from gtpca.model.pose_errors import ordered
 from gtpca.model.preprocessing import sample_means
-from gtpca.operators.poses import is_pose
+from gtpca.operators.poses import is_pose, is_still
 from gtpca.views.parts import is_density
 
 __all__ = [
@@ -234,7 +234,7 @@ def uncentred_pca(model, X, random_state=0) -> UncentredPCA | None:
         None if the components of the model do not move either, if there are none, and where
         values are missing.
     """
-    if model.operator_.still or model.n_components_ == 0:
+    if is_still(model.operator_) or model.n_components_ == 0:
         return None
     chunks = model.chunks(counted(X, model))
     n, d = chunks.n_rows, model.operator_.n_features
@@ -293,7 +293,7 @@ def pose_columns(model, codes) -> dict[str, Pose]:
     """
     operator, count = model.operator_, model.operator_.n_transforms
     if is_pose(codes.index):
-        possible = operator.describe(operator.nodes)
+        possible = operator.describe(operator.pose_space.nodes)
         values = operator.describe(codes.index)
         return {n: Pose(np.asarray(v), np.asarray(possible[n])) for n, v in values.items()}
     every = np.arange(count) if count <= MOST_TRANSFORMS else np.unique(codes.index)
