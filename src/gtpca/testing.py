@@ -17,6 +17,7 @@ from gtpca._typing import RandomState
 from gtpca.operators import ComposedOperator, Operator
 from gtpca.operators.base import with_feature_weight
 from gtpca.operators.normal import Moments
+from gtpca.operators.sampling import Sampling
 
 __all__ = ["PlantedRows", "assert_same_components", "check_operator", "make_planted"]
 
@@ -369,7 +370,7 @@ def _check_poses(case, rng):
 
 
 def _check_between(case, rng):
-    """``continuous``: at the nodes, the dot test, the normal equations, and the search."""
+    """``continuous``: at the nodes, the dot test, the normal equations, search and derivatives."""
     operator, X, W = case.operator, case.X, case.W
     between, n, one = operator.continuous, len(X), np.ones((1, operator.n_features))
     ends = np.array([(axis.low, axis.high) for axis in operator.pose_space.axes])
@@ -391,6 +392,20 @@ def _check_between(case, rng):
         slow = coef @ operator.adjoint_at(weights * moved[0], pose)
         _close(normal.times(W[None, :1])[0], slow, "continuous: sums, normal")
     _check_search(case, X, one, pose)
+    if isinstance(between, Sampling):
+        _check_path(between, pose)
+
+
+def _check_path(between, pose, step=1e-5):
+    """``sources`` and ``slopes`` of a path: shapes, and finite differences."""
+    path, points, (n, p) = between.path, between.points, pose.shape
+    sources, slopes = path.sources(pose, points), path.slopes(pose, points)
+    wanted = (n, *points.shape)
+    assert sources.shape == wanted, f"sources: shape {sources.shape}, not {wanted}"
+    for j in range(p):
+        move = step * np.eye(p)[j]
+        ends = [path.sources(pose + sign * move, points) for sign in (1, -1)]
+        _close(slopes[:, j], (ends[0] - ends[1]) / (2 * step), f"slopes: parameter {j}", 1e-6)
 
 
 def _check_search(case, X, V, start):

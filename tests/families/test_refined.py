@@ -53,15 +53,15 @@ def test_similarities_read_where_their_formula_says():
 
 
 @EACH
-def test_derivatives_of_sources_are_finite_differences(name):
+@pytest.mark.parametrize("method", ["sources", "slopes"])
+def test_a_wrong_path_is_found(name, method, monkeypatch):
     family, shape = REFINED[name]
-    between = family.bind(shape).continuous
-    pose, step = poses_of(family.bind(shape), 5), 1e-5
-    slopes = between.path.slopes(pose, between.points)
-    for j in range(pose.shape[1]):
-        move = step * np.eye(pose.shape[1])[j]
-        ends = (between.path.sources(pose + sign * move, between.points) for sign in (1, -1))
-        assert np.allclose(slopes[:, j], np.subtract(*ends) / (2 * step), atol=1e-6)
+    operator = family.bind(shape)
+    path = operator.continuous.path
+    right = getattr(path, method)
+    monkeypatch.setattr(path, method, lambda pose, points: 1.01 * right(pose, points))
+    with pytest.raises(AssertionError, match="slopes" if method == "slopes" else "wrong"):
+        check_operator(operator)
 
 
 @EACH
