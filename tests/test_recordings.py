@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -104,6 +105,8 @@ def test_sentences_say_what_the_counts_are():
     said = event_counts(EventCounts(30, 29, 2, (100.0, 1.0, 3.0)))
     assert "find 29" in said
     assert "has 2" in said
+    assert "gain 100 prices" in said  # the verdict is one about gains: noise may have as many
+    assert "gain 1 (15 is the bar)" in said
     assert said.endswith("would give.")
 
 
@@ -349,6 +352,27 @@ def test_clipped_recordings_are_told(recording):
     with pytest.warns(UserWarning, match="clipped"):
         model = EventGTPCA(1, Shift(30), counts=False, n_init=1, random_state=0).fit(y)
     assert "clipped" in model.cautions_[0]
+
+
+@pytest.mark.parametrize("size", [31, 45, 60, 75])
+def test_recordings_of_hardly_more_than_a_window(size, recording):
+    y = recording[0][:size]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # one largest value in 31 is no clipping
+        model = EventGTPCA(1, Shift(30), random_state=0).fit(y)
+    events = model.encode(y)
+    assert model.decode(events).shape == (size,)
+    assert "not compared with noise" in model.counts_text_
+
+
+@pytest.mark.parametrize("change", [lambda y: y + 1e6, lambda y: np.round(1e3 * y + 2e4)])
+def test_offsets_and_integers_have_the_same_events(change, recording):
+    y = recording[0][:3000]
+    model = EventGTPCA(1, Shift(30), counts=False, n_init=1, random_state=0)
+    expected = model.fit(y).encode(y).start
+    y = change(y)
+    y = y.astype(np.int16) if np.abs(y).max() < 2**15 else y
+    np.testing.assert_array_equal(model.fit(y).encode(y).start, expected)
 
 
 def test_containers(model, recording, tmp_path):

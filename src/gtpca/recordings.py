@@ -36,6 +36,7 @@ from gtpca.operators.grid import Axis, Grid, length_in_points
 __all__ = ["EventGTPCA", "check_event_parameters", "whitened"]
 
 CLIPPED = 0.01  # share of points at the largest or the smallest value from which on a fit warns
+FEW_CLIPPED = 3  # points that short recordings may have there
 CONSTANT = 1e-12
 
 
@@ -662,10 +663,11 @@ def look_at(opened: Opened) -> list[str]:
         alive |= bool(np.nanmax(high - low) > CONSTANT * max(1.0, float(np.nanmax(np.abs(high)))))
         with np.errstate(invalid="ignore"):
             at_ends = np.nanmax(
-                [np.mean(values == end, axis=0)[high > low].max(initial=0) for end in (low, high)]
+                [np.sum(values == end, axis=0)[high > low].max(initial=0) for end in (low, high)]
             )
-        if at_ends > CLIPPED and np.unique(values[~np.isnan(values)][:4096]).size > 16:
-            found.append(wording.clipped(signal.label, at_ends))
+        several = np.unique(values[~np.isnan(values)][:4096]).size > 16
+        if several and at_ends > max(CLIPPED * size, FEW_CLIPPED):
+            found.append(wording.clipped(signal.label, at_ends / size))
     if not alive and all(signal.n_points <= 2**20 for signal in opened.signals):
         raise ValueError("X holds nothing but constants: there is nothing to find events in.")
     return found

@@ -229,9 +229,11 @@ def event_counts(counts) -> str:
     said = f"{counts.fitted} events"
     if counts.above_noise is None:
         return f"{said}, which were not compared with noise."
+    mine, noise, _ = counts.excess
     said += (
-        f"; templates of the other half find {counts.cross_fitted}, and noise with the spectrum "
-        f"and the tails of the recordings has {counts.surrogate}: "
+        f"; templates of the other half find {counts.cross_fitted}, which gain {mine:.3g} prices "
+        f"beyond their own, and noise with the spectrum and the tails of the recordings has "
+        f"{counts.surrogate}, which gain {noise:.3g} ({counts.bar:.3g} is the bar): "
     )
     if not counts.above_noise:
         return f"{said}the events are not above noise."

@@ -471,7 +471,9 @@ class Piece:
         d, start, half = self.dictionary, self.placed.start, self.dictionary.length // 2
         alone = self._hardly_overlap() & (start >= half) & (start + half < self.count)
         quick = np.flatnonzero(alone)
-        found = [np.zeros(0, int)]
+        if not len(quick):  # as in a piece shorter than two windows
+            return quick
+        found = []
         windows = sliding_window_view(self.c, 2 * half + 1, axis=2)
         lags = slice(d.length - 1 - half, d.length + half)
         for some in np.array_split(quick, len(quick) // TOGETHER + 1):
