@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from gtpca import checks
 from gtpca._typing import RandomState
 from gtpca.base import BaseFitted
+from gtpca.data.containers.spikes import sorting_of
 from gtpca.data.labels import Labels
 from gtpca.data.opening import Opened, open_recordings
 from gtpca.data.signals import Piecewise, parts_of
@@ -241,8 +242,9 @@ class EventGTPCA(BaseFitted):
         ----------
         X : array (time,) or (time, channels), or a list of these
             Recordings, possibly of unequal length; also memory maps, h5py datasets, zarr and Dask
-            arrays, xarray DataArrays, pandas DataFrames, and MNE Raw objects. NaN means not
-            observed and never produces an event.
+            arrays, xarray DataArrays, pandas DataFrames, MNE Raw objects, and recordings of
+            SpikeInterface, whose segments are separate recordings. NaN means not observed and never
+            produces an event.
         y : ignored
 
         Returns
@@ -554,6 +556,29 @@ class EventGTPCA(BaseFitted):
         time, step = events.time, events.step
         centre = time + (self.sample_shape_[0] - 1) / 2 * step
         return {"start": time, "centre": centre, "peak": time + peak * step}
+
+    def to_sorting(self, events: Events, units: Any = None) -> Any:
+        """Events as a NumpySorting of SpikeInterface, with spikes at their peaks.
+
+        Parameters
+        ----------
+        events : Events
+            Recordings become segments. Their rate must be known: from a recording of
+            SpikeInterface, or by ``rate``.
+        units : array (n,) or None
+            The unit of each event, such as the kinds that :class:`MixtureGTPCA` found; None:
+            ``events.component``.
+
+        Returns
+        -------
+        NumpySorting
+        """
+        peak = self.poses(replace(events, axis=None))["peak"]
+        if events.axis is None or events.axis.unit != "s":
+            raise ValueError("events have no sampling rate: fit and encode with rate=..")
+        units = events.component if units is None else units
+        spikes = np.rint(peak).astype(np.int64)
+        return sorting_of(spikes, units, events.recording, len(events.sizes), 1.0 / events.step)
 
     def cut(self, X: Any, events: Events, before: int = 0, after: int = 0) -> np.ndarray:
         """Windows around events, aligned: (n, before + L + after) or with channels behind.

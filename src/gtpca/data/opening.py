@@ -1,4 +1,4 @@
-"""Opening recordings in the forms that users have: arrays, files, DataArrays, MNE recordings."""
+"""Opening recordings in the forms that users have: arrays, files, objects of other packages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gtpca.data.containers.recordings import DATA, warn_of_kinds
+from gtpca.data.containers.spikes import Segment, is_spike_recording, segments_of
 from gtpca.data.signals import Signal
 from gtpca.operators.grid import Axis
 
@@ -30,7 +31,7 @@ class Opened:
         The time axis: its unit, and the positions of the first two points.
     channels : tuple of str or None
     listed : bool
-        Whether they came as a list.
+        Whether they came as a list, or as segments.
     """
 
     signals: list[Signal]
@@ -47,7 +48,8 @@ def open_recordings(X: Any, rate: float | None = None) -> Opened:
     ----------
     X : array (time,) or (time, channels), or a list of these
         Also a memory map, an h5py dataset, a zarr or Dask array, an xarray DataArray, a pandas
-        DataFrame, or an MNE Raw object.
+        DataFrame, an MNE Raw object, or a recording of SpikeInterface, whose segments are separate
+        recordings.
     rate : float or None
         Points per second, if the recordings do not provide it themselves.
     """
@@ -57,7 +59,10 @@ def open_recordings(X: Any, rate: float | None = None) -> Opened:
     each = list(X) if listed else [X]
     if not each:
         raise ValueError("X is an empty list; give at least one recording.")
-    opened = [_open(one, f"X[{i}]" if listed else "X") for i, one in enumerate(each)]
+    named = [
+        part for i, one in enumerate(each) for part in _parts(one, f"X[{i}]" if listed else "X")
+    ]
+    opened = [_open(one, label) for one, label in named]
     signals = [signal for signal, *_ in opened]
     _check_alike(opened)
     axis, channels = opened[0][2], opened[0][3]
@@ -68,12 +73,22 @@ def open_recordings(X: Any, rate: float | None = None) -> Opened:
                 f"rate={rate:g} is not that of X, {1 / known:g} per second; leave it out."
             )
         axis = Axis("time", "s", np.array([0.0, 1.0 / rate])) if known is None else axis
-    return Opened(signals, opened[0][1], axis, channels, listed)
+    return Opened(signals, opened[0][1], axis, channels, listed or len(signals) > 1)
 
 
 def _first(X):
     """The first of several: a number, or something with a shape."""
-    return X[0] if not hasattr(X[0], "get_data") else np.zeros((1, 1))
+    is_object = hasattr(X[0], "get_data") or hasattr(X[0], "get_traces")
+    return np.zeros((1, 1)) if is_object else X[0]
+
+
+def _parts(X, label):
+    """The segments of a recording of SpikeInterface, or ``X`` itself, each with its name."""
+    if not is_spike_recording(X):
+        return [(X, label)]
+    segments = segments_of(X)
+    several = len(segments) > 1
+    return [(one, f"{label}, segment {one.number}" if several else label) for one in segments]
 
 
 def _open(X, label):
@@ -83,6 +98,13 @@ def _open(X, label):
         return _open_raw(X, label)
     if package == "xarray":
         return _open_labelled(X, label)
+    if package == "spikeinterface":
+        raise TypeError(
+            f"{label} is a {type(X).__name__} of SpikeInterface; give a recording, or arrays such "
+            "as waveforms to GTPCA."
+        )
+    if isinstance(X, Segment):
+        return _open_segment(X, label)
     channels = None
     if hasattr(X, "iloc"):  # a DataFrame or a Series
         channels = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
@@ -163,6 +185,12 @@ def _open_raw(raw, label):
     rate = float(raw.info["sfreq"])
     axis = Axis("time", "s", np.array([0.0, 1.0 / rate]))
     return Signal(source, label, turned=True), False, axis, source.names
+
+
+def _open_segment(segment, label):
+    _check(segment, label)
+    axis = Axis("time", "s", np.array([0.0, 1.0 / segment.rate]))
+    return Signal(segment, label), False, axis, segment.names
 
 
 def _check_alike(opened):

@@ -12,6 +12,7 @@ from gtpca.data.containers.arrays import DataArrays, Tensors
 from gtpca.data.containers.base import Container
 from gtpca.data.containers.functions import Functions
 from gtpca.data.containers.recordings import Recordings
+from gtpca.data.containers.spikes import NoSamples
 from gtpca.data.labels import Labelled, Labels
 
 __all__ = ["Container", "components_in", "open_container", "samples_in"]
@@ -20,6 +21,7 @@ KINDS: dict[str, Any] = {
     "xarray": DataArrays,
     "mne": Recordings,
     "skfda": Functions,
+    "spikeinterface": NoSamples,
     "torch": Tensors,
 }
 
