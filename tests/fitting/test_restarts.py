@@ -11,7 +11,7 @@ from gtpca.data.chunks import as_chunks
 from gtpca.data.energies import loud_share
 from gtpca.data.sampling import pick_rows
 
-NOISE = np.random.default_rng(1).standard_normal((40, 30))
+NOISE = np.random.default_rng(0).standard_normal((40, 30))
 
 
 def fitted(X, family, **parameters):
@@ -21,7 +21,7 @@ def fitted(X, family, **parameters):
 @pytest.mark.parametrize("shared_pose", [False, True])
 def test_the_best_of_several_fits_is_kept(shared_pose):
     once, often = (fitted(NOISE, Shift(8), shared_pose=shared_pose, n_restarts=n) for n in (1, 8))
-    assert often.explained_energy_.sum() > once.explained_energy_.sum()
+    assert often.explained_energy_.sum() > 1.001 * once.explained_energy_.sum()
     codes = often.encode(NOISE)
     left = np.sum((NOISE - often.decode(codes)) ** 2)
     np.testing.assert_allclose(np.sum(NOISE**2) - left, often.explained_energy_.sum())
