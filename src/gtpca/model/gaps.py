@@ -76,12 +76,11 @@ class Factors:
         W, G = block.weights, visible_gram(block)
         least = np.sqrt(HIDDEN_WEIGHT) * np.einsum("tkk->tk", np.linalg.cholesky(G))
         self.rows: list[list[np.ndarray]] = []
-        for j, w in enumerate(W):
-            one, others = w[None], W[:j]
-            row = [operator.correlate_mask(P, one, v[None])[0] for v in others]
-            row.append(operator.correlate_mask(P, one, one)[0])
-            self.rows.append(row)
-            for k, entries in enumerate(row):
+        for j in range(len(W)):
+            one, others = W[j : j + 1], W[:j]
+            row = operator.correlate_mask(P, others, np.repeat(one, j, axis=0)) if j else ()
+            self.rows.append([*row, *operator.correlate_mask(P, one, one)])
+            for k, entries in enumerate(self.rows[j]):
                 entries *= HIDDEN_WEIGHT - 1
                 entries += G[:, j, k].astype(entries.dtype)
                 self._factorise(j, k, least[:, j])
