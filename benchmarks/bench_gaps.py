@@ -6,9 +6,12 @@ components explain with codes from the same gaps. 1 is as good as to know the tr
 the energy of the largest reconstruction over that of the largest row: nothing must explode.
 
 ``passes`` compares processor seconds of one pass (matches, sums and update) over rows with 30 %
-gaps and over the same rows without, best of several, for one component and for a block of three.
+gaps and over the same rows without, best of several, for one component and for blocks of 3 and 20
+in one pose. Every row with gaps has Gram matrices of its own: K (K + 1) / 2 correlations of its mask
+for each transform, where K correlations of the row are enough without gaps. ``masks`` are the
+seconds of these correlations alone, which no exact match can avoid.
 
-Run: python benchmarks/bench_gaps.py [--seeds 3] [--weights 0.02 0.1] [--only NAME ..] [--passes]
+Run: python benchmarks/bench_gaps.py [--seeds 3] [--weights 0.02 0.1] [--only NAME ..] [--passes [NAME ..]]
 """
 
 from __future__ import annotations
@@ -142,18 +145,36 @@ def seconds_of_a_pass(X, operator, W, repeats):
     return min(times[1:])
 
 
-def passes(repeats=5):
-    """Seconds of a pass without and with gaps, and their ratio, for one component and for three."""
+def seconds_of_masks(X, operator, W, repeats):
+    """Processor seconds of the correlations of all masks with the products of all pairs."""
+    first, second = np.tril_indices(len(W))
+    V, P = W[first] * W[second], operator.prepare_mask(np.isnan(X).astype(X.dtype))
+    parts = gaps.pieces(len(X), operator, make_block(operator, W, X.dtype), X.dtype)
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        for part in parts:
+            operator.correlate(P[part], V)
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def passes(only, repeats=3):
+    """Seconds of a pass without and with gaps, and of the masks alone, for blocks of 1, 3 and 20."""
     found = {}
-    for name, (family, shape, n) in PASSES.items():
+    for name in only or PASSES:
+        family, shape, n = PASSES[name]
         rng, operator = np.random.default_rng(0), family.bind(shape)
         X = rng.standard_normal((n, operator.n_features)).astype(np.float32)
         Y = np.where(rng.random(X.shape) < 0.3, np.float32(np.nan), X)
-        for K in (1, 3):
+        for K in (1, 3, 20):
+            few = slice(n if K < 20 else n // 8)
             W = np.linalg.qr(rng.standard_normal((operator.n_weights, K)))[0].T
-            plain, gappy = (seconds_of_a_pass(rows, operator, W, repeats) for rows in (X, Y))
-            found[f"{name}, {K}"] = {"complete": plain, "gaps": gappy, "ratio": gappy / plain}
-            print(f"{name}, {K}: {plain:.4f} s, {gappy:.4f} s, {gappy / plain:.2f}", flush=True)
+            plain, gappy = (seconds_of_a_pass(Z[few], operator, W, repeats) for Z in (X, Y))
+            masks = seconds_of_masks(Y[few], operator, W, repeats)
+            seconds = {"complete": plain, "gaps": gappy, "masks": masks, "ratio": gappy / plain}
+            found[f"{name}, {K}"] = {"rows": len(X[few]), **seconds}
+            print(name, K, *(f"{key} {value:.4f}" for key, value in seconds.items()), flush=True)
     return found
 
 
@@ -191,13 +212,13 @@ def main():
     parser.add_argument("--weights", type=float, nargs="+", default=[gaps.HIDDEN_WEIGHT])
     parser.add_argument("--only", nargs="+", default=list(FAMILIES), choices=FAMILIES)
     parser.add_argument("--out", type=Path, default=HERE / "bench_gaps.json")
-    parser.add_argument("--passes", action="store_true", help="only the seconds of a pass")
+    parser.add_argument("--passes", nargs="*", help="only the seconds of a pass, of all or some")
     options = parser.parse_args()
     old = json.loads(options.out.read_text()) if options.out.exists() else {"weights": {}}
     found = old | {"machine": {"type": platform.machine(), "cores": os.cpu_count()}}
-    if options.passes:
-        found["passes"] = passes()
-    for weight in () if options.passes else options.weights:
+    if options.passes is not None:
+        found["passes"] = found.get("passes", {}) | passes(options.passes)
+    for weight in options.weights if options.passes is None else ():
         gaps.HIDDEN_WEIGHT = weight
         names = ("family", "kind", "share", "noise", "seed")
         rows = [

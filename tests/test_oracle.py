@@ -10,11 +10,11 @@ from helpers import noise
 
 from gtpca import GTPCA
 from gtpca.data.chunks import Chunk
-from gtpca.estimator import bind_family
 from gtpca.fitting.fit import Fit
 from gtpca.fitting.fitted import FittedComponents
 from gtpca.model.matching import make_block, match, statistics, update
 from gtpca.model.model import Model
+from gtpca.parameters import bind_family
 from gtpca.solvers.base import SolverResult
 
 MODES = {

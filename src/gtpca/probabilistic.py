@@ -30,7 +30,6 @@ from gtpca.data.codes import Codes
 from gtpca.data.energies import energy, offset_energy
 from gtpca.data.missing import MISSING
 from gtpca.data.rows import training_rows
-from gtpca.estimator import bind_family, warn_if_transposed, warn_of_domain
 from gtpca.families import Family
 from gtpca.families.text import as_family
 from gtpca.fitting import bar, wording
@@ -59,6 +58,7 @@ from gtpca.model.probabilistic import (
     rest_of_rows,
 )
 from gtpca.operators.base import on_nodes
+from gtpca.parameters import bind_family, warn_if_transposed, warn_of_domain
 
 __all__ = ["BaseDensity", "PosePosterior", "ProbabilisticGTPCA", "offset_and_poses"]
 

@@ -17,7 +17,6 @@ from gtpca.data.containers.spikes import sorting_of
 from gtpca.data.labels import Labels
 from gtpca.data.opening import Opened, open_recordings
 from gtpca.data.signals import Piecewise, parts_of
-from gtpca.estimator import bind_family
 from gtpca.families import Family, Shift
 from gtpca.families.text import as_family
 from gtpca.fitting import bar, wording
@@ -33,6 +32,7 @@ from gtpca.model.event_stream import DELAY, EventStream
 from gtpca.model.events import EventModel, Events
 from gtpca.model.matching import POLARITIES
 from gtpca.operators.grid import Axis, Grid, length_in_points
+from gtpca.parameters import bind_family
 
 __all__ = ["EventGTPCA", "check_event_parameters", "whitened"]
 

@@ -10,11 +10,11 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs torch: pip install 'gtpca[torch]'")
 
 from gtpca import GTPCA, Compose, Reflection, Rotation, Shift
-from gtpca.estimator import bind_family
 from gtpca.fitting.fit import Fit
 from gtpca.fitting.fitted import FittedComponents
 from gtpca.model.model import Model
 from gtpca.nn import GTPCLayer, GTPCNetwork
+from gtpca.parameters import bind_family
 from gtpca.solvers.base import SolverResult
 from gtpca.testing import make_planted
 

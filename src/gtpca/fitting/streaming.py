@@ -20,7 +20,7 @@ from gtpca.model.coding import deflate
 from gtpca.model.conventions import kept_signs
 from gtpca.model.matching import Block, Stats, explained_energy, statistics, update
 from gtpca.model.model import Model
-from gtpca.operators.normal import Moments
+from gtpca.operators.normal import Moments, spread_evenly
 from gtpca.solvers.base import Problem
 
 __all__ = ["N_FITS", "KeptRows", "Stream", "fading"]
@@ -223,21 +223,6 @@ def _statistics(problem, W):
     explained = problem.chunks.sum(explained_energy, problem.block_for_codes(W))
     stats = problem.chunks.sum(statistics, problem.blocks_for_fit(W[None]))
     return replace(stats, explained=np.array([explained]))
-
-
-def spread_evenly(operator, shares):
-    """:class:`Moments` of rows that are spread evenly over all transforms.
-
-    ``shares`` (B, K) are the sums of the squared coefficients of each component.
-    """
-    squares = np.array([np.diag(share) for share in shares])
-    if operator.continuous is None:
-        m = 1 if operator._alike else operator.n_transforms
-        return Moments(np.repeat(squares[:, None] / m, m, axis=1))
-    q, m = operator.feature_weight, operator.n_transforms
-    V = np.ones((1, operator.n_features)) if q is None else np.asarray(q)[None]
-    every = operator.continuous.sums(operator.pose_space.nodes, np.full((1, m), 1 / m), V)[0]
-    return Moments(squares[:, None], between=squares[..., None] * every)
 
 
 def fading(n_before, n_new, horizon):

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 HIDDEN_WEIGHT = 0.02  # rho; benchmarks/bench_gaps.py compares others
-PIECE_BYTES = 2**22  # of all factors of some rows: they should fit into the processor's cache
+PIECE_BYTES = 2**23  # of the factors of the rows that are matched at once
 
 
 def lengths_each(P, operator, W, root):
@@ -63,7 +63,7 @@ def pieces(n_rows, operator, block, dtype):
 
 
 class Factors:
-    """The Cholesky factors ``C`` of some rows and all transforms: a lower triangle of (n, m).
+    """The Cholesky factors ``C`` of some rows and all transforms, (K, K, n, m): lower triangles.
 
     Parameters
     ----------
@@ -73,46 +73,35 @@ class Factors:
     """
 
     def __init__(self, P, operator, block):
-        W, G = block.weights, visible_gram(block)
-        least = np.sqrt(HIDDEN_WEIGHT) * np.einsum("tkk->tk", np.linalg.cholesky(G))
-        self.rows: list[list[np.ndarray]] = []
-        for j, w in enumerate(W):
-            one, others = w[None], W[:j]
-            row = [operator.correlate_mask(P, one, v[None])[0] for v in others]
-            row.append(operator.correlate_mask(P, one, one)[0])
-            self.rows.append(row)
-            for k, entries in enumerate(row):
-                entries *= HIDDEN_WEIGHT - 1
-                entries += G[:, j, k].astype(entries.dtype)
-                self._factorise(j, k, least[:, j])
+        W, G, K = block.weights, visible_gram(block), len(block)
+        least = np.sqrt(HIDDEN_WEIGHT) * np.einsum("tkk->kt", np.linalg.cholesky(G))
+        for j in range(K):
+            lack = operator.correlate_mask(P, W[: j + 1], np.repeat(W[j : j + 1], j + 1, axis=0))
+            if not j:
+                self.factors = np.empty((K, K, *lack.shape[1:]), lack.dtype)
+            row = np.multiply(lack, HIDDEN_WEIGHT - 1, out=self.factors[j, : j + 1])
+            row += G[:, j, : j + 1].T[:, None].astype(row.dtype)
+        for k in range(K):
+            self._factorise(k, least[k].astype(self.factors.dtype))
 
-    def _factorise(self, j, k, least):
-        """``C_jk = (G_jk - sum_{i < k} C_ji C_ki) / C_kk`` in place of ``G_jk``."""
-        entries = self.rows[j][k]
-        for i in range(k):
-            entries -= self.rows[j][i] * self.rows[k][i]
-        if k < j:
-            entries /= self.rows[k][k]
-        else:
-            floor = least.astype(entries.dtype)
-            np.sqrt(np.maximum(entries, floor**2, out=entries), out=entries)
+    def _factorise(self, k, least):
+        """``C_jk = (G_jk - sum_{i < k} C_ji C_ki) / C_kk`` in place of ``G_jk``, for j >= k."""
+        C = self.factors
+        C[k:, k] -= np.einsum("jinm,inm->jnm", C[k:, :k], C[k, :k])
+        np.sqrt(np.maximum(C[k, k], least**2, out=C[k, k]), out=C[k, k])
+        C[k + 1 :, k] /= C[k, k]
 
     def whiten(self, b):
         """``C^-1 b`` of products (K, n, m), in place."""
-        for k, row in enumerate(self.rows):
-            for entries, before in zip(row[:-1], b, strict=False):
-                b[k] -= entries * before
+        for k, row in enumerate(self.factors):
+            b[k] -= np.einsum("inm,inm->nm", row[:k], b[:k])
             b[k] /= row[k]
         return b
 
     def root_at(self, index):
         """``C^-1`` of every row at its transform, (n, K, K) in float64."""
-        K, at = len(self.rows), (np.arange(len(index)), index)
-        C = np.zeros((len(index), K, K))
-        for j, row in enumerate(self.rows):
-            for k, entries in enumerate(row):
-                C[:, j, k] = entries[at]
-        return np.linalg.inv(C)
+        C = np.tril(self.factors[:, :, np.arange(len(index)), index].transpose(2, 0, 1))
+        return np.linalg.inv(C.astype(np.float64))
 
 
 def visible_gram(block):

@@ -14,13 +14,13 @@ import torch
 from torch import nn
 
 from gtpca import checks
-from gtpca.estimator import bind_family
 from gtpca.families import Family
 from gtpca.model.gaps import HIDDEN_WEIGHT
 from gtpca.model.ties import TIED
 from gtpca.operators.base import Operator, on_nodes, weigh_features
 from gtpca.operators.composed import ComposedOperator
 from gtpca.operators.shift import ShiftOperator
+from gtpca.parameters import bind_family
 
 __all__ = ["CallableBank", "Geometry", "make_operator"]
 

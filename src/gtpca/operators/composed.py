@@ -115,8 +115,10 @@ class ComposedOperator(Operator):
         return self.outer.prepare_mask(H)
 
     def _correlate_mask(self, P, v, w):
-        first = list(self.inner.apply(v))
-        second = first if v is w else self.inner.apply(w)
+        first, second = self.inner.apply(v), self.inner.apply(w)
+        if is_numpy(w):
+            parts = self.outer.correlate_mask(P, first, second)
+            return parts.transpose(1, 0, 2).reshape(len(P), -1)
         parts = [self.outer._correlate_mask(P, a, b) for a, b in zip(first, second, strict=True)]
         return namespace(w).concat(parts, 1)
 

@@ -41,6 +41,7 @@ __all__ = [
     "of_pairs",
     "pair_products",
     "seen_by",
+    "spread_evenly",
 ]
 
 CG_TOLERANCE, CG_STEPS = 1e-10, 200
@@ -168,6 +169,21 @@ def _sums_by_index(operator, index, values):
 def seen_by(operator, counts: np.ndarray) -> np.ndarray:
     """The weights that transforms show if they occur ``counts`` (m,) times, bool (L,)."""
     return operator.normal(Moments(counts[None, :, None, None])).cover[0] > 0
+
+
+def spread_evenly(operator, shares):
+    """:class:`Moments` of rows that are spread evenly over all transforms.
+
+    ``shares`` (B, K) are the sums of the squared coefficients of each component.
+    """
+    squares = np.array([np.diag(share) for share in shares])
+    if operator.continuous is None:
+        m = 1 if operator._alike else operator.n_transforms
+        return Moments(np.repeat(squares[:, None] / m, m, axis=1))
+    q, m = operator.feature_weight, operator.n_transforms
+    V = np.ones((1, operator.n_features)) if q is None else np.asarray(q)[None]
+    every = operator.continuous.sums(operator.pose_space.nodes, np.full((1, m), 1 / m), V)[0]
+    return Moments(squares[:, None], between=squares[..., None] * every)
 
 
 class Normal(ABC):

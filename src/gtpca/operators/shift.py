@@ -48,6 +48,7 @@ FEW_TRANSFORMS = 16  # up to this number one matrix product is faster than the F
 MANY_CHANNELS = 16  # from this number on products of vectors are faster than einsum
 LARGE_PRIME = 64  # prime factors of the length from this one on make an FFT slow
 FEW_STACKED = 2**19  # size of stacked weights; FFTs gain less from stacking
+STACKED_PRODUCTS = 2**17  # of several weights at once: they should fit into the processor's cache
 FEW_PRODUCTS = 2**15  # the same, where rows may differ in the last bits between batches
 
 
@@ -437,11 +438,14 @@ class ShiftOperator(Operator):
 
     def lags(self, P, spectrum):
         """``<x_i, T_t w>``, (n, m), from the spectra of rows and of weights."""
-        lags, track = self._multiply(P, spectrum), self.tracks[self._moving[-1]]
-        axis = len(self._moving)
+        return self._inverted(self._multiply(P, spectrum))
+
+    def _inverted(self, lags):
+        """Spectra of products (n, ..) transformed back to the offsets, (n, m)."""
+        track, axis = self.tracks[self._moving[-1]], len(self._moving)
         for other in range(1, axis):
             lags = self.tracks[self._moving[other - 1]].keep_lags(inverse_fft(lags, other), other)
-        if axis > 1 and is_numpy(P) and track.fft_length <= SHORT_AXIS:
+        if axis > 1 and is_numpy(lags) and track.fft_length <= SHORT_AXIS:
             lags = lags.view(lags.real.dtype) @ cast(self._last_lags, lags.real)
         else:
             lags = track.keep_lags(fft_of(lags).irfft(lags, track.fft_length, axis), axis)
@@ -479,9 +483,21 @@ class ShiftOperator(Operator):
     def correlate(self, P, W):
         if not self.by_fft:
             return self._product_each(P, W)
-        if len(W) == 1:
-            return self._correlate(P, W[0])[None]
-        return np.stack([self._correlate(P, w) for w in W])
+        size = max(1, STACKED_PRODUCTS // (len(P) * self.n_transforms))
+        if len(W) == 1 or size == 1:
+            return np.stack([self._correlate(P, w) for w in W])
+        parts = [self._correlate_each(P, W[i : i + size]) for i in range(0, len(W), size)]
+        return np.concatenate(parts)
+
+    def _correlate_each(self, P, W):
+        """:meth:`correlate` by one FFT of all products."""
+        grids = self._each_axis("lay_out", W.reshape(-1, *self.weight_shape), first=1)
+        spectra = cast(fft_of(W).rfftn(grids, self._fft_shape, self._fft_axes).conj(), P)
+        products = np.stack([self._multiply(P, spectrum) for spectrum in spectra])
+        return self._inverted(products.reshape(-1, *products.shape[2:])).reshape(len(W), len(P), -1)
+
+    def correlate_mask(self, P, V, W):
+        return self.correlate(P, V * W) if self.by_fft else super().correlate_mask(P, V, W)
 
     def coarser(self, axes):
         tracks = [coarser_track(t) if j in axes else t for j, t in enumerate(self.tracks)]

@@ -22,7 +22,7 @@ import gtpca
 from gtpca import checks
 from gtpca.base import BaseFitted, BaseModel
 from gtpca.classifier import GTPCAClassifier, with_classes
-from gtpca.estimator import FROZEN, GTPCA, check_n_components, check_parameters
+from gtpca.estimator import FROZEN, GTPCA
 from gtpca.families.base import everywhere
 from gtpca.families.text import as_family
 from gtpca.fitting.fitted import (
@@ -33,6 +33,7 @@ from gtpca.fitting.fitted import (
     FittedMixture,
 )
 from gtpca.mixture import MixtureGTPCA
+from gtpca.parameters import check_n_components, check_parameters
 from gtpca.persistence.classifiers import check_classes, class_names
 from gtpca.persistence.container import read_container, write_container
 from gtpca.persistence.densities import check_density_file, check_mixture_file

@@ -401,10 +401,8 @@ class _Search:
             self.stop = True
 
     def _climb(self, problem, W, report=None):
-        last = problem is self.all
-        followed = not last or has_own_search(
-            self.operator
-        )  # by passes from the poses that are found
+        # other passes follow, or passes from the poses that are found
+        followed = problem is not self.all or has_own_search(self.operator)
         tol = self.solver.tol * (LOOSE if followed else LOOSEST if self.many else 1)
         result = climb(problem, W, self.solver.max_iter, tol, report)
         if report is None:

@@ -10,7 +10,7 @@ __all__ = ["Scale", "for_page"]
 
 # Okabe and Ito's colours, which can be distinguished with every kind of colour vision.
 BLACK, GREY = "#000000", "#999999"
-ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
+ORANGE, SKY, GREEN = "#E69F00", "#56B4E9", "#009E73"
 BLUE, RED, PINK = "#0072B2", "#D55E00", "#CC79A7"
 
 PREDICTED = PINK  # predictions for unobserved values
