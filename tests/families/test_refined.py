@@ -128,6 +128,14 @@ def test_histories_of_fits_never_fall(shared, gaps):
         assert np.all(np.diff(history) >= -1e-9 * history[-1])
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_explained_energies_are_those_of_the_fit(seed):
+    """Components are stored in the pose of one of the rows, of which those of the codes are not."""
+    X, family = spots(40)[0], Rotation(4, refine_poses=True)
+    model = GTPCA(2, family, shared_pose=True, random_state=seed).fit(X)
+    assert model.explained_energy_ratio_.sum() == pytest.approx(1 - model.resmse(X)[-1], abs=0.02)
+
+
 def spots(n, size=17, seed=0, noise=0.02):
     """Three soft spots at any angle."""
     rng = np.random.default_rng(seed)
