@@ -481,6 +481,22 @@ def _(d):
     yield page, text, *(mean("noise 0.5", f"fractions {F}", "rms") for F in (1, 8))
 
 
+@of("bench_refined.json")
+def _(d):
+    page = "docs/howto/any-pose.md"
+    for case, runs in d.items():
+        kind, *fields = case.split(", ")
+        if kind != "rotation":
+            continue
+        rows = list(runs.values())
+        ratios = [
+            [row[f"{name} 24 refined"] / row[f"{name} {other}"] for row in rows]
+            for name, other in (("residual", "360"), ("seconds", "180"))
+        ]
+        values = [*np.mean(ratios, axis=1), np.mean([row["degrees 24 refined"] for row in rows])]
+        yield page, f"| {fields[0]} | {fields[1]} | " + "{:.3f} | {:.2f} | {:.2f} |", *values
+
+
 @of("bench_ridge.json")
 def _(d):
     page, spikes = "docs/guide.md", ("spikes-classification", "spikes-outlier")

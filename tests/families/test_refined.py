@@ -115,17 +115,27 @@ def test_passes_at_poses_are_monotone(name, gaps, K):
     assert np.all(np.diff(history) >= -1e-9 * history[-1])
 
 
+@pytest.mark.parametrize("name", ["rotation", "similarity"])
 @pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
 @pytest.mark.parametrize("gaps", [False, True], ids=["whole", "gaps"])
-def test_histories_of_fits_never_fall(shared, gaps):
-    X = spots(40)[0]
+def test_histories_of_fits_never_fall(name, shared, gaps):
+    X, family = spots(40)[0], Rotation(6, refine_poses=True)
+    if name == "similarity":
+        X, family = spots(24, size=11)[0], Similarity((0.95, 1.05), shifts=1, angles=4)
     if gaps:
         X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
-    family = Rotation(6, refine_poses=True)
     model = GTPCA(2, family, shared_pose=shared, missing="ignore", random_state=0).fit(X)
     for history in model.history_:
         assert len(history) > 1
         assert np.all(np.diff(history) >= -1e-9 * history[-1])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_explained_energies_are_those_of_the_fit(seed):
+    """Components are stored in the pose of one of the rows, of which those of the codes are not."""
+    X, family = spots(40)[0], Rotation(4, refine_poses=True)
+    model = GTPCA(2, family, shared_pose=True, random_state=seed).fit(X)
+    assert model.explained_energy_ratio_.sum() == pytest.approx(1 - model.resmse(X)[-1], abs=0.02)
 
 
 def spots(n, size=17, seed=0, noise=0.02):

@@ -59,14 +59,9 @@ def check_planted(name, seed):
     assert model.explained_energy_[0] >= 0.99 * explained_by(operator, X, w)
 
 
-LOST = {("shift-fractions", 0)}  # white weights between samples: an optimum 1.4 % below
-
-
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", list(ALL_FAMILIES))
-def test_planted_component_is_found(name, seed, request):
-    if (name, seed) in LOST:
-        request.applymarker(pytest.mark.xfail(strict=True, reason="a local optimum"))
+def test_planted_component_is_found(name, seed):
     check_planted(name, seed)
 
 
@@ -75,6 +70,12 @@ def test_planted_component_is_found(name, seed, request):
 @pytest.mark.parametrize("name", list(ALL_FAMILIES))
 def test_planted_component_is_found_in_more_draws(name, seed):
     check_planted(name, seed)
+
+
+@pytest.mark.parametrize("seed", [4, 11])
+def test_white_weights_between_samples_are_found(seed):
+    """Starts on fractions ended 3 to 5 % below."""
+    check_planted("shift-fractions", seed)
 
 
 def test_unseen_weights_keep_their_value():

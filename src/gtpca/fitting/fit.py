@@ -642,7 +642,12 @@ def _shared(problem, recipe, goal):
         problem = replace(problem, chunks=chunks)
     W = principal_order(problem, result.weights)
     poses = _taken(problem, W)
-    W, left, order = _falling_order(problem, conventional(problem.chunks.operator, W, poses))
+    operator = problem.chunks.operator
+    if operator.continuous is None:
+        W, left, order = _falling_order(problem, conventional(operator, W, poses))
+    else:  # the poses of the codes are those of the weights before they are moved
+        W, left, order = _falling_order(problem, W)
+        W = conventional(operator, W, poses)
     total = goal.total if aside is None else left[0]
     goal = goal if aside is None else Goal(goal.n_components, total)
     nothing = np.flatnonzero(-np.diff(left)[1:] <= GONE * total)

@@ -14,7 +14,7 @@ from gtpca.data.chunks import Chunk, known_rows
 from gtpca.data.codes import Codes
 from gtpca.data.energies import row_exponents, zero_filled
 from gtpca.model.gaps import HIDDEN_WEIGHT, gram_at
-from gtpca.model.matching import match_at, match_given, moved_products
+from gtpca.model.matching import match_at, match_given, moved_products, products_in, regular
 from gtpca.operators.base import add_projection, lengths_at
 from gtpca.operators.poses import is_pose
 
@@ -364,6 +364,11 @@ def _nested_energies(chunk, block, index):
 
     With ``G_t = C C'`` and ``z = C^-1 b``, the first k components explain ``z_1^2 + .. + z_k^2``.
     """
+    if is_pose(index) and chunk.hidden is None:
+        b, G = products_in(chunk, block, index)
+        C = np.linalg.cholesky(regular(G, block.floor))
+        z = np.linalg.solve(C, b[:, :, None])[:, :, 0].T
+        return np.maximum(chunk.energies - np.cumsum(z**2, axis=0), 0.0)[:-1]
     b = np.array([products_at(chunk, w, index) for w in block.weights])
     if not _alike(chunk, index):
         return _nested_energies_one_by_one(chunk, block, index, b)

@@ -49,6 +49,8 @@ __all__ = [
     "match_given",
     "moved_products",
     "orthonormal",
+    "products_in",
+    "regular",
     "rows_as_weights",
     "statistics",
     "update",
@@ -259,24 +261,33 @@ def moved_products(X, V, moved):
 
 def match_at(chunk, block, pose) -> Match:
     """The projection of the rows of a chunk on a block at given nodes (n,) or poses (n, p)."""
-    V, K, operator = chunk.value_weights(HIDDEN_WEIGHT), len(block), chunk.operator
-    if is_pose(pose):
-        b, G = operator.continuous.products(chunk.filled, V, block.weights, pose)
-    else:
-        W = block.weights.astype(chunk.rows.dtype)
-        moved = np.stack([operator.apply_at(w, pose) for w in W], axis=1)
-        b, G = moved_products(chunk.filled, V, moved.astype(chunk.rows.dtype, copy=False))
+    K, (b, G) = len(block), products_in(chunk, block, pose)
     lengths = grams_of(chunk).lengths(block, pose, G)
     if K == 1:
         squares = G[:, 0]
         coef = np.divide(b, squares, out=np.zeros_like(b), where=squares > 0)
         coef = upright(coef, block.polarity)
     else:
-        least = block.floor * np.einsum("nkk->n", G)[:, None, None]
-        G = G + np.where(least > 0, least, 1.0) * np.eye(K)
+        G = regular(G, block.floor)
         coef = np.linalg.solve(G, b[:, :, None])[:, :, 0]
     explained = np.einsum("nk,nk->n", coef, 2 * b - np.einsum("njk,nk->nj", G, coef))
     return Match(pose, coef * lengths, coef, np.maximum(explained, 0.0))
+
+
+def products_in(chunk, block, pose):
+    """``b_k = <x_i, T_i w_k>`` (n, K) and ``G`` (n, K, K) at given nodes (n,) or poses (n, p)."""
+    V, operator, dtype = chunk.value_weights(HIDDEN_WEIGHT), chunk.operator, chunk.rows.dtype
+    if is_pose(pose):
+        return operator.continuous.products(chunk.filled, V, block.weights, pose)
+    W = block.weights.astype(dtype)
+    moved = np.stack([operator.apply_at(w, pose) for w in W], axis=1)
+    return moved_products(chunk.filled, V, moved.astype(dtype, copy=False))
+
+
+def regular(G, floor):
+    """Gram matrices (n, K, K) with a ridge of a share ``floor`` of their traces."""
+    least = floor * np.einsum("nkk->n", G)[:, None, None]
+    return G + np.where(least > 0, least, 1.0) * np.eye(G.shape[-1])
 
 
 def _best_nodes(chunk, block):

@@ -101,6 +101,8 @@ class Operator(ABC):
     edges : dict of int to str
         How weights continue beyond their ends along each moving axis, in the words of
         ``numpy.pad``: smoothing needs it.
+    short_list : Operator or None
+        Some of the transforms, with which the solver tries its starts; None: all of them.
     continuous : Continuous or None
         The transforms at poses between the nodes, if there are any. Methods that take the
         transforms of rows as ``index`` then also take poses, see :mod:`gtpca.operators.poses`.
@@ -113,6 +115,7 @@ class Operator(ABC):
     reference = 0
     quantities: tuple[PoseAxis, ...] = (PoseAxis("transform", ordered=False),)
     circular: dict[int, bool] = {}  # noqa: RUF012 - it is never changed
+    short_list: Operator | None = None
     continuous: Continuous | None = None
 
     def __init__(self, sample_shape, weight_shape, n_transforms, moved_axes=None, domain=None):

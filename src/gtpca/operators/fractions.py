@@ -166,6 +166,7 @@ class FractionalShiftOperator(Operator):
         self.quantities, self.circular = base.quantities, base.circular
         self.weight_grid, self.edges, self.crops = base.weight_grid, base.edges, base.crops
         self.stacked = self.whole.stacked
+        self.short_list = base  # starts on fractions end in optima that whole shifts do not have
         centred = [axis.track.centred * axis.parts for axis in self.fine]
         self.reference = int(np.ravel_multi_index(centred, self.counts))
         self._split = tuple(j for j, axis in enumerate(self.fine) if axis.parts > 1)

@@ -31,7 +31,8 @@ __all__ = ["Neighbours", "Path", "Sampling"]
 PIECE = 2**16  # points of rows that are interpolated at once: they should fit into the cache
 EDGE = 2  # zeros beyond each end of the grid: far points read, and have slopes, of nothing
 LARGE = 2**24  # entries of all fine banks up to which they are kept
-FINE = 8  # poses of a bank on either side of a node
+FINE = 8  # poses of a bank on either side of a node,
+NEAR = FINE // 2 + 1  # and if rows begin with a pose of which it is the nearest node
 CANDIDATES = 2  # nodes at which a search in one parameter begins,
 SEVERAL = 4  # and in several
 FIRST_STEPS, NEXT_STEPS = 8, 3  # of Gauss and Newton from a node, and from the pose so far
@@ -95,7 +96,7 @@ class Sampling(Continuous):
         inner = np.indices(self.shape).reshape(len(self.shape), -1) + EDGE
         self.inner = np.ravel_multi_index(tuple(inner), self.padded)  # of the padded grid
         self.size = math.prod(self.padded)
-        self._banks: dict[int, sparse.csr_array] = {}
+        self._banks: dict[tuple[int, int], sparse.csr_array] = {}
 
     @cached_property
     def steps(self) -> np.ndarray:
@@ -192,11 +193,12 @@ class Sampling(Continuous):
 
     def bank(self, number, poses):
         """:meth:`_matrix` of the poses around a node, kept as long as all of them are small."""
-        if number not in self._banks:
-            if len(self.nodes) * len(poses) * len(self.features) * len(self.corners) > LARGE:
-                return self._matrix(poses[:, None], np.float32)
-            self._banks[number] = self._matrix(poses[:, None], np.float32)
-        return self._banks[number]
+        if len(self.nodes) * len(poses) * len(self.features) * len(self.corners) > LARGE:
+            return self._matrix(poses[:, None], np.float32)
+        key = number, len(poses)
+        if key not in self._banks:
+            self._banks[key] = self._matrix(poses[:, None], np.float32)
+        return self._banks[key]
 
     def __getstate__(self):
         return vars(self) | {"_banks": {}}
@@ -230,18 +232,22 @@ class Sampling(Continuous):
         for part in self._pieces(len(X)):
             place, shares = self._cells(pose[part])
             rows = X[part][:, self.features].astype(np.float64, copy=False)  # (n, P, C)
-            first = (np.arange(len(place)) * self.size)[:, None] + place
+            first = self._own_places(place)
             sums = np.zeros((len(place), C, self.size))
             for offset, share in self._shares(shares):
                 for c in range(C):
-                    sums[:, c] += self._summed(first, offset, share * rows[:, :, c])
+                    self._add(sums[:, c], first, offset, share * rows[:, :, c])
             out[part] = self._unpad(sums)
         return out
 
-    def _summed(self, first, offset, values):
-        """Sums of values (n, P) by their place in each row, (n, size)."""
-        places = (first + offset).ravel()
-        return np.bincount(places, values.ravel(), len(first) * self.size).reshape(len(first), -1)
+    def _own_places(self, place):
+        """Places (n, P) in a grid for each row, one after the other."""
+        return (np.arange(len(place)) * self.size)[:, None] + place
+
+    def _add(self, sums, first, offset, values):
+        """Add values (n, P), by their places ``first + offset``, to sums (grids, size)."""
+        found = np.bincount(first.ravel(), values.ravel(), sums.size).reshape(sums.shape)
+        sums[:, offset:] += found[:, : self.size - offset]
 
     # --- the normal equations ---
 
@@ -257,23 +263,31 @@ class Sampling(Continuous):
         for part in self._pieces(len(pose)):
             weights = (V if len(V) == 1 else V[part])[:, self.features]  # (n or 1, P, C)
             alike = C > 1 and len(V) == 1 and bool(np.all(weights == weights[:, :, :1]))
-            rows = self._stencils(pose[part], weights[..., :1] if alike else weights)
+            weights, own = weights[..., :1] if alike else weights, coef[:, part]
+            if len(own) == 1:  # the rows need not be told apart
+                rows = self._stencils(pose[part], own[0][:, None, None] * weights, together=True)
+            else:
+                rows = self._stencils(pose[part], weights)
             rows = np.repeat(rows, C, axis=1) if alike else rows
-            total += coef[:, part] @ rows.reshape(len(rows), -1)
+            rows = rows.reshape(len(rows), -1)
+            total += rows if len(own) == 1 else own @ rows
         return total
 
-    def _stencils(self, pose, weights):
-        """``T* diag(v) T`` of every row, by offset and first corner, (n, C, offsets, size)."""
+    def _stencils(self, pose, weights, together=False):
+        """``T* diag(v) T`` of every row, by offset and first corner, (n, C, offsets, size).
+
+        Or their sum over the rows, (1, C, offsets, size).
+        """
         place, shares = self._cells(pose)
-        first = (np.arange(len(place)) * self.size)[:, None] + place
-        read = list(self._shares(shares))
-        out = np.zeros((len(place), weights.shape[2], len(self.offsets), self.size))
+        first = place.astype(np.intp) if together else self._own_places(place)
+        read, n = list(self._shares(shares)), 1 if together else len(place)
+        out = np.zeros((n, weights.shape[2], len(self.offsets), self.size))
         for c in range(weights.shape[2]):
             for j, (a, share) in enumerate(read):
                 weighed = share * weights[:, :, c]
                 for b, other in read[j:]:
-                    sums = self._summed(first, min(a, b), weighed * other)
-                    out[:, c, self.offsets.index(abs(b - a))] += sums
+                    sums = out[:, c, self.offsets.index(abs(b - a))]
+                    self._add(sums, first, min(a, b), weighed * other)
         return out
 
     def normal(self, sums):
@@ -312,6 +326,7 @@ class Sampling(Continuous):
     def _search_line(self, X, V, W, starts, positive):
         """The best pose (n,) on fine banks around starts (n, C), with a parabola through it."""
         n, step = len(X), self.steps[0] / FINE
+        side = NEAR if starts.shape[1] == 1 else FINE
         best, most = starts[:, 0].copy(), np.full(n, -np.inf)
         bank = FineBank(self, X, V, W, positive)
         cell = np.rint(starts / self.steps[0]).astype(np.int64)
@@ -321,7 +336,7 @@ class Sampling(Continuous):
         for c in range(starts.shape[1]):
             for number in np.unique(cell[:, c]):
                 mine = np.flatnonzero(cell[:, c] == number)
-                poses = (number * FINE + np.arange(-FINE, FINE + 1)) * step
+                poses = (number * FINE + np.arange(-side, side + 1)) * step
                 if not wraps:
                     poses = np.unique(np.clip(poses, self.axes[0].low, self.axes[0].high))
                 found, energy = peaks(poses, bank.energies(mine, number, poses))

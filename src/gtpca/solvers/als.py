@@ -246,8 +246,11 @@ def coarse_axes(operator, level):
 
 
 def coarsened(problem) -> Coarse:
-    """The problem, with few rows in memory, on the coarsest grid that the rows allow."""
-    found, total = Coarse(problem), problem.chunks.sum(energy)
+    """The problem, with few rows in memory, on the coarsest grid that the rows allow.
+
+    And with as few transforms as the operator suggests.
+    """
+    found, total = Coarse(_shortened(problem)), problem.chunks.sum(energy)
     for level in range(len(LEAST[1])):
         step = _halved(found.problem, level)
         if step is None or _smoothness(problem, step.problem, total) < SMOOTH:
@@ -255,6 +258,17 @@ def coarsened(problem) -> Coarse:
         pool = step.pool if found.pool is None else step.pool @ found.pool
         found = Coarse(step.problem, pool)
     return found
+
+
+def _shortened(problem):
+    """The problem on the short list of transforms of its operator, if there is one."""
+    operator = problem.chunks.operator
+    if operator.short_list is None:
+        return problem
+    chunk = problem.chunks.take(np.arange(problem.chunks.n_rows))
+    short = with_feature_weight(operator.short_list, operator.feature_weight)
+    chunks = as_chunks(chunk.rows, short, chunk.weight, n_jobs=problem.chunks.n_jobs)
+    return replace(problem, chunks=chunks)
 
 
 def _smoothness(fine, coarse, total):
