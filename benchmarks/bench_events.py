@@ -1,7 +1,7 @@
 """Events in recordings: what is found of planted ones, counts in noise, real beats, long files.
 
     python benchmarks/bench_events.py [planted] [counts] [fresh] [beats] [long] [online]
-    python benchmarks/bench_events.py alphacsc --peer PYTHON
+    python benchmarks/bench_events.py alphacsc --peer PYTHON [--draws 10]
 
 Each entry is written to bench_events.json as soon as it is known, and is not computed again: what
 was interrupted goes on. Draws are numbered from 0 on; those from 100 on were for development.
@@ -469,16 +469,23 @@ def main(wanted):
     runs = {"planted": run_planted, "counts": run_counts, "beats": run_beats, "long": run_long}
     runs["online"] = run_online
     runs["fresh"] = partial(run_counts, draws=range(20, 40), name="fresh")
-    if "--peer" in wanted:
-        peer = wanted[wanted.index("--peer") + 1]
-        wanted = [word for word in wanted if word not in ("--peer", peer)]
-        runs["alphacsc"] = partial(run_alphacsc, python=peer)
+    wanted, peer = without(wanted, "--peer", None)
+    wanted, draws = without(wanted, "--draws", 10)
+    runs["alphacsc"] = partial(run_alphacsc, python=peer, draws=int(draws))
     for name in wanted or ("planted", "counts", "beats", "long"):
         runs[name](known)
     for name, numbers in summary(results).items():
         print(name, ", ".join(f"{k} {m:.3f} +- {e:.3f}" for k, (m, e) in numbers.items()))
     for case, numbers in beside_alphacsc(results).items():
         print(case, ", ".join(f"{k} {v:.3f}" for k, v in numbers.items()))
+
+
+def without(words, option, default):
+    """Words without an option, and its value."""
+    if option not in words:
+        return words, default
+    i = words.index(option)
+    return words[:i] + words[i + 2 :], words[i + 1]
 
 
 def summary(results):
