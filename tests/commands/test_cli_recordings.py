@@ -37,7 +37,9 @@ def test_two_commands_from_an_array_to_times(folder, run):
     fitted = run("events", "y.npy", *FIT, "--rate", "100Hz")
     assert fitted.code == 0
     assert "more than noise" in fitted.out
-    assert run("detect", "m.gtpca", "y.npy", "-o", "events.csv").code == 0
+    detected = run("detect", "m.gtpca", "y.npy", "-o", "events.csv")
+    assert detected.code == 0
+    assert "(80 s)" in detected.read  # the model knows the rate
     table = np.genfromtxt("events.csv", delimiter=",", names=True)
     expected = EventGTPCA(1, Shift("0.2s"), rate=100, random_state=0).fit(np.load("y.npy"))
     events = expected.encode(np.load("y.npy"))
@@ -55,7 +57,9 @@ def test_two_commands_from_an_array_to_times(folder, run):
 def test_rows_sound_and_several_files(folder, run):
     quick = ("--no-counts", "--refractory", "15")
     assert run("events", "row.npy", *FIT, *quick, "--rate", "100Hz").code == 0
-    assert run("detect", "m.gtpca", "row.npy", "y.wav", "-o", "e.csv").code == 2  # other rates
+    assert run("detect", "m.gtpca", "row.npy", "y.wav", "-o", "e.csv").code == 0
+    wavfile.write(folder / "fast.wav", 200, np.zeros(4000, np.float32))
+    assert run("detect", "m.gtpca", "row.npy", "fast.wav", "-o", "e.csv").code == 2
     assert run("detect", "m.gtpca", "y.wav", "-o", "e.csv").code == 0
     assert run("events", "y.wav", "y.wav", *FIT, *quick, "--json").code == 0
     assert gtpca.load("m.gtpca").prices_.shape == (2, 1)
