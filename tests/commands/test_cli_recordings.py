@@ -145,6 +145,15 @@ def test_windows_and_arrays_that_look_like_recordings(folder, run):
     assert len(found) > 0.9 * len(place)
 
 
+def test_places_of_windows_that_also_move_across_channels():
+    from gtpca.commands.samples import in_recording
+
+    names = ("gtpca0_start_time_s", "gtpca0_start_channel", "gtpca0_start_time_s_se", "centre_s")
+    found = in_recording({name: np.ones(2) for name in names}, np.array([0.0, 2.0]), "_s")
+    assert list(found) == ["recording_gtpca0_start_time_s", "recording_centre_s"]
+    np.testing.assert_array_equal(found["recording_gtpca0_start_time_s"], [1.0, 3.0])
+
+
 def test_windows_in_seconds_say_where_they_are_in_the_recording(folder, run):
     how = ("--window", "2s", "--step", "1.8s")
     assert run("fit", "y.wav", "-o", "s.gtpca", "-k", "1", "--family", "shift(20)", *how).code == 0
