@@ -147,6 +147,25 @@ def test_chunked_and_unchunked_are_the_same(model, recording):
     assert np.allclose(one.gain, many.gain)
 
 
+def test_a_further_point_takes_no_more_work_in_a_longer_recording(recording, monkeypatch):
+    for name, value in {"CORE": 1000, "WINDOWS": 8, "PART": 512, "PART_WINDOWS": 8}.items():
+        monkeypatch.setattr(signals, name, value)
+    model = EventGTPCA(1, Shift(30), counts=False, n_init=1, max_iter=1, tol=0, random_state=0)
+    read, plain, sizes = [], signals.Signal.read, np.array([4000, 8000, 16_000])
+    monkeypatch.setattr(
+        signals.Signal, "read", lambda self, a, b: read.append(b - a) or plain(self, a, b)
+    )
+    for task in (model.fit, model.encode):
+        work = []
+        for size in sizes:
+            task(recording[0][:size])
+            work.append(sum(read))
+            read.clear()
+        first, second = np.diff(work) / np.diff(sizes)
+        assert second <= 1.15 * first
+        assert np.all(np.diff(work / sizes) <= 0)  # and the search takes parts of a fixed size
+
+
 def test_jobs_do_not_change_anything(recording, monkeypatch):
     monkeypatch.setattr(signals, "CORE", 2000)  # so that there are several pieces
     monkeypatch.setattr(signals, "WINDOWS", 8)
