@@ -1,7 +1,7 @@
 """Events in recordings: what is found of planted ones, counts in noise, real beats, long files.
 
     python benchmarks/bench_events.py [planted] [counts] [fresh] [beats] [long] [online]
-    python benchmarks/bench_events.py alphacsc --peer PYTHON
+    python benchmarks/bench_events.py alphacsc --peer PYTHON [--draws 10]
 
 Each entry is written to bench_events.json as soon as it is known, and is not computed again: what
 was interrupted goes on. Draws are numbered from 0 on; those from 100 on were for development.
@@ -345,7 +345,10 @@ def run_alphacsc(known, python, draws=10):
 
 
 def beside_alphacsc(results):
-    """F and seconds of both in every case, on the draws that both have; the best for alphacsc."""
+    """F and seconds of both in every case, on the draws that both have; the best for alphacsc.
+
+    The difference is that of F, ours less theirs, with its standard error over draws.
+    """
     found = {}
     for case in CASES:
         alarms = 10 if case == "noise .4" else 1
@@ -360,7 +363,7 @@ def beside_alphacsc(results):
             continue
         mine = [results[f"planted/{case}/F{alarms}/{s}"] for s in seeds]
         own = [_harmonic(one["precision"], one["recall"]) for one in mine]
-        best = (-1.0, 0.0, 0.0, 0.0)
+        best: tuple = (-1.0, 0.0, 0.0, 0.0, own)
         for penalty, name in names.items():
             theirs = [results[f"{name}/{s}"] for s in seeds]
             if not all(one.get("ended", True) for one in theirs):
@@ -368,11 +371,13 @@ def beside_alphacsc(results):
             seconds = float(np.mean([one["seconds"] for one in theirs]))
             for bar in BARS:
                 each = [_harmonic(o[f"precision {bar:g}"], o[f"recall {bar:g}"]) for o in theirs]
-                best = max(best, (float(np.mean(each)), penalty, bar, seconds))
-        error = np.std(own, ddof=1) / np.sqrt(len(own)) if len(own) > 1 else 0.0
+                best = max(best, (float(np.mean(each)), penalty, bar, seconds, each))
+        apart = np.subtract(own, best[4])
+        error = np.std(apart, ddof=1) / np.sqrt(len(own)) if len(own) > 1 else 0.0
         found[case] = {
             "draws": len(seeds),
             "F": float(np.mean(own)),
+            "difference": float(apart.mean()),
             "error": float(error),
             "seconds": float(np.mean([one["seconds"] for one in mine])),
             "alphacsc F": best[0],
@@ -469,16 +474,23 @@ def main(wanted):
     runs = {"planted": run_planted, "counts": run_counts, "beats": run_beats, "long": run_long}
     runs["online"] = run_online
     runs["fresh"] = partial(run_counts, draws=range(20, 40), name="fresh")
-    if "--peer" in wanted:
-        peer = wanted[wanted.index("--peer") + 1]
-        wanted = [word for word in wanted if word not in ("--peer", peer)]
-        runs["alphacsc"] = partial(run_alphacsc, python=peer)
+    wanted, peer = without(wanted, "--peer", None)
+    wanted, draws = without(wanted, "--draws", 10)
+    runs["alphacsc"] = partial(run_alphacsc, python=peer, draws=int(draws))
     for name in wanted or ("planted", "counts", "beats", "long"):
         runs[name](known)
     for name, numbers in summary(results).items():
         print(name, ", ".join(f"{k} {m:.3f} +- {e:.3f}" for k, (m, e) in numbers.items()))
     for case, numbers in beside_alphacsc(results).items():
         print(case, ", ".join(f"{k} {v:.3f}" for k, v in numbers.items()))
+
+
+def without(words, option, default):
+    """Words without an option, and its value."""
+    if option not in words:
+        return words, default
+    i = words.index(option)
+    return words[:i] + words[i + 2 :], words[i + 1]
 
 
 def summary(results):

@@ -106,7 +106,7 @@ def test_sentences_say_what_the_counts_are():
     assert "find 29" in said
     assert "has 2" in said
     assert "gain 100 prices" in said  # the verdict is one about gains: noise may have as many
-    assert "gain 1 (15 is the bar)" in said
+    assert "other half gain 1 there (15 is the bar)" in said
     assert said.endswith("would give.")
 
 
@@ -145,6 +145,25 @@ def test_chunked_and_unchunked_are_the_same(model, recording):
     assert np.array_equal(one.component, many.component)
     assert np.allclose(one.scores, many.scores)
     assert np.allclose(one.gain, many.gain)
+
+
+def test_a_further_point_takes_no_more_work_in_a_longer_recording(recording, monkeypatch):
+    for name, value in {"CORE": 1000, "WINDOWS": 8, "PART": 512, "PART_WINDOWS": 8}.items():
+        monkeypatch.setattr(signals, name, value)
+    model = EventGTPCA(1, Shift(30), counts=False, n_init=1, max_iter=1, tol=0, random_state=0)
+    read, plain, sizes = [], signals.Signal.read, np.array([4000, 8000, 16_000])
+    monkeypatch.setattr(
+        signals.Signal, "read", lambda self, a, b: read.append(b - a) or plain(self, a, b)
+    )
+    for task in (model.fit, model.encode):
+        work = []
+        for size in sizes:
+            task(recording[0][:size])
+            work.append(sum(read))
+            read.clear()
+        first, second = np.diff(work) / np.diff(sizes)
+        assert second <= 1.15 * first
+        assert np.all(np.diff(work / sizes) <= 0)  # and the search takes parts of a fixed size
 
 
 def test_jobs_do_not_change_anything(recording, monkeypatch):
@@ -320,6 +339,7 @@ def _with(model, **params):
         ({}, np.zeros(20), "X has 20 points, less than the window of 30"),
         ({}, np.zeros((2, 900)), "X.T"),
         ({}, np.zeros(900), "nothing but constants"),
+        ({}, np.full(900, np.nan), "no observed values"),
         ({}, np.zeros((3, 4, 5)), "(time,) or (time, channels)"),
         ({}, np.array(["a"] * 50), "must hold numbers"),
         ({}, np.ones(50, complex), "complex"),
@@ -352,6 +372,31 @@ def test_clipped_recordings_are_told(recording):
     with pytest.warns(UserWarning, match="clipped"):
         model = EventGTPCA(1, Shift(30), counts=False, n_init=1, random_state=0).fit(y)
     assert "clipped" in model.cautions_[0]
+
+
+def test_recordings_that_drift_are_told_and_whitened(recording):
+    y = recording[0][:8000]
+    y = y + 5 * np.sin(np.arange(8000) / 1500)
+    with pytest.warns(UserWarning, match="X drifts: its correlations .* noise='stationary'"):
+        assert len(EventGTPCA(1, Shift(30), counts=False, random_state=0).fit(y).encode(y)) < 5
+    model = EventGTPCA(1, Shift(30), noise="stationary", random_state=0).fit(y)
+    assert not model.cautions_
+    assert len(model.encode(y)) > 80  # of 89
+    assert model.event_counts_.above_noise  # a surrogate has no steps where its rows meet
+
+
+@pytest.mark.parametrize("noise", ["white", "stationary"])
+def test_channels_without_values_change_nothing(noise, recording):
+    y = recording[0][:8000]
+    Y = np.stack([y, np.full_like(y, np.nan), 0.5 * y], axis=1)
+    Y[:, 2] += 0.1 * np.random.default_rng(1).standard_normal(8000)
+    model = EventGTPCA(1, Shift(30), noise=noise, counts=False, random_state=0)
+    expected = model.fit(Y[:, ::2]).encode(Y[:, ::2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        events = model.fit(Y).encode(Y)
+    assert len(events) > 40
+    assert np.mean(np.isin(events.start, expected.start + np.arange(-9, 10)[:, None])) > 0.95
 
 
 @pytest.mark.parametrize("size", [31, 45, 60, 75])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -29,16 +28,17 @@ from gtpca.fitting.fitted import FittedEvents, read
 from gtpca.fitting.threads import SINGLE_BLAS_THREAD
 from gtpca.model.conventions import signs
 from gtpca.model.event_stream import DELAY, EventStream
-from gtpca.model.events import EventModel, Events
+from gtpca.model.events import FEW_WINDOWS, EventModel, Events
 from gtpca.model.matching import POLARITIES
 from gtpca.operators.grid import Axis, Grid, length_in_points
 from gtpca.parameters import bind_family
 
-__all__ = ["EventGTPCA", "check_event_parameters", "whitened"]
+__all__ = ["EventGTPCA", "check_event_parameters"]
 
 CLIPPED = 0.01  # share of points at the largest or the smallest value from which on a fit warns
 FEW_CLIPPED = 3  # points that short recordings may have there
 CONSTANT = 1e-12
+DRIFTING = 0.05  # zero crossings per window of correlations with noise, below which it drifts
 
 
 def _window(label, value):
@@ -268,12 +268,14 @@ class EventGTPCA(BaseFitted):
         noise = checked_noise(self.noise, raw[0].n_channels)
         if noise is None and not is_white(self.noise):
             noise = recording_noise(parts_of(raw, length, loud=True), recipe)
-        whiten = partial(whitened, noise=noise)
-        seen = whiten(raw)
+        seen = [replace(signal, noise=noise) for signal in raw]
         fit = fit_events(seen, recipe, parts_of(seen, length, loud=True))
+        if noise is None and (points := drift_of(fit, seen, length)):
+            cautions.append(wording.drifting(points))
+            checks.warn(cautions[-1], UserWarning)
         counts = EventCounts(sum(map(len, fit.placed)))
         if self.counts:
-            counts = count_events(seen, counts.fitted, recipe, raw, whiten)
+            counts = count_events(seen, counts.fitted, recipe)
         self.fit_ = self._fitted(opened, fit, raw, noise, recipe, counts, cautions)
         return self
 
@@ -631,11 +633,6 @@ class EventGTPCA(BaseFitted):
         return plots.plot_intervals(self, X, **how)
 
 
-def whitened(signals, noise):
-    """Recordings as templates see them."""
-    return [replace(signal, noise=noise) for signal in signals]
-
-
 def _window_of(family):
     """The window of a family of shifts; an error for all others."""
     found: Any = as_family(family)
@@ -678,24 +675,37 @@ def check_lengths(opened: Opened, length: int) -> None:
 
 def look_at(opened: Opened) -> list[str]:
     """Check recordings: raise an error if they are constant, return cautions if clipped."""
-    found, alive = [], False
+    found, alive, empty = [], False, True
     for signal in opened.signals:
         size = min(signal.n_points, 2**20)
         values = signal.read(0, size)
-        if np.isnan(values).all():
+        values = values[:, ~np.isnan(values).all(axis=0)]
+        if not values.size:
             continue
+        empty = False
         low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
-        alive |= bool(np.nanmax(high - low) > CONSTANT * max(1.0, float(np.nanmax(np.abs(high)))))
-        with np.errstate(invalid="ignore"):
-            at_ends = np.nanmax(
-                [np.sum(values == end, axis=0)[high > low].max(initial=0) for end in (low, high)]
-            )
+        alive |= bool(np.max(high - low) > CONSTANT * max(1.0, float(np.max(np.abs(high)))))
+        at_ends = max(
+            np.sum(values == end, axis=0)[high > low].max(initial=0) for end in (low, high)
+        )
         several = np.unique(values[~np.isnan(values)][:4096]).size > 16
         if several and at_ends > max(CLIPPED * size, FEW_CLIPPED):
             found.append(wording.clipped(signal.label, at_ends / size))
     if not alive and all(signal.n_points <= 2**20 for signal in opened.signals):
-        raise ValueError("X holds nothing but constants: there is nothing to find events in.")
+        what = "no observed values" if empty else "nothing but constants"
+        raise ValueError(f"X holds {what}: there is nothing to find events in.")
     return found
+
+
+def drift_of(fit, signals, length) -> float:
+    """For how many points noise keeps its sign, if these are many windows; 0 otherwise."""
+    rates = [
+        max(one.rate.max(), 0.5 / signal.n_points)
+        for one, signal in zip(fit.noise, signals, strict=True)
+        if signal.n_points >= FEW_WINDOWS * length and np.all(np.isfinite(one.sigma))
+    ]
+    rate = float(max(rates, default=1.0))
+    return 0.5 / rate if rate * length < DRIFTING else 0.0
 
 
 def _order(fit, scale):

@@ -37,7 +37,9 @@ def test_two_commands_from_an_array_to_times(folder, run):
     fitted = run("events", "y.npy", *FIT, "--rate", "100Hz")
     assert fitted.code == 0
     assert "more than noise" in fitted.out
-    assert run("detect", "m.gtpca", "y.npy", "-o", "events.csv").code == 0
+    detected = run("detect", "m.gtpca", "y.npy", "-o", "events.csv")
+    assert detected.code == 0
+    assert "(80 s)" in detected.read  # the model knows the rate
     table = np.genfromtxt("events.csv", delimiter=",", names=True)
     expected = EventGTPCA(1, Shift("0.2s"), rate=100, random_state=0).fit(np.load("y.npy"))
     events = expected.encode(np.load("y.npy"))
@@ -55,7 +57,9 @@ def test_two_commands_from_an_array_to_times(folder, run):
 def test_rows_sound_and_several_files(folder, run):
     quick = ("--no-counts", "--refractory", "15")
     assert run("events", "row.npy", *FIT, *quick, "--rate", "100Hz").code == 0
-    assert run("detect", "m.gtpca", "row.npy", "y.wav", "-o", "e.csv").code == 2  # other rates
+    assert run("detect", "m.gtpca", "row.npy", "y.wav", "-o", "e.csv").code == 0
+    wavfile.write(folder / "fast.wav", 200, np.zeros(4000, np.float32))
+    assert run("detect", "m.gtpca", "row.npy", "fast.wav", "-o", "e.csv").code == 2
     assert run("detect", "m.gtpca", "y.wav", "-o", "e.csv").code == 0
     assert run("events", "y.wav", "y.wav", *FIT, *quick, "--json").code == 0
     assert gtpca.load("m.gtpca").prices_.shape == (2, 1)
@@ -139,6 +143,15 @@ def test_windows_and_arrays_that_look_like_recordings(folder, run):
     true = np.arange(100, 7980, 130)
     found = place[np.abs(place[:, None] - true).min(axis=1) <= 3]
     assert len(found) > 0.9 * len(place)
+
+
+def test_places_of_windows_that_also_move_across_channels():
+    from gtpca.commands.samples import in_recording
+
+    names = ("gtpca0_start_time_s", "gtpca0_start_channel", "gtpca0_start_time_s_se", "centre_s")
+    found = in_recording({name: np.ones(2) for name in names}, np.array([0.0, 2.0]), "_s")
+    assert list(found) == ["recording_gtpca0_start_time_s", "recording_centre_s"]
+    np.testing.assert_array_equal(found["recording_gtpca0_start_time_s"], [1.0, 3.0])
 
 
 def test_windows_in_seconds_say_where_they_are_in_the_recording(folder, run):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,14 +51,15 @@ Rate = Annotated[
 
 
 @contextmanager
-def _opened(paths, key, rate, channels):
-    """Recordings, after reporting each in one line; and their rate."""
+def _opened(paths, key, rate, channels, known=None):
+    """Recordings, after reporting each in one line; and their rate, or a known one."""
     with ExitStack() as stack:
         found = []
         for path in paths:
             one = read_signal(path, key, rate=rate, channels=channels)
             if one.close is not None:
                 stack.callback(one.close)
+            one = one if known is None or one.rate is not None else replace(one, rate=known)
             typer.echo(f"Read {shown(path)}: {one.summary()}.", err=True)
             found.append(one)
         rates = {one.rate for one in found}
@@ -83,7 +85,8 @@ def opened_recording(model, source, channels):
             "--key, --rate and --channel do."
         )
     given = source.given
-    with _opened([source.path], given.get("key"), given.get("rate"), channels) as (values, rate):
+    how = given.get("key"), given.get("rate"), channels, model.rate
+    with _opened([source.path], *how) as (values, rate):
         if rate is not None:
             model.set_params(rate=rate)
         yield values[0]
@@ -193,7 +196,7 @@ def detect(
     fitted.set_params(n_jobs=jobs)
     if false_alarms is not None:
         fitted.set_params(false_alarms=false_alarms)
-    with _opened(recordings, key, rate, channel) as (values, found):
+    with _opened(recordings, key, rate, channel, fitted.rate) as (values, found):
         if found is not None:
             fitted.set_params(rate=found)
         result = fitted.encode(values if len(values) > 1 else values[0])

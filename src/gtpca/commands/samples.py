@@ -148,7 +148,8 @@ def in_recording(columns, starts, unit) -> dict[str, np.ndarray]:
 
     ``unit`` is how the names of poses in the unit of the starts end: "_s", or nothing.
     """
-    known = {name: re.fullmatch(rf"(?:.+_)?({'|'.join(PLACES)}){unit}", name) for name in columns}
+    place = re.compile(rf"(?:.+_)?(?:{'|'.join(PLACES)})(?:_time)?{unit}")
+    known = {name: place.fullmatch(name) for name in columns}
     return {
         f"recording_{n}": starts + np.asarray(columns[n]) for n, is_pose in known.items() if is_pose
     }

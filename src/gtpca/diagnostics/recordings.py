@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,10 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from gtpca.data.signals import Piecewise
 from gtpca.diagnostics import wording
 from gtpca.fitting.event_counts import EventCounts, count_events, fitted_halves, too_short
 from gtpca.model.decoding import correlations
-from gtpca.recordings import EventGTPCA, whitened
+from gtpca.recordings import EventGTPCA
 from gtpca.text import table as text_table
 
 __all__ = ["EventCheck", "check_events"]
@@ -124,9 +122,7 @@ def check_events(model: EventGTPCA, X, *, n_jobs=None, random_state=0) -> EventC
     opened, value = model.opened(X), model.model_
     recipe = model.recipe(model.sample_shape_[0], model.refractory_)
     recipe = replace(recipe, rng=check_random_state(random_state), n_jobs=n_jobs)
-    raw = [Piecewise.of(signal, model.center_) for signal in opened.signals]
-    whiten = partial(whitened, noise=model.noise_)
-    seen = whiten(raw)
+    seen = value.seen(opened.signals)
     events = model.encode(X)
     groups = len(value.weights)
     fitted = np.bincount(events.component, minlength=groups)
@@ -135,7 +131,7 @@ def check_events(model: EventGTPCA, X, *, n_jobs=None, random_state=0) -> EventC
     if too_short(seen, recipe):
         return EventCheck(EventCounts(len(events)), fitted, None, None, **said)
     halves = fitted_halves(seen, recipe)
-    counts = count_events(seen, len(events), recipe, raw, whiten, halves)
+    counts = count_events(seen, len(events), recipe, halves)
     orders = [_assigned(value.weights, dictionary.weights) for dictionary, _ in halves]
     crossed = np.zeros(groups, int)
     for order, (_, placed) in zip(orders, halves, strict=True):

@@ -57,20 +57,17 @@ class EventCounts:
         return bool(self.excess[0] > self.bar)
 
 
-def count_events(signals, fitted: int, recipe, raw, whiten, halves=None) -> EventCounts:
+def count_events(signals, fitted: int, recipe, halves=None) -> EventCounts:
     """Counts of a fit, of fits to halves, and of such fits to a surrogate.
 
     Parameters
     ----------
     signals : list of Piecewise
-        Whitened, if the noise is not white.
+        Whitened, if the noise is not white; so are surrogates then: those of recordings that drift
+        would have steps where their rows meet.
     fitted : int
         Number of events of the fit.
     recipe : EventRecipe
-    raw : list of Piecewise
-        In the units of the data.
-    whiten : callable
-        ``whiten(signals)`` whitens a surrogate in these units as the recordings were.
     halves : list of (Dictionary, list of Placed) or None
         The result of :func:`fitted_halves`; None means that it is computed.
     """
@@ -81,8 +78,8 @@ def count_events(signals, fitted: int, recipe, raw, whiten, halves=None) -> Even
     halves = fitted_halves(signals, recipe) if halves is None else halves
     crossed = [events for _, placed in halves for events in placed]
     recipe.say("a surrogate of noise")
-    parts = parts_of(raw, recipe.length)
-    noise = whiten(surrogate_of(parts, recipe.length, _generator(recipe.rng)))
+    parts = parts_of(signals, recipe.length)
+    noise = surrogate_of(parts, recipe.length, _generator(recipe.rng))
     found = fit_events(noise, quick).placed
     share = sum(s.n_points for s in signals) / sum(s.n_points for s in noise)
     alike = [events for _, placed in fitted_halves(noise, recipe) for events in placed]

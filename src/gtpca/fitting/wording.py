@@ -229,15 +229,30 @@ def event_counts(counts) -> str:
     said = f"{counts.fitted} events"
     if counts.above_noise is None:
         return f"{said}, which were not compared with noise."
-    mine, noise, _ = counts.excess
+    mine, noise, most = (_three(x) for x in (*counts.excess[:2], counts.bar))
     said += (
-        f"; templates of the other half find {counts.cross_fitted}, which gain {mine:.3g} prices "
-        f"beyond their own, and noise with the spectrum and the tails of the recordings has "
-        f"{counts.surrogate}, which gain {noise:.3g} ({counts.bar:.3g} is the bar): "
+        f"; templates of the other half find {counts.cross_fitted}, which gain {mine} prices more "
+        "than they cost. Noise with the spectrum and the tails of the recordings has "
+        f"{counts.surrogate}, and templates of its other half gain {noise} there ({most} is the "
+        "bar): "
     )
     if not counts.above_noise:
         return f"{said}the events are not above noise."
     return f"{said}the events are more than noise would give."
+
+
+def _three(number) -> str:
+    """Three digits of a number, without an exponent below a million."""
+    return f"{float(f'{number:.3g}'):,g}"
+
+
+def drifting(points) -> str:
+    """A recording changes so slowly that events hardly stand out."""
+    return (
+        f"X drifts: its correlations with templates keep their sign for {points:.0f} points on "
+        "average, so that events must be larger than the drift. Subtract a running median, or give "
+        "noise='stationary'."
+    )
 
 
 def clipped(label, share) -> str:

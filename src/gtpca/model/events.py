@@ -19,6 +19,7 @@ from gtpca.optional import require
 __all__ = [
     "EASE",
     "ESTIMATED",
+    "FEW_WINDOWS",
     "EventModel",
     "Events",
     "cost_of",

@@ -161,8 +161,13 @@ class StationaryNoise:
 
 
 def _mixed(matrix, parts):
-    """``matrix`` (c, c) times the channels of parts (n, c, ..)."""
-    return np.matmul(matrix, parts.reshape(*parts.shape[:2], -1)).reshape(parts.shape)
+    """``matrix`` (c, c) times the channels of parts (n, c, ..); 0 times NaN is 0."""
+    flat = parts.reshape(*parts.shape[:2], -1)
+    found, hidden = np.matmul(matrix, flat), np.isnan(flat)
+    if hidden.any() and np.count_nonzero(matrix) < len(matrix) * (len(matrix) + 1) // 2:
+        found = np.matmul(matrix, np.where(hidden, 0.0, flat))
+        found[np.matmul(matrix != 0, hidden)] = np.nan
+    return found.reshape(parts.shape)
 
 
 def lag_one(samples, axes) -> float:
@@ -247,7 +252,8 @@ def _alive(found):
 def _mixing(innovations, weight):
     """Cholesky factor of the covariance of channels, from innovations (n, c, ..).
 
-    A small share of the mean variance is added to all, more if there are few innovations.
+    A small share of the mean variance is added to all, more if there are few innovations. Channels
+    that were never observed are as loud as the others, and have nothing to do with them.
     """
     n, n_channels = innovations.shape[:2]
     if n_channels == 1:
@@ -255,12 +261,15 @@ def _mixing(innovations, weight):
     flat = np.moveaxis(innovations.reshape(n, n_channels, -1), 1, -1)
     mass = np.broadcast_to(1.0 if weight is None else weight[:, None], flat.shape[:2]).ravel()
     flat = flat.reshape(-1, n_channels)
-    seen = ~np.isnan(flat).any(axis=1)
-    flat, mass = flat[seen], mass[seen]
+    dead = np.isnan(flat).all(axis=0)
+    seen = ~np.isnan(flat[:, ~dead]).any(axis=1)
+    flat, mass = np.where(dead, 0.0, flat[seen]), mass[seen]
     total = mass.sum()
     if total == 0:
         return np.eye(n_channels)
-    return _factor((flat.T * mass) @ flat / total, max(LEAST_SHARE, n_channels / total))
+    covariance = (flat.T * mass) @ flat / total
+    covariance += np.diag(dead) * np.trace(covariance) / max(1, np.sum(~dead))
+    return _factor(covariance, max(LEAST_SHARE, n_channels / total))
 
 
 def _factor(covariance, share):

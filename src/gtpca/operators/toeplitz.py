@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.linalg import cho_factor, cho_solve
@@ -10,7 +12,7 @@ from gtpca.operators.normal import CG_STEPS, Normal
 
 __all__ = ["Toeplitz"]
 
-DENSE = 2048  # unknowns up to which the matrix is built
+DENSE = 512  # unknowns up to which the matrix is built: from there on, gradients are faster
 RIDGE = 1e-10  # relative to the mean diagonal; on the step from the start, so nothing gets worse
 
 
@@ -71,10 +73,17 @@ class Toeplitz(Normal):
 
     def times(self, W: np.ndarray) -> np.ndarray:
         """``N W`` of templates (S, K, L)."""
-        n = next_fast_len(self.lags.shape[2] + self.length - 1, real=True)
-        kernel = rfft(self.lags, n, axis=2)
-        moved = np.einsum("jkf,skf->sjf", kernel, rfft(W, n, axis=2))
-        return irfft(moved, n, axis=2)[:, :, self.length - 1 : 2 * self.length - 1]
+        moved = np.einsum("jkf,skf->sjf", self._spectra, rfft(W, self._size, axis=2))
+        return irfft(moved, self._size, axis=2)[:, :, self.length - 1 : 2 * self.length - 1]
+
+    @property
+    def _size(self):
+        """Points of an FFT in which nothing is wrapped around."""
+        return next_fast_len(self.lags.shape[2] + self.length - 1, real=True)
+
+    @cached_property
+    def _spectra(self):
+        return rfft(self.lags, self._size, axis=2)
 
     def matrix(self) -> np.ndarray:
         """``N``, (K L, K L)."""
