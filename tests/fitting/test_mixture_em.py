@@ -110,3 +110,20 @@ def test_many_rows_are_searched_in_some_of_them(monkeypatch):
     model, history, _ = find_kinds(chunks, RECIPE, 3, np.random.RandomState(0))
     assert adjusted_rand_score(kind, model.encode(chunks).kind) > 0.95
     assert np.all(np.diff(history) >= -1e-9)
+
+
+def test_rows_that_are_searched_depend_neither_on_their_order_nor_on_repetitions(monkeypatch):
+    monkeypatch.setattr(mixture, "START_ROWS", 40)
+    X, _ = kinds_at_places(90)
+    rng, operator = np.random.default_rng(1), Shift(5).bind((20,))
+    weight = rng.integers(0, 3, 90)
+    repeated = np.repeat(X, weight, axis=0)
+    cases = [(X, weight.astype(float)), (repeated, None)]
+    cases += [(rows[order], None) for rows in [repeated] for order in [rng.permutation(len(rows))]]
+    found = []
+    for rows, each in cases:
+        chunks = as_chunks(rows, operator, each)
+        model = find_kinds(chunks, replace(RECIPE, max_iter=5), 3, np.random.RandomState(0))[0]
+        found.append(model.weights)
+    np.testing.assert_allclose(found[1], found[0], atol=1e-6)
+    np.testing.assert_allclose(found[2], found[0], atol=1e-6)

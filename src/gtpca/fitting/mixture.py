@@ -18,6 +18,7 @@ import numpy as np
 
 from gtpca.data.chunks import Chunks, as_chunks
 from gtpca.data.energies import total_weight
+from gtpca.data.sampling import content_order, different_rows
 from gtpca.fitting.em import (
     DensityRecipe,
     climb_likelihood,
@@ -69,7 +70,8 @@ def find_kinds(chunks: Chunks, recipe: DensityRecipe, n_kinds: int, rng):
     """
     few, whole = _few_rows(chunks, recipe, rng)
     units = Problem(_unit_rows(few, recipe), recipe.polarity)
-    order = np.argsort(np.concatenate(few.collect(_energies)), kind="stable")
+    chunk = few.take(np.arange(few.n_rows))
+    order = content_order(chunk, chunk.energies)
     recipe.say(f"starts of {n_kinds} kinds")
     starts = hard_starts(units, n_kinds, order, rng)
     models = [first_model(few, units, recipe, W, rng) for W in starts]
@@ -167,12 +169,8 @@ def _total_likelihood(chunk, e_steps):
 
 
 def _few_rows(chunks, recipe, rng):
-    """Some rows in memory, and whether these are all rows."""
-    whole = chunks.n_rows <= START_ROWS
-    numbers = np.arange(chunks.n_rows)
-    if not whole:
-        numbers = np.sort(rng.permutation(chunks.n_rows)[:START_ROWS])
-    chunk = chunks.take(numbers)
+    """Different rows in memory, at most ``START_ROWS``, and whether these are all rows."""
+    chunk, whole = different_rows(chunks, START_ROWS, rng, recipe.whitening is not None)
     return as_chunks(chunk.rows, chunk.operator, chunk.weight, n_jobs=recipe.n_jobs), whole
 
 
@@ -195,10 +193,6 @@ def _unit_rows(chunks, recipe):
     norms = np.sqrt(chunk.energies)
     rows = chunk.rows / np.where(norms > 0, norms, 1.0)[:, None]
     return as_chunks(rows, chunk.operator, chunk.weight, n_jobs=recipe.n_jobs)
-
-
-def _energies(chunk):
-    return chunk.energies
 
 
 def explained_each(chunk, blocks):
