@@ -33,6 +33,7 @@ def kinds_at_places(n=90, noise=0.5, size=20, seed=0):
 def test_every_pass_raises_the_likelihood(family_and_shape, case, monkeypatch):
     monkeypatch.setattr(mixture, "N_STARTS", 1)
     monkeypatch.setattr(mixture, "MOVES", 0)
+    monkeypatch.setattr(mixture, "SPLITS", 0)
     family, shape = family_and_shape
     operator, rng = family.bind(shape), np.random.default_rng(0)
     X = rng.standard_normal((24, operator.n_features)) + rng.integers(2, size=(24, 1))
@@ -103,6 +104,24 @@ def test_equal_and_empty_rows_do_no_harm(n_rows):
         assert np.all(np.isfinite(model.weights))
 
 
+def test_two_kinds_in_one_are_split_where_another_one_was_given_twice():
+    X, kind = kinds_at_places(120)
+    operator, recipe, rng = (
+        Shift(5).bind((20,)),
+        replace(RECIPE, n_components=0),
+        np.random.RandomState(0),
+    )
+    chunks, wrong = as_chunks(X, operator), np.where(kind == 0, np.arange(120) % 2, 2)
+    parts = [start(as_chunks(X[wrong == g], operator), recipe, rng) for g in range(3)]
+    model = mixture._with_one_noise(parts, np.bincount(wrong))
+    stuck = climb_likelihood(chunks, recipe, model, kind_sums, mixture.maximised_kinds)
+    assert adjusted_rand_score(kind, stuck[0].encode(chunks).kind) < 0.8
+    short = replace(recipe, max_iter=8, tol=0.0)
+    better = mixture.with_splits(chunks, short, recipe, stuck, stuck[1][-1], rng)
+    assert better[1][-1] > stuck[1][-1] + 0.5
+    assert adjusted_rand_score(kind, better[0].encode(chunks).kind) > 0.95
+
+
 def test_many_rows_are_searched_in_some_of_them(monkeypatch):
     X, kind = kinds_at_places(300)
     monkeypatch.setattr(mixture, "START_ROWS", 120)
@@ -110,3 +129,20 @@ def test_many_rows_are_searched_in_some_of_them(monkeypatch):
     model, history, _ = find_kinds(chunks, RECIPE, 3, np.random.RandomState(0))
     assert adjusted_rand_score(kind, model.encode(chunks).kind) > 0.95
     assert np.all(np.diff(history) >= -1e-9)
+
+
+def test_rows_that_are_searched_depend_neither_on_their_order_nor_on_repetitions(monkeypatch):
+    monkeypatch.setattr(mixture, "START_ROWS", 40)
+    X, _ = kinds_at_places(90)
+    rng, operator = np.random.default_rng(1), Shift(5).bind((20,))
+    weight = rng.integers(0, 3, 90)
+    repeated = np.repeat(X, weight, axis=0)
+    cases = [(X, weight.astype(float)), (repeated, None)]
+    cases += [(rows[order], None) for rows in [repeated] for order in [rng.permutation(len(rows))]]
+    found = []
+    for rows, each in cases:
+        chunks = as_chunks(rows, operator, each)
+        model = find_kinds(chunks, replace(RECIPE, max_iter=5), 3, np.random.RandomState(0))[0]
+        found.append(model.weights)
+    np.testing.assert_allclose(found[1], found[0], atol=1e-6)
+    np.testing.assert_allclose(found[2], found[0], atol=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,15 @@ import numpy as np
 from gtpca.data.chunks import Chunks, as_chunks
 from gtpca.data.energies import live_counts, loud_energy, row_counts, row_sizes
 
-__all__ = ["count_live_rows", "in_single_precision", "nested_samples", "pick_rows"]
+__all__ = [
+    "content_order",
+    "count_live_rows",
+    "different_rows",
+    "in_single_precision",
+    "nested_samples",
+    "pick_rows",
+    "row_hashes",
+]
 
 SINGLE_ROWS = 64  # from this number on, searches run in single precision
 
@@ -64,10 +73,58 @@ def pick_rows(chunks, draws):
     chunk = chunks.take(np.arange(chunks.n_rows))
     energies = chunk.energies
     energies = np.minimum(energies, loud_energy(energies, row_counts(chunk)))
-    order = np.lexsort((_mixed(chunk.filled), energies))
+    order = content_order(chunk, energies)
     share = np.cumsum(chunk.weigh(energies)[order])
     place = np.searchsorted(share, draws * share[-1])
     return chunk.rows[order[np.minimum(place, len(order) - 1)]]
+
+
+def content_order(chunk, energies):
+    """The order of rows by ``energies`` (n,), those of equal energy by their values."""
+    return np.lexsort((_mixed(chunk.filled), energies))
+
+
+def different_rows(chunks, most, rng, rounded=False):
+    """Some of all rows in memory, with as much weight as all rows that are equal to them.
+
+    At most ``most`` different rows are drawn by a hash of their values, so that the order of the
+    rows does not matter, and weight 2 is equivalent to repeating a row. Rows of weight 0 are left
+    out.
+
+    Returns
+    -------
+    chunk : Chunk
+    whole : bool
+        Whether there are no other rows.
+    """
+    if chunks.n_rows <= most:
+        return chunks.take(np.arange(chunks.n_rows)), True
+    seed = int(rng.randint(2**31))
+    hashes, weights = map(
+        np.concatenate, zip(*chunks.collect(_hashes_and_weights, rounded, seed), strict=True)
+    )
+    live = np.flatnonzero(weights > 0)
+    known, first, which = np.unique(hashes[live], return_index=True, return_inverse=True)
+    total, numbers = np.bincount(which, weights[live])[:most], live[first[:most]]
+    order = np.argsort(numbers)
+    weight = None if np.all(total == 1) else total[order]
+    return replace(chunks.take(numbers[order]), weight=weight), len(known) <= most
+
+
+def _hashes_and_weights(chunk, rounded, seed):
+    """:func:`row_hashes` and sample weights of a chunk, both (n,)."""
+    return row_hashes(chunk.rows, rounded, seed), chunk.weigh(np.ones(len(chunk.rows)))
+
+
+def row_hashes(rows, rounded=False, seed=0) -> np.ndarray:
+    """A number from 0 to 2^32 - 1 for every row, (n,), from its values.
+
+    Computed values are ``rounded`` first: their last digits depend on the machine and on the units
+    of the data.
+    """
+    with np.errstate(over="ignore"):
+        rows = np.ascontiguousarray(rows, np.float16 if rounded else None)
+    return np.array([zlib.crc32(row.tobytes(), seed) for row in rows], dtype=np.int64)
 
 
 def _mixed(rows):

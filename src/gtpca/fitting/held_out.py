@@ -22,13 +22,13 @@ equivalent to repeating a row.
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gtpca.data.chunks import as_chunks
 from gtpca.data.energies import masses, total_weight
+from gtpca.data.sampling import row_hashes
 from gtpca.fitting.em import expectation_maximisation
 from gtpca.model.probabilistic import ProbabilisticModel, total_likelihood
 from gtpca.model.surrogates import InnovationSurrogates, channels_back, channels_last
@@ -129,7 +129,7 @@ def _distinct(chunk):
     """Hashes of different rows that count, as many as are needed."""
     rows, found = chunk.rows if chunk.weight is None else chunk.rows[chunk.weight > 0], set()
     for row in rows:
-        found.add(zlib.crc32(np.ascontiguousarray(row).tobytes()))
+        found.update(row_hashes(row[None]).tolist())
         if len(found) == 2 * FOLDS:
             break
     return found
@@ -234,14 +234,8 @@ def _some(chunk, part, recipe):
 
 
 def row_folds(rows, folds=FOLDS, rounded=False) -> np.ndarray:
-    """The fold of every row, (n,), from its values: equal rows are held out together.
-
-    Computed values are ``rounded`` first: their last digits depend on the machine and on the units
-    of the data.
-    """
-    with np.errstate(over="ignore"):
-        rows = np.ascontiguousarray(rows, np.float16 if rounded else None)
-    return np.array([zlib.crc32(row.tobytes()) % folds for row in rows])
+    """The fold of every row, (n,), from its values: equal rows are held out together."""
+    return row_hashes(rows, rounded) % folds
 
 
 def _best(pairs) -> Trust:

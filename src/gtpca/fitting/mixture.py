@@ -7,7 +7,9 @@ drawn as in k-means++ by the share of them that no kind so far explains,
 
 and hard passes assign every row to the kind that explains most of it. The best of them is also
 improved by moves that relocate the kind that costs least to lose. Energy is a poor criterion for
-groups of unequal sizes: which start is best is decided by a few passes of EM from each.
+groups of unequal sizes: which start is best is decided by a few passes of EM from each. For the
+same reason, what EM finds is improved by moves judged by likelihood: the kind that costs least to
+lose is given up, and another one is split.
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import logsumexp
 
 from gtpca.data.chunks import Chunks, as_chunks
 from gtpca.data.energies import total_weight
+from gtpca.data.sampling import content_order, different_rows
 from gtpca.fitting.em import (
     DensityRecipe,
     climb_likelihood,
@@ -37,7 +41,13 @@ from gtpca.fitting.held_out import (
     too_few,
 )
 from gtpca.model.matching import Stats, coded_statistics, match, orthonormal, update
-from gtpca.model.mixture import MixtureModel, kind_data_sums, kind_sums, log_likelihoods
+from gtpca.model.mixture import (
+    MixtureModel,
+    kind_data_sums,
+    kind_sums,
+    log_likelihoods,
+    log_shares_of_kinds,
+)
 from gtpca.model.probabilistic import ProbabilisticModel
 from gtpca.operators.poses import is_still
 from gtpca.solvers.als import ALS
@@ -51,6 +61,7 @@ HARD_PASSES = 6  # of a start, and after every move
 MOVES = 6
 EM_PASSES = 8  # by which starts are compared
 GO_ON = 2  # starts from which to climb
+SPLITS = 3  # successful moves by likelihood, at most
 SAMPLE_TOL = 1e-4  # of EM on some of the rows, in nats per row
 LEAST_SHARE = 1e-12  # of a kind without rows: its logarithm is finite
 SAME = 1e-6  # starts whose explained energies differ by less than this share are the same
@@ -69,7 +80,7 @@ def find_kinds(chunks: Chunks, recipe: DensityRecipe, n_kinds: int, rng):
     """
     few, whole = _few_rows(chunks, recipe, rng)
     units = Problem(_unit_rows(few, recipe), recipe.polarity)
-    order = np.argsort(np.concatenate(few.collect(_energies)), kind="stable")
+    order = _order(few)
     recipe.say(f"starts of {n_kinds} kinds")
     starts = hard_starts(units, n_kinds, order, rng)
     models = [first_model(few, units, recipe, W, rng) for W in starts]
@@ -77,7 +88,61 @@ def find_kinds(chunks: Chunks, recipe: DensityRecipe, n_kinds: int, rng):
     tried = _most_likely(_climbed(few, short, model) for model in models)[:GO_ON]
     long = recipe if whole else replace(recipe, tol=max(recipe.tol, SAMPLE_TOL))
     best = _most_likely(_climbed(few, long, model) for model, _, _ in tried)[0]
+    if n_kinds > 1:
+        best = with_splits(few, short, long, best, tried[0][1][-1], rng)
     return best if whole else _climbed(chunks, recipe, best[0])
+
+
+def with_splits(chunks, short, long, best, bar, rng):
+    """A climb, or a better one from where a kind is taken away and another one is split.
+
+    Those that are more likely than the ``bar`` after a ``short`` climb go on, as starts do.
+    """
+    for _ in range(SPLITS):
+        found = [_climbed(chunks, short, model) for model in splits(chunks, short, best[0], rng)]
+        model, history, _ = _most_likely(found)[0]
+        if not history[-1] > bar:
+            break
+        after = _climbed(chunks, long, model)
+        if not after[1][-1] > best[1][-1]:
+            break
+        best, bar = after, history[-1]
+    return best
+
+
+def splits(chunks, recipe, model, rng) -> list[MixtureModel]:
+    """Mixtures without the kind that costs least likelihood to lose, each with another one split.
+
+    The rows of a kind, and those that come to it, are divided as in :func:`hard_starts`.
+    """
+    logs = chunks.concat(log_shares_of_kinds, model.e_step())
+    chunk = chunks.take(np.arange(chunks.n_rows))
+    others = [logsumexp(np.delete(logs, g, axis=1), axis=1) for g in range(len(model.kinds))]
+    cheap = int(np.argmax(chunk.weigh(np.array(others)).sum(axis=1)))
+    logs[:, cheap] = -np.inf
+    kind, found = logs.argmax(axis=1), []
+    for g in np.delete(np.arange(len(model.kinds)), cheap):
+        part = _rows_of(chunk, kind == g, recipe)
+        if part is not None:
+            two = _divided(part, recipe, rng)
+            share = part.sum(total_weight) / chunks.sum(total_weight)
+            found.append(_with_kinds(model, (g, cheap), two, share))
+    return found
+
+
+def _divided(chunks, recipe, rng) -> MixtureModel:
+    """Two kinds of rows that were one, the better of two draws."""
+    units, order = Problem(_unit_rows(chunks, recipe), recipe.polarity), _order(chunks)
+    tried = (hard_climb(units, seeded(units, 2, order, rng)) for _ in range(2))
+    return first_model(chunks, units, recipe, max(tried, key=lambda one: one[1])[0], rng)
+
+
+def _with_kinds(model, places, two, share) -> MixtureModel:
+    """A mixture in which two kinds are those of another, which has a ``share`` of the rows."""
+    kinds, weights = list(model.kinds), np.exp(model.log_weights)
+    for g, kind, weight in zip(places, two.kinds, np.exp(two.log_weights), strict=True):
+        kinds[g], weights[g] = replace(kind, noise=model.noise), share * weight
+    return MixtureModel(tuple(kinds), _log_weights(weights))
 
 
 def _climbed(chunks, recipe, model):
@@ -167,13 +232,15 @@ def _total_likelihood(chunk, e_steps):
 
 
 def _few_rows(chunks, recipe, rng):
-    """Some rows in memory, and whether these are all rows."""
-    whole = chunks.n_rows <= START_ROWS
-    numbers = np.arange(chunks.n_rows)
-    if not whole:
-        numbers = np.sort(rng.permutation(chunks.n_rows)[:START_ROWS])
-    chunk = chunks.take(numbers)
+    """Different rows in memory, at most ``START_ROWS``, and whether these are all rows."""
+    chunk, whole = different_rows(chunks, START_ROWS, rng, recipe.whitening is not None)
     return as_chunks(chunk.rows, chunk.operator, chunk.weight, n_jobs=recipe.n_jobs), whole
+
+
+def _order(chunks):
+    """An order of rows in memory that does not depend on the present one."""
+    chunk = chunks.take(np.arange(chunks.n_rows))
+    return content_order(chunk, chunk.energies)
 
 
 def hard_starts(problem, n_kinds, order, rng) -> list[np.ndarray]:
@@ -195,10 +262,6 @@ def _unit_rows(chunks, recipe):
     norms = np.sqrt(chunk.energies)
     rows = chunk.rows / np.where(norms > 0, norms, 1.0)[:, None]
     return as_chunks(rows, chunk.operator, chunk.weight, n_jobs=recipe.n_jobs)
-
-
-def _energies(chunk):
-    return chunk.energies
 
 
 def explained_each(chunk, blocks):

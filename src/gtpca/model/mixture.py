@@ -38,6 +38,7 @@ __all__ = [
     "kind_data_sums",
     "kind_sums",
     "log_likelihoods",
+    "log_shares_of_kinds",
     "measure",
     "pose_summary",
     "probabilities",
@@ -322,16 +323,19 @@ def _log_shares(e_steps, piece):
     return np.stack([normalised(e_step.joint(piece)[0])[0] for e_step in e_steps], axis=1)
 
 
+def log_shares_of_kinds(chunk, e_steps):
+    """``log pi_g p_g(x_i)`` of a chunk, (n, G)."""
+    return np.concatenate([_log_shares(e_steps, piece) for piece in e_steps[0].pieces(chunk)])
+
+
 def log_likelihoods(chunk, e_steps):
     """``log p(x_i)``, (n,)."""
-    pieces = e_steps[0].pieces(chunk)
-    return np.concatenate([normalised(_log_shares(e_steps, piece))[0] for piece in pieces])
+    return normalised(log_shares_of_kinds(chunk, e_steps))[0]
 
 
 def probabilities(chunk, e_steps):
     """``r_ig``, (n, G)."""
-    pieces = e_steps[0].pieces(chunk)
-    return np.concatenate([normalised(_log_shares(e_steps, piece))[1] for piece in pieces])
+    return normalised(log_shares_of_kinds(chunk, e_steps))[1]
 
 
 def kind_counts(chunk, e_steps):
