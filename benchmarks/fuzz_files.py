@@ -249,6 +249,7 @@ def inside_zip(data: bytes, rng) -> bytes:
 
 FORMATS = (
     "bids",
+    "study",
     "vhdr",
     "eeglab",
     "eeglab73",
