@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 CORE_VENV ?= .venv-core
 AEON_VENV ?= .venv-aeon
+SPIKE_VENV ?= .venv-spikeinterface
 OLDEST_VENV ?= .venv-oldest
 RELEASE_VENV ?= .venv-release
 JOBS ?= 2
@@ -18,6 +19,7 @@ STAMP := $(VENV)/.installed
 DEMO_STAMP := $(VENV)/.installed-demo
 CORE_STAMP := $(CORE_VENV)/.installed
 AEON_STAMP := $(AEON_VENV)/.installed
+SPIKE_STAMP := $(SPIKE_VENV)/.installed
 OLDEST_STAMP := $(OLDEST_VENV)/.installed
 RELEASE_STAMP := $(RELEASE_VENV)/.installed
 DOCS_STAMP := $(VENV)/.installed-docs
@@ -35,7 +37,7 @@ CHECK_PYTHON := $(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exi
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-core test-aeon browser lint format bench bench-speed
+.PHONY: help setup demo test test-long test-core test-aeon test-spikeinterface browser lint format bench bench-speed
 .PHONY: figures pictures same-results clean test-oldest test-interpreters release release-tag docs docs-serve
 .DELETE_ON_ERROR:
 
@@ -72,6 +74,13 @@ $(AEON_STAMP): pyproject.toml constraints-aeon.txt
 	$(AEON_VENV)/$(PROGRAMS)/python $(subst constraints.txt,constraints-aeon.txt,$(PIP_INSTALL)) -e . pytest aeon
 	@touch $@
 
+# SpikeInterface needs zarr below 3, which does not install beside the versions of constraints.txt.
+$(SPIKE_STAMP): pyproject.toml
+	@$(CHECK_PYTHON)
+	$(PYTHON) -m venv --clear $(SPIKE_VENV)
+	$(SPIKE_VENV)/$(PROGRAMS)/python $(subst -c constraints.txt,,$(PIP_INSTALL)) -e . pytest spikeinterface numba neo pynwb
+	@touch $@
+
 $(OLDEST_STAMP): pyproject.toml constraints-oldest.txt
 	@$(CHECK_PYTHON)
 	$(PYTHON) -m venv --clear $(OLDEST_VENV)
@@ -102,6 +111,9 @@ test-core: $(CORE_STAMP) ## the test suite with no optional dependency installed
 
 test-aeon: $(AEON_STAMP) ## the tests with aeon, in an environment of their own
 	$(AEON_VENV)/$(PROGRAMS)/python -m pytest tests/data/test_aeon.py
+
+test-spikeinterface: $(SPIKE_STAMP) ## the tests with SpikeInterface, in an environment of their own
+	$(SPIKE_VENV)/$(PROGRAMS)/python -m pytest tests/data/test_spikeinterface.py
 
 test-oldest: $(OLDEST_STAMP) ## the core's tests with the oldest NumPy, SciPy and scikit-learn that are declared
 	$(OLDEST_VENV)/$(PROGRAMS)/python -m pytest

@@ -184,6 +184,19 @@ def write_brainvision(folder, rng):
     _recording(rng).export(folder / "oddball.vhdr", verbose="error")
 
 
+def write_study(folder, rng):
+    """A BIDS folder of two subjects with the same task."""
+    import mne_bids
+
+    for subject in ("01", "02"):
+        raw = _recording(rng)
+        raw.info["line_freq"] = 50
+        raw.annotations.rename({"Stimulus/S  1": "target", "Stimulus/S  2": "standard"})
+        where = mne_bids.BIDSPath(subject=subject, task="oddball", root=folder / "study")
+        how = {"allow_preload": True, "format": "BrainVision", "verbose": "error"}
+        mne_bids.write_raw_bids(raw, where, **how)
+
+
 def write_eeglab(folder, rng):
     _recording(rng).export(folder / "oddball.set", verbose="error")
 
@@ -207,6 +220,7 @@ FORMATS = {"stack.tif": (write_stack, "tifffile"), "cells.ome.tif": (write_ome, 
 FORMATS |= {"cutouts": (write_cutouts, "astropy"), "masked": (write_masked, "PIL")}
 FORMATS |= {"particles.star": (write_particles, "mrcfile starfile")}
 FORMATS |= {"oddball.vhdr": (write_brainvision, "mne pybv")}
+FORMATS |= {"study": (write_study, "mne_bids pybv")}
 FORMATS |= {"oddball.set": (write_eeglab, "mne eeglabio"), "wide.xlsx": (write_excel, "openpyxl")}
 WRITERS = {"wide": write_wide, "long": write_long, "squares": write_images}
 WRITERS |= {"oddball": write_epochs, "parquet": write_parquet}

@@ -21,9 +21,9 @@ NEEDS |= {"fits_folder": "astropy", "rgba": "PIL"}
 NEEDS |= {"mrcs": "mrcfile", "star": "mrcfile starfile"}
 NEEDS |= {"xlsx": "openpyxl"}
 NEEDS |= {"vhdr": "mne pybv", "eeglab": "mne eeglabio", "eeglab73": "mne pymatreader h5py"}
-NEEDS |= {"bids": "mne pybv mne_bids"}
+NEEDS |= dict.fromkeys(("bids", "study"), "mne pybv mne_bids")
 KINDS = ("npy", "npz", "csv", "tsv", "mat5", "ts", "wav", "hea", *NEEDS)
-RECORDINGS = ("fif", "edf", "bdf", "wav", "hea", "vhdr", "eeglab", "eeglab73", "bids")
+RECORDINGS = ("fif", "edf", "bdf", "wav", "hea", "vhdr", "eeglab", "eeglab73", "bids", "study")
 
 
 def available(kind) -> bool:
@@ -289,14 +289,25 @@ def vhdr(folder):
 
 def bids(folder):
     """The same in a BIDS folder, which has a table of events."""
+    write_bids(as_raw(), folder / "study", subject="01", task="odd")
+    return next((folder / "study").rglob("*.vhdr"))
+
+
+def study(folder):
+    """A BIDS folder of two subjects, each with the first or the second half of the signals."""
+    raw, half = as_raw(), len(SIGNAL[0]) / RATE / 2
+    for i in (0, 1):
+        part = raw.copy().crop(half * i, half * (i + 1), include_tmax=False)
+        write_bids(part, folder / "study", subject=f"0{i + 1}", task="odd")
+    return folder / "study"
+
+
+def write_bids(raw, root, **entities):
     import mne_bids
 
-    raw = as_raw()
     raw.info["line_freq"] = 50
-    where = mne_bids.BIDSPath(subject="01", task="odd", root=folder / "study")
     how = {"allow_preload": True, "format": "BrainVision", "verbose": "error"}
-    mne_bids.write_raw_bids(raw, where, **how)
-    return next((folder / "study").rglob("*.vhdr"))
+    mne_bids.write_raw_bids(raw, mne_bids.BIDSPath(root=root, **entities), **how)
 
 
 def eeglab(folder):

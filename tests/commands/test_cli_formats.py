@@ -21,7 +21,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not installed")
 TABLE = r"^\| .* \| `gtpca (fit|transform .*star) (.*)` \|$"
 SHAPES = {"stack": (10, 10), "cells": (10, 10, 2), "cutouts": (10, 10), "masked": (10, 10)}
-SHAPES |= {"particles": (13, 13), "vhdr": (30, 2), "set": (30, 2), "xlsx": (25,)}
+SHAPES |= {"particles": (13, 13), "vhdr": (30, 2), "set": (30, 2), "bids": (30, 2)} | {
+    "xlsx": (25,)
+}
 
 
 def commands():
@@ -53,13 +55,19 @@ def test_formats_of_other_fields_go_from_file_to_scores(line, tmp_path, capsys, 
     model = gtpca.load(f"{name}.gtpca")
     assert model.components_.shape == (1, *SHAPES[name])
     assert model.explained_energy_ratio_.sum() > 0.8
-    reading = re.findall(r"--(?:event|tmin|tmax) (?:\"[^\"]*\"|\S+)", line)
+    reading = re.findall(r"--(?:event|key|tmin|tmax) (?:\"[^\"]*\"|\S+)", line)
     again = [f"{name}.gtpca", source, *shlex.split(" ".join(reading))]
     assert call(capsys, "transform", *again, "-o", "s.csv", "--poses").code == 0
     assert (
         Path("s.csv")
         .read_text()
-        .startswith({"particles": "rlnImageName,", "xlsx": "subject,"}.get(name, ""))
+        .startswith(
+            {
+                "particles": "rlnImageName,",
+                "xlsx": "subject,",
+                "bids": "recording_event_s,label,subject,",
+            }.get(name, "")
+        )
     )
     if name in ("cutouts", "masked"):
         done = call(capsys, "reconstruct", f"{name}.gtpca", source, "-o", "rebuilt")

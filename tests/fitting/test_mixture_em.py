@@ -42,7 +42,7 @@ def test_every_pass_raises_the_likelihood(family_and_shape, case, monkeypatch):
     weight = rng.integers(1, 4, 24).astype(float) if case == "weights" else None
     K = min(1, operator.n_weights - 1)
     prior = "learned" if case == "learned" else "uniform"
-    recipe = replace(RECIPE, n_components=K, prior=prior, max_iter=8, tol=0.0)
+    recipe = replace(RECIPE, n_components=K, prior=prior, max_iter=5, tol=0.0)
     chunks = as_chunks(X, operator, weight)
     history = find_kinds(chunks, recipe, 2, np.random.RandomState(0))[1]
     assert np.all(np.diff(history) >= -1e-9 * np.abs(history[1:]))

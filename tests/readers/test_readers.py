@@ -21,11 +21,11 @@ ROWS = {kind: X for kind in ("npy", "npz", "csv", "tsv", "mat5", "mat73", "parqu
 ROWS |= {"zarr": X, "zarr2": X, "ts": np.stack([X, -X], axis=2), "png": IMAGES}
 WINDOWS = SIGNAL.reshape(2, 8, 50).transpose(1, 2, 0)
 ROWS |= {"wav": WINDOWS} | dict.fromkeys(
-    ("fif", "edf", "bdf", "hea", "vhdr", "eeglab", "eeglab73", "bids"), 1e-6 * WINDOWS
+    ("fif", "edf", "bdf", "hea", "vhdr", "eeglab", "eeglab73", "bids", "study"), 1e-6 * WINDOWS
 )
 ROWS |= dict.fromkeys(("tif", "ome", "tiffs"), IMAGES)
 ROWS |= dict.fromkeys(("fits", "fits_folder", "mrcs", "star"), IMAGES[..., 0])
-ROUGH = dict.fromkeys(("fif", "vhdr", "eeglab", "eeglab73", "bids"), 1e-6)  # 32 bits
+ROUGH = dict.fromkeys(("fif", "vhdr", "eeglab", "eeglab73", "bids", "study"), 1e-6)  # 32 bits
 LAZY = {"npy": np.memmap, "mrcs": np.memmap} | dict.fromkeys(
     ("h5", "mat73", "zarr", "zarr2", "fif", "star"), FileRows
 )

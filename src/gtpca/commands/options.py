@@ -63,7 +63,7 @@ ONCE = ("key", "missing")  # options that apply to one file only, or are kept el
 DATA = typer.Argument(
     metavar="DATA",
     help="File of samples: .npy .npz .csv .tsv .txt .csv.gz .xlsx .parquet .h5 .zarr .mat .ts .tif "
-    ".fits .mrcs .star .fif .edf .bdf .vhdr .set .hea .wav, or a folder of images.",
+    ".fits .mrcs .star .fif .edf .bdf .vhdr .set .hea .wav, or a folder of images, or of BIDS.",
 )
 
 
@@ -159,7 +159,7 @@ def _length(option, what):
 # The parameters of gtpca.readers.read_data, with its names.
 DATA_OPTIONS: dict[str, Any] = {
     "key": Annotated[
-        str | None, typer.Option(help="Which array, image or sheet, if a file holds several.")
+        str | None, typer.Option(help="Which array, image, sheet or task, if there are several.")
     ],
     "labels": Annotated[
         list[str] | None,

@@ -15,13 +15,14 @@ from gtpca.data.labels import REMEMBERED
 from gtpca.files import check_regular
 from gtpca.readers.arrays import read_npy, read_npz
 from gtpca.readers.axes import with_rate
+from gtpca.readers.bids import is_bids, read_bids
 from gtpca.readers.containers import read_hdf5, read_zarr
 from gtpca.readers.data import Data
 from gtpca.readers.fits import read_fits
 from gtpca.readers.images import read_images
 from gtpca.readers.matlab import read_mat
 from gtpca.readers.particles import read_mrcs, read_star
-from gtpca.readers.recordings import read_recording
+from gtpca.readers.recordings import NoWindows, read_recording
 from gtpca.readers.series import read_ts
 from gtpca.readers.sheets import read_excel
 from gtpca.readers.signals import read_windows
@@ -45,7 +46,10 @@ TEXT = ("header", "missing", "decimal", "encoding", "sample_shape")
 TABLE = Kind("table", read_text, (*COLUMNS, *TEXT, "window", "step"))
 HDF5 = Kind("HDF5 file", read_hdf5, ("key", "window", "step"))
 CUT = ("window", "step")  # which cut one recording into samples
-RECORDING = Kind("recording", read_recording, ("window", "step", "event", "tmin", "tmax"))
+EVENTS = ("event", "tmin", "tmax")  # or into windows around events
+RECORDING = Kind("recording", read_recording, (*CUT, *EVENTS))
+BIDS = Kind("BIDS folder", read_bids, ("key", *CUT, *EVENTS))
+KNOW_THEIR_RATE = (RECORDING, BIDS)
 TIFF = Kind("TIFF file", read_tiff, ("key",))
 FITS = Kind("FITS file", read_fits, ("key",))
 KINDS = {
@@ -80,7 +84,9 @@ KINDS = {
     ".set": RECORDING,
     ".hea": Kind("record of WFDB", read_windows, CUT),
     ".wav": Kind("sound", read_windows, CUT),
+    "BIDS folder": BIDS,
 }
+FOLDERS = ("folder", "BIDS folder", ".zarr")
 
 
 def read_data(
@@ -117,10 +123,11 @@ def read_data(
         ``.xlsx``, ``.parquet``, ``.h5``, ``.hdf5``, ``.zarr``, ``.mat``, ``.ts``, ``.tif`` (also
         OME-TIFF), ``.fits``, ``.mrcs``, ``.star`` of RELION, ``.fif`` and ``.set`` of EEGLAB
         (recordings and epochs), ``.edf``, ``.bdf``, ``.vhdr`` of BrainVision, WFDB ``.hea``,
-        ``.wav``, or a folder of PNG, JPEG, TIFF or FITS images.
+        ``.wav``, a folder of PNG, JPEG, TIFF or FITS images, or a BIDS folder: all recordings, or
+        those of a subject or a session, ``study/sub-01/ses-1``.
     key : str or None
         Which array of ``.npz``, ``.h5``, ``.zarr`` and ``.mat``, series of ``.tif``, part of
-        ``.fits`` or sheet of ``.xlsx``; needed if there are several.
+        ``.fits``, sheet of ``.xlsx`` or task of a BIDS folder; needed if there are several.
     labels : str, int, list of these or None
         Tables: names or numbers of the columns that hold labels, which may be text; names alone
         for ``.star``.
@@ -236,7 +243,7 @@ def read_as(
 def options_of(path) -> set[str]:
     """The options of :func:`read_data` that apply to this file format."""
     kind = KINDS[_kind(Path(path))]
-    return {*kind.options, *(() if kind is RECORDING else ("rate",))}
+    return {*kind.options, *(() if kind in KNOW_THEIR_RATE else ("rate",))}
 
 
 def _no_meaning(option, value, kind, known) -> str:
@@ -254,7 +261,9 @@ def _no_meaning(option, value, kind, known) -> str:
 def _read(kind, path, given, rate) -> Data:
     """The contents of the file; an error is one line that names it."""
     try:
-        if kind.read is read_windows or any(name in given for name in CUT if kind is not RECORDING):
+        if kind.read is read_windows or (
+            kind not in KNOW_THEIR_RATE and any(name in given for name in CUT)
+        ):
             return _cut(path, given, rate)
         data = kind.read(path, **given)
         return data if rate is None else with_rate(data, rate)
@@ -302,7 +311,9 @@ def _kind(path: Path) -> str:
     size = os.stat(path).st_size
     if path.is_dir():
         stores = (".zarray", ".zgroup", "zarr.json")
-        return ".zarr" if any((path / name).exists() for name in stores) else "folder"
+        if any((path / name).exists() for name in stores):
+            return ".zarr"
+        return "BIDS folder" if is_bids(path) else "folder"
     if ending not in KINDS or ending == ".zarr":
         check_regular(path)
         if is_model(path):
@@ -310,7 +321,7 @@ def _kind(path: Path) -> str:
                 f"{shown(path)} is a model file, not samples; on the command line the model comes "
                 "first: MODEL DATA."
             )
-        known = ", ".join(kind for kind in KINDS if kind not in ("folder", ".zarr"))
+        known = ", ".join(kind for kind in KINDS if kind not in FOLDERS)
         raise ValueError(
             f"{shown(path)}: the extension {ending!r} is none of {known}, and it is not a folder."
         )
@@ -323,4 +334,5 @@ def _kind(path: Path) -> str:
 def _wording(error, name) -> str:
     """Our own messages unchanged; those of parsers with what was tried."""
     text = one_line(error)
-    return f"{text}." if type(error) is ValueError else f"cannot be read as {name}: {text}"
+    ours = type(error) in (ValueError, NoWindows)
+    return f"{text}." if ours else f"cannot be read as {name}: {text}"

@@ -17,8 +17,9 @@ from gtpca.readers.data import Data, FileRows, check_inflated
 from gtpca.readers.matlab import check_mat
 from gtpca.text import shown
 
-__all__ = ["open_raw", "read_recording", "samples", "window_starts"]
+__all__ = ["RAW", "NoWindows", "open_raw", "read_recording", "samples", "window_starts"]
 
+RAW = (".edf", ".bdf", ".fif", ".vhdr", ".set")
 DATA = ("eeg", "mag", "grad", "seeg", "ecog", "dbs", "hbo", "hbr")  # types of channels
 AXES = ("time", "channel")
 BLOCK_START, EPOCHS = 104, 373  # a tag of FIF files, and the type of a block, as written by MNE
@@ -27,10 +28,15 @@ BESIDE = ("datafile", "markerfile")  # the files that a header of BrainVision re
 SEAMS = ("boundary", "New Segment/")  # annotations where a recording was interrupted: no events
 
 
+class NoWindows(ValueError):
+    """A recording in which no window is of the kind that was asked for."""
+
+
 def read_recording(path: Path, window=None, step=None, event=None, tmin=None, tmax=None) -> Data:
     """Sliding windows, or windows around events, (n, n_times, n_channels), in MNE's units.
 
-    Files of epochs already contain windows, which are used as they are.
+    Ids are where windows begin, or when events came, in seconds. Files of epochs already
+    contain windows, which are used as they are.
     """
     mne = require("mne", "eeg")
     if path.suffix.lower() == ".fif" and EPOCHS in _blocks(path):
@@ -57,8 +63,13 @@ def read_recording(path: Path, window=None, step=None, event=None, tmin=None, tm
     ends = (round(tmin * rate), round(tmax * rate))
     rows, inside = event_windows(x, positions, *ends, outside="drop", return_inside=True)
     if not len(rows):
-        raise ValueError(f"no window from {tmin} to {tmax} s around an event is whole")
+        raise NoWindows(f"no window from {tmin} to {tmax} s around an event is whole")
+    about |= {"ids": _seconds(positions[inside] / rate), "id_name": "event_s"}
     return Data(rows, labels=labels[inside], start=ends[0] / rate, **about)
+
+
+def _seconds(times) -> np.ndarray:
+    return np.array([f"{time:.12g}" for time in times])
 
 
 def window_starts(count: int, apart: int, rate: float | None) -> np.ndarray:
@@ -146,7 +157,7 @@ def _epochs(mne, epochs, path, window, step, event, tmin, tmax) -> Data:
     if tmin is not None or tmax is not None:
         epochs = epochs.crop(tmin, tmax, verbose="error")
     if not len(epochs):
-        raise ValueError("there is no epoch in it")
+        raise NoWindows("there is no epoch in it")
     kinds, bad = epochs.get_channel_types(), epochs.info["bads"]
     good = [i for i, name in enumerate(epochs.ch_names) if name not in bad]
     picks = [i for i in good if kinds[i] in DATA] or good
@@ -168,7 +179,7 @@ def _chosen(names, event) -> np.ndarray:
     chosen = np.array(ends, dtype=str) == " ".join(str(event).split())
     if not chosen.any():
         there = ", ".join(sorted(set(names))[:20])
-        raise ValueError(f"event={event!r} is not there; there are: {there}")
+        raise NoWindows(f"event={event!r} is not there; there are: {there}")
     return chosen
 
 

@@ -19,7 +19,7 @@ from gtpca.readers.arrays import read_npy, read_npz
 from gtpca.readers.containers import read_hdf5, read_zarr
 from gtpca.readers.data import Data, FileRows, some
 from gtpca.readers.matlab import read_mat
-from gtpca.readers.recordings import open_raw, samples, window_starts
+from gtpca.readers.recordings import RAW, open_raw, samples, window_starts
 from gtpca.readers.sheets import read_excel
 from gtpca.readers.tables import read_parquet, read_text
 from gtpca.text import one_line, shown
@@ -29,7 +29,6 @@ __all__ = ["SIGNALS", "Recording", "read_signal", "read_windows"]
 MOST_CHANNELS = 512  # an array with more columns than this, and fewer points, is transposed
 TIMES = ("time", "times", "t", "seconds", "time_s")
 EVEN = 1e-3
-RAW = (".edf", ".bdf", ".fif", ".vhdr", ".set")
 
 
 @dataclass(frozen=True, eq=False)
