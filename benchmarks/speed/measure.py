@@ -9,6 +9,7 @@ case of transform), "prepare" (true: write that file).
 from __future__ import annotations
 
 import cProfile
+import gc
 import io
 import json
 import os
@@ -50,6 +51,7 @@ def cpu_seconds():
 
 def timed(run):
     """Wall and processor seconds of a call, and the memory it needed on top."""
+    gc.collect()  # what imports left behind is not counted
     forget_peak()
     before, cpu, start = megabytes("VmRSS"), cpu_seconds(), time.perf_counter()
     run()
