@@ -49,11 +49,11 @@ def best(runs):
 
 
 def compare(runner, case, threads, n_jobs, versions, repeat):
-    """The best of ``repeat`` runs of each version, in turns."""
-    runs = {version: [] for version in versions}
+    """The best of ``repeat`` runs of each version, in turns, with one restart."""
+    runs, how = {version: [] for version in versions}, {"threads": threads, "n_jobs": n_jobs}
     for _ in range(repeat):
         for version in versions:
-            runs[version].append(runner.measure(version, case, threads=threads, n_jobs=n_jobs))
+            runs[version].append(runner.measure(version, case, n_restarts=1, **how))
     return {version: best(results) for version, results in runs.items()}
 
 

@@ -1,14 +1,16 @@
 """One run of one case in this process, with the gtpca that PYTHONPATH says; prints JSON.
 
 Run: python measure.py '{"case": "spikes", "seed": 0, "n_jobs": 1}'
-Further keys: "random_state" (of the fit; that of the data if there is none), "profile" (true: run
-under cProfile), "text" (a file for its full tables), "model" (a file with the fitted model of a
-case of transform), "prepare" (true: write that file).
+Further keys: "random_state" (of the fit; that of the data if there is none), "n_restarts"
+(for versions that know it), "profile" (true: run under cProfile), "text" (a file for its full
+tables), "model" (a file with the fitted model of a case of transform), "prepare" (true: write that
+file).
 """
 
 from __future__ import annotations
 
 import cProfile
+import gc
 import io
 import json
 import os
@@ -50,6 +52,7 @@ def cpu_seconds():
 
 def timed(run):
     """Wall and processor seconds of a call, and the memory it needed on top."""
+    gc.collect()  # what imports left behind is not counted
     forget_peak()
     before, cpu, start = megabytes("VmRSS"), cpu_seconds(), time.perf_counter()
     run()
@@ -69,6 +72,8 @@ def prepared(case, task):
     X, Y = case.make(task["seed"])
     if case.fitted_to is None:
         model = case.model(task.get("random_state", task["seed"]), task["n_jobs"])
+        if "n_restarts" in task and "n_restarts" in model.get_params():
+            model.set_params(n_restarts=task["n_restarts"])
         return X, Y, model, lambda: model.fit(X)
     model = gtpca.load(task["model"]).set_params(n_jobs=task["n_jobs"])
     return X, Y, model, lambda: model.transform(X)

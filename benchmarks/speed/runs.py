@@ -63,11 +63,10 @@ class Runner:
         own = {"PYTHONPATH": str(self.sources[version]), **dict.fromkeys(THREAD_VARIABLES, number)}
         return {**os.environ, **own}
 
-    def measure(self, version, case, seed=0, threads="1", n_jobs=None, random_state=None):
-        """One run; see ``measure.py`` for what is measured."""
+    def measure(self, version, case, seed=0, threads="1", n_jobs=None, **more):
+        """One run; see ``measure.py`` for what is measured, and for ``more`` keys."""
         jobs = count(threads) if n_jobs is None else n_jobs
-        task = {"case": case.name, "seed": seed, "n_jobs": jobs, **self._model(case, seed)}
-        task |= {} if random_state is None else {"random_state": random_state}
+        task = {"case": case.name, "seed": seed, "n_jobs": jobs, **self._model(case, seed), **more}
         result = self._run(version, task, threads)
         return {**result, "n_jobs": jobs, "load": round(os.getloadavg()[0], 1)}
 

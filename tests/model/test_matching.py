@@ -19,6 +19,25 @@ from gtpca.model.matching import (
     statistics,
     update,
 )
+from gtpca.model.picking import FEW_TOGETHER, SharedGrams
+
+# --- blocks ---
+
+
+@pytest.mark.parametrize("n_components", [2, FEW_TOGETHER, FEW_TOGETHER + 1])
+def test_the_best_pose_of_a_block_is_that_of_its_definition(n_components):
+    operator, rng = Shift(24).bind((16,)), np.random.default_rng(0)
+    block = make_block(operator, orthonormal(rng.standard_normal((n_components, 24))))
+    X = rng.standard_normal((50, 16))
+    index, z, coef = SharedGrams(Chunk(X, operator)).best(operator.prepare(X), block)
+    moved = np.stack([operator.apply(w) for w in block.weights], axis=1)
+    every = np.array([[np.linalg.lstsq(T.T, x)[0] @ T for T in moved] for x in X])
+    energies = np.sum(every**2, axis=2)
+    np.testing.assert_array_equal(index, energies.argmax(axis=1))
+    np.testing.assert_allclose(np.sum(z**2, axis=1), energies.max(axis=1))
+    parts = np.einsum("nk,nkd->nd", coef, moved[index])
+    np.testing.assert_allclose(parts, every[np.arange(50), index], atol=1e-9)
+
 
 # --- polarity ---
 

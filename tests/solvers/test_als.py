@@ -9,7 +9,7 @@ from conftest import ALL_FAMILIES
 from gtpca import ALS, GTPCA, Identity, Shift
 from gtpca.data.chunks import Chunk, as_chunks
 from gtpca.data.sampling import pick_rows
-from gtpca.model.matching import make_block, statistics, update
+from gtpca.model.matching import least_gain, make_block, statistics, update
 from gtpca.operators.normal import Moments, seen_by
 from gtpca.solvers.als import climb
 from gtpca.solvers.base import Problem
@@ -42,6 +42,35 @@ def test_explained_energy_never_falls(bound, dtype, tolerance, polarity):
     fast = np.array(climb(problem, w, max_iter=30, tol=0.0).history)
     for history in (plain, fast):
         assert np.all(np.diff(history) >= -tolerance * history[1:])
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_an_update_keeps_its_promise(bound, gaps):
+    X = make_planted(bound, n_samples=40, noise=0.5, random_state=3)[0].reshape(40, -1)
+    if gaps:
+        X[::2, :2] = np.nan
+    problem = Problem(as_chunks(X, bound), complete=not gaps)
+    W = np.random.default_rng(3).standard_normal((1, bound.n_weights))
+    W /= np.linalg.norm(W)
+
+    def explained(W):
+        return problem.chunks.sum(statistics, problem.blocks_for_fit(W[None]))
+
+    stats = explained(W)
+    promised = least_gain(bound, stats, W[None])
+    gained = explained(update(bound, stats, W[None])[0]).explained - stats.explained
+    assert 0 < promised < gained + 1e-9 * stats.explained
+
+
+def test_costly_passes_are_not_made_to_see_that_they_gain_nothing():
+    operator = Shift(16).bind((16,))
+    X = make_planted(operator, n_samples=60, noise=0.1, random_state=0)[0]
+    problem = Problem(as_chunks(X, operator))
+    W = climb(problem, np.eye(16)[:1], max_iter=100, tol=1e-6).weights
+    few, more = (climb(problem, W, 100, 1e-3, costly=costly) for costly in (True, False))
+    assert (few.n_iter, more.n_iter) == (1, 2)
+    assert few.stopped == more.stopped == "converged"
+    assert climb(problem, np.eye(16)[:1], 100, 1e-3, costly=True).n_iter > 2
 
 
 def test_history_of_a_fit_never_falls():

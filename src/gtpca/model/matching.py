@@ -42,6 +42,7 @@ __all__ = [
     "Stats",
     "coded_statistics",
     "explained_energy",
+    "least_gain",
     "make_block",
     "make_blocks",
     "match",
@@ -427,11 +428,27 @@ def update(operator, stats, stack, steps=CG_STEPS, ridge=0.0):
     if len(parts) > 1:  # the matrices of blocks are large
         each = [(stats[s : s + 1], stack[s : s + 1]) for s in parts]
         return np.concatenate([update(operator, *one, steps, ridge) for one in each])
-    normal = operator.normal(stats.moments).ridged(ridge, stats.moments)
-    solved = normal.solve(stats.rhs, stack, steps)
+    _, solved = _solved(operator, stats, stack, steps, ridge)
     new = orthonormal(solved) if stack.shape[1] > 1 else _unit(solved)
     good = np.isfinite(new).all(axis=(1, 2)) & new.any(axis=(1, 2))
     return np.where(good[:, None, None], new, stack)
+
+
+def least_gain(operator, stats, stack, steps=CG_STEPS, ridge=0.0):
+    """How much more energy the update of weights (S, K, L) explains with the same codes, (S,).
+
+    That is ``2 <W, rhs> - <W, N W>`` at the solution, less the energy that the weights explain. The
+    next match explains more, as its codes are the best for the new weights.
+    """
+    normal, solved = _solved(operator, stats, stack, steps, ridge)
+    reached = np.einsum("skl,skl->s", solved, 2 * stats.rhs - normal.times(solved))
+    return reached - stats.explained
+
+
+def _solved(operator, stats, stack, steps, ridge):
+    """The normal equations, and their solution from weights (S, K, L)."""
+    normal = operator.normal(stats.moments).ridged(ridge, stats.moments)
+    return normal, normal.solve(stats.rhs, stack, steps)
 
 
 def _unit(W):

@@ -22,6 +22,7 @@ from gtpca.operators.base import lengths_at
 __all__ = ["RowGrams", "grams_of", "sizes_of", "upright"]
 
 WHITENED = 2**18  # products that are whitened at once: they should fit into the processor's cache
+FEW_TOGETHER = 4  # components up to which sums of products are faster than small matrix products
 
 
 class RowGrams(ABC):
@@ -84,10 +85,10 @@ class SharedGrams(RowGrams):
             z = correlated(self.operator, P, block.root[0] @ block.weights)
             return pick_joint(z, self.ties(block))
         b = correlated(self.operator, P, block.weights)
-        root = block.root.astype(b[0].dtype).transpose(0, 2, 1)
+        root = block.root.astype(b[0].dtype)
         step = max(1, WHITENED // (len(b) * len(root)))
         found = [
-            pick_joint(_whiten(b, root, i, i + step), self.ties(block, i))
+            pick_joint(_whiten(b[:, i : i + step], root), self.ties(block, i))
             for i in range(0, len(b[0]), step)
         ]
         return [np.concatenate(parts) for parts in zip(*found, strict=True)]
@@ -221,7 +222,14 @@ def upright(z, polarity):
     return np.maximum(z, 0.0) if polarity == "positive" else z
 
 
-def _whiten(b, root, first, last):
-    """``root_t b`` of some rows of K products (n, m), (K, n, m); ``root`` is transposed."""
-    rows = np.stack([products[first:last] for products in b], axis=-1)
-    return (rows.transpose(1, 0, 2) @ root).transpose(2, 1, 0)
+def _whiten(b, root):
+    """``root_t b`` of products (K, n, m) and matrices (m, K, K), shape (K, n, m)."""
+    if len(b) > FEW_TOGETHER:
+        each = np.stack(list(b), axis=-1).transpose(1, 0, 2)
+        return (each @ root.transpose(0, 2, 1)).transpose(2, 1, 0)
+    z = np.empty_like(b)
+    for whitened, row in zip(z, np.ascontiguousarray(root.transpose(1, 2, 0)), strict=True):
+        np.multiply(b[0], row[0], out=whitened)
+        for products, entries in zip(b[1:], row[1:], strict=True):
+            whitened += products * entries
+    return z

@@ -38,6 +38,7 @@ from gtpca.data.energies import energy, weighted_energies
 from gtpca.data.sampling import count_live_rows, nested_samples, pick_rows
 from gtpca.model.coding import deflate
 from gtpca.model.matching import (
+    least_gain,
     match,
     orthonormal,
     rows_as_weights,
@@ -417,8 +418,9 @@ class _Search:
     def _climb(self, problem, W, report=None):
         # other passes follow, or passes from the poses that are found
         followed = problem is not self.all or has_own_search(self.operator)
-        tol = self.solver.tol * (LOOSE if followed else LOOSEST if self.many else 1)
-        result = climb(problem, W, self.solver.max_iter, tol, report)
+        costly = not followed and bool(self.many)
+        tol = self.solver.tol * (LOOSE if followed else LOOSEST if costly else 1)
+        result = climb(problem, W, self.solver.max_iter, tol, report, costly)
         if report is None:
             self.tell(result)
         return result
@@ -447,15 +449,17 @@ def extrapolate(new, last, ages):
     return orthonormal(new + lengths[:, None, None] * (new - last))
 
 
-def climb(problem, W, max_iter, tol, report=None):
+def climb(problem, W, max_iter, tol, report=None, costly=False):
     """:func:`climb_each` from ``W`` (K, L) alone."""
-    return climb_each(problem, W[None], max_iter, tol, report)[0]
+    return climb_each(problem, W[None], max_iter, tol, report, costly=costly)[0]
 
 
-def climb_each(problem, stack, max_iter, tol, report=None, steps=UPDATE_STEPS):
+def climb_each(problem, stack, max_iter, tol, report=None, steps=UPDATE_STEPS, costly=False):
     """Alternate match and update until the explained energy rises by less than ``tol``, relative.
 
-    Starts from several weights (S, K, L) at once, independently, and returns a list of results.
+    Starts from several weights (S, K, L) at once, independently, and returns a list of results. If
+    passes are ``costly``, none is made only to see how little it gains: a climb also stops if the
+    last update promises to raise the energy by less than ``tol``.
     """
     lists = not has_own_search(problem.chunks.operator)
     climbs = [_Climb(W, SolverResult(W, stopped="max_iter"), lists) for W in stack]
@@ -464,10 +468,13 @@ def climb_each(problem, stack, max_iter, tol, report=None, steps=UPDATE_STEPS):
         points = np.array([one.point for one in active])
         stats = problem.chunks.sum(statistics, problem.blocks_for_fit(points))
         updated = update(problem.chunks.operator, stats, points, steps, problem.ridge)
+        promised = [np.inf] * len(active)
+        if costly:
+            promised = least_gain(problem.chunks.operator, stats, points, steps, problem.ridge)
         last = np.array([one.result.weights for one in active])
         beyond = extrapolate(updated, last, np.array([one.age + 1 for one in active]))
         for i, one in enumerate(active):
-            one.take(float(stats.explained[i]), updated[i], beyond[i], tol, report)
+            one.take(float(stats.explained[i]), updated[i], beyond[i], tol, report, promised[i])
         active = [one for one in active if one.goes_on(max_iter)]
     return [one.result for one in climbs]
 
@@ -486,8 +493,11 @@ class _Climb:
     lists: bool = True  # poses are those of a list: only rounding can lower the energy of an update
     age: int = 0
 
-    def take(self, explained, new, beyond, tol, report):
-        """Continue with what the point explains, its update, and a step beyond that, (K, L)."""
+    def take(self, explained, new, beyond, tol, report, promised=np.inf):
+        """Continue with what the point explains, its update, and a step beyond that, (K, L).
+
+        The update is ``promised`` to explain so much more.
+        """
         result = self.result
         result.n_iter += 1
         if explained < result.explained and not (self.lists and self.age == 0):
@@ -495,11 +505,11 @@ class _Climb:
                 result.stopped = "converged"
             self.point, self.age = result.weights, 0
             return
-        gain = explained - result.explained
+        gain = explained - result.explained if result.history else np.inf
         result.history.append(explained)
         self.age += 1
         self.point, result.weights = beyond, new
-        result.stopped = _reason(result, gain, tol, report)
+        result.stopped = _reason(result, min(gain, promised), tol, report)
 
     def goes_on(self, max_iter):
         """Whether another pass is needed."""
@@ -512,7 +522,7 @@ def _reason(result, gain, tol, report):
         return "callback"
     if result.explained <= 0:
         return "no energy"
-    if len(result.history) > 1 and gain <= tol * result.explained:
+    if gain <= tol * result.explained:
         return "converged"
     return "max_iter"
 
