@@ -548,8 +548,8 @@ def _(d):
     ]
     yield (
         page,
-        "A pass costs {:.1f} to {:.1f} times as much with separate poses, {:.1f} to {:.1f} times as "
-        "much for a shared block of three, and {:.0f} to {:.0f} times as much for one of twenty",
+        "A pass costs {:.1f} to {:.1f} times as much with separate poses, {:.1f} to {:.1f} times "
+        "as much for a shared block of three, and {:.0f} to {:.0f} times as much for one of twenty",
         *np.ravel(ratios),
     )
 
