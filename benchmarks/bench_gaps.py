@@ -7,11 +7,12 @@ the energy of the largest reconstruction over that of the largest row: nothing m
 
 ``passes`` compares processor seconds of one pass (matches, sums and update) over rows with 30 %
 gaps and over the same rows without, best of several, for one component and for blocks of 3 and 20
-in one pose. Every row with gaps has Gram matrices of its own: K (K + 1) / 2 correlations of its mask
-for each transform, where K correlations of the row are enough without gaps. ``masks`` are the
-seconds of these correlations alone, which no exact match can avoid.
+in one pose. Every row with gaps has Gram matrices of its own: K (K + 1) / 2 correlations of its
+mask for each transform, where K correlations of the row are enough without gaps. ``masks`` are the
+seconds of these correlations alone.
 
-Run: python benchmarks/bench_gaps.py [--seeds 3] [--weights 0.02 0.1] [--only NAME ..] [--passes [NAME ..]]
+Run: python benchmarks/bench_gaps.py [--seeds 3] [--weights 0.02 0.1] [--only NAME ..]
+     python benchmarks/bench_gaps.py --passes [NAME ..]
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ def seconds_of_masks(X, operator, W, repeats):
 
 
 def passes(only, repeats=3):
-    """Seconds of a pass without and with gaps, and of the masks alone, for blocks of 1, 3 and 20."""
+    """Seconds of a pass without and with gaps, and of the masks, for blocks of 1, 3 and 20."""
     found = {}
     for name in only or PASSES:
         family, shape, n = PASSES[name]

@@ -199,3 +199,17 @@ def test_a_window_that_stands_still_off_its_place_beside_one_that_covers():
     assert not still.moves
     assert covering.covers
     check_operator(operator)
+
+
+@pytest.mark.parametrize("products", [1, 3 * 2 * 81, 2**20])
+def test_weights_are_correlated_in_any_batches_alike(products, monkeypatch):
+    monkeypatch.setattr("gtpca.operators.shift.STACKED_PRODUCTS", products)
+    operator = Shift((12, 12), axes=(0, 1)).bind((20, 20, 2))
+    rng = np.random.default_rng(0)
+    P = operator.prepare(rng.standard_normal((2, operator.n_features)))
+    W = rng.standard_normal((7, operator.n_weights))
+    found = operator.correlate(P, W)
+    assert operator.by_fft
+    assert np.array_equal(found, np.concatenate([operator.correlate(P, w[None]) for w in W]))
+    masks = operator.correlate_mask(P, W, W[::-1].copy())
+    assert np.array_equal(masks, operator.correlate(P, W * W[::-1]))

@@ -87,14 +87,16 @@ class Factors:
     def _factorise(self, k, least):
         """``C_jk = (G_jk - sum_{i < k} C_ji C_ki) / C_kk`` in place of ``G_jk``, for j >= k."""
         C = self.factors
-        C[k:, k] -= np.einsum("jinm,inm->jnm", C[k:, :k], C[k, :k])
+        if k:
+            C[k:, k] -= np.einsum("jinm,inm->jnm", C[k:, :k], C[k, :k])
         np.sqrt(np.maximum(C[k, k], least**2, out=C[k, k]), out=C[k, k])
         C[k + 1 :, k] /= C[k, k]
 
     def whiten(self, b):
         """``C^-1 b`` of products (K, n, m), in place."""
         for k, row in enumerate(self.factors):
-            b[k] -= np.einsum("inm,inm->nm", row[:k], b[:k])
+            if k:
+                b[k] -= np.einsum("inm,inm->nm", row[:k], b[:k])
             b[k] /= row[k]
         return b
 

@@ -136,10 +136,18 @@ class BankOperator(Operator):
     def correlate(self, P, W):
         return super().correlate(P, W) if len(W) == 1 else self._product_each(P, W)
 
+    def correlate_mask(self, P, V, W):
+        if self.selects or V is W:
+            return super().correlate_mask(P, V, W)
+        return self._mask_products(P, self._apply_each(V) * self._apply_each(W))
+
     def _correlate_squares(self, P, W):
-        squares = self._apply_each(W).reshape(-1, self.n_features) ** 2
-        products = P @ squares.astype(P.dtype, copy=False).T
-        return products.reshape(len(P), len(W), -1).transpose(1, 0, 2)
+        return self._mask_products(P, self._apply_each(W) ** 2)
+
+    def _mask_products(self, P, banks):
+        """Products of masks (n, d) with S banks (m, d), (S, n, m)."""
+        products = P @ banks.reshape(-1, self.n_features).astype(P.dtype, copy=False).T
+        return products.reshape(len(P), len(banks), -1).transpose(1, 0, 2)
 
     def _gram(self, stack):
         if self.isometric or stack.shape[1] > 1:
