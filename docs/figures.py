@@ -642,8 +642,11 @@ def _(d):
         *span(best),
     )
     first = next(iter(d["figures"].values()))
-    text = "EM that starts at the true density ends with {:.2f} instead of {:.2f}"
+    text = "EM that starts at the true density ends with {:.2f}, where the search ends with {:.2f}"
     yield page, text, first["started"]["mean"], first["mixture"]["mean"]
+    below = np.subtract(*(first[method]["draws"] for method in ("truth", "mixture")))
+    error = below.std(ddof=1) / np.sqrt(len(below))
+    yield page, "to the truth, {:.3f} ± {:.3f}, is lost", below.mean(), error
     least = min(
         (each["kshape circular"] for each in d["above"].values()), key=lambda one: one["mean"]
     )
@@ -681,8 +684,9 @@ def _(d):
     for name in KIND_SETS:
         text = f"| {name}, {{}} kinds | {' | '.join(['{:.2f}'] * len(order))} |"
         yield page, text, d[name]["kinds"], *(d[name][way]["mean"] for way in order)
+    yield page, "fits to ArrowHead have {:.2f} to {:.2f}", *span(d["ArrowHead"]["mixture"]["draws"])
     others = [d["ArrowHead"][f"mixture {count}"]["mean"] for count in (0, 1)]
-    yield page, "with none and with one ArrowHead has {:.2f} and {:.2f}.", *others
+    yield page, "With no component and with one, ArrowHead has {:.2f} and {:.2f}.", *others
 
 
 @of("bench_classes.json")
@@ -691,9 +695,11 @@ def _(d):
     for name, cell in d.items():
         means = [cell[method]["mean"] for method in order]
         yield page, f"| {name} | {' | '.join(['{:.2f}'] * len(means))} |", *means
+    found = (cell["as found"]["mean"] for cell in d.values())
+    yield page, "likelihood has {:.2f} and {:.2f}.", *found
     for other, text in (
         ("nearest", "above the nearest sample by {:.3f} ± {:.3f} and {:.3f} ± {:.3f} in the same"),
-        ("scores", "above the machine on scores by {:.2f} ± {:.2f} and {:.2f} ± {:.2f}."),
+        ("scores", "above the machine on\nscores by {:.2f} ± {:.2f} and {:.2f} ± {:.2f}."),
     ):
         above = [
             np.subtract(*(one[way]["draws"] for way in ("likelihood", other))) for one in d.values()

@@ -47,9 +47,13 @@ class MixtureGTPCA(BaseDensity):
 
     EM starts from groups of rows of unit norm around single components: eight draws as in
     k-means++, with invariant distances, and moves that replace the kind that costs least to lose. A
-    few passes from each decide which two continue. If there are more than 2048 rows, that many are
-    drawn for this. There is no ``transform``: scores of different kinds cannot be compared; see
-    :meth:`encode`.
+    few passes from each decide which two continue. Of the better one, the kind that costs least
+    likelihood to lose is given up for a split of another one, as long as that is more likely. If
+    there are more than 2048 different rows, that many are drawn for this, by their values. There is
+    no ``transform``: scores of different kinds cannot be compared; see :meth:`encode`.
+
+    A fit can still end in a local maximum: of several with different ``random_state``, take the one
+    with the largest ``score``.
 
     Parameters
     ----------
