@@ -5,8 +5,8 @@
 and the error of the angle: every held-out image is turned once more by a known angle, and the
 difference of the two poses is compared with it.
 
-``optima``: the residuals alone on more seeds, for a case in which five cannot decide, as the two fits
-often end in different local optima.
+``optima``: the residuals alone on more seeds, for a case in which five cannot decide, as the two
+fits often end in different local optima.
 
 ``similarity``: objects of four analytic patterns at any angle, factors .8 to 1.25, shifts up to a
 tenth of the side, with noise of .03 of the energy; errors of poses up to one common similarity,
@@ -17,8 +17,8 @@ which no data determine. The other family is what did it before, a composition.
     python benchmarks/bench_refined.py              # rotation and similarity, about half an hour
     python benchmarks/bench_refined.py large        # alone, on a machine that does nothing else
 
-Seeds 10 to 14 are those reported, 10 to 49 for ``optima``; settings were chosen on seed 0. What is in bench_refined.json is
-not computed again.
+Seeds 10 to 14 are those reported, 10 to 49 for ``optima``; settings were chosen on seed 0. What is
+in bench_refined.json is not computed again.
 """
 
 from __future__ import annotations
