@@ -92,6 +92,7 @@ KINDS = {
     "gaps in channels": lambda: with_gaps(Shift(8, axes=0), (20, 9)),
     "gaps in images": lambda: with_gaps(Shift((4, 4)), (8, 8)),
     "gaps in colours": lambda: with_gaps(Shift((4, 4)), (8, 8, 3)),
+    "whitened": lambda: fitted(Shift(8), (20,), 1, noise="stationary"),
     "tesla": lambda: fitted(Rotation(4), (8, 8), unit=2.0**-46),
 }
 CURVES = {f"{k} curves": lambda k=k: fitted(Shift(16), (30,), k) for k in (1, 2, 3, 4, 6, 8)}
@@ -172,7 +173,7 @@ def test_every_kind_of_model_on_a_phone(kind, browser, opened):
     assert requests(browser) == []
     before = drawn(browser, "sample-view"), drawn(browser, "built")
     find(browser, "#next").click()
-    find(browser, "#score-1").send_keys(Keys.ARROW_RIGHT * 10)
+    find(browser, "#score-1").send_keys(Keys.ARROW_RIGHT * 20)
     after = drawn(browser, "sample-view"), drawn(browser, "built")
     assert before[0] != after[0]
     assert before[1] != after[1]
