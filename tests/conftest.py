@@ -148,3 +148,21 @@ def run(capsys):
     from command import call
 
     return partial(call, capsys)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One browser for all pages: it takes seconds to start."""
+    from test_browser import new_browser
+
+    driver = new_browser()
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="session")
+def opened(browser, tmp_path_factory):
+    """Open the page of a kind of model in a window that is so wide; returns model and rows."""
+    from test_browser import opening
+
+    return opening(browser, tmp_path_factory.mktemp("pages"))

@@ -10,6 +10,7 @@ from command import call, process
 
 from gtpca import GTPCA, Shift
 from gtpca.datasets import make_spikes
+from gtpca.diagnostics import summary
 
 pytest.importorskip("typer", reason='needs typer: pip install "gtpca[cli]"')
 pytest.importorskip("rich", reason='needs rich: pip install "gtpca[cli]"')
@@ -184,7 +185,9 @@ def test_a_page_through_a_process(folder, tmp_path):
 
 @pytest.mark.usefixtures("page_parts")
 @pytest.mark.parametrize("ending", ["txt", "npy"])
-def test_labels_from_a_file_of_their_own(ending, folder, tmp_path, capsys):
+def test_labels_from_a_file_of_their_own(ending, folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(summary, "QUICK", 0)  # no check, which takes seconds
+
     def with_labels(labels):
         path, out = tmp_path / f"labels.{ending}", tmp_path / "page.html"
         if ending == "npy":

@@ -19,35 +19,31 @@ FIT = """
 import numpy as np
 from gtpca import GTPCA, Shift
 from gtpca.fitting import bar
-bar.DELAY = {delay}
-X = np.random.default_rng(0).standard_normal((400, 64))
-model = GTPCA(4, Shift(16), n_restarts=10, random_state=0, progress={progress!r}).fit(X)
-assert "_skl_callbacks" not in vars(model)
+X = np.random.default_rng(0).standard_normal((100, 32))
+for bar.DELAY, progress in {cases!r}:
+    model = GTPCA(4, Shift(8), n_restarts=10, random_state=0, progress=progress).fit(X)
+    assert "_skl_callbacks" not in vars(model)
 """
 
 
-def shown(delay=0.0, progress="auto"):
-    code, text = on_a_terminal("-c", FIT.format(delay=delay, progress=progress), NO_COLOR="1")
+def shown(*cases):
+    """What a terminal shows of fits, one after the other: a process takes long to start."""
+    code, text = on_a_terminal("-c", FIT.format(cases=cases), NO_COLOR="1")
     assert code == 0, text
     return text
 
 
 def test_a_terminal_has_a_bar_with_a_total():
-    assert re.search(r"component \d+ of 40, step \d+", shown())
+    assert re.search(r"component \d+ of 40, step \d+", shown((0.0, "auto")))
 
 
-def test_a_quick_fit_has_none():
-    assert shown(delay=1000.0) == ""
+def test_a_quick_fit_has_none_nor_if_none_is_wanted():
+    assert shown((1000.0, "auto"), (0.0, False)) == ""
 
 
-def test_none_if_none_is_wanted():
-    assert shown(progress=False) == ""
-
-
-@pytest.mark.parametrize("progress", ["auto", True])
-def test_nothing_is_said_where_nobody_looks(progress):
+def test_nothing_is_said_where_nobody_looks():
     how = {"capture_output": True, "text": True, "check": True, "env": environment()}
-    code = FIT.format(delay=0.0, progress=progress)
+    code = FIT.format(cases=[(0.0, "auto"), (0.0, True)])
     done = subprocess.run([sys.executable, "-c", code], **how)
     assert done.stdout + done.stderr == ""
 

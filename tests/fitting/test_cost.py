@@ -64,8 +64,8 @@ def test_the_guess_is_right_up_to_a_factor_of_four(kind, any_fit):
 
 @pytest.mark.parametrize("make", [GTPCA, ProbabilisticGTPCA])
 def test_a_long_fit_is_said_before_it_starts(make, any_fit):
-    with pytest.warns(UserWarning, match="337 transforms of 200 rows: this fit will take about"):
-        make(1, Shift(64), random_state=0).fit(samples())
+    with pytest.warns(UserWarning, match="337 transforms of 40 rows: this fit will take about"):
+        make(1, Shift(64), random_state=0).fit(samples(40))
 
 
 MILLIONS = """
@@ -114,7 +114,7 @@ def test_what_takes_days_is_refused_with_the_way_out(make, any_fit, monkeypatch)
         make(1, family).fit(IMAGES)
     monkeypatch.setenv(cost.MAX_HOURS, "1000")
     with pytest.warns(UserWarning, match="this fit will take"):
-        make(1, family, random_state=0).fit(IMAGES[:30])
+        make(1, family, random_state=0).fit(IMAGES[:8])
     monkeypatch.setenv(cost.MAX_HOURS, "soon")
     with pytest.raises(ValueError, match="GTPCA_MAX_HOURS='soon' in the environment must be"):
         make(1, family).fit(IMAGES)

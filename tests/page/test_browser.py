@@ -38,16 +38,14 @@ QUICK = ALS(n_init=2, max_iter=5)
 OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
 
 
-@pytest.fixture(scope="module")
-def browser():
+def new_browser():
+    """A driver of Chromium: see ``browser`` in conftest.py."""
     options = ChromeOptions()
     options.binary_location = BROWSER
     for option in (*OPTIONS, "--disable-dev-shm-usage", "--window-size=1280,900"):
         options.add_argument(option)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = Chrome(options=options, service=Service(DRIVER))
-    yield driver
-    driver.quit()
+    return Chrome(options=options, service=Service(DRIVER))
 
 
 class Sided(Reflection):
@@ -94,23 +92,26 @@ KINDS = {
     "gaps in channels": lambda: with_gaps(Shift(8, axes=0), (20, 9)),
     "gaps in images": lambda: with_gaps(Shift((4, 4)), (8, 8)),
     "gaps in colours": lambda: with_gaps(Shift((4, 4)), (8, 8, 3)),
+    "whitened": lambda: fitted(Shift(8), (20,), 1, noise="stationary"),
     "tesla": lambda: fitted(Rotation(4), (8, 8), unit=2.0**-46),
 }
-CURVES = {f"{k} curves": lambda k=k: fitted(Shift(16), (30,), k) for k in range(1, 9)}
+CURVES = {f"{k} curves": lambda k=k: fitted(Shift(16), (30,), k) for k in (1, 2, 3, 4, 6, 8)}
 
 
-@pytest.fixture(scope="module")
-def opened(browser, tmp_path_factory):
-    """Open the page of a kind of model in a window that is so wide; returns model and rows."""
-    folder, made = tmp_path_factory.mktemp("pages"), {}
+def opening(browser, folder):
+    """See ``opened`` in conftest.py."""
+    made, pages = {}, {}
 
     def open_page(kind, width=1280, touch=False, **options):
         if kind not in made:
             made[kind] = (KINDS | CURVES)[kind]()
         model, X = made[kind]
-        path = write_page(model, X, folder / f"{kind}.html", check=False, **options)
-        show_on(browser, width)
-        browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": touch})
+        path = pages.get(kind)
+        if path is None or options:
+            name = folder / f"{kind}{' with options' if options else ''}.html"
+            path = write_page(model, X, name, check=False, **options)
+            pages.update({} if options else {kind: path})
+        show_on(browser, width, touch)
         browser.get_log("browser"), browser.get_log("performance")
         browser.get(path.as_uri())
         wait(browser, "return document.body.dataset.ready === 'yes'")
@@ -119,10 +120,11 @@ def opened(browser, tmp_path_factory):
     return open_page
 
 
-def show_on(browser, width):
+def show_on(browser, width, touch=False):
     """Make the screen so wide."""
     screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": touch})
 
 
 def wait(browser, script):

@@ -12,7 +12,7 @@ pytest.importorskip("jinja2", reason='needs jinja2: pip install "gtpca[report]"'
 pytest.importorskip("selenium", reason="needs selenium: make setup")
 
 from selenium.webdriver import Keys
-from test_browser import browser, drawn, find, pytestmark, show_on, told, wait  # noqa: F401
+from test_browser import drawn, find, pytestmark, show_on, told, wait  # noqa: F401
 from test_page_density import beats, fitted
 
 from gtpca import Rotation
@@ -27,7 +27,7 @@ KINDS = {
 
 
 @pytest.fixture(scope="module")
-def shown(browser, tmp_path_factory):  # noqa: F811
+def shown(browser, tmp_path_factory):
     """Open the page of a kind of model; returns model and rows."""
     folder = tmp_path_factory.mktemp("pages")
 
@@ -55,7 +55,7 @@ RIGHTMOST = (
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_leaves_the_page(kind, browser, shown):  # noqa: F811
+def test_nothing_leaves_the_page(kind, browser, shown):
     shown(kind)
     for width in (400, 1000, 1900):
         show_on(browser, width)
@@ -66,7 +66,7 @@ def test_nothing_leaves_the_page(kind, browser, shown):  # noqa: F811
     assert browser.get_log("browser") == []
 
 
-def test_pattern_and_components_have_a_card_each(browser, shown):  # noqa: F811
+def test_pattern_and_components_have_a_card_each(browser, shown):
     model, X = shown("two")
     names = [card.text for card in browser.find_elements("css selector", "#components h3")]
     assert names == ["Pattern", "Component 1", "Component 2"]
@@ -80,7 +80,7 @@ def test_pattern_and_components_have_a_card_each(browser, shown):  # noqa: F811
     parts_and_sliders_have_the_pattern(browser, model, X)
 
 
-def poses_are_told_with_their_doubts(browser, model, X):  # noqa: F811
+def poses_are_told_with_their_doubts(browser, model, X):
     find(browser, "#next").click()
     number = told(browser)
     found = model.pose_posterior(X[number : number + 1])
@@ -96,7 +96,7 @@ def poses_are_told_with_their_doubts(browser, model, X):  # noqa: F811
     assert header[-4:] == ["centre std", "pose probability", "log likelihood", "explained share"]
 
 
-def parts_and_sliders_have_the_pattern(browser, model, X):  # noqa: F811
+def parts_and_sliders_have_the_pattern(browser, model, X):
     find(browser, "#zero").click()
     wanted = model.inverse_transform(np.zeros((1, 2)))[0]
     np.testing.assert_allclose(drawn(browser, "built")[0], wanted, atol=1e-3)
@@ -110,7 +110,7 @@ def parts_and_sliders_have_the_pattern(browser, model, X):  # noqa: F811
     np.testing.assert_allclose(lines[0], X[told(browser)], atol=1e-3)
 
 
-def test_a_pattern_alone_has_one_row(browser, shown):  # noqa: F811
+def test_a_pattern_alone_has_one_row(browser, shown):
     model, X = shown("pattern")
     cells = find(browser, "#codes tr").text.split()
     place = model.poses(model.encode(X[told(browser)][None]))["centre"][0, 0]

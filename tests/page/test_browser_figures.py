@@ -16,7 +16,7 @@ pytest.importorskip("matplotlib", reason='needs matplotlib: pip install "gtpca[p
 
 from matplotlib import image
 from selenium.webdriver import ActionChains, Keys
-from test_browser import HOSTILE, browser, find, opened, pixels, pytestmark, wait  # noqa: F401
+from test_browser import HOSTILE, find, pixels, pytestmark, wait  # noqa: F401
 
 SVG = "{http://www.w3.org/2000/svg}"
 BACK, OUT, IN, SAVE = (f".tools button:nth-child({i})" for i in (1, 2, 3, 4))
@@ -75,7 +75,7 @@ def line_in(svg, trace=0):
     return np.array(points, float).T, [text.text for text in root.iter(f"{SVG}text")]
 
 
-def test_a_chart_is_saved_as_a_drawing_of_its_values(browser, opened, tmp_path):  # noqa: F811
+def test_a_chart_is_saved_as_a_drawing_of_its_values(browser, opened, tmp_path):
     model, _ = opened("series")
     path = saved(browser, f"{CARD}.view", tmp_path)
     assert path.name == "component-1.svg"
@@ -89,7 +89,7 @@ def test_a_chart_is_saved_as_a_drawing_of_its_values(browser, opened, tmp_path):
     assert browser.get_log("browser") == []
 
 
-def test_a_zoomed_chart_is_saved_as_it_is_shown(browser, opened, tmp_path):  # noqa: F811
+def test_a_zoomed_chart_is_saved_as_it_is_shown(browser, opened, tmp_path):
     opened("series")
     press(browser, "#sample-view", IN, IN, IN)
     low, high = browser.execute_script(SHOWN, "#sample-view")["x"]
@@ -102,7 +102,7 @@ def test_a_zoomed_chart_is_saved_as_it_is_shown(browser, opened, tmp_path):  # n
     assert all(low <= tick <= high for tick in ticks)
 
 
-def test_saved_drawings_hold_labels_as_text_and_heat_maps_as_pictures(browser, opened, tmp_path):  # noqa: F811
+def test_saved_drawings_hold_labels_as_text_and_heat_maps_as_pictures(browser, opened, tmp_path):
     opened("series", labels=[HOSTILE, "fine"] * 30)
     root = ElementTree.parse(saved(browser, "#scatter", tmp_path)).getroot()
     assert HOSTILE in {"".join(text.itertext()) for text in root.iter(f"{SVG}text")}
@@ -125,7 +125,7 @@ def centres(png, shape):
     return 255 * shown[np.ix_(*places)]
 
 
-def test_a_picture_is_saved_with_its_colours_as_it_is_shown(browser, opened, tmp_path):  # noqa: F811
+def test_a_picture_is_saved_with_its_colours_as_it_is_shown(browser, opened, tmp_path):
     opened("images")
     path = saved(browser, f"{CARD}.view", tmp_path)
     assert path.name == "component-1.png"
@@ -141,7 +141,7 @@ def test_a_picture_is_saved_with_its_colours_as_it_is_shown(browser, opened, tmp
     assert browser.get_log("browser") == []
 
 
-def test_three_pictures_are_one_file_with_captions(browser, opened, tmp_path):  # noqa: F811
+def test_three_pictures_are_one_file_with_captions(browser, opened, tmp_path):
     opened("images")
     shown = image.imread(saved(browser, "#sample-view", tmp_path))
     rows = np.flatnonzero((shown[..., :3] < 0.9).any(axis=(1, 2)))
@@ -151,7 +151,7 @@ def test_three_pictures_are_one_file_with_captions(browser, opened, tmp_path):  
     assert rows[-1] > shown.shape[0] * (picture["height"] + 3) / box["height"]  # letters below
 
 
-def test_buttons_zoom_charts_and_lead_back(browser, opened):  # noqa: F811
+def test_buttons_zoom_charts_and_lead_back(browser, opened):
     opened("series")
     for host, plane in (("#scatter", True), ("#map-before", True), (f"{CARD}.view", False)):
         whole = browser.execute_script(SHOWN, host)
@@ -169,7 +169,7 @@ def test_buttons_zoom_charts_and_lead_back(browser, opened):  # noqa: F811
         assert not tool(browser, host, BACK).is_displayed()
 
 
-def test_the_mouse_draws_what_is_zoomed_and_a_double_click_leads_back(browser, opened):  # noqa: F811
+def test_the_mouse_draws_what_is_zoomed_and_a_double_click_leads_back(browser, opened):
     opened("series")
     host = find(browser, "#sample-view")
     whole = browser.execute_script(SHOWN, "#sample-view")
@@ -187,7 +187,7 @@ def test_the_mouse_draws_what_is_zoomed_and_a_double_click_leads_back(browser, o
     assert browser.execute_script(SHOWN, "#sample-view")["x"] == whole["x"]
 
 
-def test_other_axes_of_the_scatter_are_shown_in_full(browser, opened):  # noqa: F811
+def test_other_axes_of_the_scatter_are_shown_in_full(browser, opened):
     opened("series")
     press(browser, "#scatter", IN, IN)
     find(browser, "#axis-y").send_keys("sample number")
@@ -196,7 +196,7 @@ def test_other_axes_of_the_scatter_are_shown_in_full(browser, opened):  # noqa: 
     assert not tool(browser, "#scatter", BACK).is_displayed()
 
 
-def test_keys_zoom_move_and_save(browser, opened, tmp_path):  # noqa: F811
+def test_keys_zoom_move_and_save(browser, opened, tmp_path):
     opened("series")
     host = "#energy"
     whole = browser.execute_script(SHOWN, host)["x"]
@@ -223,7 +223,7 @@ def test_keys_zoom_move_and_save(browser, opened, tmp_path):  # noqa: F811
     assert file_in(tmp_path).name == name
 
 
-def test_pictures_are_zoomed_together_by_the_mouse(browser, opened):  # noqa: F811
+def test_pictures_are_zoomed_together_by_the_mouse(browser, opened):
     opened("images")
     host = find(browser, "#sample-view")
     second = find(browser, "#sample-view figure:nth-child(2) .window")
@@ -253,7 +253,7 @@ def test_pictures_are_zoomed_together_by_the_mouse(browser, opened):  # noqa: F8
     assert browser.execute_script(PART, "#sample-view") == {}
 
 
-def test_ends_of_rows_are_those_of_what_is_shown(browser, opened):  # noqa: F811
+def test_ends_of_rows_are_those_of_what_is_shown(browser, opened):
     opened("electrodes")
     ends = "return Array.from(document.querySelectorAll('#sample-view .ends'), (e) => e.innerText)"
     assert {text.split()[0] for text in browser.execute_script(ends)} == {"0"}
@@ -271,7 +271,7 @@ def touch(driver, kind, *places):
 
 
 @pytest.mark.parametrize(("kind", "host"), [("series", "#built"), ("images", "#built")])
-def test_two_fingers_zoom_and_one_moves(kind, host, browser, opened):  # noqa: F811
+def test_two_fingers_zoom_and_one_moves(kind, host, browser, opened):
     opened(kind, width=390, touch=True)
     browser.execute_script(CENTRED, find(browser, host))
     left, top, width, height = browser.execute_script(
@@ -298,7 +298,7 @@ def test_two_fingers_zoom_and_one_moves(kind, host, browser, opened):  # noqa: F
     assert browser.get_log("browser") == []
 
 
-def test_the_wheel_zooms_with_control_only(browser, opened):  # noqa: F811
+def test_the_wheel_zooms_with_control_only(browser, opened):
     opened("images")
     host = find(browser, "#built")
     browser.execute_script(CENTRED, host)

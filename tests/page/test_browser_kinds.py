@@ -11,7 +11,7 @@ pytest.importorskip("plotly", reason='needs plotly: pip install "gtpca[report]"'
 pytest.importorskip("jinja2", reason='needs jinja2: pip install "gtpca[report]"')
 pytest.importorskip("selenium", reason="needs selenium: make setup")
 
-from test_browser import browser, find, show_on, wait  # noqa: F401
+from test_browser import find, show_on, wait
 
 from gtpca import MixtureGTPCA, Shift
 from gtpca.page import write_page
@@ -36,7 +36,7 @@ def made(tmp_path_factory):
 
 
 @pytest.mark.parametrize("width", [400, 1900])
-def test_it_fits_and_says_nothing(browser, made, width):  # noqa: F811
+def test_it_fits_and_says_nothing(browser, made, width):
     show_on(browser, width)
     browser.get_log("browser")
     browser.get(made[2].as_uri())
@@ -45,7 +45,7 @@ def test_it_fits_and_says_nothing(browser, made, width):  # noqa: F811
     assert browser.get_log("browser") == []
 
 
-def test_kinds_have_colours_poses_and_doubts(browser, made):  # noqa: F811
+def test_kinds_have_colours_poses_and_doubts(browser, made):
     model, X, path = made
     show_on(browser, 1280)
     browser.get(path.as_uri())

@@ -13,7 +13,7 @@ pytest.importorskip("plotly", reason='needs plotly: pip install "gtpca[report]"'
 pytest.importorskip("jinja2", reason='needs jinja2: pip install "gtpca[report]"')
 pytest.importorskip("selenium", reason="needs selenium: make setup")
 
-from test_browser import browser, find, pytestmark, show_on, wait  # noqa: F401
+from test_browser import find, pytestmark, show_on, wait  # noqa: F401
 
 from gtpca import GTPCA, Shift, labelled
 from gtpca.page import write_page
@@ -39,7 +39,7 @@ def fitted(channels, units):
 
 
 @pytest.fixture(scope="module")
-def shown(browser, tmp_path_factory):  # noqa: F811
+def shown(browser, tmp_path_factory):
     """Open the page of a model; returns the model, its rows, and the browser."""
     folder, made = tmp_path_factory.mktemp("pages"), {}
 

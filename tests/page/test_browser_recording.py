@@ -12,7 +12,7 @@ pytest.importorskip("plotly", reason='needs plotly: pip install "gtpca[report]"'
 pytest.importorskip("jinja2", reason='needs jinja2: pip install "gtpca[report]"')
 pytest.importorskip("selenium", reason="needs selenium: make setup")
 
-from test_browser import browser, find, show_on, wait  # noqa: F401
+from test_browser import find, show_on, wait
 
 from gtpca import EventGTPCA, Shift
 from gtpca.page import write_page
@@ -35,7 +35,7 @@ def made(tmp_path_factory):
     return model, Y, model.encode(Y), path
 
 
-def opened(browser, made, width):  # noqa: F811
+def opened(browser, made, width):
     show_on(browser, width)
     browser.get_log("browser"), browser.get_log("performance")
     browser.get(made[3].as_uri())
@@ -43,7 +43,7 @@ def opened(browser, made, width):  # noqa: F811
 
 
 @pytest.mark.parametrize("width", [400, 1000, 1900])
-def test_it_fits_and_says_nothing(browser, made, width):  # noqa: F811
+def test_it_fits_and_says_nothing(browser, made, width):
     opened(browser, made, width)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     assert browser.get_log("browser") == []
@@ -51,7 +51,7 @@ def test_it_fits_and_says_nothing(browser, made, width):  # noqa: F811
     assert charts == 8  # overview, trace, two templates, amplitudes, intervals, two of a pile
 
 
-def test_controls_move_what_is_seen(browser, made):  # noqa: F811
+def test_controls_move_what_is_seen(browser, made):
     model, Y, events, _ = made
     opened(browser, made, 1280)
     marks = "return document.getElementById('trace').data.filter(d => d.mode === 'markers')"

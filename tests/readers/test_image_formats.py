@@ -264,3 +264,12 @@ def test_options_that_images_do_not_have(tmp_path):
     if not samples.available("tif"):
         pytest.skip("tifffile is not installed")
     refused(samples.tif(tmp_path), "labels='a' does not apply to this kind of file", labels="a")
+
+
+def test_an_extended_header_that_claims_much(tmp_path):
+    pytest.importorskip("mrcfile")
+    path = samples.write_sample("mrcs", tmp_path)
+    data = bytearray(path.read_bytes())
+    data[92:96] = (10**9).to_bytes(4, "little")
+    path.write_bytes(data)
+    samples.refused(path, "claims 1000000000 bytes more, beyond the end")

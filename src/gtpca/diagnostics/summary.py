@@ -169,7 +169,7 @@ def _check_samples(model, X, quick, n_jobs=None, random_state=0, progress=None) 
 
 
 def quick_check(model, X) -> Check | None:
-    """A quick :func:`check` of small data, which takes less than a second; None elsewhere.
+    """A quick :func:`check` of small data, which takes a second or a few; None elsewhere.
 
     A fit takes about ``n m (d + L)`` products per direction and pass, with ``m`` transforms of
     ``d`` values and ``L`` weights. There is none for kinds or recordings, or for samples that are

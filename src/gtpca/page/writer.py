@@ -82,7 +82,7 @@ def write_page(
         Names of the samples.
     check : Check, None or False
         The result of :func:`gtpca.diagnostics.check`, for the section "Is it real?". None: a
-        quick one of small data, which takes less than a second; False: none.
+        quick one of small data, which takes a second or a few; False: none.
     commands : tuple of str or None
         What to run for that section, and what to do where there is no evidence for a pattern, as
         ``gtpca report`` says it; default: what to call in Python.

@@ -94,9 +94,19 @@ class Particles:
         return rows[(slice(None),) * numbers.ndim + tuple(rest)] if rest else rows
 
 
+def _check_extended(path) -> None:
+    """Check that an extended header, for which memory is taken at once, is not beyond the file."""
+    with open(path, "rb") as file:
+        head = file.read(1024)
+    extra = int.from_bytes(head[92:96], "big" if head[212:213] == b"\x11" else "little")
+    if extra > path.stat().st_size:
+        raise ValueError(f"its header claims {extra} bytes more, beyond the end of the file")
+
+
 def _stack(path) -> np.ndarray:
     """A memory map of the images of a stack; loaded if it has the other order of bytes."""
     mrcfile = require("mrcfile", "images")
+    _check_extended(path)
     with mrcfile.mmap(path, mode="r", permissive=False) as file:
         shape, dtype, place = file.data.shape, file.data.dtype, file.data.offset
     shape = (1, *shape) if len(shape) == 2 else shape
