@@ -64,7 +64,7 @@ GO_ON = 2  # starts from which to climb
 SPLITS = 3  # successful moves by likelihood, at most
 SAMPLE_TOL = 1e-4  # of EM on some of the rows, in nats per row
 LEAST_SHARE = 1e-12  # of a kind without rows: its logarithm is finite
-SAME = 1e-6  # starts whose explained energies differ by less than this share are the same
+SAME = 1e-6  # energies that differ by a smaller share, and likelihoods by less, are the same
 
 
 def find_kinds(chunks: Chunks, recipe: DensityRecipe, n_kinds: int, rng):
@@ -101,10 +101,10 @@ def with_splits(chunks, short, long, best, bar, rng):
     for _ in range(SPLITS):
         found = [_climbed(chunks, short, model) for model in splits(chunks, short, best[0], rng)]
         model, history, _ = _most_likely(found)[0]
-        if not history[-1] > bar:
+        if not history[-1] > bar + SAME:
             break
         after = _climbed(chunks, long, model)
-        if not after[1][-1] > best[1][-1]:
+        if not after[1][-1] > best[1][-1] + SAME:
             break
         best, bar = after, history[-1]
     return best
