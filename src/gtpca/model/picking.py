@@ -176,7 +176,15 @@ def grams_of(chunk) -> RowGrams:
 
 def correlated(operator, P, W):
     """``<x_i, T_t w_k>``, (K, n, m): one component after the other, to save memory."""
-    return np.concatenate([operator.correlate(P, w[None]) for w in W])
+    first = operator.correlate(P, W[:1])
+    if len(W) == 1:
+        return first
+    found = np.empty((len(W), *first.shape[1:]), first.dtype)
+    found[0] = first[0]
+    del first
+    for products, w in zip(found[1:], W[1:], strict=True):
+        products[:] = operator.correlate(P, w[None])[0]
+    return found
 
 
 def scaled_products(P, operator, W, root):

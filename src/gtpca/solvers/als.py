@@ -110,7 +110,7 @@ class ALS(Documented, BaseEstimator):
     tol : float
         Stop when a pass raises the explained energy by less than this share. The threshold is ten
         times as large in climbs that are followed by others, and a hundred times as large in the
-        last one over very many rows.
+        last one over very many rows, which also stops if the last update promises no more.
     lookahead : bool
         Whether to look one component ahead where a window is shorter than the sample: among the
         positions of a pattern in the window that explain the same, up to a standard error, take the
